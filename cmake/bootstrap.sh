@@ -1,0 +1,137 @@
+# shellcheck shell=sh disable=SC2154
+# What ./thtrain and ./run_tests share: missing packages are installed, and a preset is built under a lock. The caller
+# sets `root`, the folder of the checkout. All is said on standard error: standard output is the program's.
+
+build_packages="g++ cmake ninja-build libopenblas0-pthread libtomlplusplus-dev libcli11-dev"
+build_packages="$build_packages libpng-dev zlib1g-dev libxxhash-dev"
+# shellcheck disable=SC2034  # run_tests reads it
+test_packages="libgtest-dev libbenchmark-dev clang python3 python3-numpy clang-format"
+
+say() { printf 'thtrain: %s\n' "$*" >&2; }
+stop() {
+  say "$*"
+  exit 1
+}
+now() { date +%s; }
+
+# Holds until unlock, or until this process and its children end.
+lock_builds() {
+  mkdir -p "$root/build" || stop "cannot make the folder $root/build"
+  exec 9<"$root/build"
+  flock --nonblock 9 && return
+  say "another build in $root/build is running; waiting for it"
+  flock 9
+}
+unlock_builds() { exec 9<&-; }
+
+# install_packages <package>...: those that dpkg does not know as installed.
+install_packages() {
+  # Another system than Debian: its compiler and libraries may well be there; configuring will tell.
+  command -v dpkg-query >/dev/null 2>&1 || return 0
+  # shellcheck disable=SC2016  # the braces are dpkg's
+  installed=" $(dpkg-query -W -f '${Package}:${db:Status-Status} ' "$@" 2>/dev/null)"
+  missing=
+  for package; do
+    case $installed in
+      *" $package:installed "*) ;;
+      *) missing="$missing $package" ;;
+    esac
+  done
+  [ -n "$missing" ] || return 0
+
+  by_hand="apt-get update && apt-get install --yes --no-install-recommends$missing"
+  as_root=
+  if ! command -v apt-get >/dev/null 2>&1; then
+    say "these Debian packages are missing, and there is no apt-get to install them:$missing"
+    printf '  %s\n' "$by_hand" >&2
+    exit 1
+  elif [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+      say "these Debian packages are missing:$missing"
+      say "run this as root, then start again:"
+      printf '  %s\n' "$by_hand" >&2
+      exit 1
+    fi
+    as_root=sudo
+  fi
+
+  say "installing Debian packages${as_root:+ with sudo}:$missing"
+  started=$(now)
+  log=$root/build/packages.log
+  # shellcheck disable=SC2086  # missing is a list, and as_root may be nothing
+  {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 update &&
+      $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
+        install --yes --no-install-recommends $missing
+  } >"$log" 2>&1 </dev/null || {
+    tail -n 15 "$log" >&2
+    say "installing failed (all of it: $log). Run this as root, then start again:"
+    printf '  %s\n' "$by_hand" >&2
+    exit 1
+  }
+  say "installed in $(($(now) - started)) s"
+}
+
+# Reads ninja's output: its counts become one line that is written again and again on a terminal, and a line for each
+# fifth elsewhere. What the compiler says is passed on.
+show_progress() {
+  next=20
+  shown=
+  while IFS= read -r line; do
+    case $line in
+      @*@*)
+        line=${line#@}
+        line=${line%%@*}
+        done_files=${line%% *}
+        line=${line#* }
+        total=${line%% *}
+        seconds=${line##* }
+        if [ -t 2 ]; then
+          printf '\r\033[Kthtrain: building, step %s of %s, %s s' "$done_files" "$total" "${seconds%.*}" >&2
+          shown=1
+        elif [ "$total" -ge 10 ] && [ "$done_files" -lt "$total" ] &&
+          [ $((done_files * 100)) -ge $((next * total)) ]; then
+          say "building, step $done_files of $total, ${seconds%.*} s"
+          while [ $((done_files * 100)) -ge $((next * total)) ]; do next=$((next + 20)); done
+        fi
+        ;;
+      "" | "-- "* | "ninja: no work to do.") ;;
+      *)
+        [ -z "$shown" ] || printf '\n' >&2
+        shown=
+        printf '%s\n' "$line" >&2
+        ;;
+    esac
+  done
+  [ -z "$shown" ] || printf '\r\033[K' >&2
+}
+
+# build_preset <preset>: into build/<preset>. Ends this process with 1 where it fails.
+build_preset() {
+  folder=$root/build/$1
+  started=$(now)
+  # CMake refuses a folder that was configured elsewhere: the checkout was moved or copied.
+  if [ -e "$folder/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
+    say "the checkout was moved; building afresh"
+    rm -rf "$folder"
+  fi
+  if [ ! -e "$folder/build.ninja" ]; then
+    say "building build/$1 (the first build takes a few minutes)"
+    mkdir -p "$folder"
+    (cd "$root" && cmake --preset "$1") >"$folder/configure.log" 2>&1 </dev/null || {
+      tail -n 30 "$folder/configure.log" >&2
+      stop "configuring failed. On Debian these packages are needed: $build_packages"
+    }
+  else
+    say "bringing build/$1 up to date"
+  fi
+  # nproc would take OMP_NUM_THREADS, which is meant for the training, for the number of cores.
+  jobs=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || echo 2)
+  code_file=$folder/.code
+  {
+    NINJA_STATUS='@%f %t %e@' cmake --build "$folder" --parallel "$jobs" 2>&1 </dev/null
+    echo $? >"$code_file"
+  } | show_progress
+  [ "$(cat "$code_file")" = 0 ] || stop "the build failed after $(($(now) - started)) s (cmake --build $folder)"
+  say "built in $(($(now) - started)) s"
+}

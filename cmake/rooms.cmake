@@ -1,0 +1,69 @@
+# One library target for each room of the tree. A room may still be empty or hold only headers: it is then an INTERFACE
+# library, so that the tree configures at any time.
+
+# thtrain_glob(<variable> [RELATIVE_TO <folder>] [TOP_ONLY] <pattern>...): sorted, and looked at again by every build.
+function(thtrain_glob variable)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TOP_ONLY" "RELATIVE_TO" "")
+  set(how GLOB_RECURSE)
+  if(arg_TOP_ONLY)
+    set(how GLOB)
+  endif()
+  set(relative)
+  if(arg_RELATIVE_TO)
+    cmake_path(ABSOLUTE_PATH arg_RELATIVE_TO BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    string(REGEX REPLACE "/$" "" arg_RELATIVE_TO "${arg_RELATIVE_TO}")
+    set(relative RELATIVE ${arg_RELATIVE_TO})
+  endif()
+  file(${how} found CONFIGURE_DEPENDS ${relative} ${arg_UNPARSED_ARGUMENTS})
+  list(SORT found)
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+# thtrain_room(<name> <folder> [TOP_ONLY] [EXCLUDE <file>...] [SOURCES <file>...] [LINKS <room or library>...]
+# [NOT_INSTALLED]) makes the target thtrain_<name>, alias thtrain::<name>.
+function(thtrain_room name folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "TOP_ONLY;NOT_INSTALLED" "" "EXCLUDE;SOURCES;LINKS")
+  set(top_only)
+  if(arg_TOP_ONLY)
+    set(top_only TOP_ONLY)
+  endif()
+  thtrain_glob(sources RELATIVE_TO ${CMAKE_SOURCE_DIR} ${top_only} ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  # Helper texts for generated code are embedded, not compiled.
+  list(FILTER sources EXCLUDE REGEX "/device_text/")
+  list(REMOVE_ITEM sources ${arg_EXCLUDE})
+  list(APPEND sources ${arg_SOURCES})
+
+  set(target thtrain_${name})
+  set(scope PUBLIC)
+  if(sources)
+    add_library(${target} STATIC ${sources})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(thtrain::${name} ALIAS ${target})
+
+  foreach(link IN LISTS arg_LINKS)
+    if(TARGET thtrain_${link})
+      set(link thtrain_${link})
+    endif()
+    target_link_libraries(${target} ${scope} ${link})
+  endforeach()
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+    $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/thtrain>)
+  target_compile_features(${target} ${scope} cxx_std_20)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(NOT arg_NOT_INSTALLED)
+    install(TARGETS ${target} EXPORT thtrainTargets)
+  endif()
+endfunction()
+
+# A definition that the room's own sources see, where it has any.
+function(thtrain_define room definition)
+  get_target_property(type thtrain_${room} TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    target_compile_definitions(thtrain_${room} PRIVATE "${definition}")
+  endif()
+endfunction()

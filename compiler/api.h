@@ -1,0 +1,18 @@
+// Everything that a program needs to build expressions, differentiate them and run them.
+#pragma once
+
+#include "compiler/autodiff/gradient.h"    // grad
+#include "compiler/base/random_state.h"    // RandomState: NumPy's numbers
+#include "compiler/ir/print.h"             // graph_text, expr_text
+#include "compiler/ir/tensor.h"            // Tensor
+#include "compiler/ir/variables.h"         // scalar, vector, matrix, ...
+#include "compiler/ops/effect/effect.h"    // print, check
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/nnet/losses.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/runtime/function.h"
+#include "compiler/runtime/shared.h"

@@ -1,0 +1,35 @@
+// Reverse-mode differentiation by the gradient rules of the ops. Contains no op's name but add and zeros.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ops/operand.h"
+
+namespace thtrain {
+
+enum class Disconnected { kError, kWarn, kZero };
+
+struct GradOptions {
+  /// Values whose derivative is taken as zero.
+  std::vector<Expr> consider_constant = {};
+  /// Cotangents that are given: value, and d cost / d value. With them the cost may be empty.
+  std::vector<std::pair<Expr, Expr>> known_grads = {};
+  /// A `wrt` that the cost does not depend on: an error that names it, a warning on stderr and zeros, or zeros.
+  Disconnected disconnected = Disconnected::kError;
+};
+
+/// d cost / d each of `wrt`, of the types of `wrt`. The cost is a floating scalar. Linear in the graph's size.
+/// UserError where the cost is no scalar, a `wrt` is an integer, or is disconnected.
+std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options = {});
+Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options = {});
+
+/// The vector-Jacobian product: cotangents of `wrt` for these cotangents of `outputs` (an empty one: none).
+/// An empty result means "not connected".
+std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents, std::span<const Expr> wrt,
+                                  std::span<const Expr> consider_constant = {});
+
+}  // namespace thtrain

@@ -1,0 +1,30 @@
+#include "compiler/base/origin.h"
+
+namespace thtrain {
+
+static thread_local std::shared_ptr<const ScopeInfo> current_scope;
+static thread_local const Origin* inherited = nullptr;
+
+Origin Origin::here(const std::source_location& where) {
+  if (inherited) return *inherited;
+  return {where.file_name(), static_cast<int>(where.line()), current_scope};
+}
+
+std::string Origin::text() const {
+  std::string out = scope ? scope->path : std::string();
+  if (line > 0) out += str(out.empty() ? "" : ", ", "built at ", file, ":", line);
+  return out;
+}
+
+Scope::Scope(const std::string& path, ConfigPosition config) : outer_(current_scope) {
+  auto info = std::make_shared<ScopeInfo>();
+  info->path = outer_ ? str(outer_->path, "/", path) : path;
+  info->config = config ? std::move(config) : outer_ ? outer_->config : ConfigPosition{};
+  current_scope = std::move(info);
+}
+Scope::~Scope() { current_scope = outer_; }
+
+InheritOrigin::InheritOrigin(const Origin& origin) : outer_(inherited) { inherited = &origin; }
+InheritOrigin::~InheritOrigin() { inherited = outer_; }
+
+}  // namespace thtrain

@@ -1,0 +1,55 @@
+// Where an expression comes from: the source line that built it, the layer's scope, the line of the configuration.
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <string>
+
+#include "compiler/base/error.h"
+
+namespace thtrain {
+
+/// What a Scope put in place: a path such as "mlp/hidden" and the configuration line that asked for it.
+struct ScopeInfo {
+  std::string path;
+  ConfigPosition config;
+};
+
+/// The origin of one node. Cheap to copy; never part of a node's identity.
+struct Origin {
+  const char* file = "";
+  int line = 0;
+  std::shared_ptr<const ScopeInfo> scope;  // null outside every Scope
+
+  /// `where` under the scope that is open now.
+  static Origin here(const std::source_location& where);
+  /// "mlp/hidden, built at nn/layers/dense.cpp:41"
+  std::string text() const;
+  ConfigPosition config() const { return scope ? scope->config : ConfigPosition{}; }
+};
+
+/// While it lives, nodes built on this thread belong to `path` (appended to the scopes around it).
+class Scope {
+ public:
+  explicit Scope(const std::string& path, ConfigPosition config = {});
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  std::shared_ptr<const ScopeInfo> outer_;
+};
+
+/// While it lives, nodes built on this thread take this origin: gradients and rewrites inherit so.
+class InheritOrigin {
+ public:
+  explicit InheritOrigin(const Origin& origin);
+  ~InheritOrigin();
+  InheritOrigin(const InheritOrigin&) = delete;
+  InheritOrigin& operator=(const InheritOrigin&) = delete;
+
+ private:
+  const Origin* outer_;
+};
+
+}  // namespace thtrain

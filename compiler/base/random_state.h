@@ -1,0 +1,82 @@
+// The Mersenne Twister MT19937, seeded and read bit for bit as NumPy's RandomState seeds and reads it.
+//
+// M. Matsumoto, T. Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
+// generator", ACM TOMACS 8(1), 1998. Normal numbers: the polar method (G. Marsaglia, T. A. Bray, SIAM Review 6(3), 1964).
+// Initializers, shuffles and RandomStreams draw from it, so a model starts from the weights that a NumPy program starts from.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thtrain {
+
+/// Copies are independent generators. Every method but the const ones moves the generator on.
+class RandomState {
+ public:
+  static constexpr size_t kWords = 624;
+  static constexpr size_t kStateBytes = 4 * kWords + 16;
+
+  /// What RandomState.get_state() holds.
+  struct State {
+    std::array<uint32_t, kWords> key{};
+    int32_t position = kWords;  // words of `key` already used: 0 to 624
+    bool has_gauss = false;     // normal() holds back the second number of a pair
+    double gauss = 0;
+    bool operator==(const State&) const = default;
+  };
+
+  /// np.random.RandomState(seed); UserError unless 0 <= seed < 2^32.
+  explicit RandomState(int64_t seed);
+  explicit RandomState(const State& state) : state_(state) {}
+
+  /// The next 32 bits; the next 64 (the first word is the upper half).
+  uint32_t next_uint32();
+  uint64_t next_uint64();
+
+  /// random_sample(): 53 bits, 0 <= u < 1.
+  double random_sample();
+  /// uniform(low, high): low + (high - low) * random_sample().
+  double uniform(double low, double high) { return low + (high - low) * random_sample(); }
+  /// normal(mean, deviation), the legacy method: pairs, of which the second waits for the next call.
+  double normal(double mean = 0, double deviation = 1) { return mean + deviation * standard_normal(); }
+  /// randint(low, high) for int64: low <= i < high, by masked rejection; UserError unless low < high.
+  int64_t integer(int64_t low, int64_t high);
+  /// 0 <= i <= max by masked rejection: what shuffle draws.
+  uint64_t interval(uint64_t max);
+
+  /// The same, `count` numbers in the order of an array of that size.
+  std::vector<double> uniform(double low, double high, size_t count);
+  std::vector<double> normal(double mean, double deviation, size_t count);
+  std::vector<int64_t> integers(int64_t low, int64_t high, size_t count);
+  /// permutation(n): the numbers 0 to n - 1, shuffled.
+  std::vector<int64_t> permutation(int64_t n);
+  /// shuffle(x) of a one-dimensional array.
+  template <class T>
+  void shuffle(std::span<T> elements) {
+    for (size_t i = elements.size(); i-- > 1;) {
+      size_t j = interval(i);
+      T held = elements[i];
+      elements[i] = elements[j];
+      elements[j] = held;
+    }
+  }
+
+  const State& state() const { return state_; }
+  /// kStateBytes bytes, the same on every machine: the words, position, has_gauss, gauss; each little-endian.
+  std::string to_bytes() const;
+  /// UserError unless `bytes` came from to_bytes.
+  static RandomState from_bytes(std::string_view bytes);
+
+ private:
+  double standard_normal();
+  void refill();
+
+  State state_;
+};
+
+}  // namespace thtrain

@@ -1,0 +1,33 @@
+// A program to one translation unit of C++: kernels as functions, and the entry that walks the steps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/plan/program.h"
+
+namespace thtrain {
+
+/// A check that the generated code can fail: its number is its place in the list.
+struct CheckText {
+  std::string what, expected;  // may hold {value} and {limit}
+  std::string node;            // where the user built it
+  ConfigPosition config;
+};
+
+struct Source {
+  std::string text;                // the whole translation unit
+  std::vector<CheckText> checks;   // length checks first, then those of kernels
+  size_t kernels = 0;              // different kernel functions
+};
+
+struct EmitOptions {
+  int vector_bytes = 64;
+  bool probes = false;   // call the context's probe around each step (debug, profile)
+};
+
+/// Equal kernels are printed once. The text depends on the program alone: same program, same bytes.
+Source emit_cpp(const Program& program, const EmitOptions& options);
+
+/// The C++ expression of each named length: "args[0].dims[1]", or the value of an integer scalar input.
+}  // namespace thtrain

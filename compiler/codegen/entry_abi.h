@@ -1,0 +1,76 @@
+// The interface between a compiled function and the program that runs it: plain C, no headers, versioned.
+// CMake embeds this text; it opens every generated source, and the runtime includes it. docs/decisions/0003.
+#ifndef THTRAIN_ENTRY_ABI_H
+#define THTRAIN_ENTRY_ABI_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TH_ABI_VERSION 1
+
+/* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its element. */
+typedef struct ThTensor {
+  void* data;
+  const long* dims; /* one length for each axis, elements */
+} ThTensor;
+
+typedef struct ThContext ThContext;
+
+/* A loop body over [begin, end); `frame` holds its buffers and lengths. */
+typedef void (*ThBody)(ThContext*, void* const* buffers, const long* lengths, long begin, long end);
+
+struct ThContext {
+  int version; /* TH_ABI_VERSION of the runtime; the entry checks it */
+  int threads; /* how many parallel_for may use */
+  char* arena; /* 64-byte aligned, at least as large as the program says */
+
+  /* Calls body on a static partition of [0, n) into at most `threads` pieces, each at least `grain` long and (but the
+     last) a multiple of `multiple`. The partition depends on n, grain, multiple and threads only. */
+  void (*parallel_for)(ThContext*, ThBody body, void* const* buffers, const long* lengths, long n, long grain,
+                       long multiple);
+
+  /* Row-major C[m, n] = alpha op(A) op(B) + beta C; op transposes where trans is not 0. ld: elements between rows as
+     stored. With beta == 0, C is not read. */
+  void (*gemm_f32)(ThContext*, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a, long lda,
+                   const float* b, long ldb, float beta, float* c, long ldc);
+  void (*gemm_f64)(ThContext*, int trans_a, int trans_b, long m, long n, long k, double alpha, const double* a,
+                   long lda, const double* b, long ldb, double beta, double* c, long ldc);
+  /* y[m or n] = alpha op(A) x + beta y with A[m, n] row-major; inc: elements between entries. */
+  void (*gemv_f32)(ThContext*, int trans_a, long m, long n, float alpha, const float* a, long lda, const float* x,
+                   long incx, float beta, float* y, long incy);
+  void (*gemv_f64)(ThContext*, int trans_a, long m, long n, double alpha, const double* a, long lda, const double* x,
+                   long incx, double beta, double* y, long incy);
+  /* A[m, n] += alpha x y^T */
+  void (*ger_f32)(ThContext*, long m, long n, float alpha, const float* x, long incx, const float* y, long incy,
+                  float* a, long lda);
+  void (*ger_f64)(ThContext*, long m, long n, double alpha, const double* x, long incx, const double* y, long incy,
+                  double* a, long lda);
+
+  /* Runs the reference of a step that no kernel is written for: dense row-major inputs, then outputs; `lengths` are the
+     lengths of all of them, one after the other. */
+  void (*call_reference)(ThContext*, int step, void* const* buffers, const long* lengths);
+
+  /* A check of the program did not hold: its number, and two values that its message shows. The first failure counts;
+     the entry returns at the next step. Safe to call from a loop body. */
+  void (*fail)(ThContext*, int check, long value, long limit);
+  volatile int failed; /* set by fail */
+
+  /* Before (after == 0) and after (after == 1) each step, in programs built for debug and profile; null otherwise. The
+     buffers are the step's inputs, then its outputs. */
+  void (*probe)(ThContext*, int step, int after, void* const* buffers, const long* lengths);
+
+  /* A buffer for output `index` whose lengths the data decides; released by the runtime. */
+  void* (*allocate)(ThContext*, int index, const long* dims);
+
+  const volatile int* cancel; /* not 0: return 2 before the next step; may be null */
+  void* host;                 /* the runtime's own */
+};
+
+/* What a generated source exports as `thtrain_entry`. 0: done. 1: a check failed. 2: cancelled. */
+typedef int (*ThEntry)(ThContext*, const ThTensor* args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

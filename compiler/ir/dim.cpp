@@ -1,0 +1,297 @@
+#include "compiler/ir/dim.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "compiler/base/error.h"
+
+namespace thtrain {
+
+// A name (call empty), or one of the three functions of two lengths.
+struct Dim::Atom {
+  std::string call;
+  std::string name;
+  std::vector<Dim> args;
+  std::string text;
+};
+
+namespace {
+using Monomial = std::vector<std::string>;  // atoms' texts, sorted; empty is the constant term
+
+int64_t floor_div_number(int64_t a, int64_t b) {
+  TH_CHECK(b != 0, "a length is divided by zero");
+  int64_t q = a / b;
+  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+}  // namespace
+
+struct Dim::Sum {
+  std::map<Monomial, int64_t> terms;            // coefficients, none of them 0
+  std::map<std::string, std::shared_ptr<const Atom>> atoms;  // by text
+  std::string text;
+};
+
+Dim Dim::from(Sum sum) {
+  std::erase_if(sum.terms, [](const auto& term) { return term.second == 0; });
+  if (sum.terms.empty()) return Dim(int64_t{0});
+  if (sum.terms.size() == 1 && sum.terms.begin()->first.empty()) return Dim(sum.terms.begin()->second);
+  // The constant stands last: "n - 1".
+  std::string text;
+  auto append = [&](const Monomial& atoms, int64_t coefficient) {
+    bool negative = coefficient < 0;
+    text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
+    uint64_t size = negative ? 0 - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
+    std::string product = join(atoms, "*");
+    if (product.empty()) product = std::to_string(size);
+    else if (size != 1) product = str(size, "*", product);
+    text += product;
+  };
+  for (const auto& [atoms, coefficient] : sum.terms)
+    if (!atoms.empty()) append(atoms, coefficient);
+  if (auto constant = sum.terms.find({}); constant != sum.terms.end()) append({}, constant->second);
+  sum.text = std::move(text);
+  Dim out;
+  out.sum_ = std::make_shared<const Sum>(std::move(sum));
+  return out;
+}
+
+Dim Dim::atom(Atom atom) {
+  atom.text = atom.call.empty() ? atom.name : str(atom.call, "(", atom.args[0].text(), ", ", atom.args[1].text(), ")");
+  Sum sum;
+  sum.terms[{atom.text}] = 1;
+  std::string text = atom.text;
+  sum.atoms[text] = std::make_shared<const Atom>(std::move(atom));
+  return from(std::move(sum));
+}
+
+Dim::Sum Dim::sum() const {
+  if (sum_) return *sum_;
+  Sum out;
+  if (value_ != 0) out.terms[{}] = value_;
+  return out;
+}
+
+Dim Dim::named(std::string_view name) { return atom({.call = {}, .name = std::string(name), .args = {}, .text = {}}); }
+
+int64_t Dim::value() const {
+  TH_CHECK(is_known(), "the length ", text(), " is not known before the call");
+  return value_;
+}
+
+bool Dim::is_at_least(const Dim& bound) const {
+  if (*this == bound) return true;
+  Dim difference = *this - bound;
+  if (difference.is_known()) return difference.value() >= 0;
+  return std::all_of(difference.sum_->terms.begin(), difference.sum_->terms.end(),
+                     [](const auto& term) { return term.second > 0; });
+}
+
+std::string Dim::text() const { return sum_ ? sum_->text : std::to_string(value_); }
+
+bool operator==(const Dim& a, const Dim& b) {
+  if (a.sum_ == b.sum_) return a.sum_ || a.value_ == b.value_;
+  return a.sum_ && b.sum_ && a.sum_->text == b.sum_->text;
+}
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.is_known() && b.is_known()) return Dim(a.value_ + b.value_);
+  if (a.is(0)) return b;
+  if (b.is(0)) return a;
+  Dim::Sum out = a.sum(), other = b.sum();
+  for (const auto& [atoms, coefficient] : other.terms) out.terms[atoms] += coefficient;
+  out.atoms.merge(other.atoms);
+  return Dim::from(std::move(out));
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_known() && b.is_known()) return Dim(a.value_ * b.value_);
+  if (a.is(1)) return b;
+  if (b.is(1)) return a;
+  Dim::Sum left = a.sum(), right = b.sum(), out;
+  for (const auto& [x, p] : left.terms)
+    for (const auto& [y, q] : right.terms) {
+      Monomial atoms;
+      std::merge(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(atoms));
+      out.terms[atoms] += p * q;
+    }
+  out.atoms = std::move(left.atoms);
+  out.atoms.merge(right.atoms);
+  return Dim::from(std::move(out));
+}
+
+Dim floor_div(const Dim& a, const Dim& b) {
+  if (b.is(1)) return a;
+  if (a.is_known() && b.is_known()) return Dim(floor_div_number(a.value_, b.value_));
+  if (a == b) return Dim(1);
+  if (b.is_known()) {
+    // Exact where every coefficient divides: floor_div(4*n + 2, 2) == 2*n + 1.
+    Dim::Sum out = a.sum();
+    if (std::all_of(out.terms.begin(), out.terms.end(), [&](const auto& t) { return t.second % b.value_ == 0; })) {
+      for (auto& term : out.terms) term.second /= b.value_;
+      return Dim::from(std::move(out));
+    }
+  }
+  return Dim::atom({.call = "floor_div", .name = {}, .args = {a, b}, .text = {}});
+}
+
+Dim max(const Dim& a, const Dim& b) {
+  if (a == b) return a;
+  if (Dim difference = a - b; difference.is_known()) return difference.value() > 0 ? a : b;
+  // Canonical order, so that max(a, b) equals max(b, a).
+  return a.text() < b.text() ? Dim::atom({.call = "max", .name = {}, .args = {a, b}, .text = {}}) : max(b, a);
+}
+
+Dim min(const Dim& a, const Dim& b) {
+  if (a == b) return a;
+  if (Dim difference = a - b; difference.is_known()) return difference.value() > 0 ? b : a;
+  return a.text() < b.text() ? Dim::atom({.call = "min", .name = {}, .args = {a, b}, .text = {}}) : min(b, a);
+}
+
+// Bottom-up: leaf(number or name), add, mul, and call(function, a, b).
+template <class T, class Leaf, class Add, class Mul, class Call>
+T Dim::fold(Leaf leaf, Add add, Mul mul, Call call) const {
+  if (!sum_) return leaf(value_, nullptr);
+  std::optional<T> total;
+  for (const auto& [atoms, coefficient] : sum_->terms) {
+    std::optional<T> value;
+    if (coefficient != 1 || atoms.empty()) value = leaf(coefficient, nullptr);
+    for (const std::string& text : atoms) {
+      const Atom& atom = *sum_->atoms.at(text);
+      T factor = atom.call.empty() ? leaf(0, &atom.name)
+                                   : call(atom.call, atom.args[0].fold<T>(leaf, add, mul, call),
+                                          atom.args[1].fold<T>(leaf, add, mul, call));
+      value = value ? mul(*value, factor) : factor;
+    }
+    total = total ? add(*total, *value) : *value;
+  }
+  return *total;
+}
+
+int64_t Dim::evaluate(const std::function<int64_t(const std::string&)>& value_of) const {
+  return fold<int64_t>([&](int64_t number, const std::string* name) { return name ? value_of(*name) : number; },
+                       [](int64_t a, int64_t b) { return a + b; }, [](int64_t a, int64_t b) { return a * b; },
+                       [](const std::string& call, int64_t a, int64_t b) {
+                         return call == "max" ? std::max(a, b) : call == "min" ? std::min(a, b) : floor_div_number(a, b);
+                       });
+}
+
+void Dim::collect_names(std::set<std::string>& names) const {
+  fold<int>(
+      [&](int64_t, const std::string* name) {
+        if (name) names.insert(*name);
+        return 0;
+      },
+      [](int, int) { return 0; }, [](int, int) { return 0; }, [](const std::string&, int, int) { return 0; });
+}
+
+Dim Dim::substitute(const std::function<std::optional<Dim>(const std::string&)>& length_of) const {
+  return fold<Dim>(
+      [&](int64_t number, const std::string* name) {
+        return name ? length_of(*name).value_or(named(*name)) : Dim(number);
+      },
+      [](const Dim& a, const Dim& b) { return a + b; }, [](const Dim& a, const Dim& b) { return a * b; },
+      [](const std::string& call, const Dim& a, const Dim& b) {
+        return call == "max" ? max(a, b) : call == "min" ? min(a, b) : floor_div(a, b);
+      });
+}
+
+std::string Dim::code(const std::function<std::string(const std::string&)>& text_of) const {
+  return fold<std::string>(
+      [&](int64_t number, const std::string* name) { return name ? text_of(*name) : str(number, "L"); },
+      [](const std::string& a, const std::string& b) { return str(a, " + ", b); },
+      [](const std::string& a, const std::string& b) { return str(a, " * ", b); },
+      [](const std::string& call, const std::string& a, const std::string& b) {
+        return str("th_", call, "(", a, ", ", b, ")");
+      });
+}
+
+// sum := product (('+' | '-') product)*, product := factor ('*' factor)*, factor := number | name | call | '-' factor
+struct Dim::Reader {
+  std::string_view text;
+  size_t at = 0;
+  bool failed = false;
+
+  void skip() {
+    while (at < text.size() && text[at] == ' ') ++at;
+  }
+  bool accept(char c) {
+    skip();
+    if (at < text.size() && text[at] == c) return ++at, true;
+    return false;
+  }
+  static bool is_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '~' || c == '@';
+  }
+  Dim factor() {
+    skip();
+    if (accept('-')) return Dim(-1) * factor();
+    size_t begin = at;
+    while (at < text.size() && is_name(text[at])) ++at;
+    std::string word(text.substr(begin, at - begin));
+    if (word.empty()) return failed = true, Dim(0);
+    if (std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); }))
+      return Dim(static_cast<int64_t>(std::stoll(word)));
+    if (at < text.size() && text[at] == '(') {
+      ++at;
+      Dim a = sum();
+      if (!accept(',')) failed = true;
+      Dim b = sum();
+      if (!accept(')')) failed = true;
+      if (failed) return Dim(0);
+      if (word == "max") return max(a, b);
+      if (word == "min") return min(a, b);
+      if (word == "floor_div" && !b.is(0)) return floor_div(a, b);
+      return failed = true, Dim(0);
+    }
+    return named(word);
+  }
+  Dim product() {
+    Dim out = factor();
+    while (!failed && accept('*')) out = out * factor();
+    return out;
+  }
+  Dim sum() {
+    Dim out = product();
+    while (!failed) {
+      if (accept('+')) out = out + product();
+      else if (accept('-')) out = out - product();
+      else break;
+    }
+    return out;
+  }
+};
+
+std::optional<Dim> Dim::parse(std::string_view text) {
+  Reader reader{text};
+  Dim out = reader.sum();
+  reader.skip();
+  if (reader.failed || reader.at != text.size()) return std::nullopt;
+  return out;
+}
+
+Dim product(const Dims& dims) {
+  Dim out(1);
+  for (const Dim& dim : dims) out = out * dim;
+  return out;
+}
+
+std::string dims_text(const Dims& dims) {
+  return join(dims, ", ", [](const Dim& dim) { return dim.text(); });
+}
+
+std::string readable(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '~') {
+      while (i + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[i + 1]))) ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace thtrain

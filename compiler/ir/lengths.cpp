@@ -1,0 +1,60 @@
+#include "compiler/ir/lengths.h"
+
+#include <set>
+
+namespace thtrain {
+
+std::string value_name(const Node& input) { return str("@", input.name, "~", input.serial); }
+
+int64_t Lengths::operator()(const std::string& name) const {
+  auto at = values_.find(name);
+  TH_CHECK(at != values_.end(), "the length ", name, " is not bound");
+  return at->second;
+}
+
+Shape Lengths::evaluate(const Dims& dims) const {
+  Shape out;
+  for (const Dim& dim : dims) out.push_back(evaluate(dim));
+  return out;
+}
+
+namespace {
+
+[[noreturn]] void fail(const Expr& leaf, const Tensor& value, const std::string& what) {
+  throw UserError({.what = str(leaf.name().empty() ? "an input" : leaf.name(), ": ", what),
+                   .expected = readable(leaf.type().text()),
+                   .got = value.type_text(),
+                   .node = leaf.node().origin.text(),
+                   .config = leaf.node().origin.config()});
+}
+
+}  // namespace
+
+void Lengths::bind_names(const Expr& leaf, const Tensor& value) {
+  const Type& type = leaf.type();
+  if (value.dtype() != type.dtype) fail(leaf, value, "the dtype differs");
+  if (value.rank() != type.rank()) fail(leaf, value, "the number of axes differs");
+  for (size_t i = 0; i < type.rank(); ++i) {
+    if (type.dims[i].is_known()) continue;
+    std::set<std::string> names;
+    type.dims[i].collect_names(names);
+    if (names.size() == 1 && type.dims[i].text() == *names.begin()) values_.try_emplace(*names.begin(), value.dim(i));
+  }
+  if (type.is_scalar() && (is_int(type.dtype) || is_bool(type.dtype))) values_[value_name(leaf.node())] = value.as_int();
+}
+
+void Lengths::check(const Expr& leaf, const Tensor& value) const {
+  const Type& type = leaf.type();
+  for (size_t i = 0; i < type.rank(); ++i) {
+    const Dim& dim = type.dims[i];
+    std::set<std::string> names;
+    dim.collect_names(names);
+    for (const std::string& name : names)
+      if (!values_.count(name)) fail(leaf, value, str("the length ", readable(dim.text()), " cannot be told from this call"));
+    if (evaluate(dim) != value.dim(i))
+      fail(leaf, value, dim.is_known() ? str("axis ", i, " has ", value.dim(i), " elements")
+                                       : str("axis ", i, " has ", value.dim(i), " elements where ", readable(dim.text()), " is ", evaluate(dim)));
+  }
+}
+
+}  // namespace thtrain

@@ -1,0 +1,35 @@
+// The values of named lengths in one call: bound from the shapes and integer scalars that the caller gives.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "compiler/ir/node.h"
+
+namespace thtrain {
+
+class Lengths {
+ public:
+  /// Binds the names in `leaf`'s type to the lengths of `value`, and the name of an integer scalar's value. UserError,
+  /// naming the leaf, where dtype, rank or a length does not fit.
+  void bind(const Expr& leaf, const Tensor& value) {
+    bind_names(leaf, value);
+    check(leaf, value);
+  }
+  /// The two halves apart, for several leaves that share names: first all names, then all checks.
+  void bind_names(const Expr& leaf, const Tensor& value);
+  void check(const Expr& leaf, const Tensor& value) const;
+  int64_t operator()(const std::string& name) const;  // InternalError if it is not bound
+  int64_t evaluate(const Dim& dim) const {
+    return dim.is_known() ? dim.value() : dim.evaluate([this](const std::string& name) { return (*this)(name); });
+  }
+  Shape evaluate(const Dims& dims) const;
+
+ private:
+  std::unordered_map<std::string, int64_t> values_;
+};
+
+/// The name under which symbolic lengths know the value of an integer scalar input.
+std::string value_name(const Node& input);
+
+}  // namespace thtrain

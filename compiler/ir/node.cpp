@@ -1,0 +1,225 @@
+#include "compiler/ir/node.h"
+
+#include <atomic>
+#include <unordered_map>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/lengths.h"
+#include "compiler/ir/op.h"
+
+namespace thtrain {
+
+Node::~Node() {
+  // A destructor that runs inside another one only hands over its inputs: the outermost frees them in a loop.
+  thread_local std::vector<Expr> pending;
+  thread_local bool draining = false;
+  for (Expr& input : inputs)
+    if (input) pending.push_back(std::move(input));
+  if (draining) return;
+  draining = true;
+  while (!pending.empty()) {
+    Expr last = std::move(pending.back());
+    pending.pop_back();
+  }
+  draining = false;
+}
+
+Expr Node::operator[](size_t output) const { return Expr(self.lock(), output); }
+bool Node::is_leaf() const { return op == &input_op() || op == &shared_op(); }
+
+uint64_t next_serial() {
+  static std::atomic<uint64_t> serial{0};
+  return ++serial;
+}
+
+static std::shared_ptr<const Node> finish(std::shared_ptr<Node> node) {
+  node->serial = next_serial();
+  node->self = node;
+  return node;
+}
+
+static std::shared_ptr<Node> typed(const Op& op, std::vector<Expr> inputs, Props props, std::vector<GraphPtr> bodies,
+                                   Origin origin) {
+  auto node = std::make_shared<Node>();
+  node->op = &op;
+  node->inputs = std::move(inputs);
+  node->props = std::move(props);
+  node->bodies = std::move(bodies);
+  node->origin = std::move(origin);
+  for (const Expr& input : node->inputs) TH_CHECK(input, "an empty expression is an input of ", op.name);
+  node->types = op.infer({op, node->inputs, node->props, node->bodies, node->origin, nullptr});
+  return node;
+}
+
+std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props, std::vector<GraphPtr> bodies,
+                                      std::source_location where) {
+  return finish(typed(op, std::move(inputs), std::move(props), std::move(bodies), Origin::here(where)));
+}
+
+Expr apply(const Op& op, std::vector<Expr> inputs, Props props, std::source_location where) {
+  return Expr(make_node(op, std::move(inputs), std::move(props), {}, where));
+}
+
+std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies) {
+  auto out = typed(*node.op, std::move(inputs), node.props, std::move(bodies), node.origin);
+  out->recompute = node.recompute;
+  out->name = node.name;
+  return finish(std::move(out));
+}
+
+Expr make_input(Type type, std::string name, std::source_location where) {
+  auto node = std::make_shared<Node>();
+  node->op = &input_op();
+  node->origin = Origin::here(where);
+  node->name = std::move(name);
+  node->types = {std::move(type)};
+  return Expr(finish(std::move(node)));
+}
+
+Expr make_shared_leaf(std::shared_ptr<SharedStorage> storage, std::source_location where) {
+  auto node = std::make_shared<Node>();
+  node->op = &shared_op();
+  node->origin = Origin::here(where);
+  node->name = storage->name;
+  node->types = {storage->type};
+  node->shared = std::move(storage);
+  return Expr(finish(std::move(node)));
+}
+
+Expr make_constant(Tensor value, std::source_location where) {
+  Props props;
+  props.set("value", std::move(value));
+  return apply(constant_op(), {}, std::move(props), where);
+}
+
+Expr named(const Expr& value, std::string name) {
+  auto node = std::make_shared<Node>();
+  const Node& old = value.node();
+  TH_CHECK(!old.is_leaf(), "a leaf has its name already");
+  node->op = old.op;
+  node->props = old.props;
+  node->inputs = old.inputs;
+  node->bodies = old.bodies;
+  node->types = old.types;
+  node->recompute = old.recompute;
+  node->origin = old.origin;
+  node->name = std::move(name);
+  return Expr(finish(std::move(node)), value.output());
+}
+
+bool is_input(const Expr& value) { return value.node().op == &input_op(); }
+bool is_shared(const Expr& value) { return value.node().op == &shared_op(); }
+bool is_constant(const Expr& value) { return value.node().op == &constant_op(); }
+
+const Tensor* constant_value(const Expr& value) {
+  return is_constant(value) ? &value.node().props.get<Tensor>("value") : nullptr;
+}
+
+std::optional<double> constant_number(const Expr& value) {
+  const Tensor* tensor = constant_value(value);
+  if (!tensor || is_complex(tensor->dtype()) || tensor->size() == 0 || tensor->size() > 4096) return std::nullopt;
+  double first = tensor->as_double(0);
+  for (int64_t i = 1; i < tensor->size(); ++i)
+    if (tensor->as_double(i) != first) return std::nullopt;
+  return first;
+}
+
+std::optional<Dim> symbolic_value(const Expr& scalar) {
+  if (!scalar.type().is_scalar() || !(is_int(scalar.dtype()) || is_bool(scalar.dtype()))) return std::nullopt;
+  std::unordered_map<const Node*, std::optional<Dim>> known;
+  std::vector<const Node*> stack{&scalar.node()};
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    if (known.count(node)) {
+      stack.pop_back();
+      continue;
+    }
+    if (node->op == &constant_op()) {
+      known[node] = Dim(node->props.get<Tensor>("value").as_int());
+    } else if (node->op == &input_op() && node->types[0].is_scalar()) {
+      known[node] = Dim::named(value_name(*node));
+    } else if (!node->op->symbolic) {
+      known[node] = std::nullopt;
+    } else {
+      bool ready = true;
+      std::vector<Dim> values;
+      bool all = true;
+      for (const Expr& input : node->inputs) {
+        auto at = known.find(&input.node());
+        if (at == known.end()) {
+          stack.push_back(&input.node());
+          ready = false;
+        } else if (at->second) {
+          values.push_back(*at->second);
+        } else {
+          all = false;
+        }
+      }
+      if (!ready) continue;
+      known[node] = all ? node->op->symbolic(*node, values) : std::nullopt;
+    }
+  }
+  return known[&scalar.node()];
+}
+
+// ---- type rules' helpers -------------------------------------------------------------------------------------------
+
+std::string TypeArgs::inputs_text() const {
+  return join(inputs, ", ", [](const Expr& input) {
+    return readable(str(input.name().empty() ? "" : str(input.name(), " "), input.type().text()));
+  });
+}
+
+void TypeArgs::fail(std::string_view what, std::string_view expected, std::string_view hint) const {
+  throw UserError({.what = str(op.name, ": ", what),
+                   .expected = std::string(expected),
+                   .got = inputs_text(),
+                   .node = origin.text(),
+                   .config = origin.config(),
+                   .hint = std::string(hint)});
+}
+
+void TypeArgs::require(bool condition, std::string_view what, std::string_view expected) const {
+  if (!condition) fail(what, expected);
+}
+
+void TypeArgs::require_equal(const Dim& left, const Dim& right, std::string_view what) const {
+  if (left == right) return;
+  if (left.is_known() && right.is_known()) fail(what, str(left.value(), " == ", right.value()));
+  if (checks) checks->push_back({left, right, str(op.name, ": ", what), origin});
+}
+
+// ---- leaves --------------------------------------------------------------------------------------------------------
+
+static std::vector<Type> no_inference(const TypeArgs& args) {
+  TH_CHECK(false, "the type of ", args.op.name, " is given, not inferred");
+  return {};
+}
+static std::vector<Tensor> no_reference(const ReferenceArgs& args) {
+  TH_CHECK(false, "the value of ", args.node.op->name, " is bound, not computed");
+  return {};
+}
+
+const Op& input_op() {
+  static const Op op{.name = "input", .doc = "A value that the caller gives.", .infer = no_inference,
+                     .reference = no_reference, .foldable = false};
+  return op;
+}
+
+const Op& shared_op() {
+  static const Op op{.name = "shared", .doc = "The buffer of a shared variable.", .infer = no_inference,
+                     .reference = no_reference, .foldable = false};
+  return op;
+}
+
+const Op& constant_op() {
+  static const Op op{
+      .name = "constant",
+      .doc = "A value that is part of the program.",
+      .infer = [](const TypeArgs& a) { return std::vector<Type>{type_of(a.props.get<Tensor>("value"))}; },
+      .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.node.props.get<Tensor>("value")}; },
+      .foldable = false};
+  return op;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,117 @@
+// Expressions: immutable shared nodes, and the handles that users compute with. docs/decisions/0001.
+//
+// Semantics, for every pass and every printer:
+// - A node's outputs are functions of its inputs, properties and bodies. Nothing else may change them: random draws
+//   take and return generator state, effects take and return an ordering token.
+// - Floating arithmetic is IEEE 754. NaN and infinities flow; a pass may not lose them unless its rule's class says so.
+// - Integers wrap around. x // 0 and x % 0 are 0 for integers; floor division and remainder take Python's signs.
+// - Values are dense. A view shares its input's buffer; the planner, not the user, sees that.
+// - An element is true or false; a bool is stored as one byte, 0 or 1.
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "compiler/base/origin.h"
+#include "compiler/ir/props.h"
+#include "compiler/ir/type.h"
+
+namespace thtrain {
+
+struct Op;
+struct Node;
+struct Graph;
+using GraphPtr = std::shared_ptr<const Graph>;
+
+/// A handle on one output of a node. The default-made one is empty: "no value", as an absent gradient.
+class Expr {
+ public:
+  Expr() = default;
+  explicit Expr(std::shared_ptr<const Node> node, size_t output = 0) : node_(std::move(node)), output_(output) {}
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const Node& node() const { return *node_; }
+  const std::shared_ptr<const Node>& node_ptr() const { return node_; }
+  size_t output() const { return output_; }
+  const Type& type() const;
+  DType dtype() const { return type().dtype; }
+  size_t rank() const { return type().rank(); }
+  const Dims& dims() const { return type().dims; }
+  const std::string& name() const;
+  /// The same value (the same output of the same node), not an elementwise comparison.
+  bool same(const Expr& other) const { return node_ == other.node_ && output_ == other.output_; }
+
+ private:
+  std::shared_ptr<const Node> node_;
+  size_t output_ = 0;
+};
+
+/// The value of a shared variable: the buffer that functions read and update. Held by the nodes that name it.
+struct SharedStorage {
+  std::string name;
+  Type type;
+  Tensor value;
+};
+
+/// One application of an op. Identity is op, properties, inputs, bodies and recompute tag; leaves (inputs and shared
+/// variables) are themselves.
+struct Node {
+  const Op* op;
+  Props props;
+  std::vector<Expr> inputs;
+  std::vector<GraphPtr> bodies;
+  std::vector<Type> types;  // of the outputs
+  int recompute = 0;        // nodes of different tags are not merged: a deliberate recomputation stays one
+  Origin origin;
+  std::string name;         // the user's, for printing; not part of the identity
+  uint64_t serial;          // order of construction in this process
+  std::shared_ptr<SharedStorage> shared;  // of a shared variable's leaf
+
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  ~Node();  // frees a chain of a million nodes without recursion
+
+  Expr operator[](size_t output) const;  // needs to be held by a shared_ptr already
+  bool is_leaf() const;                  // an input or a shared variable
+  std::weak_ptr<const Node> self;
+};
+
+inline const Type& Expr::type() const { return node_->types[output_]; }
+inline const std::string& Expr::name() const { return node_->name; }
+
+/// Applies an op: checks the inputs by the op's type rule. UserError from the rule names this node's origin.
+std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props = {},
+                                      std::vector<GraphPtr> bodies = {},
+                                      std::source_location where = std::source_location::current());
+/// The first output of make_node.
+Expr apply(const Op& op, std::vector<Expr> inputs, Props props = {},
+           std::source_location where = std::source_location::current());
+/// A copy of `node` on other inputs and bodies: same op, properties, tag, origin and name; types are inferred anew.
+std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies);
+
+/// A leaf that a caller binds. Lengths that the type leaves open are names: see input_type().
+Expr make_input(Type type, std::string name, std::source_location where = std::source_location::current());
+Expr make_shared_leaf(std::shared_ptr<SharedStorage> storage, std::source_location where);
+Expr make_constant(Tensor value, std::source_location where = std::source_location::current());
+
+/// The same value under a name that texts and errors show.
+Expr named(const Expr& value, std::string name);
+
+bool is_input(const Expr& value);
+bool is_shared(const Expr& value);
+bool is_constant(const Expr& value);
+/// The tensor of a constant; null for anything else.
+const Tensor* constant_value(const Expr& value);
+/// The number of a scalar constant, or of one whose elements are all equal.
+std::optional<double> constant_number(const Expr& value);
+
+/// The value of an integer scalar as a length: a constant's number, an input's name "@i~7", and what arithmetic the ops
+/// know (Op::symbolic). nullopt where only running the graph can tell.
+std::optional<Dim> symbolic_value(const Expr& scalar);
+
+uint64_t next_serial();
+
+}  // namespace thtrain

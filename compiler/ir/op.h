@@ -1,0 +1,125 @@
+// The contract of an op: a record of rules. One op, one file; passes and printers know rules, never names of ops.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/layout.h"
+#include "compiler/ir/node.h"
+
+namespace thtrain {
+
+struct ScalarOp;  // ops/elemwise/scalar_op.h
+namespace kernel {
+class StepBuilder;    // kernel/step_builder.h
+class RegionBuilder;  // kernel/region_builder.h
+}  // namespace kernel
+
+/// Two lengths that must be equal and that the types alone cannot prove equal: checked when a call begins.
+struct LengthCheck {
+  Dim left, right;
+  std::string what;  // "dot: inner lengths differ"
+  Origin origin;
+};
+
+/// What a type rule sees. require_equal() records what only a call can tell.
+struct TypeArgs {
+  const Op& op;
+  std::span<const Expr> inputs;
+  const Props& props;
+  std::span<const GraphPtr> bodies;
+  const Origin& origin;
+  std::vector<LengthCheck>* checks;  // may be null
+
+  const Type& type(size_t i) const { return inputs[i].type(); }
+  /// UserError where the lengths are known and differ; a check at run time where that cannot be known.
+  void require_equal(const Dim& left, const Dim& right, std::string_view what) const;
+  void require(bool condition, std::string_view what, std::string_view expected = {}) const;
+  [[noreturn]] void fail(std::string_view what, std::string_view expected = {}, std::string_view hint = {}) const;
+  std::string inputs_text() const;  // "left float32[60, 784], right ..."
+};
+
+/// What a reference implementation sees: dense row-major inputs of the node's types; it returns the outputs.
+struct ReferenceArgs {
+  const Node& node;
+  std::span<const Tensor> inputs;
+  const std::vector<Shape>& shapes;                                // of the outputs
+  const std::function<int64_t(const std::string&)>& length_of;     // the value of a named length
+  /// Evaluates a body graph on values of its inputs.
+  const std::function<std::vector<Tensor>(const Graph&, std::span<const Tensor>)>& run_body;
+
+  Tensor make_output(size_t i = 0) const { return Tensor::zeros(node.types[i].dtype, shapes[i]); }
+};
+
+/// What a gradient rule sees. It returns one cotangent for each input; an empty Expr means "not connected".
+struct GradientArgs {
+  const Node& node;
+  std::span<const Expr> outputs;     // of the node
+  std::span<const Expr> cotangents;  // of the outputs; empty where nothing depends on that output
+  /// Reverse-mode derivative of a body: for outputs' cotangents, those of `wrt` (inputs of the body).
+  const std::function<std::vector<Expr>(std::span<const Expr> outputs, std::span<const Expr> cotangents,
+                                        std::span<const Expr> wrt)>& differentiate;
+
+  const Expr& input(size_t i) const { return node.inputs[i]; }
+  const Expr& cotangent() const { return cotangents[0]; }
+};
+
+/// Floating-point operations and bytes moved by one evaluation.
+struct Cost {
+  Dim flops = 0;
+  Dim bytes = 0;
+};
+
+/// A row of an op's test cases: builds the op on inputs of these types.
+struct OpCase {
+  std::string name;
+  std::vector<Type> inputs;
+  std::function<std::vector<Expr>(const std::vector<Expr>&)> build;
+  double low = -2, high = 2;        // random floating inputs come from here
+  int64_t int_low = 0, int_high = 4;
+  bool smooth = true;               // gradient is checked by finite differences
+  double bound = 0;                 // native against reference, in units of the last place of the largest value; 0: equal bits
+};
+
+struct Op {
+  std::string name;
+  std::string doc;  // formula, shapes, notes; `thtrain info --ops` prints it
+
+  /// Dtype and lengths of the outputs, or a UserError. Looks at types, and at symbolic values of integer scalars.
+  std::function<std::vector<Type>(const TypeArgs&)> infer = {};
+  /// The definition: plain, slow, obviously right.
+  std::function<std::vector<Tensor>(const ReferenceArgs&)> reference = {};
+  /// Null only where no input has a derivative (integers, comparisons): the inputs are then not connected.
+  std::function<std::vector<Expr>(const GradientArgs&)> gradient = {};
+
+  /// Exactly one of these says how native code computes it.
+  std::function<void(kernel::StepBuilder&)> lower = {};          // a kernel or a library call
+  std::function<void(kernel::RegionBuilder&)> lower_region = {}; // a loop or a branch around bodies
+  std::function<std::optional<Layout>(const LayoutArgs&)> view = {};  // no code: output 0 is a view of input 0
+  bool calls_reference = false;                                  // called back through the context
+  const ScalarOp* scalar = nullptr;                              // elementwise: fused and lowered by the one record
+
+  /// May input i have this layout (strides, any offset)? Null: any. Others are copied to row-major first.
+  std::function<bool(const Node&, size_t, const Layout&)> accepts_layout = {};
+  /// Output 0 may be written over input i (same type): i itself where its buffer is not needed any more.
+  std::vector<size_t> may_overwrite = {};
+  bool commutative = false;   // two inputs, any order
+  bool has_effect = false;    // stays although nothing reads it; ordered by tokens
+  bool foldable = true;       // constants in, constant out, may be computed while compiling
+  /// The value as a length, for integer scalars.
+  std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
+  std::function<Cost(const Node&)> cost = {};
+  /// connection(i, o): does output o depend on input i in a way that has a derivative? Default: yes.
+  std::function<bool(const Node&, size_t, size_t)> connection = {};
+  std::function<std::vector<OpCase>()> cases = {};
+};
+
+// The leaves.
+const Op& input_op();
+const Op& shared_op();
+const Op& constant_op();
+
+}  // namespace thtrain

@@ -1,0 +1,217 @@
+#include "compiler/ir/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace thtrain {
+
+int64_t element_count(std::span<const int64_t> shape) {
+  int64_t n = 1;
+  for (int64_t length : shape) n *= length;
+  return n;
+}
+
+std::string shape_text(std::span<const int64_t> shape) { return str("[", join(shape, ", "), "]"); }
+
+Shape row_major_strides(std::span<const int64_t> shape) {
+  Shape strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  return strides;
+}
+
+void throw_element_count(size_t given, const Shape& shape) {
+  throw UserError({.what = "the number of elements does not fit the shape",
+                   .expected = str(element_count(shape), " elements for ", shape_text(shape)),
+                   .got = str(given)});
+}
+
+Tensor::Tensor() : Tensor(0.0) {}
+
+Tensor Tensor::empty(DType dtype, Shape shape) {
+  size_t bytes = static_cast<size_t>(element_count(shape)) * size_of(dtype);
+  size_t rounded = (bytes + 63) / 64 * 64 + (bytes == 0 ? 64 : 0);
+  void* memory = std::aligned_alloc(64, rounded);
+  if (!memory) throw std::bad_alloc();
+  Shape strides = row_major_strides(shape);
+  return Tensor(dtype, std::move(shape), std::move(strides), memory, std::shared_ptr<void>(memory, std::free));
+}
+
+Tensor Tensor::zeros(DType dtype, Shape shape) {
+  Tensor out = empty(dtype, std::move(shape));
+  std::memset(out.raw(), 0, out.bytes());
+  return out;
+}
+
+Tensor Tensor::wrap(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner) {
+  return Tensor(dtype, std::move(shape), std::move(strides), data, std::move(owner));
+}
+
+bool Tensor::is_contiguous() const {
+  int64_t stride = 1;
+  for (size_t i = rank(); i-- > 0;) {
+    if (shape_[i] == 0) return true;
+    if (shape_[i] != 1 && strides_[i] != stride) return false;
+    stride *= shape_[i];
+  }
+  return true;
+}
+
+int64_t Tensor::offset(std::span<const int64_t> index) const {
+  TH_CHECK(index.size() == rank(), index.size(), " indices into ", type_text());
+  int64_t out = 0;
+  for (size_t i = 0; i < index.size(); ++i) out += index[i] * strides_[i];
+  return out;
+}
+
+namespace {
+
+int64_t offset_of_position(const Tensor& t, int64_t position) {
+  int64_t out = 0;
+  for (size_t i = t.rank(); i-- > 0;) {
+    out += position % t.shape()[i] * t.strides()[i];
+    position /= t.shape()[i];
+  }
+  return out;
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (is_complex_v<From> && is_complex_v<To>) {
+    return To(static_cast<typename To::value_type>(x.real()), static_cast<typename To::value_type>(x.imag()));
+  } else if constexpr (is_complex_v<From>) {
+    if constexpr (std::is_same_v<To, bool>) return x != From(0);
+    else return static_cast<To>(x.real());
+  } else if constexpr (is_complex_v<To>) {
+    return To(static_cast<typename To::value_type>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != 0;
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+// f(destination, source) for each element; both of the same shape.
+template <class To, class From, class F>
+void zip(const Tensor& to, const Tensor& from, F f) {
+  To* d = static_cast<To*>(to.raw());
+  const From* s = static_cast<const From*>(from.raw());
+  if (to.is_contiguous() && from.is_contiguous()) {
+    int64_t n = to.size();
+    for (int64_t i = 0; i < n; ++i) f(d[i], s[i]);
+  } else {
+    for_each_index(to.shape(), [&](const Shape& index) { f(d[to.offset(index)], s[from.offset(index)]); });
+  }
+}
+
+}  // namespace
+
+double Tensor::as_double(int64_t i) const {
+  return visit(dtype_, [&](auto zero) {
+    return convert<double>(data<decltype(zero)>()[offset_of_position(*this, i)]);
+  });
+}
+
+int64_t Tensor::as_int(int64_t i) const {
+  return visit(dtype_, [&](auto zero) {
+    return convert<int64_t>(data<decltype(zero)>()[offset_of_position(*this, i)]);
+  });
+}
+
+void Tensor::assign(const Tensor& source) const {
+  TH_CHECK(source.dtype_ == dtype_ && source.shape_ == shape_, "assign ", source.type_text(), " to ", type_text());
+  if (is_contiguous() && source.is_contiguous()) {
+    if (bytes() != 0) std::memmove(data_, source.data_, bytes());
+    return;
+  }
+  visit(dtype_, [&](auto zero) {
+    using T = decltype(zero);
+    zip<T, T>(*this, source, [](T& d, T s) { d = s; });
+  });
+}
+
+Tensor Tensor::copy() const {
+  Tensor out = empty(dtype_, shape_);
+  out.assign(*this);
+  return out;
+}
+
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : copy(); }
+
+Tensor Tensor::cast(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  Tensor out = empty(dtype, shape_);
+  visit(dtype_, [&](auto from_zero) {
+    visit(dtype, [&](auto to_zero) {
+      using From = decltype(from_zero);
+      using To = decltype(to_zero);
+      zip<To, From>(out, *this, [](To& d, From s) { d = convert<To>(s); });
+    });
+  });
+  return out;
+}
+
+Tensor Tensor::reshape(Shape shape) const {
+  if (element_count(shape) != size()) throw_element_count(static_cast<size_t>(size()), shape);
+  Tensor base = contiguous();
+  Shape strides = row_major_strides(shape);
+  return Tensor(dtype_, std::move(shape), std::move(strides), base.data_, base.owner_);
+}
+
+Tensor Tensor::rows(int64_t begin, int64_t count) const {
+  TH_CHECK(rank() > 0 && begin >= 0 && count >= 0 && begin + count <= shape_[0], "rows ", begin, " to ", begin + count,
+           " of ", type_text());
+  Shape shape = shape_;
+  shape[0] = count;
+  return view(std::move(shape), strides_, begin * strides_[0]);
+}
+
+Tensor Tensor::view(Shape shape, Shape strides, int64_t offset) const {
+  return Tensor(dtype_, std::move(shape), std::move(strides),
+                static_cast<char*>(data_) + offset * static_cast<int64_t>(size_of(dtype_)), owner_);
+}
+
+std::string Tensor::type_text() const { return str(name_of(dtype_), shape_text(shape_)); }
+
+std::string Tensor::text(int64_t limit) const {
+  int64_t shown = 0;
+  auto element = [&](int64_t at) {
+    return visit(dtype_, [&](auto zero) -> std::string {
+      using T = decltype(zero);
+      T x = static_cast<const T*>(data_)[at];
+      if constexpr (is_complex_v<T>) return str(x.real(), x.imag() < 0 ? "" : "+", x.imag(), "j");
+      else return str(x);
+    });
+  };
+  auto nested = [&](auto&& self, size_t axis, int64_t at) -> std::string {
+    if (axis == rank()) {
+      ++shown;
+      return element(at);
+    }
+    std::string out = "[";
+    for (int64_t i = 0; i < shape_[axis]; ++i) {
+      if (i) out += ", ";
+      if (shown >= limit) {
+        out += "...";
+        break;
+      }
+      out += self(self, axis + 1, at + i * strides_[axis]);
+    }
+    return out + "]";
+  };
+  return nested(nested, 0, 0);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (a.size() == 0) return true;
+  Tensor ca = a.contiguous(), cb = b.contiguous();
+  return std::memcmp(ca.raw(), cb.raw(), ca.bytes()) == 0;
+}
+
+}  // namespace thtrain

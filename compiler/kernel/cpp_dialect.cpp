@@ -1,0 +1,335 @@
+// The C++ dialect: explicit vectors by GCC's and clang's vector_size, libmvec by its own entry points.
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "compiler/kernel/printer.h"
+
+namespace thtrain::kernel {
+namespace {
+
+struct Name {
+  const char* c;      // of the C++ type
+  const char* brief;  // in helpers' names
+};
+
+Name name_of_element(DType dtype) {
+  switch (dtype) {
+    case DType::kBool: return {"bool", "b8"};
+    case DType::kInt8: return {"signed char", "i8"};
+    case DType::kInt16: return {"short", "i16"};
+    case DType::kInt32: return {"int", "i32"};
+    case DType::kInt64: return {"long", "i64"};
+    case DType::kUInt8: return {"unsigned char", "u8"};
+    case DType::kUInt16: return {"unsigned short", "u16"};
+    case DType::kUInt32: return {"unsigned", "u32"};
+    case DType::kUInt64: return {"unsigned long", "u64"};
+    case DType::kFloat32: return {"float", "f32"};
+    case DType::kFloat64: return {"double", "f64"};
+    default: break;
+  }
+  TH_CHECK(false, "the loop language has no ", thtrain::name_of(dtype));
+  __builtin_unreachable();
+}
+
+DType mask_dtype(int bytes) {
+  return bytes == 1 ? DType::kInt8 : bytes == 2 ? DType::kInt16 : bytes == 4 ? DType::kInt32 : DType::kInt64;
+}
+
+// The name of a function in libm (for doubles) and whether it has a vector form in libmvec.
+bool in_libmvec(const std::string& function) {
+  static const std::unordered_set<std::string> names{
+      "exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",   "tan",   "asin", "acos", "atan",
+      "sinh", "cosh", "tanh",  "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "cbrt", "hypot"};
+  return names.count(function) != 0;
+}
+
+class CppDialect : public Dialect {
+ public:
+  explicit CppDialect(int vector_bytes) : vector_bytes_(vector_bytes) {}
+
+  std::string type(const TermType& t, Helpers& h) const override {
+    if (!t.is_vector()) return name_of_element(t.dtype).c;
+    DType element = t.dtype == DType::kBool ? mask_dtype(t.mask_bytes) : t.dtype;
+    return vector_type(element, t.lanes, h);
+  }
+
+  std::string constant(const TermNode& node) const override {
+    DType dtype = node.type.dtype;
+    if (is_float(dtype)) {
+      const char* suffix = dtype == DType::kFloat32 ? "f" : "";
+      if (std::isnan(node.number)) return str("__builtin_nan", suffix, "(\"\")");
+      if (std::isinf(node.number)) return str(node.number < 0 ? "-" : "", "__builtin_inf", suffix, "()");
+      // Exact as hexadecimal; the decimal beside it is for people. Small whole numbers need neither.
+      if (node.number == std::floor(node.number) && std::fabs(node.number) < 1e6)
+        return str(std::signbit(node.number) ? "-" : "", static_cast<int64_t>(std::fabs(node.number)), ".0", suffix);
+      char hex[48];
+      std::snprintf(hex, sizeof hex, "%a", node.number);
+      return str(hex, suffix, " /* ", node.number, " */");
+    }
+    if (dtype == DType::kBool) return node.integer ? "true" : "false";
+    if (dtype == DType::kInt64)
+      return node.integer == INT64_MIN ? "(-9223372036854775807L - 1)" : str(node.integer, "L");
+    if (dtype == DType::kUInt64) return str(static_cast<uint64_t>(node.integer), "UL");
+    return str("((", name_of_element(dtype).c, ")", node.integer, ")");
+  }
+
+  std::string term(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const override {
+    static constexpr const char* kInfix[] = {
+        "",  "",   "+", "-",  "*", "/",  "%",  "-",  "&",  "|", "^", "~", "<<", ">>",
+        "<", "<=", ">", ">=", "==", "!=", "&&", "||", "!"};
+    switch (n.prim) {
+      case Prim::kAnd: return vector_logic(n, a, "&", "&&", h);
+      case Prim::kOr: return vector_logic(n, a, "|", "||", h);
+      case Prim::kNot: return str(n.type.is_vector() ? "(~" : "(!", a[0], ")");
+      case Prim::kNegate: case Prim::kBitNot: return str("(", kInfix[static_cast<int>(n.prim)], a[0], ")");
+      case Prim::kBitAnd: case Prim::kBitOr: case Prim::kBitXor: case Prim::kAdd: case Prim::kSub: case Prim::kMul:
+      case Prim::kDiv: case Prim::kRemainder: case Prim::kShiftLeft: case Prim::kShiftRight: {
+        std::string text = str("(", a[0], " ", kInfix[static_cast<int>(n.prim)], " ", a[1], ")");
+        // C++ computes small integers as int: back to the element's type.
+        if (!n.type.is_vector() && is_int(n.type.dtype) && size_of(n.type.dtype) < 4)
+          return str("((", name_of_element(n.type.dtype).c, ")", text, ")");
+        return text;
+      }
+      case Prim::kEqual: case Prim::kNotEqual: case Prim::kLess: case Prim::kLessEqual: case Prim::kGreater:
+      case Prim::kGreaterEqual: {
+        int bytes = n.type.mask_bytes;
+        return str("(", as_mask(n.args[0], a[0], bytes, h), " ", kInfix[static_cast<int>(n.prim)], " ",
+                   as_mask(n.args[1], a[1], bytes, h), ")");
+      }
+      case Prim::kSelect: return select(n, a, h);
+      case Prim::kCast:
+        if (!n.type.is_vector()) return str("((", name_of_element(n.type.dtype).c, ")", a[0], ")");
+        return str("__builtin_convertvector(", a[0], ", ", type(n.type, h), ")");
+      case Prim::kSqrt: return lanewise("sqrt", n, a, h);
+      case Prim::kFabs: return lanewise("fabs", n, a, h);
+      case Prim::kFloor: return lanewise("floor", n, a, h);
+      case Prim::kCeil: return lanewise("ceil", n, a, h);
+      case Prim::kRint: return lanewise("rint", n, a, h);
+      case Prim::kTrunc: return lanewise("trunc", n, a, h);
+      case Prim::kFma: return lanewise("fma", n, a, h);
+      case Prim::kMath: return math(n, a, h);
+      case Prim::kLoad: return load(n, a, h);
+      case Prim::kSplat: return splat(n, a[0], h);
+      case Prim::kIota: return iota(n, h);
+      case Prim::kReduceLanes: return reduce(n, a[0], h);
+      case Prim::kConstant: case Prim::kVariable: break;
+    }
+    TH_CHECK(false, "a term without a printed form");
+    return {};
+  }
+
+  std::string store(const Statement& s, const std::string& index, const std::string& value, const std::string& stride,
+                    const std::string& count, Helpers& h) const override {
+    if (!s.type.is_vector()) return str(s.name, "[", index, "] = ", value);
+    bool near = is_constant(s.stride, 1);
+    DType dtype = s.type.dtype;
+    std::string vector = value;
+    if (dtype == DType::kBool) {  // a mask becomes bytes 0 and 1
+      vector = str("((", convert_mask(value, s.type.mask_bytes, 1, s.type.lanes, h), ") & 1)");
+      dtype = DType::kInt8;
+    }
+    std::string v = vector_type(dtype, s.type.lanes, h);
+    std::string name = str("store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
+    const char* element = name_of_element(dtype).c;
+    if (h.need(name)) {
+      std::string lanes = count.empty() ? std::to_string(s.type.lanes) : "n";
+      h.add(str("static inline void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
+                count.empty() ? "" : ", long n", ") {\n",
+                near ? str("  __builtin_memcpy(p, &v, ", lanes, " * sizeof(", element, "));\n")
+                     : str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n"),
+                "}\n"));
+    }
+    return str(name, "((", element, "*)(", s.name, " + ", index, ")", near ? "" : ", " + stride, ", ", vector,
+               count.empty() ? "" : ", " + count, ")");
+  }
+
+  std::string signature(const std::string& name) const override {
+    return str("static void ", name, "(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end)");
+  }
+
+ private:
+  std::string vector_type(DType element, int lanes, Helpers& h) const {
+    Name name = name_of_element(element);
+    std::string v = str(name.brief, "x", lanes);
+    if (h.need(v))
+      h.add(str("typedef ", name.c, " ", v, " __attribute__((vector_size(", size_of(element) * static_cast<size_t>(lanes),
+                ")));\n"));
+    return v;
+  }
+
+  std::string convert_mask(const std::string& mask, int from, int to, int lanes, Helpers& h) const {
+    if (from == to) return mask;
+    return str("__builtin_convertvector(", mask, ", ", vector_type(mask_dtype(to), lanes, h), ")");
+  }
+
+  std::string as_mask(const Term& arg, const std::string& text, int bytes, Helpers& h) const {
+    if (arg.dtype() != DType::kBool || arg.lanes() == 1) return text;
+    return convert_mask(text, arg.type().mask_bytes, bytes, arg.lanes(), h);
+  }
+
+  std::string vector_logic(const TermNode& n, const std::vector<std::string>& a, const char* vector, const char* scalar,
+                           Helpers& h) const {
+    if (!n.type.is_vector()) return str("(", a[0], " ", scalar, " ", a[1], ")");
+    int bytes = n.type.mask_bytes;
+    return str("(", as_mask(n.args[0], a[0], bytes, h), " ", vector, " ", as_mask(n.args[1], a[1], bytes, h), ")");
+  }
+
+  std::string select(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
+    if (!n.type.is_vector()) {
+      std::string text = str("(", a[0], " ? ", a[1], " : ", a[2], ")");
+      return is_int(n.type.dtype) && size_of(n.type.dtype) < 4 ? str("((", name_of_element(n.type.dtype).c, ")", text, ")") : text;
+    }
+    int bytes = n.type.dtype == DType::kBool ? n.type.mask_bytes : static_cast<int>(size_of(n.type.dtype));
+    std::string mask = convert_mask(a[0], n.args[0].type().mask_bytes, bytes, n.type.lanes, h);
+    if (n.type.dtype == DType::kBool)
+      return str("((", mask, " & ", as_mask(n.args[1], a[1], bytes, h), ") | (~", mask, " & ", as_mask(n.args[2], a[2], bytes, h), "))");
+    return str("(", mask, " ? ", a[1], " : ", a[2], ")");
+  }
+
+  std::string builtin(const char* function, DType dtype) const {
+    return str("__builtin_", function, dtype == DType::kFloat32 ? "f" : "");
+  }
+
+  // One instruction for each lane; the compilers make one vector instruction of the loop.
+  std::string lanewise(const char* function, const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
+    if (!n.type.is_vector()) return str(builtin(function, n.type.dtype), "(", join(a, ", "), ")");
+    std::string v = type(n.type, h);
+    std::string name = str(function, "_", v);
+    if (h.need(name)) {
+      static constexpr const char* kArgs[] = {"a", "b", "c"};
+      std::string parameters, lanes;
+      for (size_t i = 0; i < a.size(); ++i) {
+        parameters += str(i ? ", " : "", v, " ", kArgs[i]);
+        lanes += str(i ? ", " : "", kArgs[i], "[i]");
+      }
+      h.add(str("static inline ", v, " ", name, "(", parameters, ") {\n  ", v, " r;\n  for (int i = 0; i < ", n.type.lanes,
+                "; ++i) r[i] = ", builtin(function, n.type.dtype), "(", lanes, ");\n  return r;\n}\n"));
+    }
+    return str(name, "(", join(a, ", "), ")");
+  }
+
+  std::string math(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
+    DType dtype = n.type.dtype;
+    int size = static_cast<int>(size_of(dtype));
+    // A single element goes through one lane of the target's whole vector: an element's bits do not depend on where it is.
+    int lanes = n.type.is_vector() ? n.type.lanes : vector_bytes_ / size;
+    std::string v = vector_type(dtype, lanes, h);
+    std::string name = str(n.name, "_", v);
+    bool f32 = dtype == DType::kFloat32;
+    if (h.need(name)) {
+      std::string c_name = n.name + (f32 ? "f" : "");
+      std::string args = a.size() == 2 ? str(v, " a, ", v, " b") : str(v, " a");
+#if defined(__x86_64__)
+      bool vector = in_libmvec(n.name) && lanes * size >= 16;
+#else
+      bool vector = false;  // Debian 12's libmvec is x86-64's only
+#endif
+      if (vector) {
+        const char* isa = lanes * size == 64 ? "e" : lanes * size == 32 ? "d" : "b";
+        std::string symbol = str("_ZGV", isa, "N", lanes, a.size() == 2 ? "vv_" : "v_", c_name);
+        h.add(str("extern \"C\" __attribute__((const)) ", v, " ", symbol, "(", args, ");\n"));
+        h.add(str("static inline ", v, " ", name, "(", args, ") { return ", symbol, a.size() == 2 ? "(a, b)" : "(a)", "; }\n"));
+      } else {
+        std::string element = name_of_element(dtype).c;
+        h.add(str("extern \"C\" __attribute__((const)) ", element, " ", c_name, "(", element, a.size() == 2 ? ", " + element : "", ");\n"));
+        h.add(str("static inline ", v, " ", name, "(", args, ") {\n  ", v, " r;\n  for (int i = 0; i < ", lanes, "; ++i) r[i] = ",
+                  c_name, a.size() == 2 ? "(a[i], b[i])" : "(a[i])", ";\n  return r;\n}\n"));
+      }
+    }
+    if (n.type.is_vector()) return str(name, "(", join(a, ", "), ")");
+    std::string element = name_of_element(dtype).c, scalar = str(n.name, "_", name_of_element(dtype).brief);
+    std::string splat = splat_helper({dtype, lanes, 0}, h);
+    if (h.need(scalar))
+      h.add(a.size() == 2 ? str("static inline ", element, " ", scalar, "(", element, " a, ", element, " b) { return ", name,
+                                "(", splat, "(a), ", splat, "(b))[0]; }\n")
+                          : str("static inline ", element, " ", scalar, "(", element, " a) { return ", name, "(", splat,
+                                "(a))[0]; }\n"));
+    return str(scalar, "(", join(a, ", "), ")");
+  }
+
+  std::string load(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
+    if (!n.type.is_vector()) return str(n.name, "[", unwrapped(a[0]), "]");
+    bool near = is_constant(n.args[1], 1), padded = a.size() == 3;
+    DType dtype = n.type.dtype == DType::kBool ? DType::kInt8 : n.type.dtype;
+    std::string v = vector_type(dtype, n.type.lanes, h);
+    std::string name = str("load_", v, near ? "" : "_strided", padded ? "_n" : "");
+    const char* element = name_of_element(dtype).c;
+    if (h.need(name)) {
+      std::string lanes = padded ? "n" : std::to_string(n.type.lanes);
+      h.add(str("static inline ", v, " ", name, "(const ", element, "* p", near ? "" : ", long stride", padded ? ", long n" : "",
+                ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n",
+                near ? str("  __builtin_memcpy(&v, p, ", lanes, " * sizeof(", element, "));\n")
+                     : str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n"),
+                "  return v;\n}\n"));
+    }
+    std::string text = str(name, "((const ", element, "*)(", n.name, " + ", a[0], ")", near ? "" : ", " + a[1],
+                           padded ? ", " + a[2] : "", ")");
+    return n.type.dtype == DType::kBool ? str("(", text, " != 0)") : text;
+  }
+
+  static std::string unwrapped(const std::string& text) {
+    bool whole = text.size() > 2 && text.front() == '(' && text.find(')') == text.size() - 1;
+    return whole ? text.substr(1, text.size() - 2) : text;
+  }
+
+  std::string splat(const TermNode& n, const std::string& a, Helpers& h) const {
+    return str(splat_helper(n.type, h), "(", a, ")");
+  }
+
+  std::string splat_helper(const TermType& t, Helpers& h) const {
+    std::string v = type(t, h);
+    std::string name = str("splat_", v, t.dtype == DType::kBool ? "_mask" : "");
+    if (h.need(name))
+      // Lane by lane: adding to a vector of zeros would turn -0 into 0.
+      h.add(str("static inline ", v, " ", name, "(", name_of_element(t.dtype).c, " x) {\n  ", v, " r;\n  for (int i = 0; i < ",
+                t.lanes, "; ++i) r[i] = ", t.dtype == DType::kBool ? "x ? -1 : 0" : "x", ";\n  return r;\n}\n"));
+    return name;
+  }
+
+  std::string iota(const TermNode& n, Helpers& h) const {
+    std::string v = type(n.type, h);
+    std::string name = str("iota_", v);
+    if (h.need(name)) {
+      std::string values;
+      for (int i = 0; i < n.type.lanes; ++i) values += str(i ? ", " : "", i);
+      h.add(str("static inline ", v, " ", name, "() { return (", v, "){", values, "}; }\n"));
+    }
+    return name + "()";
+  }
+
+  // Halves onto halves, in a fixed order.
+  std::string reduce(const TermNode& n, const std::string& a, Helpers& h) const {
+    TermType vector = n.args[0].type();
+    std::string v = type(vector, h), element = type(n.type, h);
+    std::string name = str("reduce_", n.name, "_", v);
+    if (h.need(name)) {
+      bool real = is_float(n.type.dtype);
+      std::string combined = n.name == "add"   ? "v[i] + v[i + half]"
+                             : n.name == "mul" ? "v[i] * v[i + half]"
+                             : n.name == "and" ? "v[i] & v[i + half]"
+                             : n.name == "or"  ? "v[i] | v[i + half]"
+                             : n.name == "max" ? (real ? "v[i] > v[i + half] || v[i] != v[i] ? v[i] : v[i + half]" : "v[i] > v[i + half] ? v[i] : v[i + half]")
+                             : n.name == "min" ? (real ? "v[i] < v[i + half] || v[i] != v[i] ? v[i] : v[i + half]" : "v[i] < v[i + half] ? v[i] : v[i + half]")
+                                               : "";
+      TH_CHECK(!combined.empty(), "no reduction of lanes by ", n.name);
+      h.add(str("static inline ", element, " ", name, "(", v, " v) {\n  for (int half = ", vector.lanes / 2,
+                "; half > 0; half /= 2)\n    for (int i = 0; i < half; ++i) v[i] = ", combined, ";\n  return v[0]",
+                vector.dtype == DType::kBool ? " != 0" : "", ";\n}\n"));
+    }
+    return str(name, "(", a, ")");
+  }
+
+  int vector_bytes_;
+};
+
+}  // namespace
+
+const Dialect& cpp_dialect(int vector_bytes) {
+  static const CppDialect k16(16), k32(32), k64(64);
+  TH_CHECK(vector_bytes == 16 || vector_bytes == 32 || vector_bytes == 64, "vectors of ", vector_bytes, " bytes");
+  return vector_bytes == 64 ? k64 : vector_bytes == 32 ? k32 : k16;
+}
+
+}  // namespace thtrain::kernel

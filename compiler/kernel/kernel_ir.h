@@ -1,0 +1,149 @@
+// The loop language between ops and text: typed scalar and vector terms, statements, functions. docs/decisions/0004.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/dim.h"
+#include "compiler/ir/dtype.h"
+
+namespace thtrain::kernel {
+
+/// The type of a term: one element, or a fixed-width vector of them. A vector of bools is a mask: each lane is all ones
+/// or all zeros in an integer of `mask_bytes`, the size of the elements whose comparison made it.
+struct TermType {
+  DType dtype = DType::kInt64;
+  int lanes = 1;
+  int mask_bytes = 0;
+
+  bool is_vector() const { return lanes > 1; }
+  friend bool operator==(const TermType&, const TermType&) = default;
+};
+
+enum class Prim : uint8_t {
+  kConstant, kVariable,
+  kAdd, kSub, kMul, kDiv, kRemainder, kNegate,             // kDiv and kRemainder of integers truncate as C does
+  kBitAnd, kBitOr, kBitXor, kBitNot, kShiftLeft, kShiftRight,
+  kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual,
+  kAnd, kOr, kNot,                                          // of bools
+  kSelect, kCast,
+  kSqrt, kFabs, kFloor, kCeil, kRint, kTrunc, kFma,         // one instruction each, correctly rounded
+  kMath,                                                    // a function of the target's table, by name
+  kLoad,                                                    // buffer[index], lanes of them `stride` apart
+  kSplat, kIota,                                            // x in all lanes; 0, 1, 2, ...
+  kReduceLanes,                                             // by name: add, mul, max, min, and, or
+};
+
+struct TermNode;
+/// A handle on an immutable term.
+class Term {
+ public:
+  Term() = default;
+  explicit Term(std::shared_ptr<const TermNode> node) : node_(std::move(node)) {}
+  Term(int64_t value);  // int64 constant
+  Term(int value) : Term(static_cast<int64_t>(value)) {}
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const TermNode& node() const { return *node_; }
+  const TermType& type() const;
+  DType dtype() const { return type().dtype; }
+  int lanes() const { return type().lanes; }
+
+ private:
+  std::shared_ptr<const TermNode> node_;
+};
+
+struct TermNode {
+  Prim prim;
+  TermType type;
+  std::vector<Term> args;
+  std::string name;       // of a variable, function, buffer or reduction
+  double number = 0;      // of a floating constant
+  int64_t integer = 0;    // of an integer or bool constant
+  // kLoad: args are index, stride (int64; constant 1 reads lanes side by side) and, for a padded tail, the count of
+  // lanes that exist; the others are 1.
+};
+
+inline const TermType& Term::type() const { return node_->type; }
+
+/// A constant of that dtype; the number is converted exactly as C++ converts.
+Term constant(DType dtype, double number);
+Term constant_int(DType dtype, int64_t integer);
+Term variable(std::string name, TermType type);
+bool is_constant(const Term& term, int64_t integer);
+
+// Operands of one type; a scalar beside a vector is splat. Constants of int64 beside floats take their dtype.
+Term operator+(Term a, Term b);
+Term operator-(Term a, Term b);
+Term operator*(Term a, Term b);
+Term operator/(Term a, Term b);
+Term operator%(Term a, Term b);
+Term operator-(Term a);
+Term operator&(Term a, Term b);
+Term operator|(Term a, Term b);
+Term operator^(Term a, Term b);
+Term operator~(Term a);
+Term operator<(Term a, Term b);
+Term operator<=(Term a, Term b);
+Term operator>(Term a, Term b);
+Term operator>=(Term a, Term b);
+Term operator==(Term a, Term b);
+Term operator!=(Term a, Term b);
+Term operator&&(Term a, Term b);
+Term operator||(Term a, Term b);
+Term operator!(Term a);
+Term select(Term condition, Term yes, Term no);
+Term cast(Term a, DType dtype);
+Term unary(Prim prim, Term a);
+inline Term sqrt(Term a) { return unary(Prim::kSqrt, a); }
+inline Term fabs(Term a) { return unary(Prim::kFabs, a); }
+inline Term floor(Term a) { return unary(Prim::kFloor, a); }
+inline Term ceil(Term a) { return unary(Prim::kCeil, a); }
+inline Term rint(Term a) { return unary(Prim::kRint, a); }
+inline Term trunc(Term a) { return unary(Prim::kTrunc, a); }
+Term fma(Term a, Term b, Term c);  // a * b + c, rounded once
+/// exp, log, tanh, pow, ... of floats, by the name in the target's table.
+Term math(std::string function, std::vector<Term> args);
+Term splat(Term a, int lanes);
+Term iota(DType dtype, int lanes);
+Term reduce_lanes(std::string operation, Term vector);
+
+enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled, kBlock, kThread };
+
+struct Statement;
+using Block = std::vector<Statement>;
+
+struct Statement {
+  enum class Kind : uint8_t {
+    kComment, kLet, kVar, kAssign, kStore, kLoop, kIf, kWhile, kLocalArray, kAtomicAdd, kBarrier, kFail, kReturn
+  };
+  Kind kind;
+  std::string name;          // variable, buffer, comment text
+  TermType type = {};        // of kVar and kLocalArray
+  Term value = {};           // of kLet, kVar, kAssign, kStore, kAtomicAdd; condition of kIf, kWhile; limit of kFail
+  Term index = {};           // of kStore, kAtomicAdd; the check's number of kFail
+  Term stride = {};          // of kStore
+  Term count = {};           // of kStore: only so many lanes are written; of kLocalArray: its length; value of kFail
+  Term begin = {}, end = {}, step = {};  // of kLoop
+  LoopMark mark = LoopMark::kSequential;
+  std::shared_ptr<Block> body = {}, otherwise = {};
+};
+
+struct BufferParameter {
+  std::string name;
+  DType dtype;
+  bool written;
+};
+
+/// void name(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end)
+struct Function {
+  std::string name;                         // without the number that makes it unique
+  std::string comment;                      // what it computes
+  std::vector<BufferParameter> buffers;
+  std::vector<std::string> lengths;         // variables for lengths[0], lengths[1], ...
+  std::vector<std::string> length_texts;    // what they are, for the comment
+  Block body;                               // over [begin, end)
+};
+
+}  // namespace thtrain::kernel

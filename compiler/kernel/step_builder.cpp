@@ -1,0 +1,188 @@
+#include "compiler/kernel/step_builder.h"
+
+#include <algorithm>
+
+namespace thtrain::kernel {
+
+std::string Code::unique(std::string name) {
+  for (auto& [known, count] : used_)
+    if (known == name) return str(name, "_", ++count);
+  used_.emplace_back(name, 1);
+  return name;
+}
+
+Term Code::let(std::string name, Term value) {
+  Prim prim = value.node().prim;
+  if (prim == Prim::kConstant || prim == Prim::kVariable) return value;
+  name = unique(std::move(name));
+  TermType type = value.type();
+  current_->push_back({.kind = Statement::Kind::kLet, .name = name, .type = type, .value = std::move(value)});
+  return variable(name, type);
+}
+
+Term Code::var(std::string name, Term start) {
+  name = unique(std::move(name));
+  TermType type = start.type();
+  current_->push_back({.kind = Statement::Kind::kVar, .name = name, .type = type, .value = std::move(start)});
+  return variable(name, type);
+}
+
+void Code::assign(const Term& var, Term value) {
+  TH_CHECK(var.dtype() == value.dtype() && var.lanes() == value.lanes(), "loop language: assignment of another type");
+  current_->push_back({.kind = Statement::Kind::kAssign, .name = var.node().name, .type = var.type(), .value = std::move(value)});
+}
+
+void Code::comment(std::string text) { current_->push_back({.kind = Statement::Kind::kComment, .name = std::move(text)}); }
+
+void Code::loop(std::string name, Term begin, Term end, Term step, LoopMark mark, const std::function<void(Term)>& body) {
+  Statement out{.kind = Statement::Kind::kLoop, .name = unique(std::move(name))};
+  out.begin = std::move(begin);
+  out.end = std::move(end);
+  out.step = std::move(step);
+  out.mark = mark;
+  out.body = std::make_shared<Block>();
+  Block* outer = current_;
+  current_ = out.body.get();
+  body(variable(out.name, {DType::kInt64, 1, 0}));
+  current_ = outer;
+  current_->push_back(std::move(out));
+}
+
+void Code::if_(Term condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+  Statement out{.kind = Statement::Kind::kIf, .name = {}, .value = std::move(condition)};
+  Block* outer = current_;
+  out.body = std::make_shared<Block>();
+  current_ = out.body.get();
+  then();
+  if (otherwise) {
+    out.otherwise = std::make_shared<Block>();
+    current_ = out.otherwise.get();
+    otherwise();
+  }
+  current_ = outer;
+  current_->push_back(std::move(out));
+}
+
+void Code::while_(Term condition, const std::function<void()>& body) {
+  Statement out{.kind = Statement::Kind::kWhile, .name = {}, .value = std::move(condition)};
+  Block* outer = current_;
+  out.body = std::make_shared<Block>();
+  current_ = out.body.get();
+  body();
+  current_ = outer;
+  current_->push_back(std::move(out));
+}
+
+Term Code::local_array(std::string name, TermType type, int64_t count) {
+  name = unique(std::move(name));
+  current_->push_back({.kind = Statement::Kind::kLocalArray, .name = name, .type = type, .count = Term(count)});
+  return variable(name, type);
+}
+
+void Code::store(const std::string& buffer, Term index, Term stride, Term value, Term count) {
+  Statement out{.kind = Statement::Kind::kStore, .name = buffer, .type = value.type(), .value = std::move(value)};
+  out.index = std::move(index);
+  out.stride = std::move(stride);
+  out.count = std::move(count);
+  current_->push_back(std::move(out));
+}
+
+void Code::atomic_add(const std::string& buffer, Term index, Term value) {
+  Statement out{.kind = Statement::Kind::kAtomicAdd, .name = buffer, .type = value.type(), .value = std::move(value)};
+  out.index = std::move(index);
+  current_->push_back(std::move(out));
+}
+
+void Code::fail(Term check, Term value, Term limit) {
+  Statement out{.kind = Statement::Kind::kFail, .name = {}, .value = std::move(limit)};
+  out.index = std::move(check);
+  out.count = std::move(value);
+  current_->push_back(std::move(out));
+}
+
+Block Code::take() {
+  Block out = std::move(body_);
+  body_.clear();
+  used_.clear();
+  current_ = &body_;
+  return out;
+}
+
+Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count) {
+  auto node = std::make_shared<TermNode>();
+  node->prim = Prim::kLoad;
+  node->type = {dtype, lanes, dtype == DType::kBool && lanes > 1 ? 1 : 0};
+  node->name = buffer;
+  node->args = {std::move(index), std::move(stride)};
+  if (count) node->args.push_back(std::move(count));
+  return Term(std::move(node));
+}
+
+StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
+                         int overwrites)
+    : node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)), vector_bytes_(vector_bytes),
+      overwrites_(overwrites) {}
+
+std::string StepBuilder::buffer(const Operand& operand, bool written) {
+  for (size_t i = 0; i < used_operands_.size(); ++i)
+    if (used_operands_[i] == operand.index) {
+      function_.buffers[i].written |= written;
+      return function_.buffers[i].name;
+    }
+  int inputs = static_cast<int>(inputs_.size());
+  std::string name = operand.index < inputs ? str("in", operand.index) : str("out", operand.index - inputs);
+  used_operands_.push_back(operand.index);
+  function_.buffers.push_back({name, operand.type.dtype, written});
+  return name;
+}
+
+Term StepBuilder::length(const Dim& dim) {
+  if (dim.is_known()) return Term(dim.value());
+  for (size_t i = 0; i < lengths_.size(); ++i)
+    if (const Dim* known = std::get_if<Dim>(&lengths_[i]); known && *known == dim)
+      return variable(function_.lengths[i], {DType::kInt64, 1, 0});
+  std::string name = str("n", lengths_.size());
+  lengths_.push_back(dim);
+  function_.lengths.push_back(name);
+  function_.length_texts.push_back(readable(dim.text()));
+  return variable(name, {DType::kInt64, 1, 0});
+}
+
+Term StepBuilder::index_of(const Operand& operand, const std::vector<Term>& index) {
+  TH_CHECK(index.size() == operand.type.rank(), "loop language: ", index.size(), " indices into ", operand.type.text());
+  Term out(0);
+  for (size_t i = 0; i < index.size(); ++i) out = out + index[i] * length(operand.layout.strides[i]);
+  return out;
+}
+
+Term StepBuilder::load(const Operand& operand, Term index, int lanes, Term stride, Term count) {
+  return kernel::load(buffer(operand, false), operand.type.dtype, lanes, std::move(index), std::move(stride), std::move(count));
+}
+
+void StepBuilder::store(const Operand& operand, Term index, Term value, Term stride, Term count) {
+  code_.store(buffer(operand, true), std::move(index), std::move(stride), std::move(value), std::move(count));
+}
+
+void StepBuilder::require(Term condition, RuntimeCheck check, Term value, Term limit) {
+  std::string name = str("check", lengths_.size());
+  lengths_.push_back(std::move(check));
+  function_.lengths.push_back(name);
+  function_.length_texts.push_back("number of a check");
+  code_.if_(!condition, [&] { code_.fail(variable(name, {DType::kInt64, 1, 0}), std::move(value), std::move(limit)); });
+}
+
+void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range, Dim grain, int64_t multiple) {
+  function_.name = std::move(name);
+  function_.comment = std::move(comment);
+  function_.body = code_.take();
+  KernelCall call{std::move(function_), std::move(used_operands_), std::move(lengths_), std::move(range), std::move(grain), multiple};
+  steps_.push_back(std::move(call));
+  function_ = {};
+  used_operands_ = {};
+  lengths_ = {};
+}
+
+void StepBuilder::call_library(LibraryCall call) { steps_.push_back(std::move(call)); }
+void StepBuilder::call_reference() { steps_.push_back(ReferenceCall{}); }
+
+}  // namespace thtrain::kernel

@@ -1,0 +1,134 @@
+// What an op's lowering writes with: the statements of a kernel, or a call into a library.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/layout.h"
+#include "compiler/ir/node.h"
+#include "compiler/kernel/kernel_ir.h"
+
+namespace thtrain::kernel {
+
+/// An input or output of the step: inputs count from 0, outputs follow.
+struct Operand {
+  int index;
+  Type type;
+  Layout layout;  // strides in elements; the pointer that a kernel gets includes the offset already
+};
+
+/// Statements in order. Names are unique within one function.
+class Code {
+ public:
+  Code() : current_(&body_) {}
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+  Term let(std::string name, Term value);
+  Term var(std::string name, Term start);             // may be assigned
+  void assign(const Term& var, Term value);
+  void comment(std::string text);
+  void loop(std::string name, Term begin, Term end, Term step, LoopMark mark, const std::function<void(Term)>& body);
+  void loop(std::string name, Term end, const std::function<void(Term)>& body) {
+    loop(std::move(name), 0, std::move(end), 1, LoopMark::kSequential, body);
+  }
+  void if_(Term condition, const std::function<void()>& then, const std::function<void()>& otherwise = nullptr);
+  void while_(Term condition, const std::function<void()>& body);
+  Term local_array(std::string name, TermType type, int64_t count);  // gives its buffer's name as a variable
+  void store(const std::string& buffer, Term index, Term stride, Term value, Term count = {});
+  void atomic_add(const std::string& buffer, Term index, Term value);
+  void fail(Term check, Term value, Term limit);                     // and return
+  Block take();  // and begin anew
+
+ private:
+  std::string unique(std::string name);
+  Block body_;
+  Block* current_;
+  std::vector<std::pair<std::string, int>> used_;
+};
+
+Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count = {});
+
+/// A check inside a kernel: what the message says when it fails.
+struct RuntimeCheck {
+  std::string what;      // "take: index out of range"
+  std::string expected;  // with {limit} and {value} to be filled in
+  Origin origin;
+};
+
+struct KernelCall {
+  Function function;
+  std::vector<int> operands;    // of function.buffers
+  std::vector<std::variant<Dim, RuntimeCheck>> lengths;  // of function.lengths; a check passes its number
+  Dim range = 1;                // [0, range)
+  Dim grain = 0;                // least part of the range for one thread; 0: one thread takes all
+  int64_t multiple = 1;
+};
+
+/// ctx->function(ctx, arguments...): a length, a number, an operand's pointer or its scalar value.
+struct PointerTo {
+  int operand;
+};
+struct ScalarOf {
+  int operand;
+};
+struct LibraryCall {
+  std::string function;  // "gemm_f32"
+  std::vector<std::variant<Dim, double, PointerTo, ScalarOf>> arguments;
+};
+
+struct ReferenceCall {};
+
+using StepCode = std::variant<KernelCall, LibraryCall, ReferenceCall>;
+
+class StepBuilder {
+ public:
+  /// `vector_bytes`: the width of the target's vectors.
+  /// `overwrites`: the input whose buffer output 0 shares, or -1.
+  StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
+              int overwrites = -1);
+
+  const Node& node() const { return node_; }
+  const Operand& input(size_t i) const { return inputs_[i]; }
+  const Operand& output(size_t i = 0) const { return outputs_[i]; }
+  int vector_bytes() const { return vector_bytes_; }
+  /// Does output 0 share the buffer of this input? (Only of one that the op may overwrite.)
+  bool overwrites(size_t input) const { return overwrites_ == static_cast<int>(input); }
+  /// Lanes of a vector whose widest element has that dtype.
+  int lanes_of(DType widest) const { return vector_bytes_ / static_cast<int>(size_of(widest)); }
+
+  /// The kernel's statements so far.
+  Code& code() { return code_; }
+  /// A length inside the kernel: a constant where known, else one of its parameters.
+  Term length(const Dim& dim);
+  /// Element index of `index` (one Term for each axis, a constant 0 for broadcast ones) in an operand's buffer.
+  Term index_of(const Operand& operand, const std::vector<Term>& index);
+  Term load(const Operand& operand, Term index, int lanes = 1, Term stride = 1, Term count = {});
+  void store(const Operand& operand, Term index, Term value, Term stride = 1, Term count = {});
+  /// Fails the call unless `condition`; the text may show {value} and {limit}.
+  void require(Term condition, RuntimeCheck check, Term value, Term limit);
+  /// The variables begin and end of the kernel's range.
+  Term begin() const { return variable("begin", {DType::kInt64, 1, 0}); }
+  Term end() const { return variable("end", {DType::kInt64, 1, 0}); }
+  /// Ends the kernel: it runs over [0, range), in parts of at least `grain` (0: never split), each a multiple of `multiple`.
+  void finish_kernel(std::string name, std::string comment, Dim range, Dim grain = 0, int64_t multiple = 1);
+  void call_library(LibraryCall call);
+  void call_reference();
+
+  std::vector<StepCode> take() { return std::move(steps_); }
+
+ private:
+  std::string buffer(const Operand& operand, bool written);
+
+  const Node& node_;
+  std::vector<Operand> inputs_, outputs_;
+  int vector_bytes_, overwrites_;
+  Code code_;
+  Function function_;
+  std::vector<int> used_operands_;
+  std::vector<std::variant<Dim, RuntimeCheck>> lengths_;
+  std::vector<StepCode> steps_;
+};
+
+}  // namespace thtrain::kernel

@@ -1,0 +1,64 @@
+// Showing a value while a function runs.
+#include <cstdio>
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/effect/effect.h"
+
+namespace thtrain {
+
+namespace {
+
+std::vector<Type> infer(const TypeArgs& args) {
+  args.require(args.inputs.size() == 1 || (args.inputs.size() == 2 && args.type(1).kind == TypeKind::kToken),
+               "the inputs are a value and perhaps a token");
+  args.require(args.type(0).kind == TypeKind::kTensor, "the value is a token", "a tensor");
+  return {args.type(0), token_type()};
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  const Tensor& x = args.inputs[0];
+  std::string line = str(args.node.props.get<std::string>("label"), ": ", x.type_text(), " ", x.text(), "\n");
+  std::fputs(line.c_str(), stderr);  // one call: lines of several threads stay whole
+  return {x.copy(), Tensor(false)};
+}
+
+std::vector<Expr> gradient(const GradientArgs& args) {
+  std::vector<Expr> out(args.node.inputs.size());
+  out[0] = args.cotangent();
+  return out;
+}
+
+std::vector<OpCase> cases() {
+  auto build = [](const std::vector<Expr>& in) { return std::vector{print(in[0], "case")}; };
+  return {
+      {.name = "matrix", .inputs = {{.dtype = DType::kFloat64, .dims = {2, 3}}}, .build = build},
+      {.name = "scalar", .inputs = {{.dtype = DType::kFloat32, .dims = {}}}, .build = build},
+      {.name = "empty", .inputs = {{.dtype = DType::kInt64, .dims = {0, 3}}}, .build = build},
+  };
+}
+
+}  // namespace
+
+const Op& print_op() {
+  static const Op op{
+      .name = "print",
+      .doc =
+          "x, and a token; writes \"label: dtype[lengths] values\" to standard error, at most 64 values.\n"
+          "Inputs: x of any type, and a token where the order of effects is known.\n"
+          "Gradient: the cotangent. Runs by the reference, in the order of the tokens.",
+      .infer = infer,
+      .reference = reference,
+      .gradient = gradient,
+      .calls_reference = true,
+      .has_effect = true,
+      .foldable = false,
+      .connection = [](const Node&, size_t input, size_t output) { return input == 0 && output == 0; },
+      .cases = cases};
+  return op;
+}
+
+Expr print(const Operand& x, const std::string& label) {
+  return apply(print_op(), {x.expr()}, {{"label", label}}, x.where());
+}
+
+}  // namespace thtrain

@@ -1,0 +1,191 @@
+// Arithmetic, but for what divides with a remainder (division.cpp) and powers (exponential.cpp).
+#include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+const Op& add_op() {
+  static const ScalarOp record{
+      .name = "add",
+      .doc = "a + b; of bools: a or b. d/da = 1, d/db = 1. Integers wrap around.",
+      .arity = 2,
+      .signature = same_as_promoted(kAll),
+      .reference = reference2<kAll>([](auto a, auto b) { return wrapping_add(a, b); }),
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || b : a + b; }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), g.dout()}; },
+      .commutative = true,
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] + v[1]; }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& sub_op() {
+  static const ScalarOp record{
+      .name = "sub",
+      .doc = "a - b; bools count as int64. d/da = 1, d/db = -1. Integers wrap around.",
+      .arity = 2,
+      .signature = same_as_promoted(kNumbers),
+      .reference = reference2<kNumbers>([](auto a, auto b) { return wrapping_sub(a, b); }),
+      .code = code2<kReals>([](Term a, Term b) { return a - b; }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), neg(g.dout())}; },
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] - v[1]; }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& mul_op() {
+  static const ScalarOp record{
+      .name = "mul",
+      .doc = "a * b; of bools: a and b. d/da = b, d/db = a. Integers wrap around.",
+      .arity = 2,
+      .signature = same_as_promoted(kAll),
+      .reference = reference2<kAll>([](auto a, auto b) { return wrapping_mul(a, b); }),
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && b : a * b; }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.y(), g.dout() * g.x()}; },
+      .commutative = true,
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& true_div_op() {
+  static const ScalarOp record{
+      .name = "true_div",
+      .doc = "a / b, IEEE 754: x / 0 is an infinity or NaN. Integers and bools give floatX. d/da = 1/b, d/db = -a/b^2.",
+      .arity = 2,
+      .signature = floats_to_same(),
+      .reference = reference2<kFloats | kComplexes>([](auto a, auto b) { return a / b; }),
+      .code = code2<kFloats>([](Term a, Term b) { return a / b; }),
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            Expr da = g.dout() / g.y();
+            return Exprs{da, neg(da * g.out())};
+          },
+      .low = 0.5,
+      .high = 3};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& neg_op() {
+  static const ScalarOp record{
+      .name = "neg",
+      .doc = "-x; bools count as int64. d/dx = -1. Integers wrap around.",
+      .signature = same_as_promoted(kNumbers),
+      .reference = reference1<kNumbers>([](auto x) {
+        if constexpr (std::is_integral_v<decltype(x)>) return wrapping_sub(decltype(x)(0), x);
+        else return -x;
+      }),
+      .code = code1<kReals>([](Term x) { return -x; }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout())}; },
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return Dim(0) - v[0]; }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& sqr_op() {
+  static const ScalarOp record{
+      .name = "sqr",
+      .doc = "x * x; bools count as int64. d/dx = 2 x. Integers wrap around.",
+      .signature = same_as_promoted(kNumbers),
+      .reference = reference1<kNumbers>([](auto x) { return wrapping_mul(x, x); }),
+      .code = code1<kReals>([](Term x) { return x * x; }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.x() * 2)}; },
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[0]; }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& sqrt_op() {
+  static const ScalarOp record{
+      .name = "sqrt",
+      .doc = "The square root, correctly rounded. d/dx = 1 / (2 sqrt(x)). Of -0: -0, of a negative real number: NaN.",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sqrt(x); }),
+      .code = code1<kFloats>([](Term x) { return kernel::sqrt(x); }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (g.out() * 2)}; },
+      .low = 0.2,
+      .high = 4,
+      .edge_cases = {4, 2, -1}};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& reciprocal_op() {
+  static const ScalarOp record{
+      .name = "reciprocal",
+      .doc = "1 / x; integers and bools give floatX. d/dx = -1/x^2.",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return decltype(x)(1) / x; }),
+      .code = code1<kFloats>([](Term x) { return 1 / x; }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() * sqr(g.out()))}; },
+      .low = 0.4,
+      .high = 3};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+static std::optional<Signature> abs_signature(std::span<const DType> inputs, const Props&) {
+  return Signature{.inputs = {inputs[0]}, .outputs = {real_dtype(inputs[0])}};
+}
+
+const Op& abs_op() {
+  static const ScalarOp record{
+      .name = "abs",
+      .doc = "|x|; of complex numbers the real modulus. d/dx = sign(x), conj(x)/|x| for complex numbers, and 0 at 0. "
+             "The smallest integer wraps around to itself.",
+      .signature = abs_signature,
+      .reference = reference1<kAll>([](auto x) {
+        using T = decltype(x);
+        if constexpr (std::is_unsigned_v<T>) return x;
+        else if constexpr (std::is_integral_v<T>) return x < 0 ? wrapping_sub(T(0), x) : x;
+        else return std::abs(x);
+      }),
+      .code = code1<kBools | kReals>([](Term x) {
+        if (is_float(x.dtype())) return kernel::fabs(x);
+        return is_signed_int(x.dtype()) ? kernel::select(x < 0, -x, x) : x;
+      }),
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            if (!is_complex(g.x().dtype())) return Exprs{g.dout() * sign(g.x())};
+            return Exprs{conj(g.x()) * (g.dout() / switch_(eq(g.out(), 0), 1, g.out()))};
+          },
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return max(v[0], 0 - v[0]); }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& sign_op() {
+  static const ScalarOp record{
+      .name = "sign",
+      .doc = "-1, 0 or 1; of -0: 0, of NaN: NaN; bools count as int64. Its derivative is 0.",
+      .signature = same_as_promoted(kReals),
+      .reference = reference1<kReals>([](auto x) {
+        using T = decltype(x);
+        if constexpr (std::is_unsigned_v<T>) return x > 0 ? T(1) : T(0);
+        else return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x;
+      }),
+      .code = code1<kReals>([](Term x) {
+        DType dtype = x.dtype();
+        Term zero = kernel::constant_int(dtype, 0), one = kernel::constant_int(dtype, 1);
+        if (is_unsigned_int(dtype)) return kernel::select(x > zero, one, zero);
+        Term rest = is_float(dtype) ? kernel::select(x == zero, zero, x) : zero;
+        return kernel::select(x > zero, one, kernel::select(x < zero, kernel::constant_int(dtype, -1), rest));
+      }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{zeros_like(g.dout())}; }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr add(const Operand& a, const Operand& b) { return binary(add_op(), a, b); }
+Expr sub(const Operand& a, const Operand& b) { return binary(sub_op(), a, b); }
+Expr mul(const Operand& a, const Operand& b) { return binary(mul_op(), a, b); }
+Expr true_div(const Operand& a, const Operand& b) { return binary(true_div_op(), a, b); }
+Expr neg(const Operand& x) { return unary(neg_op(), x); }
+Expr sqr(const Operand& x) { return unary(sqr_op(), x); }
+Expr sqrt(const Operand& x) { return unary(sqrt_op(), x); }
+Expr reciprocal(const Operand& x) { return unary(reciprocal_op(), x); }
+Expr abs(const Operand& x) { return unary(abs_op(), x); }
+Expr sign(const Operand& x) { return unary(sign_op(), x); }
+
+}  // namespace thtrain

@@ -1,0 +1,130 @@
+// Questions: comparisons, isnan, isinf. They give bools and are not connected.
+#include <limits>
+
+#include "compiler/ops/elemwise/record_parts.h"
+
+namespace thtrain {
+
+const Op& lt_op() {
+  static const ScalarOp record{
+      .name = "lt",
+      .doc = "a < b in the promoted dtype; false where either is NaN. Not connected.",
+      .arity = 2,
+      .signature = promoted_to_bool(kBools | kReals),
+      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a < b; }),
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a && b : a < b; })};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& le_op() {
+  static const ScalarOp record{
+      .name = "le",
+      .doc = "a <= b in the promoted dtype; false where either is NaN. Not connected.",
+      .arity = 2,
+      .signature = promoted_to_bool(kBools | kReals),
+      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a <= b; }),
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? !a || b : a <= b; })};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& gt_op() {
+  static const ScalarOp record{
+      .name = "gt",
+      .doc = "a > b in the promoted dtype; false where either is NaN. Not connected.",
+      .arity = 2,
+      .signature = promoted_to_bool(kBools | kReals),
+      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a > b; }),
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && !b : a > b; })};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& ge_op() {
+  static const ScalarOp record{
+      .name = "ge",
+      .doc = "a >= b in the promoted dtype; false where either is NaN. Not connected.",
+      .arity = 2,
+      .signature = promoted_to_bool(kBools | kReals),
+      .reference = reference2<kBools | kReals>([](auto a, auto b) { return a >= b; }),
+      .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || !b : a >= b; })};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& eq_op() {
+  static const ScalarOp record{
+      .name = "eq",
+      .doc = "a == b in the promoted dtype; NaN equals nothing, -0 equals 0. Not connected.",
+      .arity = 2,
+      .signature = promoted_to_bool(kAll),
+      .reference = reference2<kAll>([](auto a, auto b) { return a == b; }),
+      .code = code2<kBools | kReals>(
+          [](Term a, Term b) { return is_bool(a.dtype()) ? (a && b) || (!a && !b) : a == b; }),
+      .commutative = true};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& neq_op() {
+  static const ScalarOp record{
+      .name = "neq",
+      .doc = "a != b in the promoted dtype; NaN differs from everything. Not connected.",
+      .arity = 2,
+      .signature = promoted_to_bool(kAll),
+      .reference = reference2<kAll>([](auto a, auto b) { return a != b; }),
+      .code = code2<kBools | kReals>(
+          [](Term a, Term b) { return is_bool(a.dtype()) ? (a && !b) || (!a && b) : a != b; }),
+      .commutative = true};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+static std::optional<Signature> asked_of_each(std::span<const DType> inputs, const Props&) {
+  return Signature{.inputs = {inputs[0]}, .outputs = {DType::kBool}};
+}
+
+const Op& isnan_op() {
+  static const ScalarOp record{
+      .name = "isnan",
+      .doc = "x is NaN (of complex numbers: a part is); false for integers and bools. Not connected.",
+      .signature = asked_of_each,
+      .reference = reference1<kAll>([](auto x) { return x != x; }),
+      .code = code1<kBools | kReals>(
+          [](Term x) { return is_float(x.dtype()) ? x != x : kernel::constant_int(DType::kBool, 0); })};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& isinf_op() {
+  static const ScalarOp record{
+      .name = "isinf",
+      .doc = "x is inf or -inf (of complex numbers: a part is); false for integers and bools. Not connected.",
+      .signature = asked_of_each,
+      .reference = reference1<kAll>([](auto x) {
+        using T = decltype(x);
+        if constexpr (is_complex_v<T>) return std::isinf(x.real()) || std::isinf(x.imag());
+        else if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
+        else return false;
+      }),
+      .code = code1<kBools | kReals>([](Term x) {
+        if (!is_float(x.dtype())) return kernel::constant_int(DType::kBool, 0);
+        double largest = x.dtype() == DType::kFloat32 ? std::numeric_limits<float>::max()
+                                                      : std::numeric_limits<double>::max();
+        return kernel::fabs(x) > kernel::constant(x.dtype(), largest);
+      })};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr lt(const Operand& a, const Operand& b) { return binary(lt_op(), a, b); }
+Expr le(const Operand& a, const Operand& b) { return binary(le_op(), a, b); }
+Expr gt(const Operand& a, const Operand& b) { return binary(gt_op(), a, b); }
+Expr ge(const Operand& a, const Operand& b) { return binary(ge_op(), a, b); }
+Expr eq(const Operand& a, const Operand& b) { return binary(eq_op(), a, b); }
+Expr neq(const Operand& a, const Operand& b) { return binary(neq_op(), a, b); }
+Expr isnan(const Operand& x) { return unary(isnan_op(), x); }
+Expr isinf(const Operand& x) { return unary(isinf_op(), x); }
+
+}  // namespace thtrain

@@ -1,0 +1,86 @@
+// Builders of elementwise expressions. Inputs broadcast by NumPy's rules; see each record for dtypes and derivatives.
+#pragma once
+
+#include "compiler/ops/operand.h"
+
+namespace thtrain {
+
+Expr add(const Operand& a, const Operand& b);
+Expr sub(const Operand& a, const Operand& b);
+Expr mul(const Operand& a, const Operand& b);
+Expr true_div(const Operand& a, const Operand& b);   // integers give floatX
+Expr floor_div(const Operand& a, const Operand& b);  // rounds towards minus infinity; x // 0 is 0 for integers
+Expr mod(const Operand& a, const Operand& b);        // takes the sign of b; x % 0 is 0 for integers
+std::pair<Expr, Expr> divmod(const Operand& a, const Operand& b);
+Expr pow(const Operand& a, const Operand& b);
+Expr neg(const Operand& x);
+Expr abs(const Operand& x);
+Expr sign(const Operand& x);   // -1, 0, 1; NaN stays
+Expr sqr(const Operand& x);
+Expr sqrt(const Operand& x);
+Expr reciprocal(const Operand& x);
+Expr exp(const Operand& x);
+Expr exp2(const Operand& x);
+Expr expm1(const Operand& x);
+Expr log(const Operand& x);
+Expr log2(const Operand& x);
+Expr log10(const Operand& x);
+Expr log1p(const Operand& x);
+Expr floor(const Operand& x);
+Expr ceil(const Operand& x);
+Expr trunc(const Operand& x);
+Expr round(const Operand& x);  // half to even
+Expr sin(const Operand& x);
+Expr cos(const Operand& x);
+Expr tan(const Operand& x);
+Expr arcsin(const Operand& x);
+Expr arccos(const Operand& x);
+Expr arctan(const Operand& x);
+Expr arctan2(const Operand& y, const Operand& x);
+Expr sinh(const Operand& x);
+Expr cosh(const Operand& x);
+Expr tanh(const Operand& x);
+Expr arcsinh(const Operand& x);
+Expr arccosh(const Operand& x);
+Expr arctanh(const Operand& x);
+Expr sigmoid(const Operand& x);
+Expr softplus(const Operand& x);
+Expr erf(const Operand& x);
+Expr erfc(const Operand& x);
+Expr maximum(const Operand& a, const Operand& b);  // NaN if either is; a tie's derivative goes to a
+Expr minimum(const Operand& a, const Operand& b);
+Expr clip(const Operand& x, const Operand& low, const Operand& high);  // passes derivatives at both bounds
+Expr lt(const Operand& a, const Operand& b);
+Expr le(const Operand& a, const Operand& b);
+Expr gt(const Operand& a, const Operand& b);
+Expr ge(const Operand& a, const Operand& b);
+Expr eq(const Operand& a, const Operand& b);
+Expr neq(const Operand& a, const Operand& b);
+Expr logical_and(const Operand& a, const Operand& b);
+Expr logical_or(const Operand& a, const Operand& b);
+Expr logical_not(const Operand& x);
+Expr bitwise_and(const Operand& a, const Operand& b);
+Expr bitwise_or(const Operand& a, const Operand& b);
+Expr bitwise_xor(const Operand& a, const Operand& b);
+Expr bitwise_not(const Operand& x);
+Expr switch_(const Operand& condition, const Operand& yes, const Operand& no);  // elementwise: both are computed
+Expr isnan(const Operand& x);
+Expr isinf(const Operand& x);
+Expr cast(const Operand& x, DType dtype);
+Expr real(const Operand& x);
+Expr imag(const Operand& x);
+Expr conj(const Operand& x);
+
+// ==, != and && keep their C++ meaning elsewhere; eq, neq, logical_and say what is meant.
+inline Expr operator+(const Operand& a, const Operand& b) { return add(a, b); }
+inline Expr operator-(const Operand& a, const Operand& b) { return sub(a, b); }
+inline Expr operator*(const Operand& a, const Operand& b) { return mul(a, b); }
+inline Expr operator/(const Operand& a, const Operand& b) { return true_div(a, b); }
+inline Expr operator%(const Operand& a, const Operand& b) { return mod(a, b); }
+inline Expr operator-(const Operand& x) { return neg(x); }
+inline Expr operator<(const Operand& a, const Operand& b) { return lt(a, b); }
+inline Expr operator<=(const Operand& a, const Operand& b) { return le(a, b); }
+inline Expr operator>(const Operand& a, const Operand& b) { return gt(a, b); }
+inline Expr operator>=(const Operand& a, const Operand& b) { return ge(a, b); }
+
+}  // namespace thtrain

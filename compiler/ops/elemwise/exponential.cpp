@@ -1,0 +1,170 @@
+// Exponentials, logarithms and powers.
+#include <numbers>
+
+#include "compiler/ops/elemwise/record_parts.h"
+
+namespace thtrain {
+
+const Op& exp_op() {
+  static const ScalarOp record{
+      .name = "exp",
+      .doc = "e^x. d/dx = exp(x). exp(-inf) is 0.",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::exp(x); }),
+      .code = math_code("exp"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.out()}; },
+      .edge_cases = {-745, -104, -88, 88.7, 88.8, 709.7, 709.8},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& exp2_op() {
+  static const ScalarOp record{
+      .name = "exp2",
+      .doc = "2^x, for real numbers. d/dx = 2^x log(2).",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return std::exp2(x); }),
+      .code = math_code("exp2"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.out() * std::numbers::ln2)}; },
+      .edge_cases = {-1075, -150, 127.9, 128, 1023.9, 1024},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& expm1_op() {
+  static const ScalarOp record{
+      .name = "expm1",
+      .doc = "e^x - 1 without the cancellation near 0, for real numbers. d/dx = expm1(x) + 1.",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return std::expm1(x); }),
+      .code = math_code("expm1"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.out() + 1)}; },
+      .edge_cases = {1e-10, -1e-10, -40, 88.8, 709.8},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& log_op() {
+  static const ScalarOp record{
+      .name = "log",
+      .doc = "The natural logarithm. d/dx = 1/x. log(0) is -inf, of a negative real number NaN.",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::log(x); }),
+      .code = math_code("log"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / g.x()}; },
+      .low = 0.2,
+      .high = 4,
+      .edge_cases = {1, 0.999, 1.001, -1},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& log2_op() {
+  static const ScalarOp record{
+      .name = "log2",
+      .doc = "The logarithm to the base 2, of real numbers. d/dx = 1 / (x log(2)).",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return std::log2(x); }),
+      .code = math_code("log2"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (g.x() * std::numbers::ln2)}; },
+      .low = 0.2,
+      .high = 4,
+      .edge_cases = {1, 8, 0.999},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& log10_op() {
+  static const ScalarOp record{
+      .name = "log10",
+      .doc = "The logarithm to the base 10, of real numbers. d/dx = 1 / (x log(10)).",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return std::log10(x); }),
+      .code = math_code("log10"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (g.x() * std::numbers::ln10)}; },
+      .low = 0.2,
+      .high = 4,
+      .edge_cases = {1, 1000, 0.999},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& log1p_op() {
+  static const ScalarOp record{
+      .name = "log1p",
+      .doc = "log(1 + x) without the cancellation near 0, of real numbers. d/dx = 1 / (1 + x). log1p(-1) is -inf.",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return std::log1p(x); }),
+      .code = math_code("log1p"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (g.x() + 1)}; },
+      .low = -0.7,
+      .high = 3,
+      .edge_cases = {1e-10, -1e-10, -1, -0.999, -2},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+// Of integers: by squaring. A negative exponent gives the integer part of 1 / base^-exponent, and 0 for the base 0.
+template <class T>
+static T power(T base, T exponent) {
+  if constexpr (std::is_integral_v<T>) {
+    if (exponent < 0) {
+      if (base == 1) return 1;
+      if constexpr (std::is_signed_v<T>)
+        if (base == -1) return exponent % 2 == 0 ? T(1) : T(-1);
+      return 0;
+    }
+    T out = 1;
+    for (; exponent > 0; exponent = static_cast<T>(exponent / 2)) {
+      if (exponent % 2 == 1) out = wrapping_mul(out, base);
+      base = wrapping_mul(base, base);
+    }
+    return out;
+  } else {
+    return std::pow(base, exponent);
+  }
+}
+
+const Op& pow_op() {
+  static const ScalarOp record{
+      .name = "pow",
+      .doc = "a^b; bools count as int64. d/da = b a^(b-1), and 0 where b is 0; d/db = a^b log(a), and 0 where a is 0 "
+             "and b is not negative. a^0 and 1^b are 1 even for NaN. Integers wrap around; a negative integer exponent "
+             "gives 1 and -1 where that is exact, else 0.",
+      .arity = 2,
+      .signature = same_as_promoted(kNumbers),
+      .reference = reference2<kNumbers>([](auto a, auto b) { return power(a, b); }),
+      .code = code2<kFloats>([](Term a, Term b) { return kernel::math("pow", {a, b}); }),
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            // Inner selections, so that second derivatives do not multiply 0 by an infinity either.
+            Expr da = g.dout() * (g.y() * pow(g.x(), switch_(eq(g.y(), 0), 0, g.y() - 1)));
+            Expr at_zero = eq(g.x(), 0);
+            if (!is_complex(g.y().dtype())) at_zero = mul(at_zero, ge(g.y(), 0));
+            return Exprs{da, g.dout() * (g.out() * log(switch_(at_zero, 1, g.x())))};
+          },
+      .low = 0.2,
+      .high = 3,
+      .edge_cases = {0.5, 1, -1, 2, 3, -2},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr exp(const Operand& x) { return unary(exp_op(), x); }
+Expr exp2(const Operand& x) { return unary(exp2_op(), x); }
+Expr expm1(const Operand& x) { return unary(expm1_op(), x); }
+Expr log(const Operand& x) { return unary(log_op(), x); }
+Expr log2(const Operand& x) { return unary(log2_op(), x); }
+Expr log10(const Operand& x) { return unary(log10_op(), x); }
+Expr log1p(const Operand& x) { return unary(log1p_op(), x); }
+Expr pow(const Operand& a, const Operand& b) { return binary(pow_op(), a, b); }
+
+}  // namespace thtrain

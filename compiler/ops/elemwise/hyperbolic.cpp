@@ -1,0 +1,101 @@
+// Hyperbolic functions and their inverses.
+#include "compiler/ops/elemwise/record_parts.h"
+
+namespace thtrain {
+
+const Op& sinh_op() {
+  static const ScalarOp record{
+      .name = "sinh",
+      .doc = "The hyperbolic sine. d/dx = cosh(x).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sinh(x); }),
+      .code = math_code("sinh"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cosh(g.x())}; },
+      .edge_cases = {1e-10, 89, -89, 710},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& cosh_op() {
+  static const ScalarOp record{
+      .name = "cosh",
+      .doc = "The hyperbolic cosine. d/dx = sinh(x).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cosh(x); }),
+      .code = math_code("cosh"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * sinh(g.x())}; },
+      .edge_cases = {1e-10, 89, -89, 710},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& tanh_op() {
+  static const ScalarOp record{
+      .name = "tanh",
+      .doc = "The hyperbolic tangent. d/dx = 1 - tanh(x)^2. Saturates to exactly -1 and 1.",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::tanh(x); }),
+      .code = math_code("tanh"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (1 - sqr(g.out()))}; },
+      .edge_cases = {1e-8, 0.5, 9, 20, -20},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& arcsinh_op() {
+  static const ScalarOp record{
+      .name = "arcsinh",
+      .doc = "The inverse of sinh. d/dx = 1 / sqrt(1 + x^2).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::asinh(x); }),
+      .code = math_code("asinh"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / sqrt(sqr(g.x()) + 1)}; },
+      .edge_cases = {1e-10, 1e10, -1e10},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& arccosh_op() {
+  static const ScalarOp record{
+      .name = "arccosh",
+      .doc = "The inverse of cosh, not negative; NaN for real x < 1. d/dx = 1 / (sqrt(x - 1) sqrt(x + 1)).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::acosh(x); }),
+      .code = math_code("acosh"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (sqrt(g.x() - 1) * sqrt(g.x() + 1))}; },
+      .low = 1.3,
+      .high = 4,
+      .edge_cases = {1, 1.001, 0.999, 1e10},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& arctanh_op() {
+  static const ScalarOp record{
+      .name = "arctanh",
+      .doc = "The inverse of tanh; of 1: inf, NaN for real |x| > 1. d/dx = 1 / (1 - x^2).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::atanh(x); }),
+      .code = math_code("atanh"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (1 - sqr(g.x()))}; },
+      .low = -0.8,
+      .high = 0.8,
+      .edge_cases = {1e-10, 1, -1, 1.001},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr sinh(const Operand& x) { return unary(sinh_op(), x); }
+Expr cosh(const Operand& x) { return unary(cosh_op(), x); }
+Expr tanh(const Operand& x) { return unary(tanh_op(), x); }
+Expr arcsinh(const Operand& x) { return unary(arcsinh_op(), x); }
+Expr arccosh(const Operand& x) { return unary(arccosh_op(), x); }
+Expr arctanh(const Operand& x) { return unary(arctanh_op(), x); }
+
+}  // namespace thtrain

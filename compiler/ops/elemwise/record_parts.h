@@ -1,0 +1,69 @@
+// What the tables of elementwise records are written with: kinds of dtypes, code for some kinds, wrapping integers.
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <type_traits>
+#include <utility>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+
+namespace thtrain {
+
+using Exprs = std::vector<Expr>;
+using kernel::Term;
+using ScalarCode = std::function<std::vector<Term>(std::span<const Term>, const Signature&)>;
+
+/// The dtype of a complex number's parts; other dtypes are themselves.
+inline DType real_dtype(DType dtype) {
+  return dtype == DType::kComplex64 ? DType::kFloat32 : dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
+}
+
+/// code1<kFloats>(f): the term f(x) for inputs of those kinds, no code for the others. With code2, f(a, b).
+template <unsigned kinds, class F>
+ScalarCode code1(F f) {
+  return [f](std::span<const Term> in, const Signature& s) {
+    return kind_of(s.inputs[0]) & kinds ? std::vector<Term>{f(in[0])} : std::vector<Term>{};
+  };
+}
+template <unsigned kinds, class F>
+ScalarCode code2(F f) {
+  return [f](std::span<const Term> in, const Signature& s) {
+    return kind_of(s.inputs[0]) & kinds ? std::vector<Term>{f(in[0], in[1])} : std::vector<Term>{};
+  };
+}
+/// A function of the target's table of mathematics.
+inline ScalarCode math_code(const char* function) {
+  return [function](std::span<const Term> in, const Signature& s) {
+    return is_float(s.inputs[0]) ? std::vector<Term>{kernel::math(function, {in.begin(), in.end()})}
+                                 : std::vector<Term>{};
+  };
+}
+
+// Integers wrap around; in C++ only unsigned ones do, and narrow ones would become int first.
+template <class T>
+T wrapping_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else return a + b;
+}
+template <class T>
+T wrapping_sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  else return a - b;
+}
+template <class T>
+T wrapping_mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else return a * b;
+}
+
+// Builders from an op.
+inline Expr unary(const Op& op, const Operand& x, Props props = {}) {
+  return elementwise(op, {x.expr()}, std::move(props), x.where());
+}
+inline Expr binary(const Op& op, const Operand& a, const Operand& b) {
+  return elementwise(op, resolve({&a, &b}), {}, a.where());
+}
+
+}  // namespace thtrain

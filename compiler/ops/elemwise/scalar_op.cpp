@@ -1,0 +1,227 @@
+#include "compiler/ops/elemwise/scalar_op.h"
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_cases.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+std::vector<DType> dtypes_of(std::span<const Expr> inputs) {
+  std::vector<DType> out;
+  for (const Expr& input : inputs) out.push_back(input.dtype());
+  return out;
+}
+
+// "bool, integers, floats": for which kinds of inputs, all alike, the record has a signature.
+std::string accepted_kinds(const ScalarOp& record, const Props& props) {
+  std::vector<std::string> kinds;
+  auto probe = [&](DType dtype, const char* text) {
+    std::vector<DType> inputs(static_cast<size_t>(record.arity), dtype);
+    if (record.signature(inputs, props)) kinds.push_back(text);
+  };
+  probe(DType::kBool, "bool");
+  probe(DType::kInt64, "integers");
+  probe(DType::kFloat64, "floats");
+  probe(DType::kComplex128, "complex numbers");
+  return join(kinds, ", ");
+}
+
+Signature signature_of(const ScalarOp& record, const TypeArgs& args) {
+  std::vector<DType> dtypes = dtypes_of(args.inputs);
+  std::optional<Signature> signature = record.signature(dtypes, args.props);
+  if (signature) return *signature;
+  if (dtypes.size() > 1 && !promote_all(dtypes))
+    args.fail("no dtype holds both int64 and uint64", {}, "cast one of them");
+  args.fail("is not defined for these dtypes", accepted_kinds(record, args.props), record.hint);
+}
+
+// The lengths of the result: a known 1 gives way to the other lengths of its axis, which must be equal. A known length
+// is preferred to a name.
+Dims broadcast_dims(const TypeArgs& args) {
+  size_t rank = 0;
+  for (const Expr& input : args.inputs) rank = std::max(rank, input.rank());
+  Dims out(rank, Dim(1));
+  for (const Expr& input : args.inputs) {
+    size_t lead = rank - input.rank();
+    for (size_t i = 0; i < input.rank(); ++i) {
+      const Dim& length = input.dims()[i];
+      Dim& result = out[lead + i];
+      if (length.is(1)) continue;
+      if (result.is(1)) {
+        result = length;
+        continue;
+      }
+      args.require_equal(result, length,
+                         str("lengths of axis ", lead + i, " differ; only a length known to be 1 is broadcast"));
+      if (length.is_known()) result = length;
+    }
+  }
+  return out;
+}
+
+std::vector<Type> infer(const ScalarOp& record, const TypeArgs& args) {
+  TH_CHECK(args.inputs.size() == static_cast<size_t>(record.arity), record.name, " of ", args.inputs.size(), " inputs");
+  for (const Expr& input : args.inputs)
+    args.require(input.type().kind == TypeKind::kTensor, "inputs must be dense tensors");
+  Signature signature = signature_of(record, args);
+  Dims dims = broadcast_dims(args);
+  std::vector<Type> out;
+  for (DType dtype : signature.outputs) out.push_back({.dtype = dtype, .dims = dims});
+  return out;
+}
+
+// A row-major copy of `x` with the result's shape.
+Tensor broadcast_to(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x.contiguous();
+  Shape strides(shape.size(), 0);
+  size_t lead = shape.size() - x.rank();
+  for (size_t i = 0; i < x.rank(); ++i)
+    if (x.shape()[i] == shape[lead + i]) strides[lead + i] = x.strides()[i];
+  return x.view(shape, strides, 0).copy();
+}
+
+std::vector<Tensor> evaluate(const ScalarOp& record, const ReferenceArgs& args) {
+  Signature signature = *record.signature(dtypes_of(args.node.inputs), args.node.props);
+  std::vector<Tensor> inputs, outputs;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    inputs.push_back(broadcast_to(args.inputs[i].cast(signature.inputs[i]), args.shapes[0]));
+    in.push_back(inputs.back().raw());
+  }
+  for (size_t i = 0; i < signature.outputs.size(); ++i) {
+    outputs.push_back(args.make_output(i));
+    out.push_back(outputs.back().raw());
+  }
+  record.reference(signature, in, out, outputs[0].size());
+  return outputs;
+}
+
+bool is_continuous(DType dtype) { return is_float(dtype) || is_complex(dtype); }
+
+bool is_connected(const Node& node, size_t input, size_t output) {
+  const ScalarOp& record = *node.op->scalar;
+  if (!record.gradient || !is_continuous(node.inputs[input].dtype()) || !is_continuous(node.types[output].dtype))
+    return false;
+  return is_continuous(record.signature(dtypes_of(node.inputs), node.props)->inputs[input]);  // not switch's condition
+}
+
+std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
+  const Node& node = args.node;
+  std::vector<Expr> none(node.inputs.size());
+  bool any = false;
+  for (const Expr& cotangent : args.cotangents) any = any || cotangent;
+  if (!any || !is_continuous(node.types[0].dtype)) return none;
+
+  Signature signature = *record.signature(dtypes_of(node.inputs), node.props);
+  std::vector<Expr> seen;
+  for (size_t i = 0; i < node.inputs.size(); ++i) seen.push_back(cast(node.inputs[i], signature.inputs[i]));
+  std::vector<Expr> out = record.gradient({seen, args.outputs, args.cotangents, node.props});
+  TH_CHECK(out.size() == node.inputs.size(), record.name, ": one cotangent for each input");
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i]) out[i] = is_connected(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
+  return out;
+}
+
+Cost cost(const ScalarOp& record, const Node& node) {
+  Dim elements = node.types[0].elements(), bytes = 0;
+  for (const Expr& input : node.inputs)
+    bytes = bytes + input.type().elements() * static_cast<int64_t>(size_of(input.dtype()));
+  for (const Type& type : node.types) bytes = bytes + elements * static_cast<int64_t>(size_of(type.dtype));
+  // A function of the mathematical library costs about as much as 20 additions.
+  return {.flops = elements * (record.ulps > 0 ? 20 : 1), .bytes = bytes};
+}
+
+Signature uniform(std::span<const DType> inputs, DType dtype, DType output) {
+  return {.inputs = std::vector<DType>(inputs.size(), dtype), .outputs = {output}};
+}
+
+}  // namespace
+
+std::optional<DType> promote_all(std::span<const DType> dtypes) {
+  std::optional<DType> out = dtypes[0];
+  for (DType dtype : dtypes) {
+    out = promote(*out, dtype);
+    if (!out) return std::nullopt;
+  }
+  return out;
+}
+
+SignatureRule same_as_promoted(unsigned kinds) {
+  return [kinds](std::span<const DType> inputs, const Props&) -> std::optional<Signature> {
+    std::optional<DType> common = promote_all(inputs);
+    if (!common) return std::nullopt;
+    if (is_bool(*common) && !(kinds & kBools)) common = DType::kInt64;
+    if (!(kind_of(*common) & kinds)) return std::nullopt;
+    return uniform(inputs, *common, *common);
+  };
+}
+
+SignatureRule floats_to_same(unsigned kinds) {
+  return [kinds](std::span<const DType> inputs, const Props&) -> std::optional<Signature> {
+    std::optional<DType> common = promote_all(inputs);
+    if (!common) return std::nullopt;
+    common = to_float(*common);
+    if (!(kind_of(*common) & kinds)) return std::nullopt;
+    return uniform(inputs, *common, *common);
+  };
+}
+
+SignatureRule promoted_to_bool(unsigned kinds) {
+  return [kinds](std::span<const DType> inputs, const Props&) -> std::optional<Signature> {
+    std::optional<DType> common = promote_all(inputs);
+    if (!common || !(kind_of(*common) & kinds)) return std::nullopt;
+    return uniform(inputs, *common, DType::kBool);
+  };
+}
+
+const Op& define_elementwise(const ScalarOp& record) {
+  std::vector<size_t> may_overwrite;
+  for (size_t i = 0; i < static_cast<size_t>(record.arity); ++i) may_overwrite.push_back(i);
+  Op* op = new Op{
+      .name = record.name,
+      .doc = record.doc,
+      .infer = [&record](const TypeArgs& args) { return infer(record, args); },
+      .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
+      .scalar = &record,
+      .may_overwrite = std::move(may_overwrite),
+      .commutative = record.commutative,
+      .symbolic = record.symbolic,
+      .cost = [&record](const Node& node) { return cost(record, node); },
+      .connection = is_connected,
+  };
+  if (record.gradient) op->gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
+  op->cases = [op] { return scalar_cases(*op); };
+  return *op;
+}
+
+Expr elementwise(const Op& op, std::vector<Expr> inputs, Props props, std::source_location where) {
+  // Where floatX decides a dtype, the graph says so: a node's type does not depend on a setting.
+  if (auto signature = op.scalar->signature(dtypes_of(inputs), props)) {
+    bool any_float = false;
+    for (const Expr& input : inputs) any_float = any_float || is_continuous(input.dtype());
+    for (size_t i = 0; !any_float && &op != &cast_op() && i < inputs.size(); ++i)
+      if (is_continuous(signature->inputs[i]))
+        inputs[i] = apply(cast_op(), {inputs[i]}, {{"dtype", signature->inputs[i]}}, where);
+  }
+  return apply(op, std::move(inputs), std::move(props), where);
+}
+
+Expr unbroadcast(const Expr& cotangent, const Expr& like) {
+  Expr out = cotangent;
+  size_t lead = out.rank() - like.rank();
+  std::vector<int64_t> added, stretched;
+  for (size_t i = 0; i < lead; ++i) added.push_back(static_cast<int64_t>(i));
+  for (size_t i = 0; i < like.rank(); ++i)
+    if (like.dims()[i].is(1) && !out.dims()[lead + i].is(1)) stretched.push_back(static_cast<int64_t>(i));
+  if (!added.empty()) out = sum(out, added, false);
+  if (!stretched.empty()) out = sum(out, stretched, true);
+  if (is_complex(out.dtype()) && !is_complex(like.dtype())) out = real(out);
+  out = cast(out, like.dtype());
+  return out.dims() == like.dims() ? out : broadcast_to(out, like.dims());  // another name for an equal length
+}
+
+}  // namespace thtrain

@@ -1,0 +1,115 @@
+// switch and cast: the two whose inputs are not all of one dtype.
+#include "compiler/ops/elemwise/record_parts.h"
+
+namespace thtrain {
+
+static std::optional<Signature> switch_signature(std::span<const DType> inputs, const Props&) {
+  std::optional<DType> common = promote_all(inputs.subspan(1));
+  if (!common) return std::nullopt;
+  return Signature{.inputs = {DType::kBool, *common, *common}, .outputs = {*common}};
+}
+
+static void switch_reference(const Signature& s, std::span<const void* const> in, std::span<void* const> out,
+                             int64_t n) {
+  visit(s.outputs[0], [&](auto zero) {
+    using T = decltype(zero);
+    const bool* condition = static_cast<const bool*>(in[0]);
+    const T *yes = static_cast<const T*>(in[1]), *no = static_cast<const T*>(in[2]);
+    T* y = static_cast<T*>(out[0]);
+    for (int64_t i = 0; i < n; ++i) y[i] = condition[i] ? yes[i] : no[i];
+  });
+}
+
+static std::vector<Term> switch_code(std::span<const Term> in, const Signature& s) {
+  if (is_complex(s.outputs[0])) return {};
+  if (is_bool(s.outputs[0])) return {(in[0] && in[1]) || (!in[0] && in[2])};
+  return {kernel::select(in[0], in[1], in[2])};
+}
+
+const Op& switch_op() {
+  static const ScalarOp record{
+      .name = "switch",
+      .doc = "yes where the condition is not 0, else no; both are computed. The condition is not connected; the "
+             "derivative goes to what was chosen.",
+      .arity = 3,
+      .signature = switch_signature,
+      .reference = switch_reference,
+      .code = switch_code,
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            return Exprs{{}, switch_(g.x(), g.dout(), 0), switch_(g.x(), 0, g.dout())};
+          }};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+static std::optional<Signature> cast_signature(std::span<const DType> inputs, const Props& props) {
+  DType target = props.get<DType>("dtype");
+  if (is_complex(inputs[0]) && !is_complex(target) && !is_bool(target)) return std::nullopt;
+  return Signature{.inputs = {inputs[0]}, .outputs = {target}};
+}
+
+template <class To, class From>
+static To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>) return x != From(0);
+  else if constexpr (is_complex_v<From> && !is_complex_v<To>) return To(x.real());  // has no signature
+  else if constexpr (is_complex_v<From>) return To(x);
+  else if constexpr (is_complex_v<To>) return To(static_cast<typename To::value_type>(x));
+  else return static_cast<To>(x);
+}
+
+static void cast_reference(const Signature& s, std::span<const void* const> in, std::span<void* const> out, int64_t n) {
+  visit(s.inputs[0], [&](auto from_zero) {
+    visit(s.outputs[0], [&](auto to_zero) {
+      using From = decltype(from_zero);
+      using To = decltype(to_zero);
+      const From* x = static_cast<const From*>(in[0]);
+      To* y = static_cast<To*>(out[0]);
+      for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
+    });
+  });
+}
+
+static std::vector<Term> cast_code(std::span<const Term> in, const Signature& s) {
+  if (is_complex(s.inputs[0]) || is_complex(s.outputs[0])) return {};
+  return {kernel::cast(in[0], s.outputs[0])};
+}
+
+// The same length, unless the conversion could change it.
+static std::optional<Dim> cast_symbolic(const Node& node, std::span<const Dim> v) {
+  DType from = node.inputs[0].dtype(), to = node.types[0].dtype;
+  if (!is_int(to)) return std::nullopt;
+  bool widens = is_bool(from) || size_of(to) > size_of(from) || (size_of(to) == size_of(from) && is_signed_int(to));
+  if (!widens && !(v[0].is_known() && Tensor(v[0].value()).cast(to).as_int() == v[0].value())) return std::nullopt;
+  return v[0];
+}
+
+const Op& cast_op() {
+  static const ScalarOp record{
+      .name = "cast",
+      .doc = "x as another dtype, converted as C++ does: a float loses its fraction, an integer wraps around, to bool "
+             "is x != 0 (so NaN is true). What a float that the integer cannot hold becomes (NaN, infinities too) is "
+             "not defined. Complex numbers become complex or bool only: real(x) or abs(x) say what is meant. d/dx = 1.",
+      .signature = cast_signature,
+      .reference = cast_reference,
+      .code = cast_code,
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout()}; },  // takes x's dtype as every gradient
+      .hint = "real(z), imag(z) or abs(z) says which part is meant",
+      .symbolic = cast_symbolic,
+      .low = 0,  // no integer type is too small
+      .high = 3};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr switch_(const Operand& condition, const Operand& yes, const Operand& no) {
+  std::vector<Expr> values = resolve({&yes, &no});
+  return elementwise(switch_op(), {condition.expr(), values[0], values[1]}, {}, condition.where());
+}
+
+Expr cast(const Operand& x, DType dtype) {
+  Expr value = x.expr();
+  return value.dtype() == dtype ? value : elementwise(cast_op(), {value}, {{"dtype", dtype}}, x.where());
+}
+
+}  // namespace thtrain

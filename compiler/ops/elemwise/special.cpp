@@ -1,0 +1,76 @@
+// What networks and statistics make of exponentials: sigmoid, softplus, erf, erfc. Of real numbers.
+#include <numbers>
+
+#include "compiler/ops/elemwise/record_parts.h"
+
+namespace thtrain {
+
+static constexpr double kTwoOverSqrtPi = 2 * std::numbers::inv_sqrtpi;
+
+const Op& sigmoid_op() {
+  static const ScalarOp record{
+      .name = "sigmoid",
+      .doc = "1 / (1 + e^-x), of real numbers. d/dx = y (1 - y). Saturates to exactly 0 or 1, never NaN for a finite "
+             "x.",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return 1 / (1 + std::exp(-x)); }),
+      .code = code1<kFloats>([](Term x) { return 1 / (1 + kernel::math("exp", {-x})); }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.out() * (1 - g.out()))}; },
+      .edge_cases = {-1e4, -104, -88.8, 16, 37, 1e4},
+      .ulps = 6};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& softplus_op() {
+  static const ScalarOp record{
+      .name = "softplus",
+      .doc = "log(1 + e^x), of real numbers, as max(x, 0) + log1p(e^-|x|): no overflow. d/dx = sigmoid(x).",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return (x < 0 ? 0 : x) + std::log1p(std::exp(-std::abs(x))); }),
+      .code = code1<kFloats>([](Term x) {
+        return kernel::select(x < 0, kernel::constant(x.dtype(), 0), x) +
+               kernel::math("log1p", {kernel::math("exp", {-kernel::fabs(x)})});
+      }),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * sigmoid(g.x())}; },
+      .edge_cases = {-1e4, -104, -1, 1, 88.8, 1e4},
+      .ulps = 6};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& erf_op() {
+  static const ScalarOp record{
+      .name = "erf",
+      .doc = "The error function, of real numbers. d/dx = 2/sqrt(pi) e^(-x^2).",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return std::erf(x); }),
+      .code = math_code("erf"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (kTwoOverSqrtPi * exp(neg(sqr(g.x()))))}; },
+      .edge_cases = {1e-10, 0.5, 3.9, 6},
+      .ulps = 4.5};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& erfc_op() {
+  static const ScalarOp record{
+      .name = "erfc",
+      .doc = "1 - erf(x) without the cancellation for large x, of real numbers. d/dx = -2/sqrt(pi) e^(-x^2).",
+      .signature = floats_to_same(kFloats),
+      .reference = reference1<kFloats>([](auto x) { return std::erfc(x); }),
+      .code = math_code("erfc"),
+      .gradient =
+          [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (-kTwoOverSqrtPi * exp(neg(sqr(g.x()))))}; },
+      .edge_cases = {1e-10, 0.5, 10, 26, -6},
+      .ulps = 4.5};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr sigmoid(const Operand& x) { return unary(sigmoid_op(), x); }
+Expr softplus(const Operand& x) { return unary(softplus_op(), x); }
+Expr erf(const Operand& x) { return unary(erf_op(), x); }
+Expr erfc(const Operand& x) { return unary(erfc_op(), x); }
+
+}  // namespace thtrain

@@ -1,0 +1,127 @@
+// Trigonometric functions and their inverses, in radians.
+#include "compiler/ops/elemwise/record_parts.h"
+
+namespace thtrain {
+
+const Op& sin_op() {
+  static const ScalarOp record{
+      .name = "sin",
+      .doc = "The sine. d/dx = cos(x).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sin(x); }),
+      .code = math_code("sin"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cos(g.x())}; },
+      .edge_cases = {3.14159265, 1e6, -1e6},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& cos_op() {
+  static const ScalarOp record{
+      .name = "cos",
+      .doc = "The cosine. d/dx = -sin(x).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cos(x); }),
+      .code = math_code("cos"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() * sin(g.x()))}; },
+      .edge_cases = {3.14159265, 1e6, -1e6},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& tan_op() {
+  static const ScalarOp record{
+      .name = "tan",
+      .doc = "The tangent. d/dx = 1 + tan(x)^2.",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::tan(x); }),
+      .code = math_code("tan"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (sqr(g.out()) + 1)}; },
+      .low = -1.2,
+      .high = 1.2,
+      .edge_cases = {1.57079, 3, -100},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& arcsin_op() {
+  static const ScalarOp record{
+      .name = "arcsin",
+      .doc = "The inverse of the sine, in [-pi/2, pi/2]; NaN for real |x| > 1. d/dx = 1 / sqrt(1 - x^2).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::asin(x); }),
+      .code = math_code("asin"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / sqrt(1 - sqr(g.x()))}; },
+      .low = -0.8,
+      .high = 0.8,
+      .edge_cases = {1, -1, 1.001},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& arccos_op() {
+  static const ScalarOp record{
+      .name = "arccos",
+      .doc = "The inverse of the cosine, in [0, pi]; NaN for real |x| > 1. d/dx = -1 / sqrt(1 - x^2).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::acos(x); }),
+      .code = math_code("acos"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() / sqrt(1 - sqr(g.x())))}; },
+      .low = -0.8,
+      .high = 0.8,
+      .edge_cases = {1, -1, 1.001},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& arctan_op() {
+  static const ScalarOp record{
+      .name = "arctan",
+      .doc = "The inverse of the tangent, in [-pi/2, pi/2]. d/dx = 1 / (1 + x^2).",
+      .signature = floats_to_same(),
+      .reference = reference1<kFloats | kComplexes>([](auto x) { return std::atan(x); }),
+      .code = math_code("atan"),
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (sqr(g.x()) + 1)}; },
+      .edge_cases = {1, 1e10, -1e10},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+const Op& arctan2_op() {
+  static const ScalarOp record{
+      .name = "arctan2",
+      .doc = "The angle of the point (x, y) from the first axis, in [-pi, pi]; the sign of a zero y chooses the side "
+             "of the negative axis. d/dy = x / (x^2 + y^2), d/dx = -y / (x^2 + y^2).",
+      .arity = 2,
+      .signature = floats_to_same(kFloats),
+      .reference = reference2<kFloats>([](auto y, auto x) { return std::atan2(y, x); }),
+      .code = math_code("atan2"),
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            const Expr &y = g.x(), &x = g.y();  // the first and the second input
+            Expr scaled = g.dout() / (sqr(x) + sqr(y));
+            return Exprs{scaled * x, neg(scaled * y)};
+          },
+      .low = 0.3,
+      .high = 2,
+      .edge_cases = {1, -1},
+      .ulps = 4};
+  static const Op& op = define_elementwise(record);
+  return op;
+}
+
+Expr sin(const Operand& x) { return unary(sin_op(), x); }
+Expr cos(const Operand& x) { return unary(cos_op(), x); }
+Expr tan(const Operand& x) { return unary(tan_op(), x); }
+Expr arcsin(const Operand& x) { return unary(arcsin_op(), x); }
+Expr arccos(const Operand& x) { return unary(arccos_op(), x); }
+Expr arctan(const Operand& x) { return unary(arctan_op(), x); }
+Expr arctan2(const Operand& y, const Operand& x) { return binary(arctan2_op(), y, x); }
+
+}  // namespace thtrain

@@ -1,0 +1,90 @@
+#include "compiler/ops/evaluate.h"
+
+#include <unordered_map>
+
+#include "compiler/ir/op.h"
+
+namespace thtrain {
+
+std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths) {
+  std::vector<Shape> shapes;
+  for (const Type& type : node.types) shapes.push_back(lengths.evaluate(type.dims));
+  std::function<int64_t(const std::string&)> length_of = [&](const std::string& name) { return lengths(name); };
+  std::function<std::vector<Tensor>(const Graph&, std::span<const Tensor>)> run_body =
+      [&](const Graph& body, std::span<const Tensor> values) {
+        std::vector<std::pair<Expr, Tensor>> bound;
+        for (size_t i = 0; i < body.inputs.size(); ++i) bound.emplace_back(body.inputs[i], values[i]);
+        Lengths inner = lengths;
+        for (const auto& [input, value] : bound) inner.bind(input, value);
+        return evaluate_with(body.outputs, bound, inner);
+      };
+  std::vector<Tensor> out = node.op->reference({node, inputs, shapes, length_of, run_body});
+  TH_CHECK(out.size() == node.types.size(), "the reference of ", node.op->name, " gives ", out.size(), " outputs");
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (node.types[i].kind == TypeKind::kToken) continue;
+    TH_CHECK(out[i].dtype() == node.types[i].dtype && out[i].shape() == shapes[i], "the reference of ", node.op->name,
+             " gives ", out[i].type_text(), " where the type is ", node.types[i].text(), " = ", shape_text(shapes[i]));
+  }
+  return out;
+}
+
+std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const std::pair<Expr, Tensor>> inputs,
+                                  const Lengths& lengths) {
+  std::unordered_map<const Node*, std::vector<Tensor>> values;
+  for (const auto& [input, value] : inputs) values[&input.node()] = {value.contiguous()};
+
+  // Inputs may stand for inner values too: what lies above them is not visited.
+  std::vector<const Node*> order;
+  std::unordered_map<const Node*, size_t> readers;
+  {
+    std::unordered_map<const Node*, bool> seen;
+    std::vector<std::pair<const Node*, size_t>> stack;
+    for (const Expr& root : outputs) {
+      ++readers[&root.node()];
+      if (seen.emplace(&root.node(), true).second) stack.emplace_back(&root.node(), 0);
+      while (!stack.empty()) {
+        auto& [node, next] = stack.back();
+        if (!values.count(node) && next < node->inputs.size()) {
+          const Node* input = &node->inputs[next++].node();
+          ++readers[input];
+          if (seen.emplace(input, true).second) stack.emplace_back(input, 0);
+        } else {
+          order.push_back(node);
+          stack.pop_back();
+        }
+      }
+    }
+  }
+  for (const Node* node : order) {
+    if (values.count(node)) continue;
+    if (node->op == &shared_op()) {
+      values[node] = {node->shared->value.contiguous()};
+      continue;
+    }
+    if (node->op == &input_op())
+      throw UserError({.what = str("the input ", node->name, " has no value"), .node = node->origin.text()});
+    std::vector<Tensor> arguments;
+    for (const Expr& input : node->inputs) arguments.push_back(values.at(&input.node())[input.output()]);
+    values[node] = evaluate_node(*node, arguments, lengths);
+    for (const Expr& input : node->inputs)
+      if (--readers[&input.node()] == 0) values[&input.node()].clear();
+  }
+  std::vector<Tensor> out;
+  for (const Expr& output : outputs) out.push_back(values.at(&output.node())[output.output()]);
+  return out;
+}
+
+std::vector<Tensor> evaluate(std::span<const Expr> outputs, std::span<const std::pair<Expr, Tensor>> inputs) {
+  Lengths lengths;
+  for (const auto& [input, value] : inputs) lengths.bind_names(input, value);
+  for (const Expr& leaf : leaves_of(outputs))
+    if (is_shared(leaf)) lengths.bind(leaf, leaf.node().shared->value);
+  for (const auto& [input, value] : inputs) lengths.check(input, value);
+  return evaluate_with(outputs, inputs, lengths);
+}
+
+std::vector<Tensor> evaluate(const std::vector<Expr>& outputs, const std::vector<std::pair<Expr, Tensor>>& inputs) {
+  return evaluate(std::span<const Expr>(outputs), std::span<const std::pair<Expr, Tensor>>(inputs));
+}
+
+}  // namespace thtrain

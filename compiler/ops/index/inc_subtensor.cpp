@@ -1,0 +1,175 @@
+// Writing a rectangular part of a value.
+#include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/region.h"
+#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+namespace {
+
+bool is_set(const Node& node) {
+  return node.props.get<bool>("set");
+}
+
+std::vector<Type> infer(const TypeArgs& args) {
+  const Type &x = args.type(0), &y = args.type(1);
+  bool set = args.props.get<bool>("set");
+  args.require(y.dtype == x.dtype, "the new elements have another dtype", std::string(name_of(x.dtype)));
+  args.require(set || !is_bool(x.dtype), "bools cannot be added to", "numbers");
+  Dims part = region_dims(args, x, Region::of(args.props), 2);
+  args.require(y.rank() == part.size(), "the new elements have another number of axes", str(part.size(), " axes"));
+  for (size_t i = 0; i < part.size(); ++i)
+    args.require_equal(y.dims[i], part[i], str("the new elements differ from the part in axis ", i));
+  return {x};
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  Tensor out = args.inputs[0].copy();
+  Tensor part = region_view(args, Region::of(args.node), out, 2);
+  const Tensor& y = args.inputs[1];
+  require_same_shape(args.node, part.shape(), y.shape(), "the new elements have another shape than the part");
+  if (is_set(args.node)) {
+    part.assign(y);
+    return {out};
+  }
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for_each_index(part.shape(), [&](const Shape& index) {
+      T& element = part.data<T>()[part.offset(index)];
+      element = wrapping_add(element, y.data<T>()[y.offset(index)]);
+    });
+  });
+  return {out};
+}
+
+// d/dx is the cotangent (without the part, where that was replaced), d/dy is its part.
+std::vector<Expr> gradient(const GradientArgs& args) {
+  std::vector<Expr> out(args.node.inputs.size());
+  std::vector<Expr> inputs = args.node.inputs;
+  inputs.erase(inputs.begin() + 1);
+  inputs[0] = args.cotangent();
+  Props props;
+  Region::of(args.node).add_to(props);
+  Expr part = apply(subtensor_op(), std::move(inputs), std::move(props));
+  out[0] = is_set(args.node) ? set_subtensor(part, zeros_like(part)) : args.cotangent();
+  out[1] = part;
+  return out;
+}
+
+void lower(kernel::StepBuilder& b) {
+  if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written");
+  bool set = is_set(b.node());
+  Window window = region_window(b, Region::of(b.node()), b.output(), 2);
+  kernel::Operand y = parts_of(b.input(1));
+  int lanes = lanes_for(b, {&window.part, &y});
+  LoopRange over = element_loops(b, window.part.type.dims, lanes, [&](const Terms& index, int n) {
+    kernel::Term value = load_lanes(b, y, index, n);
+    if (!set) value = load_lanes(b, window.part, index, n, window.first) + value;
+    b.store(window.part, window.first + b.index_of(window.part, index), value);
+  });
+  b.finish_kernel(set ? "set_subtensor" : "inc_subtensor", set ? "a part of out0 = in1" : "a part of out0 += in1",
+                  over.range, over.grain);
+}
+
+std::vector<OpCase> cases() {
+  auto set = [](std::vector<Index> indices) {
+    return
+        [indices](const std::vector<Expr>& in) { return std::vector{set_subtensor(subtensor(in[0], indices), in[1])}; };
+  };
+  auto inc = [](std::vector<Index> indices) {
+    return
+        [indices](const std::vector<Expr>& in) { return std::vector{inc_subtensor(subtensor(in[0], indices), in[1])}; };
+  };
+  auto inc_given = [](const std::vector<Expr>& in) {
+    return std::vector{inc_subtensor(rows(in[0], take(in[1], 1), 3), in[2])};
+  };
+  auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+  auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+  auto i64 = [](Dims dims) { return Type{.dtype = DType::kInt64, .dims = std::move(dims)}; };
+  return {
+      {.name = "set_row", .inputs = {f64({5, 3}), f64({3})}, .build = set({-2})},
+      {.name = "set_element", .inputs = {f32({5, 3}), f32({})}, .build = set({1, 2})},
+      {.name = "set_middle", .inputs = {f32({5, 13}), f32({3, 11})}, .build = set({Slice{1, -1}, Slice{1, -1}})},
+      {.name = "set_by_scalar", .inputs = {f64({4, 9}), f64({})}, .build = set({all(), Slice{.start = 2}})},
+      {.name = "set_reversed", .inputs = {i64({6}), i64({3})}, .build = set({Slice{.step = -2}})},
+      {.name = "set_nothing", .inputs = {f64({5, 3}), f64({0, 3})}, .build = set({Slice{4, 2}})},
+      {.name = "set_bools",
+       .inputs = {{.dtype = DType::kBool, .dims = {4, 3}}, {.dtype = DType::kBool, .dims = {3}}},
+       .build = set({Slice{.step = 2}})},
+      {.name = "inc_column", .inputs = {f64({5, 3}), f64({5})}, .build = inc({all(), 1})},
+      {.name = "inc_by_row", .inputs = {f32({5, 9}), f32({9})}, .build = inc({Slice{.start = 1}})},
+      {.name = "inc_ints",
+       .inputs = {{.dtype = DType::kInt8, .dims = {7}}, {.dtype = DType::kInt8, .dims = {4}}},
+       .build = inc({Slice{.step = 2}})},
+      {.name = "inc_given_rows", .inputs = {f32({9, 10}), i64({2}), f32({3, 10})}, .build = inc_given},
+      {.name = "inc_complex",
+       .inputs = {{.dtype = DType::kComplex128, .dims = {5}}, {.dtype = DType::kComplex128, .dims = {2}}},
+       .build = inc({Slice{3, 1, -1}})},
+  };
+}
+
+}  // namespace
+
+const Op& inc_subtensor_op() {
+  static const Op op{
+      .name = "inc_subtensor",
+      .doc =
+          "x with one part of it (as in subtensor) replaced by y (set) or increased by y.\n"
+          "Shapes: y has the shape of the part. dtypes: y has the dtype of x; bools can only be set.\n"
+          "Gradient: of x the cotangent, 0 in the part where that was set; of y the part of the cotangent.\n"
+          "Writes over x where nobody else reads it; the elements of the part are written once each.",
+      .infer = infer,
+      .reference = reference,
+      .gradient = gradient,
+      .lower = lower,
+      .may_overwrite = {0},
+      .cost =
+          [](const Node& node) {
+            Dim elements = node.inputs[1].type().elements();
+            return Cost{elements, elements * Dim(3 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
+          },
+      .connection = [](const Node&, size_t input, size_t) { return input <= 1; },
+      .cases = cases};
+  return op;
+}
+
+// y as new elements of a value of that dtype, under the lengths of the part.
+static Expr fitted(const Operand& y, const Expr& part, std::string_view builder) {
+  Expr value = y.beside(part.dtype());
+  if (value.dtype() != part.dtype()) {
+    if (promote(value.dtype(), part.dtype()) != part.dtype())
+      fail_build(y.where(), str(builder, ": the new elements do not fit the dtype"), std::string(name_of(part.dtype())),
+                 value_text(value), str("cast(y, ", name_of(part.dtype()), ") where the loss is meant"));
+    value = cast(Operand(value, y.where()), part.dtype());
+  }
+  return broadcast_to(Operand(value, y.where()), part.dims());
+}
+
+static Expr written(const Expr& part, const Operand& y, bool set) {
+  const Node& node = part.node();
+  std::string_view builder = set ? "set_subtensor" : "inc_subtensor";
+  Expr value = fitted(y, part, builder);
+  if (!set && node.op == &take_op())
+    return inc_take(node.inputs[0], node.inputs[1], value, node.props.get<int64_t>("axis"));
+  if (!set && node.op == &pick_rows_op()) return inc_picked(node.inputs[0], node.inputs[1], value);
+  if (node.op != &subtensor_op())
+    fail_build(y.where(), str(builder, ": the first argument is no part of a value"),
+               "what subtensor, rows or slice_axis gave", str(node.op->name, " ", value_text(part)),
+               str(builder, "(subtensor(x, ...), y) gives x with that part written"));
+  std::vector<Expr> inputs = node.inputs;
+  inputs.insert(inputs.begin() + 1, value);
+  Props props = node.props;
+  props.set("set", set);
+  return apply(inc_subtensor_op(), std::move(inputs), std::move(props), y.where());
+}
+
+Expr set_subtensor(const Expr& part, const Operand& y) {
+  return written(part, y, true);
+}
+Expr inc_subtensor(const Expr& part, const Operand& y) {
+  return written(part, y, false);
+}
+
+}  // namespace thtrain

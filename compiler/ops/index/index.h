@@ -1,0 +1,86 @@
+// Builders that read and write parts of a value: slices, rows, and elements that integer vectors name.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "compiler/ops/shape/length_list.h"
+
+namespace thtrain {
+
+/// start:stop:step with NumPy's meaning: negative ends count from the end of the axis, ends beyond it are moved to it.
+/// Slice{.start = 1}, Slice{.stop = -1}, Slice{.step = -1}; step is a constant. Ends that are expressions are integer
+/// scalars as in Length; `rows` takes a start that only the data decides.
+struct Slice {
+  std::optional<Operand> start = {}, stop = {}, step = {};
+};
+
+/// All of an axis.
+inline Slice all() {
+  return {};
+}
+
+/// What stands for one axis: an integer, which drops the axis, or a slice.
+class Index {
+ public:
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Index(T number) : value_(Operand(number)) {}
+  Index(const Expr& number, std::source_location where = std::source_location::current())
+      : value_(Operand(number, where)) {}
+  template <class T>
+  requires requires(const T& t) {
+    { t.expr() } -> std::convertible_to<const Expr&>;
+  }
+  Index(const T& variable, std::source_location where = std::source_location::current())
+      : value_(Operand(variable.expr(), where)) {}
+  Index(const Slice& slice) : value_(slice) {}
+
+  const Slice* slice() const { return std::get_if<Slice>(&value_); }
+  const Operand& number() const { return std::get<Operand>(value_); }
+
+ private:
+  std::variant<Operand, Slice> value_;
+};
+
+/// x[i, j, ...]: one index for each of the first axes, the other axes whole. A view, but for integers that only the
+/// data decides. An integer out of range is a UserError: now where it is known, else when a call begins or when it is
+/// read.
+Expr subtensor(const Operand& x, const std::vector<Index>& indices);
+/// `count` rows from row `start` on: x[start : start + count] of exactly `count` rows. That they are there is checked:
+/// now, when a call begins, or (where only the data decides `start`) when they are read. Negative starts are not.
+Expr rows(const Operand& x, const Operand& start, const Length& count);
+/// The same along any axis.
+Expr slice_axis(const Operand& x, int64_t axis, const Operand& start, const Length& count);
+/// The same with a start that is a length. With `to_end`, the part must end where the axis ends.
+Expr part_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count, bool to_end = false);
+
+/// The value that `part` was taken from (by subtensor, rows or slice_axis), with that part replaced by y, or with y
+/// added to it; y broadcasts to the part and does not widen the dtype. inc_subtensor takes results of `take` and
+/// `pick_rows` too. In place where nobody else reads the old value.
+Expr set_subtensor(const Expr& part, const Operand& y);
+Expr inc_subtensor(const Expr& part, const Operand& y);
+
+/// y[..., i_0, i_1, ..., ...] = x[..., indices[i_0, i_1, ...], ...]: elements of an axis by number, negative ones from
+/// the end. The lengths of `indices` stand where the axis was.
+Expr take(const Operand& x, const Operand& indices, int64_t axis = 0);
+/// x with y added to the elements that take(x, indices, axis) reads; an element that is named twice gets both, in
+/// order.
+Expr inc_take(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
+
+/// x[arange(n), labels]: of each row of x [n, classes], the element that its label names. A label below 0 is an error.
+Expr pick_rows(const Operand& x, const Operand& labels);
+/// x with y[i] added to x[i, labels[i]].
+Expr inc_picked(const Operand& x, const Operand& labels, const Operand& y);
+
+// ---- the ops, one file each ----------------------------------------------------------------------------------------
+
+const Op& subtensor_op();
+const Op& inc_subtensor_op();
+const Op& take_op();
+const Op& inc_take_op();
+const Op& pick_rows_op();
+const Op& inc_picked_op();
+
+}  // namespace thtrain

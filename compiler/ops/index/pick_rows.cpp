@@ -1,0 +1,118 @@
+// Reading one element of each row, the one that the row's label names.
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/picked.h"
+#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+void check_picked(const TypeArgs& args) {
+  const Type &x = args.type(0), &labels = args.type(1);
+  args.require(x.rank() == 2, "x is no matrix", "a row for each label, a column for each class");
+  args.require(labels.rank() == 1 && is_int(labels.dtype), "the labels are no integer vector",
+               "one label for each row");
+  args.require_equal(x.dims[0], labels.dims[0], "the number of rows and the number of labels differ");
+}
+
+IndexCheck label_check(const Node& node) {
+  Dim classes = node.inputs[0].dims()[1];
+  std::string bound = classes.is_known() ? std::to_string(classes.value()) : readable(classes.text());
+  return {.what = str(node.op->name, ": the label of row {limit} is {value}"), .expected = str("0 <= label < ", bound)};
+}
+
+kernel::Term label_column(kernel::StepBuilder& b, const kernel::Term& row, bool checked) {
+  const kernel::Operand& labels = b.input(1);
+  kernel::Term label = b.load(labels, b.index_of(labels, {row}));
+  return checked_position(b, label_check(b.node()), label, b.length(b.node().inputs[0].dims()[1]), checked, row);
+}
+
+Terms picked_index(const Terms& at, const kernel::Term& column) {
+  Terms out = at;
+  out.insert(out.begin() + 1, column);
+  return out;
+}
+
+namespace {
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  const Tensor &x = args.inputs[0], &labels = args.inputs[1];
+  Tensor out = args.make_output();
+  require_same_shape(args.node, {x.dim(0)}, labels.shape(), "the number of rows and the number of labels differ");
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < x.dim(0); ++i) {
+      int64_t label =
+          checked_position(args.node, label_check(args.node), labels.dtype(), labels.as_int(i), x.dim(1), i);
+      out.data<T>()[i] = x.at<T>({i, label});
+    }
+  });
+  return {out};
+}
+
+void lower(kernel::StepBuilder& b) {
+  kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
+  kernel::Term column;
+  NestOptions options{.enter_axis = 1, .enter = [&](const Terms& at) { column = label_column(b, at[0], true); }};
+  LoopRange over = element_loops(
+      b, out.type.dims, 1,
+      [&](const Terms& at, int) {
+        b.store(out, b.index_of(out, at), b.load(x, b.index_of(x, picked_index(at, column))));
+      },
+      options);
+  b.finish_kernel("pick_rows", "out0[i] = in0[i, in1[i]]", over.range, over.grain);
+}
+
+std::vector<OpCase> cases() {
+  auto build = [](const std::vector<Expr>& in) { return std::vector{pick_rows(in[0], in[1])}; };
+  auto row = [&](const char* name, DType dtype, Dims dims, DType labels) {
+    return OpCase{
+        .name = name, .inputs = {{.dtype = dtype, .dims = dims}, {.dtype = labels, .dims = {dims[0]}}}, .build = build};
+  };
+  return {
+      row("float64", DType::kFloat64, {7, 5}, DType::kInt64),
+      row("float32", DType::kFloat32, {3, 10}, DType::kInt32),
+      row("one_row", DType::kFloat64, {1, 6}, DType::kUInt8),
+      row("no_rows", DType::kFloat64, {0, 5}, DType::kInt64),
+      row("ints", DType::kInt16, {4, 5}, DType::kInt8),
+      {.name = "of_transposed",
+       .inputs = {{.dtype = DType::kFloat32, .dims = {5, 3}}, {.dtype = DType::kInt64, .dims = {3}}},
+       .build = [](const std::vector<Expr>& in) { return std::vector{pick_rows(transpose(in[0]), in[1])}; }},
+  };
+}
+
+}  // namespace
+
+const Op& pick_rows_op() {
+  static const Op op{
+      .name = "pick_rows",
+      .doc =
+          "y[i] = x[i, labels[i]], NumPy's x[arange(n), labels].\n"
+          "Shapes: x [n, classes], labels [n], y [n]. A label outside [0, classes) fails when it is read, and the\n"
+          "message names its row; there is no counting from the end, as a negative label is a mistake in the data.\n"
+          "dtypes: x any, labels any integer. Gradient: the cotangent at the labels of zeros; labels have none.",
+      .infer =
+          [](const TypeArgs& args) {
+            check_picked(args);
+            return std::vector<Type>{{.dtype = args.type(0).dtype, .dims = {args.type(0).dims[0]}}};
+          },
+      .reference = reference,
+      .gradient =
+          [](const GradientArgs& args) {
+            return std::vector{inc_picked(zeros_like(args.input(0)), args.input(1), args.cotangent()), Expr()};
+          },
+      .lower = lower,
+      .cost =
+          [](const Node& node) {
+            Dim elements = node.types[0].elements();
+            return Cost{0, elements * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
+          },
+      .connection = [](const Node&, size_t input, size_t) { return input == 0; },
+      .cases = cases};
+  return op;
+}
+
+Expr pick_rows(const Operand& x, const Operand& labels) {
+  return apply(pick_rows_op(), {x.expr(), labels.expr()}, {}, x.where());
+}
+
+}  // namespace thtrain

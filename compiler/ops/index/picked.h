@@ -1,0 +1,18 @@
+// What pick_rows and inc_picked share: x [n, classes] is input 0, labels [n] input 1.
+#pragma once
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/shape/copy_loops.h"
+
+namespace thtrain {
+
+void check_picked(const TypeArgs& args);
+/// {value} is the label, {limit} its row.
+IndexCheck label_check(const Node& node);
+/// In a kernel: the label of a row, checked or known to be in range.
+kernel::Term label_column(kernel::StepBuilder& b, const kernel::Term& row, bool checked);
+/// The index into x for an index that has the row, and for complex numbers the part, but no column.
+Terms picked_index(const Terms& at, const kernel::Term& column);
+
+}  // namespace thtrain

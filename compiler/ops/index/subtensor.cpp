@@ -1,0 +1,93 @@
+// Reading a rectangular part of a value.
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/region.h"
+#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+namespace {
+
+std::vector<Type> infer(const TypeArgs& args) {
+  const Type& x = args.type(0);
+  return {{.dtype = x.dtype, .dims = region_dims(args, x, Region::of(args.props), 1)}};
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  return {region_view(args, Region::of(args.node), args.inputs[0], 1).copy()};
+}
+
+// The same part of zeros, with the cotangent added.
+std::vector<Expr> gradient(const GradientArgs& args) {
+  std::vector<Expr> inputs = args.node.inputs;
+  std::vector<Expr> out(inputs.size());
+  inputs[0] = zeros_like(args.input(0));
+  inputs.insert(inputs.begin() + 1, args.cotangent());
+  Props props = args.node.props;
+  props.set("set", false);
+  out[0] = apply(inc_subtensor_op(), std::move(inputs), std::move(props));
+  return out;
+}
+
+std::optional<Layout> view(const LayoutArgs& args) {
+  Region region = Region::of(args.node);
+  if (!region.given.empty()) return std::nullopt;
+  return region_layout(region, args.input);
+}
+
+void lower(kernel::StepBuilder& b) {
+  Window window = region_window(b, Region::of(b.node()), b.input(0), 1);
+  kernel::Operand out = parts_of(b.output());
+  int lanes = lanes_for(b, {&window.part, &out});
+  LoopRange over = element_loops(b, out.type.dims, lanes, [&](const Terms& index, int n) {
+    b.store(out, b.index_of(out, index), load_lanes(b, window.part, index, n, window.first));
+  });
+  b.finish_kernel("subtensor", "out0 = a part of in0 that starts where the data says", over.range, over.grain);
+}
+
+std::vector<OpCase> cases() {
+  auto part = [](std::vector<Index> indices) {
+    return [indices](const std::vector<Expr>& in) { return std::vector{subtensor(in[0], indices)}; };
+  };
+  auto from_input = [](const std::vector<Expr>& in) { return std::vector{subtensor(in[0], {all(), take(in[1], 0)})}; };
+  auto rows_from = [](const std::vector<Expr>& in) { return std::vector{rows(in[0], take(in[1], 0), 3)}; };
+  auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+  auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+  auto i64 = [](Dims dims) { return Type{.dtype = DType::kInt64, .dims = std::move(dims)}; };
+  return {
+      {.name = "row", .inputs = {f64({5, 3})}, .build = part({-2})},
+      {.name = "element", .inputs = {f32({5, 3})}, .build = part({1, -1})},
+      {.name = "middle", .inputs = {f64({7, 4})}, .build = part({Slice{1, -1}, Slice{.start = 2}})},
+      {.name = "steps", .inputs = {f32({9, 8})}, .build = part({Slice{.step = 3}, Slice{7, 1, -2}})},
+      {.name = "reversed", .inputs = {i64({6})}, .build = part({Slice{.step = -1}})},
+      {.name = "column", .inputs = {f64({5, 3})}, .build = part({all(), 1})},
+      {.name = "nothing", .inputs = {f64({5, 3})}, .build = part({Slice{4, 2}})},
+      {.name = "of_nothing", .inputs = {f32({0, 3})}, .build = part({Slice{.step = -2}, 1})},
+      {.name = "given_index", .inputs = {f64({5, 7}), i64({2})}, .build = from_input, .int_low = -5},
+      {.name = "given_rows", .inputs = {f32({9, 11}), i64({2})}, .build = rows_from},
+      {.name = "given_rows_of_bools", .inputs = {{.dtype = DType::kBool, .dims = {9}}, i64({2})}, .build = rows_from},
+  };
+}
+
+}  // namespace
+
+const Op& subtensor_op() {
+  static const Op op{
+      .name = "subtensor",
+      .doc =
+          "y[i, ...] = x[starts + i * steps, ...]: counts elements along each axis; dropped axes are not in y.\n"
+          "Shapes: counts, which NumPy's rules for slices gave. Axes in `inside` are checked to hold their part, now\n"
+          "or when a call begins; axes in `given` take their start from an input and are checked when it is read.\n"
+          "dtypes: any. Gradient: the cotangent in the same part of zeros.\n"
+          "A view, but a copy where a start is given by an input.",
+      .infer = infer,
+      .reference = reference,
+      .gradient = gradient,
+      .lower = lower,
+      .view = view,
+      .connection = [](const Node&, size_t input, size_t) { return input == 0; },
+      .cases = cases};
+  return op;
+}
+
+}  // namespace thtrain

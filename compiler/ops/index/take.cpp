@@ -1,0 +1,139 @@
+// Reading elements of an axis that integers name.
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/taken_axes.h"
+#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+namespace {
+
+std::vector<Type> infer(const TypeArgs& args) {
+  const Type &x = args.type(0), &indices = args.type(1);
+  args.require(is_int(indices.dtype), "the indices are no integers", "an integer dtype");
+  int64_t axis = args.props.get<int64_t>("axis");
+  args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
+               str("axes from 0 to ", x.rank(), " (without)"));
+  return {{.dtype = x.dtype, .dims = TakenAxes(x.dims, indices.dims, axis).dims()}};
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  const Tensor &x = args.inputs[0], &indices = args.inputs[1];
+  Tensor out = args.make_output();
+  TakenAxes axes(args.node);
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for_each_index(out.shape(), [&](const Shape& at) {
+      out.data<T>()[out.offset(at)] = x.data<T>()[x.offset(axes.source_of(args.node, at, indices, x.dim(axes.axis)))];
+    });
+  });
+  return {out};
+}
+
+void lower(kernel::StepBuilder& b) {
+  kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
+  const kernel::Operand& indices = b.input(1);
+  TakenAxes axes(b.node());
+  kernel::Term position;
+  NestOptions options{.enter_axis = axes.end, .enter = [&](const Terms& at) {
+                        kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
+                        position = checked_position(b, axes.check("take"), index, b.length(x.type.dims[axes.axis]));
+                      }};
+  LoopRange over = element_loops(
+      b, out.type.dims, lanes_for(b, {&x, &out}),
+      [&](const Terms& at, int n) {
+        b.store(out, b.index_of(out, at), load_lanes(b, x, axes.with_position(at, position), n));
+      },
+      options);
+  b.finish_kernel("take", "elements of in0 that in1 names", over.range, over.grain);
+}
+
+std::vector<OpCase> cases() {
+  auto taken = [](int64_t axis) {
+    return [axis](const std::vector<Expr>& in) { return std::vector{take(in[0], in[1], axis)}; };
+  };
+  auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+  auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+  auto ints = [](DType dtype, Dims dims) { return Type{.dtype = dtype, .dims = std::move(dims)}; };
+  return {
+      {.name = "rows",
+       .inputs = {f64({6, 3}), ints(DType::kInt64, {4})},
+       .build = taken(0),
+       .int_low = -6,
+       .int_high = 5},
+      {.name = "wide_rows", .inputs = {f32({5, 21}), ints(DType::kInt32, {7})}, .build = taken(0), .int_low = -4},
+      {.name = "columns", .inputs = {f32({3, 6}), ints(DType::kInt8, {2})}, .build = taken(-1), .int_low = -3},
+      {.name = "middle", .inputs = {f64({2, 5, 3}), ints(DType::kInt64, {2, 4})}, .build = taken(1), .int_low = -3},
+      {.name = "one", .inputs = {f64({5, 3}), ints(DType::kUInt8, {})}, .build = taken(0)},
+      {.name = "elements", .inputs = {f64({7}), ints(DType::kUInt64, {5})}, .build = taken(0)},
+      {.name = "of_transposed",
+       .inputs = {f32({3, 5}), ints(DType::kInt64, {2})},
+       .build = [](const std::vector<Expr>& in) { return std::vector{take(transpose(in[0]), in[1])}; }},
+      {.name = "none", .inputs = {f64({5, 3}), ints(DType::kInt64, {0})}, .build = taken(0)},
+      {.name = "of_empty_rows", .inputs = {f32({5, 0}), ints(DType::kInt64, {2})}, .build = taken(0)},
+      {.name = "bools",
+       .inputs = {{.dtype = DType::kBool, .dims = {5, 3}}, ints(DType::kInt64, {2})},
+       .build = taken(0)},
+      {.name = "of_columns", .inputs = {f64({6, 1}), ints(DType::kInt16, {1, 3, 1})}, .build = taken(0)},
+  };
+}
+
+}  // namespace
+
+TakenAxes::TakenAxes(const Dims& x, const Dims& indices, int64_t taken)
+    : axis(static_cast<size_t>(taken)), end(axis + indices.size()), x_(&x), indices_(&indices) {}
+
+TakenAxes::TakenAxes(const Node& node)
+    : TakenAxes(node.inputs[0].dims(), node.inputs[1].dims(), node.props.get<int64_t>("axis")) {}
+
+Dims TakenAxes::dims() const {
+  Dims out(x_->begin(), x_->begin() + static_cast<std::ptrdiff_t>(axis));
+  out.insert(out.end(), indices_->begin(), indices_->end());
+  out.insert(out.end(), x_->begin() + static_cast<std::ptrdiff_t>(axis) + 1, x_->end());
+  return out;
+}
+
+IndexCheck TakenAxes::check(const std::string& op) const {
+  return {.what = str(op, ": the index {value} is outside axis ", axis),
+          .expected = "-{limit} <= index < {limit}",
+          .from_end = true};
+}
+
+Shape TakenAxes::source_of(const Node& node, const Shape& at, const Tensor& indices, int64_t length) const {
+  int64_t index = indices.as_int(indices.offset(index_part(at)));
+  return with_position(at, checked_position(node, check(node.op->name), indices.dtype(), index, length));
+}
+
+const Op& take_op() {
+  static const Op op{
+      .name = "take",
+      .doc =
+          "y[a, i, c] = x[a, indices[i], c], where a and c stand for the axes before and after the taken one.\n"
+          "Shapes: x [A, n, C], indices [I], y [A, I, C]. Negative indices count from the end; others outside the\n"
+          "axis fail when they are read. dtypes: x any, indices any integer.\n"
+          "Gradient: the cotangent added into zeros at the indices (inc_take); indices have none.",
+      .infer = infer,
+      .reference = reference,
+      .gradient =
+          [](const GradientArgs& args) {
+            int64_t axis = args.node.props.get<int64_t>("axis");
+            return std::vector{inc_take(zeros_like(args.input(0)), args.input(1), args.cotangent(), axis), Expr()};
+          },
+      .lower = lower,
+      .cost =
+          [](const Node& node) {
+            Dim elements = node.types[0].elements();
+            return Cost{0, elements * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
+          },
+      .connection = [](const Node&, size_t input, size_t) { return input == 0; },
+      .cases = cases};
+  return op;
+}
+
+Expr take(const Operand& operand, const Operand& indices, int64_t axis) {
+  Expr x = operand.expr();
+  int64_t at = static_cast<int64_t>(axis_of(axis, x, "take", operand.where()));
+  return apply(take_op(), {x, indices.expr()}, {{"axis", at}}, operand.where());
+}
+
+}  // namespace thtrain

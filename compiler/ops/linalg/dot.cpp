@@ -1,0 +1,236 @@
+#include <algorithm>
+
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/linalg/matrix_layout.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::LibraryCall;
+using kernel::PointerTo;
+using kernel::StepBuilder;
+using kernel::Term;
+
+bool has_blas(DType dtype) { return is_float(dtype); }
+std::string suffix(DType dtype) { return dtype == DType::kFloat32 ? "f32" : "f64"; }
+
+// Rows, inner length and columns; a vector on the left is a row, on the right a column.
+struct Lengths {
+  Dim m, k, n;
+};
+Lengths lengths_of(const Type& a, const Type& b) {
+  return {a.rank() == 2 ? a.dims[0] : Dim(1), a.dims.back(), b.rank() == 2 ? b.dims[1] : Dim(1)};
+}
+
+std::vector<Type> infer(const TypeArgs& args) {
+  const Type &a = args.type(0), &b = args.type(1);
+  args.require(a.rank() >= 1 && a.rank() <= 2 && b.rank() >= 1 && b.rank() <= 2, "operands must be vectors or matrices");
+  args.require(a.dtype == b.dtype, "operands have different dtypes", "a cast of one of them");
+  args.require_equal(a.dims.back(), b.dims[0], "inner lengths differ");
+  Type out{.dtype = a.dtype};
+  if (a.rank() == 2) out.dims.push_back(a.dims[0]);
+  if (b.rank() == 2) out.dims.push_back(b.dims[1]);
+  return {out};
+}
+
+template <class T>
+auto accumulator() {
+  if constexpr (std::is_same_v<T, float>) return double{};
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return std::complex<double>{};
+  else return T{};
+}
+
+// Sums of float32 products accumulate in float64 and are rounded once.
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  Tensor out = args.make_output();
+  const Tensor &a = args.inputs[0], &b = args.inputs[1];
+  int64_t k = a.shape().back(), m = a.rank() == 2 ? a.dim(0) : 1, n = b.rank() == 2 ? b.dim(1) : 1;
+  visit(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T *x = a.data<T>(), *y = b.data<T>();
+    T* z = out.data<T>();
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        auto sum = accumulator<T>();
+        using S = decltype(sum);
+        for (int64_t l = 0; l < k; ++l) {
+          if constexpr (std::is_same_v<T, bool>) sum = sum || (x[i * k + l] && y[l * n + j]);
+          else sum = static_cast<S>(sum + static_cast<S>(x[i * k + l]) * static_cast<S>(y[l * n + j]));
+        }
+        z[i * n + j] = static_cast<T>(sum);
+      }
+  });
+  return {out};
+}
+
+std::vector<Expr> gradient(const GradientArgs& args) {
+  const Expr &a = args.input(0), &b = args.input(1), &d = args.cotangent();
+  if (!is_float(a.dtype()) && !is_complex(a.dtype())) return {Expr(), Expr()};
+  auto column = [](const Expr& x) { return expand_dims(x, {1}); };
+  auto row = [](const Expr& x) { return expand_dims(x, {0}); };
+  if (a.rank() == 1 && b.rank() == 1) return {mul(d, b), mul(d, a)};
+  if (a.rank() == 2 && b.rank() == 1) return {mul(column(d), row(b)), dot(transpose(a), d)};
+  if (a.rank() == 1 && b.rank() == 2) return {dot(b, d), mul(column(a), row(d))};
+  return {dot(d, transpose(b)), dot(transpose(a), d)};
+}
+
+// Integers, bools: three loops, the innermost over columns.
+void lower_loops(StepBuilder& b) {
+  const kernel::Operand &x = b.input(0), &y = b.input(1), &z = b.output();
+  Lengths n = lengths_of(x.type, y.type);
+  DType dtype = z.type.dtype;
+  auto at = [&](const kernel::Operand& operand, Term i, Term j, bool row) {
+    return operand.type.rank() == 2 ? b.index_of(operand, {i, j}) : b.index_of(operand, {row ? j : i});
+  };
+  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](Term i) {
+    b.code().loop("j", b.length(n.n), [&](Term j) {
+      Term sum = b.code().var("sum", kernel::constant_int(dtype, 0));
+      b.code().loop("l", b.length(n.k), [&](Term l) {
+        Term p = b.load(x, at(x, i, l, true)), q = b.load(y, at(y, l, j, false));
+        b.code().assign(sum, dtype == DType::kBool ? (sum || (p && q)) : sum + p * q);
+      });
+      b.store(z, z.type.rank() == 2 ? b.index_of(z, {i, j}) : z.type.rank() == 0 ? Term(0) : x.type.rank() == 2 ? i : j, sum);
+    });
+  });
+  b.finish_kernel("dot", "out0 = dot(in0, in1) of " + std::string(name_of(dtype)), n.m, 1);
+}
+
+void lower(StepBuilder& b) {
+  const kernel::Operand &x = b.input(0), &y = b.input(1);
+  DType dtype = x.type.dtype;
+  if (is_complex(dtype)) return b.call_reference();
+  if (!has_blas(dtype)) return lower_loops(b);
+  if (x.type.rank() == 2 && y.type.rank() == 2) {
+    MatrixLayout a = *matrix_layout(x.type.dims, x.layout), c = *matrix_layout(y.type.dims, y.layout);
+    Lengths n = lengths_of(x.type, y.type);
+    b.call_library({"gemm_" + suffix(dtype),
+                    {Dim(a.transposed), Dim(c.transposed), n.m, n.n, n.k, 1.0, PointerTo{x.index}, a.leading, PointerTo{y.index},
+                     c.leading, 0.0, PointerTo{b.output().index}, max(n.n, 1)}});
+    return;
+  }
+  // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
+  bool matrix_left = x.type.rank() == 2;
+  const kernel::Operand &vector = matrix_left ? y : x, &other = matrix_left ? x : y;
+  Dim step = *vector_step(vector.type.dims, vector.layout);
+  Dim rows = 1, columns = vector.type.dims[0], leading = max(columns, 1);
+  bool transposed = false;
+  if (other.type.rank() == 2) {
+    MatrixLayout a = *matrix_layout(other.type.dims, other.layout);
+    // gemv takes the stored shape: op(A) is A (rows x columns) or its transpose.
+    transposed = a.transposed;
+    rows = other.type.dims[transposed ? 1 : 0];
+    columns = other.type.dims[transposed ? 0 : 1];
+    leading = a.leading;
+    if (!matrix_left) transposed = !transposed;
+    b.call_library({"gemv_" + suffix(dtype),
+                    {Dim(transposed), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index}, step, 0.0,
+                     PointerTo{b.output().index}, Dim(1)}});
+    return;
+  }
+  Dim other_step = *vector_step(other.type.dims, other.layout);
+  // One row of `other` if its elements lie side by side; else one column of a matrix with that many elements between rows.
+  if (other_step.is(1))
+    b.call_library({"gemv_" + suffix(dtype),
+                    {Dim(0), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index}, step, 0.0,
+                     PointerTo{b.output().index}, Dim(1)}});
+  else
+    b.call_library({"gemv_" + suffix(dtype),
+                    {Dim(1), columns, Dim(1), 1.0, PointerTo{other.index}, other_step, PointerTo{vector.index}, step, 0.0,
+                     PointerTo{b.output().index}, Dim(1)}});
+}
+
+bool accepts_layout(const Node& node, size_t i, const Layout& layout) {
+  if (!has_blas(node.types[0].dtype)) return true;
+  const Dims& dims = node.inputs[i].dims();
+  return dims.size() == 2 ? matrix_layout(dims, layout).has_value() : vector_step(dims, layout).has_value();
+}
+
+std::vector<OpCase> cases() {
+  auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{dot(x[0], x[1])}; };
+  auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+  auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+  auto i32 = [](Dims dims) { return Type{.dtype = DType::kInt32, .dims = std::move(dims)}; };
+  std::vector<OpCase> out;
+  auto add_case = [&](std::string name, Type a, Type b, auto f) {
+    out.push_back({.name = std::move(name), .inputs = {std::move(a), std::move(b)}, .build = f, .bound = 64});
+  };
+  add_case("matrix_matrix", f64({3, 5}), f64({5, 2}), build);
+  add_case("matrix_matrix_f32", f32({7, 33}), f32({33, 18}), build);
+  add_case("matrix_vector", f64({3, 5}), f64({5}), build);
+  add_case("vector_matrix", f64({5}), f64({5, 3}), build);
+  add_case("vector_vector", f64({5}), f64({5}), build);
+  add_case("empty_inner", f64({3, 0}), f64({0, 2}), build);
+  add_case("empty_outer", f64({0, 4}), f64({4, 2}), build);
+  add_case("one", f64({1, 1}), f64({1, 1}), build);
+  add_case("integers", i32({3, 4}), i32({4, 2}), build);
+  add_case("transposed", f64({5, 3}), f64({2, 5}), [](const std::vector<Expr>& x) {
+    return std::vector<Expr>{dot(transpose(x[0]), transpose(x[1]))};
+  });
+  add_case("of_transposed_vector", f64({4, 3}), f64({4}), [](const std::vector<Expr>& x) {
+    return std::vector<Expr>{dot(transpose(x[0]), x[1]), dot(x[1], x[0])};
+  });
+  add_case("rank3", f64({2, 3, 4}), f64({4, 5}), build);
+  add_case("rank3_rank3", f64({2, 3, 4}), f64({5, 4, 2}), build);
+  add_case("scalar", f64({}), f64({2, 3}), build);
+  return out;
+}
+
+}  // namespace
+
+const Op& dot_op() {
+  static const Op op{
+      .name = "dot",
+      .doc = "Matrix product: [m, k] . [k, n] -> [m, n]; a vector on the left is a row, on the right a column.",
+      .infer = infer,
+      .reference = reference,
+      .gradient = gradient,
+      .lower = lower,
+      .accepts_layout = accepts_layout,
+      .cost =
+          [](const Node& node) {
+            Lengths n = lengths_of(node.inputs[0].type(), node.inputs[1].type());
+            Dim size(static_cast<int64_t>(size_of(node.types[0].dtype)));
+            return Cost{Dim(2) * n.m * n.k * n.n, size * (n.m * n.k + n.k * n.n + n.m * n.n)};
+          },
+      .cases = cases,
+  };
+  return op;
+}
+
+Expr dot(const Operand& left, const Operand& right) {
+  std::vector<Expr> x = resolve({&left, &right});
+  std::source_location where = left.where();
+  if (x[0].rank() == 0 || x[1].rank() == 0) return mul({x[0], where}, {x[1], where});
+  std::optional<DType> dtype = promote(x[0].dtype(), x[1].dtype());
+  for (Expr& e : x)
+    if (dtype && e.dtype() != *dtype) e = cast({e, where}, *dtype);
+  if (x[0].rank() <= 2 && x[1].rank() <= 2) return apply(dot_op(), x, {}, where);
+
+  // More axes: all of a's leading axes are rows; b's summed axis comes first, its others are columns.
+  Dims leading(x[0].dims().begin(), x[0].dims().end() - 1), result = leading;
+  Expr a = x[0].rank() == 1 ? x[0] : reshape(x[0], {product(leading), x[0].dims().back()});
+  Expr b = x[1];
+  if (b.rank() > 1) {
+    std::vector<int64_t> order{static_cast<int64_t>(b.rank()) - 2};
+    Dims columns;
+    for (size_t i = 0; i < b.rank(); ++i)
+      if (i + 2 != b.rank()) {
+        order.push_back(static_cast<int64_t>(i));
+        columns.push_back(b.dims()[i]);
+      }
+    b = reshape(dimshuffle(b, order), {x[1].dims()[x[1].rank() - 2], product(columns)});
+    result.insert(result.end(), columns.begin(), columns.end());
+  }
+  return reshape(apply(dot_op(), {a, b}, {}, where), result);
+}
+
+Expr outer(const Operand& x, const Operand& y) {
+  std::vector<Expr> v = resolve({&x, &y});
+  return mul(expand_dims(v[0], {1}), expand_dims(v[1], {0}));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,231 @@
+// The products that BLAS updates in place: beta c + alpha a . b, and its forms for vectors. Made by the pass `find_gemm`.
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/linalg/matrix_layout.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::PointerTo;
+using kernel::ScalarOf;
+using kernel::StepBuilder;
+
+using Argument = std::variant<Dim, double, PointerTo, ScalarOf>;
+
+std::string suffix(DType dtype) { return dtype == DType::kFloat32 ? "f32" : "f64"; }
+
+// A scalar that is a constant is printed, another one is read when the step runs.
+Argument scalar(StepBuilder& b, size_t i) {
+  if (const Tensor* value = constant_value(b.node().inputs[i])) return value->as_double();
+  return ScalarOf{b.input(i).index};
+}
+
+// Without the right to write over input 0, the output starts as its copy.
+void copy_first(StepBuilder& b) {
+  if (b.overwrites(0)) return;
+  const Expr& source = b.node().inputs[0];
+  kernel::Term i0, i1;
+  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
+    if (source.rank() == 1) {
+      b.store(b.output(), i, b.load(b.input(0), b.index_of(b.input(0), {i})));
+    } else {
+      b.code().loop("j", b.length(source.dims()[1]), [&](kernel::Term j) {
+        b.store(b.output(), b.index_of(b.output(), {i, j}), b.load(b.input(0), b.index_of(b.input(0), {i, j})));
+      });
+    }
+  });
+  b.finish_kernel("copy", "out0 = in0, to be accumulated into", source.dims()[0]);
+}
+
+std::vector<Type> check_types(const TypeArgs& a, std::vector<size_t> ranks) {
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    a.require(a.type(i).rank() == ranks[i], str("input ", i, " has the wrong rank"), str("rank ", ranks[i]));
+    a.require(a.type(i).dtype == a.type(0).dtype && is_float(a.type(0).dtype), "inputs must have one floating dtype");
+  }
+  return {a.type(0)};
+}
+
+double number(const Tensor& t) { return t.as_double(); }
+
+// out = beta c + alpha sum_l a[i, l] b[l, j], accumulated in float64.
+Tensor product_reference(const ReferenceArgs& args, const Tensor& c, double beta, double alpha, const Tensor& a, const Tensor& b,
+                         int64_t m, int64_t k, int64_t n) {
+  Tensor out = args.make_output();
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l) sum += a.as_double(i * k + l) * b.as_double(l * n + j);
+      double value = alpha * sum + (beta == 0 ? 0 : beta * c.as_double(i * n + j));
+      if (out.dtype() == DType::kFloat32) out.data<float>()[i * n + j] = static_cast<float>(value);
+      else out.data<double>()[i * n + j] = value;
+    }
+  return out;
+}
+
+Expr sum_to_scalar(const Expr& x) { return sum(x); }
+
+}  // namespace
+
+const Op& gemm_op() {
+  static const Op op{
+      .name = "gemm",
+      .doc = "beta c + alpha a . b: c [m, n], alpha [], a [m, k], b [k, n], beta []. With beta == 0, c is not read.",
+      .infer =
+          [](const TypeArgs& a) {
+            std::vector<Type> out = check_types(a, {2, 0, 2, 2, 0});
+            a.require_equal(a.type(2).dims[1], a.type(3).dims[0], "inner lengths differ");
+            a.require_equal(a.type(0).dims[0], a.type(2).dims[0], "rows differ");
+            a.require_equal(a.type(0).dims[1], a.type(3).dims[1], "columns differ");
+            return out;
+          },
+      .reference =
+          [](const ReferenceArgs& r) {
+            const auto& x = r.inputs;
+            return std::vector<Tensor>{product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1),
+                                                         x[3].dim(1))};
+          },
+      .gradient =
+          [](const GradientArgs& g) {
+            const Expr &c = g.input(0), &alpha = g.input(1), &a = g.input(2), &b = g.input(3), &beta = g.input(4), &d = g.cotangent();
+            return std::vector<Expr>{mul(beta, d), sum_to_scalar(mul(d, dot(a, b))), mul(alpha, dot(d, transpose(b))),
+                                     mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, c))};
+          },
+      .lower =
+          [](StepBuilder& b) {
+            copy_first(b);
+            const kernel::Operand &x = b.input(2), &y = b.input(3);
+            MatrixLayout p = *matrix_layout(x.type.dims, x.layout), q = *matrix_layout(y.type.dims, y.layout);
+            const Dim &m = x.type.dims[0], &k = x.type.dims[1], &n = y.type.dims[1];
+            b.call_library({"gemm_" + suffix(x.type.dtype),
+                            {Dim(p.transposed), Dim(q.transposed), m, n, k, scalar(b, 1), PointerTo{x.index}, p.leading,
+                             PointerTo{y.index}, q.leading, scalar(b, 4), PointerTo{b.output().index}, max(n, 1)}});
+          },
+      .accepts_layout =
+          [](const Node& node, size_t i, const Layout& layout) {
+            return i == 0 || node.inputs[i].rank() == 0 || matrix_layout(node.inputs[i].dims(), layout).has_value();
+          },
+      .may_overwrite = {0},
+      .cost =
+          [](const Node& node) {
+            const Dims &a = node.inputs[2].dims(), &c = node.types[0].dims;
+            Dim size(static_cast<int64_t>(size_of(node.types[0].dtype)));
+            return Cost{Dim(2) * a[0] * a[1] * c[1], size * (a[0] * a[1] + a[1] * c[1] + Dim(2) * c[0] * c[1])};
+          },
+      .cases =
+          [] {
+            auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemm_op(), x)}; };
+            auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+            auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+            return std::vector<OpCase>{
+                {.name = "f64", .inputs = {f64({3, 4}), f64({}), f64({3, 5}), f64({5, 4}), f64({})}, .build = build, .bound = 64},
+                {.name = "f32", .inputs = {f32({9, 17}), f32({}), f32({9, 5}), f32({5, 17}), f32({})}, .build = build, .bound = 64},
+                {.name = "no_rows", .inputs = {f64({0, 4}), f64({}), f64({0, 5}), f64({5, 4}), f64({})}, .build = build, .bound = 64},
+                {.name = "no_inner", .inputs = {f64({3, 4}), f64({}), f64({3, 0}), f64({0, 4}), f64({})}, .build = build, .bound = 64}};
+          },
+  };
+  return op;
+}
+
+const Op& gemv_op() {
+  static const Op op{
+      .name = "gemv",
+      .doc = "beta y + alpha a . x: y [m], alpha [], a [m, n], x [n], beta []. With beta == 0, y is not read.",
+      .infer =
+          [](const TypeArgs& a) {
+            std::vector<Type> out = check_types(a, {1, 0, 2, 1, 0});
+            a.require_equal(a.type(2).dims[1], a.type(3).dims[0], "inner lengths differ");
+            a.require_equal(a.type(0).dims[0], a.type(2).dims[0], "rows differ");
+            return out;
+          },
+      .reference =
+          [](const ReferenceArgs& r) {
+            const auto& x = r.inputs;
+            return std::vector<Tensor>{
+                product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1), 1)};
+          },
+      .gradient =
+          [](const GradientArgs& g) {
+            const Expr &y = g.input(0), &alpha = g.input(1), &a = g.input(2), &x = g.input(3), &beta = g.input(4), &d = g.cotangent();
+            return std::vector<Expr>{mul(beta, d), sum_to_scalar(mul(d, dot(a, x))), mul(alpha, outer(d, x)),
+                                     mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, y))};
+          },
+      .lower =
+          [](StepBuilder& b) {
+            copy_first(b);
+            const kernel::Operand &a = b.input(2), &x = b.input(3);
+            MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
+            const Dim &rows = a.type.dims[p.transposed ? 1 : 0], &columns = a.type.dims[p.transposed ? 0 : 1];
+            b.call_library({"gemv_" + suffix(a.type.dtype),
+                            {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading, PointerTo{x.index},
+                             *vector_step(x.type.dims, x.layout), scalar(b, 4), PointerTo{b.output().index}, Dim(1)}});
+          },
+      .accepts_layout =
+          [](const Node& node, size_t i, const Layout& layout) {
+            if (i == 2) return matrix_layout(node.inputs[i].dims(), layout).has_value();
+            return i != 3 || vector_step(node.inputs[i].dims(), layout).has_value();
+          },
+      .may_overwrite = {0},
+      .cases =
+          [] {
+            auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemv_op(), x)}; };
+            auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+            return std::vector<OpCase>{
+                {.name = "f64", .inputs = {f64({3}), f64({}), f64({3, 5}), f64({5}), f64({})}, .build = build, .bound = 64},
+                {.name = "no_columns", .inputs = {f64({3}), f64({}), f64({3, 0}), f64({0}), f64({})}, .build = build, .bound = 64}};
+          },
+  };
+  return op;
+}
+
+const Op& ger_op() {
+  static const Op op{
+      .name = "ger",
+      .doc = "a + alpha x y^T: a [m, n], alpha [], x [m], y [n].",
+      .infer =
+          [](const TypeArgs& a) {
+            std::vector<Type> out = check_types(a, {2, 0, 1, 1});
+            a.require_equal(a.type(0).dims[0], a.type(2).dims[0], "rows differ");
+            a.require_equal(a.type(0).dims[1], a.type(3).dims[0], "columns differ");
+            return out;
+          },
+      .reference =
+          [](const ReferenceArgs& r) {
+            const auto& x = r.inputs;
+            return std::vector<Tensor>{
+                product_reference(r, x[0], 1, number(x[1]), x[2], x[3], x[2].dim(0), 1, x[3].dim(0))};
+          },
+      .gradient =
+          [](const GradientArgs& g) {
+            const Expr &alpha = g.input(1), &x = g.input(2), &y = g.input(3), &d = g.cotangent();
+            return std::vector<Expr>{d, sum_to_scalar(mul(d, outer(x, y))), mul(alpha, dot(d, y)), mul(alpha, dot(transpose(d), x))};
+          },
+      .lower =
+          [](StepBuilder& b) {
+            copy_first(b);
+            const kernel::Operand &x = b.input(2), &y = b.input(3);
+            b.call_library({"ger_" + suffix(x.type.dtype),
+                            {x.type.dims[0], y.type.dims[0], scalar(b, 1), PointerTo{x.index}, *vector_step(x.type.dims, x.layout),
+                             PointerTo{y.index}, *vector_step(y.type.dims, y.layout), PointerTo{b.output().index},
+                             max(y.type.dims[0], 1)}});
+          },
+      .accepts_layout =
+          [](const Node& node, size_t i, const Layout& layout) {
+            return i < 2 || vector_step(node.inputs[i].dims(), layout).has_value();
+          },
+      .may_overwrite = {0},
+      .cases =
+          [] {
+            auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(ger_op(), x)}; };
+            auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+            return std::vector<OpCase>{
+                {.name = "f64", .inputs = {f64({3, 5}), f64({}), f64({3}), f64({5})}, .build = build, .bound = 16}};
+          },
+  };
+  return op;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,20 @@
+// Matrix products.
+#pragma once
+
+#include "compiler/ops/operand.h"
+
+namespace thtrain {
+
+/// NumPy's dot: of scalars the product; of vectors the inner product; of matrices the matrix product; else the sum over
+/// the last axis of a and the last but one of b: a [..., k], b [..., k, n] -> [a's leading..., b's leading..., n].
+/// Derivatives: da = dout . b^T, db = a^T . dout.
+Expr dot(const Operand& a, const Operand& b);
+/// x y^T of two vectors.
+Expr outer(const Operand& x, const Operand& y);
+
+const Op& dot_op();   // ranks (1,1), (2,1), (1,2), (2,2)
+const Op& gemm_op();  // inputs c, alpha, a, b, beta: beta c + alpha a . b; c, a, b matrices, alpha and beta scalars
+const Op& gemv_op();  // inputs y, alpha, a, x, beta: beta y + alpha a . x
+const Op& ger_op();   // inputs a, alpha, x, y: a + alpha x y^T
+
+}  // namespace thtrain

@@ -1,0 +1,22 @@
+// What softmax and log-softmax share: types, cases, and one kernel for all slices along an axis.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/op.h"
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/operand.h"
+
+namespace thtrain {
+
+/// The node's property "axis", from 0 on.
+size_t softmax_axis(const Node& node);
+std::vector<Type> infer_softmax(const TypeArgs& args);
+/// The definition, in the next wider type, rounded once.
+std::vector<Tensor> softmax_reference(const ReferenceArgs& args, bool logarithm);
+void lower_softmax(kernel::StepBuilder& b, bool logarithm);
+Cost softmax_cost(const Node& node);
+std::vector<OpCase> softmax_cases(const Op& op);
+Expr build_softmax(const Op& op, const Operand& x, int64_t axis);
+
+}  // namespace thtrain

@@ -1,0 +1,93 @@
+#include "compiler/ops/reduce/reduce.h"
+
+#include <algorithm>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+Expr reduce(const Op& op, const Operand& operand, const Axes& axes, bool keepdims) {
+  Expr x = operand.expr();
+  Ints sorted = reduced_axes(axes, x.rank(), op.name, Origin::here(operand.where()));
+  return apply(op, {x}, {{"axes", sorted}, {"keepdims", keepdims}}, operand.where());
+}
+
+// How many elements a result is made of, as a scalar of a floating dtype.
+Expr count_of(const Expr& x, const Ints& axes, DType dtype) {
+  Dim count = 1;
+  for (int64_t axis : axes) count = count * x.dims()[static_cast<size_t>(axis)];
+  if (count.is_known()) return make_constant(Tensor(count.value()).cast(dtype));
+  return cast(apply(length_op(), {}, {{"dim", Dims{count}}}), dtype);
+}
+
+// A number that is not negative by rounding; NaN stays.
+Expr not_negative(const Expr& x) { return maximum(x, 0); }
+
+}  // namespace
+
+Ints reduced_axes(const Axes& axes, size_t rank, const std::string& what, const Origin& origin) {
+  auto fail = [&](std::string problem, std::string expected) {
+    throw UserError({.what = str(what, ": ", problem),
+                     .expected = std::move(expected),
+                     .got = str("axes [", join(axes.given(), ", "), "] of ", rank, " dimensions"),
+                     .node = origin.text(),
+                     .config = origin.config()});
+  };
+  Ints out;
+  int64_t n = static_cast<int64_t>(rank);
+  for (int64_t axis : axes.given()) {
+    if (axis < -n || axis >= n)
+      fail(str("there is no axis ", axis), n == 0 ? "no axis, of a scalar" : str("axes from ", -n, " to ", n - 1));
+    out.push_back(axis < 0 ? axis + n : axis);
+  }
+  std::sort(out.begin(), out.end());
+  auto twice = std::adjacent_find(out.begin(), out.end());
+  if (twice != out.end()) fail(str("axis ", *twice, " is named twice"), "each axis once");
+  if (axes.given().empty())
+    for (int64_t axis = 0; axis < n; ++axis) out.push_back(axis);
+  return out;
+}
+
+Expr sum(const Operand& x, const Axes& axes, bool keepdims) { return reduce(sum_op(), x, axes, keepdims); }
+Expr prod(const Operand& x, const Axes& axes, bool keepdims) { return reduce(prod_op(), x, axes, keepdims); }
+Expr min(const Operand& x, const Axes& axes, bool keepdims) { return reduce(min_op(), x, axes, keepdims); }
+Expr max(const Operand& x, const Axes& axes, bool keepdims) { return reduce(max_op(), x, axes, keepdims); }
+Expr any(const Operand& x, const Axes& axes, bool keepdims) { return reduce(any_op(), x, axes, keepdims); }
+Expr all(const Operand& x, const Axes& axes, bool keepdims) { return reduce(all_op(), x, axes, keepdims); }
+
+Expr mean(const Operand& operand, const Axes& axes, bool keepdims) {
+  Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  Expr x = operand.expr();
+  Ints sorted = reduced_axes(axes, x.rank(), "mean", origin);
+  DType dtype = to_float(x.dtype());
+  // Small integers are summed exactly; those of 64 bits could wrap around.
+  if (is_int(x.dtype()) && size_of(x.dtype()) == 8) x = cast(x, dtype);
+  return cast(reduce(sum_op(), x, sorted, keepdims), dtype) / count_of(x, sorted, dtype);
+}
+
+Expr var(const Operand& operand, const Axes& axes, int64_t ddof, bool keepdims) {
+  Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  Expr x = cast(operand, to_float(operand.expr().dtype()));
+  Ints sorted = reduced_axes(axes, x.rank(), "var", origin);
+  Expr away = x - mean(x, sorted, true);
+  if (is_complex(x.dtype())) {
+    Expr squares = sqr(real(away)) + sqr(imag(away));
+    return sum(squares, sorted, keepdims) / (count_of(x, sorted, squares.dtype()) - ddof);
+  }
+  Expr count = count_of(x, sorted, x.dtype());
+  Expr rounding = sqr(sum(away, sorted, keepdims)) / count;
+  return not_negative(sum(sqr(away), sorted, keepdims) - rounding) / (count - ddof);
+}
+
+Expr std(const Operand& x, const Axes& axes, int64_t ddof, bool keepdims) {
+  Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
+  return sqrt(var(x, axes, ddof, keepdims));
+}
+
+}  // namespace thtrain

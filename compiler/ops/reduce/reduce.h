@@ -1,0 +1,68 @@
+// Builders of reductions over any axes: sum, prod, mean, var, std, min, max, argmin, argmax, any, all.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/ops/operand.h"
+
+namespace thtrain {
+
+/// Which axes a reduction runs over: sum(x), sum(x, 0), sum(x, -1, true), sum(x, {0, 2}), sum(x, {}, true). No axes
+/// means all of them. Negative axes count from the end; an axis out of range or named twice is a UserError.
+class Axes {
+ public:
+  Axes() = default;
+  template <std::integral T>
+  Axes(T axis) : axes_{static_cast<int64_t>(axis)} {}
+  Axes(std::initializer_list<int64_t> axes) : axes_(axes) {}
+  Axes(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+
+  const std::vector<int64_t>& given() const { return axes_; }
+
+ private:
+  std::vector<int64_t> axes_;
+};
+
+// The result has the lengths of the axes that stay; with keepdims, the others stay too, with the known length 1.
+
+/// Integers and bool give int64 or uint64, floats and complex keep their dtype. Without elements: 0. Rounding: native
+/// code adds floats in blocks, and the sums of the blocks in float64, so that the error does not grow with the length;
+/// the order depends on lengths and strides only, so the bits are always the same. The reference adds float32 in
+/// float64, float64 in long double, and rounds once.
+Expr sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// Dtypes as sum's. Without elements: 1. The derivative is right with any number of zeros.
+Expr prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// sum / number of elements. Integers and bool give floatX. Without elements: NaN.
+Expr mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// sum(|x - mean(x)|^2) / (number of elements - ddof), in two passes and corrected by the rounding error of the mean;
+/// real, never below 0. Integers and bool give floatX.
+Expr var(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
+
+/// sqrt(var). Its derivative is infinite or NaN where the variance is 0.
+Expr std(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
+
+/// NaN where any element is NaN; an error without elements; not for complex. Every element that equals the extremum
+/// gets the whole derivative (where the extremum is NaN: every NaN).
+Expr min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Expr max(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// int64 position of the extremum along one axis, or among all elements in row-major order where no axis is given. The
+/// first of several; the first NaN counts as the extremum. An error without elements; not for complex.
+Expr argmin(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+Expr argmax(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+
+/// bool; an element counts as true unless it equals 0 (so NaN is true). Without elements: false, true.
+Expr any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Expr all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// `axes` as sorted numbers from 0, all of them where none is given. UserError as said at Axes, named after `what`.
+std::vector<int64_t> reduced_axes(const Axes& axes, size_t rank, const std::string& what, const Origin& origin);
+
+}  // namespace thtrain

@@ -1,0 +1,75 @@
+// The record of a reduction: types, identity, how two values combine. Its Op, its code and fused code come from it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/op.h"
+#include "compiler/kernel/kernel_ir.h"
+
+namespace thtrain {
+
+struct Reduction {
+  std::string name;
+  std::string doc;
+  /// The dtype of accumulator and result for elements of this dtype; nullopt where there is none.
+  std::function<std::optional<DType>(DType)> dtype;
+  /// The neutral value, a scalar of the accumulator's dtype.
+  std::function<kernel::Term(DType)> identity;
+  /// Two accumulators in one; any number of lanes. An element is cast to the accumulator's dtype first.
+  std::function<kernel::Term(kernel::Term, kernel::Term)> combine;
+  /// The operation of kernel::reduce_lanes for numbers: add, mul, max, min, and, or; see combine_lanes(). max and min
+  /// of floats give NaN where a lane is NaN.
+  std::string lanes;
+  /// Rounds, so that the order matters: long runs are combined in blocks (kReduceBlock elements a lane), and the
+  /// blocks' results in the dtype that wide_of() gives.
+  bool rounds = false;
+  /// False: a result of no elements is an error.
+  bool empty_allowed = true;
+  /// Combines n elements, side by side, into one of the accumulator's dtype: the definition.
+  std::function<void(DType element, const void* elements, int64_t n, void* result)> reference;
+  /// The input's cotangent; `out` and `cotangent` have the reduced axes with length 1. Null: not connected.
+  std::function<Expr(const Expr& x, const Expr& out, const Expr& cotangent, const Ints& axes)> gradient = {};
+  /// Native against reference, units in the last place of the largest value; 0: equal bits.
+  double ulps = 0;
+};
+
+/// Elements that one lane combines before the second level takes over, where Reduction::rounds.
+inline constexpr int64_t kReduceBlock = 64;
+
+/// The record of a reduction's op, whose nodes have the properties "axes" (sorted Ints) and "keepdims" (bool); null for
+/// other ops.
+const Reduction* reduction_of(const Op& op);
+/// All records and their ops, in one order.
+const std::vector<const Op*>& reduction_ops();
+
+const Op& sum_op();
+const Op& prod_op();
+const Op& min_op();
+const Op& max_op();
+const Op& any_op();
+const Op& all_op();
+const Op& argmin_op();
+const Op& argmax_op();
+
+/// The Op of a record that lives as long as the program; `self` gives it.
+Op define_reduction(const Reduction& record, const Op& (*self)());
+
+/// `value`, whose lengths are 1 or `like`'s, repeated to `like`'s lengths.
+Expr repeat_like(const Expr& value, const Expr& like);
+
+// For code that accumulates elements of dtype `element`:
+
+/// An accumulator of `lanes` lanes that holds the identity (for bools, a mask as wide as the elements' comparisons).
+kernel::Term start(const Reduction& reduction, DType element, int lanes);
+/// What the second level accumulates in: float64 for float32, else the accumulator's own dtype.
+DType wide_of(DType accumulator);
+/// The lanes of an accumulator combined into one.
+kernel::Term combine_lanes(const Reduction& reduction, const kernel::Term& accumulator);
+/// accumulator combined with element, which is cast to the accumulator's dtype. Reads both twice: name them by let().
+kernel::Term accumulate(const Reduction& reduction, const kernel::Term& accumulator, const kernel::Term& element);
+
+}  // namespace thtrain

@@ -1,0 +1,239 @@
+// The records of sum, prod, min, max, any and all. Everything else about them is made from these in reduce_op.cpp.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/reduce/reduce_op.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::Term;
+
+// What the reference accumulates in: exact integers modulo 2^64, floats wide enough to round only once.
+template <class T>
+auto wide(T x) {
+  if constexpr (std::is_same_v<T, float>) return static_cast<double>(x);
+  else if constexpr (std::is_same_v<T, double>) return static_cast<long double>(x);
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return std::complex<double>(x);
+  else if constexpr (std::is_same_v<T, std::complex<double>>) return std::complex<long double>(x);
+  else return static_cast<uint64_t>(x);  // signed numbers wrap around by it
+}
+
+// The C++ type of sum_dtype().
+template <class T>
+using SumOf = std::conditional_t<
+    !std::is_integral_v<T>, T,
+    std::conditional_t<std::is_unsigned_v<T> && !std::is_same_v<T, bool>, uint64_t, int64_t>>;
+
+// A reference from fold(const T* x, int64_t n) -> result.
+template <class F>
+std::function<void(DType, const void*, int64_t, void*)> reference(F fold) {
+  return [fold](DType element, const void* x, int64_t n, void* result) {
+    visit(element, [&](auto zero) {
+      using T = decltype(zero);
+      auto value = fold(static_cast<const T*>(x), n);
+      *static_cast<decltype(value)*>(result) = value;
+    });
+  };
+}
+
+std::optional<DType> sums(DType dtype) { return sum_dtype(dtype); }
+std::optional<DType> ordered(DType dtype) { return is_complex(dtype) ? std::nullopt : std::optional(dtype); }
+std::optional<DType> truth(DType) { return DType::kBool; }
+
+Expr zeros_beside(const Expr& like) { return Operand(0).beside(like.dtype()); }
+
+// ---- sum, prod -----------------------------------------------------------------------------------------------------
+
+
+// With p the product of the elements that are not 0: dx = dy p / x in a line without zeros; with one zero, dy p at the
+// zero and 0 elsewhere; with more, 0.
+Expr prod_gradient(const Expr& x, const Expr&, const Expr& dy, const Ints& axes) {
+  Expr zero = eq(x, 0);
+  Expr nonzero = switch_(zero, Operand(1).beside(x.dtype()), x);
+  Expr p = dy * prod(nonzero, axes, true);
+  Expr zeros = sum(zero, axes, true);
+  Expr at_zero = switch_(logical_and(eq(zeros, 1), zero), p, zeros_beside(x));
+  return switch_(eq(zeros, 0), p / nonzero, at_zero);
+}
+
+// ---- min, max ------------------------------------------------------------------------------------------------------
+
+// The extremum's neutral value: an infinity, or the last integer on the other side.
+template <bool is_max>
+Term extremum_identity(DType dtype) {
+  return visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    using Limits = std::numeric_limits<T>;
+    if constexpr (is_complex_v<T>) {
+      TH_CHECK(false, "complex numbers have no order");
+      return Term();
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return kernel::constant(dtype, is_max ? -Limits::infinity() : Limits::infinity());
+    } else {
+      return kernel::constant_int(dtype, static_cast<int64_t>(is_max ? Limits::min() : Limits::max()));
+    }
+  });
+}
+
+// NaN in either operand stays; where both are equal, the first.
+template <bool is_max>
+Term extremum_combine(Term a, Term b) {
+  if (is_bool(a.dtype())) return is_max ? a || b : a && b;
+  Term better = is_max ? b > a : b < a;
+  return kernel::select(is_float(a.dtype()) ? better || b != b : better, b, a);
+}
+
+template <bool is_max>
+auto extremum_reference() {
+  return reference([](const auto* x, int64_t n) {
+    using T = std::decay_t<decltype(*x)>;
+    TH_CHECK(n > 0, "an extremum of no elements");
+    T best = x[0];
+    if constexpr (!is_complex_v<T>) {
+      for (int64_t i = 1; i < n; ++i)
+        if ((is_max ? x[i] > best : x[i] < best) || x[i] != x[i]) best = x[i];
+    }
+    return best;
+  });
+}
+
+Expr extremum_gradient(const Expr& x, const Expr& y, const Expr& dy, const Ints&) {
+  return switch_(logical_or(eq(x, y), isnan(x)), dy, zeros_beside(x));
+}
+
+// A record and its op, which points to it.
+struct Defined {
+  Reduction record;
+  Op op;
+
+  Defined(Reduction r, const Op& (*self)()) : record(std::move(r)), op(define_reduction(record, self)) {}
+  Defined(const Defined&) = delete;
+};
+
+const Defined& sum_defined() {
+  static const Defined defined{{
+      .name = "sum",
+      .doc = "sum of x over axes; 0 without elements. Integers and bool give int64 or uint64 and wrap around. Floats "
+             "are added in blocks, see reduce.h. dx = dy, repeated along the axes.",
+      .dtype = sums,
+      .identity = [](DType dtype) { return kernel::constant_int(dtype, 0); },
+      .combine = [](Term a, Term b) { return a + b; },
+      .lanes = "add",
+      .rounds = true,
+      .reference = reference([](const auto* x, int64_t n) {
+        auto total = wide(std::decay_t<decltype(*x)>());
+        for (int64_t i = 0; i < n; ++i) total += wide(x[i]);
+        return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
+      }),
+      .gradient = [](const Expr& x, const Expr&, const Expr& dy, const Ints&) { return repeat_like(dy, x); },
+      .ulps = 8}, sum_op};
+  return defined;
+}
+
+const Defined& prod_defined() {
+  static const Defined defined{{
+      .name = "prod",
+      .doc = "product of x over axes; 1 without elements. Integers and bool give int64 or uint64 and wrap around. dx = "
+             "dy prod(x) / x, and where x is 0: dy times the product of the others. A second derivative is right where "
+             "a line has no zeros.",
+      .dtype = sums,
+      .identity = [](DType dtype) { return kernel::constant_int(dtype, 1); },
+      .combine = [](Term a, Term b) { return a * b; },
+      .lanes = "mul",
+      .reference = reference([](const auto* x, int64_t n) {
+        auto total = wide(static_cast<std::decay_t<decltype(*x)>>(1));
+        for (int64_t i = 0; i < n; ++i) total *= wide(x[i]);
+        return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
+      }),
+      .gradient = prod_gradient,
+      .ulps = 256}, prod_op};
+  return defined;
+}
+
+const Defined& min_defined() {
+  static const Defined defined{{
+      .name = "min",
+      .doc = "least element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
+             "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
+      .dtype = ordered,
+      .identity = extremum_identity<false>,
+      .combine = extremum_combine<false>,
+      .lanes = "min",
+      .empty_allowed = false,
+      .reference = extremum_reference<false>(),
+      .gradient = extremum_gradient}, min_op};
+  return defined;
+}
+
+const Defined& max_defined() {
+  static const Defined defined{{
+      .name = "max",
+      .doc = "greatest element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
+             "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
+      .dtype = ordered,
+      .identity = extremum_identity<true>,
+      .combine = extremum_combine<true>,
+      .lanes = "max",
+      .empty_allowed = false,
+      .reference = extremum_reference<true>(),
+      .gradient = extremum_gradient}, max_op};
+  return defined;
+}
+
+const Defined& any_defined() {
+  static const Defined defined{{
+      .name = "any",
+      .doc = "is an element of x over axes true: unequal to 0; false without elements.",
+      .dtype = truth,
+      .identity = [](DType) { return kernel::constant_int(DType::kBool, 0); },
+      .combine = [](Term a, Term b) { return a || b; },
+      .lanes = "or",
+      .reference = reference([](const auto* x, int64_t n) {
+        bool found = false;
+        for (int64_t i = 0; i < n; ++i) found = found || x[i] != std::decay_t<decltype(*x)>();
+        return found;
+      })}, any_op};
+  return defined;
+}
+
+const Defined& all_defined() {
+  static const Defined defined{{
+      .name = "all",
+      .doc = "are all elements of x over axes true: unequal to 0; true without elements.",
+      .dtype = truth,
+      .identity = [](DType) { return kernel::constant_int(DType::kBool, 1); },
+      .combine = [](Term a, Term b) { return a && b; },
+      .lanes = "and",
+      .reference = reference([](const auto* x, int64_t n) {
+        bool kept = true;
+        for (int64_t i = 0; i < n; ++i) kept = kept && x[i] != std::decay_t<decltype(*x)>();
+        return kept;
+      })}, all_op};
+  return defined;
+}
+
+}  // namespace
+
+const Op& sum_op() { return sum_defined().op; }
+const Op& prod_op() { return prod_defined().op; }
+const Op& min_op() { return min_defined().op; }
+const Op& max_op() { return max_defined().op; }
+const Op& any_op() { return any_defined().op; }
+const Op& all_op() { return all_defined().op; }
+
+const std::vector<const Op*>& reduction_ops() {
+  static const std::vector<const Op*> ops{&sum_op(), &prod_op(), &min_op(), &max_op(), &any_op(), &all_op()};
+  return ops;
+}
+
+const Reduction* reduction_of(const Op& op) {
+  for (const Defined* defined : {&sum_defined(), &prod_defined(), &min_defined(), &max_defined(), &any_defined(),
+                                 &all_defined()})
+    if (&defined->op == &op) return &defined->record;
+  return nullptr;
+}
+
+}  // namespace thtrain

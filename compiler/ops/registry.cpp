@@ -1,0 +1,36 @@
+#include "compiler/ops/registry.h"
+
+#include <unordered_map>
+
+#include "compiler/ops/elemwise/scalar_table.h"
+
+namespace thtrain {
+
+#define TH_OP(function) const Op& function();
+#include "compiler/ops/op_list.inc"
+#undef TH_OP
+
+const std::vector<const Op*>& all_ops() {
+  static const std::vector<const Op*> ops = [] {
+    std::vector<const Op*> out;
+#define TH_OP(function) out.push_back(&function());
+#include "compiler/ops/op_list.inc"
+#undef TH_OP
+    const std::vector<const Op*>& elementwise = elementwise_ops();
+    out.insert(out.end(), elementwise.begin(), elementwise.end());
+    return out;
+  }();
+  return ops;
+}
+
+const Op* find_op(std::string_view name) {
+  static const std::unordered_map<std::string_view, const Op*> by_name = [] {
+    std::unordered_map<std::string_view, const Op*> out;
+    for (const Op* op : all_ops()) out.emplace(op->name, op);
+    return out;
+  }();
+  auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+}  // namespace thtrain

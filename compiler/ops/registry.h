@@ -1,0 +1,17 @@
+// All ops by name: for texts of graphs, tests of every op, and `thtrain info --ops`.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/op.h"
+
+namespace thtrain {
+
+/// In the order of op_list.inc, then the elementwise ones.
+const std::vector<const Op*>& all_ops();
+
+/// The op of that name; null if there is none.
+const Op* find_op(std::string_view name);
+
+}  // namespace thtrain

@@ -1,0 +1,39 @@
+#include "compiler/ops/shape/specify_lengths.h"
+
+#include "compiler/ir/op.h"
+
+namespace thtrain {
+
+const Op& specify_lengths_op() {
+  static const Op op{
+      .name = "specify_lengths",
+      .doc = "x under the lengths `dims`, which a call checks where they cannot be proved. A view.",
+      .infer =
+          [](const TypeArgs& a) {
+            const Dims& dims = a.props.get<Dims>("dims");
+            a.require(dims.size() == a.type(0).rank(), "the number of axes differs", str(dims.size(), " axes"));
+            for (size_t i = 0; i < dims.size(); ++i) a.require_equal(a.type(0).dims[i], dims[i], str("axis ", i, " has another length"));
+            return std::vector<Type>{{.dtype = a.type(0).dtype, .dims = dims}};
+          },
+      .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0]}; },
+      .gradient = [](const GradientArgs& a) { return std::vector<Expr>{specify_lengths(a.cotangent(), a.input(0).dims())}; },
+      .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
+      .cases =
+          [] {
+            return std::vector<OpCase>{{.name = "known",
+                                        .inputs = {{.dtype = DType::kFloat64, .dims = {2, 3}}},
+                                        .build = [](const std::vector<Expr>& x) {
+                                          return std::vector<Expr>{specify_lengths(x[0], {2, 3})};
+                                        }}};
+          },
+  };
+  return op;
+}
+
+Expr specify_lengths(const Operand& x, const Dims& lengths) {
+  Expr value = x.expr();
+  if (value.dims() == lengths) return value;
+  return apply(specify_lengths_op(), {value}, {{"dims", lengths}}, x.where());
+}
+
+}  // namespace thtrain

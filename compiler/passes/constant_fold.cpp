@@ -1,0 +1,26 @@
+#include "compiler/passes/constant_fold.h"
+
+#include <algorithm>
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/evaluate.h"
+
+namespace thtrain {
+
+Graph constant_fold(const Graph& graph, const PassContext& context) {
+  constexpr int64_t kLargest = 4096;
+  return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    if (inputs.empty() || !node.op->foldable || node.op->has_effect || !node.bodies.empty()) return {};
+    if (!std::all_of(inputs.begin(), inputs.end(), [](const Expr& e) { return is_constant(e); })) return {};
+    for (const Type& type : node.types)
+      if (type.kind != TypeKind::kTensor || !type.is_known() || type.elements().value() > kLargest) return {};
+    std::vector<Tensor> values;
+    for (const Expr& input : inputs) values.push_back(*constant_value(input));
+    std::vector<Expr> out;
+    for (const Tensor& value : evaluate_node(node, values, Lengths())) out.push_back(make_constant(value));
+    context.note("constant_fold", "constant_fold", node[0], out[0]);
+    return out;
+  });
+}
+
+}  // namespace thtrain

@@ -1,0 +1,44 @@
+// A pass: a function from graph to graph, as one row of the pipeline's table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace thtrain {
+
+/// How a rewrite may change results. docs/semantics.md has examples.
+enum class Safety : uint8_t {
+  kExact,          // same bits, NaN and infinities included
+  kReassociating,  // equal within a derived bound where every intermediate is finite
+  kRangeChanging,  // finite in more cases than the plain form, and equal where that is finite
+  kFiniteMath,     // assumes finite values: x - x is 0
+};
+
+/// Which rewrites run: strict only the exact ones; standard all but kFiniteMath; fast all.
+enum class Level : uint8_t { kStrict, kStandard, kFast };
+bool allowed(Safety safety, Level level);
+
+/// One rewrite that took place, for logs and for the debug mode.
+struct Fired {
+  std::string pass, rule;
+  Expr before, after;
+};
+
+struct PassContext {
+  Level level = Level::kStandard;
+  std::vector<Fired>* fired = nullptr;  // where rewrites are noted; may be null
+
+  void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after) const {
+    if (fired) fired->push_back({pass, rule, before, after});
+  }
+};
+
+struct Pass {
+  std::string name;
+  std::string what;  // example: before -> after
+  Graph (*run)(const Graph&, const PassContext&);
+};
+
+}  // namespace thtrain

@@ -1,0 +1,64 @@
+#include "compiler/passes/pipeline.h"
+
+#include <chrono>
+
+#include "compiler/ir/verify.h"
+#include "compiler/passes/constant_fold.h"
+#include "compiler/passes/find_gemm.h"
+#include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/merge.h"
+
+namespace thtrain {
+
+bool allowed(Safety safety, Level level) {
+  switch (level) {
+    case Level::kStrict: return safety == Safety::kExact;
+    case Level::kStandard: return safety != Safety::kFiniteMath;
+    case Level::kFast: return true;
+  }
+  return false;
+}
+
+const std::vector<PipelineEntry>& pipeline() {
+  static const std::vector<PipelineEntry> table{
+      {{"merge", "f(x) + f(x) -> let y = f(x) in y + y", merge}, "canonical"},
+      {{"constant_fold", "exp(0.0) * x -> 1.0 * x", constant_fold}, "canonical"},
+      {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
+      {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
+  };
+  return table;
+}
+
+Graph optimize(const Graph& graph, const PipelineOptions& options) {
+  for (const std::string& name : options.without) {
+    bool known = false;
+    for (const PipelineEntry& entry : pipeline()) known = known || entry.pass.name == name;
+    if (!known)
+      throw UserError({.what = str("there is no pass named ", name),
+                       .expected = join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })});
+  }
+  Graph current = graph;
+  PassContext context{options.level, options.fired};
+  for (const PipelineEntry& entry : pipeline()) {
+    if (options.without.count(entry.pass.name)) continue;
+    size_t before = options.records ? node_count(current) : 0;
+    auto start = std::chrono::steady_clock::now();
+    Graph next = entry.pass.run(current, context);
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (options.verify) verify(next, entry.pass.name);
+    current = std::move(next);
+    if (options.records)
+      options.records->push_back({entry.pass.name, entry.stage, seconds, before, node_count(current),
+                                  options.keep_graphs ? current : Graph{}});
+  }
+  return current;
+}
+
+std::string pipeline_text(const PipelineOptions& options) {
+  std::string out = str("level ", static_cast<int>(options.level));
+  for (const PipelineEntry& entry : pipeline())
+    if (!options.without.count(entry.pass.name)) out += str(" ", entry.pass.name);
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,41 @@
+// The table of passes and its runner: logs, times, verifies, and can leave any pass out by name.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/passes/pass.h"
+
+namespace thtrain {
+
+/// In order of execution. The stage is what `explain --stage` calls the graph after its last pass.
+struct PipelineEntry {
+  Pass pass;
+  std::string stage;  // "canonical", "stable", "specialized", "fused"
+};
+const std::vector<PipelineEntry>& pipeline();
+
+struct PassRecord {
+  std::string name, stage;
+  double seconds;
+  size_t nodes_before, nodes_after;
+  Graph after;  // kept only where PipelineOptions::keep_graphs is set
+};
+
+struct PipelineOptions {
+  Level level = Level::kStandard;
+  std::set<std::string> without;           // passes left out; UserError for an unknown name
+  bool keep_graphs = false;
+  bool verify = false;                     // types and structure, after every pass
+  std::vector<Fired>* fired = nullptr;
+  std::vector<PassRecord>* records = nullptr;
+};
+
+Graph optimize(const Graph& graph, const PipelineOptions& options);
+
+/// What a cached program depends on: names and order of the passes, level, what was left out.
+std::string pipeline_text(const PipelineOptions& options);
+
+}  // namespace thtrain

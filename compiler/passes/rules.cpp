@@ -1,0 +1,56 @@
+#include "compiler/passes/rules.h"
+
+#include <unordered_map>
+
+namespace thtrain {
+
+bool rule_allowed(const Rule& rule, DType dtype, Level level) {
+  const bool exact = kind_of(dtype) & (kBools | kInts);
+  return allowed(exact ? Safety::kExact : rule.safety, level) || (rule.for_gradients && level == Level::kStandard);
+}
+
+Expr apply_rule(const Rule& rule, const Expr& value, RuleContext& context) {
+  const Type& type = value.type();
+  if (type.kind != TypeKind::kTensor || !(kind_of(type.dtype) & rule.kinds)) return {};
+  if (rule.rewrite) return fitted_to(rule.rewrite(value, context), type);
+  std::optional<Binding> binding = match(rule.from, value);
+  if (!binding || (rule.when && !rule.when(*binding, context))) return {};
+  return fitted_to(instantiate(rule.to, *binding), type);
+}
+
+static std::vector<const Rule*> joined(std::initializer_list<const std::vector<Rule>*> tables) {
+  std::vector<const Rule*> out;
+  for (const std::vector<Rule>* table : tables)
+    for (const Rule& rule : *table) out.push_back(&rule);
+  return out;
+}
+
+const std::vector<const Rule*>& canonical_rules() {
+  static const std::vector<const Rule*> rules =
+      joined({&selection_rules(), &shape_rules(), &arithmetic_rules(), &power_rules(), &term_rules(), &factor_rules(),
+              &reduce_rules(), &index_rules()});
+  return rules;
+}
+
+const std::vector<const Rule*>& stable_rules() {
+  static const std::vector<const Rule*> rules = [] {
+    std::vector<const Rule*> out = joined({&softmax_rules(), &exponential_rules(), &quotient_rules()});
+    out.insert(out.end(), canonical_rules().begin(), canonical_rules().end());
+    return out;
+  }();
+  return rules;
+}
+
+const std::vector<const Rule*>& all_rules() { return stable_rules(); }
+
+const Rule* find_rule(const std::string& name) {
+  static const std::unordered_map<std::string, const Rule*> by_name = [] {
+    std::unordered_map<std::string, const Rule*> out;
+    for (const Rule* rule : all_rules()) out.emplace(rule->name, rule);
+    return out;
+  }();
+  auto at = by_name.find(name);
+  return at == by_name.end() ? nullptr : at->second;
+}
+
+}  // namespace thtrain

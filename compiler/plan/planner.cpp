@@ -1,0 +1,413 @@
+// Gives values their buffers, lowers nodes, and proves where writing in place is safe.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/kernel/region_builder.h"
+#include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/elemwise/scalar_op.h"
+#include "compiler/plan/memory_plan.h"
+#include "compiler/plan/program.h"
+#include "compiler/plan/schedule.h"
+
+namespace thtrain {
+namespace {
+
+constexpr size_t kForever = static_cast<size_t>(-1);
+
+using Key = std::pair<const Node*, size_t>;
+struct KeyHash {
+  size_t operator()(const Key& key) const { return std::hash<const void*>{}(key.first) * 31 + key.second; }
+};
+
+class Planner {
+ public:
+  Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options) : options_(options) {
+    program_.graph = graph;
+    program_.checks = std::move(checks);
+    region_ = &program_.body;
+  }
+
+  Program run() {
+    const Graph& graph = program_.graph;
+    Schedule order = schedule(graph);
+    for (size_t i = 0; i < graph.inputs.size(); ++i) bind_leaf(graph.inputs[i], BufferKind::kInput, i);
+    for (const Node* node : order.order)
+      if (node->op == &shared_op()) add_shared((*node)[0]);
+    for (const Update& update : graph.updates) {
+      add_shared(update.variable);
+      program_.shared_written[shared_index(update.variable)] = true;
+    }
+
+    // What is returned lives to the end; an update's value must be in the variable's buffer then.
+    for (size_t p = 0; p < order.order.size(); ++p)
+      for (const Expr& input : order.order[p]->inputs) last_reader_[key(input)] = p;
+    for (const Expr& root : graph.roots()) last_reader_[key(root)] = kForever;
+
+    for (size_t k = 0; k < graph.outputs.size(); ++k) {
+      const Expr& out = graph.outputs[k];
+      add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k)});
+      output_buffers_.push_back(static_cast<int>(program_.buffers.size()) - 1);
+      if (!out.node().is_leaf() && !out.node().op->view) wanted_.try_emplace(key(out), output_buffers_.back());
+    }
+    std::vector<bool> in_place(graph.updates.size(), false);
+    for (size_t u : order.late_enough) {
+      const Update& update = graph.updates[u];
+      if (!options_.in_place || update.value.node().op->view || !reads_safely(update)) continue;
+      if (is_update_of_another(graph, u)) continue;
+      wanted_[key(update.value)] = values_.at(key(update.variable)).buffer;
+      in_place[u] = true;
+    }
+
+    for (position_ = 0; position_ < order.order.size(); ++position_) place(*order.order[position_]);
+    finish_outputs();
+    finish_updates(in_place);
+    program_.memory = plan_memory(program_);
+    return std::move(program_);
+  }
+
+ private:
+  static Key key(const Expr& e) { return {&e.node(), e.output()}; }
+
+  int add_buffer(Buffer buffer) {
+    program_.buffers.push_back(std::move(buffer));
+    return static_cast<int>(program_.buffers.size()) - 1;
+  }
+
+  int add_temporary(const Type& type, std::string name) {
+    return add_buffer({BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name)});
+  }
+
+  void bind_leaf(const Expr& leaf, BufferKind kind, size_t index) {
+    int buffer = add_buffer({kind, leaf.dtype(), leaf.type().elements(), index, 0, leaf.name()});
+    values_[key(leaf)] = {buffer, leaf.type(), row_major(leaf.dims())};
+  }
+
+  void add_shared(const Expr& leaf) {
+    if (values_.count(key(leaf))) return;
+    bind_leaf(leaf, BufferKind::kShared, program_.shared.size());
+    program_.shared.push_back(leaf);
+    program_.shared_written.push_back(false);
+  }
+
+  size_t shared_index(const Expr& leaf) const {
+    return program_.buffers[static_cast<size_t>(values_.at(key(leaf)).buffer)].index;
+  }
+
+  // ---- safety ------------------------------------------------------------------------------------------------------
+
+  // Is the value of update u also that of another update or of an output that is computed into its own buffer first?
+  static bool is_update_of_another(const Graph& graph, size_t u) {
+    for (size_t other = 0; other < u; ++other)
+      if (graph.updates[other].value.same(graph.updates[u].value)) return true;
+    return false;
+  }
+
+  // The value's producer may write the variable's buffer: it does not read it, or it reads it element by element as it
+  // writes (through no view of another shape).
+  bool reads_safely(const Update& update) const {
+    const Node& producer = update.value.node();
+    if (producer.op->lower_region) return false;
+    const Node* variable = &update.variable.node();
+    for (size_t i = 0; i < producer.inputs.size(); ++i) {
+      const Expr& input = producer.inputs[i];
+      if (root_of(input) != variable) continue;
+      if (&input.node() != variable) return false;  // a view
+      if (!may_overwrite(producer, update.value.output(), i)) return false;
+    }
+    return true;
+  }
+
+  static const Node* root_of(const Expr& value) {
+    const Node* node = &value.node();
+    while (node->op->view) node = &node->inputs[0].node();
+    return node;
+  }
+
+  static bool is_leaf_alias(const Expr& value) { return root_of(value)->op == &shared_op(); }
+
+  static bool is_elementwise(const Node& node) { return node.op->scalar || node.op == &fused_op(); }
+
+  static bool may_overwrite(const Node& node, size_t output, size_t input) {
+    if (!(node.types[output] == node.inputs[input].type())) return false;
+    if (is_elementwise(node)) return true;
+    return output == 0 && std::count(node.op->may_overwrite.begin(), node.op->may_overwrite.end(), input) != 0;
+  }
+
+  // The buffer of a temporary that dies with this node and that output `o` may take over; -1 if there is none.
+  int reusable(const Node& node, size_t o, const std::vector<BufferView>& inputs) const {
+    if (!options_.in_place) return -1;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const BufferView& in = inputs[i];
+      if (in.buffer < 0 || !may_overwrite(node, o, i) || taken_.count(in.buffer)) continue;
+      if (program_.buffers[static_cast<size_t>(in.buffer)].kind != BufferKind::kTemporary || depth_ > 0) continue;
+      if (!(program_.buffers[static_cast<size_t>(in.buffer)].elements == in.type.elements())) continue;
+      if (!in.layout.offset.is(0) || !is_row_major(in.type.dims, in.layout)) continue;
+      bool alone = true;
+      for (size_t k = 0; k < inputs.size(); ++k)  // nobody else of this node looks at it in another order
+        if (k != i && inputs[k].buffer == in.buffer && !(is_elementwise(node) && inputs[k].layout.strides == in.layout.strides &&
+                                                         inputs[k].layout.offset.is(0) && inputs[k].type == in.type))
+          alone = false;
+      auto users = users_.find(in.buffer);
+      if (users != users_.end())
+        for (const Key& user : users->second) {
+          auto last = last_reader_.find(user);
+          if (last != last_reader_.end() && (last->second == kForever || last->second > position_)) alone = false;
+        }
+      if (alone) return in.buffer;
+    }
+    return -1;
+  }
+
+  // ---- placing -----------------------------------------------------------------------------------------------------
+
+  void place(const Node& node) {
+    if (node.is_leaf()) return;
+    if (node.op == &constant_op()) {
+      const Tensor& value = node.props.get<Tensor>("value");
+      int buffer = add_buffer({BufferKind::kConstant, value.dtype(), value.size(), program_.constants.size(), 0, "constant"});
+      program_.constants.push_back(value.contiguous());
+      set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
+      return;
+    }
+    if (node.op->view) {
+      BufferView source = values_.at(key(node.inputs[0]));
+      if (std::optional<Layout> layout = node.op->view({node, source.layout})) {
+        set(node[0], {source.buffer, node.types[0], std::move(*layout)});
+        return;
+      }
+      if (!node.op->lower) {  // a view of the row-major copy
+        source = materialized(node.inputs[0]);
+        std::optional<Layout> of_copy = node.op->view({node, source.layout});
+        TH_CHECK(of_copy, node.op->name, " has no view of a row-major value");
+        set(node[0], {source.buffer, node.types[0], std::move(*of_copy)});
+        return;
+      }
+    }
+    if (node.op->lower_region) {
+      place_region(node);
+      return;
+    }
+
+    bool calls_back = node.op->calls_reference || (node.op->scalar && !has_scalar_code(node)) ||
+                      (!node.op->lower && !node.op->scalar);
+    std::vector<BufferView> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const BufferView& value = values_.at(key(node.inputs[i]));
+      bool fits = value.buffer < 0 || ((!node.op->accepts_layout || node.op->accepts_layout(node, i, value.layout)) &&
+                                       (!calls_back || is_row_major(value.type.dims, value.layout)));
+      inputs.push_back(fits ? value : materialized(node.inputs[i]));
+    }
+    std::vector<BufferView> outputs;
+    int overwrites = -1;
+    taken_.clear();
+    for (size_t o = 0; o < node.types.size(); ++o) {
+      const Type& type = node.types[o];
+      if (type.kind == TypeKind::kToken) {
+        outputs.push_back({-1, type, {}});
+        continue;
+      }
+      auto wanted = wanted_.find({&node, o});
+      int buffer = wanted != wanted_.end() && depth_ == 0 ? wanted->second : calls_back ? -1 : reusable(node, o, inputs);
+      if (buffer < 0) buffer = add_temporary(type, node.name.empty() ? node.op->name : node.name);
+      taken_.insert(buffer);
+      for (size_t i = 0; o == 0 && i < inputs.size(); ++i)
+        if (inputs[i].buffer == buffer) overwrites = static_cast<int>(i);
+      outputs.push_back({buffer, type, row_major(type.dims)});
+    }
+    emit(node, inputs, outputs, overwrites, calls_back);
+    for (size_t o = 0; o < outputs.size(); ++o) set(node[o], outputs[o]);
+  }
+
+  void set(const Expr& value, BufferView view) {
+    users_[view.buffer].push_back(key(value));
+    values_[key(value)] = std::move(view);
+  }
+
+  void emit(const Node& node, const std::vector<BufferView>& inputs, const std::vector<BufferView>& outputs, int overwrites,
+            bool calls_back) {
+    std::vector<kernel::Operand> in, out;
+    std::vector<BufferView> operands = inputs;
+    operands.insert(operands.end(), outputs.begin(), outputs.end());
+    for (size_t i = 0; i < inputs.size(); ++i) in.push_back({static_cast<int>(i), inputs[i].type, inputs[i].layout});
+    for (size_t o = 0; o < outputs.size(); ++o)
+      out.push_back({static_cast<int>(inputs.size() + o), outputs[o].type, outputs[o].layout});
+    kernel::StepBuilder builder(node, std::move(in), std::move(out), options_.vector_bytes, overwrites);
+    if (calls_back) {
+      builder.call_reference();
+    } else if (node.op->scalar) {
+      std::vector<Expr> results;
+      for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
+      lower_elementwise(builder, node.inputs, results);
+    } else {
+      node.op->lower(builder);
+    }
+    for (kernel::StepCode& code : builder.take())
+      region_->items.push_back(Step{&node, comment_of(node), operands, inputs.size(), std::move(code), node.origin});
+  }
+
+  static std::string comment_of(const Node& node) {
+    std::string scope = node.origin.scope ? node.origin.scope->path : std::string();
+    return str(node.name.empty() ? "" : str(node.name, " = "), node.op->name, scope.empty() ? "" : str("  [", scope, "]"));
+  }
+
+  // Elements of one view into another, as a step of its own.
+  void copy(const BufferView& from, const BufferView& to, std::string why, const Origin& origin) {
+    // The copy is the identity on a stand-in for the value: the loop nest wants expressions.
+    Expr stand_in = make_input(from.type, "x");
+    stand_ins_.push_back(stand_in);
+    std::vector<Expr> ends{stand_in};
+    kernel::StepBuilder builder(stand_in.node(), {{0, from.type, from.layout}}, {{1, to.type, to.layout}}, options_.vector_bytes);
+    lower_elementwise(builder, ends, ends);
+    for (kernel::StepCode& code : builder.take())
+      region_->items.push_back(Step{nullptr, std::move(why), {from, to}, 1, std::move(code), origin});
+  }
+
+  BufferView materialized(const Expr& value) {
+    BufferView source = values_.at(key(value));
+    if (is_row_major(source.type.dims, source.layout)) return source;
+    auto known = materialized_.find(key(value));
+    if (known != materialized_.end() && depth_ == 0) return known->second;
+    BufferView dense{add_temporary(value.type(), "copy"), value.type(), row_major(value.dims())};
+    copy(source, dense, "row-major copy", value.node().origin);
+    if (depth_ == 0) materialized_[key(value)] = dense;
+    return dense;
+  }
+
+  // ---- ends --------------------------------------------------------------------------------------------------------
+
+  BufferView output_view(size_t k) const {
+    const Expr& out = program_.graph.outputs[k];
+    return {output_buffers_[k], out.type(), row_major(out.dims())};
+  }
+
+  void finish_outputs() {
+    for (size_t k = 0; k < program_.graph.outputs.size(); ++k) {
+      const Expr& out = program_.graph.outputs[k];
+      if (out.type().kind == TypeKind::kToken) continue;
+      const BufferView& value = values_.at(key(out));
+      if (value.buffer == output_buffers_[k]) continue;
+      if (is_leaf_alias(out)) {
+        // Before the first step: the variable may be overwritten later.
+        Region first;
+        std::swap(*region_, first);
+        copy(value, output_view(k), str("output ", k), out.node().origin);
+        for (auto& item : first.items) region_->items.push_back(std::move(item));
+      } else {
+        copy(value, output_view(k), str("output ", k), out.node().origin);
+      }
+    }
+  }
+
+  void finish_updates(const std::vector<bool>& in_place) {
+    const Graph& graph = program_.graph;
+    std::vector<std::pair<BufferView, size_t>> late;
+    for (size_t u = 0; u < graph.updates.size(); ++u) {
+      const Update& update = graph.updates[u];
+      BufferView value = values_.at(key(update.value));
+      if (in_place[u] && value.buffer == values_.at(key(update.variable)).buffer) continue;
+      if (is_leaf_alias(update.value)) {
+        // The old value of a variable: saved before the first step.
+        BufferView saved{add_temporary(update.value.type(), "old value"), update.value.type(), row_major(update.value.dims())};
+        Region first;
+        std::swap(*region_, first);
+        copy(value, saved, "old value", update.value.node().origin);
+        for (auto& item : first.items) region_->items.push_back(std::move(item));
+        value = saved;
+      }
+      late.emplace_back(value, u);
+    }
+    for (const auto& [value, u] : late)
+      copy(value, values_.at(key(graph.updates[u].variable)), str("update of ", graph.updates[u].variable.name()),
+           graph.updates[u].value.node().origin);
+  }
+
+  // ---- regions -----------------------------------------------------------------------------------------------------
+
+  class Builder : public kernel::RegionBuilder {
+   public:
+    Builder(Planner& planner, const Node& node, std::vector<BufferView> outputs)
+        : planner_(planner), node_(node), outputs_(std::move(outputs)) {}
+    const Node& node() const override { return node_; }
+    kernel::RegionValue input(size_t i) override { return add(planner_.values_.at(key(node_.inputs[i]))); }
+    kernel::RegionValue output(size_t i) override { return add(outputs_[i]); }
+    void copy(kernel::RegionValue from, kernel::RegionValue to) override {
+      planner_.copy(views_[static_cast<size_t>(from.id)], views_[static_cast<size_t>(to.id)], "carried value", node_.origin);
+    }
+    std::vector<kernel::RegionValue> inline_body(const Graph& body, std::span<const kernel::RegionValue> inputs) override {
+      for (size_t i = 0; i < inputs.size(); ++i) planner_.values_[key(body.inputs[i])] = views_[static_cast<size_t>(inputs[i].id)];
+      ++planner_.depth_;
+      for (const Node* inner : topological_order(body.outputs)) planner_.place(*inner);
+      --planner_.depth_;
+      std::vector<kernel::RegionValue> out;
+      for (const Expr& e : body.outputs) {
+        // A result that is an input's buffer, or another result's, would change under its reader: it gets its own.
+        BufferView value = planner_.values_.at(key(e));
+        BufferView own{planner_.add_temporary(e.type(), "result"), e.type(), row_major(e.dims())};
+        planner_.copy(value, own, "result of the body", e.node().origin);
+        out.push_back(add(own));
+      }
+      return out;
+    }
+    void loop(const Dim& count, const std::function<void()>& body) override {
+      auto region = std::make_shared<Region>();
+      Region* outer = planner_.region_;
+      planner_.region_ = region.get();
+      body();
+      planner_.region_ = outer;
+      outer->items.push_back(Loop{node_.op->name, count, region});
+    }
+
+   private:
+    kernel::RegionValue add(BufferView view) {
+      views_.push_back(std::move(view));
+      return {static_cast<int>(views_.size()) - 1};
+    }
+    Planner& planner_;
+    const Node& node_;
+    std::vector<BufferView> outputs_, views_;
+  };
+
+  void place_region(const Node& node) {
+    std::vector<BufferView> outputs;
+    for (size_t o = 0; o < node.types.size(); ++o) {
+      auto wanted = wanted_.find({&node, o});
+      bool own = wanted != wanted_.end() && depth_ == 0 &&
+                 program_.buffers[static_cast<size_t>(wanted->second)].kind == BufferKind::kOutput;
+      outputs.push_back({own ? wanted->second : add_temporary(node.types[o], node.op->name), node.types[o],
+                         row_major(node.types[o].dims)});
+    }
+    Builder builder(*this, node, outputs);
+    node.op->lower_region(builder);
+    for (size_t o = 0; o < outputs.size(); ++o) set(node[o], outputs[o]);
+  }
+
+  PlanOptions options_;
+  Program program_;
+  Region* region_;
+  size_t position_ = 0;
+  int depth_ = 0;  // of bodies
+  std::unordered_map<Key, BufferView, KeyHash> values_, materialized_;
+  std::unordered_map<Key, size_t, KeyHash> last_reader_;
+  std::unordered_map<Key, int, KeyHash> wanted_;             // the buffer that a value should be computed into
+  std::unordered_map<int, std::vector<Key>> users_;          // values that live in a buffer
+  std::unordered_set<int> taken_;                      // by outputs of the node being placed
+  std::vector<int> output_buffers_;
+  std::vector<Expr> stand_ins_;
+};
+
+}  // namespace
+
+Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options) {
+  return Planner(graph, std::move(checks), options).run();
+}
+
+void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {
+  for (const auto& item : region.items) {
+    if (const Step* step = std::get_if<Step>(&item)) visit(*step);
+    else for_each_step(*std::get<Loop>(item).body, visit);
+  }
+}
+
+}  // namespace thtrain

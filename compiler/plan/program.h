@@ -1,0 +1,84 @@
+// A program: a tree of steps over buffers. What codegen prints and the runtime binds. docs/decisions/0003.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/op.h"
+#include "compiler/kernel/step_builder.h"
+
+namespace thtrain {
+
+enum class BufferKind : uint8_t { kInput, kShared, kConstant, kOutput, kTemporary };
+
+struct Buffer {
+  BufferKind kind;
+  DType dtype;
+  Dim elements;
+  size_t index = 0;      // among those of its kind
+  Dim arena_offset = 0;  // of a temporary, bytes
+  std::string name;      // for people
+};
+
+/// A value: elements of a buffer under a layout.
+struct BufferView {
+  int buffer = -1;       // -1: a token, which has no elements
+  Type type;
+  Layout layout;
+};
+
+struct Step {
+  const Node* node;                   // what it computes; null for copies
+  std::string comment;
+  std::vector<BufferView> operands;   // inputs of the node, then outputs
+  size_t inputs;                      // how many of them are inputs
+  kernel::StepCode code;              // operand numbers refer to `operands`
+  Origin origin;
+};
+
+struct Region;
+struct Loop {
+  std::string comment;
+  Dim count;
+  std::shared_ptr<Region> body;
+};
+
+struct Region {
+  std::vector<std::variant<Step, Loop>> items;
+};
+
+struct MemoryPlan {
+  Dim arena_bytes = 0;
+  Dim lower_bound = 0;   // bytes alive at the worst step, where lengths are known; else the arena's
+};
+
+struct Program {
+  Graph graph;                       // after all passes: keeps the nodes alive that steps point to
+  std::vector<Buffer> buffers;
+  std::vector<Expr> shared;          // leaves, in argument order
+  std::vector<bool> shared_written;
+  std::vector<Tensor> constants;
+  std::vector<LengthCheck> checks;   // of the lengths, before the first step
+  Region body;
+  MemoryPlan memory;
+};
+
+/// Steps in order of execution, loops' bodies included.
+void for_each_step(const Region& region, const std::function<void(const Step&)>& visit);
+
+struct PlanOptions {
+  int vector_bytes = 64;
+  bool in_place = true;  // temporaries and shared variables may be overwritten
+};
+
+/// Orders the nodes of an optimized graph, gives every value a buffer, lowers every node, and packs the arena.
+/// `checks` are the length checks of the user's graph.
+Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options);
+
+/// The program as `explain --stage=program` prints it: buffers, arena, steps.
+std::string program_text(const Program& program);
+
+}  // namespace thtrain

@@ -1,0 +1,131 @@
+#include "compiler/runtime/blas.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "compiler/base/error.h"
+
+namespace thtrain {
+namespace {
+
+/// A variable of the environment that has another value in one scope.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~ScopedVariable() {
+    if (before_) setenv(name_, before_->c_str(), 1);
+    else unsetenv(name_);
+  }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+bool user_chose_kernels() {
+  const char* text = std::getenv("OPENBLAS_CORETYPE");
+  return text && *text;
+}
+
+void* open_first(std::span<const char* const> names, int flags) {
+  for (const char* name : names)
+    if (void* library = dlopen(name, flags)) return library;
+  return nullptr;
+}
+
+void* load_with_kernels(std::span<const char* const> names, const Cpu& cpu) {
+  // Read by the library while it is loaded: with one thread it starts none of its own.
+  ScopedVariable threads("OPENBLAS_NUM_THREADS", "1");
+  std::optional<ScopedVariable> coretype;
+  if (auto choice = openblas_coretype(cpu); choice && !user_chose_kernels())
+    coretype.emplace("OPENBLAS_CORETYPE", *choice);
+  return open_first(names, RTLD_NOW | RTLD_LOCAL);
+}
+
+}  // namespace
+
+std::optional<std::string> openblas_coretype(const Cpu& cpu) {
+  if (cpu.architecture != "x86-64") return std::nullopt;  // arm64's detection falls back to good kernels
+  if (cpu.vendor == "AuthenticAMD") {
+    // Known to 0.3.21: Zen to Zen 4 (families 0x17 and 0x19) and all older ones. Newer ones fall to Barcelona.
+    if (cpu.family <= 0x19) return std::nullopt;
+  } else if (cpu.vendor != "GenuineIntel") {
+    return std::nullopt;
+  }
+  // Intel's models are known one by one and new ones fall to Prescott; these two are what the known ones get.
+  if (cpu.has_avx512()) return "SkylakeX";
+  if (cpu.avx2 && cpu.fma) return "Haswell";
+  return std::nullopt;
+}
+
+void* Blas::symbol(const char* name) const {
+  void* found = dlsym(library, name);
+  TH_CHECK(found, version, " has no function ", name);
+  return found;
+}
+
+bool Blas::has_old_kernels() const {
+  for (std::string_view old : {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Katmai", "Coppermine",
+                               "Northwood", "Banias", "Atom", "Athlon", "Opteron", "Opteron(SSE3)", "Barcelona",
+                               "Bobcat", "Nano", "generic", "Generic", "Unknown", "unknown"})
+    if (corename == old) return true;
+  return false;
+}
+
+Blas detail::load_blas(std::span<const char* const> names, const Cpu& cpu) {
+  Blas out;
+  out.library = open_first(names, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+  out.was_loaded = out.library != nullptr;
+  if (!out.library) out.library = load_with_kernels(names, cpu);
+  if (!out.library) {
+    const char* reason = dlerror();
+    throw UserError({.what = "OpenBLAS is not installed: matrix products need it",
+                     .expected = std::string(names.front()),
+                     .got = reason ? reason : "",
+                     .hint = "apt-get install libopenblas0"});
+  }
+  auto text_of = [&](const char* function) -> std::string {
+    auto call = reinterpret_cast<const char* (*)()>(dlsym(out.library, function));
+    const char* text = call ? call() : nullptr;
+    return text ? text : "unknown";
+  };
+  out.corename = text_of("openblas_get_corename");
+  std::string config = text_of("openblas_get_config");  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+  out.version = config.substr(0, config.find(' ', config.find(' ') + 1));
+  auto set_threads = reinterpret_cast<void (*)(int)>(dlsym(out.library, "openblas_set_num_threads"));
+  if (set_threads) set_threads(1);
+  out.sgemm = out.lapack<std::remove_pointer_t<CblasGemm<float>>>("cblas_sgemm");
+  out.dgemm = out.lapack<std::remove_pointer_t<CblasGemm<double>>>("cblas_dgemm");
+  out.sgemv = out.lapack<std::remove_pointer_t<CblasGemv<float>>>("cblas_sgemv");
+  out.dgemv = out.lapack<std::remove_pointer_t<CblasGemv<double>>>("cblas_dgemv");
+  out.sger = out.lapack<std::remove_pointer_t<CblasGer<float>>>("cblas_sger");
+  out.dger = out.lapack<std::remove_pointer_t<CblasGer<double>>>("cblas_dger");
+  return out;
+}
+
+const Blas& blas() {
+  static const Blas once = [] {
+    const char* const names[] = {"libopenblas.so.0", "libopenblas.so"};
+    Blas out = detail::load_blas(names, cpu());
+    if (out.has_old_kernels() && cpu().avx2 && !user_chose_kernels()) {
+      std::string text = str("thtrain: warning: ", out.version, " uses its ", out.corename, " kernels on ", cpu().model,
+                             ": matrix products are several times slower than they could be");
+      auto better = openblas_coretype(cpu());
+      if (out.was_loaded && better)
+        text += str("; it was loaded before thtrain: set OPENBLAS_CORETYPE=", *better, " before the program starts");
+      std::fprintf(stderr, "%s\n", text.c_str());
+    }
+    return out;
+  }();
+  return once;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,161 @@
+#include "compiler/runtime/cache.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/base/error.h"
+#include "compiler/codegen/entry_abi.h"
+#include "compiler/runtime/content_hash.h"
+
+namespace thtrain {
+namespace {
+
+constexpr const char* kObjects = "objects";
+constexpr const char* kPrograms = "programs";
+
+std::string file_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+std::string name_of_entry(const std::string& content, const std::string& compiler_part) {
+  return str(content, "-", compiler_part);
+}
+
+}  // namespace
+
+SharedObject::~SharedObject() { dlclose(handle_); }
+
+void* SharedObject::symbol(const char* name) const {
+  void* found = dlsym(handle_, name);
+  TH_CHECK(found, path_, " exports no ", name);
+  return found;
+}
+
+Cache::Cache(const Options& options, const Cpu& cpu) : store_(options.folder, options.owner), cpu_(cpu) {
+  search_ = find_host_compiler(store_, options.compiler, options.path);
+  if (!search_.compiler) return;
+  flags_ = compile_flags(*search_.compiler, cpu_);
+  compiler_part_ = content_hash({search_.compiler->identity, join(flags_, " ")}).substr(0, 16);
+}
+
+/// What decides an object beside the compiler. Names are "<content>-<compiler>".
+std::string Cache::object_name(std::string_view source) const {
+  return content_hash({"object", std::to_string(TH_ABI_VERSION), source, cpu_.feature_text, generated_flags()});
+}
+
+std::shared_ptr<const SharedObject> Cache::already_loaded(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  auto found = loaded_.find(name);
+  auto object = found == loaded_.end() ? nullptr : found->second.lock();
+  if (object) ++stats_.object_hits;
+  return object;
+}
+
+std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const std::string& path,
+                                                std::string& trouble) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* text = dlerror();
+    trouble = text ? text : "dlopen failed";
+    return nullptr;
+  }
+  auto object = std::make_shared<const SharedObject>(handle, path);
+  std::lock_guard lock(mutex_);
+  loaded_[name] = object;
+  return object;
+}
+
+std::string Cache::compile(const std::string& name, std::string_view source) {
+  auto begin = std::chrono::steady_clock::now();
+  std::string source_path = store_.write_plain(kObjects, name + ".cpp", source);
+  struct Removed {
+    std::string path;
+    ~Removed() { unlink(path.c_str()); }
+  } output{store_.temporary_file()};
+  compile_object(*search_.compiler, flags_, source_path, output.path);
+  std::string path = store_.write(kObjects, name + ".so", file_bytes(output.path));
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  std::lock_guard lock(mutex_);
+  ++stats_.kernels_compiled;
+  stats_.compile_seconds += seconds.count();
+  return path;
+}
+
+LoadedObject Cache::load_object(std::string_view source) {
+  std::string content = object_name(source), name = name_of_entry(content, compiler_part_), trouble;
+  if (auto object = already_loaded(name)) return {object, ""};
+  auto entry = search_.compiler ? store_.read(kObjects, name + ".so") : store_.read_any(kObjects, content, ".so");
+  if (entry) {
+    if (auto object = open(name, entry->path, trouble)) {
+      std::lock_guard lock(mutex_);
+      ++stats_.object_hits;
+      return {object, ""};
+    }
+  }
+  if (!search_.compiler) return {nullptr, trouble.empty() ? search_.reason : str(search_.reason, "; ", trouble)};
+  std::string path = compile(name, source);
+  if (auto object = open(name, path, trouble)) return {object, ""};
+  throw InternalError({.what = "generated code cannot be loaded",
+                       .got = trouble,
+                       .hint = str("a folder that is mounted without permission to execute cannot hold the cache: "
+                                   "set THTRAIN_CACHE_DIR (now ", store_.folder(), ")")});
+}
+
+std::optional<std::string> Cache::load_program(std::string_view key) {
+  std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});
+  auto entry = search_.compiler ? store_.read(kPrograms, name_of_entry(content, compiler_part_))
+                                : store_.read_any(kPrograms, content, "");
+  if (!entry) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  ++stats_.program_hits;
+  return std::move(entry->content);
+}
+
+void Cache::store_program(std::string_view key, std::string_view bytes) {
+  std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});
+  store_.write(kPrograms, name_of_entry(content, compiler_part_), bytes);
+}
+
+CompileStats Cache::stats() const {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+std::string Cache::folder_text() const {
+  std::string extra = store_.private_folder();
+  if (extra.empty()) return store_.folder();
+  return str(extra, " (", store_.folder().empty() ? "no home folder" : store_.folder(), " cannot be used)");
+}
+
+std::string Cache::compiler_text() const { return search_.compiler ? search_.compiler->identity : search_.reason; }
+
+namespace {
+std::atomic<Cache*> process_cache = nullptr;
+}
+
+Cache& cache() {
+  static Cache once({default_cache_folder(), geteuid(), std::getenv("THTRAIN_CXX"), std::getenv("PATH")}, cpu());
+  process_cache.store(&once, std::memory_order_release);
+  return once;
+}
+
+CompileStats compile_stats() {
+  Cache* made = process_cache.load(std::memory_order_acquire);
+  return made ? made->stats() : CompileStats{};
+}
+
+std::string cache_folder_text() {
+  Cache* made = process_cache.load(std::memory_order_acquire);
+  return made ? made->folder_text() : default_cache_folder();
+}
+
+}  // namespace thtrain

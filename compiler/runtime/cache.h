@@ -1,0 +1,102 @@
+// The cache on disk of compiled code and finished programs, by content.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compiler/runtime/cpu.h"
+#include "compiler/runtime/entry_store.h"
+#include "compiler/runtime/host_compiler.h"
+
+namespace thtrain {
+
+/// A shared object that stays loaded as long as this lives.
+class SharedObject {
+ public:
+  SharedObject(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  SharedObject(const SharedObject&) = delete;
+  SharedObject& operator=(const SharedObject&) = delete;
+  ~SharedObject();
+
+  /// InternalError where the object exports nothing of that name.
+  void* symbol(const char* name) const;
+  const std::string& path() const { return path_; }  // of the .so; its .cpp lies beside it
+
+ private:
+  void* handle_;
+  std::string path_;
+};
+
+/// A loaded object, or why there is none: no compiler was found, and nobody compiled this source before.
+struct LoadedObject {
+  std::shared_ptr<const SharedObject> object;
+  std::string reason;
+};
+
+/// Since the process began.
+struct CompileStats {
+  int64_t kernels_compiled = 0;
+  int64_t object_hits = 0;   // objects that were found instead: on disk, or loaded already
+  int64_t program_hits = 0;
+  double compile_seconds = 0;
+};
+
+/// Objects are keyed by source text, compiler, flags and processor; programs by the caller's key and the same. Where no
+/// compiler is found, an entry that agrees in all but the compiler serves. All functions may be called from several
+/// threads; processes may share a folder.
+class Cache {
+ public:
+  struct Options {
+    std::string folder;
+    uid_t owner = 0;
+    const char* compiler = nullptr;  // THTRAIN_CXX; null to search PATH
+    const char* path = nullptr;      // PATH
+  };
+  Cache(const Options& options, const Cpu& cpu);
+
+  /// The object of `source`: already loaded, else from the folder, else compiled now (compile_object's InternalError
+  /// where that fails; the source is kept). An entry that cannot be loaded is compiled again.
+  LoadedObject load_object(std::string_view source);
+
+  /// The bytes stored under `key` (the caller's hash of everything that decides them but compiler, flags, processor).
+  std::optional<std::string> load_program(std::string_view key);
+  void store_program(std::string_view key, std::string_view bytes);
+
+  CompileStats stats() const;
+  /// For `thtrain info`: the folder, or the private one with the reason to look at it.
+  std::string folder_text() const;
+  /// "g++ (Debian 12.2.0-14) 12.2.0", or why there is none.
+  std::string compiler_text() const;
+  bool has_compiler() const { return search_.compiler.has_value(); }
+
+ private:
+  std::string object_name(std::string_view source) const;
+  std::shared_ptr<const SharedObject> already_loaded(const std::string& name);
+  /// Null, with dlopen's complaint in `trouble`, where it cannot be loaded.
+  std::shared_ptr<const SharedObject> open(const std::string& name, const std::string& path, std::string& trouble);
+  std::string compile(const std::string& name, std::string_view source);
+
+  EntryStore store_;
+  Cpu cpu_;
+  CompilerSearch search_;
+  std::vector<std::string> flags_;
+  std::string compiler_part_;  // of every name, empty without a compiler
+  mutable std::mutex mutex_;   // guards the two below
+  CompileStats stats_;
+  std::map<std::string, std::weak_ptr<const SharedObject>> loaded_;
+};
+
+/// The process's cache: default_cache_folder(), THTRAIN_CXX and PATH as they are at the first call.
+Cache& cache();
+
+/// How often and how long this process compiled; zeros where the cache was never used.
+CompileStats compile_stats();
+
+/// For `thtrain info`.
+std::string cache_folder_text();
+
+}  // namespace thtrain

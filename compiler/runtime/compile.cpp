@@ -1,0 +1,101 @@
+#include "compiler/runtime/compile.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/base/build_info.h"
+#include "compiler/ir/print.h"
+#include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/cpu.h"
+
+namespace thtrain {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::vector<Expr> shared_leaves(const Graph& graph) {
+  std::vector<Expr> roots = graph.roots();
+  for (const Update& update : graph.updates) roots.push_back(update.variable);
+  std::vector<Expr> out;
+  for (const Expr& leaf : leaves_of(roots))
+    if (is_shared(leaf)) out.push_back(leaf);
+  return out;
+}
+
+// Where messages point to is part of a finished program: a source line that moved gives another key.
+std::string origins_text(const Graph& graph) {
+  std::string out;
+  const Origin* last = nullptr;
+  for (const Node* node : topological_order(graph.roots())) {
+    const Origin& o = node->origin;
+    if (last && last->file == o.file && last->line == o.line && last->scope == o.scope) continue;
+    last = &o;
+    out += str(o.file, ":", o.line);
+    if (o.scope) out += str(" ", o.scope->path, " ", o.scope->config.file, ":", o.scope->config.line, ":", o.scope->config.column, " ",
+                            o.scope->config.source_line);
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& options) {
+  auto program = std::make_shared<CompiledProgram>();
+  int vector_bytes = cpu().vector_bytes;
+  bool use_cache = options.use_cache && !options.probes && !options.pipeline.records && !options.pipeline.fired;
+  std::string key;
+  if (use_cache) {
+    key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline), build_id,
+                        str(vector_bytes, " threads ", options.threads, " abi ", TH_ABI_VERSION)});
+    if (std::optional<std::string> bytes = cache().load_program(key))
+      if (std::optional<ProgramImage> image = from_bytes(*bytes)) {
+        auto start = std::chrono::steady_clock::now();
+        LoadedObject loaded = cache().load_object(image->source);
+        if (loaded.object) {
+          program->image = std::move(*image);
+          program->object = loaded.object;
+          program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
+          program->from_cache = true;
+          program->seconds_compile = seconds_since(start);
+          return {program, {}};
+        }
+      }
+  }
+
+  auto start = std::chrono::steady_clock::now();
+  Graph optimized = optimize(canonical.graph, options.pipeline);
+  auto planned = std::make_shared<Program>(plan(optimized, canonical.value_checks, {.vector_bytes = vector_bytes}));
+  Source source = emit_cpp(*planned, {.vector_bytes = vector_bytes, .probes = options.probes});
+  ProgramImage& image = program->image;
+  image.source = std::move(source.text);
+  image.checks = std::move(source.checks);
+  image.kernels = source.kernels;
+  image.constants = planned->constants;
+  image.arena_bytes = planned->memory.arena_bytes;
+  image.lower_bound = planned->memory.lower_bound;
+  std::vector<Expr> leaves = shared_leaves(canonical.graph);
+  for (const Expr& leaf : planned->shared) {
+    auto at = std::find_if(leaves.begin(), leaves.end(), [&](const Expr& e) { return e.same(leaf); });
+    TH_CHECK(at != leaves.end(), "a pass brought in the shared variable ", leaf.name());
+    image.shared_order.push_back(static_cast<size_t>(at - leaves.begin()));
+  }
+  for_each_step(planned->body, [&](const Step& step) {
+    if (std::holds_alternative<kernel::ReferenceCall>(step.code)) image.reference_steps.push_back(step.node->op->name);
+  });
+  program->plan = planned;
+  program->seconds_passes = seconds_since(start);
+
+  start = std::chrono::steady_clock::now();
+  LoadedObject loaded = cache().load_object(image.source);
+  if (!loaded.object) return {nullptr, loaded.reason};
+  program->object = loaded.object;
+  program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
+  program->seconds_compile = seconds_since(start);
+  if (use_cache && image.reference_steps.empty()) cache().store_program(key, to_bytes(image));
+  return {program, {}};
+}
+
+}  // namespace thtrain

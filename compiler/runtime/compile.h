@@ -1,0 +1,40 @@
+// From a canonical graph to a loaded program: cache, passes, planner, printer, compiler.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/codegen/entry_abi.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/passes/rename_lengths.h"
+#include "compiler/runtime/cache.h"
+#include "compiler/runtime/program_image.h"
+
+namespace thtrain {
+
+/// Immutable, shared between functions and threads.
+struct CompiledProgram {
+  ProgramImage image;
+  std::shared_ptr<const SharedObject> object;
+  ThEntry entry = nullptr;
+  /// The plan, with its nodes: there unless the program came finished from the cache.
+  std::shared_ptr<const Program> plan;
+  bool from_cache = false;
+  double seconds_passes = 0, seconds_compile = 0;
+};
+
+struct CompileOptions {
+  PipelineOptions pipeline;
+  int threads = 1;
+  bool probes = false;
+  bool use_cache = true;
+};
+
+struct CompileOutcome {
+  std::shared_ptr<const CompiledProgram> program;
+  std::string reason;  // why there is none: no compiler, and not in the cache
+};
+
+CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& options);
+
+}  // namespace thtrain

@@ -1,0 +1,168 @@
+#include "compiler/runtime/cpu.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/error.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+namespace thtrain {
+namespace {
+
+std::string hex(uint64_t value) {
+  std::ostringstream out;
+  out << std::hex << value;
+  return out.str();
+}
+
+#if defined(__x86_64__)
+
+struct Leaf {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+Leaf cpuid(uint32_t leaf, uint32_t subleaf = 0) {
+  Leaf out;
+  __get_cpuid_count(leaf, subleaf, &out.eax, &out.ebx, &out.ecx, &out.edx);  // zeros where the leaf does not exist
+  return out;
+}
+
+bool bit(uint32_t word, int index) { return (word >> index & 1) != 0; }
+
+/// Which register states the kernel saves (XCR0); 0 where it says nothing.
+uint64_t saved_states(const Leaf& one) {
+  if (!bit(one.ecx, 27)) return 0;
+  uint32_t low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return static_cast<uint64_t>(high) << 32 | low;
+}
+
+std::string brand() {
+  if (cpuid(0x80000000u).eax < 0x80000004u) return {};
+  char text[49] = {};
+  for (uint32_t i = 0; i < 3; ++i) {
+    Leaf part = cpuid(0x80000002u + i);
+    std::memcpy(text + 16 * i, &part, 16);
+  }
+  std::string_view view(text);
+  while (!view.empty() && view.front() == ' ') view.remove_prefix(1);
+  while (!view.empty() && view.back() == ' ') view.remove_suffix(1);
+  return std::string(view);
+}
+
+void ask_processor(Cpu& cpu) {
+  cpu.architecture = "x86-64";
+  Leaf zero = cpuid(0), one = cpuid(1), seven = cpuid(7), seven_1 = cpuid(7, 1), extended = cpuid(0x80000001u);
+  char vendor[13] = {};
+  std::memcpy(vendor, &zero.ebx, 4);
+  std::memcpy(vendor + 4, &zero.edx, 4);
+  std::memcpy(vendor + 8, &zero.ecx, 4);
+  cpu.vendor = vendor;
+  cpu.model = brand();
+  int base = static_cast<int>(one.eax >> 8 & 15);
+  cpu.family = base == 15 ? base + static_cast<int>(one.eax >> 20 & 255) : base;
+  cpu.model_number = static_cast<int>((one.eax >> 4 & 15) | (one.eax >> 12 & 0xf0));
+
+  uint64_t states = saved_states(one);
+  bool ymm = (states & 0x06) == 0x06, zmm = (states & 0xe6) == 0xe6;
+  cpu.avx2 = ymm && bit(seven.ebx, 5);
+  cpu.fma = ymm && bit(one.ecx, 12);
+  cpu.avx512f = zmm && bit(seven.ebx, 16);
+  cpu.avx512dq = zmm && bit(seven.ebx, 17);
+  cpu.avx512bw = zmm && bit(seven.ebx, 30);
+  cpu.avx512vl = zmm && bit(seven.ebx, 31);
+  cpu.vector_bytes = cpu.has_avx512() ? 64 : cpu.avx2 && cpu.fma ? 32 : 16;
+
+  std::string& text = cpu.feature_text;
+  text = str(cpu.architecture, " ", cpu.vendor, " ", cpu.family, "/", cpu.model_number, "/", one.eax & 15);
+  for (auto [has, name] : {std::pair{cpu.avx2, "avx2"}, {cpu.fma, "fma"}, {cpu.avx512f, "avx512f"},
+                           {cpu.avx512dq, "avx512dq"}, {cpu.avx512vl, "avx512vl"}, {cpu.avx512bw, "avx512bw"}})
+    if (has) text += str(" ", name);
+  // Leaf 7's edx mixes instructions with switches that a microcode update sets: only the instructions count.
+  constexpr uint32_t kInstructions = 1u << 2 | 1u << 3 | 1u << 5 | 1u << 8 | 1u << 14 | 1u << 22 | 1u << 23 |
+                                     1u << 24 | 1u << 25;
+  // Left out of the others: what kernel (bit 27 of leaf 1, bit 4 of leaf 7) and hypervisor (31) say of themselves.
+  text += str(" bits ", hex(one.ecx & ~(1u << 27 | 1u << 31)), ".", hex(one.edx), ".", hex(seven.ebx), ".",
+              hex(seven.ecx & ~(1u << 4)), ".", hex(seven.edx & kInstructions), ".", hex(seven_1.eax), ".",
+              hex(extended.ecx), ".", hex(extended.edx), ".", hex(states));
+}
+
+#else
+
+void ask_processor(Cpu& cpu) {
+#if defined(__aarch64__)
+  cpu.architecture = "arm64";
+  std::string features = str(hex(getauxval(AT_HWCAP)), ".", hex(getauxval(AT_HWCAP2)));
+#else
+  cpu.architecture = "other";
+  std::string features = "unknown";
+#endif
+  std::string midr;  // the processor's identification register, where the kernel shows it
+  std::ifstream("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1") >> midr;
+  cpu.vendor = midr;
+  cpu.feature_text = str(cpu.architecture, " ", midr, " bits ", features);
+}
+
+#endif
+
+int usable_cores() {
+  int cores = 1;
+  // The mask of a machine with many processors needs more room than cpu_set_t has.
+  for (size_t room = 1024; room <= 1 << 18; room *= 2) {
+    std::vector<unsigned long> mask(room / (8 * sizeof(unsigned long)));
+    if (sched_getaffinity(0, room / 8, reinterpret_cast<cpu_set_t*>(mask.data())) == 0) {
+      cores = CPU_COUNT_S(room / 8, reinterpret_cast<cpu_set_t*>(mask.data()));
+      break;
+    }
+  }
+  std::string quota;
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  if (std::getline(file, quota)) cores = std::min(cores, detail::cores_of_quota(quota).value_or(cores));
+  return std::max(cores, 1);
+}
+
+}  // namespace
+
+namespace detail {
+std::optional<int> cores_of_quota(const std::string& text) {
+  std::istringstream in(text);
+  int64_t quota = 0, period = 0;
+  if (!(in >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;  // "max" is no number
+  return static_cast<int>(std::clamp<int64_t>((quota + period - 1) / period, 1, 1 << 20));
+}
+}  // namespace detail
+
+Cpu detect_cpu(const char* vector_bytes_override) {
+  Cpu out;
+  ask_processor(out);
+  out.cores = usable_cores();
+  if (vector_bytes_override && *vector_bytes_override) {
+    std::string_view text = vector_bytes_override;
+    if (text != "16" && text != "32" && text != "64")
+      throw UserError({.what = "THTRAIN_VECTOR_BYTES is not a width of vectors",
+                       .expected = "16, 32 or 64",
+                       .got = std::string(text)});
+    out.vector_bytes = std::atoi(vector_bytes_override);
+  }
+  out.feature_text += str(" vector ", out.vector_bytes);
+  return out;
+}
+
+const Cpu& cpu() {
+  static const Cpu once = detect_cpu(std::getenv("THTRAIN_VECTOR_BYTES"));
+  return once;
+}
+
+}  // namespace thtrain

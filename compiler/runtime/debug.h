@@ -1,0 +1,12 @@
+// The debug mode: every rewrite and every native step held against the references; the first that differs is named.
+#pragma once
+
+#include "compiler/runtime/function.h"
+
+namespace thtrain {
+
+/// One call in debug mode. UserError that names the pass and rule, or the step, the node's origin and the first element
+/// that differs; or the buffer that a step changed without saying so.
+std::vector<Tensor> debug_call(Function& function, Function::State& state, std::span<const Tensor> inputs);
+
+}  // namespace thtrain

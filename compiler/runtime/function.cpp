@@ -1,0 +1,409 @@
+#include "compiler/runtime/function.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <unordered_set>
+
+#include "compiler/ir/print.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/runtime/cpu.h"
+#include "compiler/runtime/compile.h"
+#include "compiler/runtime/debug.h"
+#include "compiler/runtime/function_state.h"
+#include "compiler/runtime/matrix_products.h"
+#include "compiler/runtime/threads.h"
+
+namespace thtrain {
+namespace {
+
+using State = Function::State;
+
+void warn_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::unordered_set<std::string> said;
+  std::lock_guard lock(mutex);
+  if (said.insert(text).second) std::fprintf(stderr, "warning: %s\n", text.c_str());
+}
+
+std::vector<Expr> shared_leaves(const Graph& graph) {
+  std::vector<Expr> roots = graph.roots();
+  for (const Update& update : graph.updates) roots.push_back(update.variable);
+  std::vector<Expr> out;
+  for (const Expr& leaf : leaves_of(roots))
+    if (is_shared(leaf)) out.push_back(leaf);
+  return out;
+}
+
+// ---- building ------------------------------------------------------------------------------------------------------
+
+std::string described(const Expr& e) {
+  return readable(str(e.name().empty() ? e.node().op->name : e.name(), " ", e.type().text()));
+}
+
+void check_graph(const Graph& graph, const FunctionOptions& options) {
+  std::unordered_set<const Node*> listed, updated;
+  for (const Expr& input : graph.inputs) {
+    if (!is_input(input)) throw UserError({.what = "function: an input must be a variable", .got = described(input), .node = input.node().origin.text()});
+    if (!listed.insert(&input.node()).second)
+      throw UserError({.what = "function: an input is listed twice", .got = described(input), .node = input.node().origin.text()});
+  }
+  for (const Update& update : graph.updates) {
+    const Origin& origin = update.value.node().origin;
+    if (!is_shared(update.variable))
+      throw UserError({.what = "function: only shared variables can be updated", .got = described(update.variable), .node = origin.text()});
+    if (!updated.insert(&update.variable.node()).second)
+      throw UserError({.what = "function: two updates of one shared variable", .got = described(update.variable), .node = origin.text()});
+    if (!(update.value.type() == update.variable.type()) &&
+        (update.value.dtype() != update.variable.dtype() || update.value.rank() != update.variable.rank()))
+      throw UserError({.what = str("function: the update of ", update.variable.name(), " has another type"),
+                       .expected = readable(update.variable.type().text()),
+                       .got = readable(update.value.type().text()),
+                       .node = origin.text(),
+                       .config = origin.config(),
+                       .hint = update.value.dtype() == update.variable.dtype() ? "" : "cast the value to the variable's dtype"});
+  }
+  std::unordered_set<const Node*> used;
+  for (const Expr& leaf : leaves_of(graph.roots())) {
+    used.insert(&leaf.node());
+    if (is_input(leaf) && !listed.count(&leaf.node()))
+      throw UserError({.what = str("function: an output needs ", leaf.name(), ", which is not among the inputs"),
+                       .got = described(leaf),
+                       .node = leaf.node().origin.text(),
+                       .hint = "list it as an input, or replace it through givens"});
+  }
+  if (!options.allow_unused_inputs)
+    for (const Expr& input : graph.inputs)
+      if (!used.count(&input.node()))
+        throw UserError({.what = str("function: nothing reads the input ", input.name()),
+                         .got = described(input),
+                         .node = input.node().origin.text(),
+                         .hint = "leave it out, or set FunctionOptions::allow_unused_inputs"});
+}
+
+// An update whose lengths cannot be proved to be the variable's gets a check, and the variable's type.
+Graph with_exact_updates(Graph graph) {
+  for (Update& update : graph.updates)
+    if (!(update.value.type() == update.variable.type()))
+      update.value = same_lengths(update.value, update.variable.type());
+  return graph;
+}
+
+void prepare(State& s) {
+  s.leaves = shared_leaves(s.graph);
+  for (const Expr& leaf : s.leaves) s.storages.push_back(leaf.node().shared);
+  s.canonical = canonical_lengths(s.graph);
+  // What does not depend on a call at all is done once.
+  s.fixed = s.canonical.shape_checks.empty();
+  for (const Expr& input : s.graph.inputs) s.fixed = s.fixed && input.type().is_known();
+  for (const Expr& out : s.graph.outputs) s.fixed = s.fixed && out.type().is_known();
+}
+
+void compile_native(State& s) {
+  CompileOptions options;
+  options.pipeline.level = s.options.level;
+  options.pipeline.without = s.options.without;
+  options.threads = s.context.threads;
+  options.use_cache = s.options.use_cache;
+  options.probes = s.options.mode == Mode::kDebug;
+  CompileOutcome outcome = compile(s.canonical, options);
+  if (!outcome.program) {
+    warn_once(str("no native code: ", outcome.reason, "; running the reference implementation, which is slow"));
+    s.options.mode = Mode::kReference;
+    return;
+  }
+  s.program = outcome.program;
+  s.fixed = s.fixed && s.program->image.arena_bytes.is_known();
+}
+
+// ---- calls ---------------------------------------------------------------------------------------------------------
+
+State& state_of(ThContext* context) { return *static_cast<State*>(context->host); }
+
+void on_fail(ThContext* context, int check, long value, long limit) {
+  if (!first_failure(context)) return;
+  State& s = state_of(context);
+  s.failed_check = check;
+  s.failed_value = value;
+  s.failed_limit = limit;
+}
+
+void on_reference(ThContext* context, int step, void* const* buffers, const long* lengths) {
+  State& s = state_of(context);
+  try {
+    run_reference_step(s, static_cast<size_t>(step), buffers, lengths);
+  } catch (...) {
+    s.failure = std::current_exception();
+    if (first_failure(context)) s.failed_check = -1;
+  }
+}
+
+std::string filled(std::string text, long value, long limit) {
+  auto fill = [&](std::string_view mark, long number) {
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark)) text.replace(at, mark.size(), std::to_string(number));
+  };
+  fill("{value}", value);
+  fill("{limit}", limit);
+  return text;
+}
+
+[[noreturn]] void throw_failed_check(State& s) {
+  if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
+  TH_CHECK(s.failed_check >= 0 && static_cast<size_t>(s.failed_check) < s.program->image.checks.size(), "check ", s.failed_check);
+  const CheckText& check = s.program->image.checks[static_cast<size_t>(s.failed_check)];
+  bool early = static_cast<size_t>(s.failed_check) < s.canonical.value_checks.size();
+  throw UserError({.what = filled(check.what, s.failed_value, s.failed_limit),
+                   .expected = filled(check.expected, s.failed_value, s.failed_limit),
+                   .node = check.node,
+                   .config = check.config,
+                   .hint = early || s.graph.updates.empty() ? "" : "shared variables that this call updates may have changed already"});
+}
+
+void check_count(const State& s, size_t given) {
+  if (given == s.graph.inputs.size()) return;
+  throw UserError({.what = str(s.options.name, ": the number of arguments differs"),
+                   .expected = str(s.graph.inputs.size(), ": ", join(s.graph.inputs, ", ", described)),
+                   .got = std::to_string(given)});
+}
+
+// Lengths, checks, buffers: everything that depends on shapes. Nothing is changed where this throws.
+void bind_shapes(State& s, std::span<const Tensor> inputs) {
+  Lengths user, canonical;
+  for (size_t i = 0; i < inputs.size(); ++i) user.bind_names(s.graph.inputs[i], inputs[i]);
+  for (size_t i = 0; i < s.leaves.size(); ++i) user.bind_names(s.leaves[i], s.storages[i]->value);
+  for (size_t i = 0; i < inputs.size(); ++i) user.check(s.graph.inputs[i], inputs[i]);
+  for (const LengthCheck& check : s.canonical.shape_checks)
+    if (user.evaluate(check.left) != user.evaluate(check.right))
+      throw UserError({.what = check.what,
+                       .expected = str(readable(check.left.text()), " == ", readable(check.right.text())),
+                       .got = str(user.evaluate(check.left), " and ", user.evaluate(check.right)),
+                       .node = check.origin.text(),
+                       .config = check.origin.config()});
+  for (size_t i = 0; i < inputs.size(); ++i) canonical.bind_names(s.canonical.graph.inputs[i], inputs[i]);
+  for (size_t i = 0; i < s.leaves.size(); ++i) canonical.bind_names(s.leaves[i], s.storages[i]->value);
+  s.output_shapes.clear();
+  for (const Expr& out : s.graph.outputs) s.output_shapes.push_back(user.evaluate(out.dims()));
+  if (s.program) {
+    size_t bytes = static_cast<size_t>(canonical.evaluate(s.program->image.arena_bytes));
+    if (bytes > s.arena.bytes()) s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)});
+    s.context.arena = static_cast<char*>(s.arena.raw());
+  }
+  s.user_lengths = std::move(user);
+  s.canonical_lengths = std::move(canonical);
+}
+
+bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
+  if (!s.bound) return true;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].dtype() != s.last_dtypes[i] || inputs[i].shape() != s.last_shapes[i]) return true;
+  return !s.fixed && s.values_matter;
+}
+
+std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
+  std::vector<std::pair<Expr, Tensor>> bound;
+  for (size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(s.graph.inputs[i], inputs[i]);
+  for (size_t i = 0; i < s.leaves.size(); ++i) bound.emplace_back(s.leaves[i], s.storages[i]->value);
+  std::vector<Expr> roots = s.graph.roots();
+  std::vector<Tensor> values = evaluate_with(roots, bound, s.user_lengths);
+  std::vector<Tensor> updates;
+  // Values may be shared variables themselves: all are taken before the first is given.
+  for (size_t u = 0; u < s.graph.updates.size(); ++u) updates.push_back(values[s.graph.outputs.size() + u].copy());
+  values.resize(s.graph.outputs.size());
+  for (Tensor& value : values) value = value.copy();
+  for (size_t u = 0; u < updates.size(); ++u) s.storage_of(s.graph.updates[u].variable)->value.assign(updates[u]);
+  return values;
+}
+
+std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
+  check_count(s, given.size());
+  bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
+  std::vector<Tensor> copies;
+  if (!dense)
+    for (const Tensor& t : given) copies.push_back(t.contiguous());
+  std::span<const Tensor> inputs = dense ? given : std::span<const Tensor>(copies);
+  if (shapes_changed(s, inputs)) {
+    s.bound = false;
+    bind_shapes(s, inputs);
+    s.last_dtypes.clear();
+    s.last_shapes.clear();
+    for (const Tensor& t : inputs) {
+      s.last_dtypes.push_back(t.dtype());
+      s.last_shapes.push_back(t.shape());
+    }
+    s.bound = true;
+  }
+  if (s.options.mode == Mode::kReference) return run_reference(s, inputs);
+
+  size_t n = 0;
+  s.args.resize(inputs.size() + s.leaves.size() + s.program->image.constants.size() + s.graph.outputs.size());
+  auto bind = [&](const Tensor& t) { s.args[n++] = {t.raw(), t.shape().data()}; };
+  for (const Tensor& t : inputs) bind(t);
+  for (size_t k : s.program->image.shared_order) bind(s.storages[k]->value);
+  for (const Tensor& t : s.program->image.constants) bind(t);
+  std::vector<Tensor> outputs;
+  outputs.reserve(s.graph.outputs.size());
+  for (size_t k = 0; k < s.graph.outputs.size(); ++k) {
+    if (s.borrowed[k]) {
+      Tensor& own = s.own_outputs[k];
+      if (own.shape() != s.output_shapes[k] || own.dtype() != s.graph.outputs[k].dtype())
+        own = Tensor::empty(s.graph.outputs[k].dtype(), s.output_shapes[k]);
+      outputs.push_back(own);
+    } else {
+      outputs.push_back(Tensor::empty(s.graph.outputs[k].dtype(), s.output_shapes[k]));
+    }
+  }
+  for (const Tensor& t : outputs) bind(t);
+  s.context.failed = 0;
+  s.context.host = &s;
+  int rc = s.program->entry(&s.context, s.args.data());
+  if (rc == 1) throw_failed_check(s);
+  TH_CHECK(rc == 0, "the compiled program returned ", rc);
+  return outputs;
+}
+
+}  // namespace
+
+Function::State::State() {
+  context.version = TH_ABI_VERSION;
+  context.parallel_for = parallel_for;
+  context.call_reference = on_reference;
+  context.fail = on_fail;
+}
+
+std::shared_ptr<SharedStorage> Function::State::storage_of(const Expr& leaf) const {
+  for (size_t i = 0; i < leaves.size(); ++i)
+    if (leaves[i].same(leaf)) return storages[i];
+  TH_CHECK(false, "no storage of ", leaf.name());
+  return nullptr;
+}
+
+Function::Function(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Function::Function(Function&&) noexcept = default;
+Function& Function::operator=(Function&&) noexcept = default;
+Function::~Function() = default;
+
+// Program, graph and shared variables are the same; arena and borrowed outputs are not.
+Function::Function(const Function& other) : state_(std::make_shared<State>(*other.state_)) {
+  State& s = *state_;
+  s.arena = Tensor::empty(DType::kUInt8, {0});
+  s.bound = false;
+  s.own_outputs.assign(s.own_outputs.size(), Tensor());
+}
+
+Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) const {
+  Function out(*this);
+  for (const auto& [from, to] : swap) {
+    if (!(from.type() == to.type()))
+      throw UserError({.what = str("copy: ", to.name(), " cannot stand for ", from.name(), ": its type differs"),
+                       .expected = from.type().text(),
+                       .got = to.type().text()});
+    bool found = false;
+    for (size_t i = 0; i < out.state_->leaves.size(); ++i)
+      if (out.state_->leaves[i].same(from.expr())) {
+        out.state_->storages[i] = to.expr().node().shared;
+        found = true;
+      }
+    if (!found) throw UserError({.what = str("copy: the function does not use ", from.name())});
+  }
+  return out;
+}
+
+std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
+  if (state_->options.mode == Mode::kDebug) return debug_call(*this, *state_, inputs);
+  return call(*state_, inputs);
+}
+
+std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& inputs) {
+  std::vector<Tensor> values;
+  size_t used = 0;
+  for (size_t i = 0; i < state_->graph.inputs.size(); ++i) {
+    const Expr& input = state_->graph.inputs[i];
+    auto at = inputs.find(input.name());
+    if (at != inputs.end()) {
+      values.push_back(at->second);
+      ++used;
+    } else if (state_->defaults[i]) {
+      values.push_back(*state_->defaults[i]);
+    } else {
+      throw UserError({.what = str(name(), ": the input ", input.name(), " is missing"), .expected = described(input)});
+    }
+  }
+  if (used != inputs.size())
+    throw UserError({.what = str(name(), ": an argument has a name that no input has"),
+                     .expected = join(state_->graph.inputs, ", ", [](const Expr& e) { return e.name(); }),
+                     .got = join(inputs, ", ", [](const auto& entry) { return entry.first; })});
+  return (*this)(std::span<const Tensor>(values));
+}
+
+std::vector<Tensor> Function::watch(std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback) {
+  return watched_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
+}
+
+Explanation Function::explain() const {
+  const State& s = *state_;
+  Explanation out;
+  out.graph = graph_text(s.graph);
+  PipelineOptions options{.level = s.options.level, .without = s.options.without, .keep_graphs = true, .fired = &out.fired,
+                          .records = &out.passes};
+  Graph optimized = optimize(s.canonical.graph, options);
+  for (const PassRecord& record : out.passes)
+    if (record.stage == "canonical") out.canonical = graph_text(record.after);
+  out.fused = graph_text(optimized);
+  Program program = plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes});
+  out.program = program_text(program);
+  out.cpp = emit_cpp(program, {.vector_bytes = cpu().vector_bytes}).text;
+  return out;
+}
+
+const ProgramInfo& Function::info() const {
+  State& s = *state_;
+  if (s.program) {
+    const ProgramImage& image = s.program->image;
+    s.info.from_cache = s.program->from_cache;
+    s.info.kernels = image.kernels;
+    s.info.arena_bytes = image.arena_bytes.is_known() ? image.arena_bytes.value() : -1;
+    s.info.memory_bound = image.lower_bound.is_known() ? image.lower_bound.value() : -1;
+    s.info.reference_steps = image.reference_steps;
+    s.info.seconds_passes = s.program->seconds_passes;
+    s.info.seconds_compile = s.program->seconds_compile;
+  }
+  return s.info;
+}
+
+const std::string& Function::name() const { return state_->options.name; }
+
+Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
+                  const FunctionOptions& options) {
+  auto state = std::make_shared<Function::State>();
+  State& s = *state;
+  s.options = options;
+  for (const In& in : inputs) {
+    s.graph.inputs.push_back(in.variable);
+    s.defaults.push_back(in.value);
+  }
+  for (const Out& out : outputs) {
+    s.graph.outputs.push_back(out.expr);
+    s.borrowed.push_back(out.borrow);
+  }
+  s.own_outputs.resize(outputs.size());
+  s.graph.updates = updates;
+  if (!options.givens.empty()) {
+    for (const auto& [from, to] : options.givens)
+      if (!(from.type() == to.type()) && (from.dtype() != to.dtype() || from.rank() != to.rank()))
+        throw UserError({.what = "givens: a value must be replaced by one of its type", .expected = described(from), .got = described(to)});
+    s.graph.outputs = substitute(s.graph.outputs, options.givens);
+    for (Update& update : s.graph.updates) update.value = substitute(std::vector<Expr>{update.value}, options.givens)[0];
+  }
+  check_graph(s.graph, options);
+  s.graph = with_exact_updates(std::move(s.graph));
+  prepare(s);
+  s.values_matter = uses_values(s);
+  s.context.threads = thread_count(options.threads);
+  if (options.mode != Mode::kReference) {
+    set_matrix_products(s.context);
+    compile_native(s);
+  }
+  return Function(std::move(state));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,118 @@
+// Functions: a graph compiled, with its arguments bound.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/runtime/shared.h"
+
+namespace thtrain {
+
+/// An input, and its value where a call gives none.
+struct In {
+  In(Expr variable, std::optional<Tensor> value = {}) : variable(std::move(variable)), value(std::move(value)) {}
+  Expr variable;
+  std::optional<Tensor> value;
+};
+
+/// An output. With `borrow` calls return the function's own buffer, which the next call overwrites: no allocation.
+struct Out {
+  Out(Expr expr, bool borrow = false) : expr(std::move(expr)), borrow(borrow) {}
+  Expr expr;
+  bool borrow;
+};
+
+enum class Mode {
+  kNative,     // compiled by the system's compiler; the reference with a warning where there is neither compiler nor cache
+  kReference,  // every op by its definition
+  kDebug,      // native, every rewrite and every step compared with the reference; the first that differs is an error
+};
+
+struct FunctionOptions {
+  Mode mode = Mode::kNative;
+  Level level = Level::kStandard;
+  int threads = 0;  // 0: OMP_NUM_THREADS, or all cores
+  std::string name = "function";
+  /// Values that are replaced by others of the same type before compiling.
+  std::vector<std::pair<Expr, Expr>> givens = {};
+  std::set<std::string> without = {};  // passes left out
+  /// An input that nothing reads: an error, or allowed.
+  bool allow_unused_inputs = false;
+  bool use_cache = true;  // the second key: finished programs
+};
+
+/// What became of one graph. `thtrain explain` prints these.
+struct Explanation {
+  std::string graph, canonical, fused, program, cpp;
+  std::vector<PassRecord> passes;
+  std::vector<Fired> fired;
+};
+
+/// Facts about a compiled program.
+struct ProgramInfo {
+  bool from_cache = false;     // found finished: no pass ran
+  size_t kernels = 0;          // generated loops in the program
+  int64_t arena_bytes = -1;    // -1 where a call decides it
+  int64_t memory_bound = -1;   // bytes alive at the worst step
+  std::vector<std::string> reference_steps;  // ops that run through the reference
+  double seconds_passes = 0, seconds_compile = 0;
+};
+
+/// Called before and after each step of a native program that was made for it (see Function::watch).
+struct StepEvent {
+  size_t step;
+  bool after;
+  const Node* node;                  // null for copies
+  std::span<const Tensor> operands;  // inputs, then outputs
+  size_t inputs;
+};
+
+class Function {
+ public:
+  /// Copies share the program and the shared variables, and have an arena of their own.
+  Function(const Function& other);
+  Function(Function&&) noexcept;
+  Function& operator=(Function&&) noexcept;
+  ~Function();
+
+  /// Calls it. UserError, before anything is changed, where an argument does not fit its type; after the first write in
+  /// place where a check inside the program fails (the message says so).
+  std::vector<Tensor> operator()(std::span<const Tensor> inputs);
+  std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs) {
+    return (*this)(std::span<const Tensor>(inputs.begin(), inputs.size()));
+  }
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) { return (*this)(std::span<const Tensor>(inputs)); }
+  /// By name; inputs with a value of their own may be left out.
+  std::vector<Tensor> operator()(const std::map<std::string, Tensor>& inputs);
+
+  /// The same program on other shared variables (of the same types).
+  Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;
+
+  const ProgramInfo& info() const;
+  const std::string& name() const;
+  /// Runs the passes again with everything recorded. The C++ text is what was compiled.
+  Explanation explain() const;
+  /// One call with a callback around each step, on the same kernels and the same plan as without.
+  std::vector<Tensor> watch(std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback);
+
+  struct State;
+
+ private:
+  explicit Function(std::shared_ptr<State> state);
+  friend Function function(const std::vector<In>&, const std::vector<Out>&, const std::vector<Update>&,
+                           const FunctionOptions&);
+  std::shared_ptr<State> state_;
+};
+
+/// Compiles a function of `inputs` that returns `outputs` and then gives each updated variable its value. UserError where
+/// an output needs an input that is not listed, a variable is updated twice, or an update has another type.
+Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates = {},
+                  const FunctionOptions& options = {});
+
+}  // namespace thtrain

@@ -1,0 +1,61 @@
+// What stands behind a Function: the user's graph, the program, and the buffers of a call.
+#pragma once
+
+#include <exception>
+
+#include "compiler/ir/lengths.h"
+#include "compiler/runtime/compile.h"
+#include "compiler/runtime/function.h"
+
+namespace thtrain {
+
+struct Function::State {
+  State();
+
+  FunctionOptions options;
+  Graph graph;                                    // the user's, givens applied
+  std::vector<std::optional<Tensor>> defaults;    // of the inputs
+  std::vector<bool> borrowed;                     // outputs
+  CanonicalGraph canonical;
+  std::vector<Expr> leaves;                       // shared variables, in the order of the user's graph
+  std::vector<std::shared_ptr<SharedStorage>> storages;  // theirs, or what copy() put in their place
+  std::shared_ptr<const CompiledProgram> program;  // null in reference mode
+  std::shared_ptr<const CompiledProgram> watched;  // the same with probes, made when first wanted
+  ProgramInfo info;
+
+  // One call.
+  ThContext context{};
+  Tensor arena = Tensor::empty(DType::kUInt8, {0});
+  std::vector<ThTensor> args;
+  std::vector<Tensor> own_outputs;
+  std::vector<Shape> output_shapes;
+  Lengths user_lengths, canonical_lengths;
+  bool fixed = false;          // no length depends on a call
+  bool values_matter = true;   // lengths depend on values of integer scalars, not on shapes alone
+  bool bound = false;
+  std::vector<DType> last_dtypes;
+  std::vector<Shape> last_shapes;
+  int failed_check = -1;
+  long failed_value = 0, failed_limit = 0;
+  std::exception_ptr failure;  // thrown by a reference step
+  const std::function<void(const StepEvent&)>* watcher = nullptr;
+  bool rewrites_checked = false;  // debug mode: once for each function
+
+  std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
+};
+
+/// Do lengths of outputs or temporaries depend on the values of integer scalars?
+bool uses_values(const Function::State& state);
+
+/// `value` with the lengths of `type`, checked when a call begins.
+Expr same_lengths(const Expr& value, const Type& type);
+
+/// A step of the program through the reference of its op.
+void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);
+
+/// A call of the program with probes, made on the first use, with `callback` at every probe.
+std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor> inputs,
+                                 const std::function<void(const StepEvent&)>& callback,
+                                 const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call);
+
+}  // namespace thtrain

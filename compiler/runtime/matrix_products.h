@@ -1,0 +1,23 @@
+// ThContext's matrix products: single-threaded BLAS calls on our own static partition.
+#pragma once
+
+#include "compiler/codegen/entry_abi.h"
+
+namespace thtrain {
+
+/// Sets gemm, gemv and ger of `context`, and loads OpenBLAS if no one has. The semantics are those that entry_abi.h
+/// states, with these corners: an inner length of 0, or alpha == 0, gives C = beta C (A and B are not read); beta == 0
+/// never reads C or y; a leading dimension does not matter where the matrix has one row; increments may be negative (x
+/// and y point at the first entry all the same), and that of x may be 0. The result depends on the arguments,
+/// context->threads and the library only. UserError where there is no OpenBLAS.
+void set_matrix_products(ThContext& context);
+
+namespace detail {
+/// How a product [m, k] x [k, n] is divided: a grid of row_pieces x column_pieces.
+struct GemmGrid {
+  int row_pieces = 1, column_pieces = 1;
+};
+GemmGrid gemm_grid(long m, long n, long k, int threads);
+}  // namespace detail
+
+}  // namespace thtrain

@@ -1,0 +1,116 @@
+#include "compiler/runtime/program_image.h"
+
+#include <cstring>
+
+namespace thtrain {
+namespace {
+
+constexpr std::string_view kMark = "thtrain program 1\n";
+
+class Writer {
+ public:
+  void number(int64_t value) { out_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  void text(std::string_view value) {
+    number(static_cast<int64_t>(value.size()));
+    out_ += value;
+  }
+  std::string out_{kMark};
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  int64_t number() {
+    int64_t value = 0;
+    std::string_view bytes = take(sizeof value);
+    if (!failed) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  std::string text() {
+    int64_t size = number();
+    return std::string(take(size < 0 ? SIZE_MAX : static_cast<size_t>(size)));
+  }
+  size_t count() {
+    int64_t n = number();
+    if (n < 0 || static_cast<size_t>(n) > rest_.size()) failed = true;
+    return failed ? 0 : static_cast<size_t>(n);
+  }
+  std::string_view take(size_t size) {
+    if (size > rest_.size()) failed = true;
+    if (failed) return {};
+    std::string_view out = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return out;
+  }
+  bool done() const { return rest_.empty() && !failed; }
+  bool failed = false;
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::string to_bytes(const ProgramImage& image) {
+  Writer w;
+  w.text(image.source);
+  w.number(static_cast<int64_t>(image.checks.size()));
+  for (const CheckText& check : image.checks) {
+    w.text(check.what);
+    w.text(check.expected);
+    w.text(check.node);
+    w.text(check.config.file);
+    w.number(check.config.line);
+    w.number(check.config.column);
+    w.number(check.config.length);
+    w.text(check.config.source_line);
+  }
+  w.number(static_cast<int64_t>(image.shared_order.size()));
+  for (size_t i : image.shared_order) w.number(static_cast<int64_t>(i));
+  w.number(static_cast<int64_t>(image.constants.size()));
+  for (const Tensor& constant : image.constants) {
+    w.text(type_of(constant).text());
+    w.text({static_cast<const char*>(constant.contiguous().raw()), constant.bytes()});
+  }
+  w.text(image.arena_bytes.text());
+  w.text(image.lower_bound.text());
+  w.number(static_cast<int64_t>(image.kernels));
+  return std::move(w.out_);
+}
+
+std::optional<ProgramImage> from_bytes(std::string_view bytes) {
+  if (!bytes.starts_with(kMark)) return std::nullopt;
+  Reader r(bytes.substr(kMark.size()));
+  ProgramImage out;
+  out.source = r.text();
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
+    CheckText check;
+    check.what = r.text();
+    check.expected = r.text();
+    check.node = r.text();
+    check.config.file = r.text();
+    check.config.line = static_cast<int>(r.number());
+    check.config.column = static_cast<int>(r.number());
+    check.config.length = static_cast<int>(r.number());
+    check.config.source_line = r.text();
+    out.checks.push_back(std::move(check));
+  }
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) out.shared_order.push_back(static_cast<size_t>(r.number()));
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
+    std::optional<Type> type = parse_type(r.text());
+    std::string data = r.text();
+    if (!type || !type->is_known()) return std::nullopt;
+    Tensor constant = Tensor::empty(type->dtype, type->known_shape());
+    if (data.size() != constant.bytes()) return std::nullopt;
+    std::memcpy(constant.raw(), data.data(), data.size());
+    out.constants.push_back(constant);
+  }
+  std::optional<Dim> arena = Dim::parse(r.text()), bound = Dim::parse(r.text());
+  out.kernels = static_cast<size_t>(r.number());
+  if (!arena || !bound || !r.done()) return std::nullopt;
+  out.arena_bytes = *arena;
+  out.lower_bound = *bound;
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,27 @@
+// A finished program as bytes: what a warm start loads instead of running passes, planner and printer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/emit.h"
+#include "compiler/plan/program.h"
+
+namespace thtrain {
+
+struct ProgramImage {
+  std::string source;                // the translation unit
+  std::vector<CheckText> checks;
+  std::vector<size_t> shared_order;  // argument order, as places in leaves_of(user's graph)
+  std::vector<Tensor> constants;
+  Dim arena_bytes = 0, lower_bound = 0;
+  size_t kernels = 0;
+  std::vector<std::string> reference_steps;  // names of ops; a program that has any is not stored
+};
+
+std::string to_bytes(const ProgramImage& image);
+/// nullopt where the bytes are not of this version.
+std::optional<ProgramImage> from_bytes(std::string_view bytes);
+
+}  // namespace thtrain

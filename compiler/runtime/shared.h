@@ -1,0 +1,39 @@
+// Shared variables: values that live between calls, in a buffer that functions read and update.
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/node.h"
+
+namespace thtrain {
+
+/// A handle: copies are the same variable. Every length of the first value is known to the compiler. The buffer is never
+/// shared with another variable, and its address is fixed between calls of set_value(borrow).
+class Shared {
+ public:
+  /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone.
+  explicit Shared(const Tensor& value, std::string name = {}, bool borrow = false,
+                  std::source_location where = std::source_location::current());
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  explicit Shared(T value, std::string name = {}, std::source_location where = std::source_location::current())
+      : Shared(Tensor(value), std::move(name), true, where) {}
+
+  const Expr& expr() const { return leaf_; }
+  operator const Expr&() const { return leaf_; }
+  const std::string& name() const { return storage().name; }
+  const Type& type() const { return storage().type; }
+
+  /// A copy; with `borrow` the buffer itself, which the next call of a function may change.
+  Tensor get_value(bool borrow = false) const;
+  /// Copies into the buffer; with `borrow` the tensor's buffer becomes the variable's. UserError unless it has the
+  /// variable's dtype and lengths.
+  void set_value(const Tensor& value, bool borrow = false) const;
+
+  SharedStorage& storage() const { return *leaf_.node().shared; }
+
+ private:
+  Expr leaf_;
+};
+
+}  // namespace thtrain

@@ -1,0 +1,226 @@
+#include "compiler/runtime/threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "compiler/base/str.h"
+#include "compiler/runtime/cpu.h"
+
+namespace thtrain {
+namespace {
+
+constexpr int kMaxThreads = 256;
+// Long enough for the gap between two steps of a program and for a late core to be woken; short enough that a core
+// which somebody else needs is given back before the scheduler takes it by force.
+constexpr long kSpinNanoseconds = 30'000;
+
+thread_local bool inside = false;
+
+struct InsideGuard {
+  bool outer = inside;
+  explicit InsideGuard(bool now) { inside = now; }
+  ~InsideGuard() { inside = outer; }
+};
+
+long now_nanoseconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/// True once `done()` holds, false if it did not within the time of spinning.
+template <class Done>
+bool spin_until(Done done) {
+  if (done()) return true;
+  long deadline = now_nanoseconds() + kSpinNanoseconds;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return true;
+      relax();
+    }
+  } while (now_nanoseconds() < deadline);
+  return false;
+}
+
+/// One job at a time. The job is published as a ticket, (job number, pieces), and one slot for each piece. Whoever
+/// changes a slot from open to taken runs the piece: first its own, then any that nobody has begun. So a thread whose
+/// core is busy elsewhere holds up nobody, and a late one finds nothing open and cannot touch a newer job.
+class Pool {
+ public:
+  /// False where another thread has the pool.
+  bool try_run(int pieces, void (*call)(void*, int), void* function) {
+    if (owned_.exchange(true, std::memory_order_acquire)) return false;
+    grow(pieces - 1);
+    call_ = call;
+    function_ = function;
+    uint64_t job = ++job_;
+    pending_.store(pieces, std::memory_order_relaxed);
+    for (int i = 0; i < pieces; ++i) slots_[slot(i)].store(open(job), std::memory_order_relaxed);
+    ticket_.store(job << 16 | static_cast<uint64_t>(pieces));  // seq_cst: before the look at sleepers_
+    if (sleepers_.load() > 0) {
+      { std::lock_guard lock(mutex_); }  // a worker that has just looked is in wait() when this is passed
+      wake_.notify_all();
+    }
+    work(0, job, pieces);
+    if (!spin_until([&] { return pending_.load(std::memory_order_acquire) == 0; })) {
+      std::unique_lock lock(mutex_);
+      caller_sleeps_.store(true);
+      done_.wait(lock, [&] { return pending_.load() == 0; });
+      caller_sleeps_.store(false);
+    }
+    owned_.store(false, std::memory_order_release);
+    return true;
+  }
+
+ private:
+  static uint64_t open(uint64_t job) { return job << 1; }
+  static size_t slot(int piece) { return static_cast<size_t>(piece); }
+
+  void work(int self, uint64_t job, int pieces) {
+    InsideGuard guard(true);
+    for (int i = 0; i < pieces; ++i) {
+      int piece = (self + i) % pieces;
+      uint64_t expected = open(job);
+      auto& state = slots_[slot(piece)];
+      if (state.load(std::memory_order_relaxed) != expected) continue;
+      if (!state.compare_exchange_strong(expected, expected | 1, std::memory_order_acq_rel)) continue;
+      call_(function_, piece);
+      if (pending_.fetch_sub(1) == 1 && caller_sleeps_.load()) {
+        { std::lock_guard lock(mutex_); }
+        done_.notify_one();
+      }
+    }
+  }
+
+  void serve(int self) {
+    uint64_t seen = 0;
+    while (true) {
+      uint64_t ticket = ticket_.load(std::memory_order_acquire);
+      auto changed = [&] { return (ticket = ticket_.load(std::memory_order_acquire)) != seen; };
+      if (!spin_until(changed)) {
+        std::unique_lock lock(mutex_);
+        sleepers_.fetch_add(1);
+        wake_.wait(lock, [&] { return (ticket = ticket_.load()) != seen; });
+        sleepers_.fetch_sub(1);
+      }
+      seen = ticket;
+      int pieces = static_cast<int>(ticket & 0xffff);
+      if (self < pieces) work(self, ticket >> 16, pieces);
+    }
+  }
+
+  /// Up to `workers` threads beside the caller's; fewer where the system gives no more; the pieces run all the same.
+  void grow(int workers) {
+    if (workers_ >= workers) return;
+    sigset_t all, before;  // signals belong to the program's own threads
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      for (; workers_ < workers; ++workers_) {
+        std::thread thread([this, self = workers_ + 1] { serve(self); });
+        pthread_setname_np(thread.native_handle(), str("thtrain-", workers_ + 1).c_str());
+        thread.detach();
+      }
+    } catch (const std::system_error&) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  std::atomic<bool> owned_ = false;
+  int workers_ = 0;   // these four: the owner's
+  uint64_t job_ = 0;
+  void (*call_)(void*, int) = nullptr;
+  void* function_ = nullptr;
+  alignas(64) std::atomic<uint64_t> ticket_ = 0;
+  std::atomic<int> sleepers_ = 0;
+  alignas(64) std::atomic<int> pending_ = 0;
+  std::atomic<bool> caller_sleeps_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  alignas(64) std::array<std::atomic<uint64_t>, kMaxThreads> slots_ = {};
+};
+
+// Never destroyed: its threads sleep in it until the process ends. A child made by fork() has none of the threads, so
+// it leaves the pool behind and makes a new one.
+std::atomic<Pool*> the_pool = nullptr;
+std::atomic<Pool*> left_behind = nullptr;
+
+Pool& pool() {
+  if (Pool* existing = the_pool.load(std::memory_order_acquire)) return *existing;
+  static std::once_flag watch_forks;
+  std::call_once(watch_forks,
+                 [] { pthread_atfork(nullptr, nullptr, [] { left_behind = the_pool.exchange(nullptr); }); });
+  auto* made = new Pool;
+  Pool* expected = nullptr;
+  if (the_pool.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) return *made;
+  delete made;
+  return *expected;
+}
+
+}  // namespace
+
+int thread_count(int requested) {
+  if (requested > 0) return std::min(requested, kMaxThreads);
+  if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+    char* end = nullptr;
+    long value = std::strtol(text, &end, 10);
+    bool number_ends = *end == 0 || *end == ',' || *end == ' ';  // "4", or "4,2" for nested regions
+    if (end != text && number_ends && value > 0) return static_cast<int>(std::min<long>(value, kMaxThreads));
+  }
+  return std::min(cpu().cores, kMaxThreads);
+}
+
+Partition::Partition(long n, long grain, long multiple, int threads)
+    : n_(std::max(n, 0L)), multiple_(std::max(multiple, 1L)) {
+  units_ = n_ / multiple_;
+  long units_of_grain = std::max(1L, (std::max(grain, 1L) + multiple_ - 1) / multiple_);
+  long most = std::clamp(threads, 1, kMaxThreads);
+  pieces_ = n_ == 0 ? 0 : static_cast<int>(std::clamp(units_ / units_of_grain, 1L, most));
+}
+
+long Partition::begin(int piece) const {
+  long even = units_ / pieces_, larger = units_ % pieces_;  // the first `larger` pieces have one unit more
+  return (even * piece + std::min<long>(piece, larger)) * multiple_;
+}
+
+void detail::run_pieces(int pieces, void (*call)(void*, int), void* function) {
+  if (pieces > 1 && pieces <= kMaxThreads && !inside && pool().try_run(pieces, call, function)) return;
+  InsideGuard guard(inside || pieces > 1);
+  for (int i = 0; i < pieces; ++i) call(function, i);
+}
+
+void parallel_for(ThContext* context, ThBody body, void* const* buffers, const long* lengths, long n, long grain,
+                  long multiple) {
+  Partition partition(n, grain, multiple, context->threads);
+  run_pieces(partition.pieces(), [&](int piece) {
+    body(context, buffers, lengths, partition.begin(piece), partition.end(piece));
+  });
+}
+
+bool first_failure(ThContext* context) {
+  int expected = 0;
+  return __atomic_compare_exchange_n(&context->failed, &expected, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+bool inside_parallel() { return inside; }
+
+}  // namespace thtrain

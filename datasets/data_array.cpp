@@ -1,0 +1,118 @@
+#include "datasets/data_array.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace thtrain {
+
+namespace {
+
+/// One element at any byte order. A bool is any byte: files may hold others than 0 and 1.
+template <class T, bool kSwapped>
+T load(const std::byte* from) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return *from != std::byte{0};
+  } else {
+    T value;
+    if constexpr (kSwapped) std::reverse_copy(from, from + sizeof(T), reinterpret_cast<std::byte*>(&value));
+    else std::memcpy(&value, from, sizeof(T));
+    return value;
+  }
+}
+
+/// Calls f(element) for each element of one row, in row-major order. `strides` in bytes, without that of the rows.
+template <class T, bool kSwapped, class F>
+void for_each_element(const std::byte* row, const Shape& shape, const Shape& strides, bool contiguous, F f) {
+  if (contiguous) {
+    int64_t count = element_count(shape);
+    for (int64_t i = 0; i < count; ++i) f(load<T, kSwapped>(row + i * static_cast<int64_t>(sizeof(T))));
+    return;
+  }
+  for_each_index(shape, [&](const Shape& index) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < index.size(); ++i) offset += index[i] * strides[i];
+    f(load<T, kSwapped>(row + offset));
+  });
+}
+
+/// Calls f(i, element) for the elements of each row; `i` counts the rows asked for.
+template <class F>
+void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F f) {
+  const Tensor& raw = array.raw;
+  if (count == 0) return;
+  Shape shape(raw.shape().begin() + 1, raw.shape().end()), strides(raw.strides().begin() + 1, raw.strides().end());
+  bool contiguous = raw.rows(0, 1).is_contiguous();
+  auto width = static_cast<int64_t>(size_of(raw.dtype()));
+  for (int64_t& stride : strides) stride *= width;
+  visit(raw.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!is_complex_v<T>) {
+      for (int64_t i = 0; i < count; ++i) {
+        const auto* row = static_cast<const std::byte*>(raw.raw()) + row_of(i) * raw.strides()[0] * width;
+        auto each = [&](T value) { f(i, value); };
+        if (array.swapped) for_each_element<T, true>(row, shape, strides, contiguous, each);
+        else for_each_element<T, false>(row, shape, strides, contiguous, each);
+      }
+    }
+  });
+}
+
+template <class To>
+void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
+  To* out = into.data<To>();
+  if (scale == 1) {
+    for_each_row(array, into.dim(0), row_of, [&](int64_t, auto value) { *out++ = static_cast<To>(value); });
+  } else {
+    for_each_row(array, into.dim(0), row_of,
+                 [&](int64_t, auto value) { *out++ = static_cast<To>(static_cast<double>(value) * scale); });
+  }
+}
+
+}  // namespace
+
+void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
+  if (into.dtype() == DType::kFloat32) convert_rows<float>(array, scale, row_of, into);
+  else convert_rows<double>(array, scale, row_of, into);
+}
+
+std::string row_place(const DataArray& array, int64_t row) { return str(array.origin, ": row ", row); }
+
+void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into) {
+  auto* out = into.data<int64_t>();
+  for_each_row(array, into.dim(0), row_of, [&](int64_t i, auto value) {
+    if constexpr (std::is_floating_point_v<decltype(value)>) {
+      constexpr double kFirstTooLarge = 9223372036854775808.0;
+      if (!(std::trunc(value) == value && std::abs(static_cast<double>(value)) < kFirstTooLarge)) {
+        throw UserError({.what = str(row_place(array, row_of(i)), ": the label is not an integer"),
+                         .expected = "the number of a class",
+                         .got = str(value),
+                         .config = array.where,
+                         .hint = kCountingHint});
+      }
+    } else if constexpr (std::is_same_v<decltype(value), uint64_t>) {
+      value = std::min<uint64_t>(value, std::numeric_limits<int64_t>::max());  // out of every range still
+    }
+    *out++ = static_cast<int64_t>(value);
+  });
+}
+
+void check_array(const DataArray& array) {
+  bool complex = is_complex(array.raw.dtype());
+  if (!complex && array.raw.rank() > 0) return;
+  throw UserError({.what = str(array.origin, complex ? ": complex numbers cannot be trained on"
+                                                     : ": a single number is no set of examples"),
+                   .expected = complex ? "a real dtype" : "an axis of examples first",
+                   .got = array.raw.type_text(),
+                   .config = array.where});
+}
+
+std::string element_place(const DataArray& array, const Shape& shape, int64_t row, int64_t position) {
+  Shape index(shape.size());
+  for (size_t i = shape.size(); i-- > 0; position /= std::max<int64_t>(shape[i], 1)) index[i] = position % shape[i];
+  if (index.empty()) return row_place(array, row);
+  return str(row_place(array, row), index.size() == 1 ? str(", column ", index[0]) : str(", element ", shape_text(index)));
+}
+
+}  // namespace thtrain

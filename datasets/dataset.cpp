@@ -1,0 +1,233 @@
+#include "datasets/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace thtrain {
+
+namespace {
+
+void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_of) {
+  visit(batch.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      const T* elements = batch.data<T>();
+      int64_t count = batch.size();
+      // The sum of x - x is 0 if all are finite: a loop without branches.
+      T sum = 0;
+      for (int64_t i = 0; i < count; ++i) sum += elements[i] - elements[i];
+      if (sum == 0) return;
+      int64_t bad = 0;
+      while (std::isfinite(elements[bad])) ++bad;
+      Shape shape(batch.shape().begin() + 1, batch.shape().end());
+      int64_t row = bad / element_count(shape);
+      throw UserError({.what = str(element_place(array, shape, row_of(row), bad % element_count(shape)),
+                                   ": not a finite number"),
+                       .expected = str("numbers that are finite in ", name_of(batch.dtype())),
+                       .got = str(elements[bad]),
+                       .config = array.where,
+                       .hint = kCountingHint});
+    }
+  });
+}
+
+}  // namespace
+
+Split::Split(DataArray x, DataArray y, Targets targets, double scale)
+    : x_(std::move(x)), y_(std::move(y)), targets_(targets), scale_(scale) {
+  check_array(x_);
+  size_ = x_.raw.dim(0);
+  input_shape_.assign(x_.raw.shape().begin() + 1, x_.raw.shape().end());
+  if (input_shape_.empty()) {  // a vector is one column
+    x_.raw = x_.raw.view({size_, 1}, {x_.raw.strides()[0], 1}, 0);
+    input_shape_ = {1};
+  }
+  if (targets == Targets::kNone) {
+    y_ = {};
+    return;
+  }
+  check_array(y_);
+  if (y_.raw.dim(0) != size_) {
+    throw UserError({.what = "inputs and targets have different numbers of rows",
+                     .expected = str(size_, " rows, as in ", x_.origin),
+                     .got = str(y_.raw.dim(0), " rows in ", y_.origin),
+                     .config = y_.where});
+  }
+  target_shape_.assign(y_.raw.shape().begin() + 1, y_.raw.shape().end());
+  if (targets == Targets::kValues) return;
+  if (target_shape_ == Shape{1}) {
+    y_.raw = y_.raw.view({size_}, {y_.raw.strides()[0]}, 0);
+    target_shape_.clear();
+  }
+  if (!target_shape_.empty()) {
+    throw UserError({.what = str(y_.origin, ": the labels are not one number for each row"),
+                     .expected = shape_text(Shape{size_}),
+                     .got = y_.raw.type_text(),
+                     .config = y_.where,
+                     .hint = "for rows with a one at the class, store the number of the class"});
+  }
+}
+
+Split Split::part(int64_t begin, int64_t count) const {
+  TH_CHECK(begin >= 0 && count >= 0 && begin + count <= size_, "part ", begin, " + ", count, " of ", size_, " examples");
+  Split out = *this;
+  out.first_ += begin;
+  out.size_ = count;
+  return out;
+}
+
+Split Split::part(std::vector<int64_t> rows) const {
+  for (int64_t& row : rows) {
+    TH_CHECK(row >= 0 && row < size_, "example ", row, " of ", size_);
+    row = file_row(row);
+  }
+  Split out = *this;
+  out.first_ = 0;
+  out.size_ = static_cast<int64_t>(rows.size());
+  out.rows_ = std::make_shared<const std::vector<int64_t>>(std::move(rows));
+  return out;
+}
+
+bool Split::is_larger_than(uint64_t memory_limit, DType floatx) const {
+  uint64_t elements = static_cast<uint64_t>(size_) * static_cast<uint64_t>(element_count(input_shape_));
+  return x_.mapped && elements * size_of(floatx) > memory_limit;
+}
+
+namespace {
+
+Tensor rows_of(DType dtype, int64_t count, const Shape& one) {
+  Shape shape{count};
+  shape.insert(shape.end(), one.begin(), one.end());
+  return Tensor::empty(dtype, shape);
+}
+
+}  // namespace
+
+Tensor Split::make_targets(int64_t count, DType floatx) const {
+  if (targets_ == Targets::kNone) return Tensor::empty(DType::kInt64, {0});
+  return rows_of(targets_ == Targets::kClasses ? DType::kInt64 : floatx, count, target_shape_);
+}
+
+Batch Split::make_batch(int64_t count, DType floatx) const {
+  TH_CHECK(floatx == DType::kFloat32 || floatx == DType::kFloat64, "examples as ", name_of(floatx));
+  return {rows_of(floatx, count, input_shape_), make_targets(count, floatx)};
+}
+
+void Split::fill(const Batch& into, const RowOf& row_of) const {
+  TH_CHECK(into.x.is_contiguous() && into.x.rank() > 0 && into.x.size() == into.x.dim(0) * element_count(input_shape_),
+           into.x.type_text(), " for examples of ", shape_text(input_shape_));
+  convert_rows(x_, scale_, row_of, into.x);
+  if (targets_ == Targets::kNone) return;
+  TH_CHECK(into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0), into.y.type_text(), " beside ", into.x.type_text());
+  fill_targets(into.y, row_of);
+}
+
+void Split::fill_targets(const Tensor& into, const RowOf& row_of) const {
+  if (targets_ == Targets::kNone) return;
+  TH_CHECK(into.is_contiguous() && into.size() == into.dim(0) * element_count(target_shape_), into.type_text(),
+           " for targets of ", shape_text(target_shape_));
+  if (targets_ == Targets::kClasses) convert_labels(y_, row_of, into);
+  else convert_rows(y_, 1, row_of, into);
+}
+
+void Split::read_into(const Batch& into, int64_t begin) const {
+  TH_CHECK(begin >= 0 && begin + into.x.dim(0) <= size_, "examples ", begin, " + ", into.x.dim(0), " of ", size_);
+  fill(into, [&](int64_t i) { return file_row(begin + i); });
+}
+
+void Split::read_into(const Batch& into, std::span<const int64_t> examples) const {
+  TH_CHECK(into.x.dim(0) == static_cast<int64_t>(examples.size()), into.x.dim(0), " rows for ", examples.size(), " examples");
+  for (int64_t i : examples) TH_CHECK(i >= 0 && i < size_, "example ", i, " of ", size_);
+  fill(into, [&](int64_t i) { return file_row(examples[static_cast<size_t>(i)]); });
+}
+
+Batch Split::read(int64_t begin, int64_t count, DType floatx) const {
+  Batch out = make_batch(count, floatx);
+  read_into(out, begin);
+  return out;
+}
+
+Batch Split::read(std::span<const int64_t> examples, DType floatx) const {
+  Batch out = make_batch(static_cast<int64_t>(examples.size()), floatx);
+  read_into(out, examples);
+  return out;
+}
+
+Tensor Split::read_targets(int64_t begin, int64_t count, DType floatx) const {
+  TH_CHECK(begin >= 0 && count >= 0 && begin + count <= size_, "targets ", begin, " + ", count, " of ", size_);
+  Tensor out = make_targets(count, floatx);
+  fill_targets(out, [&](int64_t i) { return file_row(begin + i); });
+  return out;
+}
+
+Batch Split::all(DType floatx) const {
+  bool as_it_stands = !rows_ && scale_ == 1 && !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
+  if (!as_it_stands) return read(0, size_, floatx);
+  return {x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
+}
+
+namespace {
+
+void check(const Split& split, const Batch& batch, const RowOf& row_of) {
+  if (is_float(split.x_array().raw.dtype())) check_finite(split.x_array(), batch.x, row_of);
+  if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of);
+  if (split.targets() != Targets::kClasses) return;
+  const auto* labels = batch.y.data<int64_t>();
+  for (int64_t i = 0; i < batch.y.size(); ++i) {
+    if (labels[i] >= 0 && (split.classes() == 0 || labels[i] < split.classes())) continue;
+    throw UserError({.what = str(row_place(split.y_array(), row_of(i)), ": the label is out of range"),
+                     .expected = split.classes() == 0 ? "0 or more" : str("0 to ", split.classes() - 1),
+                     .got = str(labels[i]),
+                     .config = split.y_array().where,
+                     .hint = kCountingHint});
+  }
+}
+
+}  // namespace
+
+void check_batch(const Split& split, const Batch& batch, int64_t first) {
+  check(split, batch, [&](int64_t i) { return split.file_row(first + i); });
+}
+
+void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples) {
+  check(split, batch, [&](int64_t i) { return split.file_row(examples[static_cast<size_t>(i)]); });
+}
+
+void check_all(const Split& split, DType floatx) {
+  constexpr int64_t kElements = int64_t{1} << 20;
+  int64_t rows = std::max<int64_t>(1, kElements / std::max<int64_t>(1, element_count(split.input_shape())));
+  for (int64_t first = 0; first < split.size(); first += rows) {
+    check_batch(split, split.read(first, std::min(rows, split.size() - first), floatx), first);
+  }
+}
+
+int64_t count_classes(const Split& split) {
+  TH_CHECK(split.targets() == Targets::kClasses, "classes of targets that are none");
+  Split unbounded = split;
+  unbounded.set_classes(0);
+  int64_t classes = 0;
+  constexpr int64_t kRows = int64_t{1} << 16;
+  for (int64_t first = 0; first < split.size(); first += kRows) {
+    Batch batch{Tensor::empty(DType::kFloat32, {0}),
+                split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat32)};
+    check_batch(unbounded, batch, first);
+    const auto* labels = batch.y.data<int64_t>();
+    for (int64_t i = 0; i < batch.y.size(); ++i) classes = std::max(classes, labels[i] + 1);
+  }
+  return classes;
+}
+
+std::string Dataset::text() const {
+  std::string out = str("data set ", name, ": examples of ", shape_text(input_shape()));
+  if (targets() == Targets::kClasses) out += str(", ", classes(), " classes");
+  if (targets() == Targets::kValues) out += str(", targets of ", shape_text(train.target_shape()));
+  if (streamed) out += ", streamed";
+  for (auto [label, split] : {std::pair("train", &train), {"valid", &valid}, {"test ", &test}}) {
+    if (split->size() == 0) continue;
+    out += str("\n  ", label, " ", split->size(), " examples from ", split->x_array().origin);
+    if (targets() != Targets::kNone && split->y_array().origin != split->x_array().origin) out += str(" and ", split->y_array().origin);
+  }
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,146 @@
+#include "datasets/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace thtrain {
+
+UserError file_error(const std::string& path, std::string_view what, std::string expected, std::string got,
+                     std::string hint) {
+  return UserError({.what = str(path, ": ", what),
+                    .expected = std::move(expected),
+                    .got = std::move(got),
+                    .hint = std::move(hint)});
+}
+
+namespace {
+
+std::string folder_of(const std::string& path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+UserError open_error(const std::string& path, int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR: return file_error(path, "no such file");
+    case EACCES:
+    case EPERM:
+      return file_error(path, "the file may not be read", "read permission for this user", "permission denied");
+    default: return file_error(path, "the file cannot be read", {}, std::strerror(error_number));
+  }
+}
+
+}  // namespace
+
+UserError write_error(const std::string& path, int error_number) {
+  const char* what = "the file cannot be written";
+  std::string folder = folder_of(path);
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR: return file_error(path, what, str("a folder ", folder), "no such folder", str("run: mkdir -p ", folder));
+    case EACCES:
+    case EPERM: return file_error(path, what, str("write permission for the folder ", folder), "permission denied");
+    case EROFS: return file_error(path, what, str("write permission for the folder ", folder), "a read-only file system");
+    case ENOSPC:
+    case EDQUOT:
+      return file_error(path, what, "free space on its disk", error_number == ENOSPC ? "a full disk" : "a full quota",
+                        "make room and try again; the file that stood there before is unchanged");
+    default: return file_error(path, what, {}, std::strerror(error_number));
+  }
+}
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
+  if (descriptor_ < 0) throw open_error(path_, errno);
+  struct stat status {};
+  int error_number = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (error_number == 0 && S_ISREG(status.st_mode)) {
+    size_ = static_cast<uint64_t>(status.st_size);
+    return;
+  }
+  ::close(descriptor_);
+  if (error_number != 0) throw open_error(path_, error_number);
+  throw file_error(path_, "not a regular file", "a file",
+                   S_ISDIR(status.st_mode) ? "a folder" : "a device, pipe or socket");
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+void InputFile::read_at(uint64_t offset, std::span<std::byte> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    ssize_t n = ::pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw open_error(path_, errno);
+    if (n == 0) {
+      throw file_error(path_, "the file ended while it was read", str("at least ", offset + out.size(), " bytes"),
+                       str(offset + done, " bytes"));
+    }
+    done += static_cast<size_t>(n);
+  }
+}
+
+std::shared_ptr<std::byte> InputFile::map() const {
+  if (size_ == 0) return nullptr;
+  void* start = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  if (start == MAP_FAILED) throw file_error(path_, "the file cannot be mapped into memory", {}, std::strerror(errno));
+  size_t size = size_;
+  return {static_cast<std::byte*>(start), [size](std::byte* mapped) { ::munmap(mapped, size); }};
+}
+
+std::string read_file(const std::string& path) {
+  InputFile file(path);
+  std::string out(file.size(), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(out)));
+  return out;
+}
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  static std::atomic<uint64_t> counter{0};
+  temporary_ = str(path_, ".tmp-", ::getpid(), "-", counter++);
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) return;
+  throw write_error(path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* bytes, size_t count) {
+  const char* from = static_cast<const char*>(bytes);
+  while (count > 0) {
+    ssize_t n = ::write(descriptor_, from, count);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw write_error(path_, errno);
+    from += n;
+    count -= static_cast<size_t>(n);
+    written_ += static_cast<uint64_t>(n);
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) throw write_error(path_, errno);
+  int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) throw write_error(path_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw write_error(path_, errno);
+  temporary_.clear();
+  // The rename itself survives a crash only when the folder is on the disk. A folder that cannot be synced is no error.
+  int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    (void)!::fsync(folder);
+    ::close(folder);
+  }
+}
+
+}  // namespace thtrain

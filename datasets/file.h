@@ -1,0 +1,69 @@
+// Files under the data formats: reading with located errors, read-only mappings, and writing that is all or nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/base/error.h"
+
+namespace thtrain {
+
+/// A regular file open for reading; its size is taken once, when it is opened.
+class InputFile {
+ public:
+  /// UserError if the file is missing, is a folder or may not be read.
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  /// Fills `out` from byte `offset` on; UserError if the file ends before.
+  void read_at(uint64_t offset, std::span<std::byte> out) const;
+  /// The whole file, mapped private and read-only; the pages stay while the pointer lives, also when this object is gone.
+  /// The caller must not write there. A file that another program cuts short meanwhile ends the process (SIGBUS).
+  std::shared_ptr<std::byte> map() const;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
+};
+
+/// All bytes of a file; errors as InputFile.
+std::string read_file(const std::string& path);
+
+/// Writes beside `path` and renames into place: a reader sees the old file or the new one, never a part.
+class AtomicFile {
+ public:
+  /// UserError if the folder is missing or may not be written.
+  explicit AtomicFile(std::string path);
+  /// Removes the temporary file unless commit() came first.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* bytes, size_t count);
+  void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
+  uint64_t written() const { return written_; }
+  /// Flushes to the disk and renames. UserError (also from write) names the path and what the system said.
+  void commit();
+
+ private:
+  std::string path_, temporary_;
+  int descriptor_ = -1;
+  uint64_t written_ = 0;
+};
+
+/// Every error of this room: "PATH: WHAT" with its expected, got and hint.
+UserError file_error(const std::string& path, std::string_view what, std::string expected = {}, std::string got = {},
+                     std::string hint = {});
+/// What an AtomicFile throws when the system refuses a write, by errno.
+UserError write_error(const std::string& path, int error_number);
+
+}  // namespace thtrain

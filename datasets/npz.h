@@ -1,0 +1,39 @@
+// NumPy's .npz files: named arrays in one zip archive, as numpy.savez and numpy.savez_compressed write them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/tensor.h"
+#include "datasets/zip.h"
+
+namespace thtrain {
+
+/// An open .npz file; arrays are read when they are asked for. Names may hold '/': "hidden/W".
+class NpzFile {
+ public:
+  /// Reads the directory. UserError: as for .npy files, and: not a zip archive, truncated, two arrays of one name.
+  explicit NpzFile(const std::string& path);
+
+  /// The arrays in the order of the file. Entries that are not .npy files are left out.
+  const std::vector<std::string>& names() const { return names_; }
+  bool contains(const std::string& name) const { return entries_.contains(name); }
+  /// Row-major, in this machine's byte order. UserError: no such name, a damaged entry (the CRC is checked), any error of
+  /// .npy files ("weights.npz[hidden/W]: ...").
+  Tensor read(const std::string& name) const;
+
+ private:
+  ZipReader zip_;
+  std::vector<std::string> names_;
+  std::map<std::string, size_t> entries_;
+};
+
+/// All arrays. UserError as NpzFile.
+std::map<std::string, Tensor> read_npz(const std::string& path);
+
+/// Stored entries in the given order; equal arrays give equal bytes. Atomic. UserError if it cannot be written.
+void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
+
+}  // namespace thtrain

@@ -1,0 +1,33 @@
+// A fully connected layer.
+#pragma once
+
+#include "nn/layer.h"
+
+namespace thtrain {
+
+/// y = activation(x W + b).
+/// x: [batch, in], W: [in, units] "<name>/W", b: [units] "<name>/b", y: [batch, units]; all of one floating dtype.
+/// Gradient: dz = dy activation'(z); dW = x^T dz, db = sum of dz over the batch, dx = dz W^T.
+/// b starts at 0, W as `init` says. UserError where one example is not a row of numbers.
+class Dense : public Layer {
+ public:
+  struct Options : LayerOptions {
+    int64_t units = 1;
+    std::string activation = "linear";  // see nn/activations.h
+    bool bias = true;
+    Init init = {};
+  };
+  Dense(const Options& options, const LayerInput& input);
+
+ protected:
+  Expr forward(const Expr& x) const override;
+
+ private:
+  std::string activation_;
+  Expr w_, b_;  // b_ is empty without a bias
+};
+
+/// x W + b, or x W where b is empty.
+Expr affine(const Expr& x, const Expr& w, const Expr& b);
+
+}  // namespace thtrain

@@ -1,0 +1,32 @@
+// The classifier at the end of a model.
+#pragma once
+
+#include "nn/layer.h"
+
+namespace thtrain {
+
+/// p = softmax(z), z = x W + b: the probability of each class.
+/// x: [batch, in], W: [in, classes] "<name>/W", b: [classes] "<name>/b", z and p: [batch, classes].
+/// Losses are built from z (nn/losses.h), which keeps them exact where a p rounds to 0.
+/// W and b start at 0 unless `init` says otherwise. UserError where one example is not a row of numbers.
+class Softmax : public Layer {
+ public:
+  struct Options : LayerOptions {
+    int64_t classes = 2;
+    bool bias = true;
+    Init init = {.law = Init::Law::kZeros};
+  };
+  Softmax(const Options& options, const LayerInput& input);
+
+  int64_t classes() const { return output_shape()[0]; }
+  /// z, in the layer's scope.
+  Expr logits(const Expr& x) const;
+
+ protected:
+  Expr forward(const Expr& x) const override;
+
+ private:
+  Expr w_, b_;
+};
+
+}  // namespace thtrain

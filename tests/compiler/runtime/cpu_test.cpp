@@ -1,0 +1,79 @@
+// Tests of compiler/runtime/cpu.h.
+#include "compiler/runtime/cpu.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include "compiler/base/error.h"
+
+namespace thtrain {
+namespace {
+
+TEST(Cpu, VectorBytesFollowFromFeatures) {
+  Cpu cpu = detect_cpu(nullptr);
+  int expected = cpu.has_avx512() ? 64 : cpu.avx2 && cpu.fma ? 32 : 16;
+  EXPECT_EQ(cpu.vector_bytes, expected);
+  EXPECT_GE(cpu.cores, 1);
+}
+
+TEST(Cpu, AgreesWithTheCompilersOwnDetection) {
+#if defined(__x86_64__)
+  Cpu cpu = detect_cpu(nullptr);
+  __builtin_cpu_init();
+  EXPECT_EQ(cpu.avx2, __builtin_cpu_supports("avx2") != 0);
+  EXPECT_EQ(cpu.fma, __builtin_cpu_supports("fma") != 0);
+  EXPECT_EQ(cpu.avx512f, __builtin_cpu_supports("avx512f") != 0);
+  EXPECT_EQ(cpu.avx512dq, __builtin_cpu_supports("avx512dq") != 0);
+  EXPECT_EQ(cpu.avx512vl, __builtin_cpu_supports("avx512vl") != 0);
+  EXPECT_EQ(cpu.avx512bw, __builtin_cpu_supports("avx512bw") != 0);
+#endif
+}
+
+TEST(Cpu, OverrideChangesWidthAndFeatureText) {
+  Cpu narrow = detect_cpu("16"), wide = detect_cpu("64");
+  EXPECT_EQ(narrow.vector_bytes, 16);
+  EXPECT_EQ(wide.vector_bytes, 64);
+  EXPECT_NE(narrow.feature_text, wide.feature_text);
+  EXPECT_EQ(detect_cpu("").vector_bytes, detect_cpu(nullptr).vector_bytes);
+}
+
+TEST(Cpu, OverrideOfNoWidthIsAnError) {
+  try {
+    detect_cpu("48");
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "error: THTRAIN_VECTOR_BYTES is not a width of vectors\n"
+                 "  expected: 16, 32 or 64\n"
+                 "  got:      48");
+  }
+}
+
+TEST(Cpu, FeatureTextIsStable) {
+  EXPECT_EQ(detect_cpu(nullptr).feature_text, detect_cpu(nullptr).feature_text);
+  EXPECT_EQ(detect_cpu(nullptr).feature_text.find('\n'), std::string::npos);
+}
+
+TEST(Cpu, CoresFollowTheAffinityMask) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(detect_cpu(nullptr).cores, 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST(Cpu, QuotaOfAControlGroupRoundsUp) {
+  EXPECT_EQ(detail::cores_of_quota("max 100000"), std::nullopt);
+  EXPECT_EQ(detail::cores_of_quota(""), std::nullopt);
+  EXPECT_EQ(detail::cores_of_quota("200000 100000"), 2);
+  EXPECT_EQ(detail::cores_of_quota("150000 100000"), 2);
+  EXPECT_EQ(detail::cores_of_quota("10000 100000"), 1);
+}
+
+}  // namespace
+}  // namespace thtrain

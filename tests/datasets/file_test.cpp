@@ -1,0 +1,118 @@
+#include "datasets/file.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
+
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+TEST(InputFile, ReadsAnywhereAndMaps) {
+  TemporaryFolder folder;
+  std::string path = folder.write("a", "0123456789");
+  InputFile file(path);
+  EXPECT_EQ(file.size(), 10u);
+  char part[3];
+  file.read_at(4, std::as_writable_bytes(std::span(part)));
+  EXPECT_EQ(std::string(part, 3), "456");
+  std::shared_ptr<std::byte> mapped = file.map();
+  EXPECT_EQ(std::string(reinterpret_cast<char*>(mapped.get()), 10), "0123456789");
+  EXPECT_EQ(read_file(path), "0123456789");
+}
+
+TEST(InputFile, AnEmptyFileHasNoMapping) {
+  TemporaryFolder folder;
+  EXPECT_EQ(InputFile(folder.write("a", "")).map(), nullptr);
+}
+
+TEST(InputFile, SaysWhereAFileEndedWhileItWasRead) {
+  TemporaryFolder folder;
+  std::string path = folder.write("a", "0123456789");
+  InputFile file(path);
+  char part[8];
+  EXPECT_EQ(error_text([&] { file.read_at(5, std::as_writable_bytes(std::span(part))); }),
+            "error: " + path + ": the file ended while it was read\n  expected: at least 13 bytes\n  got:      10 bytes");
+}
+
+TEST(InputFile, APipeIsRefusedAndDoesNotBlock) {
+  TemporaryFolder folder;
+  std::string path = folder.path("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(error_text([&] { InputFile file(path); }),
+            "error: " + path + ": not a regular file\n  expected: a file\n  got:      a device, pipe or socket");
+}
+
+TEST(AtomicFile, ReplacesOnlyWhenCommitted) {
+  TemporaryFolder folder;
+  std::string path = folder.write("a", "old");
+  {
+    AtomicFile file(path);
+    file.write("new and longer");
+    EXPECT_EQ(file.written(), 14u);
+    EXPECT_EQ(read_file(path), "old");
+  }
+  EXPECT_EQ(read_file(path), "old");
+  {
+    AtomicFile file(path);
+    file.write("new");
+    file.commit();
+  }
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a temporary file is left";
+}
+
+TEST(AtomicFile, ManyWritersLeaveOneWholeFile) {
+  TemporaryFolder folder;
+  std::string path = folder.path("a");
+  std::vector<std::thread> writers;
+  for (char c = 'a'; c < 'e'; ++c) {
+    writers.emplace_back([&path, c] {
+      for (int i = 0; i < 20; ++i) {
+        AtomicFile file(path);
+        file.write(std::string(5000, c));
+        file.commit();
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  std::string bytes = read_file(path);
+  EXPECT_EQ(bytes, std::string(5000, bytes.at(0)));
+}
+
+TEST(AtomicFile, AWriteThatFailsNamesThePath) {
+  TemporaryFolder folder;
+  std::string path = folder.write("a", "old");
+  EXPECT_EQ(error_text([&] {
+              AtomicFile file(path);
+              std::filesystem::remove_all(folder.path());
+              file.write("new");
+              file.commit();
+            }),
+            "error: " + path + ": the file cannot be written\n  expected: a folder " + folder.path() +
+                "\n  got:      no such folder\n  hint:     run: mkdir -p " + folder.path());
+}
+
+TEST(WriteError, SaysWhatIsMissing) {
+  const std::string head = "error: out/a: the file cannot be written\n";
+  EXPECT_EQ(std::string(write_error("out/a", ENOSPC).what()),
+            head + "  expected: free space on its disk\n  got:      a full disk\n"
+                   "  hint:     make room and try again; the file that stood there before is unchanged");
+  EXPECT_EQ(std::string(write_error("out/a", EDQUOT).what()),
+            head + "  expected: free space on its disk\n  got:      a full quota\n"
+                   "  hint:     make room and try again; the file that stood there before is unchanged");
+  EXPECT_EQ(std::string(write_error("out/a", EROFS).what()),
+            head + "  expected: write permission for the folder out\n  got:      a read-only file system");
+  EXPECT_EQ(std::string(write_error("a", EIO).what()), "error: a: the file cannot be written\n  got:      Input/output error");
+}
+
+TEST(FileErrors, AFolderThatIsAFileCannotHoldFiles) {
+  TemporaryFolder folder;
+  std::string path = folder.write("a", "x") + "/b";
+  EXPECT_EQ(error_text([&] { InputFile file(path); }), "error: " + path + ": no such file");
+}
+
+}  // namespace
+}  // namespace thtrain

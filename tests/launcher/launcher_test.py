@@ -1,0 +1,176 @@
+"""./thtrain and ./run_tests on a small tree, with stand-ins for cmake, ctest and apt-get that note their calls."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHECKOUT = os.path.dirname(os.path.dirname(HERE))
+TOOLS = "cat chmod date env find flock grep mkdir mktemp mv nproc readlink rm sh sleep tail touch".split()
+
+STAND_INS = {
+    # `--preset` configures, `--build` makes a program that prints its arguments.
+    "cmake": """echo "cmake $*" >> "$CALLS"
+case $1 in
+  --preset) mkdir -p "build/$2" && touch "build/$2/build.ninja" ;;
+  --build)
+    sleep "${BUILD_SECONDS:-0}"
+    [ -z "${BUILD_FAILS:-}" ] || { echo 'a.cpp:1: error: expected'; exit 2; }
+    mkdir -p "$2/bin"
+    printf '#!/bin/sh\\nprintf "<%%s>" "$@"\\n' > "$2/bin/thtrain"
+    chmod +x "$2/bin/thtrain" ;;
+esac""",
+    "ctest": 'echo "ctest $* cache=$THTRAIN_CACHE_DIR data=${THTRAIN_DATA:-}" >> "$CALLS"; exit "${CTEST_CODE:-0}"',
+    "dpkg-query": 'shift 3; for p; do case " $MISSING " in *" $p "*) ;; *) printf "%s:installed " "$p" ;; esac; done',
+    "apt-get": 'echo "apt-get $*" >> "$CALLS"; exit "${APT_CODE:-0}"',
+    "sudo": 'echo "sudo" >> "$CALLS"; exec "$@"',
+    "id": 'echo "${FAKE_UID:-0}"',
+}
+
+
+class LauncherTest(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.place)
+        self.root = os.path.join(self.place, "a checkout")
+        self.calls = os.path.join(self.place, "calls")
+        for folder in ("cmake", "compiler", "nn", "datasets", "trainers", "cli"):
+            os.makedirs(os.path.join(self.root, folder))
+        for file in ("thtrain", "run_tests", "cmake/bootstrap.sh", "CMakeLists.txt", "CMakePresets.json"):
+            shutil.copy(os.path.join(CHECKOUT, file), os.path.join(self.root, file))
+        self.source = os.path.join(self.root, "compiler", "a.cpp")
+        open(self.source, "w").close()
+        self.bin = os.path.join(self.place, "bin")
+        os.mkdir(self.bin)
+        for tool in TOOLS:
+            os.symlink(shutil.which(tool), os.path.join(self.bin, tool))
+        for name, text in STAND_INS.items():
+            self.put(name, text)
+
+    def put(self, name, text):
+        path = os.path.join(self.bin, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(path, 0o755)
+
+    def start(self, *command, cwd=None, **environment):
+        environment = {"PATH": self.bin, "CALLS": self.calls, "MISSING": "", **environment}
+        return subprocess.Popen(command, cwd=cwd or self.place, env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run_it(self, *command, **options):
+        """(exit code, standard output, standard error, calls of the stand-ins)"""
+        open(self.calls, "w").close()
+        process = self.start(*command, **options)
+        out, err = process.communicate(timeout=60)
+        with open(self.calls, encoding="utf-8") as file:
+            return process.returncode, out, err, file.read().splitlines()
+
+    def thtrain(self, *arguments, **options):
+        return self.run_it(os.path.join(self.root, "thtrain"), *arguments, **options)
+
+    def test_builds_once_and_passes_all_arguments(self):
+        code, out, err, calls = self.thtrain("train", "a b", "")
+        self.assertEqual((code, out), (0, "<train><a b><>"), err)
+        self.assertEqual(calls[0], "cmake --preset release")
+        self.assertIn("thtrain: built in", err)
+        code, out, err, calls = self.thtrain("info")
+        self.assertEqual((code, out, err, calls), (0, "<info>", "", []))
+
+    def test_from_any_folder_and_through_a_link(self):
+        link = os.path.join(self.place, "link")
+        os.symlink("a checkout/thtrain", link)
+        self.assertEqual(self.run_it(link, "x", cwd="/")[:2], (0, "<x>"))
+        self.assertEqual(self.run_it("sh", "./link", "x")[:2], (0, "<x>"))
+
+    def test_builds_again_where_a_source_is_newer_or_gone(self):
+        self.thtrain()
+        time.sleep(0.02)
+        os.utime(self.source)
+        self.assertEqual(len(self.thtrain()[3]), 1)
+        self.assertEqual(self.thtrain()[3], [])
+        time.sleep(0.02)
+        os.remove(self.source)
+        self.assertEqual(len(self.thtrain()[3]), 1)
+        self.assertEqual(self.thtrain()[3], [])
+
+    def test_a_source_saved_during_the_build_is_built_next_time(self):
+        process = self.start(os.path.join(self.root, "thtrain"), BUILD_SECONDS="1")
+        time.sleep(0.5)
+        os.utime(self.source)
+        process.communicate()
+        self.assertEqual(len(self.thtrain()[3]), 1)
+
+    def test_two_at_once_build_once(self):
+        launcher = os.path.join(self.root, "thtrain")
+        both = [self.start(launcher, "x", BUILD_SECONDS="0.5") for _ in range(2)]
+        for process in both:
+            self.assertEqual(process.communicate(timeout=60)[0], "<x>")
+        with open(self.calls, encoding="utf-8") as file:
+            self.assertEqual(file.read().count("cmake --build"), 1)
+
+    def test_a_moved_checkout_is_built_afresh(self):
+        self.thtrain()
+        cache = os.path.join(self.root, "build", "release", "CMakeCache.txt")
+        with open(cache, "w", encoding="utf-8") as file:
+            file.write("CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n")
+        os.utime(self.source)
+        self.assertEqual(self.thtrain()[3][0], "cmake --preset release")
+
+    def test_a_failed_build_shows_why_and_runs_nothing(self):
+        self.thtrain()
+        time.sleep(0.02)
+        os.utime(self.source)
+        code, out, err, _ = self.thtrain("x", BUILD_FAILS="1")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("a.cpp:1: error: expected", err)
+        self.assertIn("the build failed", err)
+        self.assertEqual(self.thtrain("x")[1], "<x>")
+
+    def test_installs_what_is_missing(self):
+        code, out, err, calls = self.thtrain("x", MISSING="ninja-build zlib1g-dev libgtest-dev")
+        self.assertEqual((code, out), (0, "<x>"))
+        self.assertIn("thtrain: installing Debian packages: ninja-build zlib1g-dev\n", err)
+        self.assertTrue(calls[0].startswith("apt-get ") and calls[0].endswith(" update"), calls)
+        self.assertTrue(calls[1].endswith(" install --yes --no-install-recommends ninja-build zlib1g-dev"), calls)
+
+    def test_installs_with_sudo_where_it_is_not_root(self):
+        code, _, err, calls = self.thtrain(MISSING="g++", FAKE_UID="1000")
+        self.assertEqual(code, 0, err)
+        self.assertIn("installing Debian packages with sudo: g++", err)
+        self.assertEqual(calls.count("sudo"), 2)
+
+    def test_prints_the_command_where_it_cannot_install(self):
+        command = "  apt-get update && apt-get install --yes --no-install-recommends g++ cmake\n"
+        code, out, err, calls = self.thtrain(MISSING="g++ cmake", APT_CODE="100")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn(command, err)
+        os.remove(os.path.join(self.bin, "sudo"))
+        code, out, err, calls = self.thtrain(MISSING="g++ cmake", FAKE_UID="1000")
+        self.assertEqual((code, out, calls), (1, "", []))
+        self.assertIn(command, err)
+        os.remove(os.path.join(self.bin, "apt-get"))
+        code, out, err, calls = self.thtrain(MISSING="g++ cmake")
+        self.assertEqual((code, out, calls), (1, "", []))
+        self.assertIn(command, err)
+
+    def test_run_tests(self):
+        os.makedirs(os.path.join(self.place, "shared", "data"))
+        command = os.path.join(self.root, "run_tests")
+        code, _, err, calls = self.run_it(command, "-R", "a name", MISSING="libgtest-dev", CTEST_CODE="8")
+        self.assertEqual(code, 8, err)
+        self.assertTrue(calls[1].endswith("libgtest-dev"), calls)
+        self.assertEqual(calls[2], "cmake --preset tests")
+        cache = calls[-1].split("cache=")[1].split(" data=")[0]
+        self.assertIn("-j2 --output-on-failure --no-tests=error -R a name cache=", calls[-1])
+        self.assertTrue(calls[-1].endswith(os.path.join(os.path.realpath(self.place), "shared", "data")), calls)
+        self.assertTrue(cache.startswith(os.path.join(os.path.realpath(self.root), "build", "tests", "cache.")), cache)
+        self.assertFalse(os.path.exists(cache))
+        self.assertTrue(self.run_it(command, THTRAIN_DATA="/mine")[3][-1].endswith(" data=/mine"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+"""A file includes its own room and rooms to its left, from the root of the tree, and no cycle comes of it.
+
+    compiler/base < ir < kernel < ops < autodiff, passes < plan < codegen < runtime < compiler/*.h (api.h)
+    api.h < nn < trainers < bench < cli        api.h < datasets < trainers        all < tests, docs
+"""
+
+import os
+import re
+
+import tree
+
+# Room: the rooms directly to its left. What those see, it sees too.
+LEFT = {
+    "compiler/base": [],
+    "compiler/ir": ["compiler/base"],
+    "compiler/kernel": ["compiler/ir"],
+    "compiler/ops": ["compiler/kernel"],
+    "compiler/autodiff": ["compiler/ops"],
+    "compiler/passes": ["compiler/ops"],
+    "compiler/plan": ["compiler/autodiff", "compiler/passes"],
+    "compiler/codegen": ["compiler/plan"],
+    "compiler/runtime": ["compiler/codegen"],
+    "compiler": ["compiler/runtime"],
+    "nn": ["compiler"],
+    "datasets": ["compiler"],
+    "trainers": ["nn", "datasets"],
+    "bench": ["trainers"],
+    "cli": ["bench"],
+    "tests": ["cli"],
+    "docs": ["trainers"],
+}
+
+# Written by the build; cmake/generated.cmake.
+GENERATED = {"compiler/base/build_info.h", "compiler/codegen/embedded_text.h"}
+
+# <header> that only these files may see.
+GUARDED = [
+    (re.compile(r"toml(\+\+|plusplus)"), re.compile(r"cli/toml_config\.cpp$"),
+     "only cli/toml_config.cpp may see toml++"),
+    (re.compile(r"CLI/"), re.compile(r"cli/"), "only cli/ may see CLI11"),
+    (re.compile(r"(.*/)?(cuda|cublas|cudnn|cufft|cusparse|cusolver|curand|nvrtc|nvJitLink)", re.I),
+     re.compile(r"compiler/(codegen|runtime)/(.*cuda.*|device_text/.*)$"),
+     "only the CUDA files of compiler/codegen and compiler/runtime may see CUDA headers"),
+]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]*>|"[^"\n]*")', re.M)
+
+
+def room_of(path):
+    """The room of a path from the root, or None."""
+    parts = path.split("/")
+    if parts[0] == "compiler":
+        inner = "/".join(parts[:2])
+        return inner if len(parts) > 2 and inner in LEFT else "compiler" if len(parts) == 2 else None
+    return parts[0] if parts[0] in LEFT and len(parts) > 1 else None
+
+
+def seen_by(room):
+    rooms = {room}
+    for left in LEFT[room]:
+        rooms |= seen_by(left)
+    return rooms
+
+
+def find_cycles(graph):
+    """One cycle for each file that closes one, as lists of paths. Iterative: a chain of headers may be long."""
+    cycles, state = [], {}
+    for start in sorted(graph):
+        if start in state:
+            continue
+        state[start] = "open"
+        stack = [(start, iter(graph[start]))]
+        while stack:
+            path, rest = stack[-1]
+            for target in rest:
+                if state.get(target) == "open":
+                    open_paths = [p for p, _ in stack]
+                    cycles.append(open_paths[open_paths.index(target):] + [target])
+                elif target not in state:
+                    state[target] = "open"
+                    stack.append((target, iter(graph.get(target, []))))
+                    break
+            else:
+                state[path] = "done"
+                stack.pop()
+    return cycles
+
+
+def check(root):
+    findings, graph = [], {}
+    for path in tree.files(root):
+        if path.startswith("tests/package/"):
+            continue  # a project of somebody else
+        room = room_of(path)
+        if room is None:
+            findings.append(f"{path}:1: stands in no room")
+            continue
+        allowed = seen_by(room)
+        graph[path] = []
+        text = tree.read(root, path)
+        for match in INCLUDE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            is_system = match.group(1)[0] == "<"
+            target = match.group(1)[1:-1]
+            for pattern, may, why in GUARDED:
+                if is_system and pattern.match(target) and not may.match(path):
+                    findings.append(f"{path}:{line}: includes <{target}>: {why}")
+            if is_system:
+                continue
+            if target not in GENERATED and not os.path.exists(os.path.join(root, target)):
+                findings.append(f'{path}:{line}: "{target}" is not there; includes are written from the root')
+                continue
+            graph[path].append(target)
+            target_room = room_of(target)
+            if target_room is None:
+                findings.append(f'{path}:{line}: "{target}" stands in no room')
+            elif target_room not in allowed:
+                findings.append(f'{path}:{line}: "{target}": {target_room} is not to the left of {room}')
+    findings += [f"{cycle[0]}:1: include cycle: {' -> '.join(cycle)}" for cycle in find_cycles(graph)]
+    return findings
+
+
+if __name__ == "__main__":
+    tree.main(check, __doc__)

@@ -1,0 +1,75 @@
+"""Nothing stands outside a room, nothing is left open, and what needs a test, a line or a header comment has one."""
+
+import os
+import re
+
+import tree
+
+ROOMS = {"compiler", "nn", "datasets", "trainers", "cli", "bench", "tests", "docs", "configs", "cmake"}
+COMPILER_ROOMS = {"base", "ir", "kernel", "ops", "autodiff", "passes", "plan", "codegen", "runtime"}
+# Ignored by git: built, or a user's own.
+NOT_OURS = re.compile(r"^(build.*|runs|__pycache__|compile_commands\.json|\..*)$")
+ROOT_FILES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md",
+              "thtrain", "run_tests"}
+
+# Open ends go to docs/limitations.md. (Written so that this file does not hold the words.)
+OPEN_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+
+# In these folders every .cpp needs a test that includes its header or is named after it.
+TESTED = ["compiler/passes", "compiler/autodiff", "compiler/plan", "trainers/optimizers", "datasets/formats"]
+
+
+def check_rooms(root):
+    for name in sorted(os.listdir(root)):
+        if NOT_OURS.match(name):
+            continue
+        known = ROOMS if os.path.isdir(os.path.join(root, name)) else ROOT_FILES
+        if name not in known:
+            yield f"{name}:1: is in no list of tests/lint/check_lists.py; does it belong in a room?"
+    for path in tree.files(root, ["compiler"], (".h", ".cpp", ".inc", ".cuh")):
+        parts = path.split("/")
+        if len(parts) > 2 and parts[1] not in COMPILER_ROOMS:
+            yield f"{path}:1: compiler/{parts[1]} is no room"
+
+
+def check_open_ends(root):
+    endings = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", ".toml", ".txt", ".md")
+    for path in tree.files(root, sorted(ROOMS), endings):
+        for number, line in enumerate(tree.read(root, path).splitlines(), 1):
+            if OPEN_END.search(line):
+                yield f"{path}:{number}: an open end: finish it, or write it into docs/limitations.md"
+
+
+def check_tests(root):
+    tests = tree.files(root, ["tests"], (".cpp",))
+    named = {os.path.basename(path) for path in tests}
+    texts = "\n".join(tree.read(root, path) for path in tests)
+    for folder in TESTED:
+        for path in tree.files(root, [folder], (".cpp",)):
+            stem = os.path.splitext(path)[0]
+            if os.path.basename(stem) + "_test.cpp" not in named and f'#include "{stem}.h"' not in texts:
+                yield f"{path}:1: no test includes {stem}.h or is named {os.path.basename(stem)}_test.cpp"
+
+
+def check_configs(root):
+    """A newcomer reads a config's first lines: they say what it is for."""
+    for path in tree.files(root, ["configs"], (".toml",)):
+        if not tree.read(root, path).startswith("#"):
+            yield f"{path}:1: begins with no comment (purpose, data, expected error and time)"
+
+
+def check_decisions(root):
+    for path in tree.files(root, ["docs/decisions"], (".md",)):
+        if not re.match(r"docs/decisions/(\d{4}-[a-z0-9-]+|README)\.md$", path):
+            yield f"{path}:1: a decision is named NNNN-title.md"
+
+
+def check(root):
+    findings = []
+    for part in (check_rooms, check_open_ends, check_tests, check_configs, check_decisions):
+        findings += part(root)
+    return findings
+
+
+if __name__ == "__main__":
+    tree.main(check, __doc__)

@@ -1,0 +1,61 @@
+"""The rules of style that a machine can check. `clang-format` says the rest (CONTRIBUTING.md)."""
+
+import os
+import re
+
+import tree
+
+LINE_LENGTH = 120
+FILE_LENGTH = 600
+
+# Files that may be longer, and why.
+LONG_FILES = {
+}
+
+TEXT_ENDINGS = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", "CMakeLists.txt", ".toml", ".sh")
+GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
+
+
+def check_file(root, path):
+    text = tree.read(root, path)
+    lines = text.split("\n")
+    if text and not text.endswith("\n"):
+        yield f"{path}:{len(lines)}: the last line does not end"
+    for number, line in enumerate(lines, 1):
+        if line.endswith("\r"):
+            yield f"{path}:{number}: ends with a carriage return"
+        elif line != line.rstrip():
+            yield f"{path}:{number}: spaces at the end"
+        if "\t" in line:
+            yield f"{path}:{number}: a tab"
+        if len(line) > LINE_LENGTH:
+            yield f"{path}:{number}: {len(line)} characters; at most {LINE_LENGTH}"
+    if not path.endswith((".h", ".cpp", ".cuh")):
+        return
+
+    if len(lines) - 1 > FILE_LENGTH and path not in LONG_FILES:
+        yield f"{path}:1: {len(lines) - 1} lines; at most {FILE_LENGTH}, or a reason in tests/lint/check_style.py"
+    if path.endswith(".h"):
+        if not GUARD.search(text):
+            yield f"{path}:1: no #pragma once"
+        if re.search(r"^using namespace", text, re.M):
+            yield f"{path}:1: `using namespace` in a header"
+    # The contract of x.cpp stands in x.h; a file without a header says by itself what it is for.
+    has_header = path.endswith(".cpp") and os.path.exists(os.path.join(root, path[:-4] + ".h"))
+    is_test = path.startswith("tests/") and path.endswith(".cpp")
+    if not has_header and not is_test and not lines[0].startswith(("// ", "/* ")):
+        yield f"{path}:1: the first line is no comment that says what the file is for"
+
+
+def check(root):
+    findings = []
+    for path in tree.files(root, tree.SOURCE_FOLDERS + ("cmake", "configs"), TEXT_ENDINGS):
+        findings += check_file(root, path)
+    for path in sorted(LONG_FILES):
+        if not os.path.exists(os.path.join(root, path)):
+            findings.append(f"{path}:1: is in LONG_FILES and is not there")
+    return findings
+
+
+if __name__ == "__main__":
+    tree.main(check, __doc__)

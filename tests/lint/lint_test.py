@@ -1,0 +1,78 @@
+"""The checks find what they say that they find."""
+
+import os
+import tempfile
+import unittest
+
+import check_includes
+import check_lists
+import check_style
+
+
+class LintTest(unittest.TestCase):
+    def findings(self, check, files):
+        """The findings of a check on a tree of these files (path: text)."""
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)) or root, exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return check(root)
+
+    def assert_one(self, check, files, words):
+        found = self.findings(check, files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(words, found[0])
+
+    def test_a_room_sees_what_is_to_its_left(self):
+        self.assertEqual([], self.findings(check_includes.check, {
+            "compiler/base/a.h": "", "compiler/ir/b.h": '#include "compiler/base/a.h"\n', "compiler/api.h": "",
+            "nn/c.h": '#include "compiler/api.h"\n#include "compiler/base/build_info.h"\n',
+            "trainers/d.cpp": '#include "nn/c.h"\n', "tests/nn/c_test.cpp": '#include "nn/c.h"\n',
+            "cli/toml_config.cpp": "#include <toml++/toml.h>\n", "cli/main.cpp": "#include <CLI/CLI.hpp>\n",
+            "compiler/runtime/cuda_api.cpp": "#include <cuda_runtime.h>\n"}))
+
+    def test_a_room_does_not_see_what_is_to_its_right(self):
+        for path, target in [("compiler/ir/x.h", "compiler/ops/y.h"), ("compiler/passes/x.h", "compiler/autodiff/y.h"),
+                             ("compiler/runtime/x.h", "compiler/api.h"), ("datasets/x.h", "nn/y.h"),
+                             ("nn/x.h", "datasets/y.h"), ("trainers/x.h", "cli/y.h")]:
+            self.assert_one(check_includes.check, {path: f'#include "{target}"\n', target: ""}, "is not to the left of")
+
+    def test_guarded_headers(self):
+        for path, header in [("trainers/x.cpp", "toml++/toml.h"), ("cli/main.cpp", "toml++/toml.hpp"),
+                             ("nn/x.cpp", "CLI/CLI.hpp"), ("compiler/runtime/x.cpp", "cuda.h"),
+                             ("compiler/ops/cuda_x.cpp", "cublas_v2.h"), ("nn/x.cpp", "nvrtc.h")]:
+            self.assert_one(check_includes.check, {path: f"#include <{header}>\n"}, "may see")
+
+    def test_missing_file_room_and_cycle(self):
+        self.assert_one(check_includes.check, {"nn/x.cpp": '#include "y.h"\n'}, "is not there")
+        self.assert_one(check_includes.check, {"compiler/odd/x.cpp": ""}, "no room")
+        self.assert_one(check_includes.check, {"nn/x.h": '#include "nn/y.h"\n', "nn/y.h": '#include "nn/z.h"\n',
+                                               "nn/z.h": '#include "nn/x.h"\n'}, "nn/x.h -> nn/y.h -> nn/z.h -> nn/x.h")
+
+    def test_lists(self):
+        self.assert_one(check_lists.check, {"util/x.cpp": ""}, "does it belong in a room")
+        self.assert_one(check_lists.check, {"compiler/odd/x.cpp": ""}, "is no room")
+        self.assert_one(check_lists.check, {"nn/x.cpp": "// TO" + "DO: more\n"}, "open end")
+        self.assert_one(check_lists.check, {"configs/x.toml": "seed = 1\n"}, "begins with no comment")
+        self.assert_one(check_lists.check, {"docs/decisions/first.md": "x\n"}, "NNNN-title.md")
+        untested = {"compiler/passes/x.cpp": "", "tests/compiler/passes/y_test.cpp": ""}
+        self.assert_one(check_lists.check, untested, "no test includes")
+        self.assertEqual([], self.findings(check_lists.check, untested | {"tests/compiler/passes/x_test.cpp": ""}))
+        self.assertEqual([], self.findings(check_lists.check, untested | {
+            "tests/compiler/passes/y_test.cpp": '#include "compiler/passes/x.h"\n'}))
+
+    def test_style(self):
+        good = "// What it is for.\n#pragma once\n"
+        self.assertEqual([], self.findings(check_style.check, {"nn/x.h": good, "nn/x.cpp": '#include "nn/x.h"\n'}))
+        for text, words in [(good + "int a; \n", "spaces"), (good + "\tint a;\n", "tab"),
+                            ("// What.\n", "#pragma once"), (good + "//" * 61 + "\n", "122 characters"),
+                            ("#pragma once\n", "first line"),
+                            (good + "int a;\n" * 600, "602 lines"), (good + "int a;", "does not end"),
+                            (good + "using namespace x;\n", "in a header"), (good + "int a;\r\n", "carriage")]:
+            self.assert_one(check_style.check, {"nn/x.h": text}, words)
+        self.assert_one(check_style.check, {"nn/x.cpp": "int a;\n"}, "first line")
+
+
+if __name__ == "__main__":
+    unittest.main()

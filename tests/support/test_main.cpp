@@ -1,0 +1,17 @@
+// main() of every test program. Tests run in the root of the tree ("tests/golden/x.npy", "configs/labs/x.toml"), and
+// compiled programs are cached in the build folder, never in the user's own cache.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  setenv("THTRAIN_CACHE_DIR", THTRAIN_BUILD_DIR "/test-cache", /*overwrite=*/0);
+  testing::InitGoogleTest(&argc, argv);
+  if (chdir(THTRAIN_SOURCE_DIR) != 0) {
+    std::perror(THTRAIN_SOURCE_DIR);
+    return 1;
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,155 @@
+// Training, evaluating and using a model: what the command line and programs call.
+//
+// The loop is that of the Deep Learning Tutorials (LISA lab, University of Montreal, "Classifying MNIST digits using
+// Logistic Regression"): minibatches, a validation error from time to time, early stopping with patience
+// (trainers/monitor.h). A run owns a folder (trainers/run_folder.h) and can be resumed to the same bits.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/function.h"
+#include "trainers/experiment.h"
+#include "trainers/history.h"  // EpochReport
+#include "trainers/run_folder.h"
+
+namespace thtrain {
+
+struct Dataset;
+
+enum class Part { kTrain, kValid, kTest };
+/// "train", "valid", "test"
+const char* name_of(Part part);
+
+// ---- what a run tells while it goes --------------------------------------------------------------------------------
+
+struct LayerSummary {
+  std::string name;        // "hidden"
+  std::string type;        // "dense"
+  std::string output;      // what one minibatch becomes: "float32[100, 500]"
+  int64_t parameters = 0;  // numbers in its weights and biases
+};
+
+/// What was built, before the first step.
+struct ModelSummary {
+  std::string input;  // "float32[100, 784]"
+  std::vector<LayerSummary> layers;
+  int64_t classes = 0;
+  int64_t parameters = 0;
+  int64_t parameter_bytes = 0;
+  int64_t optimizer_bytes = 0;
+  int64_t data_bytes = 0;         // of the examples that stay in memory; 0 where they are read while training
+  int64_t arena_bytes = 0;        // temporaries of the training step; -1 where a call decides it
+  int64_t arena_lower_bound = 0;  // bytes alive at its worst step
+  int64_t train_examples = 0, valid_examples = 0, test_examples = 0;
+  int64_t batches = 0;            // minibatches of an epoch
+  int64_t kernels_compiled = 0;   // compiled now and not found in the cache
+  double seconds_compile = 0;     // passes and compiler
+  std::vector<std::string> reference_steps;  // ops that run through their reference
+  int threads = 1;
+};
+
+/// After a minibatch; at most about twenty times a second.
+struct BatchProgress {
+  int64_t epoch = 1;             // from 1
+  int64_t batch = 0;             // finished in this epoch
+  int64_t batches = 0;           // of an epoch
+  double train_loss = 0;         // mean over the finished ones
+  double examples_per_second = 0;
+};
+
+struct TrainHooks {
+  std::function<void(const ModelSummary&)> on_start = {};
+  std::function<void(const BatchProgress&)> on_batch = {};
+  std::function<void(const EpochReport&)> on_epoch = {};
+  std::function<void(const std::string&)> on_message = {};  // a line for people
+};
+
+struct TrainOptions {
+  /// Not 0: the run ends after the step that is being done, with a checkpoint. A signal handler may set it.
+  const std::atomic<int>* stop = nullptr;
+  /// Resume although something that decides bits differs from what the run began with.
+  bool allow_different_bits = false;
+  /// What `seconds_to_first_step` counts from.
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+};
+
+/// What a run came to, as the tutorials report it. Errors in per cent.
+struct TrainSummary {
+  int64_t epochs = 0;      // finished, those before a resumption included
+  int64_t best_epoch = 0;  // of the best validation error; 0 where none was measured
+  int64_t stop_epoch = 0;  // the last one, finished or not
+  int64_t steps = 0;       // minibatches
+  std::optional<double> valid_error;  // the best
+  std::optional<double> test_error;   // of the model with the best validation error; of the last one for test_at "end"
+  double train_loss = 0;              // of the last finished epoch
+  double seconds = 0;                 // of this process, from the first step to the end
+  double seconds_to_first_step = 0;   // from TrainOptions::started until the first minibatch is done
+  int64_t kernels_compiled = 0;
+  bool interrupted = false;    // by TrainOptions::stop
+  bool stopped_early = false;  // the patience was spent
+  std::string run_dir;
+  std::string plot;  // of the learning curves; empty where none was drawn
+};
+
+/// The loss, or a weight, became infinite or NaN. The command line ends with exit code 3. The text names layer,
+/// expression, step and index of the first value that went bad, and the checkpoint that is kept.
+class NonFiniteLoss : public Error {
+ public:
+  NonFiniteLoss(Message message, int64_t epoch, int64_t step)
+      : Error({std::move(message)}), epoch_(epoch), step_(step) {}
+  int64_t epoch() const { return epoch_; }
+  int64_t step() const { return step_; }  // minibatches before it, from the beginning of the run
+
+ private:
+  int64_t epoch_, step_;
+};
+
+// ---- what can be done ----------------------------------------------------------------------------------------------
+
+/// Trains from the beginning. `folder` is new (RunFolder::create). UserError: the data does not fit the model, a weights
+/// file does not fit it, a streamed batch holds a value that is not finite; NonFiniteLoss.
+TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks = {},
+                   const TrainOptions& options = {});
+
+/// Goes on from the folder's last checkpoint (from the beginning where there is none yet) and ends with the bits of an
+/// uninterrupted run. `experiment` is what the folder's config.toml says. UserError, besides those of train(): what decides
+/// bits differs from what the run began with, each difference named (unless allowed); a damaged checkpoint.
+TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks = {},
+                    const TrainOptions& options = {});
+
+/// A weights file's error on one part of the data, over all its examples (the last ones too where they do not fill a
+/// minibatch).
+struct Evaluation {
+  int64_t examples = 0;
+  int64_t errors = 0;
+  double error = 0;  // per cent
+  double loss = 0;   // mean of -log p[label] over the examples, without penalties
+};
+/// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
+/// fit the model, or the part has no examples.
+Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights);
+
+struct Prediction {
+  Tensor classes;        // int64 [n]: the most probable one
+  Tensor probabilities;  // floatX [n, classes]
+};
+/// `x` [n, ...] holds examples as the model takes them (scaled), of any real dtype; the number of classes comes from the
+/// weights. UserError as evaluate().
+Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights);
+
+struct CheckReport {
+  ModelSummary model;
+  double loss = 0;  // of the first minibatch, before any step
+};
+/// Builds and compiles everything and runs one step on the first minibatch. Writes nothing.
+CheckReport check_experiment(const Experiment& experiment, const Dataset& data);
+
+/// The function of one training step, explained (`thtrain explain`). Runs nothing.
+Explanation explain_training(const Experiment& experiment, const Dataset& data);
+
+}  // namespace thtrain
