@@ -1,9 +1,7 @@
 #include "trainers/build_model.h"
 
-#include <filesystem>
-
-#include "datasets/locate.h"
 #include "datasets/npz.h"
+#include "trainers/load_data.h"
 
 namespace thtrain {
 
@@ -64,19 +62,18 @@ Model build_model(const Experiment& experiment, const Shape& input, int64_t clas
   return model;
 }
 
-std::string weights_file(const Experiment& experiment) {
-  const ConfigPosition& where = experiment.model.at("weights");
-  bool typed = where.file == kCommandLine;
-  std::string folder = typed ? "" : std::filesystem::path(where.file).parent_path().string();
-  return find_data_file(*experiment.model.weights, folder, false, where);
-}
-
 std::map<std::string, Tensor> read_weights(const std::string& path) {
   NpzFile file(path);
   std::map<std::string, Tensor> out;
   for (const std::string& name : file.names())
     if (!name.starts_with("run.")) out[name] = file.read(name);
   return out;
+}
+
+void load_first_weights(Model& model, const Experiment& experiment, const std::string& config_folder) {
+  if (!experiment.model.weights) return;
+  std::string path = *with_absolute_paths(experiment, config_folder).model.weights;
+  model.load(read_weights(path), path, experiment.model.at("weights"));
 }
 
 }  // namespace thtrain

@@ -18,11 +18,11 @@ Shape model_input(const Experiment& experiment, const Shape& example);
 /// softmax has fewer units than there are classes, or none are known.
 Model build_model(const Experiment& experiment, const Shape& input, int64_t classes);
 
-/// The place of `experiment.model.weights`, looked for as data files are: from the folder of the file that names it.
-/// UserError where it is not found.
-std::string weights_file(const Experiment& experiment);
-
 /// The arrays of an .npz of weights; what a checkpoint keeps beside them (names that begin with "run.") is left out.
 std::map<std::string, Tensor> read_weights(const std::string& path);
+
+/// Loads `experiment.model.weights`, if there are any, into the model; a relative path is looked for as data files are.
+/// UserError where the file is not found or does not fit.
+void load_first_weights(Model& model, const Experiment& experiment, const std::string& config_folder);
 
 }  // namespace thtrain

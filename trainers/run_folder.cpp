@@ -7,8 +7,8 @@
 
 #include "compiler/base/build_info.h"
 #include "datasets/file.h"
-#include "trainers/build_model.h"
 #include "trainers/json.h"
+#include "trainers/load_data.h"
 
 namespace thtrain {
 
@@ -35,8 +35,7 @@ RunFolder RunFolder::create(const std::string& path, const Experiment& experimen
     throw UserError(Message{.what = str(path, ": there is a run in this folder already, or something else"),
                             .expected = "a folder that does not exist yet",
                             .hint = str("`thtrain resume ", path, "` goes on with a run; --run-dir names another folder")});
-  Experiment written = experiment;
-  if (written.model.weights) written.model.weights = fs::absolute(weights_file(experiment)).string();
+  Experiment written = with_absolute_paths(experiment, facts.config_folder);
   // Made beside its place and renamed into it, so that a run folder always holds its configuration.
   std::string clean = path;
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();

@@ -84,7 +84,7 @@ class Sweep : public RuleContext {
     firings_left_ = kFiringsPerNode;
     recompute_ = node.recompute;
     std::vector<Expr> out = settled(unique(std::move(made)));
-    for (const Expr& value : out) readers_[&value.node()] += old_readers_[&node];
+    readers_[&out[0].node()] += old_readers_[&node];
     return out;
   }
 

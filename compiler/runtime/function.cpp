@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <set>
 #include <unordered_set>
 
 #include "compiler/ir/print.h"
@@ -41,6 +42,19 @@ std::string described(const Expr& e) {
   return readable(str(e.name().empty() ? e.node().op->name : e.name(), " ", e.type().text()));
 }
 
+// Every name of a length in types and properties of nodes that are no leaves.
+void collect_length_names(const Graph& graph, std::set<std::string>& names) {
+  for (const Node* node : topological_order(graph.roots())) {
+    if (node->is_leaf()) continue;
+    for (const Type& type : node->types)
+      for (const Dim& dim : type.dims) dim.collect_names(names);
+    for (const auto& [key, value] : node->props.all())
+      if (const Dims* dims = std::get_if<Dims>(&value))
+        for (const Dim& dim : *dims) dim.collect_names(names);
+    for (const GraphPtr& body : node->bodies) collect_length_names(*body, names);
+  }
+}
+
 void check_graph(const Graph& graph, const FunctionOptions& options) {
   std::unordered_set<const Node*> listed, updated;
   for (const Expr& input : graph.inputs) {
@@ -63,7 +77,22 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
                        .config = origin.config(),
                        .hint = update.value.dtype() == update.variable.dtype() ? "" : "cast the value to the variable's dtype"});
   }
+  // A variable may be read through its value as a length (rows(x, start, n)) or through its shape alone.
+  std::set<std::string> names;
+  collect_length_names(graph, names);
   std::unordered_set<const Node*> used;
+  std::set<std::string> bound;
+  for (const Expr& input : graph.inputs) {
+    std::set<std::string> own{value_name(input.node())};
+    for (const Dim& dim : input.dims()) dim.collect_names(own);
+    bound.insert(own.begin(), own.end());
+    for (const std::string& name : own)
+      if (names.count(name)) used.insert(&input.node());
+  }
+  for (const std::string& name : names)
+    if (name[0] == '@' && !bound.count(name))
+      throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)), ", which is not among the inputs"),
+                              .hint = "list it as an input, or replace it through givens"});
   for (const Expr& leaf : leaves_of(graph.roots())) {
     used.insert(&leaf.node());
     if (is_input(leaf) && !listed.count(&leaf.node()))

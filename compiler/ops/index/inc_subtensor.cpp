@@ -1,7 +1,7 @@
 // Writing a rectangular part of a value.
 #include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/region.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -18,7 +18,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   bool set = args.props.get<bool>("set");
   args.require(y.dtype == x.dtype, "the new elements have another dtype", std::string(name_of(x.dtype)));
   args.require(set || !is_bool(x.dtype), "bools cannot be added to", "numbers");
-  Dims part = region_dims(args, x, Region::of(args.props), 2);
+  Dims part = box_dims(args, x, Box::of(args.props), 2);
   args.require(y.rank() == part.size(), "the new elements have another number of axes", str(part.size(), " axes"));
   for (size_t i = 0; i < part.size(); ++i)
     args.require_equal(y.dims[i], part[i], str("the new elements differ from the part in axis ", i));
@@ -27,7 +27,7 @@ std::vector<Type> infer(const TypeArgs& args) {
 
 std::vector<Tensor> reference(const ReferenceArgs& args) {
   Tensor out = args.inputs[0].copy();
-  Tensor part = region_view(args, Region::of(args.node), out, 2);
+  Tensor part = box_view(args, Box::of(args.node), out, 2);
   const Tensor& y = args.inputs[1];
   require_same_shape(args.node, part.shape(), y.shape(), "the new elements have another shape than the part");
   if (is_set(args.node)) {
@@ -51,7 +51,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   inputs.erase(inputs.begin() + 1);
   inputs[0] = args.cotangent();
   Props props;
-  Region::of(args.node).add_to(props);
+  Box::of(args.node).add_to(props);
   Expr part = apply(subtensor_op(), std::move(inputs), std::move(props));
   out[0] = is_set(args.node) ? set_subtensor(part, zeros_like(part)) : args.cotangent();
   out[1] = part;
@@ -61,7 +61,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 void lower(kernel::StepBuilder& b) {
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written");
   bool set = is_set(b.node());
-  Window window = region_window(b, Region::of(b.node()), b.output(), 2);
+  BoxWindow window = box_window(b, Box::of(b.node()), b.output(), 2);
   kernel::Operand y = parts_of(b.input(1));
   int lanes = lanes_for(b, {&window.part, &y});
   LoopRange over = element_loops(b, window.part.type.dims, lanes, [&](const Terms& index, int n) {

@@ -1,6 +1,6 @@
 // Reading a rectangular part of a value.
+#include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/region.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -10,11 +10,11 @@ namespace {
 
 std::vector<Type> infer(const TypeArgs& args) {
   const Type& x = args.type(0);
-  return {{.dtype = x.dtype, .dims = region_dims(args, x, Region::of(args.props), 1)}};
+  return {{.dtype = x.dtype, .dims = box_dims(args, x, Box::of(args.props), 1)}};
 }
 
 std::vector<Tensor> reference(const ReferenceArgs& args) {
-  return {region_view(args, Region::of(args.node), args.inputs[0], 1).copy()};
+  return {box_view(args, Box::of(args.node), args.inputs[0], 1).copy()};
 }
 
 // The same part of zeros, with the cotangent added.
@@ -30,13 +30,13 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 }
 
 std::optional<Layout> view(const LayoutArgs& args) {
-  Region region = Region::of(args.node);
-  if (!region.given.empty()) return std::nullopt;
-  return region_layout(region, args.input);
+  Box box = Box::of(args.node);
+  if (!box.given.empty()) return std::nullopt;
+  return box_layout(box, args.input);
 }
 
 void lower(kernel::StepBuilder& b) {
-  Window window = region_window(b, Region::of(b.node()), b.input(0), 1);
+  BoxWindow window = box_window(b, Box::of(b.node()), b.input(0), 1);
   kernel::Operand out = parts_of(b.output());
   int lanes = lanes_for(b, {&window.part, &out});
   LoopRange over = element_loops(b, out.type.dims, lanes, [&](const Terms& index, int n) {

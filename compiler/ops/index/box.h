@@ -11,7 +11,7 @@
 namespace thtrain {
 
 /// Along axis a: counts[a] elements from starts[a] on, steps[a] apart. The other lists hold axes.
-struct Region {
+struct Box {
   Dims starts, counts;
   Ints steps;
   Ints dropped = {};  // the part does not have them (count 1)
@@ -19,8 +19,8 @@ struct Region {
   Ints inside = {};   // step 1, and not cut to fit: that all elements are there is checked
   Ints to_end = {};   // the last element must be the axis' last
 
-  static Region of(const Node& node);
-  static Region of(const Props& props);
+  static Box of(const Node& node);
+  static Box of(const Props& props);
   void add_to(Props& props) const;
   bool has(const Ints& axes, size_t axis) const;
   std::vector<size_t> kept() const;  // the axes of the part
@@ -28,18 +28,18 @@ struct Region {
 };
 
 /// The lengths of the part of a value of type `x`, with its checks. Inputs from `first_given` on are the given starts.
-Dims region_dims(const TypeArgs& args, const Type& x, const Region& region, size_t first_given);
+Dims box_dims(const TypeArgs& args, const Type& x, const Box& box, size_t first_given);
 /// Where the part lies; only where no start is given by an input.
-Layout region_layout(const Region& region, const Layout& x);
+Layout box_layout(const Box& box, const Layout& x);
 /// The part of `x`, sharing its elements. UserError where it is not inside.
-Tensor region_view(const ReferenceArgs& args, const Region& region, const Tensor& x, size_t first_given);
+Tensor box_view(const ReferenceArgs& args, const Box& box, const Tensor& x, size_t first_given);
 
 /// The part as an operand of a kernel (a complex one as parts_of): its shape and strides, and the index of its first
 /// element in the buffer of `whole`. Checks given starts first.
-struct Window {
+struct BoxWindow {
   kernel::Operand part;
   kernel::Term first;
 };
-Window region_window(kernel::StepBuilder& b, const Region& region, const kernel::Operand& whole, size_t first_given);
+BoxWindow box_window(kernel::StepBuilder& b, const Box& box, const kernel::Operand& whole, size_t first_given);
 
 }  // namespace thtrain

@@ -1,0 +1,108 @@
+#include "datasets/locate.h"
+
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+/// Three folders, each in its role.
+struct Places {
+  TemporaryFolder folder;
+  std::string config = folder.path("config"), data = folder.path("data"), cache = folder.path("cache");
+  EnvironmentVariable data_variable{"THTRAIN_DATA", data.c_str()};
+  EnvironmentVariable cache_variable{"XDG_CACHE_HOME", cache.c_str()};
+};
+
+using Paths = std::vector<std::string>;
+
+TEST(DataFolders, AreTheConfigurationsTheVariablesAndTheCache) {
+  Places places;
+  EXPECT_EQ(data_folders(places.config), Paths({places.config, places.data, places.cache + "/thtrain/data"}));
+  EXPECT_EQ(data_folders("").at(0), ".");
+}
+
+TEST(DataFolders, TheCacheFollowsHomeAndMayBeMissing) {
+  EnvironmentVariable data("THTRAIN_DATA", nullptr), cache("XDG_CACHE_HOME", nullptr);
+  {
+    EnvironmentVariable home("HOME", "/home/ada");
+    EXPECT_EQ(data_folders("c"), Paths({"c", "/home/ada/.cache/thtrain/data"}));
+  }
+  EnvironmentVariable home("HOME", nullptr);
+  EXPECT_EQ(cache_data_folder(), "");
+  EXPECT_EQ(data_folders("c"), Paths({"c"}));
+}
+
+TEST(FindDataFile, TakesTheFirstFolderThatHasIt) {
+  Places places;
+  places.folder.write("cache/thtrain/data/a/x.npy", "");
+  EXPECT_EQ(find_data_file("a/x.npy", places.config), places.cache + "/thtrain/data/a/x.npy");
+  places.folder.write("data/a/x.npy", "");
+  EXPECT_EQ(find_data_file("a/x.npy", places.config), places.data + "/a/x.npy");
+  places.folder.write("config/a/x.npy", "");
+  EXPECT_EQ(find_data_file("a/x.npy", places.config), places.config + "/a/x.npy");
+  EXPECT_EQ(find_data_file(places.data + "/a/x.npy", places.config), places.data + "/a/x.npy");
+}
+
+TEST(FindDataFile, TakesAGzippedFileWhereAsked) {
+  Places places;
+  std::string packed = places.folder.write("data/x.gz", "");
+  EXPECT_EQ(find_data_file("x", places.config, true), packed);
+  EXPECT_NE(error_text([&] { find_data_file("x", places.config); }), "no error");
+}
+
+TEST(FindDataFile, ListsWhereItLooked) {
+  Places places;
+  ConfigPosition where{.file = "lab.toml", .line = 3, .column = 11, .length = 7, .source_line = "train_x = \"x.npy\""};
+  EXPECT_EQ(error_text([&] { find_data_file("x.npy", places.config, false, where); }),
+            "error: \"x.npy\" was not found\n"
+            "  expected: a file or folder of that name below one of\n"
+            "            " + places.config + "\n"
+            "            " + places.data + "\n"
+            "            " + places.cache + "/thtrain/data\n"
+            "  config:   lab.toml:3:11\n"
+            "      3 | train_x = \"x.npy\"\n"
+            "        |           ^^^^^^^\n"
+            "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it");
+  EXPECT_EQ(error_text([&] { find_data_file("/none/x.npy", places.config); }),
+            "error: /none/x.npy: no such file or folder");
+}
+
+TEST(FindDataSet, NeedsAllFilesInOneFolder) {
+  Places places;
+  places.folder.write("config/images", "");
+  std::string images = places.folder.write("data/mnist/images", "");
+  std::string labels = places.folder.write("data/mnist/labels.gz", "");
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config), Paths({images, labels}));
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config, "mnist"), Paths({images, labels}));
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config, places.data + "/mnist"), Paths({images, labels}));
+}
+
+TEST(FindDataSet, SaysWhereItLookedAndWhereToPutTheFiles) {
+  Places places;
+  places.folder.write("data/mnist/images", "");
+  const std::string expected = "error: the data set \"mnist\" was not found\n"
+                               "  expected: images, labels,\n"
+                               "            each as it is or with .gz, in one folder\n";
+  EXPECT_EQ(error_text([&] { find_data_set("mnist", {"images", "labels"}, places.config); }),
+            expected +
+            "  got:      not in\n"
+            "            " + places.config + "\n"
+            "            " + places.config + "/mnist\n"
+            "            " + places.data + "\n"
+            "            " + places.data + "/mnist (without labels)\n"
+            "            " + places.cache + "/thtrain/data\n"
+            "            " + places.cache + "/thtrain/data/mnist\n"
+            "  hint:     run: mkdir -p " + places.cache + "/thtrain/data/mnist\n"
+            "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
+            "            or take the data set \"digits\", which is built in");
+  EXPECT_EQ(error_text([&] { find_data_set("mnist", {"images", "labels"}, places.config, "mnist"); }),
+            expected +
+            "  got:      not in\n"
+            "            " + places.data + "/mnist (without labels)\n"
+            "  hint:     run: mkdir -p " + places.data + "/mnist\n"
+            "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
+            "            or take the data set \"digits\", which is built in");
+}
+
+}  // namespace
+}  // namespace thtrain

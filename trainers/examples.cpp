@@ -1,0 +1,56 @@
+#include "trainers/examples.h"
+
+#include "compiler/runtime/content_hash.h"
+
+namespace thtrain {
+
+static Shape with_count(int64_t count, const Shape& input) {
+  Shape out = {count};
+  out.insert(out.end(), input.begin(), input.end());
+  return out;
+}
+
+Examples::Examples(const Split& split, const Shape& input, DType floatx, bool streamed)
+    : split_(split), input_(input), floatx_(floatx), streamed_(streamed) {
+  if (split.size() > 0 && split.targets() != Targets::kClasses)
+    throw UserError(Message{.what = str(split.x_origin(), ": there are no classes to learn"),
+                            .expected = "a label for each example: the number of its class",
+                            .got = split.targets() == Targets::kNone ? "no labels" : "numbers to come near to"});
+  if (streamed_ || split.size() == 0) return;
+  all_ = split.all(floatx);
+  all_.x = all_.x.reshape(with_count(split.size(), input_));
+}
+
+const Batch& Examples::buffer(int64_t count) {
+  Batch& out = buffers_[count];
+  if (out.x.rank() == 0)
+    out = {Tensor::empty(floatx_, with_count(count, input_)), Tensor::empty(DType::kInt64, {count})};
+  return out;
+}
+
+Batch Examples::batch(int64_t begin, int64_t count) {
+  if (!streamed_) return {all_.x.rows(begin, count), all_.y.rows(begin, count)};
+  const Batch& out = buffer(count);
+  split_.read_into(out, begin);
+  check_batch(split_, out, begin);
+  return out;
+}
+
+Batch Examples::batch(std::span<const int64_t> examples) {
+  const Batch& out = buffer(static_cast<int64_t>(examples.size()));
+  split_.read_into(out, examples);
+  check_batch(split_, out, examples);
+  return out;
+}
+
+int64_t Examples::bytes() const {
+  return streamed_ || size() == 0 ? 0 : static_cast<int64_t>(all_.x.bytes() + all_.y.bytes());
+}
+
+std::string Examples::identity() const {
+  if (streamed_ || size() == 0) return str(size(), " examples");
+  auto bytes_of = [](const Tensor& t) { return std::string_view(static_cast<const char*>(t.raw()), t.bytes()); };
+  return str(size(), " examples ", content_hash({bytes_of(all_.x), bytes_of(all_.y)}));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,44 @@
+// One set of examples as a model takes them: all of them in memory, or read from their file as they are needed.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "datasets/dataset.h"
+
+namespace thtrain {
+
+class Examples {
+ public:
+  /// Each example gets the lengths `input`, with as many elements as the split's. In memory, they are read (or mapped) now.
+  /// UserError unless the split holds classes, or has no examples.
+  Examples(const Split& split, const Shape& input, DType floatx, bool streamed);
+
+  int64_t size() const { return split_.size(); }
+  bool streamed() const { return streamed_; }
+  /// x [size, input...], y [size]; of examples in memory.
+  const Batch& all() const { return all_; }
+  /// Examples `begin` to `begin + count`: a part of all(), or read into a buffer that the next call with this count fills again.
+  /// UserError where a streamed value is not finite or a label is out of range.
+  Batch batch(int64_t begin, int64_t count);
+  /// The same for streamed examples with these numbers.
+  Batch batch(std::span<const int64_t> examples);
+
+  /// Bytes of all().
+  int64_t bytes() const;
+  /// A hash of the values in memory; the size where they are streamed.
+  std::string identity() const;
+
+ private:
+  const Batch& buffer(int64_t count);
+
+  Split split_;
+  Shape input_;
+  DType floatx_;
+  bool streamed_;
+  Batch all_;
+  std::map<int64_t, Batch> buffers_;  // by count
+};
+
+}  // namespace thtrain

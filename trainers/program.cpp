@@ -1,0 +1,170 @@
+#include "trainers/program.h"
+
+#include "compiler/ir/print.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/runtime/cache.h"
+#include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/threads.h"
+#include "nn/losses.h"
+#include "trainers/build_model.h"
+
+namespace thtrain {
+
+FunctionOptions function_options(const CompilerConfig& config, std::string name) {
+  FunctionOptions out;
+  switch (config.mode) {
+    case CompilerConfig::Mode::kNative: out.mode = Mode::kNative; break;
+    case CompilerConfig::Mode::kReference: out.mode = Mode::kReference; break;
+    case CompilerConfig::Mode::kDebug: out.mode = Mode::kDebug; break;
+  }
+  switch (config.optimizer) {
+    case CompilerConfig::Optimizer::kDefault: out.level = Level::kStandard; break;
+    case CompilerConfig::Optimizer::kStrict: out.level = Level::kStrict; break;
+    case CompilerConfig::Optimizer::kFast: out.level = Level::kFast; break;
+  }
+  out.threads = static_cast<int>(config.threads);
+  out.name = std::move(name);
+  return out;
+}
+
+static void check_sizes(const Experiment& experiment, const Dataset& data) {
+  const TrainerConfig& trainer = experiment.trainer;
+  auto check = [&](const Split& split, const char* set, bool needed) {
+    bool enough = split.size() >= (trainer.full_batches_only ? trainer.batch_size : 1);
+    if (enough || (split.size() == 0 && !needed)) return;
+    throw UserError(Message{.what = str("trainer.batch_size is larger than the ", set, " set"),
+                            .expected = str("at most ", split.size(), " (examples)"),
+                            .got = std::to_string(trainer.batch_size),
+                            .config = trainer.at("batch_size"),
+                            .hint = "trainer.full_batches_only = false allows it"});
+  };
+  check(data.train, "training", true);
+  check(data.valid, "validation", false);
+  check(data.test, "test", false);
+  if (trainer.patience > 0 && data.valid.size() == 0)
+    throw UserError(Message{.what = "trainer.patience needs validation examples",
+                            .got = "none in the data",
+                            .config = trainer.at("patience"),
+                            .hint = "trainer.patience = 0 trains all epochs"});
+}
+
+TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
+    : experiment_((check_sizes(experiment, data), experiment)),
+      floatx_(experiment.compiler.floatX),
+      kernels_before_(compile_stats().kernels_compiled),
+      input_(model_input(experiment, data.input_shape())),
+      model_(build_model(experiment, input_, data.classes())),
+      valid_(data.valid, input_, floatX(), data.streamed),
+      test_(data.test, input_, floatX(), data.streamed) {
+  load_first_weights(model_, experiment, config_folder);
+  const TrainerConfig& trainer = experiment.trainer;
+  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
+  optimizer_.emplace(Sgd::Options{trainer.learning_rate, trainer.momentum, trainer.nesterov}, model_.params());
+  loss_sum_.emplace(0.0, "loss_sum");
+  loss_sum_value_ = loss_sum_->get_value(true).data<double>();
+  int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
+  bool has_rest = rest > 0 && !trainer.full_batches_only;
+  batches_ = size / batch + has_rest;
+  step_ = make_step(batch, &graph_);
+  if (has_rest) last_step_ = make_step(rest, nullptr);
+  counter_.emplace(model_, function_options(experiment.compiler, "errors"));
+}
+
+Function TrainingProgram::make_step(int64_t count, Graph* graph) {
+  Minibatch batch = feed_->minibatch(count);
+  Expr cost = negative_log_likelihood(model_.logits(batch.x), batch.y);
+  auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
+    if (factor != 0 && penalty) cost = cost + Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
+  };
+  add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.params()));
+  add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.params()));
+  cost = named(cost, "loss");
+  std::vector<Update> updates = optimizer_->updates(cost);
+  updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
+  if (graph) {
+    for (const In& in : batch.inputs) graph->inputs.push_back(in.variable);
+    graph->updates = updates;
+  }
+  return function(batch.inputs, {}, updates, function_options(experiment_.compiler, "train"));
+}
+
+std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
+  std::vector<std::pair<std::string, Shared>> out;
+  for (const Param& param : model_.params()) out.emplace_back(param.name, param.variable);
+  return out;
+}
+
+int64_t TrainingProgram::length_of(int64_t batch) const {
+  return std::min(experiment_.trainer.batch_size, feed_->examples().size() - begin_of(batch));
+}
+Function& TrainingProgram::function_of(int64_t batch) {
+  return last_step_ && batch + 1 == batches_ ? *last_step_ : *step_;
+}
+
+void TrainingProgram::begin_epoch(RandomState& random) {
+  if (experiment_.trainer.shuffle) feed_->set_order(random.permutation(feed_->examples().size()));
+  set_loss_sum(0);
+}
+void TrainingProgram::step(int64_t batch) { function_of(batch)(arguments(batch)); }
+void TrainingProgram::watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback) {
+  function_of(batch).watch(arguments(batch), callback);
+}
+
+int64_t TrainingProgram::used_of(int64_t size) const {
+  int64_t batch = experiment_.trainer.batch_size;
+  return experiment_.trainer.full_batches_only ? size / batch * batch : size;
+}
+
+std::optional<double> TrainingProgram::error_on(Examples& examples) {
+  if (examples.size() == 0) return {};
+  return counter_->count(examples, used_of(examples.size()), experiment_.trainer.batch_size).error();
+}
+
+std::vector<LayerSummary> TrainingProgram::layer_summaries() const {
+  std::vector<LayerSummary> out;
+  for (const auto& layer : model_.layers()) {
+    Shape output = {std::min(experiment_.trainer.batch_size, feed_->examples().size())};
+    output.insert(output.end(), layer->output_shape().begin(), layer->output_shape().end());
+    int64_t parameters = 0;
+    for (const Param& param : layer->params()) parameters += element_count(param.variable.type().known_shape());
+    out.push_back({layer->name(), layer->type(), str(name_of(floatX()), shape_text(output)), parameters});
+  }
+  return out;
+}
+
+ModelSummary TrainingProgram::summary() const {
+  ModelSummary out;
+  Shape input = {std::min(experiment_.trainer.batch_size, feed_->examples().size())};
+  input.insert(input.end(), input_.begin(), input_.end());
+  out.input = str(name_of(floatX()), shape_text(input));
+  out.layers = layer_summaries();
+  out.classes = model_.classes();
+  out.parameters = model_.parameter_count();
+  out.parameter_bytes = out.parameters * static_cast<int64_t>(size_of(floatX()));
+  for (const auto& [name, state] : optimizer_->state())
+    out.optimizer_bytes += static_cast<int64_t>(state.get_value(true).bytes());
+  out.data_bytes = feed_->examples().bytes() + valid_.bytes() + test_.bytes();
+  const ProgramInfo& info = step_->info();
+  out.arena_bytes = info.arena_bytes;
+  out.arena_lower_bound = info.memory_bound;
+  out.train_examples = feed_->examples().size();
+  out.valid_examples = valid_.size();
+  out.test_examples = test_.size();
+  out.batches = batches_;
+  out.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
+  out.seconds_compile = info.seconds_passes + info.seconds_compile;
+  out.reference_steps = info.reference_steps;
+  out.threads = thread_count(static_cast<int>(experiment_.compiler.threads));
+  return out;
+}
+
+Pins TrainingProgram::pins() const {
+  FunctionOptions options = function_options(experiment_.compiler, "train");
+  std::string how = str(static_cast<int>(options.mode), " ", static_cast<int>(options.level));
+  return {{"program", content_hash({graph_text(graph_), how})},
+          {"training data", feed_->examples().identity()},
+          {"validation data", valid_.identity()},
+          {"test data", test_.identity()}};
+}
+
+}  // namespace thtrain

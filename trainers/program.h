@@ -1,0 +1,94 @@
+// The compiled side of a run: model, data, optimizer, the function of a training step, and the counting of errors.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "nn/model.h"
+#include "trainers/error_counter.h"
+#include "trainers/feed.h"
+#include "trainers/optimizers/sgd.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+/// While it lives, floatX() is the experiment's.
+class FloatXScope {
+ public:
+  explicit FloatXScope(DType dtype) : outer_(floatX()) { set_floatX(dtype); }
+  ~FloatXScope() { set_floatX(outer_); }
+  FloatXScope(const FloatXScope&) = delete;
+  FloatXScope& operator=(const FloatXScope&) = delete;
+
+ private:
+  DType outer_;
+};
+
+/// What [compiler] says, for a function of that name.
+FunctionOptions function_options(const CompilerConfig& config, std::string name);
+
+class TrainingProgram {
+ public:
+  /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for classifying, or
+  /// does not fit the model or the minibatch; the weights do not fit.
+  TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
+
+  Model& model() { return model_; }
+  const Sgd& optimizer() const { return *optimizer_; }
+  /// Weights and optimizer state under the names that a checkpoint gives them.
+  std::vector<std::pair<std::string, Shared>> weights() const;
+  /// Minibatches of an epoch.
+  int64_t batches() const { return batches_; }
+
+  /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles; the loss's sum becomes 0.
+  void begin_epoch(RandomState& random);
+  /// One minibatch: adds its loss to loss_sum() and changes the weights.
+  void step(int64_t batch);
+  /// The same call with a callback around each step of the program.
+  void watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback);
+  /// Of the minibatches of the epoch so far; NaN or infinite as soon as one loss is.
+  double loss_sum() const { return *loss_sum_value_; }
+  void set_loss_sum(double value) { *loss_sum_value_ = value; }
+
+  /// Errors in per cent; no value where the set has no examples.
+  std::optional<double> valid_error() { return error_on(valid_); }
+  std::optional<double> test_error() { return error_on(test_); }
+  bool has_valid() const { return valid_.size() > 0; }
+
+  ModelSummary summary() const;
+  Explanation explain() const { return step_->explain(); }
+  /// Hashes of the program's graph and of the data.
+  Pins pins() const;
+  /// What one call of step() computes, and from what: for looking into it without native code.
+  const Graph& graph() const { return graph_; }
+  std::span<const Tensor> arguments(int64_t batch) { return feed_->arguments(begin_of(batch), length_of(batch)); }
+  bool is_reference() const { return experiment_.compiler.mode == CompilerConfig::Mode::kReference; }
+
+ private:
+  Function make_step(int64_t count, Graph* graph);
+  int64_t begin_of(int64_t batch) const { return batch * experiment_.trainer.batch_size; }
+  int64_t length_of(int64_t batch) const;
+  Function& function_of(int64_t batch);
+  std::optional<double> error_on(Examples& examples);
+  /// Examples that count where only full minibatches do.
+  int64_t used_of(int64_t size) const;
+  std::vector<LayerSummary> layer_summaries() const;
+
+  const Experiment& experiment_;
+  FloatXScope floatx_;
+  int64_t kernels_before_;
+  Shape input_;
+  Model model_;
+  Examples valid_, test_;
+  std::optional<Feed> feed_;
+  std::optional<Sgd> optimizer_;
+  std::optional<Shared> loss_sum_;
+  double* loss_sum_value_ = nullptr;
+  int64_t batches_ = 0;
+  Graph graph_;                                // of step_
+  std::optional<Function> step_, last_step_;   // last_step_: of a shorter minibatch at the end
+  std::optional<ErrorCounter> counter_;
+};
+
+}  // namespace thtrain
