@@ -51,8 +51,10 @@ class CsvReader {
     CsvTable out{.columns = feature_names(), .classes = classes_};
     int64_t features = static_cast<int64_t>(names_.size()) - (has_label() ? 1 : 0);
     out.x = Tensor::of(x_, {rows_, features});
-    if (!has_label()) out.y = Tensor::empty(DType::kInt64, {0});
-    else out.y = text_labels_ ? Tensor::of(class_of_row_, {rows_}) : Tensor::of(y_, {rows_});
+    if (!has_label())
+      out.y = Tensor::empty(DType::kInt64, {0});
+    else
+      out.y = text_labels_ ? Tensor::of(class_of_row_, {rows_}) : Tensor::of(y_, {rows_});
     return out;
   }
 
@@ -96,8 +98,8 @@ class CsvReader {
   void begin() {
     first_line_ = line_;
     bool no_number = std::none_of(cells_.begin(), cells_.end(), [](const std::string& c) { return number_in(c); });
-    has_header_ = options_.header == CsvOptions::Header::kYes ||
-                  (options_.header == CsvOptions::Header::kFind && no_number);
+    has_header_ =
+        options_.header == CsvOptions::Header::kYes || (options_.header == CsvOptions::Header::kFind && no_number);
     for (size_t i = 0; i < cells_.size(); ++i) names_.push_back(has_header_ ? cells_[i] : std::to_string(i + 1));
     const std::string& label = options_.label;
     if (label == "none") return;
@@ -135,8 +137,9 @@ class CsvReader {
 
   void row() {
     if (cells_.size() != names_.size()) {
-      throw file_error(path_, str("line ", line_, ", column ", std::min(cells_.size(), names_.size()) + 1,
-                                  ": another number of cells than before"),
+      throw file_error(path_,
+                       str("line ", line_, ", column ", std::min(cells_.size(), names_.size()) + 1,
+                           ": another number of cells than before"),
                        str(names_.size(), " cells, as on line ", first_line_), str(cells_.size(), " cells"));
     }
     for (size_t i = 0; i < cells_.size(); ++i) {
@@ -185,6 +188,8 @@ class CsvReader {
 
 }  // namespace
 
-CsvTable read_csv(const std::string& path, const CsvOptions& options) { return CsvReader(path, options).read(); }
+CsvTable read_csv(const std::string& path, const CsvOptions& options) {
+  return CsvReader(path, options).read();
+}
 
 }  // namespace thtrain

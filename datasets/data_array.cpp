@@ -16,8 +16,10 @@ T load(const std::byte* from) {
     return *from != std::byte{0};
   } else {
     T value;
-    if constexpr (kSwapped) std::reverse_copy(from, from + sizeof(T), reinterpret_cast<std::byte*>(&value));
-    else std::memcpy(&value, from, sizeof(T));
+    if constexpr (kSwapped)
+      std::reverse_copy(from, from + sizeof(T), reinterpret_cast<std::byte*>(&value));
+    else
+      std::memcpy(&value, from, sizeof(T));
     return value;
   }
 }
@@ -52,8 +54,10 @@ void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F 
       for (int64_t i = 0; i < count; ++i) {
         const auto* row = static_cast<const std::byte*>(raw.raw()) + row_of(i) * raw.strides()[0] * width;
         auto each = [&](T value) { f(i, value); };
-        if (array.swapped) for_each_element<T, true>(row, shape, strides, contiguous, each);
-        else for_each_element<T, false>(row, shape, strides, contiguous, each);
+        if (array.swapped)
+          for_each_element<T, true>(row, shape, strides, contiguous, each);
+        else
+          for_each_element<T, false>(row, shape, strides, contiguous, each);
       }
     }
   });
@@ -73,11 +77,15 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, con
 }  // namespace
 
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
-  if (into.dtype() == DType::kFloat32) convert_rows<float>(array, scale, row_of, into);
-  else convert_rows<double>(array, scale, row_of, into);
+  if (into.dtype() == DType::kFloat32)
+    convert_rows<float>(array, scale, row_of, into);
+  else
+    convert_rows<double>(array, scale, row_of, into);
 }
 
-std::string row_place(const DataArray& array, int64_t row) { return str(array.origin, ": row ", row); }
+std::string row_place(const DataArray& array, int64_t row) {
+  return str(array.origin, ": row ", row);
+}
 
 void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into) {
   auto* out = into.data<int64_t>();
@@ -112,7 +120,8 @@ std::string element_place(const DataArray& array, const Shape& shape, int64_t ro
   Shape index(shape.size());
   for (size_t i = shape.size(); i-- > 0; position /= std::max<int64_t>(shape[i], 1)) index[i] = position % shape[i];
   if (index.empty()) return row_place(array, row);
-  return str(row_place(array, row), index.size() == 1 ? str(", column ", index[0]) : str(", element ", shape_text(index)));
+  return str(row_place(array, row),
+             index.size() == 1 ? str(", column ", index[0]) : str(", element ", shape_text(index)));
 }
 
 }  // namespace thtrain

@@ -10,10 +10,10 @@
 namespace thtrain {
 
 struct DataArray {
-  Tensor raw;            // axis 0 counts examples; any real dtype and strides; maybe a read-only mapping
-  bool swapped = false;  // in the byte order of the other kind of machine
-  bool mapped = false;   // its pages are read from a file when they are touched
-  std::string origin;    // for messages: "data/train_x.npy"
+  Tensor raw;                 // axis 0 counts examples; any real dtype and strides; maybe a read-only mapping
+  bool swapped = false;       // in the byte order of the other kind of machine
+  bool mapped = false;        // its pages are read from a file when they are touched
+  std::string origin;         // for messages: "data/train_x.npy"
   ConfigPosition where = {};  // for messages: what asked for it
 };
 
@@ -31,7 +31,8 @@ void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& i
 
 /// "data/train_y.npy: row 17"
 std::string row_place(const DataArray& array, int64_t row);
-/// "data/train_x.npy: row 17, column 5", "... row 17, element [3, 5]": the element at `position` of a row of this shape.
+/// "data/train_x.npy: row 17, column 5", "... row 17, element [3, 5]": the element at `position` of a row of this
+/// shape.
 std::string element_place(const DataArray& array, const Shape& shape, int64_t row, int64_t position);
 inline constexpr const char* kCountingHint = "rows and columns count from 0";
 

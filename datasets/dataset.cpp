@@ -21,12 +21,12 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
       while (std::isfinite(elements[bad])) ++bad;
       Shape shape(batch.shape().begin() + 1, batch.shape().end());
       int64_t row = bad / element_count(shape);
-      throw UserError({.what = str(element_place(array, shape, row_of(row), bad % element_count(shape)),
-                                   ": not a finite number"),
-                       .expected = str("numbers that are finite in ", name_of(batch.dtype())),
-                       .got = str(elements[bad]),
-                       .config = array.where,
-                       .hint = kCountingHint});
+      throw UserError(
+          {.what = str(element_place(array, shape, row_of(row), bad % element_count(shape)), ": not a finite number"),
+           .expected = str("numbers that are finite in ", name_of(batch.dtype())),
+           .got = str(elements[bad]),
+           .config = array.where,
+           .hint = kCountingHint});
     }
   });
 }
@@ -69,7 +69,8 @@ Split::Split(DataArray x, DataArray y, Targets targets, double scale)
 }
 
 Split Split::part(int64_t begin, int64_t count) const {
-  TH_CHECK(begin >= 0 && count >= 0 && begin + count <= size_, "part ", begin, " + ", count, " of ", size_, " examples");
+  TH_CHECK(begin >= 0 && count >= 0 && begin + count <= size_, "part ", begin, " + ", count, " of ", size_,
+           " examples");
   Split out = *this;
   out.first_ += begin;
   out.size_ = count;
@@ -126,8 +127,10 @@ void Split::fill_targets(const Tensor& into, const RowOf& row_of) const {
   if (targets_ == Targets::kNone) return;
   TH_CHECK(into.is_contiguous() && into.size() == into.dim(0) * element_count(target_shape_), into.type_text(),
            " for targets of ", shape_text(target_shape_));
-  if (targets_ == Targets::kClasses) convert_labels(y_, row_of, into);
-  else convert_rows(y_, 1, row_of, into);
+  if (targets_ == Targets::kClasses)
+    convert_labels(y_, row_of, into);
+  else
+    convert_rows(y_, 1, row_of, into);
 }
 
 void Split::read_into(const Batch& into, int64_t begin) const {
@@ -136,7 +139,8 @@ void Split::read_into(const Batch& into, int64_t begin) const {
 }
 
 void Split::read_into(const Batch& into, std::span<const int64_t> examples) const {
-  TH_CHECK(into.x.dim(0) == static_cast<int64_t>(examples.size()), into.x.dim(0), " rows for ", examples.size(), " examples");
+  TH_CHECK(into.x.dim(0) == static_cast<int64_t>(examples.size()), into.x.dim(0), " rows for ", examples.size(),
+           " examples");
   for (int64_t i : examples) TH_CHECK(i >= 0 && i < size_, "example ", i, " of ", size_);
   fill(into, [&](int64_t i) { return file_row(examples[static_cast<size_t>(i)]); });
 }
@@ -225,7 +229,8 @@ std::string Dataset::text() const {
   for (auto [label, split] : {std::pair("train", &train), {"valid", &valid}, {"test ", &test}}) {
     if (split->size() == 0) continue;
     out += str("\n  ", label, " ", split->size(), " examples from ", split->x_array().origin);
-    if (targets() != Targets::kNone && split->y_array().origin != split->x_array().origin) out += str(" and ", split->y_array().origin);
+    if (targets() != Targets::kNone && split->y_array().origin != split->x_array().origin)
+      out += str(" and ", split->y_array().origin);
   }
   return out;
 }

@@ -15,7 +15,8 @@ namespace thtrain {
 /// What y holds: nothing, the number of a class for each example, or numbers to come near to.
 enum class Targets { kNone, kClasses, kValues };
 
-/// Some examples, row-major. x: floatX [n, ...input shape], scaled. y: int64 [n] classes, floatX [n, ...] values, or int64 [0].
+/// Some examples, row-major. x: floatX [n, ...input shape], scaled. y: int64 [n] classes, floatX [n, ...] values, or
+/// int64 [0].
 struct Batch {
   Tensor x, y;
 };
@@ -24,8 +25,8 @@ struct Batch {
 class Split {
  public:
   Split() = default;  // no examples
-  /// All rows. `y.raw` is not looked at for kNone. `scale` multiplies x. UserError: complex or scalar x or y, different numbers of
-  /// rows, labels that are not one number for each row.
+  /// All rows. `y.raw` is not looked at for kNone. `scale` multiplies x. UserError: complex or scalar x or y, different
+  /// numbers of rows, labels that are not one number for each row.
   Split(DataArray x, DataArray y, Targets targets, double scale);
   /// Rows `begin` to `begin + count` of this one; or these rows, in this order.
   Split part(int64_t begin, int64_t count) const;
@@ -47,8 +48,8 @@ class Split {
   /// The row of the file that example `i` stands in, for messages.
   int64_t file_row(int64_t i) const { return rows_ ? (*rows_)[static_cast<size_t>(first_ + i)] : first_ + i; }
 
-  /// Examples `begin` to `begin + count`, or those with these numbers, as `floatx` (float32 or float64). UserError for a label that
-  /// is no integer (values and ranges are checked by check_batch).
+  /// Examples `begin` to `begin + count`, or those with these numbers, as `floatx` (float32 or float64). UserError for
+  /// a label that is no integer (values and ranges are checked by check_batch).
   Batch read(int64_t begin, int64_t count, DType floatx) const;
   Batch read(std::span<const int64_t> examples, DType floatx) const;
   /// The same into the contiguous tensors of `into`, whose lengths say how many and whose x says which dtype.
@@ -73,8 +74,8 @@ class Split {
   Shape input_shape_, target_shape_;
 };
 
-/// UserError for the first x or value of y that is NaN or infinite and for a label below 0 or not below split.classes(). `batch`
-/// holds examples `first` and on of `split`, in order (or `examples`).
+/// UserError for the first x or value of y that is NaN or infinite and for a label below 0 or not below
+/// split.classes(). `batch` holds examples `first` and on of `split`, in order (or `examples`).
 void check_batch(const Split& split, const Batch& batch, int64_t first);
 void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples);
 /// Reads and checks every example, a few MiB at a time.

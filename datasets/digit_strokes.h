@@ -12,8 +12,8 @@ struct StrokePoint {
   int32_t x = 0, y = 0;
 };
 
-/// Curves that follow each other without lifting the pen: 3 k + 1 points, of which every third is passed through and the two
-/// between are the handles of the curve.
+/// Curves that follow each other without lifting the pen: 3 k + 1 points, of which every third is passed through and
+/// the two between are the handles of the curve.
 using Stroke = std::vector<StrokePoint>;
 using Glyph = std::vector<Stroke>;
 

@@ -17,8 +17,9 @@ constexpr int32_t kSide = 28;
 constexpr int32_t kUnit = 37;  // 140 units are 20 pixels
 constexpr int32_t kBoxWidth = 100 * kUnit, kBoxHeight = 140 * kUnit;
 
-// How much varies from digit to digit; where nothing else is said, the largest deviation to either side. Chosen by measurement:
-// from 10,000 digits a logistic regression comes to 8.7 % errors, a tanh network of 500 units to 3.8 % (MNIST: 9.0, 5.6 %).
+// How much varies from digit to digit; where nothing else is said, the largest deviation to either side. Chosen by
+// measurement: from 10,000 digits a logistic regression comes to 8.7 % errors, a tanh network of 500 units to 3.8 %
+// (MNIST: 9.0, 5.6 %).
 constexpr int32_t kPointMove = 5 * kUnit;    // of a point of the path
 constexpr int32_t kHandleMove = 5 * kUnit;   // of a handle against its point
 constexpr int32_t kElasticMove = 8 * kUnit;  // of a corner of the elastic grid
@@ -79,7 +80,8 @@ class Elastic {
     auto [column, right] = cell(p.x, kBoxWidth);
     auto [row, down] = cell(p.y, kBoxHeight);
     auto corner = [&](int32_t r, int32_t c) { return corners_[static_cast<size_t>(r * (kElasticCells + 1) + c)]; };
-    Point a = corner(row, column), b = corner(row, column + 1), c = corner(row + 1, column), d = corner(row + 1, column + 1);
+    Point a = corner(row, column), b = corner(row, column + 1), c = corner(row + 1, column),
+          d = corner(row + 1, column + 1);
     auto mix = [right = right, down = down](int32_t a, int32_t b, int32_t c, int32_t d) {
       int32_t top = a * (kOne - right) + b * right, bottom = c * (kOne - right) + d * right;
       return (top / kOne * (kOne - down) + bottom / kOne * down) / kOne;
@@ -118,12 +120,14 @@ class Placement {
   Point shift_;
 };
 
-/// The stroke's points, moved at random. A point's handles move with it and turn about it, so that a smooth path stays smooth.
+/// The stroke's points, moved at random. A point's handles move with it and turn about it, so that a smooth path stays
+/// smooth.
 std::vector<Point> moved_points(const Stroke& stroke, SplitMix& random) {
   std::vector<Point> out;
   for (const StrokePoint& point : stroke) out.push_back({point.x * kUnit, point.y * kUnit});
   for (size_t i = 0; i < out.size(); i += 3) {
-    Point move{random.small(kPointMove), random.small(kPointMove)}, turn{random.even(kHandleMove), random.even(kHandleMove)};
+    Point move{random.small(kPointMove), random.small(kPointMove)},
+        turn{random.even(kHandleMove), random.even(kHandleMove)};
     out[i] = {out[i].x + move.x, out[i].y + move.y};
     if (i > 0) out[i - 1] = {out[i - 1].x + move.x - turn.x, out[i - 1].y + move.y - turn.y};
     if (i + 1 < out.size()) out[i + 1] = {out[i + 1].x + move.x + turn.x, out[i + 1].y + move.y + turn.y};
@@ -216,9 +220,12 @@ void keep_inside(std::vector<Line>& lines, int32_t Point::*axis) {
     }
   }
   int32_t shift = 0;
-  if (high - low > kSide * kOne) shift = (kSide * kOne - high - low) / 2;
-  else if (low < 0) shift = -low;
-  else if (high > kSide * kOne) shift = kSide * kOne - high;
+  if (high - low > kSide * kOne)
+    shift = (kSide * kOne - high - low) / 2;
+  else if (low < 0)
+    shift = -low;
+  else if (high > kSide * kOne)
+    shift = kSide * kOne - high;
   for (Line& line : lines) {
     for (PenPoint& point : line) point.at.*axis += shift;
   }

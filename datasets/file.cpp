@@ -13,10 +13,8 @@ namespace thtrain {
 
 UserError file_error(const std::string& path, std::string_view what, std::string expected, std::string got,
                      std::string hint) {
-  return UserError({.what = str(path, ": ", what),
-                    .expected = std::move(expected),
-                    .got = std::move(got),
-                    .hint = std::move(hint)});
+  return UserError(
+      {.what = str(path, ": ", what), .expected = std::move(expected), .got = std::move(got), .hint = std::move(hint)});
 }
 
 namespace {
@@ -30,11 +28,13 @@ std::string folder_of(const std::string& path) {
 UserError open_error(const std::string& path, int error_number) {
   switch (error_number) {
     case ENOENT:
-    case ENOTDIR: return file_error(path, "no such file");
+    case ENOTDIR:
+      return file_error(path, "no such file");
     case EACCES:
     case EPERM:
       return file_error(path, "the file may not be read", "read permission for this user", "permission denied");
-    default: return file_error(path, "the file cannot be read", {}, std::strerror(error_number));
+    default:
+      return file_error(path, "the file cannot be read", {}, std::strerror(error_number));
   }
 }
 
@@ -45,15 +45,19 @@ UserError write_error(const std::string& path, int error_number) {
   std::string folder = folder_of(path);
   switch (error_number) {
     case ENOENT:
-    case ENOTDIR: return file_error(path, what, str("a folder ", folder), "no such folder", str("run: mkdir -p ", folder));
+    case ENOTDIR:
+      return file_error(path, what, str("a folder ", folder), "no such folder", str("run: mkdir -p ", folder));
     case EACCES:
-    case EPERM: return file_error(path, what, str("write permission for the folder ", folder), "permission denied");
-    case EROFS: return file_error(path, what, str("write permission for the folder ", folder), "a read-only file system");
+    case EPERM:
+      return file_error(path, what, str("write permission for the folder ", folder), "permission denied");
+    case EROFS:
+      return file_error(path, what, str("write permission for the folder ", folder), "a read-only file system");
     case ENOSPC:
     case EDQUOT:
       return file_error(path, what, "free space on its disk", error_number == ENOSPC ? "a full disk" : "a full quota",
                         "make room and try again; the file that stood there before is unchanged");
-    default: return file_error(path, what, {}, std::strerror(error_number));
+    default:
+      return file_error(path, what, {}, std::strerror(error_number));
   }
 }
 
@@ -72,7 +76,9 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
                    S_ISDIR(status.st_mode) ? "a folder" : "a device, pipe or socket");
 }
 
-InputFile::~InputFile() { ::close(descriptor_); }
+InputFile::~InputFile() {
+  ::close(descriptor_);
+}
 
 void InputFile::read_at(uint64_t offset, std::span<std::byte> out) const {
   size_t done = 0;

@@ -25,8 +25,8 @@ class InputFile {
   uint64_t size() const { return size_; }
   /// Fills `out` from byte `offset` on; UserError if the file ends before.
   void read_at(uint64_t offset, std::span<std::byte> out) const;
-  /// The whole file, mapped private and read-only; the pages stay while the pointer lives, also when this object is gone.
-  /// The caller must not write there. A file that another program cuts short meanwhile ends the process (SIGBUS).
+  /// The whole file, mapped private and read-only; the pages stay while the pointer lives, also when this object is
+  /// gone. The caller must not write there. A file that another program cuts short meanwhile ends the process (SIGBUS).
   std::shared_ptr<std::byte> map() const;
 
  private:

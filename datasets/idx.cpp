@@ -17,8 +17,9 @@ namespace {
 
 constexpr uint64_t kMaxDeflateRatio = 1032;
 
-constexpr std::pair<unsigned, DType> kCodes[] = {{0x08, DType::kUInt8}, {0x09, DType::kInt8},    {0x0b, DType::kInt16},
-                                                 {0x0c, DType::kInt32}, {0x0d, DType::kFloat32}, {0x0e, DType::kFloat64}};
+constexpr std::pair<unsigned, DType> kCodes[] = {{0x08, DType::kUInt8},   {0x09, DType::kInt8},
+                                                 {0x0b, DType::kInt16},   {0x0c, DType::kInt32},
+                                                 {0x0d, DType::kFloat32}, {0x0e, DType::kFloat64}};
 
 std::string hex_byte(unsigned value) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -98,7 +99,8 @@ Tensor read_idx(const std::string& path) {
   bool fits = true;
   for (unsigned axis = 0; axis < mark[3]; ++axis) {
     unsigned char length[4];
-    if (stream.read(std::as_writable_bytes(std::span(length))) < 4) fail_short(stream, str("a header of ", header, " bytes"));
+    if (stream.read(std::as_writable_bytes(std::span(length))) < 4)
+      fail_short(stream, str("a header of ", header, " bytes"));
     shape.push_back(int64_t{length[0]} << 24 | int64_t{length[1]} << 16 | int64_t{length[2]} << 8 | length[3]);
     fits = fits && !__builtin_mul_overflow(bytes, std::max<int64_t>(shape.back(), 1), &bytes);
   }
@@ -116,7 +118,8 @@ Tensor read_idx(const std::string& path) {
   if (stream.read({static_cast<std::byte*>(out.raw()), out.bytes()}) < out.bytes()) fail_short(stream, expected);
   std::byte more;
   if (stream.read({&more, 1}) != 0) {
-    throw file_error(path, "the IDX file is longer than its header says", expected, str("more bytes", stream.unpacked()));
+    throw file_error(path, "the IDX file is longer than its header says", expected,
+                     str("more bytes", stream.unpacked()));
   }
   if (std::endian::native == std::endian::little) swap_bytes(out);
   return out;

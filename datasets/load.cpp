@@ -41,16 +41,22 @@ uint64_t machine_memory() {
 class Loader {
  public:
   Loader(const DatasetOptions& options, DType floatx)
-      : options_(options), floatx_(floatx),
+      : options_(options),
+        floatx_(floatx),
         memory_limit_(options.memory_limit ? options.memory_limit : machine_memory() / 4) {}
 
   Dataset load() {
     out_.name = options_.name;
-    if (options_.name == "digits") digits();
-    else if (options_.name == "mnist") mnist();
-    else if (options_.name == "npz") npz();
-    else if (options_.name == "csv") csv();
-    else if (options_.name == "npy" || options_.name == "idx") files();
+    if (options_.name == "digits")
+      digits();
+    else if (options_.name == "mnist")
+      mnist();
+    else if (options_.name == "npz")
+      npz();
+    else if (options_.name == "csv")
+      csv();
+    else if (options_.name == "npy" || options_.name == "idx")
+      files();
     else {
       throw UserError({.what = str("unknown data set \"", options_.name, "\""),
                        .expected = "digits, mnist, npy, npz, idx or csv",
@@ -100,8 +106,8 @@ class Loader {
         options_.config_folder, folder ? folder->path : "", where);
     auto split = [&](const std::string& x, const std::string& y) {
       return located(where, [&] {
-        return Split({.raw = read_idx(x), .origin = x, .where = where}, {.raw = read_idx(y), .origin = y, .where = where},
-                     options_.targets, scale_or(kPixelScale));
+        return Split({.raw = read_idx(x), .origin = x, .where = where},
+                     {.raw = read_idx(y), .origin = y, .where = where}, options_.targets, scale_or(kPixelScale));
       });
     };
     known_classes_ = 10;
@@ -205,8 +211,10 @@ class Loader {
     return wanted < 0 ? split : split.part(0, wanted);
   }
 
-  /// Makes the three splits. What has no file of its own is cut from the end of `whole`; `valid_default` rows for validation.
-  void cut(const Split& whole, const std::optional<Split>& valid, const std::optional<Split>& test, int64_t valid_default) {
+  /// Makes the three splits. What has no file of its own is cut from the end of `whole`; `valid_default` rows for
+  /// validation.
+  void cut(const Split& whole, const std::optional<Split>& valid, const std::optional<Split>& test,
+           int64_t valid_default) {
     Split rows = options_.shuffle ? whole.part(RandomState(options_.seed).permutation(whole.size())) : whole;
     int64_t valid_rows = valid ? 0 : options_.valid < 0 ? valid_default : options_.valid;
     int64_t test_rows = test ? 0 : std::max<int64_t>(options_.test, 0);
@@ -214,8 +222,8 @@ class Loader {
     if (rest < std::max<int64_t>(options_.train, 0)) {
       throw UserError({.what = "the splits need more rows than the training file has",
                        .expected = str("at most ", rows.size(), " rows, as in ", rows.x_array().origin),
-                       .got = str(std::max<int64_t>(options_.train, 0), " to train, ", valid_rows, " to validate, ", test_rows,
-                                  " to test"),
+                       .got = str(std::max<int64_t>(options_.train, 0), " to train, ", valid_rows, " to validate, ",
+                                  test_rows, " to test"),
                        .config = options_.where});
     }
     out_.train = first(rows.part(0, rest), options_.train, "training");
@@ -224,19 +232,21 @@ class Loader {
     for (const Split* split : {&out_.valid, &out_.test}) {
       if (split->input_shape() == whole.input_shape() && split->target_shape() == whole.target_shape()) continue;
       bool inputs = split->input_shape() != whole.input_shape();
-      throw UserError({.what = str("the splits have different ", inputs ? "inputs" : "targets"),
-                       .expected = str(shape_text(inputs ? whole.input_shape() : whole.target_shape()), " for each row, as in ",
-                                       inputs ? whole.x_array().origin : whole.y_array().origin),
-                       .got = str(shape_text(inputs ? split->input_shape() : split->target_shape()), " in ",
-                                  inputs ? split->x_array().origin : split->y_array().origin),
-                       .config = options_.where});
+      throw UserError(
+          {.what = str("the splits have different ", inputs ? "inputs" : "targets"),
+           .expected = str(shape_text(inputs ? whole.input_shape() : whole.target_shape()), " for each row, as in ",
+                           inputs ? whole.x_array().origin : whole.y_array().origin),
+           .got = str(shape_text(inputs ? split->input_shape() : split->target_shape()), " in ",
+                      inputs ? split->x_array().origin : split->y_array().origin),
+           .config = options_.where});
     }
   }
 
   /// The number of classes, whether to stream, and every value that is in memory.
   void check() {
     if (out_.train.size() == 0) {
-      throw UserError({.what = str("the data set \"", options_.name, "\" has no training examples"), .config = options_.where});
+      throw UserError(
+          {.what = str("the data set \"", options_.name, "\" has no training examples"), .config = options_.where});
     }
     out_.streamed = out_.train.is_larger_than(memory_limit_, floatx_);
     int64_t classes = options_.classes;
@@ -258,6 +268,8 @@ class Loader {
 
 }  // namespace
 
-Dataset load_dataset(const DatasetOptions& options, DType floatx) { return Loader(options, floatx).load(); }
+Dataset load_dataset(const DatasetOptions& options, DType floatx) {
+  return Loader(options, floatx).load();
+}
 
 }  // namespace thtrain

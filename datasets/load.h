@@ -18,33 +18,37 @@ struct DataPath {
 
 struct DatasetOptions {
   /// "digits": the generator.  "mnist": the four IDX files, in `files["folder"]` or found.
-  /// "npy", "idx": one file for each array: train_x, train_y, valid_x, valid_y, test_x, test_y, of which train_x is required.
-  /// "npz": files["npz"] holds arrays of those names (or x_train, y_train, ...).
-  /// "csv": files["train"], files["valid"], files["test"], of which train is required.
+  /// "npy", "idx": one file for each array: train_x, train_y, valid_x, valid_y, test_x, test_y, of which train_x is
+  /// required. "npz": files["npz"] holds arrays of those names (or x_train, y_train, ...). "csv": files["train"],
+  /// files["valid"], files["test"], of which train is required.
   std::string name = "digits";
-  ConfigPosition where = {};          // of the name
-  std::string config_folder = "";     // where relative paths start; see locate.h
+  ConfigPosition where = {};       // of the name
+  std::string config_folder = "";  // where relative paths start; see locate.h
   std::map<std::string, DataPath> files = {};
 
-  /// Examples of each split; -1: digits 10,000, 2,000 and 2,000, mnist 50,000, 10,000 and 10,000, files all that they have.
-  /// With files, `train` takes the first rows; a split without a file of its own takes its rows from the end of the training
-  /// file, the test's after the validation's (none if -1). MNIST's validation digits are the last of the training file.
+  /// Examples of each split; -1: digits 10,000, 2,000 and 2,000, mnist 50,000, 10,000 and 10,000, files all that they
+  /// have. With files, `train` takes the first rows; a split without a file of its own takes its rows from the end of
+  /// the training file, the test's after the validation's (none if -1). MNIST's validation digits are the last of the
+  /// training file.
   int64_t train = -1, valid = -1, test = -1;
-  int64_t seed = 1;                   // of the digits, and of `shuffle`
+  int64_t seed = 1;  // of the digits, and of `shuffle`
   /// Permutes the rows of the training file by RandomState(seed).permutation before splits are cut from it.
   bool shuffle = false;
 
   Targets targets = Targets::kClasses;
-  int64_t classes = 0;                // 0: 1 + the largest label of the training split
-  /// x is multiplied by it. 0: 1/256 for mnist, digits and for uint8 IDX files (the pixels of the Deep Learning Tutorials), else 1.
+  int64_t classes = 0;  // 0: 1 + the largest label of the training split
+  /// x is multiplied by it. 0: 1/256 for mnist, digits and for uint8 IDX files (the pixels of the Deep Learning
+  /// Tutorials), else 1.
   double scale = 0;
-  std::string label = "last";         // of CSV files: "first", "last", "none" or a column's name
-  /// A mapped .npy file whose examples would fill more bytes than this is streamed. 0: a quarter of the machine's memory.
+  std::string label = "last";  // of CSV files: "first", "last", "none" or a column's name
+  /// A mapped .npy file whose examples would fill more bytes than this is streamed. 0: a quarter of the machine's
+  /// memory.
   uint64_t memory_limit = 0;
 };
 
-/// Finds, reads and checks: everything that fits in memory is free of NaN, infinities and labels out of range. `floatx` is the dtype that
-/// the examples will be read as. UserError for any fault of the data or the options, at its place in the configuration.
+/// Finds, reads and checks: everything that fits in memory is free of NaN, infinities and labels out of range. `floatx`
+/// is the dtype that the examples will be read as. UserError for any fault of the data or the options, at its place in
+/// the configuration.
 Dataset load_dataset(const DatasetOptions& options, DType floatx);
 
 }  // namespace thtrain

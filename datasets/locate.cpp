@@ -89,7 +89,8 @@ std::vector<std::string> find_data_set(const std::string& name, const std::vecto
                    .expected = str(join(files, ", "), ",\neach as it is or with .gz, in one folder"),
                    .got = str("not in\n", join(looked, "\n")),
                    .config = where,
-                   .hint = str("run: mkdir -p ", home, "\nand put the files there, or set THTRAIN_DATA to a folder that has "
+                   .hint = str("run: mkdir -p ", home,
+                               "\nand put the files there, or set THTRAIN_DATA to a folder that has "
                                "them;\nor take the data set \"digits\", which is built in")});
 }
 

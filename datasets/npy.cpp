@@ -15,11 +15,13 @@ namespace thtrain {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kPreamble = 12;                      // the longest: magic, version, four bytes of length
-constexpr uint64_t kMaxHeader = uint64_t{1} << 20;    // NumPy's own are below 200 bytes
-constexpr size_t kMaxRank = 64;                       // NumPy's limit
+constexpr size_t kPreamble = 12;                    // the longest: magic, version, four bytes of length
+constexpr uint64_t kMaxHeader = uint64_t{1} << 20;  // NumPy's own are below 200 bytes
+constexpr size_t kMaxRank = 64;                     // NumPy's limit
 
-bool machine_is_little_endian() { return std::endian::native == std::endian::little; }
+bool machine_is_little_endian() {
+  return std::endian::native == std::endian::little;
+}
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -125,9 +127,9 @@ class HeaderParser {
     }
     header_.swapped = (order == '<' && !machine_is_little_endian()) || (order == '>' && machine_is_little_endian());
     constexpr std::pair<std::string_view, DType> kCodes[] = {
-        {"b1", DType::kBool},    {"i1", DType::kInt8},     {"i2", DType::kInt16},    {"i4", DType::kInt32},
-        {"i8", DType::kInt64},   {"u1", DType::kUInt8},    {"u2", DType::kUInt16},   {"u4", DType::kUInt32},
-        {"u8", DType::kUInt64},  {"f4", DType::kFloat32},  {"f8", DType::kFloat64},  {"c8", DType::kComplex64},
+        {"b1", DType::kBool},       {"i1", DType::kInt8},    {"i2", DType::kInt16},   {"i4", DType::kInt32},
+        {"i8", DType::kInt64},      {"u1", DType::kUInt8},   {"u2", DType::kUInt16},  {"u4", DType::kUInt32},
+        {"u8", DType::kUInt64},     {"f4", DType::kFloat32}, {"f8", DType::kFloat64}, {"c8", DType::kComplex64},
         {"c16", DType::kComplex128}};
     for (const auto& [name, dtype] : kCodes) {
       if (plain != name) continue;
@@ -136,16 +138,16 @@ class HeaderParser {
       return;
     }
     char kind = plain.empty() ? '?' : plain[0];
-    std::string_view meaning = plain == "f2"   ? "float16"
-                               : kind == 'f'   ? "long double"
-                               : kind == 'c'   ? "complex long double"
-                               : kind == 'O'   ? "Python objects"
-                               : kind == 'S'   ? "byte strings"
-                               : kind == 'U'   ? "strings"
-                               : kind == 'V'   ? "raw bytes or records"
-                               : kind == 'M'   ? "dates"
-                               : kind == 'm'   ? "time spans"
-                                               : "an unknown code";
+    std::string_view meaning = plain == "f2" ? "float16"
+                               : kind == 'f' ? "long double"
+                               : kind == 'c' ? "complex long double"
+                               : kind == 'O' ? "Python objects"
+                               : kind == 'S' ? "byte strings"
+                               : kind == 'U' ? "strings"
+                               : kind == 'V' ? "raw bytes or records"
+                               : kind == 'M' ? "dates"
+                               : kind == 'm' ? "time spans"
+                                             : "an unknown code";
     fail_dtype(str("'", excerpt(code), "' (", meaning, ")"), kind == 'f' || kind == 'M' || kind == 'm');
   }
 
@@ -173,7 +175,8 @@ class HeaderParser {
   }
   [[noreturn]] void impossible(const std::string& length) const {
     throw file_error(path_, "the shape in the .npy header is impossible",
-                     "lengths that are not negative and give less than 2^63 bytes", str("a length of ", excerpt(length)));
+                     "lengths that are not negative and give less than 2^63 bytes",
+                     str("a length of ", excerpt(length)));
   }
 
   std::string_view text_;
@@ -210,8 +213,8 @@ uint64_t header_end(std::span<const std::byte> head, uint64_t file_bytes, const 
   uint64_t length = at(8) | at(9) << 8;
   if (header.version > 1) length |= at(10) << 16 | at(11) << 24;
   if (length > kMaxHeader) {
-    throw file_error(path, "the header of the .npy file is malformed", str("a header of at most ", kMaxHeader, " bytes"),
-                     str(length, " bytes"));
+    throw file_error(path, "the header of the .npy file is malformed",
+                     str("a header of at most ", kMaxHeader, " bytes"), str(length, " bytes"));
   }
   need(start + length);
   return start + length;
@@ -221,7 +224,8 @@ uint64_t header_end(std::span<const std::byte> head, uint64_t file_bytes, const 
 void check_size(const NpyHeader& header, uint64_t file_bytes, const std::string& path) {
   auto bytes = static_cast<int64_t>(size_of(header.dtype));
   bool fits = true;
-  for (int64_t length : header.shape) fits = fits && !__builtin_mul_overflow(bytes, std::max<int64_t>(length, 1), &bytes);
+  for (int64_t length : header.shape)
+    fits = fits && !__builtin_mul_overflow(bytes, std::max<int64_t>(length, 1), &bytes);
   if (!fits) {
     throw file_error(path, "the shape in the .npy header is impossible",
                      "lengths that are not negative and give less than 2^63 bytes", header.type_text());
@@ -259,7 +263,9 @@ Tensor read_elements(const InputFile& file, const NpyHeader& header) {
 }
 
 /// NumPy pads its headers, so that elements lie at even addresses; others may not.
-bool is_aligned(const NpyHeader& header) { return header.data_offset % size_of(header.dtype) == 0; }
+bool is_aligned(const NpyHeader& header) {
+  return header.data_offset % size_of(header.dtype) == 0;
+}
 
 /// Any byte but 0 is true; a C++ bool may only hold 0 and 1.
 void make_bools(const Tensor& array) {
@@ -303,9 +309,13 @@ Shape NpyHeader::strides() const {
   return out;
 }
 
-std::string NpyHeader::type_text() const { return str(name_of(dtype), shape_text(shape)); }
+std::string NpyHeader::type_text() const {
+  return str(name_of(dtype), shape_text(shape));
+}
 
-NpyHeader read_npy_header(const std::string& path) { return read_header(InputFile(path)); }
+NpyHeader read_npy_header(const std::string& path) {
+  return read_header(InputFile(path));
+}
 
 NpyArray open_npy(const std::string& path, uint64_t map_from) {
   InputFile file(path);
@@ -355,11 +365,16 @@ void swap_bytes(const Tensor& array) {
 
 std::string npy_header_text(const Tensor& array) {
   DType dtype = array.dtype();
-  char kind = dtype == DType::kBool ? 'b' : is_complex(dtype) ? 'c' : is_float(dtype) ? 'f' : is_signed_int(dtype) ? 'i' : 'u';
+  char kind = dtype == DType::kBool  ? 'b'
+              : is_complex(dtype)    ? 'c'
+              : is_float(dtype)      ? 'f'
+              : is_signed_int(dtype) ? 'i'
+                                     : 'u';
   char order = size_of(dtype) == 1 ? '|' : machine_is_little_endian() ? '<' : '>';
   std::string lengths = join(array.shape(), ", ");
   if (array.rank() == 1) lengths += ',';
-  std::string text = str("{'descr': '", order, kind, size_of(dtype), "', 'fortran_order': False, 'shape': (", lengths, "), }");
+  std::string text =
+      str("{'descr': '", order, kind, size_of(dtype), "', 'fortran_order': False, 'shape': (", lengths, "), }");
   // NumPy leaves room for the first length to grow to 21 digits, and lets the elements begin at a multiple of 64.
   if (array.rank() > 0) text.append(21 - std::to_string(array.dim(0)).size(), ' ');
   constexpr size_t kStart = 10;

@@ -15,15 +15,15 @@ namespace thtrain {
 
 /// What stands before the elements.
 struct NpyHeader {
-  int version = 1;             // 1, 2 or 3
+  int version = 1;  // 1, 2 or 3
   DType dtype = DType::kFloat64;
   bool swapped = false;        // the byte order is not this machine's
   bool fortran_order = false;  // the first axis varies fastest
   Shape shape;
-  uint64_t data_offset = 0;    // bytes before the first element
+  uint64_t data_offset = 0;  // bytes before the first element
 
   uint64_t data_bytes() const { return static_cast<uint64_t>(element_count(shape)) * size_of(dtype); }
-  Shape strides() const;       // in elements
+  Shape strides() const;          // in elements
   std::string type_text() const;  // "float32[60000, 784]"
 };
 
@@ -34,20 +34,21 @@ inline constexpr uint64_t kMapNpyFrom = uint64_t{64} << 20;
 /// version, malformed header, unsupported dtype, a shape that is negative, too large or longer than the file.
 NpyHeader read_npy_header(const std::string& path);
 
-/// The array in this machine's byte order. A file with at least `map_from` bytes of elements in this byte order is mapped
-/// read-only (its pages load when they are touched; the tensor must not be written to, and has Fortran strides where
-/// the file has); anything else is read into a row-major tensor. UserError as read_npy_header.
+/// The array in this machine's byte order. A file with at least `map_from` bytes of elements in this byte order is
+/// mapped read-only (its pages load when they are touched; the tensor must not be written to, and has Fortran strides
+/// where the file has); anything else is read into a row-major tensor. UserError as read_npy_header.
 Tensor read_npy(const std::string& path, uint64_t map_from = kMapNpyFrom);
 
 /// The array as it stands in the file: elements in the file's byte order, a bool as the byte that the file holds.
 struct NpyArray {
   NpyHeader header;
-  Tensor raw;           // mapped read-only if it has `map_from` bytes; strides as in the file
+  Tensor raw;  // mapped read-only if it has `map_from` bytes; strides as in the file
   bool mapped = false;
 };
 NpyArray open_npy(const std::string& path, uint64_t map_from = kMapNpyFrom);
 
-/// Version 1, C order, this machine's byte order: the bytes that numpy.save writes. Atomic: written beside `path`, synced, renamed. UserError if it cannot be written.
+/// Version 1, C order, this machine's byte order: the bytes that numpy.save writes. Atomic: written beside `path`,
+/// synced, renamed. UserError if it cannot be written.
 void write_npy(const std::string& path, const Tensor& array);
 
 /// The array of a whole .npy file that stands in memory; `path` names it in errors. `file` is a uint8 vector that the

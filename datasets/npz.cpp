@@ -44,8 +44,8 @@ void write_npz(const std::string& path, const std::vector<std::pair<std::string,
   for (const auto& [name, array] : arrays) {
     Tensor elements = array.contiguous();
     std::string header = npy_header_text(elements);
-    zip.add(str(name, kSuffix), {std::as_bytes(std::span(header)),
-                                 {static_cast<const std::byte*>(elements.raw()), elements.bytes()}});
+    zip.add(str(name, kSuffix),
+            {std::as_bytes(std::span(header)), {static_cast<const std::byte*>(elements.raw()), elements.bytes()}});
   }
   zip.commit();
 }

@@ -20,8 +20,8 @@ class NpzFile {
   /// The arrays in the order of the file. Entries that are not .npy files are left out.
   const std::vector<std::string>& names() const { return names_; }
   bool contains(const std::string& name) const { return entries_.contains(name); }
-  /// Row-major, in this machine's byte order. UserError: no such name, a damaged entry (the CRC is checked), any error of
-  /// .npy files ("weights.npz[hidden/W]: ...").
+  /// Row-major, in this machine's byte order. UserError: no such name, a damaged entry (the CRC is checked), any error
+  /// of .npy files ("weights.npz[hidden/W]: ...").
   Tensor read(const std::string& name) const;
 
  private:

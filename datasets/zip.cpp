@@ -16,7 +16,7 @@ constexpr size_t kLocalBytes = 30, kEntryBytes = 46, kEndBytes = 22, kWideEndByt
 constexpr uint32_t kWide = 0xffffffff;  // "this field stands in the 64-bit extra field"
 constexpr uint16_t kWideExtra = 1, kStored = 0, kDeflated = 8;
 constexpr uint64_t kMaxDeflateRatio = 1032;  // deflate's limit: 258 bytes from 2 bits
-constexpr uint16_t kFirstDay = 33;       // 1980-01-01, the format's first
+constexpr uint16_t kFirstDay = 33;           // 1980-01-01, the format's first
 
 /// A little-endian number of the type asked for.
 template <class T>
@@ -51,7 +51,8 @@ UserError damaged_directory(const std::string& path, const std::string& why) {
 }
 
 UserError damaged_entry(const std::string& path, const ZipEntry& entry, std::string expected, std::string got) {
-  return file_error(path, str("entry \"", entry.name, "\" is damaged"), std::move(expected), std::move(got), kCopyAgain);
+  return file_error(path, str("entry \"", entry.name, "\" is damaged"), std::move(expected), std::move(got),
+                    kCopyAgain);
 }
 
 /// Replaces the fields of `entry` that stand in the 64-bit extra field; false if one is missing there.
@@ -113,7 +114,8 @@ ZipReader::Directory ZipReader::find_directory() const {
   uint64_t tail_bytes = std::min<uint64_t>(size, kEndBytes + 0xffff);
   std::string tail = read_text(file_, size - tail_bytes, tail_bytes);
   size_t end = tail.size() < kEndBytes ? std::string::npos : tail.size() - kEndBytes;
-  while (end != std::string::npos && number_at<uint32_t>(tail, end) != kEndMark) end = end == 0 ? std::string::npos : end - 1;
+  while (end != std::string::npos && number_at<uint32_t>(tail, end) != kEndMark)
+    end = end == 0 ? std::string::npos : end - 1;
   if (end == std::string::npos) {
     std::string start = read_text(file_, 0, std::min<uint64_t>(size, 6));
     if (start.substr(0, 2) == "PK") {
@@ -135,8 +137,10 @@ ZipReader::Directory ZipReader::find_directory() const {
         throw damaged_directory(path, "its 64-bit end record lies outside the file");
       }
       std::string wide = read_text(file_, wide_offset, kWideEndBytes);
-      if (number_at<uint32_t>(wide, 0) != kWideEndMark) throw damaged_directory(path, "its 64-bit end record is not there");
-      out = {.offset = number_at<uint64_t>(wide, 48), .bytes = number_at<uint64_t>(wide, 40),
+      if (number_at<uint32_t>(wide, 0) != kWideEndMark)
+        throw damaged_directory(path, "its 64-bit end record is not there");
+      out = {.offset = number_at<uint64_t>(wide, 48),
+             .bytes = number_at<uint64_t>(wide, 40),
              .entries = number_at<uint64_t>(wide, 32)};
     }
   }
@@ -210,8 +214,10 @@ void ZipReader::read(const ZipEntry& entry, std::span<std::byte> out) const {
   check(entry);
   TH_CHECK(out.size() == entry.size, "room of ", out.size(), " bytes for entry ", entry.name, " of ", entry.size);
   uint64_t from = data_offset(entry);
-  if (entry.method == kStored) file_.read_at(from, out);
-  else inflate_entry(entry, from, out);
+  if (entry.method == kStored)
+    file_.read_at(from, out);
+  else
+    inflate_entry(entry, from, out);
   auto crc = static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size()));
   if (crc != entry.crc) throw damaged_entry(path(), entry, str("CRC ", hex(entry.crc)), str("CRC ", hex(crc)));
 }
@@ -223,7 +229,8 @@ namespace {
 /// What the local and the central header share, from the version to the length of the extra field.
 std::string common_header(const ZipEntry& entry, bool wide_sizes, bool wide, size_t extra) {
   std::string out;
-  bool ascii = std::all_of(entry.name.begin(), entry.name.end(), [](char c) { return static_cast<signed char>(c) > 0; });
+  bool ascii =
+      std::all_of(entry.name.begin(), entry.name.end(), [](char c) { return static_cast<signed char>(c) > 0; });
   append<uint16_t>(out, wide ? 45 : 20);
   append<uint16_t>(out, ascii ? 0 : 0x800);  // the name is UTF-8
   append<uint16_t>(out, kStored);

@@ -16,12 +16,12 @@ namespace thtrain {
 
 struct ZipEntry {
   std::string name;
-  uint16_t method = 0;   // 0 stored, 8 deflated
+  uint16_t method = 0;  // 0 stored, 8 deflated
   bool encrypted = false;
   uint32_t crc = 0;
-  uint64_t packed = 0;   // bytes in the archive
-  uint64_t size = 0;     // bytes unpacked
-  uint64_t offset = 0;   // of its local header
+  uint64_t packed = 0;  // bytes in the archive
+  uint64_t size = 0;    // bytes unpacked
+  uint64_t offset = 0;  // of its local header
 };
 
 /// The directory is read and checked at once, the entries when they are asked for.
@@ -34,7 +34,8 @@ class ZipReader {
   const std::vector<ZipEntry>& entries() const { return entries_; }
   /// Unpacks into `out` of entry.size bytes. UserError: damaged (bytes, length or CRC), encrypted, an unknown method.
   void read(const ZipEntry& entry, std::span<std::byte> out) const;
-  /// UserError unless read() may be tried: method and encryption are known, and the size is one that `packed` bytes can give.
+  /// UserError unless read() may be tried: method and encryption are known, and the size is one that `packed` bytes can
+  /// give.
   void check(const ZipEntry& entry) const;
 
  private:

@@ -122,8 +122,8 @@ TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder&
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks = {},
                     const TrainOptions& options = {});
 
-/// A weights file's error on one part of the data, over all its examples (the last ones too where they do not fill a
-/// minibatch).
+/// A model's errors on one part of the data, counted as training counts them: over full minibatches only where
+/// trainer.full_batches_only says so.
 struct Evaluation {
   int64_t examples = 0;
   int64_t errors = 0;
@@ -146,10 +146,10 @@ struct CheckReport {
   ModelSummary model;
   double loss = 0;  // of the first minibatch, before any step
 };
-/// Builds and compiles everything and runs one step on the first minibatch. Writes nothing.
-CheckReport check_experiment(const Experiment& experiment, const Dataset& data);
+/// Builds, compiles, and runs one step on the first minibatch. Writes nothing. `config_folder` is where relative paths start.
+CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
 /// The function of one training step, explained (`thtrain explain`). Runs nothing.
-Explanation explain_training(const Experiment& experiment, const Dataset& data);
+Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
 }  // namespace thtrain

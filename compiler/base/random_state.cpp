@@ -84,7 +84,8 @@ uint64_t RandomState::interval(uint64_t max) {
 
 int64_t RandomState::integer(int64_t low, int64_t high) {
   if (low >= high) {
-    throw UserError({.what = "random integers: the range is empty", .expected = "low < high", .got = str(low, " and ", high)});
+    throw UserError(
+        {.what = "random integers: the range is empty", .expected = "low < high", .got = str(low, " and ", high)});
   }
   uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) - 1;
   return static_cast<int64_t>(static_cast<uint64_t>(low) + interval(range));

@@ -1,8 +1,9 @@
 // The Mersenne Twister MT19937, seeded and read bit for bit as NumPy's RandomState seeds and reads it.
 //
 // M. Matsumoto, T. Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
-// generator", ACM TOMACS 8(1), 1998. Normal numbers: the polar method (G. Marsaglia, T. A. Bray, SIAM Review 6(3), 1964).
-// Initializers, shuffles and RandomStreams draw from it, so a model starts from the weights that a NumPy program starts from.
+// generator", ACM TOMACS 8(1), 1998. Normal numbers: the polar method (G. Marsaglia, T. A. Bray, SIAM Review 6(3),
+// 1964). Initializers, shuffles and RandomStreams draw from it, so a model starts from the weights that a NumPy program
+// starts from.
 #pragma once
 
 #include <array>

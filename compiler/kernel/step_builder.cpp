@@ -1,6 +1,8 @@
 #include "compiler/kernel/step_builder.h"
 
 #include <algorithm>
+#include <functional>
+#include <unordered_map>
 
 namespace thtrain::kernel {
 
@@ -105,6 +107,32 @@ Block Code::take() {
   body_.clear();
   used_.clear();
   current_ = &body_;
+  return out;
+}
+
+std::vector<Term> bind_shared(Code& code, const std::vector<Term>& results) {
+  std::unordered_map<const TermNode*, int> readers;
+  std::function<void(const Term&)> count = [&](const Term& term) {
+    if (++readers[&term.node()] > 1) return;
+    for (const Term& arg : term.node().args) count(arg);
+  };
+  for (const Term& result : results) count(result);
+  std::unordered_map<const TermNode*, Term> bound;
+  std::function<Term(const Term&)> rebuild = [&](const Term& term) -> Term {
+    if (auto known = bound.find(&term.node()); known != bound.end()) return known->second;
+    const TermNode& node = term.node();
+    Term out = term;
+    if (!node.args.empty()) {
+      auto copy = std::make_shared<TermNode>(node);
+      for (Term& arg : copy->args) arg = rebuild(arg);
+      out = Term(copy);
+      if (readers[&node] > 1) out = code.let("t", out);
+    }
+    bound.emplace(&node, out);
+    return out;
+  };
+  std::vector<Term> out;
+  for (const Term& result : results) out.push_back(rebuild(result));
   return out;
 }
 

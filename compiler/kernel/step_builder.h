@@ -48,6 +48,9 @@ class Code {
   std::vector<std::pair<std::string, int>> used_;
 };
 
+/// `results` with every inner term that has several readers bound to a name, so that it is printed and computed once.
+std::vector<Term> bind_shared(Code& code, const std::vector<Term>& results);
+
 Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count = {});
 
 /// A check inside a kernel: what the message says when it fails.

@@ -16,10 +16,10 @@ bool is_scalar_constant(const Expr& e) {
   return value && value->size() == 1 && value->rank() == 0;
 }
 
-// Regions as a union of nodes. A region's level is the longest way to it from the leaves, counted in regions: merging
-// along an edge never makes a cycle where every way between the two is the edge itself.
+// Nodes that one loop will compute. A new member is an input of a member, and no way from it to a member leads through a
+// node outside: that node would have to run in the middle of the loop.
 struct Region {
-  std::vector<const Node*> nodes;  // in topological order
+  std::vector<const Node*> nodes;  // in topological order once it is grown
 };
 
 class Fuser {
@@ -44,24 +44,17 @@ class Fuser {
 
   static bool same_domain(const Node* a, const Node* b) { return a->types[0].dims == b->types[0].dims; }
 
-  // Consumers first: a node joins the one region that all its readers are in.
+  // Readers first: a node joins the region of the last of its readers that can take it.
   void grow() {
     for (size_t i = order_.size(); i-- > 0;) {
       const Node* node = order_[i];
       if (!fusable(node)) continue;
       int region = -1;
-      bool joins = !is_root_.count(node) && !readers_[node].empty();
       for (const Node* reader : readers_[node]) {
         auto at = region_of_.find(reader);
-        if (at == region_of_.end() || (region >= 0 && at->second != region) || !same_domain(node, reader)) {
-          joins = false;
-          break;
-        }
-        region = at->second;
+        if (at != region_of_.end() && at->second > region && can_join(node, at->second)) region = at->second;
       }
-      if (joins && regions_[static_cast<size_t>(region)].nodes.size() >= kMostNodes) joins = false;
-      if (joins && operands(region, node) > kMostOperands) joins = false;
-      if (!joins) {
+      if (region < 0) {
         region = static_cast<int>(regions_.size());
         regions_.emplace_back();
       }
@@ -70,6 +63,41 @@ class Fuser {
     }
     for (Region& region : regions_)
       std::sort(region.nodes.begin(), region.nodes.end(), [&](const Node* a, const Node* b) { return position_[a] < position_[b]; });
+  }
+
+  bool can_join(const Node* node, int region) const {
+    const Region& r = regions_[static_cast<size_t>(region)];
+    return same_domain(node, r.nodes[0]) && r.nodes.size() < kMostNodes && operands(region, node) <= kMostOperands &&
+           !leads_outside_and_back(node, region);
+  }
+
+  // Is there a way from `node` to a member of the region through a node that is no member? Walks the readers between the
+  // two; past a limit the answer is the safe one. A region counts as one node: what one member can reach, all can.
+  bool leads_outside_and_back(const Node* node, int region) const {
+    constexpr size_t kMostSteps = 400;
+    std::vector<const Node*> stack;
+    std::unordered_map<const Node*, bool> seen;
+    auto visit_readers = [&](const Node* from) {
+      auto at = readers_.find(from);
+      if (at == readers_.end()) return;
+      for (const Node* reader : at->second)
+        if (seen.emplace(reader, true).second) stack.push_back(reader);
+    };
+    for (const Node* reader : readers_.at(node))
+      if (auto at = region_of_.find(reader); at == region_of_.end() || at->second != region)
+        if (seen.emplace(reader, true).second) stack.push_back(reader);
+    while (!stack.empty()) {
+      const Node* now = stack.back();
+      stack.pop_back();
+      auto at = region_of_.find(now);
+      if (at != region_of_.end() && at->second == region) return true;
+      if (seen.size() > kMostSteps) return true;
+      visit_readers(now);
+      if (at != region_of_.end())  // all of its region runs together
+        for (const Node* sibling : regions_[static_cast<size_t>(at->second)].nodes)
+          if (seen.emplace(sibling, true).second) stack.push_back(sibling);
+    }
+    return false;
   }
 
   size_t operands(int region, const Node* with) const {

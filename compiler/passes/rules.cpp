@@ -18,6 +18,14 @@ Expr apply_rule(const Rule& rule, const Expr& value, RuleContext& context) {
   return fitted_to(instantiate(rule.to, *binding), type);
 }
 
+RuleCondition operands_read_once(const Op& op) {
+  return [&op](const Binding& binding, const RuleContext& context) {
+    for (const Expr& input : binding.root().node().inputs)
+      if (is_op(input, op) && !context.read_once(input)) return false;
+    return true;
+  };
+}
+
 static std::vector<const Rule*> joined(std::initializer_list<const std::vector<Rule>*> tables) {
   std::vector<const Rule*> out;
   for (const std::vector<Rule>* table : tables)

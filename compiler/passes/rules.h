@@ -39,7 +39,7 @@ struct RuleExample {
 /// Safety speaks of floats and complex numbers. On integers and bools every rule is exact, and so runs at every level.
 struct Rule {
   std::string name;
-  Expr from, to;  // patterns; both empty where `rewrite` is set
+  Expr from = {}, to = {};  // patterns; both empty where `rewrite` is set
   Safety safety = Safety::kExact;
   unsigned kinds = kFloats;  // of the value's dtype, for which the rule holds
   RuleCondition when = {};
@@ -57,6 +57,10 @@ bool rule_allowed(const Rule& rule, DType dtype, Level level);
 /// The value in the rule's form and of exactly the same type; empty where the rule does not apply. Does not look at the
 /// level.
 Expr apply_rule(const Rule& rule, const Expr& value, RuleContext& context);
+
+/// A condition of rules: each operand of the value that is of this op has no other reader, so that nothing is computed
+/// twice.
+RuleCondition operands_read_once(const Op& op);
 
 // ---- the tables: rules/<family>_rules.cpp --------------------------------------------------------------------------
 

@@ -83,7 +83,8 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
     CsvOptions options = {};
   };
   const Row rows[] = {
-      {"a,b,l\n1,2,0\n3,x4,1\n", "line 3, column 2 (\"b\"): not a number\n  expected: a finite number\n  got:      \"x4\""},
+      {"a,b,l\n1,2,0\n3,x4,1\n",
+       "line 3, column 2 (\"b\"): not a number\n  expected: a finite number\n  got:      \"x4\""},
       {"1,2,0\n3,,1\n", "line 2, column 2: not a number\n  expected: a finite number\n  got:      an empty cell"},
       {"1,nan,0\n", "line 1, column 2: not a number\n  expected: a finite number\n  got:      \"nan\""},
       {"1,1e999,0\n", "line 1, column 2: not a number\n  expected: a finite number\n  got:      \"1e999\""},
@@ -100,7 +101,8 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        {.classes = {"cat", "dog"}}},
       {"a,b\n1,2\n", "there is no column \"c\" for the labels\n  expected: one of a, b", {.label = "c"}},
       {"1,2\n",
-       "there is no column \"c\" for the labels\n  expected: first, last or none\n  got:      a file without a header line",
+       "there is no column \"c\" for the labels\n  expected: first, last or none\n  got:      a file without a header "
+       "line",
        {.label = "c"}},
       {"", "the CSV file has no rows"},
       {"a,b\n", "the CSV file has no rows"},
@@ -109,7 +111,8 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
     std::string path = folder.path("t.csv");
     EXPECT_EQ(error_text([&] { read(folder, row.text, row.options); }), "error: " + path + ": " + row.error);
   }
-  EXPECT_EQ(error_text([&] { read_csv(folder.path("none.csv")); }), "error: " + folder.path("none.csv") + ": no such file");
+  EXPECT_EQ(error_text([&] { read_csv(folder.path("none.csv")); }),
+            "error: " + folder.path("none.csv") + ": no such file");
 }
 
 }  // namespace

@@ -135,7 +135,9 @@ TEST(CheckAll, PassesGoodData) {
 
 TEST(SplitErrors, ArraysThatDoNotFit) {
   Tensor x = Tensor::matrix<float>({{1, 2}, {3, 4}}), y = Tensor::vector<int64_t>({0, 1});
-  EXPECT_EQ(error_text([&] { float_split(x, Tensor::vector<int64_t>({0, 1, 2}), Targets::kClasses); }),
+  EXPECT_EQ(error_text([&] {
+              float_split(x, Tensor::vector<int64_t>({0, 1, 2}), Targets::kClasses);
+            }),
             "error: inputs and targets have different numbers of rows\n"
             "  expected: 2 rows, as in x.npy\n"
             "  got:      3 rows in y.npy");
@@ -163,23 +165,29 @@ TEST(CheckErrors, NumbersThatAreNotFinite) {
   EXPECT_EQ(error_text([&] { check_all(float_split(x, labels, Targets::kClasses), k64); }),
             "error: x.npy: row 2, column 1: not a finite number\n"
             "  expected: numbers that are finite in float64\n"
-            "  got:      nan" + kCounting);
+            "  got:      nan" +
+                kCounting);
   cube.at<float>({3, 1, 0}) = -std::numeric_limits<float>::infinity();
   EXPECT_EQ(error_text([&] { check_all(float_split(cube, labels, Targets::kClasses), k32); }),
             "error: x.npy: row 3, element [1, 0]: not a finite number\n"
             "  expected: numbers that are finite in float32\n"
-            "  got:      -inf" + kCounting);
+            "  got:      -inf" +
+                kCounting);
   x.at<double>({2, 1}) = 1e300;
   EXPECT_EQ(error_text([&] { check_all(float_split(x, labels, Targets::kClasses), k64); }), "no error");
   EXPECT_EQ(error_text([&] { check_all(float_split(x, labels, Targets::kClasses), k32); }),
             "error: x.npy: row 2, column 1: not a finite number\n"
             "  expected: numbers that are finite in float32\n"
-            "  got:      inf" + kCounting);
+            "  got:      inf" +
+                kCounting);
   Tensor values = Tensor::vector<float>({0, 1, std::nanf(""), 2});
-  EXPECT_EQ(error_text([&] { check_all(float_split(Tensor::zeros(k32, {4, 3}), values, Targets::kValues), k32); }),
+  EXPECT_EQ(error_text([&] {
+              check_all(float_split(Tensor::zeros(k32, {4, 3}), values, Targets::kValues), k32);
+            }),
             "error: y.npy: row 2: not a finite number\n"
             "  expected: numbers that are finite in float32\n"
-            "  got:      nan" + kCounting);
+            "  got:      nan" +
+                kCounting);
 }
 
 TEST(CheckErrors, LabelsOutOfRange) {
@@ -188,35 +196,47 @@ TEST(CheckErrors, LabelsOutOfRange) {
   EXPECT_EQ(error_text([&] { check_all(split, k32); }),
             "error: y.npy: row 2: the label is out of range\n"
             "  expected: 0 to 1\n"
-            "  got:      2" + kCounting);
+            "  got:      2" +
+                kCounting);
   Tensor x = Tensor::zeros(k32, {2, 1});
-  EXPECT_EQ(error_text([&] { count_classes(float_split(x, Tensor::vector<int8_t>({0, -1}), Targets::kClasses)); }),
+  EXPECT_EQ(error_text([&] {
+              count_classes(float_split(x, Tensor::vector<int8_t>({0, -1}), Targets::kClasses));
+            }),
             "error: y.npy: row 1: the label is out of range\n"
             "  expected: 0 or more\n"
-            "  got:      -1" + kCounting);
-  EXPECT_EQ(error_text([&] { float_split(x, Tensor::vector<double>({0, 2.5}), Targets::kClasses).all(k32); }),
+            "  got:      -1" +
+                kCounting);
+  EXPECT_EQ(error_text([&] {
+              float_split(x, Tensor::vector<double>({0, 2.5}), Targets::kClasses).all(k32);
+            }),
             "error: y.npy: row 1: the label is not an integer\n"
             "  expected: the number of a class\n"
-            "  got:      2.5" + kCounting);
-  EXPECT_EQ(error_text([&] { float_split(x, Tensor::vector<float>({std::nanf(""), 0}), Targets::kClasses).all(k32); }),
+            "  got:      2.5" +
+                kCounting);
+  EXPECT_EQ(error_text([&] {
+              float_split(x, Tensor::vector<float>({std::nanf(""), 0}), Targets::kClasses).all(k32);
+            }),
             "error: y.npy: row 0: the label is not an integer\n"
             "  expected: the number of a class\n"
-            "  got:      nan" + kCounting);
+            "  got:      nan" +
+                kCounting);
 }
 
 TEST(CheckErrors, ABatchNamesItsRowsInTheFile) {
   Tensor x = Tensor::zeros(k32, {100, 2});
   x.at<float>({57, 1}) = std::nanf("");
   ConfigPosition where{.file = "lab.toml", .line = 2, .column = 1, .length = 7, .source_line = "train_x = \"x.npy\""};
-  Split split = Split({.raw = x, .origin = "x.npy", .where = where}, {.raw = Tensor::zeros(DType::kInt64, {100}), .origin = "y.npy"},
-                      Targets::kClasses, 1)
+  Split split = Split({.raw = x, .origin = "x.npy", .where = where},
+                      {.raw = Tensor::zeros(DType::kInt64, {100}), .origin = "y.npy"}, Targets::kClasses, 1)
                     .part(7, 93);
-  const std::string expected = "error: x.npy: row 57, column 1: not a finite number\n"
-                               "  expected: numbers that are finite in float32\n"
-                               "  got:      nan\n"
-                               "  config:   lab.toml:2:1\n"
-                               "      2 | train_x = \"x.npy\"\n"
-                               "        | ^^^^^^^" + kCounting;
+  const std::string expected =
+      "error: x.npy: row 57, column 1: not a finite number\n"
+      "  expected: numbers that are finite in float32\n"
+      "  got:      nan\n"
+      "  config:   lab.toml:2:1\n"
+      "      2 | train_x = \"x.npy\"\n"
+      "        | ^^^^^^^" +
+      kCounting;
   EXPECT_EQ(error_text([&] { check_batch(split, split.read(45, 10, k32), 45); }), expected);
   std::vector<int64_t> examples = {3, 50, 1};
   EXPECT_EQ(error_text([&] { check_batch(split, split.read(examples, k32), examples); }), expected);

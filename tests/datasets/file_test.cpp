@@ -33,8 +33,9 @@ TEST(InputFile, SaysWhereAFileEndedWhileItWasRead) {
   std::string path = folder.write("a", "0123456789");
   InputFile file(path);
   char part[8];
-  EXPECT_EQ(error_text([&] { file.read_at(5, std::as_writable_bytes(std::span(part))); }),
-            "error: " + path + ": the file ended while it was read\n  expected: at least 13 bytes\n  got:      10 bytes");
+  EXPECT_EQ(
+      error_text([&] { file.read_at(5, std::as_writable_bytes(std::span(part))); }),
+      "error: " + path + ": the file ended while it was read\n  expected: at least 13 bytes\n  got:      10 bytes");
 }
 
 TEST(InputFile, APipeIsRefusedAndDoesNotBlock) {
@@ -98,14 +99,17 @@ TEST(AtomicFile, AWriteThatFailsNamesThePath) {
 TEST(WriteError, SaysWhatIsMissing) {
   const std::string head = "error: out/a: the file cannot be written\n";
   EXPECT_EQ(std::string(write_error("out/a", ENOSPC).what()),
-            head + "  expected: free space on its disk\n  got:      a full disk\n"
-                   "  hint:     make room and try again; the file that stood there before is unchanged");
+            head +
+                "  expected: free space on its disk\n  got:      a full disk\n"
+                "  hint:     make room and try again; the file that stood there before is unchanged");
   EXPECT_EQ(std::string(write_error("out/a", EDQUOT).what()),
-            head + "  expected: free space on its disk\n  got:      a full quota\n"
-                   "  hint:     make room and try again; the file that stood there before is unchanged");
+            head +
+                "  expected: free space on its disk\n  got:      a full quota\n"
+                "  hint:     make room and try again; the file that stood there before is unchanged");
   EXPECT_EQ(std::string(write_error("out/a", EROFS).what()),
             head + "  expected: write permission for the folder out\n  got:      a read-only file system");
-  EXPECT_EQ(std::string(write_error("a", EIO).what()), "error: a: the file cannot be written\n  got:      Input/output error");
+  EXPECT_EQ(std::string(write_error("a", EIO).what()),
+            "error: a: the file cannot be written\n  got:      Input/output error");
 }
 
 TEST(FileErrors, AFolderThatIsAFileCannotHoldFiles) {

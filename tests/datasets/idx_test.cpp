@@ -60,8 +60,10 @@ TEST(ReadIdx, ReadsEveryDtype) {
   };
   EXPECT_TRUE(same_bits(read(0x09, "\x01\xff"), Tensor::vector<int8_t>({1, -1})));
   EXPECT_TRUE(same_bits(read(0x0b, big_endian(258, 2) + big_endian(0xfffe, 2)), Tensor::vector<int16_t>({258, -2})));
-  EXPECT_TRUE(same_bits(read(0x0c, big_endian(70000, 4) + big_endian(0xfffffffd, 4)), Tensor::vector<int32_t>({70000, -3})));
-  EXPECT_TRUE(same_bits(read(0x0d, big_endian(0x3f800000, 4) + big_endian(0xc0200000, 4)), Tensor::vector<float>({1, -2.5})));
+  EXPECT_TRUE(
+      same_bits(read(0x0c, big_endian(70000, 4) + big_endian(0xfffffffd, 4)), Tensor::vector<int32_t>({70000, -3})));
+  EXPECT_TRUE(
+      same_bits(read(0x0d, big_endian(0x3f800000, 4) + big_endian(0xc0200000, 4)), Tensor::vector<float>({1, -2.5})));
   EXPECT_TRUE(same_bits(read(0x0e, big_endian(0x3ff0000000000000, 8) + big_endian(0xc004000000000000, 8)),
                         Tensor::vector<double>({1, -2.5})));
 }

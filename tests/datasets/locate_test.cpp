@@ -56,13 +56,19 @@ TEST(FindDataFile, ListsWhereItLooked) {
   EXPECT_EQ(error_text([&] { find_data_file("x.npy", places.config, false, where); }),
             "error: \"x.npy\" was not found\n"
             "  expected: a file or folder of that name below one of\n"
-            "            " + places.config + "\n"
-            "            " + places.data + "\n"
-            "            " + places.cache + "/thtrain/data\n"
-            "  config:   lab.toml:3:11\n"
-            "      3 | train_x = \"x.npy\"\n"
-            "        |           ^^^^^^^\n"
-            "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it");
+            "            " +
+                places.config +
+                "\n"
+                "            " +
+                places.data +
+                "\n"
+                "            " +
+                places.cache +
+                "/thtrain/data\n"
+                "  config:   lab.toml:3:11\n"
+                "      3 | train_x = \"x.npy\"\n"
+                "        |           ^^^^^^^\n"
+                "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it");
   EXPECT_EQ(error_text([&] { find_data_file("/none/x.npy", places.config); }),
             "error: /none/x.npy: no such file or folder");
 }
@@ -74,34 +80,58 @@ TEST(FindDataSet, NeedsAllFilesInOneFolder) {
   std::string labels = places.folder.write("data/mnist/labels.gz", "");
   EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config), Paths({images, labels}));
   EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config, "mnist"), Paths({images, labels}));
-  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config, places.data + "/mnist"), Paths({images, labels}));
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config, places.data + "/mnist"),
+            Paths({images, labels}));
 }
 
 TEST(FindDataSet, SaysWhereItLookedAndWhereToPutTheFiles) {
   Places places;
   places.folder.write("data/mnist/images", "");
-  const std::string expected = "error: the data set \"mnist\" was not found\n"
-                               "  expected: images, labels,\n"
-                               "            each as it is or with .gz, in one folder\n";
-  EXPECT_EQ(error_text([&] { find_data_set("mnist", {"images", "labels"}, places.config); }),
+  const std::string expected =
+      "error: the data set \"mnist\" was not found\n"
+      "  expected: images, labels,\n"
+      "            each as it is or with .gz, in one folder\n";
+  EXPECT_EQ(error_text([&] {
+              find_data_set("mnist", {"images", "labels"}, places.config);
+            }),
             expected +
-            "  got:      not in\n"
-            "            " + places.config + "\n"
-            "            " + places.config + "/mnist\n"
-            "            " + places.data + "\n"
-            "            " + places.data + "/mnist (without labels)\n"
-            "            " + places.cache + "/thtrain/data\n"
-            "            " + places.cache + "/thtrain/data/mnist\n"
-            "  hint:     run: mkdir -p " + places.cache + "/thtrain/data/mnist\n"
-            "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
-            "            or take the data set \"digits\", which is built in");
-  EXPECT_EQ(error_text([&] { find_data_set("mnist", {"images", "labels"}, places.config, "mnist"); }),
+                "  got:      not in\n"
+                "            " +
+                places.config +
+                "\n"
+                "            " +
+                places.config +
+                "/mnist\n"
+                "            " +
+                places.data +
+                "\n"
+                "            " +
+                places.data +
+                "/mnist (without labels)\n"
+                "            " +
+                places.cache +
+                "/thtrain/data\n"
+                "            " +
+                places.cache +
+                "/thtrain/data/mnist\n"
+                "  hint:     run: mkdir -p " +
+                places.cache +
+                "/thtrain/data/mnist\n"
+                "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
+                "            or take the data set \"digits\", which is built in");
+  EXPECT_EQ(error_text([&] {
+              find_data_set("mnist", {"images", "labels"}, places.config, "mnist");
+            }),
             expected +
-            "  got:      not in\n"
-            "            " + places.data + "/mnist (without labels)\n"
-            "  hint:     run: mkdir -p " + places.data + "/mnist\n"
-            "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
-            "            or take the data set \"digits\", which is built in");
+                "  got:      not in\n"
+                "            " +
+                places.data +
+                "/mnist (without labels)\n"
+                "  hint:     run: mkdir -p " +
+                places.data +
+                "/mnist\n"
+                "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
+                "            or take the data set \"digits\", which is built in");
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 namespace thtrain {
 namespace {
 
-std::string golden(const std::string& name) { return source_path("tests/golden/npy/" + name); }
+std::string golden(const std::string& name) {
+  return source_path("tests/golden/npy/" + name);
+}
 
 /// What generate.py's values() gives.
 double expected_value(DType dtype, int64_t i) {
@@ -30,8 +32,11 @@ void expect_values(const Tensor& array) {
 }
 
 std::string code_of(DType dtype) {
-  std::string kind = dtype == DType::kBool ? "b" : is_complex(dtype) ? "c" : is_float(dtype) ? "f"
-                     : is_signed_int(dtype) ? "i" : "u";
+  std::string kind = dtype == DType::kBool  ? "b"
+                     : is_complex(dtype)    ? "c"
+                     : is_float(dtype)      ? "f"
+                     : is_signed_int(dtype) ? "i"
+                                            : "u";
   return kind + std::to_string(size_of(dtype));
 }
 
@@ -211,9 +216,10 @@ TEST(NpyErrors, TruncatedAnywhere) {
   path = folder.write("a.npy", whole.substr(0, 100));
   EXPECT_EQ(read_error(path), text(path, "\n  expected: a header of 128 bytes\n  got:      100 bytes"));
   path = folder.write("a.npy", whole.substr(0, 151));
-  EXPECT_EQ(read_error(path), text(path, ", or its header is wrong\n"
-                                         "  expected: 128 bytes of header and 24 of float32[2, 3]\n"
-                                         "  got:      151 bytes"));
+  EXPECT_EQ(read_error(path), text(path,
+                                   ", or its header is wrong\n"
+                                   "  expected: 128 bytes of header and 24 of float32[2, 3]\n"
+                                   "  got:      151 bytes"));
   for (size_t length = 6; length < whole.size(); ++length) {
     EXPECT_NE(read_error(folder.write("a.npy", whole.substr(0, length))), "no error") << length;
   }
@@ -270,8 +276,8 @@ TEST(NpyErrors, ImpossibleShapes) {
                                     "  got:      " +
                                     got);
   }
-  std::string path = folder.write(
-      "s.npy", npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }", 16));
+  std::string path =
+      folder.write("s.npy", npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }", 16));
   EXPECT_EQ(read_error(path), "error: " + path +
                                   ": the .npy file is truncated, or its header is wrong\n"
                                   "  expected: 81 bytes of header and 4000000000000 of float32[1000000, 1000000]\n"
@@ -299,11 +305,9 @@ TEST(NpyErrors, WritingNeedsAFolderAndPermission) {
   TemporaryFolder folder;
   Tensor array(1.0);
   std::string path = folder.path("none/x.npy");
-  EXPECT_EQ(error_text([&] { write_npy(path, array); }), "error: " + path +
-                                                             ": the file cannot be written\n  expected: a folder " +
-                                                             folder.path("none") +
-                                                             "\n  got:      no such folder\n  hint:     run: mkdir -p " +
-                                                             folder.path("none"));
+  EXPECT_EQ(error_text([&] { write_npy(path, array); }),
+            "error: " + path + ": the file cannot be written\n  expected: a folder " + folder.path("none") +
+                "\n  got:      no such folder\n  hint:     run: mkdir -p " + folder.path("none"));
   std::string closed = folder.path("closed/x.npy");
   std::filesystem::create_directory(folder.path("closed"));
   std::filesystem::permissions(folder.path(), std::filesystem::perms::all);

@@ -8,9 +8,13 @@
 namespace thtrain {
 namespace {
 
-std::string golden(const std::string& name) { return source_path("tests/golden/npy/" + name); }
+std::string golden(const std::string& name) {
+  return source_path("tests/golden/npy/" + name);
+}
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 std::string text_of(const ZipReader& zip, const ZipEntry& entry) {
   std::string out(entry.size, '\0');
@@ -33,14 +37,16 @@ TEST(Npz, ReadsWhatNumPyWrites) {
 }
 
 TEST(Npz, ReadsSixtyFourBitSizes) {
-  EXPECT_TRUE(same_bits(read_npz(golden("zip64.npz")).at("big/x"), Tensor::matrix<float>({{-1, -0.5, 0}, {0.5, 1, 1.5}})));
+  EXPECT_TRUE(
+      same_bits(read_npz(golden("zip64.npz")).at("big/x"), Tensor::matrix<float>({{-1, -0.5, 0}, {0.5, 1, 1.5}})));
 }
 
 TEST(Npz, RoundTripsEveryDtypeAndStrides) {
   TemporaryFolder folder;
   std::vector<std::pair<std::string, Tensor>> arrays;
   for (DType dtype : kAllDTypes) {
-    arrays.emplace_back(str("layer/", name_of(dtype)), Tensor::of(std::vector<double>{0, 1, 2, 3, 4, 5}, {2, 3}).cast(dtype));
+    arrays.emplace_back(str("layer/", name_of(dtype)),
+                        Tensor::of(std::vector<double>{0, 1, 2, 3, 4, 5}, {2, 3}).cast(dtype));
   }
   arrays.emplace_back("transposed", read_npy(golden("cube_fortran.npy"), 1));
   arrays.emplace_back("nan", Tensor(std::nan("")));
@@ -184,7 +190,8 @@ TEST(NpzErrors, DamagedDirectories) {
     std::string bad = whole;
     bad[change.first] = change.second;
     std::string path = folder.write("d.npz", bad);
-    EXPECT_EQ(read_error(path), "error: " + path + ": the directory of the .npz file is damaged\n  got:      " + why + kAgain);
+    EXPECT_EQ(read_error(path),
+              "error: " + path + ": the directory of the .npz file is damaged\n  got:      " + why + kAgain);
   }
   std::string wide = read_file(golden("zip64.npz"));
   size_t locator = wide.find("PK\6\7"), record = wide.find("PK\6\6"), extra = central_header(wide) + 46 + 9;
@@ -197,7 +204,8 @@ TEST(NpzErrors, DamagedDirectories) {
     std::string bad = wide;
     bad[change.first] = change.second;
     std::string path = folder.write("d.npz", bad);
-    EXPECT_EQ(read_error(path), "error: " + path + ": the directory of the .npz file is damaged\n  got:      " + why + kAgain);
+    EXPECT_EQ(read_error(path),
+              "error: " + path + ": the directory of the .npz file is damaged\n  got:      " + why + kAgain);
   }
 }
 
@@ -210,9 +218,11 @@ TEST(NpzErrors, DamagedSizesAndPlaces) {
   };
   std::string head = "error: " + folder.path("s.npz") + ": entry \"hidden/W.npy\" is damaged\n";
   size_t s = central_header(stored), d = central_header(deflated);
-  EXPECT_EQ(error(stored, s + 24, 1), head + "  expected: 1 bytes unpacked\n  got:      only 152 bytes packed" + kAgain);
+  EXPECT_EQ(error(stored, s + 24, 1),
+            head + "  expected: 1 bytes unpacked\n  got:      only 152 bytes packed" + kAgain);
   EXPECT_EQ(error(stored, s + 42, 1), head + "  expected: a local header at byte 1\n  got:      other bytes" + kAgain);
-  EXPECT_EQ(error(stored, 29, 9), head + "  expected: 152 bytes from byte 2366 on\n  got:      a file of 816 bytes" + kAgain);
+  EXPECT_EQ(error(stored, 29, 9),
+            head + "  expected: 152 bytes from byte 2366 on\n  got:      a file of 816 bytes" + kAgain);
   EXPECT_EQ(error(deflated, d + 24, 10), head + "  expected: 10 bytes unpacked\n  got:      more bytes" + kAgain);
   EXPECT_EQ(error(deflated, d + 25, 9), head + "  expected: 2456 bytes unpacked\n  got:      152 bytes" + kAgain);
   EXPECT_EQ(error(deflated, d + 27, 9),
@@ -223,11 +233,12 @@ TEST(NpzErrors, DamagedSizesAndPlaces) {
 
 TEST(NpzErrors, WaysOfPackingThatAreNotSupported) {
   TemporaryFolder folder;
-  EXPECT_EQ(read_error(golden("bzip2.npz")), "error: " + golden("bzip2.npz") +
-                                                 ": entry \"x.npy\" is packed in a way that is not supported\n"
-                                                 "  expected: stored (method 0) or deflated (method 8)\n"
-                                                 "  got:      method 12\n"
-                                                 "  hint:     write the file with numpy.savez or numpy.savez_compressed");
+  EXPECT_EQ(read_error(golden("bzip2.npz")),
+            "error: " + golden("bzip2.npz") +
+                ": entry \"x.npy\" is packed in a way that is not supported\n"
+                "  expected: stored (method 0) or deflated (method 8)\n"
+                "  got:      method 12\n"
+                "  hint:     write the file with numpy.savez or numpy.savez_compressed");
   std::string encrypted = read_file(golden("stored.npz"));
   encrypted[central_header(encrypted) + 8] |= 1;
   std::string path = folder.write("e.npz", encrypted);

@@ -84,7 +84,7 @@ def every_axis(key):
             if name.startswith("arg") and axes is not None and len(axes) > 1:
                 continue
             case(name, key, axes, keepdims=number % 2 == 1)
-            if axes is not None and len(axes) == 1:
+            if axes is not None and len(axes) == 1 and key == "three_float64":
                 case(name, key, (axes[0] - rank,), keepdims=number % 2 == 0)
 
 
@@ -115,7 +115,8 @@ add_input("special32", special.astype("float32"))
 add_input("ties", np.array([[3, 1, 3, 1], [0, 0, 0, 0], [-1, -1, -2, -2]], dtype="int16"))
 add_input("four", rng.randint(-9, 10, (2, 3, 1, 2)).astype("int64"))
 add_input("far_from_zero", (1000 + rng.uniform(0, 0.1, (3, 50))).astype("float32"))
-for key in list(inputs)[13:]:
-    every_axis(key)
+for key in inputs:
+    if not key.startswith("three_"):
+        every_axis(key)
 
 pathlib.Path(__file__).with_suffix(".txt").write_text("\n".join(lines) + "\n")

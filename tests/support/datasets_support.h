@@ -69,8 +69,10 @@ class EnvironmentVariable {
 
  private:
   void set(const char* value) const {
-    if (value) ::setenv(name_.c_str(), value, 1);
-    else ::unsetenv(name_.c_str());
+    if (value)
+      ::setenv(name_.c_str(), value, 1);
+    else
+      ::unsetenv(name_.c_str());
   }
   std::string name_, old_;
   bool had_ = false;

@@ -198,7 +198,7 @@ class Emitter {
         Term c = kernel::cast(x, signature.inputs[i]);
         args.push_back(signature.inputs[i] == x.dtype() ? c : b_.code().let("c", c));
       }
-      std::vector<Term> results = node->op->scalar->code(args, signature);
+      std::vector<Term> results = kernel::bind_shared(b_.code(), node->op->scalar->code(args, signature));
       for (size_t o = 0; o < results.size(); ++o)
         values_[key((*node)[o])] =
             b_.code().let(identifier(node->name.empty() ? node->op->name : node->name), results[o]);

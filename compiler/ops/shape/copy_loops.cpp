@@ -121,14 +121,34 @@ Term load_lanes(StepBuilder& b, const kernel::Operand& operand, const Terms& ind
   return repeated ? kernel::splat(b.load(operand, at), lanes) : b.load(operand, at, lanes);
 }
 
+// Neighbouring axes that both operands step through as through one become one.
+static void merge_axes(kernel::Operand& a, kernel::Operand& b) {
+  kernel::Operand* operands[] = {&a, &b};
+  for (size_t i = a.type.rank(); i-- > 1;) {
+    bool together = true;
+    for (const kernel::Operand* x : operands)
+      together &= x->layout.strides[i - 1] == x->layout.strides[i] * x->type.dims[i];
+    if (!together) continue;
+    for (kernel::Operand* x : operands) {
+      x->type.dims[i - 1] = x->type.dims[i - 1] * x->type.dims[i];
+      x->layout.strides[i - 1] = x->layout.strides[i];
+      x->type.dims.erase(x->type.dims.begin() + static_cast<std::ptrdiff_t>(i));
+      x->layout.strides.erase(x->layout.strides.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
 void copy_kernel(StepBuilder& b, size_t i, const std::string& comment) {
-  kernel::Operand in = parts_of(b.input(i)), out = parts_of(b.output());
+  kernel::Operand in = b.input(i), out = b.output();
   out.type.dims = in.type.dims;
   out.layout = row_major(in.type.dims);
-  LoopRange over = element_loops(b, in.type.dims, lanes_for(b, {&in, &out}), [&](const Terms& index, int lanes) {
-    b.store(out, b.index_of(out, index), load_lanes(b, in, index, lanes));
+  in = parts_of(in), out = parts_of(out);
+  merge_axes(in, out);
+  int lanes = lanes_for(b, {&in, &out});
+  LoopRange over = element_loops(b, in.type.dims, lanes, [&](const Terms& index, int n) {
+    b.store(out, b.index_of(out, index), load_lanes(b, in, index, n));
   });
-  b.finish_kernel("copy", comment, over.range, over.grain);
+  b.finish_kernel("copy", comment, over.range, over.grain, in.type.rank() == 1 ? lanes : 1);
 }
 
 }  // namespace thtrain

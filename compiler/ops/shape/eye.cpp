@@ -29,7 +29,10 @@ void lower(kernel::StepBuilder& b) {
   DType dtype = out.type.dtype;
   if (is_complex(dtype)) return b.call_reference();
   kernel::Term k = b.node().props.get<int64_t>("k");
-  kernel::Term zero = kernel::constant(dtype, 0), one = kernel::constant(dtype, 1);
+  auto number = [&](int64_t value) {
+    return is_float(dtype) ? kernel::constant(dtype, static_cast<double>(value)) : kernel::constant_int(dtype, value);
+  };
+  kernel::Term zero = number(0), one = number(1);
   kernel::Term columns = b.length(out.type.dims[1]);
   b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
     b.code().loop("j", columns, [&](kernel::Term j) { b.store(out, b.index_of(out, {i, j}), zero); });

@@ -16,7 +16,8 @@ static RuleCondition is_negative(const Expr& number) {
   return [number](const Binding& b, const RuleContext&) {
     const DType dtype = b.root().dtype();
     if (is_unsigned_int(dtype)) return false;
-    return b.number(number) < 0 && (is_float(dtype) || b.number(number) > -std::ldexp(1.0, 8 * size_of(dtype) - 1));
+    const double lowest = -std::ldexp(1.0, static_cast<int>(8 * size_of(dtype)) - 1);
+    return b.number(number) < 0 && (is_float(dtype) || b.number(number) > lowest);
   };
 }
 
@@ -36,6 +37,8 @@ const std::vector<Rule>& arithmetic_rules() {
         {"neg_times_number", -(c * x), (-c) * x, kExact, kReals},
         {"neg_of_number_over", -(c / x), (-c) / x, kExact},
         {"neg_over_number", (-x) / c, x / (-c), kExact},
+        {"neg_of_over_number", -(x / c), x / (-c), kExact},
+        {"neg_of_add_number", -(x + c), (-c) - x, kReassociating, kReals},
         {"number_over_neg", c / (-x), (-c) / x, kExact},
         {"mul_of_neg_number", (-x) * c, x * (-c), kExact, kReals},
         {"mul_of_neg", (-x) * y, -(x * y), kExact, kReals, as_long_as_the_result(x)},

@@ -58,7 +58,7 @@ const std::vector<Rule>& power_rules() {
     };
     // One division for each element, not for each element of y: only then is it no more work.
     auto y_as_long = [y](const Binding& b, const RuleContext& context) {
-      return b.value(y).dims() == b.root().dims() && context.read_once(b.value(y));
+      return b.value(y).dims() == b.root().dims() && operands_read_once(true_div_op())(b, context);
     };
     return std::vector<Rule>{
         {"mul_of_same", x * x, sqr(x), kExact, kNumbers},

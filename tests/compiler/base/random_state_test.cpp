@@ -19,8 +19,12 @@ struct GoldenCase {
   std::vector<int64_t> integer_arguments, integer_values;
 };
 
-double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
-int64_t integer(const std::string& text) { return std::strtoll(text.c_str(), nullptr, 10); }
+double number(const std::string& text) {
+  return std::strtod(text.c_str(), nullptr);
+}
+int64_t integer(const std::string& text) {
+  return std::strtoll(text.c_str(), nullptr, 10);
+}
 
 std::vector<GoldenCase> golden_cases() {
   std::ifstream file(source_path("tests/golden/random_state.txt"));
@@ -154,7 +158,8 @@ TEST(RandomState, DamagedBytesAreRefused) {
             head + "  expected: a position from 0 to 624\n  got:      position 1904");
   std::string flag = good;
   flag[4 * RandomState::kWords + 4] = 2;
-  EXPECT_EQ(error_text([&] { RandomState::from_bytes(flag); }), head + "  expected: a flag of 0 or 1\n  got:      flag 2");
+  EXPECT_EQ(error_text([&] { RandomState::from_bytes(flag); }),
+            head + "  expected: a flag of 0 or 1\n  got:      flag 2");
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+// The commands of `thtrain`: what each one takes, and the functions that run them. docs/cli.md is their page.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace thtrain {
+
+/// How the process ends.
+enum ExitCode : int {
+  kDone = 0,
+  kOurFault = 1,
+  kBadInput = 2,
+  kNotFinite = 3,      // the loss or a weight
+  kInterrupted = 130,  // by SIGINT; SIGTERM gives 143
+};
+
+/// An experiment file, or where a command says so a run folder, and "key=value" texts that go over it.
+struct ExperimentArguments {
+  std::string config;
+  std::vector<std::string> overrides = {};
+};
+
+struct TrainArguments {
+  ExperimentArguments experiment;  // of `resume`: no overrides, and `config` is not set
+  std::string run_dir = {};        // "": a new one in output.root
+  bool resume = false;
+  bool json = false, quiet = false, verbose = false;
+  bool allow_different_bits = false;
+  std::vector<std::string> command_line = {};     // for run.json
+  std::chrono::steady_clock::time_point started;  // of the process
+};
+/// Without `config` the experiment is the run folder's.
+int run_train(const TrainArguments& arguments);
+
+struct EvalArguments {
+  ExperimentArguments experiment;  // `config` may be a run folder
+  std::string weights = {};        // "": the run folder's
+  std::string part = "test";       // "train", "valid", "test"
+  bool json = false;
+};
+int run_eval(const EvalArguments& arguments);
+
+struct PredictArguments {
+  ExperimentArguments experiment;  // `config` may be a run folder
+  std::string weights = {};        // "": the run folder's
+  std::string input, output;
+  bool probabilities = false;  // into an .npy; an .npz gets both
+};
+int run_predict(const PredictArguments& arguments);
+
+struct CheckArguments {
+  ExperimentArguments experiment;
+  bool json = false;
+};
+int run_check(const CheckArguments& arguments);
+
+/// What `--stage` and `--function` may be.
+const std::vector<std::string>& explain_stages();
+const std::vector<std::string>& explain_functions();
+struct ExplainArguments {
+  ExperimentArguments experiment;
+  std::string stage = "graph";
+  std::string function = "train";
+};
+int run_explain(const ExplainArguments& arguments);
+
+struct InfoArguments {
+  bool ops = false;
+  bool json = false;
+};
+int run_info(const InfoArguments& arguments);
+
+struct DataArguments {
+  ExperimentArguments experiment;
+  bool check = false;
+  bool json = false;
+};
+int run_data(const DataArguments& arguments);
+
+}  // namespace thtrain

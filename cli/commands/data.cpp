@@ -1,0 +1,135 @@
+// `thtrain data`: what an experiment's data is, and with --check whether all of it can be used.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cli/commands/commands.h"
+#include "cli/load_experiment.h"
+#include "cli/text.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+
+namespace {
+
+/// One of the three sets, and what stands in it.
+struct SetFacts {
+  const char* name;
+  const Split* split;
+  bool was_read = false;
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  std::vector<int64_t> histogram = {};  // examples of each class
+  double mean() const {
+    return sum / (static_cast<double>(split->size()) * static_cast<double>(element_count(split->input_shape())));
+  }
+};
+
+// A few MiB at a time.
+void read_set(SetFacts& facts, DType floatx, int64_t classes) {
+  const Split& split = *facts.split;
+  int64_t elements = std::max<int64_t>(element_count(split.input_shape()), 1);
+  int64_t rows = std::max<int64_t>((int64_t{1} << 20) / elements, 1);
+  facts.histogram.assign(static_cast<size_t>(classes), 0);
+  for (int64_t begin = 0; begin < split.size(); begin += rows) {
+    Batch batch = split.read(begin, std::min(rows, split.size() - begin), floatx);
+    check_batch(split, batch, begin);
+    auto scan = [&](auto* values) {
+      for (int64_t i = 0; i < batch.x.size(); ++i) {
+        auto value = static_cast<double>(values[i]);
+        facts.low = std::min(facts.low, value);
+        facts.high = std::max(facts.high, value);
+        facts.sum += value;
+      }
+    };
+    if (floatx == DType::kFloat32) scan(batch.x.data<float>());
+    else scan(batch.x.data<double>());
+    if (split.targets() != Targets::kClasses) continue;
+    for (int64_t i = 0; i < batch.y.size(); ++i) {
+      auto label = static_cast<size_t>(batch.y.data<int64_t>()[i]);
+      if (label >= facts.histogram.size()) facts.histogram.resize(label + 1);
+      ++facts.histogram[label];
+    }
+  }
+  facts.was_read = true;
+}
+
+std::string set_text(const SetFacts& facts) {
+  const Split& split = *facts.split;
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"examples", str(count_text(split.size()), " of ", shape_text(split.input_shape()))},
+      {"x", str(split.x_array().raw.type_text(), ", ", split.x_array().origin)}};
+  if (split.targets() != Targets::kNone)
+    lines.emplace_back("y", str(split.y_array().raw.type_text(), ", ", split.y_array().origin));
+  if (facts.was_read)
+    lines.emplace_back("range", str(number_text(static_cast<float>(facts.low)), " to ",
+                                    number_text(static_cast<float>(facts.high)), ", mean ",
+                                    json_fixed(facts.mean(), 6), " (scaled)"));
+  else lines.emplace_back("range", "not read: it stays in its file; --check reads all of it");
+  return str(facts.name, "\n", facts_text(lines));
+}
+
+// A row for each class, a column for each set.
+std::string histogram_text(const std::vector<SetFacts>& sets, const std::vector<std::string>& names) {
+  constexpr size_t kMost = 50;
+  std::vector<std::vector<std::string>> rows = {{"label"}};
+  size_t classes = 0;
+  for (const SetFacts& set : sets) {
+    if (!set.was_read) continue;
+    rows[0].push_back(set.name);
+    classes = std::max(classes, set.histogram.size());
+  }
+  for (size_t label = 0; label < std::min(classes, kMost); ++label) {
+    rows.push_back({std::to_string(label)});
+    for (const SetFacts& set : sets)
+      if (set.was_read) rows.back().push_back(std::to_string(label < set.histogram.size() ? set.histogram[label] : 0));
+    if (label < names.size()) rows.back().push_back(str("(", names[label], ")"));
+  }
+  if (classes == 0) return "";
+  return table_text(rows, "") + (classes > kMost ? str("and ", classes - kMost, " more labels\n") : "");
+}
+
+std::string set_json(const SetFacts& facts) {
+  const Split& split = *facts.split;
+  auto numbers = [](const auto& values) { return str('[', join(values, ", "), ']'); };
+  JsonObject out;
+  out.add("examples", split.size())
+      .add_raw("shape", numbers(split.input_shape()))
+      .add("x", split.x_array().raw.type_text())
+      .add("x_file", split.x_array().origin);
+  if (split.targets() != Targets::kNone)
+    out.add("y", split.y_array().raw.type_text()).add("y_file", split.y_array().origin);
+  if (facts.was_read)
+    out.add("low", facts.low).add("high", facts.high).add("mean", facts.mean())
+        .add_raw("labels", numbers(facts.histogram));
+  return out.line();
+}
+
+}  // namespace
+
+int run_data(const DataArguments& arguments) {
+  LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  std::vector<SetFacts> sets;
+  for (auto [name, split] : {std::pair("train", &data.train), {"valid", &data.valid}, {"test", &data.test}}) {
+    if (split->size() == 0) continue;
+    SetFacts& set = sets.emplace_back(SetFacts{.name = name, .split = split});
+    if (arguments.check || !data.streamed) read_set(set, loaded.experiment.compiler.floatX, data.classes());
+  }
+  if (arguments.json) {
+    JsonObject out;
+    out.add("data", data.name).add("classes", data.classes()).add("streamed", data.streamed)
+        .add("checked", arguments.check || !data.streamed);
+    for (const SetFacts& set : sets) out.add_raw(set.name, set_json(set));
+    print_text(out.line() + "\n");
+    return kDone;
+  }
+  std::string out = str(data.name, ": ", count_text(data.classes()), data.classes() == 1 ? " class" : " classes",
+                        data.streamed ? ", read while training" : ", in memory", "\n\n");
+  for (const SetFacts& set : sets) out += set_text(set) + "\n";
+  out += histogram_text(sets, data.class_names);
+  if (arguments.check) out += "all of it was read: every value is finite, every label in range\n";
+  print_text(out);
+  return kDone;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,37 @@
+// `thtrain eval`: the error of a model's weights on one part of the data.
+#include "cli/commands/commands.h"
+#include "cli/load_experiment.h"
+#include "cli/text.h"
+#include "trainers/load_data.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+static Part part_of(const std::string& name) {
+  return name == "train" ? Part::kTrain : name == "valid" ? Part::kValid : Part::kTest;
+}
+
+int run_eval(const EvalArguments& arguments) {
+  LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  std::string weights = weights_of(loaded, arguments.weights);
+  Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  Evaluation found = evaluate(loaded.experiment, data, part_of(arguments.part), weights);
+  if (arguments.json) {
+    JsonObject out;
+    out.add("part", arguments.part)
+        .add("weights", weights)
+        .add("examples", found.examples)
+        .add("errors", found.errors)
+        .add_error(arguments.part + "_error", found.error)
+        .add("loss", found.loss);
+    print_text(out.line() + "\n");
+  } else {
+    const char* name = arguments.part == "train" ? "training" : arguments.part == "valid" ? "validation" : "test";
+    print_text(str(name, " error ", error_text(found.error), " (", count_text(found.errors), " of ",
+                   count_text(found.examples), " examples), loss ", json_fixed(found.loss, 6), "\nweights ", weights,
+                   "\n"));
+  }
+  return kDone;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,51 @@
+// `thtrain explain`: the stages of a function, from the graph to the C++ text.
+#include <map>
+
+#include "cli/commands/commands.h"
+#include "cli/load_experiment.h"
+#include "cli/text.h"
+#include "trainers/load_data.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+const std::vector<std::string>& explain_stages() {
+  static const std::vector<std::string> names = {"graph", "passes", "canonical", "fused", "program", "cpp"};
+  return names;
+}
+
+const std::vector<std::string>& explain_functions() {
+  static const std::vector<std::string> names = {"train", "valid"};
+  return names;
+}
+
+// What each pass did, and how often each rule was applied.
+static std::string passes_text(const Explanation& explanation) {
+  std::vector<std::vector<std::string>> rows = {{"pass", "stage", "nodes before", "after", "milliseconds"}};
+  for (const PassRecord& pass : explanation.passes)
+    rows.push_back({pass.name, pass.stage, std::to_string(pass.nodes_before), std::to_string(pass.nodes_after),
+                    json_fixed(1000 * pass.seconds, 3)});
+  std::map<std::pair<std::string, std::string>, int64_t> counts;
+  for (const Fired& fired : explanation.fired) ++counts[{fired.pass, fired.rule}];
+  std::vector<std::vector<std::string>> rules = {{"times", "rule", "pass"}};
+  for (const auto& [name, count] : counts) rules.push_back({std::to_string(count), name.second, name.first});
+  return table_text(rows, "") + (counts.empty() ? "" : "\n" + table_text(rules, ""));
+}
+
+int run_explain(const ExplainArguments& arguments) {
+  LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
+  Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  Explanation explanation = explain_training(loaded.experiment, data);
+  const std::string& stage = arguments.stage;
+  std::string text = stage == "passes"      ? passes_text(explanation)
+                     : stage == "canonical" ? explanation.canonical
+                     : stage == "fused"     ? explanation.fused
+                     : stage == "program"   ? explanation.program
+                     : stage == "cpp"       ? explanation.cpp
+                                            : explanation.graph;
+  if (!text.ends_with('\n')) text += '\n';
+  print_text(text);
+  return kDone;
+}
+
+}  // namespace thtrain

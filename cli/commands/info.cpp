@@ -1,0 +1,124 @@
+// `thtrain info`: what this machine and this build offer, and the ops that graphs are made of.
+#include "cli/commands/commands.h"
+#include "cli/text.h"
+#include "compiler/base/build_info.h"
+#include "compiler/ops/registry.h"
+#include "compiler/runtime/blas.h"
+#include "compiler/runtime/cache.h"
+#include "compiler/runtime/cpu.h"
+#include "compiler/runtime/threads.h"
+#include "datasets/locate.h"
+
+namespace thtrain {
+
+namespace {
+
+// How native code computes it.
+std::string native_text(const Op& op) {
+  if (op.scalar) return "elementwise";
+  if (op.lower) return "kernel";
+  if (op.lower_region) return "region";
+  if (op.view) return "view";
+  return op.calls_reference ? "reference" : "leaf";
+}
+
+std::vector<std::string> rules_of(const Op& op) {
+  std::vector<std::string> out;
+  auto add = [&](bool has, const char* name) {
+    if (has) out.push_back(name);
+  };
+  add(op.gradient != nullptr, "gradient");
+  add(!op.may_overwrite.empty(), "in place");
+  add(op.view && op.lower, "view");
+  add(op.commutative, "commutative");
+  add(op.has_effect, "effect");
+  add(op.symbolic != nullptr, "lengths");
+  add(op.cost != nullptr, "cost");
+  return out;
+}
+
+std::string ops_text() {
+  std::string out = str(count_text(static_cast<int64_t>(all_ops().size()), "op"),
+                        ", each with: how native code computes it; the rules that it has beside its type and its reference\n");
+  for (const Op* op : all_ops()) {
+    out += str("\n", op->name, "  [", native_text(*op), "]  ", join(rules_of(*op), ", "), "\n");
+    std::string doc = op->doc;
+    for (size_t at = 0; (at = doc.find('\n', at)) != std::string::npos; at += 5) doc.insert(at + 1, "    ");
+    if (!doc.empty()) out += str("    ", doc, "\n");
+  }
+  return out;
+}
+
+std::string ops_json() {
+  auto entry = [](const Op* op) {
+    return JsonObject().add("name", op->name).add("doc", op->doc).add("native", native_text(*op))
+        .add("rules", rules_of(*op)).line();
+  };
+  return str('[', join(all_ops(), ", ", entry), ']');
+}
+
+std::string vector_text(const Cpu& cpu) {
+  std::vector<std::string> sets;
+  if (cpu.avx2) sets.push_back("AVX2");
+  if (cpu.fma) sets.push_back("FMA");
+  if (cpu.has_avx512()) sets.push_back("AVX-512");
+  return str(cpu.vector_bytes, " bytes", sets.empty() ? "" : ", of ", join(sets, ", "));
+}
+
+// The library and its kernels, or why there is none.
+std::string blas_text(bool& found) {
+  try {
+    const Blas& library = blas();
+    return str(library.version, ", kernels ", library.corename,
+               library.has_old_kernels() ? " (older than this processor)" : "");
+  } catch (const UserError& error) {
+    found = false;
+    return str("none: ", error.messages().front().what);
+  }
+}
+
+}  // namespace
+
+int run_info(const InfoArguments& arguments) {
+  if (arguments.ops && !arguments.json) {
+    print_text(ops_text());
+    return kDone;
+  }
+  const Cpu& processor = cpu();
+  bool has_blas = true;
+  std::string blas_name = blas_text(has_blas);
+  if (arguments.json) {
+    JsonObject out;
+    out.add("version", version)
+        .add("build", build_id)
+        .add("architecture", processor.architecture)
+        .add("processor", processor.model)
+        .add("vector_bytes", processor.vector_bytes)
+        .add("cores", processor.cores)
+        .add("threads", thread_count())
+        .add("blas", has_blas ? blas().version : "")
+        .add("blas_kernels", has_blas ? blas().corename : "")
+        .add("compiler", cache().compiler_text())
+        .add("has_compiler", cache().has_compiler())
+        .add("cache_folder", cache_folder_text())
+        .add("data_folders", data_folders(""));
+    if (arguments.ops) out.add_raw("ops", ops_json());
+    print_text(out.line() + "\n");
+    return kDone;
+  }
+  print_text(str("thtrain ", version, "\n",
+                 facts_text({{"build", std::string(build_id)},
+                             {"processor", str(processor.model.empty() ? "unknown" : processor.model, " (",
+                                               processor.architecture, ")")},
+                             {"vectors", vector_text(processor)},
+                             {"cores", std::to_string(processor.cores)},
+                             {"threads", std::to_string(thread_count())},
+                             {"BLAS", blas_name},
+                             {"compiler", cache().compiler_text()},
+                             {"cache", cache_folder_text()},
+                             {"data", join(data_folders(""), ", ")},
+                             {"ops", str(all_ops().size(), "; `thtrain info --ops` lists them")}})));
+  return kDone;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,136 @@
+// `thtrain train` and `thtrain resume`.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "cli/commands/commands.h"
+#include "cli/interrupt.h"
+#include "cli/load_experiment.h"
+#include "cli/progress.h"
+#include "trainers/load_data.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The place of a new run folder. Unless the run is kept, the folder goes again, with those above it that came with it.
+class NewPlace {
+ public:
+  explicit NewPlace(const std::string& path) : path_(fs::absolute(path).lexically_normal()) {
+    if (path_.filename().empty()) path_ = path_.parent_path();
+    std::error_code error;
+    was_there_ = fs::exists(path_, error);
+    for (fs::path above = path_.parent_path(); !fs::exists(above, error) && above.has_relative_path();
+         above = above.parent_path())
+      new_above_.push_back(above);
+  }
+  ~NewPlace() {
+    if (kept_) return;
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+    if (was_there_) fs::create_directory(path_, ignored);
+    for (const fs::path& above : new_above_) ::rmdir(above.c_str());  // where another run came meanwhile, it stays
+  }
+  NewPlace(const NewPlace&) = delete;
+  NewPlace& operator=(const NewPlace&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  fs::path path_;
+  std::vector<fs::path> new_above_;
+  bool was_there_ = false, kept_ = false;
+};
+
+// "trainer.epochs" -> "30", of what resolved_toml writes.
+std::map<std::string, std::string> resolved_values(const Experiment& experiment) {
+  std::map<std::string, std::string> out;
+  std::istringstream lines(resolved_toml(experiment));
+  std::string section;
+  std::map<std::string, int> elements;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("[[")) {
+      std::string list = line.substr(2, line.find("]]") - 2);
+      section = str(list, '.', elements[list]++, '.');
+    } else if (line.starts_with("[")) {
+      section = str(line.substr(1, line.find(']') - 1), '.');
+    } else if (size_t equals = line.find(" = "); equals != std::string::npos) {
+      out[section + line.substr(0, equals)] = line.substr(equals + 3);
+    }
+  }
+  return out;
+}
+
+// An experiment that is named beside the run folder to resume must be the one that the folder holds.
+void require_same(const LoadedExperiment& named, const LoadedExperiment& run) {
+  auto then = resolved_values(run.experiment), now = resolved_values(named.experiment);
+  std::vector<std::string> different;
+  for (const auto& [key, value] : now)
+    if (!then.contains(key)) different.push_back(str(key, ": not set then, ", value, " now"));
+    else if (then[key] != value) different.push_back(str(key, ": ", then[key], " then, ", value, " now"));
+  for (const auto& [key, value] : then)
+    if (!now.contains(key)) different.push_back(str(key, ": ", value, " then, not set now"));
+  if (different.empty()) return;
+  throw UserError(Message{.what = str(run.run->path(), ": the run in this folder is of another experiment"),
+                          .expected = str("what ", run.config_file, " says"),
+                          .got = join(different, "\n"),
+                          .hint = str("`thtrain resume ", run.run->path(), "` goes on with it as it is")});
+}
+
+int result(const TrainSummary& summary, Progress& progress, const InterruptWatch& interrupt) {
+  progress.finish(summary);
+  return summary.interrupted ? interrupt.exit_code() : kDone;
+}
+
+int resume_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
+  LoadedExperiment loaded = load_run(arguments.run_dir, {});
+  if (!arguments.experiment.config.empty())
+    require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
+  Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  options.epochs = loaded.experiment.trainer.epochs;
+  Progress progress(options);
+  InterruptWatch interrupt;
+  train_options.stop = interrupt.flag();
+  return result(resume(loaded.experiment, data, *loaded.run, progress.hooks(), train_options), progress, interrupt);
+}
+
+int new_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
+  LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
+  const Experiment& experiment = loaded.experiment;
+  Dataset data = load_data(experiment, loaded.config_folder);
+  options.epochs = experiment.trainer.epochs;
+  Progress progress(options);
+  std::string path = arguments.run_dir;
+  if (path.empty()) path = new_run_path(experiment.output.root, loaded.config_file);
+  RunFacts facts{arguments.command_line, loaded.config_file, loaded.config_folder};
+  NewPlace place(path);
+  RunFolder folder = RunFolder::create(path, experiment, facts);
+  InterruptWatch interrupt;
+  train_options.stop = interrupt.flag();
+  TrainHooks hooks = progress.hooks();
+  hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {
+    place.keep();
+    report(model);
+  };
+  return result(train(experiment, data, folder, hooks, train_options), progress, interrupt);
+}
+
+}  // namespace
+
+int run_train(const TrainArguments& arguments) {
+  Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};
+  TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits, .started = arguments.started};
+  if (!arguments.resume) return new_run(arguments, options, train_options);
+  if (arguments.run_dir.empty())
+    throw UserError(Message{.what = "--resume needs the folder of the run to go on with",
+                            .expected = "--run-dir DIR",
+                            .hint = "`thtrain resume DIR` is the same"});
+  return resume_run(arguments, options, train_options);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,45 @@
+#include "cli/load_experiment.h"
+
+#include <filesystem>
+
+#include "cli/overrides.h"
+#include "cli/toml_config.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+static Experiment read(const std::string& file, const std::vector<std::string>& overrides,
+                       const std::string& config_folder) {
+  Findings findings;
+  ConfigNode root = read_toml_file(file, findings);
+  apply_overrides(root, overrides, findings);
+  Experiment experiment = read_experiment(root, findings);
+  findings.raise();
+  return with_absolute_paths(experiment, config_folder);
+}
+
+LoadedExperiment load_experiment(const std::string& config, const std::vector<std::string>& overrides) {
+  std::string folder = fs::absolute(config).lexically_normal().parent_path().string();
+  return {read(config, overrides, folder), config, folder, {}};
+}
+
+LoadedExperiment load_run(const std::string& folder, const std::vector<std::string>& overrides) {
+  RunFolder run = RunFolder::open(folder);
+  return {read(run.config(), overrides, run.facts().config_folder), run.config(), run.facts().config_folder, run};
+}
+
+LoadedExperiment load_experiment_or_run(const std::string& path, const std::vector<std::string>& overrides) {
+  std::error_code error;
+  return fs::is_directory(path, error) ? load_run(path, overrides) : load_experiment(path, overrides);
+}
+
+std::string weights_of(const LoadedExperiment& loaded, const std::string& weights) {
+  if (!weights.empty()) return weights;
+  if (loaded.run) return loaded.run->weights();
+  throw UserError(Message{.what = str("which weights shall ", loaded.config_file, " have?"),
+                          .expected = "--weights FILE.npz, or the folder of a run instead of its experiment file"});
+}
+
+}  // namespace thtrain

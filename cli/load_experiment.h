@@ -1,0 +1,32 @@
+// From a path on the command line to an experiment: its file, or the folder of a run that was made from it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainers/experiment.h"
+#include "trainers/run_folder.h"
+
+namespace thtrain {
+
+struct LoadedExperiment {
+  Experiment experiment;          // data paths and weights are absolute
+  std::string config_file;        // as it was typed
+  std::string config_folder;      // absolute: where data is looked for
+  std::optional<RunFolder> run;   // where a run folder was named
+};
+
+/// Reads the file at `config` and puts `overrides` over it. UserError with every mistake.
+LoadedExperiment load_experiment(const std::string& config, const std::vector<std::string>& overrides);
+
+/// The same for the configuration of a run folder. UserError where it is none.
+LoadedExperiment load_run(const std::string& folder, const std::vector<std::string>& overrides);
+
+/// load_run where `path` is a folder, else load_experiment.
+LoadedExperiment load_experiment_or_run(const std::string& path, const std::vector<std::string>& overrides);
+
+/// `weights`, or where it is empty those of the run folder. UserError where an experiment file stands alone.
+std::string weights_of(const LoadedExperiment& loaded, const std::string& weights);
+
+}  // namespace thtrain

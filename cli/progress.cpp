@@ -1,0 +1,141 @@
+#include "cli/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/text.h"
+#include "compiler/runtime/cache.h"
+#include "trainers/json.h"
+
+namespace thtrain {
+
+static bool is_terminal(std::FILE* file) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(::fileno(file)) && (!kind || std::strcmp(kind, "dumb") != 0);
+}
+
+static int terminal_width() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
+  constexpr int kBar = 24;
+  double part = batch.batches > 0 ? static_cast<double>(batch.batch) / static_cast<double>(batch.batches) : 0;
+  auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBar);
+  std::string out = str("epoch ", batch.epoch, '/', epochs, " [", std::string(filled, '='),
+                        std::string(kBar - filled, ' '), "] ", static_cast<int>(100 * part), " %  loss ",
+                        json_fixed(batch.train_loss, 4), "  ",
+                        count_text(static_cast<int64_t>(batch.examples_per_second)), " examples/s");
+  return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
+}
+
+std::string epoch_text(const EpochReport& report, int64_t epochs) {
+  std::string number = std::to_string(report.epoch);
+  size_t width = std::max(std::to_string(epochs).size(), number.size());
+  std::string out = str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ",
+                        json_fixed(report.train_loss, 6));
+  if (report.valid_error) out += str("  validation error ", error_text(*report.valid_error));
+  if (report.test_error) out += str("  test error ", error_text(*report.test_error));
+  return out + str("  ", seconds_text(report.seconds), report.best ? "  best" : "");
+}
+
+Progress::Progress(const Options& options)
+    : options_(options), lines_(options.json ? stderr : stdout), has_bar_(!options.quiet && is_terminal(stderr)) {}
+Progress::~Progress() { clear_bar(); }
+
+TrainHooks Progress::hooks() {
+  return {.on_start = [this](const ModelSummary& model) { start(model); },
+          .on_batch = [this](const BatchProgress& batch) { draw(batch); },
+          .on_epoch = [this](const EpochReport& report) { print_epoch(report); },
+          .on_message =
+              [this](const std::string& message) {
+                clear_bar();
+                std::fprintf(stderr, "%s\n", message.c_str());
+              }};
+}
+
+void Progress::clear_bar() {
+  if (!bar_shown_) return;
+  std::fputs("\r\x1b[K", stderr);
+  bar_shown_ = false;
+}
+
+void Progress::print_line(const std::string& line) {
+  clear_bar();
+  std::fprintf(lines_, "%s\n", line.c_str());
+  std::fflush(lines_);
+}
+
+void Progress::start(const ModelSummary& model) {
+  if (options_.verbose) {
+    std::string text = summary_text(model);
+    print_line(text.substr(0, text.size() - 1));
+  } else if (!options_.quiet) {
+    print_line(str(count_text(model.train_examples), " training, ", count_text(model.valid_examples), " validation, ",
+                   count_text(model.test_examples), " test examples; ", count_text(model.parameters, "parameter"), "; ",
+                   count_text(model.threads, "thread")));
+  }
+}
+
+void Progress::draw(const BatchProgress& batch) {
+  if (!has_bar_) return;
+  std::fprintf(stderr, "\r%s\x1b[K", bar_text(batch, options_.epochs, terminal_width()).c_str());
+  bar_shown_ = true;
+}
+
+void Progress::print_epoch(const EpochReport& report) {
+  if (!options_.quiet) print_line(epoch_text(report, options_.epochs));
+}
+
+static std::string summary_json(const TrainSummary& summary) {
+  JsonObject out;
+  out.add_error("valid_error", summary.valid_error).add_error("test_error", summary.test_error);
+  out.add("best_epoch", summary.best_epoch)
+      .add("stop_epoch", summary.stop_epoch)
+      .add("epochs", summary.epochs)
+      .add("steps", summary.steps)
+      .add("train_loss", summary.train_loss)
+      .add("seconds", summary.seconds)
+      .add("seconds_to_first_step", summary.seconds_to_first_step)
+      .add("kernels_compiled", summary.kernels_compiled)
+      .add("interrupted", summary.interrupted)
+      .add("stopped_early", summary.stopped_early)
+      .add("run_dir", summary.run_dir)
+      .add("plot", summary.plot);
+  return out.line();
+}
+
+void Progress::finish(const TrainSummary& summary) {
+  clear_bar();
+  if (options_.verbose) {
+    CompileStats stats = compile_stats();
+    print_line(str(count_text(summary.kernels_compiled, "kernel"), " compiled in ", seconds_text(stats.compile_seconds),
+                   "; found in the cache: ", count_text(stats.program_hits, "program"), ", ",
+                   count_text(stats.object_hits, "kernel")));
+    if (summary.steps > 0)
+      print_line(str("first step done ", seconds_text(summary.seconds_to_first_step), " after the process started"));
+  }
+  print_summary(summary);
+  if (options_.json) print_text(summary_json(summary) + "\n");
+}
+
+void Progress::print_summary(const TrainSummary& summary) {
+  if (options_.json && options_.quiet) return;
+  std::string how = summary.interrupted     ? str("interrupted in epoch ", summary.stop_epoch)
+                    : summary.stopped_early ? str("stopped early after epoch ", summary.stop_epoch)
+                                            : str("done after epoch ", summary.stop_epoch);
+  print_line(str(how, ", ", count_text(summary.steps, "step"), ", ", seconds_text(summary.seconds)));
+  if (summary.valid_error)
+    print_line(str("best validation error ", error_text(*summary.valid_error), " (epoch ", summary.best_epoch, ')'));
+  if (summary.test_error) print_line(str("test error ", error_text(*summary.test_error)));
+  print_line(str("run folder ", summary.run_dir));
+  if (!summary.plot.empty()) print_line(str("learning curves ", summary.plot));
+  if (summary.interrupted) print_line(str("`thtrain resume ", summary.run_dir, "` goes on"));
+}
+
+}  // namespace thtrain

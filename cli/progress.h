@@ -1,0 +1,49 @@
+// What a user sees of a run while it goes: a bar on a terminal, a line for each epoch, and what it came to.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+/// Lines go to standard output, or to standard error where that is kept for JSON; the bar to standard error, if that is a
+/// terminal.
+class Progress {
+ public:
+  struct Options {
+    bool json = false, quiet = false, verbose = false;
+    int64_t epochs = 0;  // at most
+  };
+  explicit Progress(const Options& options);
+  /// Removes the bar.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// They hold `this`.
+  TrainHooks hooks();
+  /// What the run came to, for people or as one line of JSON.
+  void finish(const TrainSummary& summary);
+
+ private:
+  void start(const ModelSummary& model);
+  void draw(const BatchProgress& batch);
+  void print_epoch(const EpochReport& report);
+  void print_line(const std::string& line);
+  void print_summary(const TrainSummary& summary);
+  void clear_bar();
+
+  Options options_;
+  std::FILE* lines_;
+  bool has_bar_, bar_shown_ = false;
+};
+
+/// `batch` as a bar of at most `width` characters.
+std::string bar_text(const BatchProgress& batch, int64_t epochs, int width);
+
+/// "epoch  3  train loss 0.412345  validation error 7.500000 %  1.2 s"
+std::string epoch_text(const EpochReport& report, int64_t epochs);
+
+}  // namespace thtrain

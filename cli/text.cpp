@@ -1,0 +1,123 @@
+#include "cli/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "compiler/base/config_node.h"
+
+namespace thtrain {
+
+std::string count_text(int64_t count) {
+  std::string digits = std::to_string(count), out;
+  size_t start = count < 0;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > start && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string count_text(int64_t count, const std::string& noun) {
+  return str(count_text(count), ' ', noun, count == 1 ? "" : "s");
+}
+
+static std::string fixed(double value, int decimals) { return json_fixed(value, decimals); }
+
+std::string error_text(double per_cent) { return str(fixed(per_cent, 6), " %"); }
+
+std::string seconds_text(double seconds) {
+  if (seconds < 10) return str(fixed(seconds, 3), " s");
+  if (seconds < 100) return str(fixed(seconds, 1), " s");
+  auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 3600) return str(whole / 60, " min ", whole % 60, " s");
+  return str(whole / 3600, " h ", whole % 3600 / 60, " min");
+}
+
+std::string table_text(const std::vector<std::vector<std::string>>& rows, const std::string& indent) {
+  std::vector<int> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], character_count(row[i]));
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = indent;
+    for (size_t i = 0; i < row.size(); ++i) {
+      std::string space(static_cast<size_t>(widths[i] - character_count(row[i])), ' ');
+      bool is_number = !row[i].empty() && std::isdigit(static_cast<unsigned char>(row[i][0]));
+      line += (i ? "  " : "") + (is_number ? space + row[i] : row[i] + space);
+    }
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return out;
+}
+
+std::string facts_text(const std::vector<std::pair<std::string, std::string>>& facts) {
+  size_t width = 0;
+  for (const auto& [name, value] : facts) width = std::max(width, name.size());
+  std::string out;
+  for (const auto& [name, value] : facts) out += str("  ", name, std::string(width + 2 - name.size(), ' '), value, '\n');
+  return out;
+}
+
+std::string summary_text(const ModelSummary& model) {
+  std::vector<std::vector<std::string>> rows = {{"input", "", model.input}};
+  for (const LayerSummary& layer : model.layers)
+    rows.push_back({layer.name, layer.type, layer.output,
+                    layer.parameters ? count_text(layer.parameters, "parameter") : ""});
+  auto bytes = [](int64_t count) { return bytes_text(static_cast<double>(count)); };
+  std::string temporaries = model.arena_bytes < 0 ? "decided by each call"
+                                                  : str(bytes(model.arena_bytes), ", of which ",
+                                                        bytes(model.arena_lower_bound), " are in use at the worst step");
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"examples", str(count_text(model.train_examples), " training, ", count_text(model.valid_examples),
+                       " validation, ", count_text(model.test_examples), " test; ", count_text(model.batches),
+                       model.batches == 1 ? " minibatch" : " minibatches", " an epoch")},
+      {"classes", std::to_string(model.classes)},
+      {"parameters", str(count_text(model.parameters), ", ", bytes(model.parameter_bytes))},
+      {"optimizer", bytes(model.optimizer_bytes)},
+      {"data", model.data_bytes ? bytes(model.data_bytes) : "read while training"},
+      {"temporaries", temporaries},
+      {"compiling", str(count_text(model.kernels_compiled, "kernel"), " compiled, ", seconds_text(model.seconds_compile))},
+      {"threads", std::to_string(model.threads)}};
+  if (!model.reference_steps.empty()) facts.emplace_back("by reference", join(model.reference_steps, ", "));
+  return table_text(rows) + facts_text(facts);
+}
+
+void add_summary(JsonObject& out, const ModelSummary& model) {
+  auto layer_json = [](const LayerSummary& layer) {
+    return JsonObject()
+        .add("name", layer.name)
+        .add("type", layer.type)
+        .add("output", layer.output)
+        .add("parameters", layer.parameters)
+        .line();
+  };
+  out.add("input", model.input)
+      .add_raw("layers", str('[', join(model.layers, ", ", layer_json), ']'))
+      .add("classes", model.classes)
+      .add("parameters", model.parameters)
+      .add("parameter_bytes", model.parameter_bytes)
+      .add("optimizer_bytes", model.optimizer_bytes)
+      .add("data_bytes", model.data_bytes)
+      .add("arena_bytes", model.arena_bytes)
+      .add("arena_lower_bound", model.arena_lower_bound)
+      .add("train_examples", model.train_examples)
+      .add("valid_examples", model.valid_examples)
+      .add("test_examples", model.test_examples)
+      .add("batches", model.batches)
+      .add("kernels_compiled", model.kernels_compiled)
+      .add("seconds_compile", model.seconds_compile)
+      .add("reference_steps", model.reference_steps)
+      .add("threads", model.threads);
+}
+
+void print_text(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw UserError(Message{.what = "standard output cannot be written", .got = std::strerror(errno)});
+}
+
+}  // namespace thtrain

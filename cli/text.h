@@ -1,0 +1,37 @@
+// How the command line writes numbers, tables and what was built.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainers/json.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+/// 1234567 -> "1,234,567"
+std::string count_text(int64_t count);
+/// "1 kernel", "2 kernels"
+std::string count_text(int64_t count, const std::string& noun);
+/// "7.500000 %"
+std::string error_text(double per_cent);
+/// "0.031 s", "12.3 s", "3 min 12 s"
+std::string seconds_text(double seconds);
+
+/// Rows of cells, the columns aligned and two spaces apart; numbers (cells that start with a digit) to the right.
+std::string table_text(const std::vector<std::vector<std::string>>& rows, const std::string& indent = "  ");
+/// A line for each fact: its name, and what it is.
+std::string facts_text(const std::vector<std::pair<std::string, std::string>>& facts);
+
+/// Layers, parameters, memory, compiling: some lines.
+std::string summary_text(const ModelSummary& model);
+/// Adds the same to `out`.
+void add_summary(JsonObject& out, const ModelSummary& model);
+
+/// Writes `text` to standard output. UserError where that cannot be done.
+void print_text(const std::string& text);
+
+}  // namespace thtrain

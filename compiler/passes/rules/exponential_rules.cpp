@@ -1,0 +1,47 @@
+// Logarithms, exponentials and what networks make of them, in forms that neither overflow nor cancel.
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+
+const std::vector<Rule>& exponential_rules() {
+  static const std::vector<Rule> rules = [] {
+    const Expr x = any_value("x"), y = any_value("y");
+    constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
+    constexpr Safety kRange = Safety::kRangeChanging, kFinite = Safety::kFiniteMath;
+    const RuleCondition sigmoid_once = operands_read_once(sigmoid_op()), exp_once = operands_read_once(exp_op());
+    return std::vector<Rule>{
+        // Logarithms. log(1 - x) stays: that it is log1p(-x) helps only where x is small, and hides the difference.
+        {"log_of_exp", log(exp(x)), x, kRange},
+        {"exp_of_log", exp(log(x)), x, kFinite},
+        {"log1p", log(1 + x), log1p(x), kRange},
+        {"log1p_of_exp", log1p(exp(x)), softplus(x), kRange},
+        {"log_of_sigmoid", log(sigmoid(x)), -softplus(-x), kRange},
+        {"log_of_1_minus_sigmoid", log(1 - sigmoid(x)), -softplus(x), kRange},
+        {"log1p_of_neg_sigmoid", log1p(-sigmoid(x)), -softplus(x), kRange},
+        {"expm1", exp(x) - 1, expm1(x), kRange},
+        {"neg_expm1", 1 - exp(x), -expm1(x), kRange},
+
+        // The sigmoid, however it is spelled.
+        {"sigmoid", 1 / (1 + exp(-x)), sigmoid(x), kRange},
+        {"sigmoid_of_neg", 1 / (1 + exp(x)), sigmoid(-x), kRange},
+        {"sigmoid_quotient", exp(x) / (1 + exp(x)), sigmoid(x), kRange},
+        {"over_1_plus_exp_neg", y / (1 + exp(-x)), y * sigmoid(x), kRange},
+        {"over_1_plus_exp", y / (1 + exp(x)), y * sigmoid(-x), kRange},
+        // Where sigmoid(x) is read elsewhere too, the difference is cheaper than a second exponential.
+        {"1_minus_sigmoid", 1 - sigmoid(x), sigmoid(-x), kRange, kFloats, sigmoid_once},
+        {"over_exp", y / exp(x), y * exp(-x), kReassociating, kFloats, exp_once},
+
+        // The error function.
+        {"erf_of_neg", erf(-x), -erf(x), kExact},
+        {"1_minus_erf", 1 - erf(x), erfc(x), kRange},
+        {"1_plus_erf", 1 + erf(x), erfc(-x), kRange},
+        {"1_minus_erfc", 1 - erfc(x), erf(x), kRange},
+        {"erfc_minus_1", erfc(x) - 1, -erf(x), kRange},
+    };
+  }();
+  return rules;
+}
+
+}  // namespace thtrain

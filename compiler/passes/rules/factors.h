@@ -1,0 +1,58 @@
+// Sums as lists of terms and products as lists of factors, for rules that look at more than two of them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+
+/// One term of a sum: sign * number * base, or sign * number alone. Numbers are scalar constants of the sum's dtype.
+struct Term {
+  bool negative = false;
+  Expr number = {};  // empty: 1
+  Expr base = {};    // empty: the term is a number
+};
+
+/// The terms of a value, through sums, differences and signs of its type that nobody else reads. Nothing where there are
+/// more than kMostTerms of them.
+std::optional<std::vector<Term>> terms_of(const Expr& value, const RuleContext& context);
+/// The sum in order: what is added, what is subtracted, the number.
+Expr sum_of(const std::vector<Term>& terms, DType dtype);
+Expr value_of(const Term& term);
+
+/// A base that divides `below` times and multiplies `above` times.
+struct Factor {
+  Expr base;
+  int above = 0, below = 0;
+};
+
+struct Product {
+  bool negative = false;
+  std::vector<Expr> numbers_above = {}, numbers_below = {};  // scalar constants of the product's dtype
+  std::vector<Factor> factors = {};                          // each base once
+
+  Factor* find(const Expr& base);
+  void multiply(const Expr& base, int above, int below);
+  void multiply(const Product& other);
+  /// Multiplications and divisions that value() makes.
+  size_t operations() const;
+  /// number * a * b / (c * d)
+  Expr value(DType dtype) const;
+};
+
+/// The factors of a value, through products, quotients, squares and signs of its type that nobody else reads; of
+/// integers through products and signs.
+std::optional<Product> factors_of(const Expr& value, const RuleContext& context);
+
+/// The value of an expression over constants: a constant.
+Expr computed(const Expr& numbers);
+
+/// Does `value`, or what a few steps of arithmetic make it from, still stand in one of `kept`? Then a NaN in it is not
+/// lost where the value itself is cancelled.
+bool is_covered(const Expr& value, const std::vector<Expr>& kept);
+
+inline constexpr size_t kMostTerms = 16;
+
+}  // namespace thtrain

@@ -1,0 +1,137 @@
+// Chains of views become one, and what is repeated is computed once. All exact: the same operations on the same elements.
+#include <algorithm>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+namespace {
+
+const Ints& order_of(const Expr& shuffled) { return shuffled.node().props.get<Ints>("order"); }
+
+// dimshuffle(dimshuffle(x, [1, 0]), [1, 0]) -> x
+Expr dimshuffle_chain(const Expr& value, RuleContext&) {
+  const Expr& inner = input_of(value, 0);
+  Ints order = order_of(value);
+  if (is_op(inner, dimshuffle_op())) {
+    for (int64_t& axis : order)
+      if (axis >= 0) axis = order_of(inner)[static_cast<size_t>(axis)];
+    return dimshuffle(input_of(inner, 0), order);
+  }
+  Expr out = dimshuffle(inner, order);  // itself where nothing moves
+  return out.same(inner) ? out : Expr();
+}
+
+// reshape(reshape(x, [6]), [2, 3]) -> reshape(x, [2, 3]); the elements stay in their order.
+Expr reshape_chain(const Expr& value, RuleContext&) {
+  const Expr& inner = input_of(value, 0);
+  if (is_op(inner, reshape_op())) return reshape(input_of(inner, 0), value.dims());
+  return inner.dims() == value.dims() ? inner : Expr();
+}
+
+bool is_repeated(const Expr& e) { return is_op(e, broadcast_to_op()); }
+
+// broadcast_to(broadcast_to(x)) -> broadcast_to(x), also through new axes of length 1 on the left.
+Expr broadcast_chain(const Expr& value, RuleContext&) {
+  const Expr& inner = input_of(value, 0);
+  if (inner.dims() == value.dims()) return inner;
+  if (is_repeated(inner)) return broadcast_to(input_of(inner, 0), value.dims());
+  if (!is_op(inner, dimshuffle_op())) return {};
+  const Expr& x = input_of(inner, 0);
+  const Ints& order = order_of(inner);
+  if (order.size() < x.rank()) return {};
+  const size_t added = order.size() - x.rank();
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order[i] != (i < added ? -1 : static_cast<int64_t>(i - added))) return {};
+  return broadcast_to(x, value.dims());
+}
+
+// A repeated scalar under other lengths is a repeated scalar.
+Expr view_of_repeated_scalar(const Expr& value, RuleContext&) {
+  const Expr& inner = input_of(value, 0);
+  if (!is_repeated(inner) || input_of(inner, 0).rank() != 0) return {};
+  return broadcast_to(input_of(inner, 0), value.dims());
+}
+
+// y + broadcast_to(x) -> y + x: the operation broadcasts by itself.
+Expr repeated_operand(const Expr& value, RuleContext&) {
+  const Node& node = value.node();
+  if (node.types.size() != 1) return {};
+  std::vector<Expr> inputs = node.inputs;
+  bool found = false;
+  for (Expr& input : inputs) {
+    if (!is_repeated(input)) continue;
+    Expr repeated = std::exchange(input, input_of(input, 0));
+    Dims dims;
+    for (const Expr& other : inputs)
+      for (size_t i = 0; i < other.rank(); ++i) {
+        if (dims.size() < other.rank()) dims.insert(dims.begin(), other.rank() - dims.size(), Dim(1));
+        Dim& dim = dims[dims.size() - other.rank() + i];
+        if (dim.is(1)) dim = other.dims()[i];
+      }
+    if (dims == value.dims()) found = true;
+    else input = repeated;
+  }
+  return found ? Expr(make_node(*node.op, std::move(inputs), node.props)) : Expr();
+}
+
+// exp(broadcast_to(x)) -> broadcast_to(exp(x)): once for each element of x.
+Expr repeated_result(const Expr& value, RuleContext&) {
+  const Node& node = value.node();
+  if (node.types.size() != 1 || std::none_of(node.inputs.begin(), node.inputs.end(), is_repeated)) return {};
+  std::vector<Expr> inputs = node.inputs;
+  for (Expr& input : inputs) {
+    if (is_repeated(input)) input = input_of(input, 0);
+    // An operand of the whole length is computed with for each element anyway.
+    if (input.dims() == value.dims()) return {};
+  }
+  return Expr(make_node(*node.op, std::move(inputs), node.props));
+}
+
+// join of one value -> the value
+Expr join_of_one(const Expr& value, RuleContext&) {
+  return value.node().inputs.size() == 1 ? input_of(value, 0) : Expr();
+}
+
+Type f64(Dims dims) { return {.dtype = DType::kFloat64, .dims = std::move(dims)}; }
+Type f32(Dims dims) { return {.dtype = DType::kFloat32, .dims = std::move(dims)}; }
+
+}  // namespace
+
+const std::vector<Rule>& shape_rules() {
+  using In = const std::vector<Expr>&;
+  static const std::vector<Rule> rules{
+      {.name = "dimshuffle_chain", .kinds = kAll, .rewrite = dimshuffle_chain, .roots = {&dimshuffle_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return transpose(transpose(in[0])); }},
+                    {{f32({3, 1, 2})}, [](In in) { return dimshuffle(dimshuffle(in[0], {2, 0}), {1, -1, 0}); }},
+                    {{f64({3, 5})}, [](In in) { return apply(dimshuffle_op(), {in[0]}, {{"order", Ints{0, 1}}}); }}}},
+      {.name = "reshape_chain", .kinds = kAll, .rewrite = reshape_chain, .roots = {&reshape_op()},
+       .examples = {{{f64({3, 4})}, [](In in) { return reshape(flatten(in[0]), {2, 6}); }},
+                    {{f32({3, 4})}, [](In in) { return reshape(flatten(in[0]), {3, 4}); }},
+                    {{f64({0, 4})}, [](In in) { return reshape(reshape(in[0], {0}), {2, 0}); }}}},
+      {.name = "view_of_repeated_scalar", .kinds = kAll, .rewrite = view_of_repeated_scalar,
+       .roots = {&dimshuffle_op(), &reshape_op()},
+       .examples = {{{f64({})}, [](In in) { return transpose(broadcast_to(in[0], {2, 3})); }},
+                    {{f32({})}, [](In in) { return reshape(broadcast_to(in[0], {2, 3}), {6}); }}}},
+      {.name = "broadcast_chain", .kinds = kAll, .rewrite = broadcast_chain, .roots = {&broadcast_to_op()},
+       .examples = {{{f64({3})}, [](In in) { return broadcast_to(broadcast_to(in[0], {2, 3}), {4, 2, 3}); }},
+                    {{f64({3})}, [](In in) { return broadcast_to(expand_dims(in[0], {0}), {2, 3}); }},
+                    {{f32({3})}, [](In in) { return apply(broadcast_to_op(), {in[0]}, {{"dims", Dims{3}}}); }}}},
+      {.name = "repeated_operand", .kinds = kAll, .rewrite = repeated_operand,
+       .examples = {{{f64({2, 3}), f64({3})}, [](In in) { return in[0] + broadcast_to(in[1], {2, 3}); }},
+                    {{f64({2, 1}), f64({3})},
+                     [](In in) { return broadcast_to(in[0], {2, 3}) * broadcast_to(in[1], {2, 3}); }},
+                    {{f32({0, 3}), f32({})}, [](In in) { return lt(broadcast_to(in[1], {0, 3}), in[0]); }}}},
+      {.name = "repeated_result", .kinds = kAll, .rewrite = repeated_result,
+       .examples = {{{f64({})}, [](In in) { return exp(broadcast_to(in[0], {2, 3})); }},
+                    {{f64({3})}, [](In in) { return cast(broadcast_to(in[0], {2, 3}), DType::kFloat32); }},
+                    {{f64({3}), f64({1})}, [](In in) { return broadcast_to(in[0], {2, 3}) - in[1]; }}}},
+      {.name = "join_of_one", .kinds = kAll, .rewrite = join_of_one, .roots = {&join_op()},
+       .examples = {{{f64({2, 3})}, [](In in) { return join(1, {in[0]}); }}}},
+  };
+  return rules;
+}
+
+}  // namespace thtrain

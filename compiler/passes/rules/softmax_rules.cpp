@@ -1,0 +1,214 @@
+// Logarithms of softmax, and gradients through softmax of quotients by its own values.
+#include <algorithm>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules/factors.h"
+
+namespace thtrain {
+namespace {
+
+bool is_softmax(const Expr& e) { return is_op(e, softmax_op()); }
+int64_t axis_of(const Expr& softmax) { return softmax.node().props.get<int64_t>("axis"); }
+Expr logarithm_of(const Expr& p) { return log_softmax(input_of(p, 0), axis_of(p)); }
+
+// log(softmax(x)) -> log_softmax(x)
+Expr log_of_softmax(const Expr& value, RuleContext&) {
+  const Expr& p = input_of(value, 0);
+  return is_softmax(p) ? logarithm_of(p) : Expr();
+}
+
+// Ops that read elements of their first input: the logarithm of what they read is what they read of the logarithm.
+bool selects(const Expr& e) {
+  return is_op(e, pick_rows_op()) || is_op(e, take_op()) || is_op(e, subtensor_op()) || is_op(e, reshape_op()) ||
+         is_op(e, dimshuffle_op());
+}
+
+// log(pick_rows(softmax(x), labels)) -> pick_rows(log_softmax(x), labels)
+Expr log_of_selected_softmax(const Expr& value, RuleContext&) {
+  const Expr& selected = input_of(value, 0);
+  if (!selects(selected) || !is_softmax(input_of(selected, 0))) return {};
+  std::vector<Expr> inputs = selected.node().inputs;
+  inputs[0] = logarithm_of(inputs[0]);
+  return Expr(make_node(*selected.node().op, std::move(inputs), selected.node().props));
+}
+
+// The axis of sum(exp(x), axis, keepdims) beside exp(x); -1 where e is something else.
+int64_t axis_of_sum_of(const Expr& e, const Expr& x) {
+  if (!is_op(e, sum_op()) || !input_of(e, 0).same(x)) return -1;
+  const Ints& axes = e.node().props.get<Ints>("axes");
+  return axes.size() == 1 && e.node().props.get<bool>("keepdims") ? axes[0] : -1;
+}
+
+// exp(x) / sum(exp(x), axis, keepdims) -> softmax(x, axis)
+Expr softmax_quotient(const Expr& value, RuleContext&) {
+  const Expr &e = input_of(value, 0), &total = input_of(value, 1);
+  if (!is_op(e, exp_op()) || !(e.type() == value.type())) return {};
+  const int64_t axis = axis_of_sum_of(total, e);
+  return axis < 0 ? Expr() : softmax(input_of(e, 0), axis);
+}
+
+// x - log(sum(exp(x), axis, keepdims)) -> log_softmax(x, axis)
+Expr log_softmax_difference(const Expr& value, RuleContext&) {
+  const Expr &x = input_of(value, 0), &logarithm = input_of(value, 1);
+  if (!is_op(logarithm, log_op()) || !(x.type() == value.type())) return {};
+  const Expr& total = input_of(logarithm, 0);
+  if (!is_op(total, sum_op()) || !is_op(input_of(total, 0), exp_op())) return {};
+  const Expr& e = input_of(total, 0);
+  const int64_t axis = axis_of_sum_of(total, e);
+  return axis >= 0 && input_of(e, 0).same(x) ? log_softmax(x, axis) : Expr();
+}
+
+// ---- gradients -----------------------------------------------------------------------------------------------------
+
+// What inc_picked(0, labels, y / pick_rows(p, labels)) * p is, in y: the quotient is gone. Empty for other values.
+Expr times_what_it_was_picked_from(const Expr& increment, const Expr& p, RuleContext& context) {
+  const Node& node = increment.node();
+  size_t at;  // of y among the inputs
+  const Op* reader;
+  if (node.op == &inc_picked_op()) at = 2, reader = &pick_rows_op();
+  else if (node.op == &inc_take_op()) at = 2, reader = &take_op();
+  else if (node.op == &inc_subtensor_op()) at = 1, reader = &subtensor_op();
+  else return {};
+  if (number_of(node.inputs[0]) != 0.0 || node.props.get_or<bool>("set", false)) return {};
+
+  std::vector<Expr> inputs = node.inputs;
+  inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(at));
+  inputs[0] = p;
+  Props props;
+  for (const auto& [name, property] : node.props.all())
+    if (name != "set") props.set(name, property);
+  const Expr read = context.settle(Expr(make_node(*reader, std::move(inputs), std::move(props))));
+
+  std::optional<Product> y = factors_of(node.inputs[at], context);
+  Factor* factor = y ? y->find(read) : nullptr;
+  if (!factor || factor->below == 0) return {};
+  --factor->below;
+  inputs = node.inputs;
+  Expr times = y->value(increment.dtype());
+  inputs[at] = times.dims() == node.inputs[at].dims() ? times : broadcast_to(times, node.inputs[at].dims());
+  return Expr(make_node(*node.op, std::move(inputs), node.props));
+}
+
+// term * p where one p cancels; empty where none does.
+Expr times_without_quotient(const Expr& term, const Expr& p, RuleContext& context) {
+  std::optional<Product> product = factors_of(term, context);
+  if (!product) return {};
+  if (Factor* factor = product->find(p); factor && factor->below > 0) {
+    --factor->below;
+    return product->value(term.dtype());
+  }
+  for (Factor& factor : product->factors) {
+    if (factor.above != 1) continue;
+    Expr increment = times_what_it_was_picked_from(factor.base, p, context);
+    if (!increment) continue;
+    factor.base = increment;
+    return product->value(term.dtype());
+  }
+  return {};
+}
+
+// p * (t - sum(t * p)) is the gradient through p = softmax(z). Where t = a / p, as after a logarithm, it is
+// a - p * sum(a), and where a class has p = 0, the quotient is an infinity or no number: so it is taken out. That p leaves
+// t * p loses nothing, because the result is still computed with p.
+Expr softmax_gradient(const Expr& value, RuleContext& context) {
+  for (size_t i : {0, 1}) {
+    const Expr &p = input_of(value, i), &difference = input_of(value, 1 - i);
+    if (!is_softmax(p) || !(difference.type() == p.type())) continue;
+    std::optional<std::vector<Term>> terms = terms_of(difference, context);
+    if (!terms || terms->size() < 2) continue;
+    for (size_t k = 0; k < terms->size(); ++k) {
+      // Is this the sum, with the sign that it has there?
+      std::vector<Term> others = *terms;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
+      Term total = (*terms)[k];
+      total.negative = !total.negative;
+      if (!total.base || total.base.dims() == p.dims()) continue;
+      const Expr t = context.settle(sum_of(others, p.dtype()));
+      const Expr expected = context.settle(sum(t * p, axis_of(p), true));
+      if (!context.settle(sum_of({total}, p.dtype())).same(expected)) continue;
+
+      bool found = false;
+      for (Term& term : others) {
+        Expr product = times_without_quotient(value_of(term), p, context);
+        found = found || product;
+        term = {term.negative, {}, product ? product : value_of(term) * p};
+      }
+      if (!found) continue;
+      const Expr a = sum_of(others, p.dtype());
+      return a - p * sum(a, axis_of(p), true);
+    }
+  }
+  return {};
+}
+
+Type f64(Dims dims) { return {.dtype = DType::kFloat64, .dims = std::move(dims)}; }
+Type f32(Dims dims) { return {.dtype = DType::kFloat32, .dims = std::move(dims)}; }
+Type i64(Dims dims) { return {.dtype = DType::kInt64, .dims = std::move(dims)}; }
+
+std::vector<RuleExample> gradient_examples() {
+  using In = const std::vector<Expr>&;
+  auto gradient = [](const Expr& p, const Expr& dy) { return p * (dy - sum(dy * p, axis_of(p), true)); };
+  auto alone = [](const Expr& labels, const Expr& y) { return inc_picked(zeros({3, 5}, y.dtype()), labels, y); };
+  return {
+      {{f64({3, 5}), f64({3, 5})},
+       [=](In in) {
+         Expr p = softmax(in[0]);
+         return gradient(p, in[1] / p);
+       }},
+      {{f32({4, 3}), f32({4, 3})},
+       [=](In in) {
+         Expr p = softmax(in[0], 0);
+         return gradient(p, (3 * in[1]) / p);
+       }},
+      {{f64({3, 5}), i64({3}), f64({3})},
+       [=](In in) {
+         Expr p = softmax(in[0]);
+         return gradient(p, alone(in[1], in[2] / pick_rows(p, in[1])));
+       }},
+      {{f64({3, 5}), i64({3}), f64({3})},
+       [=](In in) {
+         Expr p = softmax(in[0]);
+         return gradient(p, alone(in[1], in[2]) / p);
+       }},
+      {{f64({3, 5}), i64({2}), f64({3, 2}), f64({3, 5})},
+       [=](In in) {
+         Expr p = softmax(in[0]);
+         Expr picked = inc_take(zeros({3, 5}, DType::kFloat64), in[1], in[2] / take(p, in[1], 1), 1);
+         return gradient(p, in[3] - picked);
+       }},
+  };
+}
+
+}  // namespace
+
+const std::vector<Rule>& softmax_rules() {
+  using In = const std::vector<Expr>&;
+  constexpr Safety kRange = Safety::kRangeChanging;
+  static const std::vector<Rule> rules{
+      {.name = "log_of_softmax", .safety = kRange, .rewrite = log_of_softmax, .roots = {&log_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return log(softmax(in[0])); }},
+                    {{f32({3, 5})}, [](In in) { return log(softmax(in[0], 0)); }},
+                    {{f64({0, 5})}, [](In in) { return log(softmax(in[0])); }}}},
+      {.name = "log_of_selected_softmax", .safety = kRange, .rewrite = log_of_selected_softmax, .roots = {&log_op()},
+       .examples = {{{f64({3, 5}), i64({3})}, [](In in) { return log(pick_rows(softmax(in[0]), in[1])); }},
+                    {{f32({3, 5}), i64({2})}, [](In in) { return log(take(softmax(in[0]), in[1], 1)); }},
+                    {{f64({3, 5})}, [](In in) { return log(subtensor(softmax(in[0]), {all(), 1})); }},
+                    {{f64({3, 5})}, [](In in) { return log(transpose(softmax(in[0]))); }}}},
+      {.name = "softmax_quotient", .safety = kRange, .rewrite = softmax_quotient, .roots = {&true_div_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 1, true); }},
+                    {{f32({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 0, true); }}}},
+      {.name = "log_softmax_difference", .safety = kRange, .rewrite = log_softmax_difference, .roots = {&sub_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return in[0] - log(sum(exp(in[0]), 1, true)); }}}},
+      {.name = "softmax_gradient", .safety = kRange, .rewrite = softmax_gradient, .roots = {&mul_op()},
+       .examples = gradient_examples()},
+  };
+  return rules;
+}
+
+}  // namespace thtrain

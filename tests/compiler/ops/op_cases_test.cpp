@@ -1,0 +1,114 @@
+// Every op's own cases: type rule, reference and native code agree, and derivatives are those of finite differences.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/autodiff/gradient.h"
+#include "compiler/ir/compare.h"
+#include "compiler/ir/print.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/ops/registry.h"
+#include "tests/support/op_case_runner.h"
+
+namespace thtrain {
+namespace {
+
+std::vector<const Op*> ops_with_cases() {
+  std::vector<const Op*> out;
+  for (const Op* op : all_ops())
+    if (op->cases) out.push_back(op);
+  return out;
+}
+
+class OpCases : public testing::TestWithParam<const Op*> {};
+
+// One function for each op: the outputs of all its cases.
+TEST_P(OpCases, NativeEqualsReference) {
+  std::vector<Expr> variables, outputs;
+  std::vector<Tensor> values;
+  std::vector<std::pair<std::string, double>> names;  // of each output: its case and bound
+  uint64_t seed = 1;
+  for (const OpCase& c : GetParam()->cases()) {
+    CaseInputs in = make_inputs(c, c.name + "_", seed++);
+    for (const Expr& out : c.build(in.variables)) {
+      if (out.type().kind != TypeKind::kTensor) continue;
+      outputs.push_back(out);
+      names.emplace_back(c.name, c.bound);
+    }
+    variables.insert(variables.end(), in.variables.begin(), in.variables.end());
+    values.insert(values.end(), in.values.begin(), in.values.end());
+  }
+  std::vector<std::pair<Expr, Tensor>> bound;
+  for (size_t i = 0; i < variables.size(); ++i) bound.emplace_back(variables[i], values[i]);
+  std::vector<Tensor> expected = evaluate(outputs, bound);
+
+  std::vector<In> ins(variables.begin(), variables.end());
+  std::vector<Out> outs(outputs.begin(), outputs.end());
+  // No rewriting: this is about the op's own code.
+  std::set<std::string> without;
+  for (const PipelineEntry& entry : pipeline()) without.insert(entry.pass.name);
+  for (bool optimized : {false, true}) {
+    FunctionOptions options{.without = optimized ? std::set<std::string>{} : without, .allow_unused_inputs = true};
+    Function f = function(ins, outs, {}, options);
+    std::vector<Tensor> got = f(values);
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      double bound_ulps = optimized && names[i].second == 0 ? 16 : names[i].second;
+      auto where = difference(got[i], expected[i], bound_ulps);
+      EXPECT_FALSE(where) << GetParam()->name << " " << names[i].first << (optimized ? " optimized" : "") << " at " << *where << "\n"
+                          << expr_text(outputs[i]);
+    }
+  }
+}
+
+TEST_P(OpCases, GradientIsThatOfDifferences) {
+  uint64_t seed = 100;
+  for (const OpCase& c : GetParam()->cases()) {
+    ++seed;
+    if (!c.smooth) continue;
+    bool in_double = true;
+    for (const Type& type : c.inputs) in_double = in_double && type.is_known() && (type.dtype == DType::kFloat64 || !is_float(type.dtype)) && !is_complex(type.dtype);
+    if (!in_double) continue;
+    CaseInputs in = make_inputs(c, "x", seed);
+    std::vector<Expr> outputs = c.build(in.variables);
+    Expr cost = projection(outputs, seed);
+    if (!cost || cost.dtype() != DType::kFloat64) continue;
+    std::vector<Expr> wrt;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < in.variables.size(); ++i)
+      if (in.variables[i].dtype() == DType::kFloat64 && in.values[i].size() > 0) {
+        wrt.push_back(in.variables[i]);
+        places.push_back(i);
+      }
+    if (wrt.empty()) continue;
+    std::vector<Expr> gradients = grad(cost, wrt, {.disconnected = Disconnected::kZero});
+    auto evaluate_at = [&](const std::vector<Expr>& what, const std::vector<Tensor>& values) {
+      std::vector<std::pair<Expr, Tensor>> bound;
+      for (size_t i = 0; i < values.size(); ++i) bound.emplace_back(in.variables[i], values[i]);
+      return evaluate(what, bound);
+    };
+    std::vector<Tensor> exact = evaluate_at(gradients, in.values);
+    for (size_t k = 0; k < wrt.size(); ++k) {
+      ASSERT_TRUE(gradients[k].type() == wrt[k].type()) << GetParam()->name << " " << c.name << ": " << gradients[k].type().text();
+      const Tensor& at = in.values[places[k]];
+      for (int64_t i = 0; i < at.size(); ++i) {
+        double step = 1e-6;
+        std::vector<Tensor> up = in.values, down = in.values;
+        up[places[k]] = at.copy();
+        down[places[k]] = at.copy();
+        up[places[k]].data<double>()[i] += step;
+        down[places[k]].data<double>()[i] -= step;
+        double difference_quotient = (evaluate_at({cost}, up)[0].as_double() - evaluate_at({cost}, down)[0].as_double()) / (2 * step);
+        double got = exact[k].as_double(i);
+        EXPECT_NEAR(got, difference_quotient, 1e-5 * std::max(1.0, std::fabs(got)))
+            << GetParam()->name << " " << c.name << ", input " << places[k] << ", element " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OpCases, testing::ValuesIn(ops_with_cases()),
+                         [](const testing::TestParamInfo<const Op*>& info) { return info.param->name; });
+
+}  // namespace
+}  // namespace thtrain

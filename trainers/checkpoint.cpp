@@ -1,0 +1,95 @@
+#include "trainers/checkpoint.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "datasets/npz.h"
+
+namespace thtrain {
+
+static Tensor bytes_array(const std::string& bytes) {
+  Tensor out = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes.size())});
+  if (!bytes.empty()) std::memcpy(out.raw(), bytes.data(), bytes.size());
+  return out;
+}
+static std::string bytes_of(const Tensor& array) { return {static_cast<const char*>(array.raw()), array.bytes()}; }
+
+static double number_of(const std::optional<double>& value) {
+  return value.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+static std::optional<double> optional_of(double value) {
+  return std::isnan(value) ? std::optional<double>() : std::optional(value);
+}
+
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  const RunState& s = checkpoint.state;
+  NamedArrays arrays = checkpoint.weights;
+  for (const auto& [name, array] : checkpoint.optimizer) arrays.emplace_back("run." + name, array);
+  for (const auto& [name, array] : checkpoint.best) arrays.emplace_back("run.best/" + name, array);
+  arrays.emplace_back("run.position", Tensor::vector<int64_t>({s.epochs, s.batch, s.step, int64_t{s.stopped_early}}));
+  arrays.emplace_back("run.random", bytes_array(s.random.to_bytes()));
+  arrays.emplace_back("run.monitor",
+                      Tensor::vector<double>({s.monitor.patience, s.monitor.best_error,
+                                              static_cast<double>(s.monitor.best_epoch), number_of(s.best_test_error)}));
+  arrays.emplace_back("run.epoch", Tensor::vector<double>({s.loss_sum, number_of(s.report.valid_error),
+                                                           number_of(s.report.test_error), s.report.best ? 1.0 : 0.0,
+                                                           s.report.seconds}));
+  arrays.emplace_back("run.history", history_array(s.history));
+  arrays.emplace_back("run.pins", bytes_array(pins_text(checkpoint.pins)));
+  write_npz(path, arrays);
+}
+
+namespace {
+
+class CheckpointReader {
+ public:
+  explicit CheckpointReader(const std::string& path) : path_(path), file_(path) {}
+
+  Checkpoint read() {
+    Checkpoint out;
+    for (const std::string& name : file_.names()) {
+      if (!name.starts_with("run.")) out.weights.emplace_back(name, file_.read(name));
+      else if (name.starts_with("run.best/")) out.best.emplace_back(name.substr(9), file_.read(name));
+      else if (name.find('/') != std::string::npos) out.optimizer.emplace_back(name.substr(4), file_.read(name));
+    }
+    RunState& s = out.state;
+    Tensor position = array("run.position", DType::kInt64, 4), monitor = array("run.monitor", DType::kFloat64, 4),
+           epoch = array("run.epoch", DType::kFloat64, 5);
+    s.epochs = position.as_int(0);
+    s.batch = position.as_int(1);
+    s.step = position.as_int(2);
+    s.stopped_early = position.as_int(3) != 0;
+    s.random = RandomState::from_bytes(bytes_of(array("run.random", DType::kUInt8, RandomState::kStateBytes)));
+    s.monitor = {monitor.as_double(0), monitor.as_double(1), static_cast<int64_t>(monitor.as_double(2))};
+    s.best_test_error = optional_of(monitor.as_double(3));
+    s.loss_sum = epoch.as_double(0);
+    s.report = {.valid_error = optional_of(epoch.as_double(1)),
+                .test_error = optional_of(epoch.as_double(2)),
+                .seconds = epoch.as_double(4),
+                .best = epoch.as_double(3) != 0};
+    s.history = history_of(file_.read("run.history"));
+    out.pins = pins_of(bytes_of(array("run.pins", DType::kUInt8, -1)));
+    return out;
+  }
+
+ private:
+  // A vector of that dtype and length (-1: any).
+  Tensor array(const std::string& name, DType dtype, int64_t length) {
+    Tensor out = file_.read(name);
+    if (out.dtype() != dtype || out.rank() != 1 || (length >= 0 && out.dim(0) != length))
+      throw UserError(Message{.what = str(path_, ": ", name, " is not what a checkpoint holds"),
+                              .expected = str(name_of(dtype), "[", length < 0 ? "n" : std::to_string(length), "]"),
+                              .got = out.type_text()});
+    return out;
+  }
+
+  const std::string& path_;
+  NpzFile file_;
+};
+
+}  // namespace
+
+Checkpoint read_checkpoint(const std::string& path) { return CheckpointReader(path).read(); }
+
+}  // namespace thtrain

@@ -1,0 +1,56 @@
+// Everything that a run needs to go on with the same bits, in one .npz that NumPy reads.
+//
+//   hidden/W, ...             the weights
+//   run.velocity/hidden/W     the optimizer's state
+//   run.best/hidden/W         the weights with the best validation error
+//   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early (0 or 1)
+//   run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
+//   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it (NaN: none)
+//   run.epoch                 float64: sum of this epoch's losses, validation error, test error (NaN: none), best (0 or 1), seconds
+//   run.history               float64 [epochs, 6]; see trainers/history.h
+//   run.pins                  uint8: the text of trainers/pins.h
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/base/random_state.h"
+#include "trainers/history.h"
+#include "trainers/monitor.h"
+#include "trainers/pins.h"
+
+namespace thtrain {
+
+using NamedArrays = std::vector<std::pair<std::string, Tensor>>;
+
+/// The state of a run between two minibatches, but for its arrays.
+struct RunState {
+  int64_t epochs = 0;  // finished
+  int64_t batch = 0;   // finished minibatches of the epoch after them
+  int64_t step = 0;    // finished minibatches
+  bool stopped_early = false;
+  RandomState random{0};  // at the beginning of this epoch
+  Monitor::State monitor;
+  std::optional<double> best_test_error;  // of the model with the best validation error, per cent
+  // Of the epoch that is not finished:
+  double loss_sum = 0;
+  EpochReport report;
+  std::vector<EpochReport> history;  // of the finished ones
+};
+
+struct Checkpoint {
+  NamedArrays weights;
+  NamedArrays optimizer;  // "velocity/hidden/W"
+  NamedArrays best;       // "hidden/W"; none before the first validation
+  RunState state;
+  Pins pins;
+};
+
+/// Atomic: the file at `path` is the old one or the new one. UserError where it cannot be written.
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// UserError: the file cannot be read, is damaged, or is no checkpoint.
+Checkpoint read_checkpoint(const std::string& path);
+
+}  // namespace thtrain

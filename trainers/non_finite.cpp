@@ -1,0 +1,156 @@
+#include "trainers/non_finite.h"
+
+#include <cmath>
+
+#include "compiler/ir/print.h"
+#include "compiler/ops/evaluate.h"
+#include "nn/finite.h"
+
+namespace thtrain {
+
+namespace {
+
+// A value that is not finite: what computed it, and its first bad element.
+struct Culprit {
+  std::string expression, element;
+  Origin origin;
+};
+
+std::string element_text(const Tensor& value, int64_t position) {
+  Shape index(value.rank());
+  int64_t rest = position;
+  for (size_t axis = value.rank(); axis-- > 0; rest /= value.dim(axis)) index[axis] = rest % value.dim(axis);
+  std::string where = index.empty() ? "" : str(" at ", shape_text(index));
+  return str(value.as_double(position), where, " of ", value.type_text());
+}
+
+Culprit culprit_of(const Node& node, size_t output, const Tensor& value, int64_t position) {
+  return {expr_text(node[output]), element_text(value, position), node.origin};
+}
+
+// Watches the steps of a program: the first that makes a bad value of good ones; if there is none, the first bad value.
+class Watcher {
+ public:
+  void operator()(const StepEvent& event) {
+    if (!event.after) {
+      inputs_are_good_ = true;
+      for (size_t i = 0; i < event.inputs; ++i)
+        if (first_non_finite(event.operands[i])) inputs_are_good_ = false;
+      return;
+    }
+    if (made_bad_ || !event.node) return;
+    for (size_t i = event.inputs; i < event.operands.size(); ++i) {
+      std::optional<int64_t> position = first_non_finite(event.operands[i]);
+      if (!position) continue;
+      Culprit found = culprit_of(*event.node, i - event.inputs, event.operands[i], *position);
+      if (inputs_are_good_) made_bad_ = found;
+      if (!any_bad_) any_bad_ = found;
+      return;
+    }
+  }
+  std::optional<Culprit> result() const { return made_bad_ ? made_bad_ : any_bad_; }
+
+ private:
+  bool inputs_are_good_ = true;
+  std::optional<Culprit> made_bad_, any_bad_;
+};
+
+// The same by the references of the ops, where there is no native code: every value of the graph.
+std::optional<Culprit> search_by_reference(TrainingProgram& program, int64_t batch) {
+  const Graph& graph = program.graph();
+  std::vector<Expr> values;
+  for (const Node* node : topological_order(graph.roots()))
+    for (size_t i = 0; i < node->types.size(); ++i) values.push_back((*node)[i]);
+  std::vector<std::pair<Expr, Tensor>> inputs;
+  std::span<const Tensor> arguments = program.arguments(batch);
+  for (size_t i = 0; i < arguments.size(); ++i) inputs.emplace_back(graph.inputs[i], arguments[i]);
+  std::vector<Tensor> results = evaluate(values, inputs);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (std::optional<int64_t> position = first_non_finite(results[i]))
+      return culprit_of(values[i].node(), values[i].output(), results[i], *position);
+  return {};
+}
+
+class Replay {
+ public:
+  explicit Replay(const BadRun& run)
+      : run_(run), epoch_(run.start.epochs), batch_(run.start.batch), step_(run.start.step), random_(run.start.random) {
+    for (const auto& [name, variable] : run.program.weights()) variables_.push_back(variable);
+    for (const auto& [name, variable] : run.program.optimizer().state()) variables_.push_back(variable);
+    for (const Shared& variable : variables_) before_.push_back(variable.get_value());
+  }
+
+  // To the first bad step, which is undone; false if there is none.
+  bool go() {
+    run_.program.begin_epoch(random_);
+    run_.program.set_loss_sum(run_.start.loss_sum);
+    for (; step_ <= run_.last_step; ++step_, ++batch_) {
+      if (batch_ == run_.program.batches()) {
+        ++epoch_;
+        batch_ = 0;
+        run_.program.begin_epoch(random_);
+      }
+      for (size_t i = 0; i < variables_.size(); ++i) before_[i].assign(variables_[i].get_value(true));
+      double loss_sum = run_.program.loss_sum();
+      run_.program.step(batch_);
+      loss_is_bad_ = !std::isfinite(run_.program.loss_sum());
+      if (!loss_is_bad_ && !has_bad_weight()) continue;
+      for (size_t i = 0; i < variables_.size(); ++i) variables_[i].set_value(before_[i]);
+      run_.program.set_loss_sum(loss_sum);
+      return true;
+    }
+    return false;
+  }
+
+  std::optional<Culprit> search() {
+    if (run_.program.is_reference()) return search_by_reference(run_.program, batch_);
+    Watcher watcher;
+    run_.program.watch_step(batch_, [&](const StepEvent& event) { watcher(event); });
+    return watcher.result();
+  }
+
+  int64_t epoch() const { return epoch_ + 1; }
+  int64_t batch() const { return batch_ + 1; }
+  int64_t step() const { return step_; }
+  bool loss_is_bad() const { return loss_is_bad_; }
+
+ private:
+  bool has_bad_weight() const {
+    for (const Shared& variable : variables_)
+      if (first_non_finite(variable.get_value(true))) return true;
+    return false;
+  }
+
+  const BadRun& run_;
+  int64_t epoch_, batch_, step_;
+  RandomState random_;
+  std::vector<Shared> variables_;
+  std::vector<Tensor> before_;
+  bool loss_is_bad_ = true;
+};
+
+}  // namespace
+
+void throw_non_finite(const BadRun& run) {
+  std::string kept = str(run.checkpoint, " (step ", run.start.step, ") is from before it and all finite");
+  Replay replay(run);
+  if (!replay.go()) {
+    Message message{.what = str("the loss is not finite at step ", run.last_step + 1),
+                    .hint = str(kept, ";\nbut the steps from there on were finite when they were repeated")};
+    throw NonFiniteLoss(std::move(message), run.start.epochs + 1, run.last_step);
+  }
+  Message message{.what = str(replay.loss_is_bad() ? "the loss is not finite" : "a weight is not finite", ": epoch ",
+                              replay.epoch(), ", minibatch ", replay.batch(), " of ", run.program.batches(), ", step ",
+                              replay.step() + 1),
+                  .hint = str(kept, ";\na smaller trainer.learning_rate (now ", run.experiment.trainer.learning_rate,
+                              ") often helps")};
+  if (std::optional<Culprit> culprit = replay.search()) {
+    message.expected = str("finite values of ", culprit->expression);
+    message.got = str(culprit->element, ", the first bad value");
+    message.node = culprit->origin.text();
+    message.config = culprit->origin.config();
+  }
+  throw NonFiniteLoss(std::move(message), replay.epoch(), replay.step());
+}
+
+}  // namespace thtrain

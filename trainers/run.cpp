@@ -1,0 +1,263 @@
+#include "trainers/run.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "compiler/runtime/cache.h"
+#include "datasets/npz.h"
+#include "nn/finite.h"
+#include "trainers/learning_curves.h"
+#include "trainers/non_finite.h"
+
+namespace thtrain {
+
+static double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
+         const TrainOptions& options)
+    : experiment_(experiment),
+      folder_(folder),
+      hooks_(hooks),
+      options_(options),
+      kernels_before_(compile_stats().kernels_compiled),
+      program_(experiment, data, folder.facts().config_folder),
+      monitor_(experiment.trainer, program_.batches()),
+      pins_(machine_pins(experiment.compiler.threads)),
+      next_random_(program_.model().random()) {
+  Pins more = program_.pins();
+  pins_.insert(pins_.end(), more.begin(), more.end());
+  state_.random = next_random_;
+  state_.report.epoch = 1;
+  summary_.run_dir = folder.path();
+}
+
+// ---- the loop ------------------------------------------------------------------------------------------------------
+
+bool Run::is_over() const { return state_.stopped_early || state_.epochs >= experiment_.trainer.epochs; }
+
+TrainSummary Run::go() {
+  folder_.write_facts(experiment_.seed, pins_);
+  if (hooks_.on_start) hooks_.on_start(program_.summary());
+  began_ = saved_ = told_ = Clock::now();
+  if (!folder_.has_checkpoint()) save();
+  while (!is_over() && !interrupted_) {
+    train_epoch();
+    if (!interrupted_ && !is_over()) save_if_due(true);
+  }
+  finish();
+  return summary_;
+}
+
+void Run::train_epoch() {
+  epoch_began_ = Clock::now();
+  next_random_ = state_.random;
+  double loss_sum = state_.loss_sum;
+  program_.begin_epoch(next_random_);
+  program_.set_loss_sum(loss_sum);  // not 0 where the epoch was begun before a resumption
+  while (state_.batch < program_.batches() && !state_.stopped_early) {
+    program_.step(state_.batch);
+    after_step();
+    if (state_.batch == program_.batches() || state_.stopped_early) break;
+    if (interrupted_) return;
+    save_if_due(false);
+  }
+  bool whole = state_.batch == program_.batches();
+  if (whole || state_.report.valid_error) finish_epoch();
+}
+
+void Run::after_step() {
+  int64_t step = state_.step++;
+  ++state_.batch;
+  state_.loss_sum = program_.loss_sum();
+  if (!std::isfinite(state_.loss_sum)) fail_non_finite();
+  Clock::time_point now = Clock::now();
+  if (summary_.seconds_to_first_step == 0) summary_.seconds_to_first_step = seconds_between(options_.started, now);
+  ++batches_since_told_;
+  if (hooks_.on_batch && seconds_between(told_, now) >= 0.05) tell_progress(now);
+  if (monitor_.validates_after(step)) validate(step);
+  if (monitor_.ends_after(step)) state_.stopped_early = true;
+  if (stop_wanted()) interrupted_ = true;
+}
+
+void Run::tell_progress(Clock::time_point now) {
+  double examples = static_cast<double>(batches_since_told_ * experiment_.trainer.batch_size);
+  hooks_.on_batch({.epoch = state_.epochs + 1,
+                   .batch = state_.batch,
+                   .batches = program_.batches(),
+                   .train_loss = state_.loss_sum / static_cast<double>(state_.batch),
+                   .examples_per_second = examples / seconds_between(told_, now)});
+  told_ = now;
+  batches_since_told_ = 0;
+}
+
+void Run::validate(int64_t step) {
+  std::optional<double> error = program_.valid_error();
+  if (!error) return;
+  state_.report.valid_error = error;
+  if (!monitor_.record(step, state_.epochs + 1, *error)) return;
+  state_.report.best = true;
+  best_is_written_ = false;
+  if (best_.empty())
+    for (const auto& [name, value] : weight_arrays()) best_.emplace_back(name, value.copy());
+  else
+    for (size_t i = 0; const auto& [name, value] : weight_arrays()) best_[i++].second.assign(value);
+  using TestAt = TrainerConfig::TestAt;
+  state_.best_test_error.reset();
+  if (experiment_.trainer.test_at == TestAt::kBest || experiment_.trainer.test_at == TestAt::kEpoch) {
+    state_.best_test_error = state_.report.test_error = program_.test_error();
+    last_test_step_ = step;
+  }
+}
+
+// The report of an epoch; of one that was stopped within, too, if something was measured in it.
+void Run::finish_epoch() {
+  if (experiment_.trainer.test_at == TrainerConfig::TestAt::kEpoch && last_test_step_ != state_.step - 1) {
+    state_.report.test_error = program_.test_error();
+    last_test_step_ = state_.step - 1;
+  }
+  EpochReport& report = state_.report;
+  report.epoch = state_.epochs + 1;
+  report.train_loss = state_.loss_sum / static_cast<double>(state_.batch);
+  report.seconds += seconds_between(epoch_began_, Clock::now());
+  append_metrics(folder_.metrics(), report);
+  state_.history.push_back(report);
+  if (hooks_.on_epoch) hooks_.on_epoch(report);
+  if (state_.batch < program_.batches()) return;  // stopped within: the position stays
+  state_.report = {};
+  state_.report.epoch = ++state_.epochs + 1;
+  state_.batch = 0;
+  state_.loss_sum = 0;
+  state_.random = next_random_;
+}
+
+// ---- the end -------------------------------------------------------------------------------------------------------
+
+void Run::measure_test_of_best() {
+  using TestAt = TrainerConfig::TestAt;
+  TestAt at = experiment_.trainer.test_at;
+  if (at == TestAt::kNever || (at != TestAt::kEnd && monitor_.has_best())) return;
+  if (state_.best_test_error && monitor_.has_best()) return;
+  NamedArrays last;
+  for (const auto& [name, value] : weight_arrays()) last.emplace_back(name, value.copy());
+  auto set = [&](const NamedArrays& values) {
+    for (size_t i = 0; const auto& [name, variable] : program_.weights()) variable.set_value(values[i++].second);
+  };
+  if (!best_.empty()) set(best_);
+  state_.best_test_error = program_.test_error();
+  set(last);
+}
+
+void Run::finish() {
+  if (is_over()) interrupted_ = false;
+  if (interrupted_ && state_.batch > 0) state_.report.seconds += seconds_between(epoch_began_, Clock::now());
+  if (!interrupted_) measure_test_of_best();
+  save();
+  summary_.epochs = state_.epochs;
+  summary_.stop_epoch = state_.epochs + (state_.batch > 0 ? 1 : 0);
+  summary_.steps = state_.step;
+  if (monitor_.has_best()) {
+    summary_.best_epoch = monitor_.state().best_epoch;
+    summary_.valid_error = monitor_.state().best_error;
+  }
+  summary_.test_error = state_.best_test_error;
+  if (!state_.history.empty()) summary_.train_loss = state_.history.back().train_loss;
+  summary_.seconds = seconds_between(began_, Clock::now());
+  summary_.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
+  summary_.interrupted = interrupted_;
+  summary_.stopped_early = state_.stopped_early;
+  if (!experiment_.output.plots || state_.history.empty()) return;
+  std::filesystem::create_directories(folder_.file("plots"));
+  draw_learning_curves(folder_.plot(), state_.history);
+  summary_.plot = folder_.plot();
+}
+
+// ---- checkpoints ---------------------------------------------------------------------------------------------------
+
+NamedArrays Run::weight_arrays() const {
+  NamedArrays out;
+  for (const auto& [name, variable] : program_.weights()) out.emplace_back(name, variable.get_value(true));
+  return out;
+}
+NamedArrays Run::optimizer_arrays() const {
+  NamedArrays out;
+  for (const auto& [name, variable] : program_.optimizer().state()) out.emplace_back(name, variable.get_value(true));
+  return out;
+}
+
+Checkpoint Run::checkpoint() const {
+  Checkpoint out{weight_arrays(), optimizer_arrays(), best_, state_, pins_};
+  out.state.monitor = monitor_.state();
+  return out;
+}
+
+// Never writes a value that is not finite: the last good checkpoint stays.
+void Run::save() {
+  for (const NamedArrays& arrays : {weight_arrays(), optimizer_arrays()})
+    for (const auto& [name, value] : arrays)
+      if (first_non_finite(value)) fail_non_finite();
+  if (!best_is_written_ && !best_.empty()) write_npz(folder_.best(), best_);
+  best_is_written_ = true;
+  write_checkpoint(folder_.checkpoint(), checkpoint());
+  saved_ = Clock::now();
+}
+
+void Run::save_if_due(bool epoch_finished) {
+  const TrainerConfig& c = experiment_.trainer;
+  bool by_epochs = epoch_finished && c.checkpoint_epochs > 0 && state_.epochs % c.checkpoint_epochs == 0;
+  bool by_time = c.checkpoint_seconds > 0 && seconds_between(saved_, Clock::now()) >= c.checkpoint_seconds;
+  if (!by_epochs && !by_time) return;
+  if (!epoch_finished) {  // the epoch's time so far
+    Clock::time_point now = Clock::now();
+    state_.report.seconds += seconds_between(epoch_began_, now);
+    epoch_began_ = now;
+  }
+  save();
+}
+
+void Run::put_back(const Checkpoint& checkpoint) {
+  std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
+  program_.model().load(weights, folder_.checkpoint());
+  std::map<std::string, Tensor> kept(checkpoint.optimizer.begin(), checkpoint.optimizer.end());
+  for (const auto& [name, variable] : program_.optimizer().state()) {
+    auto found = kept.find(name);
+    if (found == kept.end() || found->second.shape() != variable.type().known_shape())
+      throw UserError(Message{.what = str(folder_.checkpoint(), ": the optimizer's state does not fit the experiment"),
+                              .expected = str(name, " ", variable.type().text()),
+                              .got = found == kept.end() ? "nothing of that name" : found->second.type_text()});
+    variable.set_value(found->second.cast(variable.type().dtype));
+  }
+  state_ = checkpoint.state;
+  state_.report.epoch = state_.epochs + 1;
+  next_random_ = state_.random;
+  monitor_.restore(checkpoint.state.monitor);
+  best_ = checkpoint.best;
+  best_is_written_ = false;
+}
+
+void Run::restore(const Checkpoint& checkpoint) {
+  std::vector<std::string> differing = differences(checkpoint.pins, pins_);
+  if (!differing.empty() && !options_.allow_different_bits)
+    throw UserError(Message{.what = str(folder_.path(), ": the run would go on with other bits than it would have had"),
+                            .expected = "what the run began with",
+                            .got = join(differing, "\n"),
+                            .hint = "--allow-different-bits goes on all the same"});
+  put_back(checkpoint);
+  rewrite_metrics(folder_.metrics(), state_.history);
+  if (!differing.empty() && hooks_.on_message)
+    hooks_.on_message(str("other bits than before: ", join(differing, "; ")));
+}
+
+void Run::fail_non_finite() {
+  int64_t last_step = state_.step - 1;
+  Checkpoint good = read_checkpoint(folder_.checkpoint());
+  put_back(good);
+  throw_non_finite({.experiment = experiment_,
+                    .program = program_,
+                    .checkpoint = folder_.checkpoint(),
+                    .start = good.state,
+                    .last_step = last_step});
+}
+
+}  // namespace thtrain

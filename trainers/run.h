@@ -1,0 +1,65 @@
+// One run: the loop over epochs and minibatches, with validation, checkpoints and an end.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "trainers/checkpoint.h"
+#include "trainers/program.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+class Run {
+ public:
+  /// Builds and compiles. The run stands before its first minibatch.
+  Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
+      const TrainOptions& options);
+
+  /// Goes to where the checkpoint was written, and puts metrics.jsonl there too. UserError where something that decides bits
+  /// differs and that is not allowed, or where the weights do not fit.
+  void restore(const Checkpoint& checkpoint);
+  /// Trains to the end. See train().
+  TrainSummary go();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void train_epoch();
+  void after_step();
+  void validate(int64_t step);
+  void finish_epoch();
+  void finish();
+  void measure_test_of_best();
+  bool is_over() const;
+  bool stop_wanted() const { return options_.stop && options_.stop->load(std::memory_order_relaxed) != 0; }
+  void tell_progress(Clock::time_point now);
+
+  NamedArrays weight_arrays() const;
+  NamedArrays optimizer_arrays() const;
+  Checkpoint checkpoint() const;
+  void save();
+  void save_if_due(bool epoch_finished);
+  void put_back(const Checkpoint& checkpoint);
+  [[noreturn]] void fail_non_finite();
+
+  const Experiment& experiment_;
+  RunFolder& folder_;
+  const TrainHooks& hooks_;
+  TrainOptions options_;
+  int64_t kernels_before_;
+  TrainingProgram program_;
+  Monitor monitor_;
+  Pins pins_;
+  RunState state_;
+  RandomState next_random_;  // the generator after this epoch's draw
+  NamedArrays best_;         // weights with the best validation error; none before the first validation
+  bool best_is_written_ = true;
+  int64_t last_test_step_ = -1;
+  bool interrupted_ = false;
+  TrainSummary summary_;
+  Clock::time_point began_, epoch_began_, saved_, told_;
+  int64_t batches_since_told_ = 0;
+};
+
+}  // namespace thtrain

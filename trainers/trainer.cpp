@@ -1,0 +1,99 @@
+#include "trainers/trainer.h"
+
+#include <cmath>
+
+#include "compiler/ir/variables.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "trainers/build_model.h"
+#include "trainers/run.h"
+
+namespace thtrain {
+
+const char* name_of(Part part) {
+  switch (part) {
+    case Part::kTrain: return "train";
+    case Part::kValid: return "valid";
+    case Part::kTest: return "test";
+  }
+  return "";
+}
+
+TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
+                   const TrainOptions& options) {
+  TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
+  return Run(experiment, data, folder, hooks, options).go();
+}
+
+TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
+                    const TrainOptions& options) {
+  Run run(experiment, data, folder, hooks, options);
+  if (folder.has_checkpoint()) run.restore(read_checkpoint(folder.checkpoint()));
+  return run.go();
+}
+
+Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights) {
+  const Split& split = part == Part::kTrain ? data.train : part == Part::kValid ? data.valid : data.test;
+  int64_t batch = experiment.trainer.batch_size;
+  int64_t count = experiment.trainer.full_batches_only ? split.size() / batch * batch : split.size();
+  if (count == 0)
+    throw UserError(Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
+                            .got = str(split.size(), " examples, minibatches of ", batch)});
+  FloatXScope floatx(experiment.compiler.floatX);
+  Shape input = model_input(experiment, data.input_shape());
+  Model model = build_model(experiment, input, data.classes());
+  model.load(read_weights(weights), weights);
+  Examples examples(split, input, floatX(), data.streamed);
+  ErrorCounter counter(model, function_options(experiment.compiler, "evaluate"), true);
+  ErrorCounter::Count result = counter.count(examples, count, batch);
+  return {result.examples, result.errors, result.error(), result.loss_sum / static_cast<double>(result.examples)};
+}
+
+// Columns of the softmax's W.
+static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Experiment& experiment) {
+  auto found = weights.find(name_of(experiment.model.layers.back()) + "/W");
+  return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
+}
+
+Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights) {
+  if (x.rank() == 0 || is_complex(x.dtype()))
+    throw UserError(Message{.what = "these are no examples to predict",
+                            .expected = "an array of real numbers, one example for each row",
+                            .got = x.type_text()});
+  FloatXScope floatx(experiment.compiler.floatX);
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  Shape input = model_input(experiment, Shape(x.shape().begin() + 1, x.shape().end()));
+  Model model = build_model(experiment, input, classes_in(arrays, experiment));
+  model.load(arrays, weights);
+
+  Dims lengths = {"n"};
+  lengths.insert(lengths.end(), input.begin(), input.end());
+  Expr rows = tensor("x", lengths, floatX());
+  Expr p = model.probabilities(rows);
+  Function f = function({rows}, {Out(p, true), Out(argmax(p, 1), true)}, {},
+                        function_options(experiment.compiler, "predict"));
+  int64_t count = x.dim(0), chunk = 1024;
+  Prediction out{Tensor::empty(DType::kInt64, {count}), Tensor::empty(floatX(), {count, model.classes()})};
+  for (int64_t begin = 0; begin < count; begin += chunk) {
+    int64_t length = std::min(chunk, count - begin);
+    Shape shape = {length};
+    shape.insert(shape.end(), input.begin(), input.end());
+    std::vector<Tensor> results = f({x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)});
+    out.probabilities.rows(begin, length).assign(results[0]);
+    out.classes.rows(begin, length).assign(results[1]);
+  }
+  return out;
+}
+
+CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {
+  TrainingProgram program(experiment, data, config_folder);
+  RandomState random = program.model().random();
+  program.begin_epoch(random);
+  program.step(0);
+  return {program.summary(), program.loss_sum()};
+}
+
+Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {
+  return TrainingProgram(experiment, data, config_folder).explain();
+}
+
+}  // namespace thtrain
