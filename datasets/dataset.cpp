@@ -198,10 +198,16 @@ void check_batch(const Split& split, const Batch& batch, std::span<const int64_t
 }
 
 void check_all(const Split& split, DType floatx) {
+  // Integers are always finite: only their targets are read.
+  bool inputs = is_float(split.x_array().raw.dtype());
+  if (!inputs && split.targets() == Targets::kNone) return;
   constexpr int64_t kElements = int64_t{1} << 20;
   int64_t rows = std::max<int64_t>(1, kElements / std::max<int64_t>(1, element_count(split.input_shape())));
   for (int64_t first = 0; first < split.size(); first += rows) {
-    check_batch(split, split.read(first, std::min(rows, split.size() - first), floatx), first);
+    int64_t count = std::min(rows, split.size() - first);
+    check_batch(split,
+                inputs ? split.read(first, count, floatx) : Batch{Tensor(), split.read_targets(first, count, floatx)},
+                first);
   }
 }
 
@@ -212,8 +218,7 @@ int64_t count_classes(const Split& split) {
   int64_t classes = 0;
   constexpr int64_t kRows = int64_t{1} << 16;
   for (int64_t first = 0; first < split.size(); first += kRows) {
-    Batch batch{Tensor::empty(DType::kFloat32, {0}),
-                split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat32)};
+    Batch batch{Tensor(), split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat32)};
     check_batch(unbounded, batch, first);
     const auto* labels = batch.y.data<int64_t>();
     for (int64_t i = 0; i < batch.y.size(); ++i) classes = std::max(classes, labels[i] + 1);

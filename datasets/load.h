@@ -17,10 +17,11 @@ struct DataPath {
 };
 
 struct DatasetOptions {
-  /// "digits": the generator.  "mnist": the four IDX files, in `files["folder"]` or found.
-  /// "npy", "idx": one file for each array: train_x, train_y, valid_x, valid_y, test_x, test_y, of which train_x is
-  /// required. "npz": files["npz"] holds arrays of those names (or x_train, y_train, ...). "csv": files["train"],
-  /// files["valid"], files["test"], of which train is required.
+  /// - "digits": the generator
+  /// - "mnist": the four IDX files, in `files["folder"]` or found
+  /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required
+  /// - "npz": files["npz"], which holds arrays of those names (or x_train, y_train, ...)
+  /// - "csv": files["train"], files["valid"], files["test"]; train is required
   std::string name = "digits";
   ConfigPosition where = {};       // of the name
   std::string config_folder = "";  // where relative paths start; see locate.h

@@ -252,13 +252,25 @@ class Planner {
     return str(node.name.empty() ? "" : str(node.name, " = "), node.op->name, scope.empty() ? "" : str("  [", scope, "]"));
   }
 
+  // A complex number is two floats side by side.
+  static std::pair<Type, Layout> as_pairs(Type type, Layout layout) {
+    if (!is_complex(type.dtype)) return {std::move(type), std::move(layout)};
+    type.dtype = type.dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+    type.dims.push_back(2);
+    for (Dim& stride : layout.strides) stride = stride * Dim(2);
+    layout.strides.push_back(1);
+    return {std::move(type), std::move(layout)};
+  }
+
   // Elements of one view into another, as a step of its own.
   void copy(const BufferView& from, const BufferView& to, std::string why, const Origin& origin) {
     // The copy is the identity on a stand-in for the value: the loop nest wants expressions.
-    Expr stand_in = make_input(from.type, "x");
-    stand_ins_.push_back(stand_in);
+    auto [source_type, source_layout] = as_pairs(from.type, from.layout);
+    auto [target_type, target_layout] = as_pairs(to.type, to.layout);
+    Expr stand_in = make_input(source_type, "x");
     std::vector<Expr> ends{stand_in};
-    kernel::StepBuilder builder(stand_in.node(), {{0, from.type, from.layout}}, {{1, to.type, to.layout}}, options_.vector_bytes);
+    kernel::StepBuilder builder(stand_in.node(), {{0, source_type, source_layout}}, {{1, target_type, target_layout}},
+                                options_.vector_bytes);
     lower_elementwise(builder, ends, ends);
     for (kernel::StepCode& code : builder.take())
       region_->items.push_back(Step{nullptr, std::move(why), {from, to}, 1, std::move(code), origin});
@@ -394,7 +406,6 @@ class Planner {
   std::unordered_map<int, std::vector<Key>> users_;          // values that live in a buffer
   std::unordered_set<int> taken_;                      // by outputs of the node being placed
   std::vector<int> output_buffers_;
-  std::vector<Expr> stand_ins_;
 };
 
 }  // namespace

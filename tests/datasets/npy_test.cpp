@@ -252,6 +252,16 @@ TEST(NpyErrors, MalformedHeaders) {
                                     "  expected: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }" +
                                     got + "\n  hint:     " + why);
   }
+  std::string axes = "{'shape': (";
+  for (int i = 0; i < 65; ++i) axes += "1, ";
+  std::string deep = folder.write("m.npy", npy_bytes(axes + "), 'descr': '<f4', 'fortran_order': False}", 4));
+  EXPECT_EQ(read_error(deep), "error: " + deep +
+                                  ": the header of the .npy file is malformed\n"
+                                  "  expected: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }\n"
+                                  "  got:      " +
+                                  axes.substr(0, 72) +
+                                  "...\n"
+                                  "  hint:     the shape has more than 64 axes");
   std::string huge = folder.write("m.npy", std::string("\x93NUMPY\2\0\0\0\0\x10", 12));
   EXPECT_EQ(read_error(huge), "error: " + huge +
                                   ": the header of the .npy file is malformed\n"

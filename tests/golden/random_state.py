@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes random_state.txt: what NumPy's RandomState gives, for tests/compiler/base/random_state_test.cpp.
 
-Run: python3 tests/golden/random_state.py. Each line is a case: name, seed, arguments, "=", values (doubles as hex floats).
+Run: python3 tests/golden/random_state.py
+Each line is a case: name, seed, arguments, "=", values (doubles as hex floats).
 """
 import pathlib
 import zlib

@@ -88,6 +88,7 @@ namespace {
 
 constexpr int kAccumulators = 4;
 constexpr int64_t kInRegisters = 8;  // vectors of a slice that stay in registers
+constexpr int64_t kTile = 2;          // vectors of a slice below which many slices at once are faster
 constexpr int64_t kElementWork = 16;  // an exponential, beside an addition
 
 // For each slice: its maximum m, the sum s of e = exp(x - m), then e / s or (x - m) - log(s). Vectors run along the
@@ -101,7 +102,12 @@ class Emitter {
     size_t a = static_cast<size_t>(axis);
     slice_ = {b.output().type.dims[a], b.input(0).layout.strides[a], b.output().layout.strides[a]};
     kept_ = reduce_axes(b, {axis}, true).kept;
-    across_ = !slice_.out.is(1) && !kept_.empty() && kept_.back().in.is(1) && kept_.back().out.is(1);
+    if (kept_.empty()) return;
+    const ReduceAxis& next = kept_.back();
+    bool side_by_side = !slice_.out.is(1) && next.in.is(1) && next.out.is(1);
+    in_tile_ = !side_by_side && slice_.length.is_known() && slice_.length.value() <= kTile * lanes_ &&
+               !(next.length.is_known() && next.length.value() < lanes_);
+    across_ = side_by_side || in_tile_;
   }
 
   void run() {
@@ -240,29 +246,51 @@ class Emitter {
   // ---- vectors over slices -----------------------------------------------------------------------------------------
 
   void across(const Term& first, const Term& last, const Term& in, const Term& out) {
-    auto body = [&](const Term& i, const Term& count) {
-      Term n = b_.length(slice_.length), in_stride = b_.length(slice_.in), out_stride = b_.length(slice_.out);
-      Term at = code_.let("at", in + i), to = code_.let("to", out + i);
-      auto load = [&](const Term& k) {
-        return code_.let("x", b_.load(b_.input(0), at + k * in_stride, lanes_, 1, count));
-      };
-      Term most = code_.var("most", lowest(lanes_));
-      code_.loop("k", n, [&](Term k) { raise(most, load(k)); });
-      Term total = code_.var("total", number(0, lanes_));
-      code_.loop("k", n, [&](Term k) {
-        Term e = exponential(load(k), most);
-        if (!logarithm_) b_.store(b_.output(), to + k * out_stride, e, 1, count);
-        code_.assign(total, total + e);
-      });
-      Term finish = finisher(total);
-      code_.loop("k", n, [&](Term k) {
-        Term x = logarithm_ ? load(k) : b_.load(b_.output(), to + k * out_stride, lanes_, 1, count);
-        b_.store(b_.output(), to + k * out_stride, logarithm_ ? x - most - finish : x * finish, 1, count);
-      });
-    };
-    code_.loop("j", first, last - Term(lanes_ - 1), Term(lanes_), LoopMark::kVector, [&](Term j) { body(j, {}); });
+    int64_t elements = in_tile_ ? std::max<int64_t>(slice_.length.value(), 1) * lanes_ : 0;
+    std::string tile = in_tile_ ? code_.local_array("tile", {dtype_, 1, 0}, elements).node().name : "";
+    code_.loop("j", first, last - Term(lanes_ - 1), Term(lanes_), LoopMark::kVector,
+               [&](Term j) { lanes_of_slices(tile, in, out, j, {}); });
     Term rest = code_.let("rest", first + (last - first) / Term(lanes_) * Term(lanes_));
-    code_.if_(rest < last, [&] { body(rest, code_.let("count", last - rest)); });
+    code_.if_(rest < last, [&] { lanes_of_slices(tile, in, out, rest, code_.let("count", last - rest)); });
+  }
+
+  // One slice in each lane: those from number `i` on. Element k of them is read from and written to the operands, or a
+  // tile of them in between.
+  void lanes_of_slices(const std::string& tile, const Term& in, const Term& out, const Term& i, const Term& count) {
+    const ReduceAxis& next = kept_.back();
+    Term n = b_.length(slice_.length), in_stride = b_.length(next.in), out_stride = b_.length(next.out);
+    Term at = code_.let("at", in + i * in_stride), to = code_.let("to", out + i * out_stride);
+    auto read = [&](const Term& k) {
+      return code_.let("x", b_.load(b_.input(0), at + k * b_.length(slice_.in), lanes_, in_stride, count));
+    };
+    auto write = [&](const Term& k, const Term& y) {
+      b_.store(b_.output(), to + k * b_.length(slice_.out), y, out_stride, count);
+    };
+    auto kept = [&](const Term& k) { return kernel::load(tile, dtype_, lanes_, k * Term(lanes_), 1); };
+    auto keep = [&](const Term& k, const Term& x) { code_.store(tile, k * Term(lanes_), 1, x); };
+
+    Term most = code_.var("most", lowest(lanes_)), total = code_.var("total", number(0, lanes_));
+    code_.loop("k", n, [&](Term k) {
+      Term x = read(k);
+      if (in_tile_) keep(k, x);
+      raise(most, x);
+    });
+    code_.loop("k", n, [&](Term k) {
+      Term away = code_.let("away", (in_tile_ ? kept(k) : read(k)) - most);
+      Term e = code_.let("e", kernel::math("exp", {away}));
+      if (in_tile_) keep(k, logarithm_ ? away : e);
+      else if (!logarithm_) write(k, e);
+      code_.assign(total, total + e);
+    });
+    Term finish = finisher(total);
+    code_.loop("k", n, [&](Term k) {
+      if (!logarithm_) {
+        Term e = in_tile_ ? kept(k) : b_.load(b_.output(), to + k * b_.length(slice_.out), lanes_, out_stride, count);
+        write(k, e * finish);
+      } else {
+        write(k, (in_tile_ ? kept(k) : read(k) - most) - finish);
+      }
+    });
   }
 
   StepBuilder& b_;
@@ -272,7 +300,8 @@ class Emitter {
   int lanes_;
   ReduceAxis slice_;
   std::vector<ReduceAxis> kept_;
-  bool across_;
+  bool across_ = false;   // vectors over slices
+  bool in_tile_ = false;  // of which a copy is made, as they do not lie side by side
   const Reduction& maximum_ = *reduction_of(max_op());
   const Reduction& sum_ = *reduction_of(sum_op());
 };

@@ -155,9 +155,11 @@ class Emitter {
       code.assign(best, accumulate(extremum, best, code.let("x", b_.load(b_.input(0), in + j))));
     });
     Term where = code.var("where", Term(0));
-    Term x = b_.load(b_.input(0), in + where);
-    Term other = is_float(dtype_) ? x != best && x == x : x != best;
-    code.while_(other, [&] { code.assign(where, where + Term(1)); });
+    auto is_best = [&](const Term& x) { return is_float(dtype_) ? x == best || x != x : x == best; };
+    Term vector = b_.load(b_.input(0), in + where, lanes);
+    code.while_(where < whole && !kernel::reduce_lanes("or", is_best(vector)),
+                [&] { code.assign(where, where + Term(lanes)); });
+    code.while_(!is_best(b_.load(b_.input(0), in + where)), [&] { code.assign(where, where + Term(1)); });
     b_.store(b_.output(), out, where);
   }
 

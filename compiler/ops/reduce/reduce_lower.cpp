@@ -13,6 +13,7 @@ using kernel::Term;
 namespace {
 
 constexpr int kAccumulators = 4;         // enough to hide the latency of an addition
+constexpr int64_t kShortRow = 16;        // elements that are not worth the lanes of a vector
 constexpr int64_t kColumns = 1024;       // of a strip whose accumulators stay in the first-level cache
 constexpr int64_t kWork = int64_t{1} << 16;  // elements that are worth a thread
 
@@ -59,6 +60,10 @@ class Emitter {
     axes_ = reduce_axes(b, props.get<Ints>("axes"), props.get<bool>("keepdims"));
     by_rows_ = bring_contiguous_last(axes_.reduced);
     by_columns_ = !by_rows_ && bring_contiguous_last(axes_.kept);
+    if (by_rows_ && has_short_rows()) {  // many rows at once, by loads with a stride
+      by_rows_ = false;
+      by_columns_ = true;
+    }
     DType widest = size_of(element_) > size_of(result_) ? element_ : result_;
     lanes_ = by_rows_ || by_columns_ ? b.lanes_of(widest) : 1;
     Dim count = product_of(axes_.reduced);
@@ -86,6 +91,12 @@ class Emitter {
   }
 
  private:
+  bool has_short_rows() const {
+    if (axes_.reduced.size() != 1 || axes_.kept.empty()) return false;
+    const Dim &length = axes_.reduced[0].length, &rows = axes_.kept.back().length;
+    return length.is_known() && length.value() <= kShortRow && !(rows.is_known() && rows.value() < kShortRow);
+  }
+
   // Loops over kept axis `depth` and those after it; in, out: element indices so far.
   void results(size_t depth, const Term& in, const Term& out) {
     if (depth == axes_.kept.size()) return one_result(in, out);
@@ -197,7 +208,7 @@ class Emitter {
       });
     };
     strips(first, last, [&](Term strip, Term width) {
-      Term at = code_.let("at", in + strip);
+      Term at = code_.let("at", in + strip * b_.length(axes_.kept.back().in));
       fill(part, result_, width);
       if (!two_levels_) {
         blocks(0, at, block_, [&](Term row, Term n) { add_rows(part, row, n, width); });
@@ -250,12 +261,12 @@ class Emitter {
 
   // n rows from index `at` on, four at a time.
   void add_rows(const std::string& part, const Term& at, const Term& n, const Term& width) {
-    Term stride = b_.length(axes_.reduced.back().in);
+    Term stride = b_.length(axes_.reduced.back().in), column = b_.length(axes_.kept.back().in);
     auto rows = [&](const Term& row, int how_many) {
       auto body = [&](const Term& v, const Term& count) {
         Term acc = code_.let("acc", kernel::load(part, result_, lanes_, v, 1));
         for (int k = 0; k < how_many; ++k) {
-          Term x = code_.let("x", b_.load(b_.input(0), row + Term(k) * stride + v, lanes_, 1, count));
+          Term x = code_.let("x", b_.load(b_.input(0), row + Term(k) * stride + v * column, lanes_, column, count));
           acc = code_.let("acc", accumulate(record_, acc, x));
         }
         code_.store(part, v, 1, acc);

@@ -22,7 +22,7 @@ ReduceAxes reduce_axes(const kernel::StepBuilder& b, const Ints& reduced, bool k
 Dim reduce_grain(const Dim& elements);
 
 /// One kernel, whose bits do not depend on the number of threads. Along a reduced axis of stride 1: four vectors of
-/// accumulators; along a kept one: a vector of results, rows in turn; else four scalars.
+/// accumulators; along a kept one, or across many short rows: vectors of results; else four scalars.
 void lower_reduction(const Reduction& record, kernel::StepBuilder& b);
 
 // Rules that reductions and arg-extrema share:

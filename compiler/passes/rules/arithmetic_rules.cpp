@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/passes/rules.h"
 
 namespace thtrain {
@@ -25,6 +26,9 @@ const std::vector<Rule>& arithmetic_rules() {
   static const std::vector<Rule> rules = [] {
     const Expr x = any_value("x"), y = any_value("y"), c = any_number("c");
     constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating, kFinite = Safety::kFiniteMath;
+    // A sign that a number takes up must not make a product that others read a second time.
+    const RuleCondition product_once = operands_read_once(mul_op()), quotient_once = operands_read_once(true_div_op()),
+                        sum_once = operands_read_once(add_op());
     return std::vector<Rule>{
         // Signs. Those that are not exact give a zero of the other sign.
         {"neg_neg", -(-x), x, kExact, kReals},
@@ -34,11 +38,11 @@ const std::vector<Rule>& arithmetic_rules() {
         {"sub_from_neg", (-x) - y, -(x + y), kReassociating, kReals, as_long_as_the_result(x)},
         {"mul_of_negs", (-x) * (-y), x * y, kExact, kReals},
         {"div_of_negs", (-x) / (-y), x / y, kExact},
-        {"neg_times_number", -(c * x), (-c) * x, kExact, kReals},
-        {"neg_of_number_over", -(c / x), (-c) / x, kExact},
+        {"neg_times_number", -(c * x), (-c) * x, kExact, kReals, product_once},
+        {"neg_of_number_over", -(c / x), (-c) / x, kExact, kFloats, quotient_once},
         {"neg_over_number", (-x) / c, x / (-c), kExact},
-        {"neg_of_over_number", -(x / c), x / (-c), kExact},
-        {"neg_of_add_number", -(x + c), (-c) - x, kReassociating, kReals},
+        {"neg_of_over_number", -(x / c), x / (-c), kExact, kFloats, quotient_once},
+        {"neg_of_add_number", -(x + c), (-c) - x, kReassociating, kReals, sum_once},
         {"number_over_neg", c / (-x), (-c) / x, kExact},
         {"mul_of_neg_number", (-x) * c, x * (-c), kExact, kReals},
         {"mul_of_neg", (-x) * y, -(x * y), kExact, kReals, as_long_as_the_result(x)},

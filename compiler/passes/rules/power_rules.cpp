@@ -73,7 +73,7 @@ const std::vector<Rule>& power_rules() {
          .roots = {&pow_op()}, .examples = power_examples()},
         {"reciprocal", reciprocal(x), 1 / x, kExact},
         {"div_by_power_of_two", x / c, x * (1 / c), kExact, kFloats, exact_reciprocal},
-        {"div_by_reciprocal", x / (1 / y), x * y, kReassociating},
+        {"div_by_reciprocal", x / (1 / y), x * y, kReassociating, kFloats, operands_read_once(true_div_op())},
         {"mul_by_reciprocal", x * (1 / y), x / y, kReassociating, kFloats, y_as_long},
         {"sqrt_of_sqr", sqrt(sqr(x)), abs(x), Safety::kRangeChanging},
         {"over_abs", x / abs(x), sign(x), Safety::kRangeChanging},

@@ -86,7 +86,8 @@ def zip64_archive(name, data):
     crc, size, name = zlib.crc32(data), len(data), name.encode()
     full = 0xFFFFFFFF
     extra = struct.pack("<HHQQ", 1, 16, size, size)
-    local = struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 45, 0, 0, 0, 33, crc, full, full, len(name), len(extra)) + name + extra
+    local = struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 45, 0, 0, 0, 33, crc, full, full, len(name), len(extra))
+    local += name + extra
     extra = struct.pack("<HHQQQ", 1, 24, size, size, 0)
     central = struct.pack("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 45, 45, 0, 0, 0, 33, crc, full, full, len(name), len(extra),
                           0, 0, 0, 0, full) + name + extra
