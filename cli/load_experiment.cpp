@@ -10,24 +10,27 @@ namespace thtrain {
 
 namespace fs = std::filesystem;
 
-static Experiment read(const std::string& file, const std::vector<std::string>& overrides,
-                       const std::string& config_folder) {
+static Experiment read(const std::string& file, const std::vector<std::string>& overrides) {
   Findings findings;
   ConfigNode root = read_toml_file(file, findings);
   apply_overrides(root, overrides, findings);
   Experiment experiment = read_experiment(root, findings);
   findings.raise();
-  return with_absolute_paths(experiment, config_folder);
+  return experiment;
 }
 
 LoadedExperiment load_experiment(const std::string& config, const std::vector<std::string>& overrides) {
   std::string folder = fs::absolute(config).lexically_normal().parent_path().string();
-  return {read(config, overrides, folder), config, folder, {}};
+  return {with_absolute_paths(read(config, overrides), folder), config, folder, {}};
 }
 
 LoadedExperiment load_run(const std::string& folder, const std::vector<std::string>& overrides) {
   RunFolder run = RunFolder::open(folder);
-  return {read(run.config(), overrides, run.facts().config_folder), run.config(), run.facts().config_folder, run};
+  const std::string& config_folder = run.facts().config_folder;
+  Experiment experiment = read(run.config(), overrides);
+  // The run's own paths are absolute, and may be gone where they are not needed any more.
+  if (!overrides.empty()) experiment = with_absolute_paths(experiment, config_folder);
+  return {experiment, run.config(), config_folder, run};
 }
 
 LoadedExperiment load_experiment_or_run(const std::string& path, const std::vector<std::string>& overrides) {

@@ -1,10 +1,13 @@
 // The program `thtrain`: parses the command line, runs the command, and turns errors into texts and exit codes.
 #include <time.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"

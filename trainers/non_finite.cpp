@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/ir/print.h"
+#include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/evaluate.h"
 #include "nn/finite.h"
 
@@ -24,33 +25,82 @@ std::string element_text(const Tensor& value, int64_t position) {
   return str(value.as_double(position), where, " of ", value.type_text());
 }
 
+// The expression without fused loops: as the user would write it.
+std::string readable_text(const Expr& value) {
+  auto unfused = [](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    if (node.op != &fused_op()) return {};
+    const Graph& body = *node.bodies[0];
+    std::vector<std::pair<Expr, Expr>> arguments;
+    for (size_t i = 0; i < inputs.size(); ++i) arguments.emplace_back(body.inputs[i], inputs[i]);
+    return substitute(body.outputs, arguments);
+  };
+  return expr_text(Rebuilder().rebuild(value, unfused));
+}
+
 Culprit culprit_of(const Node& node, size_t output, const Tensor& value, int64_t position) {
-  return {expr_text(node[output]), element_text(value, position), node.origin};
+  return {readable_text(node[output]), element_text(value, position), node.origin};
+}
+
+// The first bad one of `values`, in their order, computed by the references of the ops.
+struct BadValue {
+  Expr expr;
+  Tensor value;
+  int64_t position;
+};
+std::optional<BadValue> first_bad(std::span<const Expr> roots, const std::vector<std::pair<Expr, Tensor>>& inputs) {
+  std::vector<Expr> values;
+  for (const Node* node : topological_order(roots))
+    for (size_t i = 0; i < node->types.size(); ++i) values.push_back((*node)[i]);
+  std::vector<Tensor> results = evaluate(values, inputs);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (std::optional<int64_t> position = first_non_finite(results[i])) return BadValue{values[i], results[i], *position};
+  return {};
+}
+
+// Which expression inside a fused loop it was, if the references agree that one was.
+std::optional<Culprit> inside_fused(const Node& node, const std::vector<Tensor>& inputs) {
+  if (node.op != &fused_op()) return {};
+  const Graph& body = *node.bodies[0];
+  std::vector<std::pair<Expr, Tensor>> values;
+  std::vector<std::pair<Expr, Expr>> outside;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    values.emplace_back(body.inputs[i], inputs[i]);
+    outside.emplace_back(body.inputs[i], node.inputs[i]);
+  }
+  std::optional<BadValue> bad = first_bad(body.outputs, values);
+  if (!bad) return {};
+  std::vector<Expr> whole = substitute(std::vector<Expr>{bad->expr}, outside);
+  return Culprit{readable_text(whole[0]), element_text(bad->value, bad->position), bad->expr.node().origin};
 }
 
 // Watches the steps of a program: the first that makes a bad value of good ones; if there is none, the first bad value.
 class Watcher {
  public:
   void operator()(const StepEvent& event) {
+    if (made_bad_ || !event.node) return;
     if (!event.after) {
+      inputs_.clear();  // copies: the step may overwrite them
       inputs_are_good_ = true;
-      for (size_t i = 0; i < event.inputs; ++i)
+      for (size_t i = 0; i < event.inputs; ++i) {
+        inputs_.push_back(event.operands[i].copy());
         if (first_non_finite(event.operands[i])) inputs_are_good_ = false;
+      }
       return;
     }
-    if (made_bad_ || !event.node) return;
     for (size_t i = event.inputs; i < event.operands.size(); ++i) {
       std::optional<int64_t> position = first_non_finite(event.operands[i]);
       if (!position) continue;
       Culprit found = culprit_of(*event.node, i - event.inputs, event.operands[i], *position);
-      if (inputs_are_good_) made_bad_ = found;
       if (!any_bad_) any_bad_ = found;
+      if (!inputs_are_good_) continue;
+      made_bad_ = inside_fused(*event.node, inputs_).value_or(found);
       return;
     }
   }
   std::optional<Culprit> result() const { return made_bad_ ? made_bad_ : any_bad_; }
 
  private:
+  std::vector<Tensor> inputs_;
   bool inputs_are_good_ = true;
   std::optional<Culprit> made_bad_, any_bad_;
 };
@@ -58,17 +108,12 @@ class Watcher {
 // The same by the references of the ops, where there is no native code: every value of the graph.
 std::optional<Culprit> search_by_reference(TrainingProgram& program, int64_t batch) {
   const Graph& graph = program.graph();
-  std::vector<Expr> values;
-  for (const Node* node : topological_order(graph.roots()))
-    for (size_t i = 0; i < node->types.size(); ++i) values.push_back((*node)[i]);
   std::vector<std::pair<Expr, Tensor>> inputs;
   std::span<const Tensor> arguments = program.arguments(batch);
   for (size_t i = 0; i < arguments.size(); ++i) inputs.emplace_back(graph.inputs[i], arguments[i]);
-  std::vector<Tensor> results = evaluate(values, inputs);
-  for (size_t i = 0; i < values.size(); ++i)
-    if (std::optional<int64_t> position = first_non_finite(results[i]))
-      return culprit_of(values[i].node(), values[i].output(), results[i], *position);
-  return {};
+  std::optional<BadValue> bad = first_bad(graph.roots(), inputs);
+  if (!bad) return {};
+  return culprit_of(bad->expr.node(), bad->expr.output(), bad->value, bad->position);
 }
 
 class Replay {

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The place of a new run folder. Unless the run is kept, the folder goes again, with those above it that came with it.
+/// The place of a new run folder. From made() to keep(), the folder goes again with this object, and those above it that
+/// came with it.
 class NewPlace {
  public:
   explicit NewPlace(const std::string& path) : path_(fs::absolute(path).lexically_normal()) {
@@ -31,7 +32,7 @@ class NewPlace {
       new_above_.push_back(above);
   }
   ~NewPlace() {
-    if (kept_) return;
+    if (!made_ || kept_) return;
     std::error_code ignored;
     fs::remove_all(path_, ignored);
     if (was_there_) fs::create_directory(path_, ignored);
@@ -39,12 +40,13 @@ class NewPlace {
   }
   NewPlace(const NewPlace&) = delete;
   NewPlace& operator=(const NewPlace&) = delete;
+  void made() { made_ = true; }
   void keep() { kept_ = true; }
 
  private:
   fs::path path_;
   std::vector<fs::path> new_above_;
-  bool was_there_ = false, kept_ = false;
+  bool was_there_ = false, made_ = false, kept_ = false;
 };
 
 // "trainer.epochs" -> "30", of what resolved_toml writes.
@@ -110,6 +112,7 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   RunFacts facts{arguments.command_line, loaded.config_file, loaded.config_folder};
   NewPlace place(path);
   RunFolder folder = RunFolder::create(path, experiment, facts);
+  place.made();
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
   TrainHooks hooks = progress.hooks();

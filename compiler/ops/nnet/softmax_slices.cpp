@@ -1,5 +1,6 @@
 #include "compiler/ops/nnet/softmax_slices.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -63,8 +64,9 @@ std::vector<OpCase> softmax_cases(const Op& op) {
     int64_t axis;
   };
   std::vector<OpCase> out;
-  for (const Row& row : std::vector<Row>{{{1}, 0}, {{7}, 0}, {{3, 10}, 1}, {{10, 3}, 0}, {{5, 1}, 1}, {{2, 300}, 1},
-                                         {{0, 4}, 1}, {{4, 0}, 1}, {{2, 3, 5}, 1}, {{70, 37}, 0}, {{3, 2, 33}, 2}})
+  for (const Row& row : std::vector<Row>{{{1}, 0}, {{7}, 0}, {{3, 10}, 1}, {{37, 10}, 1}, {{10, 3}, 0}, {{5, 1}, 1},
+                                         {{2, 300}, 1}, {{0, 4}, 1}, {{4, 0}, 1}, {{2, 3, 5}, 1}, {{70, 37}, 0},
+                                         {{3, 2, 33}, 2}})
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
       Props props{{"axis", row.axis}};
       out.push_back({.name = str(name_of(dtype), "[", dims_text(row.dims), "] along ", row.axis),
@@ -87,8 +89,8 @@ Expr build_softmax(const Op& op, const Operand& operand, int64_t axis) {
 namespace {
 
 constexpr int kAccumulators = 4;
-constexpr int64_t kInRegisters = 8;  // vectors of a slice that stay in registers
-constexpr int64_t kTile = 2;          // vectors of a slice below which many slices at once are faster
+constexpr int64_t kInRegisters = 8;   // vectors of a slice that stay in registers
+constexpr int64_t kShortSlice = 32;   // elements: many slices at once are faster
 constexpr int64_t kElementWork = 16;  // an exponential, beside an addition
 
 // For each slice: its maximum m, the sum s of e = exp(x - m), then e / s or (x - m) - log(s). Vectors run along the
@@ -105,7 +107,7 @@ class Emitter {
     if (kept_.empty()) return;
     const ReduceAxis& next = kept_.back();
     bool side_by_side = !slice_.out.is(1) && next.in.is(1) && next.out.is(1);
-    in_tile_ = !side_by_side && slice_.length.is_known() && slice_.length.value() <= kTile * lanes_ &&
+    in_tile_ = !side_by_side && slice_.length.is_known() && slice_.length.value() <= kShortSlice &&
                !(next.length.is_known() && next.length.value() < lanes_);
     across_ = side_by_side || in_tile_;
   }

@@ -78,11 +78,15 @@ std::vector<OpCase> cases(const Op& op, const Reduction& record) {
     Ints axes;
     bool keepdims;
   };
-  std::vector<Row> rows = {
-      {{}, {}, false},           {{7}, {0}, false},           {{1}, {0}, true},          {{3, 5}, {0}, false},
-      {{3, 5}, {1}, true},       {{5, 300}, {1}, false},      {{300, 70}, {0}, false},   {{2, 3, 4}, {1}, false},
-      {{2, 3, 4}, {0, 2}, true}, {{3, 2, 5}, {0, 1}, false},  {{3, 2, 5}, {1, 2}, false}, {{2, 3, 4, 5}, {0, 2}, false},
-      {{1, 4}, {0}, false},      {{0, 3}, {1}, false},        {{2, 4, 3}, {0, 1, 2}, true}, {{2500}, {0}, false}};
+  std::vector<Row> rows = {{{}, {}, false},           {{7}, {0}, false},
+                           {{1}, {0}, true},          {{2500}, {0}, false},
+                           {{3, 5}, {0}, false},      {{3, 5}, {1}, true},
+                           {{5, 300}, {1}, false},    {{300, 70}, {0}, false},
+                           {{70, 9}, {1}, false},     {{1, 4}, {0}, false},
+                           {{0, 3}, {1}, false},      {{2, 3, 4}, {1}, false},
+                           {{2, 3, 4}, {0, 2}, true}, {{3, 2, 5}, {0, 1}, false},
+                           {{3, 2, 5}, {1, 2}, false}, {{2, 4, 3}, {0, 1, 2}, true},
+                           {{2, 3, 4, 5}, {0, 2}, false}};
   if (record.empty_allowed) rows.insert(rows.end(), {{{0, 3}, {0}, false}, {{4, 0}, {1}, true}, {{0}, {0}, false}});
   std::vector<OpCase> out;
   for (const Row& row : rows)

@@ -31,13 +31,19 @@ Expr reshape_chain(const Expr& value, RuleContext&) {
   return inner.dims() == value.dims() ? inner : Expr();
 }
 
-bool is_repeated(const Expr& e) { return is_op(e, broadcast_to_op()); }
+bool is_repeated(const Expr& e) {
+  return is_op(e, broadcast_to_op()) || (is_constant(e) && e.rank() > 0 && number_in(e));
+}
+// What it repeats; of a constant of one element, the scalar.
+Expr repeated_part(const Expr& e) {
+  return is_constant(e) ? make_constant(number_in(e)->reshape({})) : input_of(e, 0);
+}
 
 // broadcast_to(broadcast_to(x)) -> broadcast_to(x), also through new axes of length 1 on the left.
 Expr broadcast_chain(const Expr& value, RuleContext&) {
   const Expr& inner = input_of(value, 0);
   if (inner.dims() == value.dims()) return inner;
-  if (is_repeated(inner)) return broadcast_to(input_of(inner, 0), value.dims());
+  if (is_repeated(inner)) return broadcast_to(repeated_part(inner), value.dims());
   if (!is_op(inner, dimshuffle_op())) return {};
   const Expr& x = input_of(inner, 0);
   const Ints& order = order_of(inner);
@@ -51,8 +57,8 @@ Expr broadcast_chain(const Expr& value, RuleContext&) {
 // A repeated scalar under other lengths is a repeated scalar.
 Expr view_of_repeated_scalar(const Expr& value, RuleContext&) {
   const Expr& inner = input_of(value, 0);
-  if (!is_repeated(inner) || input_of(inner, 0).rank() != 0) return {};
-  return broadcast_to(input_of(inner, 0), value.dims());
+  if (!is_repeated(inner) || repeated_part(inner).rank() != 0) return {};
+  return broadcast_to(repeated_part(inner), value.dims());
 }
 
 // y + broadcast_to(x) -> y + x: the operation broadcasts by itself.
@@ -63,7 +69,7 @@ Expr repeated_operand(const Expr& value, RuleContext&) {
   bool found = false;
   for (Expr& input : inputs) {
     if (!is_repeated(input)) continue;
-    Expr repeated = std::exchange(input, input_of(input, 0));
+    Expr repeated = std::exchange(input, repeated_part(input));
     Dims dims;
     for (const Expr& other : inputs)
       for (size_t i = 0; i < other.rank(); ++i) {
@@ -83,7 +89,7 @@ Expr repeated_result(const Expr& value, RuleContext&) {
   if (node.types.size() != 1 || std::none_of(node.inputs.begin(), node.inputs.end(), is_repeated)) return {};
   std::vector<Expr> inputs = node.inputs;
   for (Expr& input : inputs) {
-    if (is_repeated(input)) input = input_of(input, 0);
+    if (is_repeated(input)) input = repeated_part(input);
     // An operand of the whole length is computed with for each element anyway.
     if (input.dims() == value.dims()) return {};
   }
@@ -118,11 +124,13 @@ const std::vector<Rule>& shape_rules() {
       {.name = "broadcast_chain", .kinds = kAll, .rewrite = broadcast_chain, .roots = {&broadcast_to_op()},
        .examples = {{{f64({3})}, [](In in) { return broadcast_to(broadcast_to(in[0], {2, 3}), {4, 2, 3}); }},
                     {{f64({3})}, [](In in) { return broadcast_to(expand_dims(in[0], {0}), {2, 3}); }},
+                    {{}, [](In) { return broadcast_to(make_constant(Tensor::vector({2.5})), {2, 3}); }},
                     {{f32({3})}, [](In in) { return apply(broadcast_to_op(), {in[0]}, {{"dims", Dims{3}}}); }}}},
       {.name = "repeated_operand", .kinds = kAll, .rewrite = repeated_operand,
        .examples = {{{f64({2, 3}), f64({3})}, [](In in) { return in[0] + broadcast_to(in[1], {2, 3}); }},
                     {{f64({2, 1}), f64({3})},
                      [](In in) { return broadcast_to(in[0], {2, 3}) * broadcast_to(in[1], {2, 3}); }},
+                    {{f64({3})}, [](In in) { return in[0] + make_constant(Tensor::vector({2.5})); }},
                     {{f32({0, 3}), f32({})}, [](In in) { return lt(broadcast_to(in[1], {0, 3}), in[0]); }}}},
       {.name = "repeated_result", .kinds = kAll, .rewrite = repeated_result,
        .examples = {{{f64({})}, [](In in) { return exp(broadcast_to(in[0], {2, 3})); }},
