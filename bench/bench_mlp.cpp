@@ -1,6 +1,6 @@
 // The MLP step of Fig. 5 of the Theano paper: 784-500-10, tanh, softmax, mean negative log-likelihood, plain SGD with
-// learning rate 0.01, batch 60, data in shared variables, the cost returned by each call. Prints one JSON object a line:
-// examples per second, the median of `--rounds` passes over 6,000 examples, with the lowest and highest.
+// learning rate 0.01, batch 60, data in shared variables, the cost returned by each call. Prints one JSON object a
+// line: examples per second, the median of `--rounds` passes over 6,000 examples, with the lowest and highest.
 //
 //   bench_mlp [--dtype float32|float64] [--threads N] [--batch N] [--rounds N]
 #include <algorithm>
@@ -25,11 +25,16 @@ struct Options {
 Options read_options(int count, char** words) {
   Options out;
   for (int i = 1; i + 1 < count; i += 2) {
-    if (!std::strcmp(words[i], "--dtype")) out.dtype = words[i + 1];
-    else if (!std::strcmp(words[i], "--threads")) out.threads = std::atoi(words[i + 1]);
-    else if (!std::strcmp(words[i], "--batch")) out.batch = std::atol(words[i + 1]);
-    else if (!std::strcmp(words[i], "--rounds")) out.rounds = std::atoi(words[i + 1]);
-    else throw UserError(Message{.what = str("bench_mlp: no such option: ", words[i])});
+    if (!std::strcmp(words[i], "--dtype"))
+      out.dtype = words[i + 1];
+    else if (!std::strcmp(words[i], "--threads"))
+      out.threads = std::atoi(words[i + 1]);
+    else if (!std::strcmp(words[i], "--batch"))
+      out.batch = std::atol(words[i + 1]);
+    else if (!std::strcmp(words[i], "--rounds"))
+      out.rounds = std::atoi(words[i + 1]);
+    else
+      throw UserError(Message{.what = str("bench_mlp: no such option: ", words[i])});
   }
   return out;
 }
@@ -43,7 +48,8 @@ void run(const Options& options) {
     size_t n = static_cast<size_t>(element_count(shape));
     return Tensor::of(rng.uniform(-range, range, n), std::move(shape)).cast(dtype);
   };
-  Shared x_all(Tensor::of(rng.normal(0, 1, static_cast<size_t>(examples * pixels)), {examples, pixels}).cast(dtype), "x", true);
+  Shared x_all(Tensor::of(rng.normal(0, 1, static_cast<size_t>(examples * pixels)), {examples, pixels}).cast(dtype),
+               "x", true);
   Shared y_all(Tensor::of(rng.integers(0, classes, static_cast<size_t>(examples)), {examples}), "y", true);
   // The paper's scale, sqrt(6 / (784 + 500)), as a real number (its script divided integers and got zeros).
   Shared W(uniform(0.0683, {pixels, hidden}), "W"), b(Tensor::zeros(dtype, {hidden}), "b");
@@ -71,9 +77,10 @@ void run(const Options& options) {
     if (round >= 0) rates.push_back(static_cast<double>(examples / options.batch * options.batch) / seconds);
   }
   std::sort(rates.begin(), rates.end());
-  std::printf("{\"bench\": \"mlp\", \"case\": \"784_500_10_b%ld\", \"dtype\": \"%s\", \"threads\": %d, \"implementation\": "
-              "\"thtrain\", \"unit\": \"examples/s\", \"value\": %.0f, \"low\": %.0f, \"high\": %.0f}\n",
-              options.batch, options.dtype.c_str(), options.threads, rates[rates.size() / 2], rates.front(), rates.back());
+  std::printf(
+      "{\"bench\": \"mlp\", \"case\": \"784_500_10_b%ld\", \"dtype\": \"%s\", \"threads\": %d, \"implementation\": "
+      "\"thtrain\", \"unit\": \"examples/s\", \"value\": %.0f, \"low\": %.0f, \"high\": %.0f}\n",
+      options.batch, options.dtype.c_str(), options.threads, rates[rates.size() / 2], rates.front(), rates.back());
 }
 
 }  // namespace

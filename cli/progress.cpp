@@ -28,7 +28,8 @@ std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
   double part = batch.batches > 0 ? static_cast<double>(batch.batch) / static_cast<double>(batch.batches) : 0;
   auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBar);
   std::string out = str("epoch ", batch.epoch, '/', epochs, " [", std::string(filled, '='),
-                        std::string(kBar - filled, ' '), "] ", static_cast<int>(100 * part), " %  loss ",
+                        std::string(kBar - filled, ' '), "] ", part < 0.995 ? " " : "", part < 0.095 ? " " : "",
+                        static_cast<int>(100 * part + 0.5), " %  loss ",
                         json_fixed(batch.train_loss, 4), "  ",
                         count_text(static_cast<int64_t>(batch.examples_per_second)), " examples/s");
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));

@@ -20,7 +20,7 @@ static Expr penalty(const std::vector<Param>& params, Expr (*of)(const Expr& w))
   Expr total;
   for (const Param& param : params) {
     if (!param.penalized) continue;
-    Scope scope("penalty", param.config);
+    Scope scope("penalty"), of_param(param.name, param.config);
     Expr term = of(param.expr());
     total = total ? total + term : term;
   }

@@ -120,6 +120,13 @@ std::optional<double> TrainingProgram::error_on(Examples& examples) {
   return counter_->count(examples, used_of(examples.size()), experiment_.trainer.batch_size).error();
 }
 
+Explanation TrainingProgram::explain_errors() {
+  if (!has_valid())
+    throw UserError(Message{.what = "there is no function that counts validation errors",
+                            .expected = "an experiment with validation examples"});
+  return counter_->explain(used_of(valid_.size()), experiment_.trainer.batch_size);
+}
+
 std::vector<LayerSummary> TrainingProgram::layer_summaries() const {
   std::vector<LayerSummary> out;
   for (const auto& layer : model_.layers()) {

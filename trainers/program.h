@@ -58,6 +58,8 @@ class TrainingProgram {
 
   ModelSummary summary() const;
   Explanation explain() const { return step_->explain(); }
+  /// The function that counts the errors on the validation examples. UserError where there are none.
+  Explanation explain_errors();
   /// Hashes of the program's graph and of the data.
   Pins pins() const;
   /// What one call of step() computes, and from what: for looking into it without native code.

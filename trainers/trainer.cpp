@@ -96,4 +96,8 @@ Explanation explain_training(const Experiment& experiment, const Dataset& data, 
   return TrainingProgram(experiment, data, config_folder).explain();
 }
 
+Explanation explain_errors(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {
+  return TrainingProgram(experiment, data, config_folder).explain_errors();
+}
+
 }  // namespace thtrain

@@ -151,5 +151,7 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
 
 /// The function of one training step, explained (`thtrain explain`). Runs nothing.
 Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
+/// The function that counts the errors on the validation examples. UserError where there are none.
+Explanation explain_errors(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
 }  // namespace thtrain

@@ -35,7 +35,8 @@ static std::string passes_text(const Explanation& explanation) {
 int run_explain(const ExplainArguments& arguments) {
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
-  Explanation explanation = explain_training(loaded.experiment, data, loaded.config_folder);
+  auto explain = arguments.function == "valid" ? explain_errors : explain_training;
+  Explanation explanation = explain(loaded.experiment, data, loaded.config_folder);
   const std::string& stage = arguments.stage;
   std::string text = stage == "passes"      ? passes_text(explanation)
                      : stage == "canonical" ? explanation.canonical

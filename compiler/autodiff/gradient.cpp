@@ -38,8 +38,8 @@ std::unordered_set<const Node*> on_the_way(std::span<const Node* const> order, s
 
 }  // namespace
 
-std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents, std::span<const Expr> wrt,
-                                  std::span<const Expr> consider_constant) {
+std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
+                                  std::span<const Expr> wrt, std::span<const Expr> consider_constant) {
   std::vector<const Node*> order = topological_order(outputs);
   std::unordered_set<const Node*> constants;
   for (const Expr& value : consider_constant) constants.insert(&value.node());
@@ -74,7 +74,8 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
     for (size_t o = 0; o < node->types.size(); ++o) own.push_back((*node)[o]);
     std::vector<Expr> given = at->second;
     std::vector<Expr> results = node->op->gradient({*node, own, given, differentiate});
-    TH_CHECK(results.size() == node->inputs.size(), "the gradient of ", node->op->name, " gives ", results.size(), " cotangents");
+    TH_CHECK(results.size() == node->inputs.size(), "the gradient of ", node->op->name, " gives ", results.size(),
+             " cotangents");
     for (size_t k = 0; k < results.size(); ++k)
       if (results[k] && needed.count(&node->inputs[k].node()) && differentiable(node->inputs[k].type()))
         accumulate(node->inputs[k], results[k]);
@@ -118,12 +119,14 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
   std::vector<Expr> out = vector_jacobian(outputs, cotangents, wrt, options.consider_constant);
   for (size_t i = 0; i < wrt.size(); ++i) {
     if (out[i]) continue;
-    Message message{.what = "grad: the cost does not depend on " + described(wrt[i]),
-                    .node = wrt[i].node().origin.text(),
-                    .config = wrt[i].node().origin.config(),
-                    .hint = "leave it out of wrt, or ask for zeros with GradOptions{.disconnected = Disconnected::kZero}"};
+    Message message{
+        .what = "grad: the cost does not depend on " + described(wrt[i]),
+        .node = wrt[i].node().origin.text(),
+        .config = wrt[i].node().origin.config(),
+        .hint = "leave it out of wrt, or ask for zeros with GradOptions{.disconnected = Disconnected::kZero}"};
     if (options.disconnected == Disconnected::kError) throw UserError(message);
-    if (options.disconnected == Disconnected::kWarn) std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
+    if (options.disconnected == Disconnected::kWarn)
+      std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
     out[i] = zeros_like(wrt[i]);
   }
   return out;

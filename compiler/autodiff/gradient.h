@@ -29,7 +29,7 @@ Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options = {});
 
 /// The vector-Jacobian product: cotangents of `wrt` for these cotangents of `outputs` (an empty one: none).
 /// An empty result means "not connected".
-std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents, std::span<const Expr> wrt,
-                                  std::span<const Expr> consider_constant = {});
+std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const Expr> cotangents,
+                                  std::span<const Expr> wrt, std::span<const Expr> consider_constant = {});
 
 }  // namespace thtrain

@@ -9,7 +9,8 @@ extern "C" {
 
 #define TH_ABI_VERSION 1
 
-/* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its element. */
+/* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
+ * element. */
 typedef struct ThTensor {
   void* data;
   const long* dims; /* one length for each axis, elements */

@@ -8,8 +8,10 @@ namespace {
 
 template <class T>
 bool finite(T x) {
-  if constexpr (is_complex_v<T>) return std::isfinite(x.real()) && std::isfinite(x.imag());
-  else return std::isfinite(x);
+  if constexpr (is_complex_v<T>)
+    return std::isfinite(x.real()) && std::isfinite(x.imag());
+  else
+    return std::isfinite(x);
 }
 
 template <class T>
@@ -42,7 +44,8 @@ std::optional<std::string> difference(const Tensor& got, const Tensor& expected,
     for (int64_t i = 0; i < n; ++i) {
       bool same;
       if constexpr (std::is_floating_point_v<T> || is_complex_v<T>)
-        same = close(x[i], y[i], ulps * unit * std::max(largest, finite(y[i]) ? static_cast<double>(std::abs(y[i])) : 0.0));
+        same = close(x[i], y[i],
+                     ulps * unit * std::max(largest, finite(y[i]) ? static_cast<double>(std::abs(y[i])) : 0.0));
       else
         same = x[i] == y[i];
       if (same) continue;

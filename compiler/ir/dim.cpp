@@ -27,7 +27,7 @@ int64_t floor_div_number(int64_t a, int64_t b) {
 }  // namespace
 
 struct Dim::Sum {
-  std::map<Monomial, int64_t> terms;            // coefficients, none of them 0
+  std::map<Monomial, int64_t> terms;                         // coefficients, none of them 0
   std::map<std::string, std::shared_ptr<const Atom>> atoms;  // by text
   std::string text;
 };
@@ -43,8 +43,10 @@ Dim Dim::from(Sum sum) {
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     uint64_t size = negative ? 0 - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
     std::string product = join(atoms, "*");
-    if (product.empty()) product = std::to_string(size);
-    else if (size != 1) product = str(size, "*", product);
+    if (product.empty())
+      product = std::to_string(size);
+    else if (size != 1)
+      product = str(size, "*", product);
     text += product;
   };
   for (const auto& [atoms, coefficient] : sum.terms)
@@ -72,7 +74,9 @@ Dim::Sum Dim::sum() const {
   return out;
 }
 
-Dim Dim::named(std::string_view name) { return atom({.call = {}, .name = std::string(name), .args = {}, .text = {}}); }
+Dim Dim::named(std::string_view name) {
+  return atom({.call = {}, .name = std::string(name), .args = {}, .text = {}});
+}
 
 int64_t Dim::value() const {
   TH_CHECK(is_known(), "the length ", text(), " is not known before the call");
@@ -87,7 +91,9 @@ bool Dim::is_at_least(const Dim& bound) const {
                      [](const auto& term) { return term.second > 0; });
 }
 
-std::string Dim::text() const { return sum_ ? sum_->text : std::to_string(value_); }
+std::string Dim::text() const {
+  return sum_ ? sum_->text : std::to_string(value_);
+}
 
 bool operator==(const Dim& a, const Dim& b) {
   if (a.sum_ == b.sum_) return a.sum_ || a.value_ == b.value_;
@@ -104,7 +110,9 @@ Dim operator+(const Dim& a, const Dim& b) {
   return Dim::from(std::move(out));
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+Dim operator-(const Dim& a, const Dim& b) {
+  return a + Dim(-1) * b;
+}
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_known() && b.is_known()) return Dim(a.value_ * b.value_);
@@ -171,11 +179,12 @@ T Dim::fold(Leaf leaf, Add add, Mul mul, Call call) const {
 }
 
 int64_t Dim::evaluate(const std::function<int64_t(const std::string&)>& value_of) const {
-  return fold<int64_t>([&](int64_t number, const std::string* name) { return name ? value_of(*name) : number; },
-                       [](int64_t a, int64_t b) { return a + b; }, [](int64_t a, int64_t b) { return a * b; },
-                       [](const std::string& call, int64_t a, int64_t b) {
-                         return call == "max" ? std::max(a, b) : call == "min" ? std::min(a, b) : floor_div_number(a, b);
-                       });
+  return fold<int64_t>(
+      [&](int64_t number, const std::string* name) { return name ? value_of(*name) : number; },
+      [](int64_t a, int64_t b) { return a + b; }, [](int64_t a, int64_t b) { return a * b; },
+      [](const std::string& call, int64_t a, int64_t b) {
+        return call == "max" ? std::max(a, b) : call == "min" ? std::min(a, b) : floor_div_number(a, b);
+      });
 }
 
 void Dim::collect_names(std::set<std::string>& names) const {
@@ -256,9 +265,12 @@ struct Dim::Reader {
   Dim sum() {
     Dim out = product();
     while (!failed) {
-      if (accept('+')) out = out + product();
-      else if (accept('-')) out = out - product();
-      else break;
+      if (accept('+'))
+        out = out + product();
+      else if (accept('-'))
+        out = out - product();
+      else
+        break;
     }
     return out;
   }

@@ -10,13 +10,15 @@ struct Row {
   uint8_t size;
 };
 constexpr Row kRows[] = {
-    {"bool", Kind::kBool, 1},      {"int8", Kind::kSigned, 1},     {"int16", Kind::kSigned, 2},
-    {"int32", Kind::kSigned, 4},   {"int64", Kind::kSigned, 8},    {"uint8", Kind::kUnsigned, 1},
-    {"uint16", Kind::kUnsigned, 2}, {"uint32", Kind::kUnsigned, 4}, {"uint64", Kind::kUnsigned, 8},
-    {"float32", Kind::kFloat, 4},  {"float64", Kind::kFloat, 8},   {"complex64", Kind::kComplex, 8},
+    {"bool", Kind::kBool, 1},           {"int8", Kind::kSigned, 1},     {"int16", Kind::kSigned, 2},
+    {"int32", Kind::kSigned, 4},        {"int64", Kind::kSigned, 8},    {"uint8", Kind::kUnsigned, 1},
+    {"uint16", Kind::kUnsigned, 2},     {"uint32", Kind::kUnsigned, 4}, {"uint64", Kind::kUnsigned, 8},
+    {"float32", Kind::kFloat, 4},       {"float64", Kind::kFloat, 8},   {"complex64", Kind::kComplex, 8},
     {"complex128", Kind::kComplex, 16},
 };
-const Row& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
+const Row& row(DType dtype) {
+  return kRows[static_cast<size_t>(dtype)];
+}
 
 thread_local DType current_floatX = DType::kFloat64;
 
@@ -26,8 +28,12 @@ DType signed_of_size(size_t bytes) {
 
 }  // namespace
 
-size_t size_of(DType dtype) { return row(dtype).size; }
-std::string_view name_of(DType dtype) { return row(dtype).name; }
+size_t size_of(DType dtype) {
+  return row(dtype).size;
+}
+std::string_view name_of(DType dtype) {
+  return row(dtype).name;
+}
 
 std::optional<DType> dtype_named(std::string_view name) {
   for (DType dtype : kAllDTypes)
@@ -35,16 +41,31 @@ std::optional<DType> dtype_named(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_bool(DType dtype) { return row(dtype).kind == Kind::kBool; }
-bool is_signed_int(DType dtype) { return row(dtype).kind == Kind::kSigned; }
-bool is_unsigned_int(DType dtype) { return row(dtype).kind == Kind::kUnsigned; }
-bool is_int(DType dtype) { return is_signed_int(dtype) || is_unsigned_int(dtype); }
-bool is_float(DType dtype) { return row(dtype).kind == Kind::kFloat; }
-bool is_complex(DType dtype) { return row(dtype).kind == Kind::kComplex; }
+bool is_bool(DType dtype) {
+  return row(dtype).kind == Kind::kBool;
+}
+bool is_signed_int(DType dtype) {
+  return row(dtype).kind == Kind::kSigned;
+}
+bool is_unsigned_int(DType dtype) {
+  return row(dtype).kind == Kind::kUnsigned;
+}
+bool is_int(DType dtype) {
+  return is_signed_int(dtype) || is_unsigned_int(dtype);
+}
+bool is_float(DType dtype) {
+  return row(dtype).kind == Kind::kFloat;
+}
+bool is_complex(DType dtype) {
+  return row(dtype).kind == Kind::kComplex;
+}
 
-DType floatX() { return current_floatX; }
+DType floatX() {
+  return current_floatX;
+}
 void set_floatX(DType dtype) {
-  if (!is_float(dtype)) throw UserError({.what = "floatX must be float32 or float64", .got = std::string(name_of(dtype))});
+  if (!is_float(dtype))
+    throw UserError({.what = "floatX must be float32 or float64", .got = std::string(name_of(dtype))});
   current_floatX = dtype;
 }
 
@@ -55,8 +76,7 @@ std::optional<DType> promote(DType a, DType b) {
   // From here a's kind is not above b's, and within a kind a is the narrower.
   if (ra.kind == Kind::kBool || ra.kind == rb.kind) return b;
   if (rb.kind == Kind::kFloat) return b;
-  if (rb.kind == Kind::kComplex)
-    return ra.kind == Kind::kFloat && ra.size == 8 ? DType::kComplex128 : b;
+  if (rb.kind == Kind::kComplex) return ra.kind == Kind::kFloat && ra.size == 8 ? DType::kComplex128 : b;
   // A signed integer beside an unsigned one: the signed type that holds both.
   if (rb.size < ra.size) return a;
   if (rb.size == 8) return std::nullopt;
@@ -69,6 +89,8 @@ DType sum_dtype(DType dtype) {
   return dtype;
 }
 
-DType to_float(DType dtype) { return is_float(dtype) || is_complex(dtype) ? dtype : floatX(); }
+DType to_float(DType dtype) {
+  return is_float(dtype) || is_complex(dtype) ? dtype : floatX();
+}
 
 }  // namespace thtrain

@@ -13,28 +13,40 @@
 namespace thtrain {
 
 enum class DType : uint8_t {
-  kBool, kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32, kUInt64,
-  kFloat32, kFloat64, kComplex64, kComplex128,
+  kBool,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kUInt16,
+  kUInt32,
+  kUInt64,
+  kFloat32,
+  kFloat64,
+  kComplex64,
+  kComplex128,
 };
-inline constexpr DType kAllDTypes[] = {
-    DType::kBool,   DType::kInt8,   DType::kInt16,   DType::kInt32,   DType::kInt64,     DType::kUInt8,     DType::kUInt16,
-    DType::kUInt32, DType::kUInt64, DType::kFloat32, DType::kFloat64, DType::kComplex64, DType::kComplex128};
+inline constexpr DType kAllDTypes[] = {DType::kBool,      DType::kInt8,    DType::kInt16,   DType::kInt32,
+                                       DType::kInt64,     DType::kUInt8,   DType::kUInt16,  DType::kUInt32,
+                                       DType::kUInt64,    DType::kFloat32, DType::kFloat64, DType::kComplex64,
+                                       DType::kComplex128};
 
-size_t size_of(DType dtype);               // bytes of one element
-std::string_view name_of(DType dtype);     // "float32"
+size_t size_of(DType dtype);            // bytes of one element
+std::string_view name_of(DType dtype);  // "float32"
 std::optional<DType> dtype_named(std::string_view name);
 
 bool is_bool(DType dtype);
 bool is_signed_int(DType dtype);
 bool is_unsigned_int(DType dtype);
-bool is_int(DType dtype);                  // signed or unsigned, not bool
+bool is_int(DType dtype);  // signed or unsigned, not bool
 bool is_float(DType dtype);
 bool is_complex(DType dtype);
 
 /// The default floating type of constructors, of true division of integers and of a float literal beside an integer.
 /// float64 until set; kept for each thread.
 DType floatX();
-void set_floatX(DType dtype);              // kFloat32 or kFloat64, else UserError
+void set_floatX(DType dtype);  // kFloat32 or kFloat64, else UserError
 
 /// The dtype of `a op b`: NumPy's within a kind; beside an integer or bool a float keeps its dtype; complex beside
 /// float keeps the wider component. int64 beside uint64 has none (an error that asks for a cast, raised by the caller).
@@ -48,22 +60,35 @@ DType to_float(DType dtype);
 
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
-  else if constexpr (std::is_same_v<T, std::complex<float>>) return DType::kComplex64;
-  else if constexpr (std::is_same_v<T, std::complex<double>>) return DType::kComplex128;
-  else if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
+  if constexpr (std::is_same_v<T, bool>)
+    return DType::kBool;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return DType::kComplex64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return DType::kComplex128;
+  else if constexpr (std::is_same_v<T, float>)
+    return DType::kFloat32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::kFloat64;
   else if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_signed_v<T>) {
-      if constexpr (sizeof(T) == 1) return DType::kInt8;
-      else if constexpr (sizeof(T) == 2) return DType::kInt16;
-      else if constexpr (sizeof(T) == 4) return DType::kInt32;
-      else return DType::kInt64;
+      if constexpr (sizeof(T) == 1)
+        return DType::kInt8;
+      else if constexpr (sizeof(T) == 2)
+        return DType::kInt16;
+      else if constexpr (sizeof(T) == 4)
+        return DType::kInt32;
+      else
+        return DType::kInt64;
     } else {
-      if constexpr (sizeof(T) == 1) return DType::kUInt8;
-      else if constexpr (sizeof(T) == 2) return DType::kUInt16;
-      else if constexpr (sizeof(T) == 4) return DType::kUInt32;
-      else return DType::kUInt64;
+      if constexpr (sizeof(T) == 1)
+        return DType::kUInt8;
+      else if constexpr (sizeof(T) == 2)
+        return DType::kUInt16;
+      else if constexpr (sizeof(T) == 4)
+        return DType::kUInt32;
+      else
+        return DType::kUInt64;
     }
   } else {
     static_assert(sizeof(T) == 0, "no dtype for this C++ type");
@@ -74,19 +99,32 @@ constexpr DType dtype_of() {
 template <class F>
 decltype(auto) visit(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::kBool: return f(bool{});
-    case DType::kInt8: return f(int8_t{});
-    case DType::kInt16: return f(int16_t{});
-    case DType::kInt32: return f(int32_t{});
-    case DType::kInt64: return f(int64_t{});
-    case DType::kUInt8: return f(uint8_t{});
-    case DType::kUInt16: return f(uint16_t{});
-    case DType::kUInt32: return f(uint32_t{});
-    case DType::kUInt64: return f(uint64_t{});
-    case DType::kFloat32: return f(float{});
-    case DType::kFloat64: return f(double{});
-    case DType::kComplex64: return f(std::complex<float>{});
-    case DType::kComplex128: return f(std::complex<double>{});
+    case DType::kBool:
+      return f(bool{});
+    case DType::kInt8:
+      return f(int8_t{});
+    case DType::kInt16:
+      return f(int16_t{});
+    case DType::kInt32:
+      return f(int32_t{});
+    case DType::kInt64:
+      return f(int64_t{});
+    case DType::kUInt8:
+      return f(uint8_t{});
+    case DType::kUInt16:
+      return f(uint16_t{});
+    case DType::kUInt32:
+      return f(uint32_t{});
+    case DType::kUInt64:
+      return f(uint64_t{});
+    case DType::kFloat32:
+      return f(float{});
+    case DType::kFloat64:
+      return f(double{});
+    case DType::kComplex64:
+      return f(std::complex<float>{});
+    case DType::kComplex128:
+      return f(std::complex<double>{});
   }
   TH_CHECK(false, "dtype out of range");
   __builtin_unreachable();

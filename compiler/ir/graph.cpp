@@ -41,6 +41,14 @@ std::vector<Expr> leaves_of(std::span<const Expr> roots) {
   return out;
 }
 
+std::vector<Expr> shared_leaves(const Graph& graph) {
+  std::vector<Expr> roots = graph.roots(), out;
+  for (const Update& update : graph.updates) roots.push_back(update.variable);
+  for (const Expr& leaf : leaves_of(roots))
+    if (is_shared(leaf)) out.push_back(leaf);
+  return out;
+}
+
 size_t node_count(const Graph& graph) {
   size_t count = 0;
   for (const Node* node : topological_order(graph.roots())) {
@@ -50,7 +58,9 @@ size_t node_count(const Graph& graph) {
   return count;
 }
 
-static void mix(size_t& seed, size_t value) { seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2); }
+static void mix(size_t& seed, size_t value) {
+  seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2);
+}
 
 size_t Rebuilder::Hash::operator()(const std::shared_ptr<const Node>& node) const {
   size_t seed = std::hash<const void*>{}(node->op);
@@ -178,7 +188,8 @@ std::vector<Expr> substitute(std::span<const Expr> roots, std::span<const std::p
 }
 
 bool same_graph(const Graph& a, const Graph& b) {
-  if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size() || a.updates.size() != b.updates.size())
+  if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size() ||
+      a.updates.size() != b.updates.size())
     return false;
   // b's inputs become a's; then the two are equal where consing makes their roots one.
   Rebuilder rebuilder;

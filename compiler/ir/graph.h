@@ -16,8 +16,8 @@ struct Update {
   Expr value;
 };
 
-/// Immutable once made. A body graph has inputs and outputs only, and reaches outside through its inputs alone; names of
-/// lengths in it may also be those of the graph around it.
+/// Immutable once made. A body graph has inputs and outputs only, and reaches outside through its inputs alone; names
+/// of lengths in it may also be those of the graph around it.
 struct Graph {
   std::vector<Expr> inputs;
   std::vector<Expr> outputs;
@@ -32,6 +32,10 @@ std::vector<const Node*> topological_order(std::span<const Expr> roots);
 
 /// The shared variables and inputs that the roots need, in topological order.
 std::vector<Expr> leaves_of(std::span<const Expr> roots);
+
+/// The shared variables that a graph reads or updates, each once: readers in topological order, then what is only
+/// written.
+std::vector<Expr> shared_leaves(const Graph& graph);
 
 /// Number of nodes, bodies included.
 size_t node_count(const Graph& graph);

@@ -4,7 +4,9 @@
 
 namespace thtrain {
 
-std::string value_name(const Node& input) { return str("@", input.name, "~", input.serial); }
+std::string value_name(const Node& input) {
+  return str("@", input.name, "~", input.serial);
+}
 
 int64_t Lengths::operator()(const std::string& name) const {
   auto at = values_.find(name);
@@ -40,7 +42,8 @@ void Lengths::bind_names(const Expr& leaf, const Tensor& value) {
     type.dims[i].collect_names(names);
     if (names.size() == 1 && type.dims[i].text() == *names.begin()) values_.try_emplace(*names.begin(), value.dim(i));
   }
-  if (type.is_scalar() && (is_int(type.dtype) || is_bool(type.dtype))) values_[value_name(leaf.node())] = value.as_int();
+  if (type.is_scalar() && (is_int(type.dtype) || is_bool(type.dtype)))
+    values_[value_name(leaf.node())] = value.as_int();
 }
 
 void Lengths::check(const Expr& leaf, const Tensor& value) const {
@@ -50,10 +53,13 @@ void Lengths::check(const Expr& leaf, const Tensor& value) const {
     std::set<std::string> names;
     dim.collect_names(names);
     for (const std::string& name : names)
-      if (!values_.count(name)) fail(leaf, value, str("the length ", readable(dim.text()), " cannot be told from this call"));
+      if (!values_.count(name))
+        fail(leaf, value, str("the length ", readable(dim.text()), " cannot be told from this call"));
     if (evaluate(dim) != value.dim(i))
-      fail(leaf, value, dim.is_known() ? str("axis ", i, " has ", value.dim(i), " elements")
-                                       : str("axis ", i, " has ", value.dim(i), " elements where ", readable(dim.text()), " is ", evaluate(dim)));
+      fail(leaf, value,
+           dim.is_known() ? str("axis ", i, " has ", value.dim(i), " elements")
+                          : str("axis ", i, " has ", value.dim(i), " elements where ", readable(dim.text()), " is ",
+                                evaluate(dim)));
   }
 }
 

@@ -46,8 +46,8 @@ struct TypeArgs {
 struct ReferenceArgs {
   const Node& node;
   std::span<const Tensor> inputs;
-  const std::vector<Shape>& shapes;                                // of the outputs
-  const std::function<int64_t(const std::string&)>& length_of;     // the value of a named length
+  const std::vector<Shape>& shapes;                             // of the outputs
+  const std::function<int64_t(const std::string&)>& length_of;  // the value of a named length
   /// Evaluates a body graph on values of its inputs.
   const std::function<std::vector<Tensor>(const Graph&, std::span<const Tensor>)>& run_body;
 
@@ -78,10 +78,10 @@ struct OpCase {
   std::string name;
   std::vector<Type> inputs;
   std::function<std::vector<Expr>(const std::vector<Expr>&)> build;
-  double low = -2, high = 2;        // random floating inputs come from here
+  double low = -2, high = 2;  // random floating inputs come from here
   int64_t int_low = 0, int_high = 4;
-  bool smooth = true;               // gradient is checked by finite differences
-  double bound = 0;                 // native against reference, in units of the last place of the largest value; 0: equal bits
+  bool smooth = true;  // gradient is checked by finite differences
+  double bound = 0;    // native against reference, in units of the last place of the largest value; 0: equal bits
 };
 
 struct Op {
@@ -96,19 +96,19 @@ struct Op {
   std::function<std::vector<Expr>(const GradientArgs&)> gradient = {};
 
   /// Exactly one of these says how native code computes it.
-  std::function<void(kernel::StepBuilder&)> lower = {};          // a kernel or a library call
-  std::function<void(kernel::RegionBuilder&)> lower_region = {}; // a loop or a branch around bodies
+  std::function<void(kernel::StepBuilder&)> lower = {};               // a kernel or a library call
+  std::function<void(kernel::RegionBuilder&)> lower_region = {};      // a loop or a branch around bodies
   std::function<std::optional<Layout>(const LayoutArgs&)> view = {};  // no code: output 0 is a view of input 0
-  bool calls_reference = false;                                  // called back through the context
-  const ScalarOp* scalar = nullptr;                              // elementwise: fused and lowered by the one record
+  bool calls_reference = false;                                       // called back through the context
+  const ScalarOp* scalar = nullptr;  // elementwise: fused and lowered by the one record
 
   /// May input i have this layout (strides, any offset)? Null: any. Others are copied to row-major first.
   std::function<bool(const Node&, size_t, const Layout&)> accepts_layout = {};
   /// Output 0 may be written over input i (same type): i itself where its buffer is not needed any more.
   std::vector<size_t> may_overwrite = {};
-  bool commutative = false;   // two inputs, any order
-  bool has_effect = false;    // stays although nothing reads it; ordered by tokens
-  bool foldable = true;       // constants in, constant out, may be computed while compiling
+  bool commutative = false;  // two inputs, any order
+  bool has_effect = false;   // stays although nothing reads it; ordered by tokens
+  bool foldable = true;      // constants in, constant out, may be computed while compiling
   /// The value as a length, for integer scalars.
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
   std::function<Cost(const Node&)> cost = {};

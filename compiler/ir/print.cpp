@@ -27,14 +27,18 @@ class Printer {
         continue;
       }
       numbers_[node] = next_;
-      out += str(indent, "%", next_++, " = ", node->op->name, "(", join(node->inputs, ", ", [&](const Expr& e) { return ref(e); }), ")");
+      out += str(indent, "%", next_++, " = ", node->op->name, "(",
+                 join(node->inputs, ", ", [&](const Expr& e) { return ref(e); }), ")");
       if (!node->props.empty())
-        out += str(" {", join(node->props.all(), ", ", [](const auto& p) { return str(p.first, "=", prop_text(p.second)); }), "}");
+        out += str(" {",
+                   join(node->props.all(), ", ", [](const auto& p) { return str(p.first, "=", prop_text(p.second)); }),
+                   "}");
       if (node->recompute) out += str(" again ", node->recompute);
       out += str(" : ", join(node->types, "; ", [](const Type& t) { return t.text(); }));
       if (!node->name.empty()) out += str("  # ", node->name);
       out += "\n";
-      for (const GraphPtr& body : node->bodies) out += str(indent, "  body\n", graph(*body, depth + 2), indent, "  end\n");
+      for (const GraphPtr& body : node->bodies)
+        out += str(indent, "  body\n", graph(*body, depth + 2), indent, "  end\n");
     }
     for (const Expr& e : g.outputs) out += str(indent, "output  ", ref(e), "\n");
     for (const Update& u : g.updates) out += str(indent, "update  ", ref(u.variable), " <- ", ref(u.value), "\n");
@@ -57,9 +61,12 @@ class Printer {
 void nested(const Expr& value, size_t limit, std::string& out) {
   if (out.size() >= limit) return;
   const Node& node = value.node();
-  if (!node.name.empty() && (!out.empty() || node.is_leaf())) out += node.name;
-  else if (const Tensor* tensor = constant_value(value)) out += tensor->size() <= 8 ? tensor->text() : tensor->type_text();
-  else if (node.is_leaf()) out += node.op->name;
+  if (!node.name.empty() && (!out.empty() || node.is_leaf()))
+    out += node.name;
+  else if (const Tensor* tensor = constant_value(value))
+    out += tensor->size() <= 8 ? tensor->text() : tensor->type_text();
+  else if (node.is_leaf())
+    out += node.op->name;
   else {
     out += node.op->name + "(";
     for (size_t i = 0; i < node.inputs.size() && out.size() < limit; ++i) {
@@ -72,7 +79,9 @@ void nested(const Expr& value, size_t limit, std::string& out) {
 
 }  // namespace
 
-std::string graph_text(const Graph& graph) { return Printer().graph(graph, 0); }
+std::string graph_text(const Graph& graph) {
+  return Printer().graph(graph, 0);
+}
 
 std::string expr_text(const Expr& value, size_t limit) {
   std::string out;

@@ -9,20 +9,25 @@ bool equal(const PropValue& a, const PropValue& b) {
   if (a.index() != b.index()) return false;
   if (const Tensor* tensor = std::get_if<Tensor>(&a)) {
     const Tensor& other = std::get<Tensor>(b);
-    return tensor->raw() == other.raw() ? tensor->type_text() == other.type_text() && tensor->strides() == other.strides()
-                                        : same_bits(*tensor, other);
+    return tensor->raw() == other.raw()
+               ? tensor->type_text() == other.type_text() && tensor->strides() == other.strides()
+               : same_bits(*tensor, other);
   }
   if (const double* number = std::get_if<double>(&a)) return same_bits(Tensor(*number), Tensor(std::get<double>(b)));
   return std::visit(
       [&](const auto& value) {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, Tensor>) return false;
-        else return value == std::get<T>(b);
+        if constexpr (std::is_same_v<T, Tensor>)
+          return false;
+        else
+          return value == std::get<T>(b);
       },
       a);
 }
 
-void mix(size_t& seed, size_t value) { seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2); }
+void mix(size_t& seed, size_t value) {
+  seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2);
+}
 
 size_t tensor_hash(const Tensor& t) {
   size_t seed = std::hash<std::string>{}(t.type_text());
@@ -39,11 +44,12 @@ Props::Props(std::initializer_list<std::pair<std::string, PropValue>> values) {
 }
 
 void Props::set(std::string name, PropValue value) {
-  auto at = std::lower_bound(values_.begin(), values_.end(), name, [](const auto& entry, const std::string& key) {
-    return entry.first < key;
-  });
-  if (at != values_.end() && at->first == name) at->second = std::move(value);
-  else values_.insert(at, {std::move(name), std::move(value)});
+  auto at = std::lower_bound(values_.begin(), values_.end(), name,
+                             [](const auto& entry, const std::string& key) { return entry.first < key; });
+  if (at != values_.end() && at->first == name)
+    at->second = std::move(value);
+  else
+    values_.insert(at, {std::move(name), std::move(value)});
 }
 
 const PropValue* Props::find(std::string_view name) const {
@@ -71,10 +77,14 @@ std::string prop_text(const PropValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::string>) return str("\"", v, "\"");
-        else if constexpr (std::is_same_v<T, Ints>) return str("[", join(v, ", "), "]");
-        else if constexpr (std::is_same_v<T, DType>) return std::string(name_of(v));
-        else if constexpr (std::is_same_v<T, Dims>) return str("<", dims_text(v), ">");
+        if constexpr (std::is_same_v<T, std::string>)
+          return str("\"", v, "\"");
+        else if constexpr (std::is_same_v<T, Ints>)
+          return str("[", join(v, ", "), "]");
+        else if constexpr (std::is_same_v<T, DType>)
+          return std::string(name_of(v));
+        else if constexpr (std::is_same_v<T, Dims>)
+          return str("<", dims_text(v), ">");
         else if constexpr (std::is_same_v<T, Tensor>) {
           // A long constant is told by a hash of its bytes: its text would be longer than the graph.
           if (v.size() > 64) {

@@ -14,11 +14,21 @@ Expr tensor_of_rank(const std::string& name, size_t rank, DType dtype, std::sour
   return make_input({.dtype = dtype, .dims = std::move(lengths)}, name, where);
 }
 
-Expr scalar(const std::string& name, std::source_location where) { return tensor_of_rank(name, 0, floatX(), where); }
-Expr vector(const std::string& name, std::source_location where) { return tensor_of_rank(name, 1, floatX(), where); }
-Expr matrix(const std::string& name, std::source_location where) { return tensor_of_rank(name, 2, floatX(), where); }
-Expr tensor3(const std::string& name, std::source_location where) { return tensor_of_rank(name, 3, floatX(), where); }
-Expr tensor4(const std::string& name, std::source_location where) { return tensor_of_rank(name, 4, floatX(), where); }
+Expr scalar(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 0, floatX(), where);
+}
+Expr vector(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 1, floatX(), where);
+}
+Expr matrix(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 2, floatX(), where);
+}
+Expr tensor3(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 3, floatX(), where);
+}
+Expr tensor4(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 4, floatX(), where);
+}
 Expr matrix(const std::string& name, const Dims& lengths, std::source_location where) {
   TH_CHECK(lengths.size() == 2, "a matrix has two lengths");
   return tensor(name, lengths, floatX(), where);
@@ -27,8 +37,14 @@ Expr vector(const std::string& name, const Dims& lengths, std::source_location w
   TH_CHECK(lengths.size() == 1, "a vector has one length");
   return tensor(name, lengths, floatX(), where);
 }
-Expr iscalar(const std::string& name, std::source_location where) { return tensor_of_rank(name, 0, DType::kInt64, where); }
-Expr ivector(const std::string& name, std::source_location where) { return tensor_of_rank(name, 1, DType::kInt64, where); }
-Expr imatrix(const std::string& name, std::source_location where) { return tensor_of_rank(name, 2, DType::kInt64, where); }
+Expr iscalar(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 0, DType::kInt64, where);
+}
+Expr ivector(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 1, DType::kInt64, where);
+}
+Expr imatrix(const std::string& name, std::source_location where) {
+  return tensor_of_rank(name, 2, DType::kInt64, where);
+}
 
 }  // namespace thtrain

@@ -5,11 +5,13 @@
 
 namespace thtrain {
 
-// Lengths that are not given are named after the variable: "x.0". A length is a number or a name: matrix("x", {"n", 784}).
-// The dtype is floatX unless given.
+// Lengths that are not given are named after the variable: "x.0". A length is a number or a name: matrix("x", {"n",
+// 784}). The dtype is floatX unless given.
 
-Expr tensor(const std::string& name, const Dims& lengths, DType dtype, std::source_location where = std::source_location::current());
-Expr tensor_of_rank(const std::string& name, size_t rank, DType dtype, std::source_location where = std::source_location::current());
+Expr tensor(const std::string& name, const Dims& lengths, DType dtype,
+            std::source_location where = std::source_location::current());
+Expr tensor_of_rank(const std::string& name, size_t rank, DType dtype,
+                    std::source_location where = std::source_location::current());
 Expr scalar(const std::string& name, std::source_location where = std::source_location::current());
 Expr vector(const std::string& name, std::source_location where = std::source_location::current());
 Expr matrix(const std::string& name, std::source_location where = std::source_location::current());

@@ -21,11 +21,13 @@ void verify(const Graph& graph, const std::string& after) {
       continue;
     }
     if (node->op == &shared_op()) continue;
-    std::vector<Type> types = node->op->infer({*node->op, node->inputs, node->props, node->bodies, node->origin, nullptr});
-    TH_CHECK(types.size() == node->types.size(), "after ", after, ": ", node->op->name, " has ", node->types.size(), " outputs");
+    std::vector<Type> types =
+        node->op->infer({*node->op, node->inputs, node->props, node->bodies, node->origin, nullptr});
+    TH_CHECK(types.size() == node->types.size(), "after ", after, ": ", node->op->name, " has ", node->types.size(),
+             " outputs");
     for (size_t i = 0; i < types.size(); ++i)
-      TH_CHECK(types[i] == node->types[i], "after ", after, ": ", expr_text((*node)[i]), " has the type ", node->types[i].text(),
-               ", its rule says ", types[i].text());
+      TH_CHECK(types[i] == node->types[i], "after ", after, ": ", expr_text((*node)[i]), " has the type ",
+               node->types[i].text(), ", its rule says ", types[i].text());
     for (const GraphPtr& body : node->bodies) verify(*body, after);
   }
 }

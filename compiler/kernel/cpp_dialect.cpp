@@ -16,18 +16,30 @@ struct Name {
 
 Name name_of_element(DType dtype) {
   switch (dtype) {
-    case DType::kBool: return {"bool", "b8"};
-    case DType::kInt8: return {"signed char", "i8"};
-    case DType::kInt16: return {"short", "i16"};
-    case DType::kInt32: return {"int", "i32"};
-    case DType::kInt64: return {"long", "i64"};
-    case DType::kUInt8: return {"unsigned char", "u8"};
-    case DType::kUInt16: return {"unsigned short", "u16"};
-    case DType::kUInt32: return {"unsigned", "u32"};
-    case DType::kUInt64: return {"unsigned long", "u64"};
-    case DType::kFloat32: return {"float", "f32"};
-    case DType::kFloat64: return {"double", "f64"};
-    default: break;
+    case DType::kBool:
+      return {"bool", "b8"};
+    case DType::kInt8:
+      return {"signed char", "i8"};
+    case DType::kInt16:
+      return {"short", "i16"};
+    case DType::kInt32:
+      return {"int", "i32"};
+    case DType::kInt64:
+      return {"long", "i64"};
+    case DType::kUInt8:
+      return {"unsigned char", "u8"};
+    case DType::kUInt16:
+      return {"unsigned short", "u16"};
+    case DType::kUInt32:
+      return {"unsigned", "u32"};
+    case DType::kUInt64:
+      return {"unsigned long", "u64"};
+    case DType::kFloat32:
+      return {"float", "f32"};
+    case DType::kFloat64:
+      return {"double", "f64"};
+    default:
+      break;
   }
   TH_CHECK(false, "the loop language has no ", thtrain::name_of(dtype));
   __builtin_unreachable();
@@ -40,8 +52,8 @@ DType mask_dtype(int bytes) {
 // The name of a function in libm (for doubles) and whether it has a vector form in libmvec.
 bool in_libmvec(const std::string& function) {
   static const std::unordered_set<std::string> names{
-      "exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p", "sin",   "cos",   "tan",   "asin", "acos", "atan",
-      "sinh", "cosh", "tanh",  "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "cbrt", "hypot"};
+      "exp",  "exp2", "expm1", "log",   "log2",  "log10", "log1p", "sin",  "cos", "tan",   "asin", "acos", "atan",
+      "sinh", "cosh", "tanh",  "asinh", "acosh", "atanh", "erf",   "erfc", "pow", "atan2", "cbrt", "hypot"};
   return names.count(function) != 0;
 }
 
@@ -76,45 +88,76 @@ class CppDialect : public Dialect {
   }
 
   std::string term(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const override {
-    static constexpr const char* kInfix[] = {
-        "",  "",   "+", "-",  "*", "/",  "%",  "-",  "&",  "|", "^", "~", "<<", ">>",
-        "<", "<=", ">", ">=", "==", "!=", "&&", "||", "!"};
+    static constexpr const char* kInfix[] = {"",   "",   "+", "-",  "*", "/",  "%",  "-",  "&",  "|",  "^", "~",
+                                             "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "!"};
     switch (n.prim) {
-      case Prim::kAnd: return vector_logic(n, a, "&", "&&", h);
-      case Prim::kOr: return vector_logic(n, a, "|", "||", h);
-      case Prim::kNot: return str(n.type.is_vector() ? "(~" : "(!", a[0], ")");
-      case Prim::kNegate: case Prim::kBitNot: return str("(", kInfix[static_cast<int>(n.prim)], a[0], ")");
-      case Prim::kBitAnd: case Prim::kBitOr: case Prim::kBitXor: case Prim::kAdd: case Prim::kSub: case Prim::kMul:
-      case Prim::kDiv: case Prim::kRemainder: case Prim::kShiftLeft: case Prim::kShiftRight: {
+      case Prim::kAnd:
+        return vector_logic(n, a, "&", "&&", h);
+      case Prim::kOr:
+        return vector_logic(n, a, "|", "||", h);
+      case Prim::kNot:
+        return str(n.type.is_vector() ? "(~" : "(!", a[0], ")");
+      case Prim::kNegate:
+      case Prim::kBitNot:
+        return str("(", kInfix[static_cast<int>(n.prim)], a[0], ")");
+      case Prim::kBitAnd:
+      case Prim::kBitOr:
+      case Prim::kBitXor:
+      case Prim::kAdd:
+      case Prim::kSub:
+      case Prim::kMul:
+      case Prim::kDiv:
+      case Prim::kRemainder:
+      case Prim::kShiftLeft:
+      case Prim::kShiftRight: {
         std::string text = str("(", a[0], " ", kInfix[static_cast<int>(n.prim)], " ", a[1], ")");
         // C++ computes small integers as int: back to the element's type.
         if (!n.type.is_vector() && is_int(n.type.dtype) && size_of(n.type.dtype) < 4)
           return str("((", name_of_element(n.type.dtype).c, ")", text, ")");
         return text;
       }
-      case Prim::kEqual: case Prim::kNotEqual: case Prim::kLess: case Prim::kLessEqual: case Prim::kGreater:
+      case Prim::kEqual:
+      case Prim::kNotEqual:
+      case Prim::kLess:
+      case Prim::kLessEqual:
+      case Prim::kGreater:
       case Prim::kGreaterEqual: {
         int bytes = n.type.mask_bytes;
         return str("(", as_mask(n.args[0], a[0], bytes, h), " ", kInfix[static_cast<int>(n.prim)], " ",
                    as_mask(n.args[1], a[1], bytes, h), ")");
       }
-      case Prim::kSelect: return select(n, a, h);
+      case Prim::kSelect:
+        return select(n, a, h);
       case Prim::kCast:
         if (!n.type.is_vector()) return str("((", name_of_element(n.type.dtype).c, ")", a[0], ")");
         return str("__builtin_convertvector(", a[0], ", ", type(n.type, h), ")");
-      case Prim::kSqrt: return lanewise("sqrt", n, a, h);
-      case Prim::kFabs: return lanewise("fabs", n, a, h);
-      case Prim::kFloor: return lanewise("floor", n, a, h);
-      case Prim::kCeil: return lanewise("ceil", n, a, h);
-      case Prim::kRint: return lanewise("rint", n, a, h);
-      case Prim::kTrunc: return lanewise("trunc", n, a, h);
-      case Prim::kFma: return lanewise("fma", n, a, h);
-      case Prim::kMath: return math(n, a, h);
-      case Prim::kLoad: return load(n, a, h);
-      case Prim::kSplat: return splat(n, a[0], h);
-      case Prim::kIota: return iota(n, h);
-      case Prim::kReduceLanes: return reduce(n, a[0], h);
-      case Prim::kConstant: case Prim::kVariable: break;
+      case Prim::kSqrt:
+        return lanewise("sqrt", n, a, h);
+      case Prim::kFabs:
+        return lanewise("fabs", n, a, h);
+      case Prim::kFloor:
+        return lanewise("floor", n, a, h);
+      case Prim::kCeil:
+        return lanewise("ceil", n, a, h);
+      case Prim::kRint:
+        return lanewise("rint", n, a, h);
+      case Prim::kTrunc:
+        return lanewise("trunc", n, a, h);
+      case Prim::kFma:
+        return lanewise("fma", n, a, h);
+      case Prim::kMath:
+        return math(n, a, h);
+      case Prim::kLoad:
+        return load(n, a, h);
+      case Prim::kSplat:
+        return splat(n, a[0], h);
+      case Prim::kIota:
+        return iota(n, h);
+      case Prim::kReduceLanes:
+        return reduce(n, a[0], h);
+      case Prim::kConstant:
+      case Prim::kVariable:
+        break;
     }
     TH_CHECK(false, "a term without a printed form");
     return {};
@@ -146,7 +189,8 @@ class CppDialect : public Dialect {
   }
 
   std::string signature(const std::string& name) const override {
-    return str("static void ", name, "(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end)");
+    return str("static void ", name,
+               "(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end)");
   }
 
  private:
@@ -154,8 +198,8 @@ class CppDialect : public Dialect {
     Name name = name_of_element(element);
     std::string v = str(name.brief, "x", lanes);
     if (h.need(v))
-      h.add(str("typedef ", name.c, " ", v, " __attribute__((vector_size(", size_of(element) * static_cast<size_t>(lanes),
-                ")));\n"));
+      h.add(str("typedef ", name.c, " ", v, " __attribute__((vector_size(",
+                size_of(element) * static_cast<size_t>(lanes), ")));\n"));
     return v;
   }
 
@@ -179,12 +223,15 @@ class CppDialect : public Dialect {
   std::string select(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
     if (!n.type.is_vector()) {
       std::string text = str("(", a[0], " ? ", a[1], " : ", a[2], ")");
-      return is_int(n.type.dtype) && size_of(n.type.dtype) < 4 ? str("((", name_of_element(n.type.dtype).c, ")", text, ")") : text;
+      return is_int(n.type.dtype) && size_of(n.type.dtype) < 4
+                 ? str("((", name_of_element(n.type.dtype).c, ")", text, ")")
+                 : text;
     }
     int bytes = n.type.dtype == DType::kBool ? n.type.mask_bytes : static_cast<int>(size_of(n.type.dtype));
     std::string mask = convert_mask(a[0], n.args[0].type().mask_bytes, bytes, n.type.lanes, h);
     if (n.type.dtype == DType::kBool)
-      return str("((", mask, " & ", as_mask(n.args[1], a[1], bytes, h), ") | (~", mask, " & ", as_mask(n.args[2], a[2], bytes, h), "))");
+      return str("((", mask, " & ", as_mask(n.args[1], a[1], bytes, h), ") | (~", mask, " & ",
+                 as_mask(n.args[2], a[2], bytes, h), "))");
     return str("(", mask, " ? ", a[1], " : ", a[2], ")");
   }
 
@@ -204,8 +251,8 @@ class CppDialect : public Dialect {
         parameters += str(i ? ", " : "", v, " ", kArgs[i]);
         lanes += str(i ? ", " : "", kArgs[i], "[i]");
       }
-      h.add(str("static inline ", v, " ", name, "(", parameters, ") {\n  ", v, " r;\n  for (int i = 0; i < ", n.type.lanes,
-                "; ++i) r[i] = ", builtin(function, n.type.dtype), "(", lanes, ");\n  return r;\n}\n"));
+      h.add(str("static inline ", v, " ", name, "(", parameters, ") {\n  ", v, " r;\n  for (int i = 0; i < ",
+                n.type.lanes, "; ++i) r[i] = ", builtin(function, n.type.dtype), "(", lanes, ");\n  return r;\n}\n"));
     }
     return str(name, "(", join(a, ", "), ")");
   }
@@ -213,7 +260,8 @@ class CppDialect : public Dialect {
   std::string math(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
     DType dtype = n.type.dtype;
     int size = static_cast<int>(size_of(dtype));
-    // A single element goes through one lane of the target's whole vector: an element's bits do not depend on where it is.
+    // A single element goes through one lane of the target's whole vector: an element's bits do not depend on where it
+    // is.
     int lanes = n.type.is_vector() ? n.type.lanes : vector_bytes_ / size;
     std::string v = vector_type(dtype, lanes, h);
     std::string name = str(n.name, "_", v);
@@ -230,20 +278,22 @@ class CppDialect : public Dialect {
         const char* isa = lanes * size == 64 ? "e" : lanes * size == 32 ? "d" : "b";
         std::string symbol = str("_ZGV", isa, "N", lanes, a.size() == 2 ? "vv_" : "v_", c_name);
         h.add(str("extern \"C\" __attribute__((const)) ", v, " ", symbol, "(", args, ");\n"));
-        h.add(str("static inline ", v, " ", name, "(", args, ") { return ", symbol, a.size() == 2 ? "(a, b)" : "(a)", "; }\n"));
+        h.add(str("static inline ", v, " ", name, "(", args, ") { return ", symbol, a.size() == 2 ? "(a, b)" : "(a)",
+                  "; }\n"));
       } else {
         std::string element = name_of_element(dtype).c;
-        h.add(str("extern \"C\" __attribute__((const)) ", element, " ", c_name, "(", element, a.size() == 2 ? ", " + element : "", ");\n"));
-        h.add(str("static inline ", v, " ", name, "(", args, ") {\n  ", v, " r;\n  for (int i = 0; i < ", lanes, "; ++i) r[i] = ",
-                  c_name, a.size() == 2 ? "(a[i], b[i])" : "(a[i])", ";\n  return r;\n}\n"));
+        h.add(str("extern \"C\" __attribute__((const)) ", element, " ", c_name, "(", element,
+                  a.size() == 2 ? ", " + element : "", ");\n"));
+        h.add(str("static inline ", v, " ", name, "(", args, ") {\n  ", v, " r;\n  for (int i = 0; i < ", lanes,
+                  "; ++i) r[i] = ", c_name, a.size() == 2 ? "(a[i], b[i])" : "(a[i])", ";\n  return r;\n}\n"));
       }
     }
     if (n.type.is_vector()) return str(name, "(", join(a, ", "), ")");
     std::string element = name_of_element(dtype).c, scalar = str(n.name, "_", name_of_element(dtype).brief);
     std::string splat = splat_helper({dtype, lanes, 0}, h);
     if (h.need(scalar))
-      h.add(a.size() == 2 ? str("static inline ", element, " ", scalar, "(", element, " a, ", element, " b) { return ", name,
-                                "(", splat, "(a), ", splat, "(b))[0]; }\n")
+      h.add(a.size() == 2 ? str("static inline ", element, " ", scalar, "(", element, " a, ", element, " b) { return ",
+                                name, "(", splat, "(a), ", splat, "(b))[0]; }\n")
                           : str("static inline ", element, " ", scalar, "(", element, " a) { return ", name, "(", splat,
                                 "(a))[0]; }\n"));
     return str(scalar, "(", join(a, ", "), ")");
@@ -258,8 +308,8 @@ class CppDialect : public Dialect {
     const char* element = name_of_element(dtype).c;
     if (h.need(name)) {
       std::string lanes = padded ? "n" : std::to_string(n.type.lanes);
-      h.add(str("static inline ", v, " ", name, "(const ", element, "* p", near ? "" : ", long stride", padded ? ", long n" : "",
-                ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n",
+      h.add(str("static inline ", v, " ", name, "(const ", element, "* p", near ? "" : ", long stride",
+                padded ? ", long n" : "", ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n",
                 near ? str("  __builtin_memcpy(&v, p, ", lanes, " * sizeof(", element, "));\n")
                      : str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n"),
                 "  return v;\n}\n"));
@@ -283,8 +333,9 @@ class CppDialect : public Dialect {
     std::string name = str("splat_", v, t.dtype == DType::kBool ? "_mask" : "");
     if (h.need(name))
       // Lane by lane: adding to a vector of zeros would turn -0 into 0.
-      h.add(str("static inline ", v, " ", name, "(", name_of_element(t.dtype).c, " x) {\n  ", v, " r;\n  for (int i = 0; i < ",
-                t.lanes, "; ++i) r[i] = ", t.dtype == DType::kBool ? "x ? -1 : 0" : "x", ";\n  return r;\n}\n"));
+      h.add(str("static inline ", v, " ", name, "(", name_of_element(t.dtype).c, " x) {\n  ", v,
+                " r;\n  for (int i = 0; i < ", t.lanes, "; ++i) r[i] = ", t.dtype == DType::kBool ? "x ? -1 : 0" : "x",
+                ";\n  return r;\n}\n"));
     return name;
   }
 
@@ -310,8 +361,10 @@ class CppDialect : public Dialect {
                              : n.name == "mul" ? "v[i] * v[i + half]"
                              : n.name == "and" ? "v[i] & v[i + half]"
                              : n.name == "or"  ? "v[i] | v[i + half]"
-                             : n.name == "max" ? (real ? "v[i] > v[i + half] || v[i] != v[i] ? v[i] : v[i + half]" : "v[i] > v[i + half] ? v[i] : v[i + half]")
-                             : n.name == "min" ? (real ? "v[i] < v[i + half] || v[i] != v[i] ? v[i] : v[i + half]" : "v[i] < v[i + half] ? v[i] : v[i + half]")
+                             : n.name == "max" ? (real ? "v[i] > v[i + half] || v[i] != v[i] ? v[i] : v[i + half]"
+                                                       : "v[i] > v[i + half] ? v[i] : v[i + half]")
+                             : n.name == "min" ? (real ? "v[i] < v[i + half] || v[i] != v[i] ? v[i] : v[i + half]"
+                                                       : "v[i] < v[i + half] ? v[i] : v[i + half]")
                                                : "";
       TH_CHECK(!combined.empty(), "no reduction of lanes by ", n.name);
       h.add(str("static inline ", element, " ", name, "(", v, " v) {\n  for (int half = ", vector.lanes / 2,

@@ -17,7 +17,8 @@ class Printer {
     for (size_t i = 0; i < f.buffers.size(); ++i) {
       const BufferParameter& b = f.buffers[i];
       std::string type = dialect_.type({b.dtype, 1, 0}, helpers_);
-      line(str(b.written ? "" : "const ", type, "* ", b.name, " = (", b.written ? "" : "const ", type, "*)buffers[", i, "];"));
+      line(str(b.written ? "" : "const ", type, "* ", b.name, " = (", b.written ? "" : "const ", type, "*)buffers[", i,
+               "];"));
     }
     for (size_t i = 0; i < f.lengths.size(); ++i) line(str("const long ", f.lengths[i], " = lengths[", i, "];"));
     block(f.body);
@@ -55,18 +56,28 @@ class Printer {
   void statement(const Statement& s) {
     using Kind = Statement::Kind;
     switch (s.kind) {
-      case Kind::kComment: line("// " + s.name); break;
-      case Kind::kLet: line(str("const ", dialect_.type(s.type, helpers_), " ", s.name, " = ", bare(term(s.value)), ";")); break;
-      case Kind::kVar: line(str(dialect_.type(s.type, helpers_), " ", s.name, " = ", bare(term(s.value)), ";")); break;
-      case Kind::kAssign: line(str(s.name, " = ", bare(term(s.value)), ";")); break;
+      case Kind::kComment:
+        line("// " + s.name);
+        break;
+      case Kind::kLet:
+        line(str("const ", dialect_.type(s.type, helpers_), " ", s.name, " = ", bare(term(s.value)), ";"));
+        break;
+      case Kind::kVar:
+        line(str(dialect_.type(s.type, helpers_), " ", s.name, " = ", bare(term(s.value)), ";"));
+        break;
+      case Kind::kAssign:
+        line(str(s.name, " = ", bare(term(s.value)), ";"));
+        break;
       case Kind::kStore:
         line(dialect_.store(s, bare(term(s.index)), bare(term(s.value)), term(s.stride),
-                            s.count ? bare(term(s.count)) : std::string(), helpers_) + ";");
+                            s.count ? bare(term(s.count)) : std::string(), helpers_) +
+             ";");
         break;
       case Kind::kLoop: {
         std::string step = is_constant(s.step, 1) ? str("++", s.name) : str(s.name, " += ", term(s.step));
         if (s.mark == LoopMark::kUnrolled) line("#pragma GCC unroll 16");
-        line(str("for (long ", s.name, " = ", bare(term(s.begin)), "; ", s.name, " < ", term(s.end), "; ", step, ") {"));
+        line(
+            str("for (long ", s.name, " = ", bare(term(s.begin)), "; ", s.name, " < ", term(s.end), "; ", step, ") {"));
         nested(*s.body);
         line(str("}  // ", s.name));
         break;
@@ -91,12 +102,16 @@ class Printer {
       case Kind::kAtomicAdd:
         line(str("__atomic_fetch_add(&", s.name, "[", term(s.index), "], ", term(s.value), ", __ATOMIC_RELAXED);"));
         break;
-      case Kind::kBarrier: line("barrier();"); break;
+      case Kind::kBarrier:
+        line("barrier();");
+        break;
       case Kind::kFail:
         line(str("ctx->fail(ctx, (int)", term(s.index), ", ", bare(term(s.count)), ", ", bare(term(s.value)), ");"));
         line("return;");
         break;
-      case Kind::kReturn: line("return;"); break;
+      case Kind::kReturn:
+        line("return;");
+        break;
     }
   }
 
@@ -119,7 +134,8 @@ class Printer {
 
 }  // namespace
 
-std::string print_function(const Function& function, const std::string& name, const Dialect& dialect, Helpers& helpers) {
+std::string print_function(const Function& function, const std::string& name, const Dialect& dialect,
+                           Helpers& helpers) {
   return Printer(dialect, helpers).function(function, name);
 }
 

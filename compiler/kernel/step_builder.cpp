@@ -31,12 +31,16 @@ Term Code::var(std::string name, Term start) {
 
 void Code::assign(const Term& var, Term value) {
   TH_CHECK(var.dtype() == value.dtype() && var.lanes() == value.lanes(), "loop language: assignment of another type");
-  current_->push_back({.kind = Statement::Kind::kAssign, .name = var.node().name, .type = var.type(), .value = std::move(value)});
+  current_->push_back(
+      {.kind = Statement::Kind::kAssign, .name = var.node().name, .type = var.type(), .value = std::move(value)});
 }
 
-void Code::comment(std::string text) { current_->push_back({.kind = Statement::Kind::kComment, .name = std::move(text)}); }
+void Code::comment(std::string text) {
+  current_->push_back({.kind = Statement::Kind::kComment, .name = std::move(text)});
+}
 
-void Code::loop(std::string name, Term begin, Term end, Term step, LoopMark mark, const std::function<void(Term)>& body) {
+void Code::loop(std::string name, Term begin, Term end, Term step, LoopMark mark,
+                const std::function<void(Term)>& body) {
   Statement out{.kind = Statement::Kind::kLoop, .name = unique(std::move(name))};
   out.begin = std::move(begin);
   out.end = std::move(end);
@@ -148,7 +152,10 @@ Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term st
 
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
                          int overwrites)
-    : node_(node), inputs_(std::move(inputs)), outputs_(std::move(outputs)), vector_bytes_(vector_bytes),
+    : node_(node),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      vector_bytes_(vector_bytes),
       overwrites_(overwrites) {}
 
 std::string StepBuilder::buffer(const Operand& operand, bool written) {
@@ -184,7 +191,8 @@ Term StepBuilder::index_of(const Operand& operand, const std::vector<Term>& inde
 }
 
 Term StepBuilder::load(const Operand& operand, Term index, int lanes, Term stride, Term count) {
-  return kernel::load(buffer(operand, false), operand.type.dtype, lanes, std::move(index), std::move(stride), std::move(count));
+  return kernel::load(buffer(operand, false), operand.type.dtype, lanes, std::move(index), std::move(stride),
+                      std::move(count));
 }
 
 void StepBuilder::store(const Operand& operand, Term index, Term value, Term stride, Term count) {
@@ -203,14 +211,19 @@ void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range
   function_.name = std::move(name);
   function_.comment = std::move(comment);
   function_.body = code_.take();
-  KernelCall call{std::move(function_), std::move(used_operands_), std::move(lengths_), std::move(range), std::move(grain), multiple};
+  KernelCall call{std::move(function_), std::move(used_operands_), std::move(lengths_),
+                  std::move(range),     std::move(grain),          multiple};
   steps_.push_back(std::move(call));
   function_ = {};
   used_operands_ = {};
   lengths_ = {};
 }
 
-void StepBuilder::call_library(LibraryCall call) { steps_.push_back(std::move(call)); }
-void StepBuilder::call_reference() { steps_.push_back(ReferenceCall{}); }
+void StepBuilder::call_library(LibraryCall call) {
+  steps_.push_back(std::move(call));
+}
+void StepBuilder::call_reference() {
+  steps_.push_back(ReferenceCall{});
+}
 
 }  // namespace thtrain::kernel

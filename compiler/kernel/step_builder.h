@@ -26,7 +26,7 @@ class Code {
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
   Term let(std::string name, Term value);
-  Term var(std::string name, Term start);             // may be assigned
+  Term var(std::string name, Term start);  // may be assigned
   void assign(const Term& var, Term value);
   void comment(std::string text);
   void loop(std::string name, Term begin, Term end, Term step, LoopMark mark, const std::function<void(Term)>& body);
@@ -38,8 +38,8 @@ class Code {
   Term local_array(std::string name, TermType type, int64_t count);  // gives its buffer's name as a variable
   void store(const std::string& buffer, Term index, Term stride, Term value, Term count = {});
   void atomic_add(const std::string& buffer, Term index, Term value);
-  void fail(Term check, Term value, Term limit);                     // and return
-  Block take();  // and begin anew
+  void fail(Term check, Term value, Term limit);  // and return
+  Block take();                                   // and begin anew
 
  private:
   std::string unique(std::string name);
@@ -62,10 +62,10 @@ struct RuntimeCheck {
 
 struct KernelCall {
   Function function;
-  std::vector<int> operands;    // of function.buffers
+  std::vector<int> operands;                             // of function.buffers
   std::vector<std::variant<Dim, RuntimeCheck>> lengths;  // of function.lengths; a check passes its number
-  Dim range = 1;                // [0, range)
-  Dim grain = 0;                // least part of the range for one thread; 0: one thread takes all
+  Dim range = 1;                                         // [0, range)
+  Dim grain = 0;  // least part of the range for one thread; 0: one thread takes all
   int64_t multiple = 1;
 };
 
@@ -114,7 +114,8 @@ class StepBuilder {
   /// The variables begin and end of the kernel's range.
   Term begin() const { return variable("begin", {DType::kInt64, 1, 0}); }
   Term end() const { return variable("end", {DType::kInt64, 1, 0}); }
-  /// Ends the kernel: it runs over [0, range), in parts of at least `grain` (0: never split), each a multiple of `multiple`.
+  /// Ends the kernel: it runs over [0, range), in parts of at least `grain` (0: never split), each a multiple of
+  /// `multiple`.
   void finish_kernel(std::string name, std::string comment, Dim range, Dim grain = 0, int64_t multiple = 1);
   void call_library(LibraryCall call);
   void call_reference();

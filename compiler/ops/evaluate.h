@@ -10,8 +10,8 @@
 
 namespace thtrain {
 
-/// Values of `outputs` where the inputs have these values; shared variables have their own. Iterative and deterministic;
-/// a value is freed after its last reader. UserError where an input is missing or does not fit its type.
+/// Values of `outputs` where the inputs have these values; shared variables have their own. Iterative and
+/// deterministic; a value is freed after its last reader. UserError where an input is missing or does not fit its type.
 std::vector<Tensor> evaluate(std::span<const Expr> outputs, std::span<const std::pair<Expr, Tensor>> inputs);
 std::vector<Tensor> evaluate(const std::vector<Expr>& outputs, const std::vector<std::pair<Expr, Tensor>>& inputs);
 

@@ -10,7 +10,9 @@ namespace thtrain {
 Graph constant_fold(const Graph& graph, const PassContext& context) {
   constexpr int64_t kLargest = 4096;
   return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (node.op == &constant_op() || node.is_leaf() || !node.op->foldable || node.op->has_effect || !node.bodies.empty()) return {};
+    if (node.op == &constant_op() || node.is_leaf() || !node.op->foldable || node.op->has_effect ||
+        !node.bodies.empty())
+      return {};
     if (!std::all_of(inputs.begin(), inputs.end(), [](const Expr& e) { return is_constant(e); })) return {};
     for (const Type& type : node.types)
       if (type.kind != TypeKind::kTensor || !type.is_known() || type.elements().value() > kLargest) return {};

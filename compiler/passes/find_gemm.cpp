@@ -38,7 +38,9 @@ class Finder {
     for (const Expr& root : roots) ++readers_[&root.node()];
     for (size_t i = order.size(); i-- > 0;) look_at(*order[i]);  // readers first: the outermost sum wins
 
-    Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) { return rewritten(node, inputs); };
+    Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) {
+      return rewritten(node, inputs);
+    };
     Graph out;
     out.inputs = graph_.inputs;
     out.outputs = rebuilder_.rebuild(graph_.outputs, rewrite);
@@ -48,7 +50,8 @@ class Finder {
 
  private:
   void look_at(const Node& node) {
-    if (inside_.count(&node) || (node.op != &add_op() && node.op != &sub_op()) || !is_float(node.types[0].dtype)) return;
+    if (inside_.count(&node) || (node.op != &add_op() && node.op != &sub_op()) || !is_float(node.types[0].dtype))
+      return;
     std::vector<Summand> summands;
     std::vector<const Node*> passed;
     expand({node[0], {}, false}, true, summands, passed);
@@ -113,8 +116,10 @@ class Finder {
     Expr out;
     for (const Expr& factor : s.factors) {
       Expr f = built(factor);
-      if (std::optional<double> value = constant_number(f)) known *= *value;
-      else out = out ? mul(out, f) : f;
+      if (std::optional<double> value = constant_number(f))
+        known *= *value;
+      else
+        out = out ? mul(out, f) : f;
     }
     if (!out) return number(known, dtype);
     return known == 1 ? out : known == -1 ? neg(out) : mul(out, number(known, dtype));
@@ -123,7 +128,8 @@ class Finder {
   std::vector<Expr> rewritten(const Node& node, const std::vector<Expr>& inputs) {
     if (!node.bodies.empty()) {
       std::vector<GraphPtr> bodies;
-      for (const GraphPtr& body : node.bodies) bodies.push_back(std::make_shared<const Graph>(Finder(*body, context_).run()));
+      for (const GraphPtr& body : node.bodies)
+        bodies.push_back(std::make_shared<const Graph>(Finder(*body, context_).run()));
       std::shared_ptr<const Node> made = remake(node, inputs, std::move(bodies));
       std::vector<Expr> out;
       for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
@@ -142,16 +148,21 @@ class Finder {
       target = built(found.rest[0].value);
       for (const Summand& s : found.rest) {
         Expr c = coefficient(s, dtype);
-        if (!beta) beta = c;
-        else if (constant_number(beta) && constant_number(c)) beta = number(*constant_number(beta) + *constant_number(c), dtype);
-        else beta = add(beta, c);
+        if (!beta)
+          beta = c;
+        else if (constant_number(beta) && constant_number(c))
+          beta = number(*constant_number(beta) + *constant_number(c), dtype);
+        else
+          beta = add(beta, c);
       }
     } else {
       for (const Summand& s : found.rest) {
         Expr c = coefficient(s, dtype), value = built(s.value);
         std::optional<double> known = constant_number(c);
-        if (!target) target = known == 1 ? value : known == -1 ? neg(value) : mul(c, value);
-        else target = known == 1 ? add(target, value) : known == -1 ? sub(target, value) : add(target, mul(c, value));
+        if (!target)
+          target = known == 1 ? value : known == -1 ? neg(value) : mul(c, value);
+        else
+          target = known == 1 ? add(target, value) : known == -1 ? sub(target, value) : add(target, mul(c, value));
       }
       beta = number(1, dtype);
     }

@@ -16,8 +16,8 @@ bool is_scalar_constant(const Expr& e) {
   return value && value->size() == 1 && value->rank() == 0;
 }
 
-// Nodes that one loop will compute. A new member is an input of a member, and no way from it to a member leads through a
-// node outside: that node would have to run in the middle of the loop.
+// Nodes that one loop will compute. A new member is an input of a member, and no way from it to a member leads through
+// a node outside: that node would have to run in the middle of the loop.
 struct Region {
   std::vector<const Node*> nodes;  // in topological order once it is grown
 };
@@ -62,7 +62,8 @@ class Fuser {
       region_of_[node] = region;
     }
     for (Region& region : regions_)
-      std::sort(region.nodes.begin(), region.nodes.end(), [&](const Node* a, const Node* b) { return position_[a] < position_[b]; });
+      std::sort(region.nodes.begin(), region.nodes.end(),
+                [&](const Node* a, const Node* b) { return position_[a] < position_[b]; });
   }
 
   bool can_join(const Node* node, int region) const {
@@ -71,8 +72,8 @@ class Fuser {
            !leads_outside_and_back(node, region);
   }
 
-  // Is there a way from `node` to a member of the region through a node that is no member? Walks the readers between the
-  // two; past a limit the answer is the safe one. A region counts as one node: what one member can reach, all can.
+  // Is there a way from `node` to a member of the region through a node that is no member? Walks the readers between
+  // the two; past a limit the answer is the safe one. A region counts as one node: what one member can reach, all can.
   bool leads_outside_and_back(const Node* node, int region) const {
     constexpr size_t kMostSteps = 400;
     std::vector<const Node*> stack;
@@ -125,8 +126,8 @@ class Fuser {
         continue;
       }
       auto at = region_of_.find(node);
-      std::vector<const Node*> members = at == region_of_.end() ? std::vector<const Node*>{node}
-                                                                : regions_[static_cast<size_t>(at->second)].nodes;
+      std::vector<const Node*> members =
+          at == region_of_.end() ? std::vector<const Node*>{node} : regions_[static_cast<size_t>(at->second)].nodes;
       bool ready = true;
       for (const Node* member : members)
         for (const Expr& e : member->inputs) {
@@ -139,8 +140,10 @@ class Fuser {
         }
       if (!ready) continue;
       stack.pop_back();
-      if (at == region_of_.end()) build_single(*node);
-      else build_region(regions_[static_cast<size_t>(at->second)]);
+      if (at == region_of_.end())
+        build_single(*node);
+      else
+        build_region(regions_[static_cast<size_t>(at->second)]);
     }
     return built_.at(&root.node())[root.output()];
   }
@@ -216,6 +219,8 @@ class Fuser {
 
 }  // namespace
 
-Graph fuse_elementwise(const Graph& graph, const PassContext&) { return Fuser(graph).run(); }
+Graph fuse_elementwise(const Graph& graph, const PassContext&) {
+  return Fuser(graph).run();
+}
 
 }  // namespace thtrain

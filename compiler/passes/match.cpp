@@ -27,7 +27,9 @@ const Op& any_condition_op() {
   return op;
 }
 
-Expr variable(const Op& op, const std::string& name) { return named(apply(op, {}), name); }
+Expr variable(const Op& op, const std::string& name) {
+  return named(apply(op, {}), name);
+}
 
 bool is_variable(const Node& node) {
   return node.op == &any_value_op() || node.op == &any_number_op() || node.op == &any_condition_op();
@@ -115,7 +117,8 @@ class Matcher {
   bool bind(const Expr& variable, const Expr& value, DType seen) {
     if (is_any_number(variable) && !number_in(value)) return false;
     if (value.type().kind != TypeKind::kTensor) return false;
-    if (const Binding::Bound* before = binding_.find(variable)) return before->seen == seen && before->value.same(value);
+    if (const Binding::Bound* before = binding_.find(variable))
+      return before->seen == seen && before->value.same(value);
     binding_.bound_.push_back({&variable.node(), value, seen});
     return true;
   }
@@ -124,7 +127,9 @@ class Matcher {
   std::vector<Goal> goals_;
 };
 
-std::optional<Binding> match(const Expr& pattern, const Expr& value) { return Matcher().run(pattern, value); }
+std::optional<Binding> match(const Expr& pattern, const Expr& value) {
+  return Matcher().run(pattern, value);
+}
 
 const Binding::Bound* Binding::find(const Expr& variable) const {
   for (const Bound& bound : bound_)
@@ -198,11 +203,21 @@ std::optional<double> number_of(const Expr& value) {
   return tensor->as_double();
 }
 
-Expr any_value(const std::string& name) { return variable(any_value_op(), name); }
-Expr any_number(const std::string& name) { return variable(any_number_op(), name); }
-Expr any_condition(const std::string& name) { return variable(any_condition_op(), name); }
-bool is_any_number(const Expr& pattern) { return is_op(pattern, any_number_op()); }
-bool is_any_condition(const Expr& pattern) { return is_op(pattern, any_condition_op()); }
+Expr any_value(const std::string& name) {
+  return variable(any_value_op(), name);
+}
+Expr any_number(const std::string& name) {
+  return variable(any_number_op(), name);
+}
+Expr any_condition(const std::string& name) {
+  return variable(any_condition_op(), name);
+}
+bool is_any_number(const Expr& pattern) {
+  return is_op(pattern, any_number_op());
+}
+bool is_any_condition(const Expr& pattern) {
+  return is_op(pattern, any_condition_op());
+}
 
 std::vector<Expr> variables_of(const Expr& pattern) {
   std::vector<Expr> out;

@@ -41,9 +41,9 @@ class Binding {
   Expr root_;
 };
 
-/// The variables' values where `value` has the form of `pattern`: the same ops and properties, the inputs of commutative
-/// ops in either order, numbers equal after rounding to the dtype beside them (0 and -0 differ), and one dtype
-/// throughout, but for operands that the operation casts.
+/// The variables' values where `value` has the form of `pattern`: the same ops and properties, the inputs of
+/// commutative ops in either order, numbers equal after rounding to the dtype beside them (0 and -0 differ), and one
+/// dtype throughout, but for operands that the operation casts.
 std::optional<Binding> match(const Expr& pattern, const Expr& value);
 
 /// `pattern` with values for its variables. Its numbers take the dtype of what stands beside them.
@@ -63,7 +63,11 @@ std::vector<Expr> variables_of(const Expr& pattern);
 bool is_any_number(const Expr& pattern);
 bool is_any_condition(const Expr& pattern);
 
-inline bool is_op(const Expr& value, const Op& op) { return value.node().op == &op; }
-inline const Expr& input_of(const Expr& value, size_t i) { return value.node().inputs[i]; }
+inline bool is_op(const Expr& value, const Op& op) {
+  return value.node().op == &op;
+}
+inline const Expr& input_of(const Expr& value, size_t i) {
+  return value.node().inputs[i];
+}
 
 }  // namespace thtrain

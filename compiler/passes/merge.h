@@ -5,8 +5,8 @@
 
 namespace thtrain {
 
-/// Equal nodes (op, properties, inputs, bodies, recompute tag) become one; what no output or update needs is gone. Exact.
-/// Runs first, and after every pass that makes new nodes it happens again by construction: a Rebuilder merges.
+/// Equal nodes (op, properties, inputs, bodies, recompute tag) become one; what no output or update needs is gone.
+/// Exact. Runs first, and after every pass that makes new nodes it happens again by construction: a Rebuilder merges.
 Graph merge(const Graph& graph, const PassContext& context);
 
 }  // namespace thtrain

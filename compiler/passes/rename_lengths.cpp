@@ -108,14 +108,17 @@ Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs) {
 
 }  // namespace
 
-Graph rename_lengths(const Graph& graph, const LengthMap& map) { return rename(graph, map, false); }
+Graph rename_lengths(const Graph& graph, const LengthMap& map) {
+  return rename(graph, map, false);
+}
 
 std::vector<LengthCheck> collect_checks(const Graph& graph) {
   std::vector<LengthCheck> out;
   std::set<std::pair<std::string, std::string>> seen;
   auto keep = [&](std::vector<LengthCheck> found) {
     for (LengthCheck& check : found)
-      if (!(check.left == check.right) && seen.emplace(check.left.text(), check.right.text()).second) out.push_back(std::move(check));
+      if (!(check.left == check.right) && seen.emplace(check.left.text(), check.right.text()).second)
+        out.push_back(std::move(check));
   };
   for (const Node* node : topological_order(graph.roots())) {
     if (node->is_leaf()) continue;

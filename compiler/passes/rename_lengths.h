@@ -16,9 +16,9 @@ using LengthMap = std::unordered_map<std::string, Dim>;
 /// `inputs` gives another serial number, become new leaves; the others stay. Updates keep their variables.
 Graph rename_lengths(const Graph& graph, const LengthMap& map);
 
-/// The same program under names that depend on the graph alone: input number i becomes "x~i", so that two processes give
-/// the same text. Equalities that the ops need between a name and another length are used: the length stands for the
-/// name from then on, so that known lengths are specialized.
+/// The same program under names that depend on the graph alone: input number i becomes "x~i", so that two processes
+/// give the same text. Equalities that the ops need between a name and another length are used: the length stands for
+/// the name from then on, so that known lengths are specialized.
 struct CanonicalGraph {
   Graph graph;
   std::vector<LengthCheck> shape_checks;  // in the names of the graph given: told by the shapes of a call

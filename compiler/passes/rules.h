@@ -88,9 +88,9 @@ const Rule* find_rule(const std::string& name);
 // ---- applying them -------------------------------------------------------------------------------------------------
 
 /// Applies the rules bottom-up, and again until none applies (four times at most). Each new node is rewritten at once,
-/// so one time is nearly always enough. A node may be rewritten 32 times, and rules may make four new nodes for each old
-/// one in all. Equal nodes merge, commutative ones in either order too. Nodes of constants alone become constants. Notes each
-/// rewrite under the name of the pass.
+/// so one time is nearly always enough. A node may be rewritten 32 times, and rules may make four new nodes for each
+/// old one in all. Equal nodes merge, commutative ones in either order too. Nodes of constants alone become constants.
+/// Notes each rewrite under the name of the pass.
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
                   const std::string& pass);
 

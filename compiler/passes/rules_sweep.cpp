@@ -1,6 +1,8 @@
 // Applying rules to a graph: bottom-up, each new node at once, within a budget.
 #include <algorithm>
+#include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/evaluate.h"
@@ -13,34 +15,65 @@ constexpr int kFiringsPerNode = 32, kMostSweeps = 4;
 constexpr size_t kMostGrowth = 4;
 constexpr int64_t kLargestFolded = 4096;  // elements
 
-// The rules for each op, in the order of the table.
+// A rule, and what the operands of a value must look like for it: most rules are ruled out by that glance.
+struct Candidate {
+  const Rule* rule;
+  unsigned kinds;  // at this level
+  std::vector<const Op*> operands = {};  // null: any; constant_op: a number
+
+  bool fits(const Node& node, const std::array<bool, 3>& is_number) const {
+    if (operands.empty()) return true;
+    if (fits(node, is_number, 0, 1)) return true;
+    return node.op->commutative && operands.size() == 2 && fits(node, is_number, 1, 0);
+  }
+
+ private:
+  bool fits(const Node& node, const std::array<bool, 3>& is_number, size_t first, size_t second) const {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const size_t k = i == 0 ? first : i == 1 ? second : i;
+      if (operands[i] == nullptr || (operands.size() == 1 && k != 0)) continue;
+      if (operands[i] == &constant_op() ? !is_number[k] : operands[i] != node.inputs[k].node().op) return false;
+    }
+    return true;
+  }
+};
+
+// The candidates for each op, in the order of the table.
 class RuleIndex {
  public:
-  RuleIndex(std::span<const Rule* const> rules) {
+  RuleIndex(std::span<const Rule* const> rules, Level level) {
     for (const Rule* rule : rules) {
+      Candidate candidate{rule, 0};
+      for (DType dtype : kAllDTypes)
+        if (kind_of(dtype) & rule->kinds && rule_allowed(*rule, dtype, level)) candidate.kinds |= kind_of(dtype);
+      if (candidate.kinds == 0) continue;
       if (!rule->rewrite) {
-        by_op_[rule->from.node().op].push_back(rule);
-      } else if (!rule->roots.empty()) {
-        for (const Op* op : rule->roots) by_op_[op].push_back(rule);
+        for (const Expr& operand : rule->from.node().inputs) {
+          const bool number = is_constant(operand) || is_any_number(operand);
+          const bool any = !number && operand.node().inputs.empty();
+          candidate.operands.push_back(number ? &constant_op() : any ? nullptr : operand.node().op);
+        }
+        by_op_[rule->from.node().op].push_back(candidate);
       } else {
-        for (const Op* op : elementwise_ops()) by_op_[op].push_back(rule);
+        const std::vector<const Op*>& roots = rule->roots.empty() ? elementwise_ops() : rule->roots;
+        for (const Op* op : roots) by_op_[op].push_back(candidate);
       }
     }
   }
-  const std::vector<const Rule*>& of(const Op* op) const {
-    static const std::vector<const Rule*> none;
+  const std::vector<Candidate>& of(const Op* op) const {
+    static const std::vector<Candidate> none;
     auto at = by_op_.find(op);
     return at == by_op_.end() ? none : at->second;
   }
 
  private:
-  std::unordered_map<const Op*, std::vector<const Rule*>> by_op_;
+  std::unordered_map<const Op*, std::vector<Candidate>> by_op_;
 };
 
 // What a whole graph, its bodies included, may still cost.
 struct Budget {
   size_t new_nodes;
-  size_t firings = 0;
+  bool again = false;  // another sweep may find more
 };
 
 class Sweep : public RuleContext {
@@ -49,48 +82,85 @@ class Sweep : public RuleContext {
       : rules_(rules), context_(context), pass_(pass), budget_(budget) {}
 
   Graph run(const Graph& graph) {
-    count_readers(graph.roots());
-    Rebuilder::Rewrite rewrite = [this](const Node& node, const std::vector<Expr>& inputs) {
-      return visit(node, inputs);
-    };
+    const std::vector<Expr> roots = graph.roots();
+    const std::vector<const Node*> order = topological_order(roots);
+    old_.reserve(order.size());
+    new_.reserve(order.size());
+    for (const Node* node : order) {
+      old_.emplace(node, Old());
+      for_each_operand(*node, [&](const Node* operand) { ++old_.at(operand).readers; });
+    }
+    for (const Expr& root : roots) ++old_.at(&root.node()).readers;
+    std::vector<Expr> inputs;
+    for (const Node* node : order) {
+      inputs.clear();
+      for (const Expr& input : node->inputs) inputs.push_back(rebuilt(input));
+      InheritOrigin origin(node->origin);
+      visit(*node, inputs, old_.at(node));
+    }
     Graph out;
     out.inputs = graph.inputs;
-    out.outputs = rebuilder_.rebuild(graph.outputs, rewrite);
-    for (const Update& update : graph.updates)
-      out.updates.push_back({update.variable, rebuilder_.rebuild(update.value, rewrite)});
+    for (const Expr& output : graph.outputs) out.outputs.push_back(rebuilt(output));
+    for (const Update& update : graph.updates) out.updates.push_back({update.variable, rebuilt(update.value)});
+    look_for_more(out.roots());
     return out;
   }
 
   bool read_once(const Expr& value) const override {
-    auto at = readers_.find(&value.node());
-    return at == readers_.end() || at->second <= 1;
+    auto at = new_.find(&value.node());
+    if (at == new_.end() || at->second.readers <= 1) return true;
+    shared_.insert(&value.node());
+    return false;
   }
   Expr settle(const Expr& value) override {
-    std::unordered_map<const Node*, std::vector<Expr>> done;
+    Adopted done;
     return adopt(value, done);
   }
   Level level() const override { return context_.level; }
 
  private:
-  void count_readers(const std::vector<Expr>& roots) {
-    std::vector<const Node*> order = topological_order(roots);
-    for (const auto& [node, readers] : readers_of(order)) old_readers_[node] = readers.size();
-    for (const Expr& root : roots) ++old_readers_[&root.node()];
+  // A node of the graph given: its new value, and how many nodes read it.
+  struct Old {
+    std::shared_ptr<const Node> made = {};  // where it has several outputs
+    Expr value = {};
+    size_t readers = 0;
+  };
+  // A node of the new graph: the value after all rules, and how many nodes read the old nodes that became it.
+  struct New {
+    Expr value;
+    size_t readers = 0;
+  };
+  using Adopted = std::unordered_map<const Node*, Expr>;
+
+  // Each once, however often it is read.
+  template <class F>
+  static void for_each_operand(const Node& node, F f) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      bool seen = false;
+      for (size_t k = 0; k < i && !seen; ++k) seen = &node.inputs[k].node() == &node.inputs[i].node();
+      if (!seen) f(&node.inputs[i].node());
+    }
   }
 
-  // The new value of an old node, on new inputs.
-  std::vector<Expr> visit(const Node& node, const std::vector<Expr>& inputs) {
-    std::shared_ptr<const Node> made = with_inputs(node, inputs);
+  Expr rebuilt(const Expr& old) const {
+    const Old& entry = old_.at(&old.node());
+    return entry.made ? Expr(entry.made, old.output()) : entry.value;
+  }
+
+  void visit(const Node& node, const std::vector<Expr>& inputs, Old& entry) {
+    std::shared_ptr<const Node> made = unique(with_inputs(node, inputs));
     firings_left_ = kFiringsPerNode;
     recompute_ = node.recompute;
-    std::vector<Expr> out = settled(unique(std::move(made)));
-    readers_[&out[0].node()] += old_readers_[&node];
-    return out;
+    if (node.types.size() == 1) entry.value = settled(Expr(made));
+    else entry.made = made;
+    const Node* result = entry.made ? made.get() : &entry.value.node();
+    new_.try_emplace(result, New{Expr(entry.made ? made : entry.value.node_ptr())}).first->second.readers += entry.readers;
   }
 
   std::shared_ptr<const Node> with_inputs(const Node& node, const std::vector<Expr>& inputs) {
     bool changed = false;
     for (size_t i = 0; i < inputs.size(); ++i) changed = changed || !inputs[i].same(node.inputs[i]);
+    if (node.bodies.empty()) return changed ? remake(node, inputs, {}) : node.self.lock();
     std::vector<GraphPtr> bodies = node.bodies;
     for (GraphPtr& body : bodies) {
       Graph swept = Sweep(rules_, context_, pass_, budget_).run(*body);
@@ -104,41 +174,39 @@ class Sweep : public RuleContext {
 
   // The one node of this identity. Of a commutative op the order that was met first stays.
   std::shared_ptr<const Node> unique(std::shared_ptr<const Node> node) {
-    if (!node->op->commutative || node->inputs.size() != 2) return rebuilder_.cons(std::move(node));
+    if (!node->op->commutative || node->inputs.size() != 2) return cons_.cons(std::move(node));
     const Expr *a = &node->inputs[0], *b = &node->inputs[1];
-    if (std::less<>()(&b->node(), &a->node()) || (&b->node() == &a->node() && b->output() < a->output())) std::swap(a, b);
+    if (std::less<>()(&b->node(), &a->node()) || (&b->node() == &a->node() && b->output() < a->output()))
+      std::swap(a, b);
     Operands key{node->op, &a->node(), &b->node(), a->output(), b->output(), node->recompute};
-    auto [at, fresh] = commuted_.try_emplace(key, nullptr);
-    if (fresh) at->second = rebuilder_.cons(std::move(node));
-    return at->second;
+    return commuted_.try_emplace(key, std::move(node)).first->second;
   }
 
-  // The outputs of a unique node on settled inputs, after all rules.
-  std::vector<Expr> settled(const std::shared_ptr<const Node>& node) {
-    std::vector<Expr> own;
-    for (size_t i = 0; i < node->types.size(); ++i) own.emplace_back(node, i);
-    if (own.size() != 1) return own;
-    return {settled(own[0])};
-  }
+  // A unique value on settled inputs, after all rules.
   Expr settled(const Expr& value) {
     // While a value is being rewritten it stands for itself, so a circle of rules ends.
-    auto [at, fresh] = settled_.try_emplace(&value.node(), value);
-    if (!fresh) return at->second;
+    auto [at, fresh] = new_.try_emplace(&value.node(), New{value});
+    if (!fresh) return at->second.value;
     if (value.node().is_leaf() || is_constant(value)) return value;
     Expr out = folded(value);
     if (!out) out = rewritten(value);
-    return settled_[&value.node()] = out;
+    return new_.at(&value.node()).value = out;
   }
 
   Expr rewritten(const Expr& value) {
-    for (const Rule* rule : rules_.of(value.node().op)) {
+    const Node& node = value.node();
+    const std::vector<Candidate>& candidates = rules_.of(node.op);
+    if (candidates.empty()) return value;
+    const unsigned kind = kind_of(value.dtype());
+    std::array<bool, 3> is_number{};
+    for (size_t i = 0; i < std::min<size_t>(3, node.inputs.size()); ++i) is_number[i] = number_in(node.inputs[i]);
+    for (const Candidate& candidate : candidates) {
+      if (!(candidate.kinds & kind) || !candidate.fits(node, is_number)) continue;
       if (firings_left_ == 0 || budget_.new_nodes == 0) break;
-      if (!rule_allowed(*rule, value.dtype(), context_.level)) continue;
-      Expr after = apply_rule(*rule, value, *this);
+      Expr after = apply_rule(*candidate.rule, value, *this);
       if (!after || after.same(value)) continue;
       --firings_left_;
-      ++budget_.firings;
-      context_.note(pass_, rule->name, value, after);
+      context_.note(pass_, candidate.rule->name, value, after);
       return settle(after);
     }
     return value;
@@ -153,24 +221,25 @@ class Sweep : public RuleContext {
     if (type.kind != TypeKind::kTensor || !type.is_known() || type.elements().value() > kLargestFolded) return {};
     std::vector<Tensor> values;
     for (const Expr& input : node.inputs) values.push_back(*constant_value(input));
-    return Expr(unique(make_constant(evaluate_node(node, values, Lengths())[0]).node_ptr()));
+    return settled(Expr(unique(make_constant(evaluate_node(node, values, Lengths())[0]).node_ptr())));
   }
 
   // Takes a new expression into the graph: its new nodes become unique and are settled, inputs first.
-  Expr adopt(const Expr& value, std::unordered_map<const Node*, std::vector<Expr>>& done) {
+  Expr adopt(const Expr& value, Adopted& done) {
     const Node& node = value.node();
-    if (auto at = settled_.find(&node); at != settled_.end()) return at->second;
-    auto at = done.find(&node);
-    if (at == done.end()) {
-      std::vector<Expr> inputs;
-      for (const Expr& input : node.inputs) inputs.push_back(adopt(input, done));
-      std::shared_ptr<const Node> made = with_inputs(node, inputs);
-      if (made->recompute != recompute_ && !made->is_leaf() && made->op != &constant_op()) made = tagged(*made);
-      std::shared_ptr<const Node> own = unique(made);
-      if (own == made && budget_.new_nodes > 0) --budget_.new_nodes;
-      at = done.emplace(&node, settled(own)).first;
-    }
-    return at->second[value.output()];
+    if (auto at = new_.find(&node); at != new_.end())
+      return node.types.size() == 1 ? at->second.value : Expr(at->second.value.node_ptr(), value.output());
+    if (auto at = done.find(&node); at != done.end()) return Expr(at->second.node_ptr(), node.types.size() == 1 ? at->second.output() : value.output());
+    std::vector<Expr> inputs;
+    for (const Expr& input : node.inputs) inputs.push_back(adopt(input, done));
+    std::shared_ptr<const Node> made = with_inputs(node, inputs);
+    if (made->recompute != recompute_ && !made->is_leaf() && made->op != &constant_op()) made = tagged(*made);
+    std::shared_ptr<const Node> own = unique(made);
+    if (own == made && budget_.new_nodes > 0) --budget_.new_nodes;
+    Expr out(own, value.output());
+    if (own->types.size() == 1) out = settled(out);
+    done.emplace(&node, out);
+    return out;
   }
 
   // What a rule makes of a deliberate recomputation is one too, so that it does not merge with the original.
@@ -187,6 +256,18 @@ class Sweep : public RuleContext {
     out->serial = next_serial();
     out->self = out;
     return out;
+  }
+
+  // A value that had several readers, which kept a rule away, may have one now.
+  void look_for_more(const std::vector<Expr>& roots) {
+    if (shared_.empty() || budget_.again) return;
+    std::unordered_map<const Node*, size_t> readers;
+    for (const Node* node : topological_order(roots))
+      for_each_operand(*node, [&](const Node* operand) {
+        if (shared_.count(operand)) ++readers[operand];
+      });
+    for (const Expr& root : roots) ++readers[&root.node()];
+    for (const auto& [node, count] : readers) budget_.again = budget_.again || (count == 1 && shared_.count(node));
   }
 
   struct Operands {
@@ -209,10 +290,11 @@ class Sweep : public RuleContext {
   const PassContext& context_;
   const std::string& pass_;
   Budget& budget_;
-  Rebuilder rebuilder_;
+  Rebuilder cons_;
   std::unordered_map<Operands, std::shared_ptr<const Node>, OperandsHash> commuted_;
-  std::unordered_map<const Node*, Expr> settled_;
-  std::unordered_map<const Node*, size_t> old_readers_, readers_;
+  std::unordered_map<const Node*, Old> old_;
+  std::unordered_map<const Node*, New> new_;
+  mutable std::unordered_set<const Node*> shared_;  // what read_once() said no to
   int firings_left_ = kFiringsPerNode;
   int recompute_ = 0;
 };
@@ -221,13 +303,13 @@ class Sweep : public RuleContext {
 
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
                   const std::string& pass) {
-  const RuleIndex index(rules);
+  const RuleIndex index(rules, context.level);
   Graph current = graph;
   Budget budget{.new_nodes = kMostGrowth * node_count(graph) + 256};
   for (int i = 0; i < kMostSweeps; ++i) {
-    size_t before = budget.firings;
+    budget.again = false;
     current = Sweep(index, context, pass, budget).run(current);
-    if (budget.firings == before) break;
+    if (!budget.again) break;
   }
   return current;
 }

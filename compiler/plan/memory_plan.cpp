@@ -43,8 +43,12 @@ class Lives {
 };
 
 constexpr int64_t kAlignment = 64;
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-Dim aligned(const Dim& bytes) { return floor_div(bytes + Dim(kAlignment - 1), kAlignment) * Dim(kAlignment); }
+int64_t aligned(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+Dim aligned(const Dim& bytes) {
+  return floor_div(bytes + Dim(kAlignment - 1), kAlignment) * Dim(kAlignment);
+}
 
 }  // namespace
 
@@ -106,7 +110,8 @@ MemoryPlan plan_memory(Program& program) {
     Buffer& buffer = program.buffers[b];
     Dim bytes = aligned(buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype))));
     auto fits = [&](const Slot& slot) {
-      return slot.bytes == bytes && std::none_of(slot.owners.begin(), slot.owners.end(), [&](size_t o) { return overlap(o, b); });
+      return slot.bytes == bytes &&
+             std::none_of(slot.owners.begin(), slot.owners.end(), [&](size_t o) { return overlap(o, b); });
     };
     auto slot = std::find_if(slots.begin(), slots.end(), fits);
     if (slot == slots.end()) {

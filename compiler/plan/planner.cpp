@@ -146,8 +146,9 @@ class Planner {
       if (!in.layout.offset.is(0) || !is_row_major(in.type.dims, in.layout)) continue;
       bool alone = true;
       for (size_t k = 0; k < inputs.size(); ++k)  // nobody else of this node looks at it in another order
-        if (k != i && inputs[k].buffer == in.buffer && !(is_elementwise(node) && inputs[k].layout.strides == in.layout.strides &&
-                                                         inputs[k].layout.offset.is(0) && inputs[k].type == in.type))
+        if (k != i && inputs[k].buffer == in.buffer &&
+            !(is_elementwise(node) && inputs[k].layout.strides == in.layout.strides && inputs[k].layout.offset.is(0) &&
+              inputs[k].type == in.type))
           alone = false;
       auto users = users_.find(in.buffer);
       if (users != users_.end())
@@ -166,7 +167,8 @@ class Planner {
     if (node.is_leaf()) return;
     if (node.op == &constant_op()) {
       const Tensor& value = node.props.get<Tensor>("value");
-      int buffer = add_buffer({BufferKind::kConstant, value.dtype(), value.size(), program_.constants.size(), 0, "constant"});
+      int buffer =
+          add_buffer({BufferKind::kConstant, value.dtype(), value.size(), program_.constants.size(), 0, "constant"});
       program_.constants.push_back(value.contiguous());
       set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
       return;
@@ -209,7 +211,9 @@ class Planner {
         continue;
       }
       auto wanted = wanted_.find({&node, o});
-      int buffer = wanted != wanted_.end() && depth_ == 0 ? wanted->second : calls_back ? -1 : reusable(node, o, inputs);
+      int buffer = wanted != wanted_.end() && depth_ == 0 ? wanted->second
+                   : calls_back                           ? -1
+                                                          : reusable(node, o, inputs);
       if (buffer < 0) buffer = add_temporary(type, node.name.empty() ? node.op->name : node.name);
       taken_.insert(buffer);
       for (size_t i = 0; o == 0 && i < inputs.size(); ++i)
@@ -225,8 +229,8 @@ class Planner {
     values_[key(value)] = std::move(view);
   }
 
-  void emit(const Node& node, const std::vector<BufferView>& inputs, const std::vector<BufferView>& outputs, int overwrites,
-            bool calls_back) {
+  void emit(const Node& node, const std::vector<BufferView>& inputs, const std::vector<BufferView>& outputs,
+            int overwrites, bool calls_back) {
     std::vector<kernel::Operand> in, out;
     std::vector<BufferView> operands = inputs;
     operands.insert(operands.end(), outputs.begin(), outputs.end());
@@ -249,7 +253,8 @@ class Planner {
 
   static std::string comment_of(const Node& node) {
     std::string scope = node.origin.scope ? node.origin.scope->path : std::string();
-    return str(node.name.empty() ? "" : str(node.name, " = "), node.op->name, scope.empty() ? "" : str("  [", scope, "]"));
+    return str(node.name.empty() ? "" : str(node.name, " = "), node.op->name,
+               scope.empty() ? "" : str("  [", scope, "]"));
   }
 
   // A complex number is two floats side by side.
@@ -321,7 +326,8 @@ class Planner {
       if (in_place[u] && value.buffer == values_.at(key(update.variable)).buffer) continue;
       if (is_leaf_alias(update.value)) {
         // The old value of a variable: saved before the first step.
-        BufferView saved{add_temporary(update.value.type(), "old value"), update.value.type(), row_major(update.value.dims())};
+        BufferView saved{add_temporary(update.value.type(), "old value"), update.value.type(),
+                         row_major(update.value.dims())};
         Region first;
         std::swap(*region_, first);
         copy(value, saved, "old value", update.value.node().origin);
@@ -345,10 +351,13 @@ class Planner {
     kernel::RegionValue input(size_t i) override { return add(planner_.values_.at(key(node_.inputs[i]))); }
     kernel::RegionValue output(size_t i) override { return add(outputs_[i]); }
     void copy(kernel::RegionValue from, kernel::RegionValue to) override {
-      planner_.copy(views_[static_cast<size_t>(from.id)], views_[static_cast<size_t>(to.id)], "carried value", node_.origin);
+      planner_.copy(views_[static_cast<size_t>(from.id)], views_[static_cast<size_t>(to.id)], "carried value",
+                    node_.origin);
     }
-    std::vector<kernel::RegionValue> inline_body(const Graph& body, std::span<const kernel::RegionValue> inputs) override {
-      for (size_t i = 0; i < inputs.size(); ++i) planner_.values_[key(body.inputs[i])] = views_[static_cast<size_t>(inputs[i].id)];
+    std::vector<kernel::RegionValue> inline_body(const Graph& body,
+                                                 std::span<const kernel::RegionValue> inputs) override {
+      for (size_t i = 0; i < inputs.size(); ++i)
+        planner_.values_[key(body.inputs[i])] = views_[static_cast<size_t>(inputs[i].id)];
       ++planner_.depth_;
       for (const Node* inner : topological_order(body.outputs)) planner_.place(*inner);
       --planner_.depth_;
@@ -402,9 +411,9 @@ class Planner {
   int depth_ = 0;  // of bodies
   std::unordered_map<Key, BufferView, KeyHash> values_, materialized_;
   std::unordered_map<Key, size_t, KeyHash> last_reader_;
-  std::unordered_map<Key, int, KeyHash> wanted_;             // the buffer that a value should be computed into
-  std::unordered_map<int, std::vector<Key>> users_;          // values that live in a buffer
-  std::unordered_set<int> taken_;                      // by outputs of the node being placed
+  std::unordered_map<Key, int, KeyHash> wanted_;     // the buffer that a value should be computed into
+  std::unordered_map<int, std::vector<Key>> users_;  // values that live in a buffer
+  std::unordered_set<int> taken_;                    // by outputs of the node being placed
   std::vector<int> output_buffers_;
 };
 
@@ -416,8 +425,10 @@ Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOpti
 
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {
   for (const auto& item : region.items) {
-    if (const Step* step = std::get_if<Step>(&item)) visit(*step);
-    else for_each_step(*std::get<Loop>(item).body, visit);
+    if (const Step* step = std::get_if<Step>(&item))
+      visit(*step);
+    else
+      for_each_step(*std::get<Loop>(item).body, visit);
   }
 }
 

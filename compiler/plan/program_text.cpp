@@ -1,3 +1,4 @@
+// A program as text: buffers, arena, steps with what they read and write.
 #include "compiler/plan/program.h"
 
 namespace thtrain {
@@ -7,9 +8,10 @@ std::string view_text(const Program& program, const BufferView& view) {
   if (view.buffer < 0) return "token";
   const Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
   std::string name = str(buffer.name.empty() ? "value" : buffer.name, "#", view.buffer);
-  if (view.layout.offset.is(0) && is_row_major(view.type.dims, view.layout)) return str(name, " ", readable(view.type.text()));
-  return str(name, "[offset ", readable(view.layout.offset.text()), ", strides ", readable(dims_text(view.layout.strides)), "] ",
-             readable(view.type.text()));
+  if (view.layout.offset.is(0) && is_row_major(view.type.dims, view.layout))
+    return str(name, " ", readable(view.type.text()));
+  return str(name, "[offset ", readable(view.layout.offset.text()), ", strides ",
+             readable(dims_text(view.layout.strides)), "] ", readable(view.type.text()));
 }
 
 std::string call_text(const kernel::StepCode& code) {
@@ -26,7 +28,8 @@ void print(const Program& program, const Region& region, int depth, size_t& numb
     if (const Step* step = std::get_if<Step>(&item)) {
       out += str(indent, number++, ": ", step->comment, "  -- ", call_text(step->code), "\n");
       for (size_t i = 0; i < step->operands.size(); ++i)
-        out += str(indent, "     ", i < step->inputs ? "reads  " : "writes ", view_text(program, step->operands[i]), "\n");
+        out +=
+            str(indent, "     ", i < step->inputs ? "reads  " : "writes ", view_text(program, step->operands[i]), "\n");
     } else {
       const Loop& loop = std::get<Loop>(item);
       out += str(indent, "loop ", readable(loop.count.text()), " times: ", loop.comment, "\n");
@@ -42,8 +45,9 @@ std::string program_text(const Program& program) {
   const char* kinds[] = {"input", "shared", "constant", "output", "temporary"};
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
-    out += str("buffer ", buffer.name.empty() ? "value" : buffer.name, "#", b, ": ", kinds[static_cast<size_t>(buffer.kind)], " of ",
-               readable(buffer.elements.text()), " ", name_of(buffer.dtype));
+    out += str("buffer ", buffer.name.empty() ? "value" : buffer.name, "#", b, ": ",
+               kinds[static_cast<size_t>(buffer.kind)], " of ", readable(buffer.elements.text()), " ",
+               name_of(buffer.dtype));
     if (buffer.kind == BufferKind::kTemporary) out += str(" at byte ", readable(buffer.arena_offset.text()));
     if (buffer.kind == BufferKind::kShared && program.shared_written[buffer.index]) out += ", updated";
     out += "\n";
@@ -51,7 +55,8 @@ std::string program_text(const Program& program) {
   auto bytes = [](const Dim& dim) {
     return dim.is_known() ? bytes_text(static_cast<double>(dim.value())) : readable(dim.text()) + " bytes";
   };
-  out += str("arena: ", bytes(program.memory.arena_bytes), "; alive at the worst step: ", bytes(program.memory.lower_bound), "\n");
+  out += str("arena: ", bytes(program.memory.arena_bytes),
+             "; alive at the worst step: ", bytes(program.memory.lower_bound), "\n");
   size_t number = 0;
   print(program, program.body, 0, number, out);
   return out;

@@ -15,15 +15,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::vector<Expr> shared_leaves(const Graph& graph) {
-  std::vector<Expr> roots = graph.roots();
-  for (const Update& update : graph.updates) roots.push_back(update.variable);
-  std::vector<Expr> out;
-  for (const Expr& leaf : leaves_of(roots))
-    if (is_shared(leaf)) out.push_back(leaf);
-  return out;
-}
-
 // Where messages point to is part of a finished program: a source line that moved gives another key.
 std::string origins_text(const Graph& graph) {
   std::string out;
@@ -33,8 +24,9 @@ std::string origins_text(const Graph& graph) {
     if (last && last->file == o.file && last->line == o.line && last->scope == o.scope) continue;
     last = &o;
     out += str(o.file, ":", o.line);
-    if (o.scope) out += str(" ", o.scope->path, " ", o.scope->config.file, ":", o.scope->config.line, ":", o.scope->config.column, " ",
-                            o.scope->config.source_line);
+    if (o.scope)
+      out += str(" ", o.scope->path, " ", o.scope->config.file, ":", o.scope->config.line, ":", o.scope->config.column,
+                 " ", o.scope->config.source_line);
     out += "\n";
   }
   return out;
@@ -48,8 +40,8 @@ CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& op
   bool use_cache = options.use_cache && !options.probes && !options.pipeline.records && !options.pipeline.fired;
   std::string key;
   if (use_cache) {
-    key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline), build_id,
-                        str(vector_bytes, " threads ", options.threads, " abi ", TH_ABI_VERSION)});
+    key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),
+                        build_id, str(vector_bytes, " threads ", options.threads, " abi ", TH_ABI_VERSION)});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes)) {
         auto start = std::chrono::steady_clock::now();

@@ -26,7 +26,8 @@ std::vector<const Step*> steps_of(const Program& program) {
 // The elements of an operand, in place.
 Tensor wrapped(const BufferView& view, void* pointer, const Lengths& lengths) {
   if (view.buffer < 0) return Tensor(false);
-  return Tensor::wrap(view.type.dtype, lengths.evaluate(view.type.dims), lengths.evaluate(view.layout.strides), pointer, nullptr);
+  return Tensor::wrap(view.type.dtype, lengths.evaluate(view.type.dims), lengths.evaluate(view.layout.strides), pointer,
+                      nullptr);
 }
 
 // ---- rewrites ------------------------------------------------------------------------------------------------------
@@ -40,8 +41,12 @@ bool closed(const Expr& value, const std::unordered_set<const Node*>& bound) {
 void check_rewrites(Function::State& s, std::span<const Tensor> inputs) {
   std::vector<Fired> fired;
   std::vector<PassRecord> records;
-  PipelineOptions options{.level = s.options.level, .without = s.options.without, .keep_graphs = true, .verify = true,
-                          .fired = &fired, .records = &records};
+  PipelineOptions options{.level = s.options.level,
+                          .without = s.options.without,
+                          .keep_graphs = true,
+                          .verify = true,
+                          .fired = &fired,
+                          .records = &records};
   optimize(s.canonical.graph, options);
 
   std::vector<std::pair<Expr, Tensor>> bound;
@@ -65,9 +70,12 @@ void check_rewrites(Function::State& s, std::span<const Tensor> inputs) {
     std::vector<Tensor> now = evaluate_with(record.after.roots(), bound, s.canonical_lengths);
     for (size_t i = 0; i < now.size(); ++i)
       if (std::optional<std::string> where = difference(now[i], last[i], kRewriteUlps))
-        throw UserError({.what = str("debug: the pass ", record.name, " changes ",
-                                     i < s.graph.outputs.size() ? str("output ", i) : str("the update of ", s.graph.updates[i - s.graph.outputs.size()].variable.name())),
-                         .got = str("differs at ", *where)});
+        throw UserError(
+            {.what = str("debug: the pass ", record.name, " changes ",
+                         i < s.graph.outputs.size()
+                             ? str("output ", i)
+                             : str("the update of ", s.graph.updates[i - s.graph.outputs.size()].variable.name())),
+             .got = str("differs at ", *where)});
     last = std::move(now);
   }
 }
@@ -138,14 +146,16 @@ class StepChecker {
       if (std::optional<std::string> where = difference(got, expected[o], kStepUlps)) fail(step, event.step, o, *where);
     }
     if (std::optional<std::string> buffer = before_->changed(written))
-      throw UserError({.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer, " outside its outputs"),
-                       .node = step.origin.text(),
-                       .config = step.origin.config()});
+      throw UserError(
+          {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer, " outside its outputs"),
+           .node = step.origin.text(),
+           .config = step.origin.config()});
   }
 
  private:
   [[noreturn]] void fail(const Step& step, size_t number, size_t output, const std::string& where) const {
-    throw UserError({.what = str("debug: native code and reference differ in step ", number, " (", step.comment, "), output ", output),
+    throw UserError({.what = str("debug: native code and reference differ in step ", number, " (", step.comment,
+                                 "), output ", output),
                      .got = str("at ", where),
                      .node = step.origin.text(),
                      .config = step.origin.config()});
@@ -165,7 +175,8 @@ void on_probe(ThContext* context, int number, int after, void* const* buffers, c
     std::vector<const Step*> steps = steps_of(*s.program->plan);
     const Step& step = *steps[static_cast<size_t>(number)];
     std::vector<Tensor> operands;
-    for (size_t i = 0; i < step.operands.size(); ++i) operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
+    for (size_t i = 0; i < step.operands.size(); ++i)
+      operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
     (*s.watcher)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs});
   } catch (...) {
     s.failure = std::current_exception();
@@ -187,7 +198,9 @@ bool uses_values(const Function::State& s) {
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == '@'; });
 }
 
-Expr same_lengths(const Expr& value, const Type& type) { return specify_lengths(value, type.dims); }
+Expr same_lengths(const Expr& value, const Type& type) {
+  return specify_lengths(value, type.dims);
+}
 
 void run_reference_step(Function::State& s, size_t number, void* const* buffers, const long*) {
   std::vector<const Step*> steps = steps_of(*s.program->plan);
@@ -200,11 +213,12 @@ void run_reference_step(Function::State& s, size_t number, void* const* buffers,
       wrapped(step.operands[step.inputs + o], buffers[step.inputs + o], s.canonical_lengths).assign(outputs[o]);
 }
 
-std::vector<Tensor> watched_call(Function::State& s, std::span<const Tensor> inputs,
-                                 const std::function<void(const StepEvent&)>& callback,
-                                 const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call) {
+std::vector<Tensor> watched_call(
+    Function::State& s, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
+    const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call) {
   if (!s.program)
-    throw UserError(Message{.what = "watch: there is no native program to watch", .hint = "compile the function in native or debug mode"});
+    throw UserError(Message{.what = "watch: there is no native program to watch",
+                            .hint = "compile the function in native or debug mode"});
   if (!s.watched) {
     CompileOptions options;
     options.pipeline.level = s.options.level;

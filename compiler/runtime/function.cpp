@@ -8,8 +8,8 @@
 
 #include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
-#include "compiler/runtime/cpu.h"
 #include "compiler/runtime/compile.h"
+#include "compiler/runtime/cpu.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/matrix_products.h"
@@ -25,15 +25,6 @@ void warn_once(const std::string& text) {
   static std::unordered_set<std::string> said;
   std::lock_guard lock(mutex);
   if (said.insert(text).second) std::fprintf(stderr, "warning: %s\n", text.c_str());
-}
-
-std::vector<Expr> shared_leaves(const Graph& graph) {
-  std::vector<Expr> roots = graph.roots();
-  for (const Update& update : graph.updates) roots.push_back(update.variable);
-  std::vector<Expr> out;
-  for (const Expr& leaf : leaves_of(roots))
-    if (is_shared(leaf)) out.push_back(leaf);
-  return out;
 }
 
 // ---- building ------------------------------------------------------------------------------------------------------
@@ -58,24 +49,33 @@ void collect_length_names(const Graph& graph, std::set<std::string>& names) {
 void check_graph(const Graph& graph, const FunctionOptions& options) {
   std::unordered_set<const Node*> listed, updated;
   for (const Expr& input : graph.inputs) {
-    if (!is_input(input)) throw UserError({.what = "function: an input must be a variable", .got = described(input), .node = input.node().origin.text()});
+    if (!is_input(input))
+      throw UserError({.what = "function: an input must be a variable",
+                       .got = described(input),
+                       .node = input.node().origin.text()});
     if (!listed.insert(&input.node()).second)
-      throw UserError({.what = "function: an input is listed twice", .got = described(input), .node = input.node().origin.text()});
+      throw UserError(
+          {.what = "function: an input is listed twice", .got = described(input), .node = input.node().origin.text()});
   }
   for (const Update& update : graph.updates) {
     const Origin& origin = update.value.node().origin;
     if (!is_shared(update.variable))
-      throw UserError({.what = "function: only shared variables can be updated", .got = described(update.variable), .node = origin.text()});
+      throw UserError({.what = "function: only shared variables can be updated",
+                       .got = described(update.variable),
+                       .node = origin.text()});
     if (!updated.insert(&update.variable.node()).second)
-      throw UserError({.what = "function: two updates of one shared variable", .got = described(update.variable), .node = origin.text()});
+      throw UserError({.what = "function: two updates of one shared variable",
+                       .got = described(update.variable),
+                       .node = origin.text()});
     if (!(update.value.type() == update.variable.type()) &&
         (update.value.dtype() != update.variable.dtype() || update.value.rank() != update.variable.rank()))
-      throw UserError({.what = str("function: the update of ", update.variable.name(), " has another type"),
-                       .expected = readable(update.variable.type().text()),
-                       .got = readable(update.value.type().text()),
-                       .node = origin.text(),
-                       .config = origin.config(),
-                       .hint = update.value.dtype() == update.variable.dtype() ? "" : "cast the value to the variable's dtype"});
+      throw UserError(
+          {.what = str("function: the update of ", update.variable.name(), " has another type"),
+           .expected = readable(update.variable.type().text()),
+           .got = readable(update.value.type().text()),
+           .node = origin.text(),
+           .config = origin.config(),
+           .hint = update.value.dtype() == update.variable.dtype() ? "" : "cast the value to the variable's dtype"});
   }
   // A variable may be read through its value as a length (rows(x, start, n)) or through its shape alone.
   std::set<std::string> names;
@@ -91,7 +91,8 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
   }
   for (const std::string& name : names)
     if (name[0] == '@' && !bound.count(name))
-      throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)), ", which is not among the inputs"),
+      throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)),
+                                          ", which is not among the inputs"),
                               .hint = "list it as an input, or replace it through givens"});
   for (const Expr& leaf : leaves_of(graph.roots())) {
     used.insert(&leaf.node());
@@ -147,7 +148,9 @@ void compile_native(State& s) {
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
 
-State& state_of(ThContext* context) { return *static_cast<State*>(context->host); }
+State& state_of(ThContext* context) {
+  return *static_cast<State*>(context->host);
+}
 
 void on_fail(ThContext* context, int check, long value, long limit) {
   if (!first_failure(context)) return;
@@ -169,7 +172,8 @@ void on_reference(ThContext* context, int step, void* const* buffers, const long
 
 std::string filled(std::string text, long value, long limit) {
   auto fill = [&](std::string_view mark, long number) {
-    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark)) text.replace(at, mark.size(), std::to_string(number));
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark))
+      text.replace(at, mark.size(), std::to_string(number));
   };
   fill("{value}", value);
   fill("{limit}", limit);
@@ -178,14 +182,17 @@ std::string filled(std::string text, long value, long limit) {
 
 [[noreturn]] void throw_failed_check(State& s) {
   if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
-  TH_CHECK(s.failed_check >= 0 && static_cast<size_t>(s.failed_check) < s.program->image.checks.size(), "check ", s.failed_check);
+  TH_CHECK(s.failed_check >= 0 && static_cast<size_t>(s.failed_check) < s.program->image.checks.size(), "check ",
+           s.failed_check);
   const CheckText& check = s.program->image.checks[static_cast<size_t>(s.failed_check)];
   bool early = static_cast<size_t>(s.failed_check) < s.canonical.value_checks.size();
   throw UserError({.what = filled(check.what, s.failed_value, s.failed_limit),
                    .expected = filled(check.expected, s.failed_value, s.failed_limit),
                    .node = check.node,
                    .config = check.config,
-                   .hint = early || s.graph.updates.empty() ? "" : "shared variables that this call updates may have changed already"});
+                   .hint = early || s.graph.updates.empty()
+                               ? ""
+                               : "shared variables that this call updates may have changed already"});
 }
 
 void check_count(const State& s, size_t given) {
@@ -364,7 +371,8 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
   return (*this)(std::span<const Tensor>(values));
 }
 
-std::vector<Tensor> Function::watch(std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback) {
+std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
+                                    const std::function<void(const StepEvent&)>& callback) {
   return watched_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
 }
 
@@ -372,7 +380,10 @@ Explanation Function::explain() const {
   const State& s = *state_;
   Explanation out;
   out.graph = graph_text(s.graph);
-  PipelineOptions options{.level = s.options.level, .without = s.options.without, .keep_graphs = true, .fired = &out.fired,
+  PipelineOptions options{.level = s.options.level,
+                          .without = s.options.without,
+                          .keep_graphs = true,
+                          .fired = &out.fired,
                           .records = &out.passes};
   Graph optimized = optimize(s.canonical.graph, options);
   for (const PassRecord& record : out.passes)
@@ -399,7 +410,9 @@ const ProgramInfo& Function::info() const {
   return s.info;
 }
 
-const std::string& Function::name() const { return state_->options.name; }
+const std::string& Function::name() const {
+  return state_->options.name;
+}
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
                   const FunctionOptions& options) {
@@ -419,9 +432,12 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   if (!options.givens.empty()) {
     for (const auto& [from, to] : options.givens)
       if (!(from.type() == to.type()) && (from.dtype() != to.dtype() || from.rank() != to.rank()))
-        throw UserError({.what = "givens: a value must be replaced by one of its type", .expected = described(from), .got = described(to)});
+        throw UserError({.what = "givens: a value must be replaced by one of its type",
+                         .expected = described(from),
+                         .got = described(to)});
     s.graph.outputs = substitute(s.graph.outputs, options.givens);
-    for (Update& update : s.graph.updates) update.value = substitute(std::vector<Expr>{update.value}, options.givens)[0];
+    for (Update& update : s.graph.updates)
+      update.value = substitute(std::vector<Expr>{update.value}, options.givens)[0];
   }
   check_graph(s.graph, options);
   s.graph = with_exact_updates(std::move(s.graph));

@@ -29,7 +29,7 @@ struct Out {
 };
 
 enum class Mode {
-  kNative,     // compiled by the system's compiler; the reference with a warning where there is neither compiler nor cache
+  kNative,  // compiled by the system's compiler; the reference with a warning where there is neither compiler nor cache
   kReference,  // every op by its definition
   kDebug,      // native, every rewrite and every step compared with the reference; the first that differs is an error
 };
@@ -56,10 +56,10 @@ struct Explanation {
 
 /// Facts about a compiled program.
 struct ProgramInfo {
-  bool from_cache = false;     // found finished: no pass ran
-  size_t kernels = 0;          // generated loops in the program
-  int64_t arena_bytes = -1;    // -1 where a call decides it
-  int64_t memory_bound = -1;   // bytes alive at the worst step
+  bool from_cache = false;                   // found finished: no pass ran
+  size_t kernels = 0;                        // generated loops in the program
+  int64_t arena_bytes = -1;                  // -1 where a call decides it
+  int64_t memory_bound = -1;                 // bytes alive at the worst step
   std::vector<std::string> reference_steps;  // ops that run through the reference
   double seconds_passes = 0, seconds_compile = 0;
 };
@@ -110,9 +110,9 @@ class Function {
   std::shared_ptr<State> state_;
 };
 
-/// Compiles a function of `inputs` that returns `outputs` and then gives each updated variable its value. UserError where
-/// an output needs an input that is not listed, a variable is updated twice, or an update has another type.
-Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates = {},
-                  const FunctionOptions& options = {});
+/// Compiles a function of `inputs` that returns `outputs` and then gives each updated variable its value. UserError
+/// where an output needs an input that is not listed, a variable is updated twice, or an update has another type.
+Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs,
+                  const std::vector<Update>& updates = {}, const FunctionOptions& options = {});
 
 }  // namespace thtrain

@@ -13,14 +13,14 @@ struct Function::State {
   State();
 
   FunctionOptions options;
-  Graph graph;                                    // the user's, givens applied
-  std::vector<std::optional<Tensor>> defaults;    // of the inputs
-  std::vector<bool> borrowed;                     // outputs
+  Graph graph;                                  // the user's, givens applied
+  std::vector<std::optional<Tensor>> defaults;  // of the inputs
+  std::vector<bool> borrowed;                   // outputs
   CanonicalGraph canonical;
-  std::vector<Expr> leaves;                       // shared variables, in the order of the user's graph
+  std::vector<Expr> leaves;                              // shared variables, in the order of the user's graph
   std::vector<std::shared_ptr<SharedStorage>> storages;  // theirs, or what copy() put in their place
-  std::shared_ptr<const CompiledProgram> program;  // null in reference mode
-  std::shared_ptr<const CompiledProgram> watched;  // the same with probes, made when first wanted
+  std::shared_ptr<const CompiledProgram> program;        // null in reference mode
+  std::shared_ptr<const CompiledProgram> watched;        // the same with probes, made when first wanted
   ProgramInfo info;
 
   // One call.
@@ -30,8 +30,8 @@ struct Function::State {
   std::vector<Tensor> own_outputs;
   std::vector<Shape> output_shapes;
   Lengths user_lengths, canonical_lengths;
-  bool fixed = false;          // no length depends on a call
-  bool values_matter = true;   // lengths depend on values of integer scalars, not on shapes alone
+  bool fixed = false;         // no length depends on a call
+  bool values_matter = true;  // lengths depend on values of integer scalars, not on shapes alone
   bool bound = false;
   std::vector<DType> last_dtypes;
   std::vector<Shape> last_shapes;
@@ -54,8 +54,8 @@ Expr same_lengths(const Expr& value, const Type& type);
 void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);
 
 /// A call of the program with probes, made on the first use, with `callback` at every probe.
-std::vector<Tensor> watched_call(Function::State& state, std::span<const Tensor> inputs,
-                                 const std::function<void(const StepEvent&)>& callback,
-                                 const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call);
+std::vector<Tensor> watched_call(
+    Function::State& state, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
+    const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call);
 
 }  // namespace thtrain

@@ -7,15 +7,15 @@
 
 namespace thtrain {
 
-/// A handle: copies are the same variable. Every length of the first value is known to the compiler. The buffer is never
-/// shared with another variable, and its address is fixed between calls of set_value(borrow).
+/// A handle: copies are the same variable. Every length of the first value is known to the compiler. The buffer is
+/// never shared with another variable, and its address is fixed between calls of set_value(borrow).
 class Shared {
  public:
   /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone.
   explicit Shared(const Tensor& value, std::string name = {}, bool borrow = false,
                   std::source_location where = std::source_location::current());
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   explicit Shared(T value, std::string name = {}, std::source_location where = std::source_location::current())
       : Shared(Tensor(value), std::move(name), true, where) {}
 

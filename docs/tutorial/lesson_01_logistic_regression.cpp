@@ -1,5 +1,5 @@
-// Lesson 1: logistic regression, as in Figures 1 to 4 of "Theano: A CPU and GPU Math Compiler in Python" (Bergstra et al.,
-// SciPy 2010). `./run_tests -R lesson_01` builds and runs it.
+// Lesson 1: logistic regression, as in Figures 1 to 4 of "Theano: A CPU and GPU Math Compiler in Python" (Bergstra et
+// al., SciPy 2010). `./run_tests -R lesson_01` builds and runs it.
 #include <cstdio>
 
 #include "compiler/api.h"
@@ -19,14 +19,14 @@ int main() {
   Shared b(0.0, "b");
 
   // Figure 2: build the graph. Nothing is computed here: these are expressions.
-  Expr p_1 = 1 / (1 + exp(-dot(x, w) - b));              // probability that the target is 1
-  Expr xent = -y * log(p_1) - (1 - y) * log(1 - p_1);    // cross-entropy
-  Expr cost = mean(xent) + 0.01 * sum(sqr(w));           // with an L2 penalty
-  std::vector<Expr> g = grad(cost, {w, b});              // the derivatives are expressions too
+  Expr p_1 = 1 / (1 + exp(-dot(x, w) - b));            // probability that the target is 1
+  Expr xent = -y * log(p_1) - (1 - y) * log(1 - p_1);  // cross-entropy
+  Expr cost = mean(xent) + 0.01 * sum(sqr(w));         // with an L2 penalty
+  std::vector<Expr> g = grad(cost, {w, b});            // the derivatives are expressions too
   Expr prediction = p_1 > 0.5;
 
-  // Figure 3: compile. The graph is rewritten (log(1 - 1 / (1 + exp(-z))) would overflow; its stable form does not), and
-  // becomes one native function. Each call of train also performs a step of gradient descent.
+  // Figure 3: compile. The graph is rewritten (log(1 - 1 / (1 + exp(-z))) would overflow; its stable form does not),
+  // and becomes one native function. Each call of train also performs a step of gradient descent.
   Function predict = function({x}, {prediction});
   Function train = function({x, y}, {prediction, xent}, {{w, w - 0.1 * g[0]}, {b, b - 0.1 * g[1]}});
 

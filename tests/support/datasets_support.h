@@ -15,8 +15,11 @@ namespace thtrain {
 
 /// `relative` in the source tree, wherever the test runs.
 inline std::string source_path(const std::string& relative) {
-  std::string here = __FILE__;
-  return here.substr(0, here.rfind("tests/support/")) + relative;
+#ifdef THTRAIN_SOURCE_DIR
+  return THTRAIN_SOURCE_DIR "/" + relative;
+#else
+  return relative;
+#endif
 }
 
 /// The whole text of the UserError that `action` throws.

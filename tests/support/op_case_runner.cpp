@@ -23,10 +23,14 @@ CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed
       for (int64_t k = 0; k < value.size(); ++k) {
         double u = std::uniform_real_distribution<double>(c.low, c.high)(random);
         int64_t n = std::uniform_int_distribution<int64_t>(c.int_low, c.int_high - 1)(random);
-        if constexpr (std::is_same_v<T, bool>) x[k] = (n & 1) != 0;
-        else if constexpr (is_complex_v<T>) x[k] = T(static_cast<typename T::value_type>(u), static_cast<typename T::value_type>(-u / 2));
-        else if constexpr (std::is_floating_point_v<T>) x[k] = static_cast<T>(u);
-        else x[k] = static_cast<T>(n);
+        if constexpr (std::is_same_v<T, bool>)
+          x[k] = (n & 1) != 0;
+        else if constexpr (is_complex_v<T>)
+          x[k] = T(static_cast<typename T::value_type>(u), static_cast<typename T::value_type>(-u / 2));
+        else if constexpr (std::is_floating_point_v<T>)
+          x[k] = static_cast<T>(u);
+        else
+          x[k] = static_cast<T>(n);
       }
     });
     out.values.push_back(value);
@@ -40,7 +44,8 @@ Expr projection(const std::vector<Expr>& outputs, uint64_t seed) {
   for (const Expr& out : outputs) {
     if (out.type().kind != TypeKind::kTensor || !is_float(out.dtype())) continue;
     Tensor weights = Tensor::empty(DType::kFloat64, out.type().known_shape());
-    for (int64_t i = 0; i < weights.size(); ++i) weights.data<double>()[i] = std::uniform_real_distribution<double>(0.5, 1.5)(random);
+    for (int64_t i = 0; i < weights.size(); ++i)
+      weights.data<double>()[i] = std::uniform_real_distribution<double>(0.5, 1.5)(random);
     Expr part = sum(out * make_constant(weights.cast(out.dtype())));
     total = total ? total + part : part;
   }

@@ -34,6 +34,7 @@ std::vector<Update> Sgd::updates(const Expr& cost) const {
   Scope scope("sgd");
   std::vector<Update> out;
   for (size_t i = 0; i < params_.size(); ++i) {
+    Scope of_param(params_[i].name, params_[i].config);
     const Expr& w = wrt[i];
     Expr step = learning_rate_ * gradients[i];
     if (!has_momentum_) {

@@ -8,8 +8,12 @@
 namespace thtrain {
 namespace {
 
-int64_t count_of(const Node& node) { return node.props.get<int64_t>("count"); }
-size_t states_of(const Node& node) { return static_cast<size_t>(node.props.get<int64_t>("states")); }
+int64_t count_of(const Node& node) {
+  return node.props.get<int64_t>("count");
+}
+size_t states_of(const Node& node) {
+  return static_cast<size_t>(node.props.get<int64_t>("states"));
+}
 
 std::vector<Expr> outputs_of(const std::shared_ptr<const Node>& node) {
   std::vector<Expr> out;
@@ -55,8 +59,9 @@ std::vector<Expr> gradient(const GradientArgs& a) {
   std::vector<Expr> captures(a.node.inputs.begin() + static_cast<std::ptrdiff_t>(states), a.node.inputs.end());
   // The state before each turn: a shorter repeat of the same body.
   auto before = [&](int64_t turn) {
-    return turn == 0 ? std::vector<Expr>(a.node.inputs.begin(), a.node.inputs.begin() + static_cast<std::ptrdiff_t>(states))
-                     : repeat_graph(a.node.bodies[0], turn, states, a.node.inputs);
+    return turn == 0
+               ? std::vector<Expr>(a.node.inputs.begin(), a.node.inputs.begin() + static_cast<std::ptrdiff_t>(states))
+               : repeat_graph(a.node.bodies[0], turn, states, a.node.inputs);
   };
   std::vector<Expr> cotangents(a.cotangents.begin(), a.cotangents.end());
   std::vector<Expr> of_captures(captures.size());
@@ -104,7 +109,9 @@ void lower(kernel::RegionBuilder& b) {
 const Op& repeat_op() {
   static const Op op{
       .name = "repeat",
-      .doc = "state = body(state, captures), `count` times. Inputs: the states, then the captures; outputs: the last states.",
+      .doc =
+          "state = body(state, captures), `count` times. Inputs: the states, then the captures; outputs: the last "
+          "states.",
       .infer = infer,
       .reference = reference,
       .gradient = gradient,
@@ -130,8 +137,9 @@ const Op& repeat_op() {
   return op;
 }
 
-std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial, const std::vector<Expr>& captures,
-                         const std::function<std::vector<Expr>(const std::vector<Expr>&, const std::vector<Expr>&)>& body) {
+std::vector<Expr> repeat(
+    int64_t count, const std::vector<Expr>& initial, const std::vector<Expr>& captures,
+    const std::function<std::vector<Expr>(const std::vector<Expr>&, const std::vector<Expr>&)>& body) {
   auto graph = std::make_shared<Graph>();
   std::vector<Expr> state, outside;
   for (const Expr& e : initial) state.push_back(make_input(e.type(), "state"));

@@ -97,7 +97,8 @@ class Emitter {
     for (size_t i = 0; i < inputs.size(); ++i) operands_.push_back(b.input(i));
     for (size_t i = 0; i < outputs.size(); ++i) operands_.push_back(b.output(i));
     for (const Node* node : topological_order(outputs))
-      if (std::none_of(inputs.begin(), inputs.end(), [&](const Expr& e) { return &e.node() == node; }) && node->op->scalar)
+      if (std::none_of(inputs.begin(), inputs.end(), [&](const Expr& e) { return &e.node() == node; }) &&
+          node->op->scalar)
         nodes_.push_back(node);
     axes_ = collapse(outputs[0].dims(), operands_);
     work_ = work_of(nodes_);
@@ -169,9 +170,7 @@ class Emitter {
   }
 
   static std::string key(const Expr& e) { return str(reinterpret_cast<uintptr_t>(&e.node()), ":", e.output()); }
-  bool known(const Expr& e) const {
-    return values_.count(key(e)) || constant_value(e);
-  }
+  bool known(const Expr& e) const { return values_.count(key(e)) || constant_value(e); }
 
   template <class Which>
   void load_inputs(Which which, Term i, int lanes, Term count) {
@@ -208,7 +207,8 @@ class Emitter {
   void store_outputs(Term i, int lanes, Term count) {
     for (size_t o = 0; o < outputs_.size(); ++o) {
       size_t k = inputs_.size() + o;
-      Term value = values_.count(key(outputs_[o])) ? values_.at(key(outputs_[o])) : literal(*constant_value(outputs_[o]));
+      Term value =
+          values_.count(key(outputs_[o])) ? values_.at(key(outputs_[o])) : literal(*constant_value(outputs_[o]));
       if (lanes > 1) value = kernel::splat(value, lanes);
       Term stride = axes_.empty() ? Term(1) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
@@ -224,13 +224,15 @@ class Emitter {
   static std::string identifier(std::string name) {
     for (char& c : name)
       if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-    static const char* reserved[] = {"i", "begin", "end", "ctx", "buffers", "lengths", "switch", "and", "or", "not", "xor",
-                                     "int", "float", "double", "bool", "long", "short", "char", "const", "if", "for", "do",
-                                     "while", "return", "new", "this", "static", "void", "auto", "rest", "count", "abs"};
+    static const char* reserved[] = {"i",     "begin", "end",    "ctx",  "buffers", "lengths", "switch", "and",
+                                     "or",    "not",   "xor",    "int",  "float",   "double",  "bool",   "long",
+                                     "short", "char",  "const",  "if",   "for",     "do",      "while",  "return",
+                                     "new",   "this",  "static", "void", "auto",    "rest",    "count",  "abs"};
     for (const char* word : reserved)
       if (name == word) return name + "_";
     // Helpers and buffers have names like exp_f32x16, in0, n1: a digit at the end gets a mark of its own.
-    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || std::isdigit(static_cast<unsigned char>(name.back())))
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ||
+        std::isdigit(static_cast<unsigned char>(name.back())))
       return "v_" + name + "_";
     return "v_" + name;
   }
@@ -244,18 +246,20 @@ class Emitter {
 
   std::string comment() const {
     std::unordered_map<std::string, std::string> texts;
-    for (size_t k = 0; k < inputs_.size(); ++k)
-      texts[key(inputs_[k])] = str("in", k);
+    for (size_t k = 0; k < inputs_.size(); ++k) texts[key(inputs_[k])] = str("in", k);
     std::string out;
     for (const Node* node : nodes_) {
-      std::string text = str(node->op->name, "(", join(node->inputs, ", ", [&](const Expr& e) {
-                               return texts.count(key(e)) ? texts.at(key(e)) : constant_value(e)->text();
-                             }), ")");
+      std::string text =
+          str(node->op->name, "(",
+              join(node->inputs, ", ",
+                   [&](const Expr& e) { return texts.count(key(e)) ? texts.at(key(e)) : constant_value(e)->text(); }),
+              ")");
       if (text.size() > 120) text = text.substr(0, 117) + "...";  // shared values would double it at every use
       for (size_t o = 0; o < node->types.size(); ++o) texts[key((*node)[o])] = text;
     }
     for (size_t o = 0; o < outputs_.size(); ++o) {
-      std::string text = texts.count(key(outputs_[o])) ? texts.at(key(outputs_[o])) : constant_value(outputs_[o])->text();
+      std::string text =
+          texts.count(key(outputs_[o])) ? texts.at(key(outputs_[o])) : constant_value(outputs_[o])->text();
       out += str(o ? "; " : "", "out", o, " = ", text);
     }
     return out + ", " + readable(outputs_[0].type().text());
@@ -299,13 +303,13 @@ const Op& fused_op() {
       .infer =
           [](const TypeArgs& a) {
             const Graph& body = *a.bodies[0];
-            TH_CHECK(body.inputs.size() == a.inputs.size(), "fused: ", a.inputs.size(), " inputs for ", body.inputs.size());
+            TH_CHECK(body.inputs.size() == a.inputs.size(), "fused: ", a.inputs.size(), " inputs for ",
+                     body.inputs.size());
             std::vector<Type> out;
             for (const Expr& e : body.outputs) out.push_back(e.type());
             return out;
           },
-      .reference =
-          [](const ReferenceArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs); },
+      .reference = [](const ReferenceArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs); },
       .gradient =
           [](const GradientArgs& a) {
             // The body on the outer values, then the derivative of that.

@@ -1,3 +1,4 @@
+// The matrix product: the op on vectors and matrices, and NumPy's dot of every rank on top of it.
 #include <algorithm>
 
 #include "compiler/kernel/step_builder.h"
@@ -15,8 +16,12 @@ using kernel::PointerTo;
 using kernel::StepBuilder;
 using kernel::Term;
 
-bool has_blas(DType dtype) { return is_float(dtype); }
-std::string suffix(DType dtype) { return dtype == DType::kFloat32 ? "f32" : "f64"; }
+bool has_blas(DType dtype) {
+  return is_float(dtype);
+}
+std::string suffix(DType dtype) {
+  return dtype == DType::kFloat32 ? "f32" : "f64";
+}
 
 // Rows, inner length and columns; a vector on the left is a row, on the right a column.
 struct Lengths {
@@ -28,7 +33,8 @@ Lengths lengths_of(const Type& a, const Type& b) {
 
 std::vector<Type> infer(const TypeArgs& args) {
   const Type &a = args.type(0), &b = args.type(1);
-  args.require(a.rank() >= 1 && a.rank() <= 2 && b.rank() >= 1 && b.rank() <= 2, "operands must be vectors or matrices");
+  args.require(a.rank() >= 1 && a.rank() <= 2 && b.rank() >= 1 && b.rank() <= 2,
+               "operands must be vectors or matrices");
   args.require(a.dtype == b.dtype, "operands have different dtypes", "a cast of one of them");
   args.require_equal(a.dims.back(), b.dims[0], "inner lengths differ");
   Type out{.dtype = a.dtype};
@@ -39,9 +45,12 @@ std::vector<Type> infer(const TypeArgs& args) {
 
 template <class T>
 auto accumulator() {
-  if constexpr (std::is_same_v<T, float>) return double{};
-  else if constexpr (std::is_same_v<T, std::complex<float>>) return std::complex<double>{};
-  else return T{};
+  if constexpr (std::is_same_v<T, float>)
+    return double{};
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return std::complex<double>{};
+  else
+    return T{};
 }
 
 // Sums of float32 products accumulate in float64 and are rounded once.
@@ -58,8 +67,10 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
         auto sum = accumulator<T>();
         using S = decltype(sum);
         for (int64_t l = 0; l < k; ++l) {
-          if constexpr (std::is_same_v<T, bool>) sum = sum || (x[i * k + l] && y[l * n + j]);
-          else sum = static_cast<S>(sum + static_cast<S>(x[i * k + l]) * static_cast<S>(y[l * n + j]));
+          if constexpr (std::is_same_v<T, bool>)
+            sum = sum || (x[i * k + l] && y[l * n + j]);
+          else
+            sum = static_cast<S>(sum + static_cast<S>(x[i * k + l]) * static_cast<S>(y[l * n + j]));
         }
         z[i * n + j] = static_cast<T>(sum);
       }
@@ -93,7 +104,12 @@ void lower_loops(StepBuilder& b) {
         Term p = b.load(x, at(x, i, l, true)), q = b.load(y, at(y, l, j, false));
         b.code().assign(sum, dtype == DType::kBool ? (sum || (p && q)) : sum + p * q);
       });
-      b.store(z, z.type.rank() == 2 ? b.index_of(z, {i, j}) : z.type.rank() == 0 ? Term(0) : x.type.rank() == 2 ? i : j, sum);
+      b.store(z,
+              z.type.rank() == 2   ? b.index_of(z, {i, j})
+              : z.type.rank() == 0 ? Term(0)
+              : x.type.rank() == 2 ? i
+                                   : j,
+              sum);
     });
   });
   b.finish_kernel("dot", "out0 = dot(in0, in1) of " + std::string(name_of(dtype)), n.m, 1);
@@ -108,8 +124,8 @@ void lower(StepBuilder& b) {
     MatrixLayout a = *matrix_layout(x.type.dims, x.layout), c = *matrix_layout(y.type.dims, y.layout);
     Lengths n = lengths_of(x.type, y.type);
     b.call_library({"gemm_" + suffix(dtype),
-                    {Dim(a.transposed), Dim(c.transposed), n.m, n.n, n.k, 1.0, PointerTo{x.index}, a.leading, PointerTo{y.index},
-                     c.leading, 0.0, PointerTo{b.output().index}, max(n.n, 1)}});
+                    {Dim(a.transposed), Dim(c.transposed), n.m, n.n, n.k, 1.0, PointerTo{x.index}, a.leading,
+                     PointerTo{y.index}, c.leading, 0.0, PointerTo{b.output().index}, max(n.n, 1)}});
     return;
   }
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
@@ -127,20 +143,21 @@ void lower(StepBuilder& b) {
     leading = a.leading;
     if (!matrix_left) transposed = !transposed;
     b.call_library({"gemv_" + suffix(dtype),
-                    {Dim(transposed), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index}, step, 0.0,
-                     PointerTo{b.output().index}, Dim(1)}});
+                    {Dim(transposed), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index},
+                     step, 0.0, PointerTo{b.output().index}, Dim(1)}});
     return;
   }
   Dim other_step = *vector_step(other.type.dims, other.layout);
-  // One row of `other` if its elements lie side by side; else one column of a matrix with that many elements between rows.
+  // One row of `other` if its elements lie side by side; else one column of a matrix with that many elements between
+  // rows.
   if (other_step.is(1))
     b.call_library({"gemv_" + suffix(dtype),
                     {Dim(0), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index}, step, 0.0,
                      PointerTo{b.output().index}, Dim(1)}});
   else
     b.call_library({"gemv_" + suffix(dtype),
-                    {Dim(1), columns, Dim(1), 1.0, PointerTo{other.index}, other_step, PointerTo{vector.index}, step, 0.0,
-                     PointerTo{b.output().index}, Dim(1)}});
+                    {Dim(1), columns, Dim(1), 1.0, PointerTo{other.index}, other_step, PointerTo{vector.index}, step,
+                     0.0, PointerTo{b.output().index}, Dim(1)}});
 }
 
 bool accepts_layout(const Node& node, size_t i, const Layout& layout) {
@@ -167,9 +184,8 @@ std::vector<OpCase> cases() {
   add_case("empty_outer", f64({0, 4}), f64({4, 2}), build);
   add_case("one", f64({1, 1}), f64({1, 1}), build);
   add_case("integers", i32({3, 4}), i32({4, 2}), build);
-  add_case("transposed", f64({5, 3}), f64({2, 5}), [](const std::vector<Expr>& x) {
-    return std::vector<Expr>{dot(transpose(x[0]), transpose(x[1]))};
-  });
+  add_case("transposed", f64({5, 3}), f64({2, 5}),
+           [](const std::vector<Expr>& x) { return std::vector<Expr>{dot(transpose(x[0]), transpose(x[1]))}; });
   add_case("of_transposed_vector", f64({4, 3}), f64({4}), [](const std::vector<Expr>& x) {
     return std::vector<Expr>{dot(transpose(x[0]), x[1]), dot(x[1], x[0])};
   });

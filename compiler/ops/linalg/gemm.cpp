@@ -1,4 +1,5 @@
-// The products that BLAS updates in place: beta c + alpha a . b, and its forms for vectors. Made by the pass `find_gemm`.
+// The products that BLAS updates in place: beta c + alpha a . b, and its forms for vectors. Made by the pass
+// `find_gemm`.
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
@@ -16,7 +17,9 @@ using kernel::StepBuilder;
 
 using Argument = std::variant<Dim, double, PointerTo, ScalarOf>;
 
-std::string suffix(DType dtype) { return dtype == DType::kFloat32 ? "f32" : "f64"; }
+std::string suffix(DType dtype) {
+  return dtype == DType::kFloat32 ? "f32" : "f64";
+}
 
 // A scalar that is a constant is printed, another one is read when the step runs.
 Argument scalar(StepBuilder& b, size_t i) {
@@ -49,24 +52,30 @@ std::vector<Type> check_types(const TypeArgs& a, std::vector<size_t> ranks) {
   return {a.type(0)};
 }
 
-double number(const Tensor& t) { return t.as_double(); }
+double number(const Tensor& t) {
+  return t.as_double();
+}
 
 // out = beta c + alpha sum_l a[i, l] b[l, j], accumulated in float64.
-Tensor product_reference(const ReferenceArgs& args, const Tensor& c, double beta, double alpha, const Tensor& a, const Tensor& b,
-                         int64_t m, int64_t k, int64_t n) {
+Tensor product_reference(const ReferenceArgs& args, const Tensor& c, double beta, double alpha, const Tensor& a,
+                         const Tensor& b, int64_t m, int64_t k, int64_t n) {
   Tensor out = args.make_output();
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (int64_t l = 0; l < k; ++l) sum += a.as_double(i * k + l) * b.as_double(l * n + j);
       double value = alpha * sum + (beta == 0 ? 0 : beta * c.as_double(i * n + j));
-      if (out.dtype() == DType::kFloat32) out.data<float>()[i * n + j] = static_cast<float>(value);
-      else out.data<double>()[i * n + j] = value;
+      if (out.dtype() == DType::kFloat32)
+        out.data<float>()[i * n + j] = static_cast<float>(value);
+      else
+        out.data<double>()[i * n + j] = value;
     }
   return out;
 }
 
-Expr sum_to_scalar(const Expr& x) { return sum(x); }
+Expr sum_to_scalar(const Expr& x) {
+  return sum(x);
+}
 
 }  // namespace
 
@@ -85,12 +94,13 @@ const Op& gemm_op() {
       .reference =
           [](const ReferenceArgs& r) {
             const auto& x = r.inputs;
-            return std::vector<Tensor>{product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1),
-                                                         x[3].dim(1))};
+            return std::vector<Tensor>{product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0),
+                                                         x[2].dim(1), x[3].dim(1))};
           },
       .gradient =
           [](const GradientArgs& g) {
-            const Expr &c = g.input(0), &alpha = g.input(1), &a = g.input(2), &b = g.input(3), &beta = g.input(4), &d = g.cotangent();
+            const Expr &c = g.input(0), &alpha = g.input(1), &a = g.input(2), &b = g.input(3), &beta = g.input(4),
+                       &d = g.cotangent();
             return std::vector<Expr>{mul(beta, d), sum_to_scalar(mul(d, dot(a, b))), mul(alpha, dot(d, transpose(b))),
                                      mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, c))};
           },
@@ -120,11 +130,22 @@ const Op& gemm_op() {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemm_op(), x)}; };
             auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
             auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
-            return std::vector<OpCase>{
-                {.name = "f64", .inputs = {f64({3, 4}), f64({}), f64({3, 5}), f64({5, 4}), f64({})}, .build = build, .bound = 64},
-                {.name = "f32", .inputs = {f32({9, 17}), f32({}), f32({9, 5}), f32({5, 17}), f32({})}, .build = build, .bound = 64},
-                {.name = "no_rows", .inputs = {f64({0, 4}), f64({}), f64({0, 5}), f64({5, 4}), f64({})}, .build = build, .bound = 64},
-                {.name = "no_inner", .inputs = {f64({3, 4}), f64({}), f64({3, 0}), f64({0, 4}), f64({})}, .build = build, .bound = 64}};
+            return std::vector<OpCase>{{.name = "f64",
+                                        .inputs = {f64({3, 4}), f64({}), f64({3, 5}), f64({5, 4}), f64({})},
+                                        .build = build,
+                                        .bound = 64},
+                                       {.name = "f32",
+                                        .inputs = {f32({9, 17}), f32({}), f32({9, 5}), f32({5, 17}), f32({})},
+                                        .build = build,
+                                        .bound = 64},
+                                       {.name = "no_rows",
+                                        .inputs = {f64({0, 4}), f64({}), f64({0, 5}), f64({5, 4}), f64({})},
+                                        .build = build,
+                                        .bound = 64},
+                                       {.name = "no_inner",
+                                        .inputs = {f64({3, 4}), f64({}), f64({3, 0}), f64({0, 4}), f64({})},
+                                        .build = build,
+                                        .bound = 64}};
           },
   };
   return op;
@@ -149,7 +170,8 @@ const Op& gemv_op() {
           },
       .gradient =
           [](const GradientArgs& g) {
-            const Expr &y = g.input(0), &alpha = g.input(1), &a = g.input(2), &x = g.input(3), &beta = g.input(4), &d = g.cotangent();
+            const Expr &y = g.input(0), &alpha = g.input(1), &a = g.input(2), &x = g.input(3), &beta = g.input(4),
+                       &d = g.cotangent();
             return std::vector<Expr>{mul(beta, d), sum_to_scalar(mul(d, dot(a, x))), mul(alpha, outer(d, x)),
                                      mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, y))};
           },
@@ -159,9 +181,10 @@ const Op& gemv_op() {
             const kernel::Operand &a = b.input(2), &x = b.input(3);
             MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
             const Dim &rows = a.type.dims[p.transposed ? 1 : 0], &columns = a.type.dims[p.transposed ? 0 : 1];
-            b.call_library({"gemv_" + suffix(a.type.dtype),
-                            {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading, PointerTo{x.index},
-                             *vector_step(x.type.dims, x.layout), scalar(b, 4), PointerTo{b.output().index}, Dim(1)}});
+            b.call_library(
+                {"gemv_" + suffix(a.type.dtype),
+                 {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading, PointerTo{x.index},
+                  *vector_step(x.type.dims, x.layout), scalar(b, 4), PointerTo{b.output().index}, Dim(1)}});
           },
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
@@ -173,9 +196,14 @@ const Op& gemv_op() {
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemv_op(), x)}; };
             auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
-            return std::vector<OpCase>{
-                {.name = "f64", .inputs = {f64({3}), f64({}), f64({3, 5}), f64({5}), f64({})}, .build = build, .bound = 64},
-                {.name = "no_columns", .inputs = {f64({3}), f64({}), f64({3, 0}), f64({0}), f64({})}, .build = build, .bound = 64}};
+            return std::vector<OpCase>{{.name = "f64",
+                                        .inputs = {f64({3}), f64({}), f64({3, 5}), f64({5}), f64({})},
+                                        .build = build,
+                                        .bound = 64},
+                                       {.name = "no_columns",
+                                        .inputs = {f64({3}), f64({}), f64({3, 0}), f64({0}), f64({})},
+                                        .build = build,
+                                        .bound = 64}};
           },
   };
   return op;
@@ -201,16 +229,18 @@ const Op& ger_op() {
       .gradient =
           [](const GradientArgs& g) {
             const Expr &alpha = g.input(1), &x = g.input(2), &y = g.input(3), &d = g.cotangent();
-            return std::vector<Expr>{d, sum_to_scalar(mul(d, outer(x, y))), mul(alpha, dot(d, y)), mul(alpha, dot(transpose(d), x))};
+            return std::vector<Expr>{d, sum_to_scalar(mul(d, outer(x, y))), mul(alpha, dot(d, y)),
+                                     mul(alpha, dot(transpose(d), x))};
           },
       .lower =
           [](StepBuilder& b) {
             copy_first(b);
             const kernel::Operand &x = b.input(2), &y = b.input(3);
-            b.call_library({"ger_" + suffix(x.type.dtype),
-                            {x.type.dims[0], y.type.dims[0], scalar(b, 1), PointerTo{x.index}, *vector_step(x.type.dims, x.layout),
-                             PointerTo{y.index}, *vector_step(y.type.dims, y.layout), PointerTo{b.output().index},
-                             max(y.type.dims[0], 1)}});
+            b.call_library(
+                {"ger_" + suffix(x.type.dtype),
+                 {x.type.dims[0], y.type.dims[0], scalar(b, 1), PointerTo{x.index}, *vector_step(x.type.dims, x.layout),
+                  PointerTo{y.index}, *vector_step(y.type.dims, y.layout), PointerTo{b.output().index},
+                  max(y.type.dims[0], 1)}});
           },
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {

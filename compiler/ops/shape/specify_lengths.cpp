@@ -12,11 +12,13 @@ const Op& specify_lengths_op() {
           [](const TypeArgs& a) {
             const Dims& dims = a.props.get<Dims>("dims");
             a.require(dims.size() == a.type(0).rank(), "the number of axes differs", str(dims.size(), " axes"));
-            for (size_t i = 0; i < dims.size(); ++i) a.require_equal(a.type(0).dims[i], dims[i], str("axis ", i, " has another length"));
+            for (size_t i = 0; i < dims.size(); ++i)
+              a.require_equal(a.type(0).dims[i], dims[i], str("axis ", i, " has another length"));
             return std::vector<Type>{{.dtype = a.type(0).dtype, .dims = dims}};
           },
       .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0]}; },
-      .gradient = [](const GradientArgs& a) { return std::vector<Expr>{specify_lengths(a.cotangent(), a.input(0).dims())}; },
+      .gradient =
+          [](const GradientArgs& a) { return std::vector<Expr>{specify_lengths(a.cotangent(), a.input(0).dims())}; },
       .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
       .cases =
           [] {

@@ -31,7 +31,8 @@ Expr power_by_squares(const Expr& value, RuleContext&) {
   constexpr double kHighest = 16;
   const Expr& x = input_of(value, 0);
   std::optional<double> n = number_of(input_of(value, 1));
-  if (!n || x.dtype() != value.dtype() || *n != std::floor(*n) || std::abs(*n) < 3 || std::abs(*n) > kHighest) return {};
+  if (!n || x.dtype() != value.dtype() || *n != std::floor(*n) || std::abs(*n) < 3 || std::abs(*n) > kHighest)
+    return {};
   if (*n < 0) return is_float(value.dtype()) ? 1 / integer_power(x, static_cast<int64_t>(-*n)) : Expr();
   return integer_power(x, static_cast<int64_t>(*n));
 }
@@ -42,8 +43,8 @@ std::vector<RuleExample> power_examples() {
     for (int n : {3, 4, 5, 7, 15, 16})
       out.push_back({{{.dtype = dtype, .dims = {9}}}, [n](const std::vector<Expr>& in) { return pow(in[0], n); }});
   for (int n : {-3, -4, -7})
-    out.push_back({{{.dtype = DType::kFloat64, .dims = {3, 5}}},
-                   [n](const std::vector<Expr>& in) { return pow(in[0], n); }});
+    out.push_back(
+        {{{.dtype = DType::kFloat64, .dims = {3, 5}}}, [n](const std::vector<Expr>& in) { return pow(in[0], n); }});
   return out;
 }
 
@@ -69,8 +70,12 @@ const std::vector<Rule>& power_rules() {
         {"pow_minus_half", pow(x, -0.5), 1 / sqrt(x), kReassociating},
         {"pow_minus_1", pow(x, -1), 1 / x, kReassociating},
         {"pow_minus_2", pow(x, -2), 1 / sqr(x), kReassociating},
-        {.name = "pow_by_squares", .safety = kReassociating, .kinds = kReals, .rewrite = power_by_squares,
-         .roots = {&pow_op()}, .examples = power_examples()},
+        {.name = "pow_by_squares",
+         .safety = kReassociating,
+         .kinds = kReals,
+         .rewrite = power_by_squares,
+         .roots = {&pow_op()},
+         .examples = power_examples()},
         {"reciprocal", reciprocal(x), 1 / x, kExact},
         {"div_by_power_of_two", x / c, x * (1 / c), kExact, kFloats, exact_reciprocal},
         {"div_by_reciprocal", x / (1 / y), x * y, kReassociating, kFloats, operands_read_once(true_div_op())},

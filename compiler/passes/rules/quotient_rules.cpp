@@ -30,9 +30,9 @@ Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
   return {};
 }
 
-// (a / x - b / y) * x * y -> a * y - b * x: where x rounds to 0, the quotient is no number and the product is. Only where
-// every denominator that is not cancelled was there before, where no value leaves the expression altogether, and where
-// it is no more work.
+// (a / x - b / y) * x * y -> a * y - b * x: where x rounds to 0, the quotient is no number and the product is. Only
+// where every denominator that is not cancelled was there before, where no value leaves the expression altogether, and
+// where it is no more work.
 Expr distribute_quotients(const Expr& value, RuleContext& context) {
   std::optional<Product> outer = factors_of(value, context);
   if (!outer) return {};
@@ -72,20 +72,28 @@ Expr distribute_quotients(const Expr& value, RuleContext& context) {
   return {};
 }
 
-Type f64(Dims dims) { return {.dtype = DType::kFloat64, .dims = std::move(dims)}; }
-Type f32(Dims dims) { return {.dtype = DType::kFloat32, .dims = std::move(dims)}; }
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
 
 }  // namespace
 
 const std::vector<Rule>& quotient_rules() {
   using In = const std::vector<Expr>&;
   static const std::vector<Rule> rules{
-      {.name = "sigmoid_times_exp", .safety = Safety::kRangeChanging, .rewrite = sigmoid_times_exp,
+      {.name = "sigmoid_times_exp",
+       .safety = Safety::kRangeChanging,
+       .rewrite = sigmoid_times_exp,
        .roots = {&mul_op(), &true_div_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return sigmoid(in[0]) * exp(-in[0]); }},
                     {{f32({4}), f32({3, 4})}, [](In in) { return in[1] * exp(in[0]) * sigmoid(-in[0]) * in[1]; }},
                     {{f64({7}), f64({7})}, [](In in) { return -(sqr(sigmoid(in[0])) * in[1] * exp(-in[0])); }}}},
-      {.name = "distribute_quotients", .safety = Safety::kRangeChanging, .rewrite = distribute_quotients,
+      {.name = "distribute_quotients",
+       .safety = Safety::kRangeChanging,
+       .rewrite = distribute_quotients,
        .roots = {&mul_op(), &true_div_op()},
        .examples = {{{f64({3, 4}), f64({3, 4}), f64({3, 4}), f64({3, 4})},
                      [](In in) { return (in[2] / in[0] - in[3] / in[1]) * in[0] * in[1]; }},

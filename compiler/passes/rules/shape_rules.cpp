@@ -1,4 +1,5 @@
-// Chains of views become one, and what is repeated is computed once. All exact: the same operations on the same elements.
+// Chains of views become one, and what is repeated is computed once. All exact: the same operations on the same
+// elements.
 #include <algorithm>
 
 #include "compiler/ops/elemwise/elemwise.h"
@@ -9,7 +10,9 @@
 namespace thtrain {
 namespace {
 
-const Ints& order_of(const Expr& shuffled) { return shuffled.node().props.get<Ints>("order"); }
+const Ints& order_of(const Expr& shuffled) {
+  return shuffled.node().props.get<Ints>("order");
+}
 
 // dimshuffle(dimshuffle(x, [1, 0]), [1, 0]) -> x
 Expr dimshuffle_chain(const Expr& value, RuleContext&) {
@@ -77,8 +80,10 @@ Expr repeated_operand(const Expr& value, RuleContext&) {
         Dim& dim = dims[dims.size() - other.rank() + i];
         if (dim.is(1)) dim = other.dims()[i];
       }
-    if (dims == value.dims()) found = true;
-    else input = repeated;
+    if (dims == value.dims())
+      found = true;
+    else
+      input = repeated;
   }
   return found ? Expr(make_node(*node.op, std::move(inputs), node.props)) : Expr();
 }
@@ -101,42 +106,114 @@ Expr join_of_one(const Expr& value, RuleContext&) {
   return value.node().inputs.size() == 1 ? input_of(value, 0) : Expr();
 }
 
-Type f64(Dims dims) { return {.dtype = DType::kFloat64, .dims = std::move(dims)}; }
-Type f32(Dims dims) { return {.dtype = DType::kFloat32, .dims = std::move(dims)}; }
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
 
 }  // namespace
 
 const std::vector<Rule>& shape_rules() {
   using In = const std::vector<Expr>&;
   static const std::vector<Rule> rules{
-      {.name = "dimshuffle_chain", .kinds = kAll, .rewrite = dimshuffle_chain, .roots = {&dimshuffle_op()},
+      {.name = "dimshuffle_chain",
+       .kinds = kAll,
+       .rewrite = dimshuffle_chain,
+       .roots = {&dimshuffle_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return transpose(transpose(in[0])); }},
-                    {{f32({3, 1, 2})}, [](In in) { return dimshuffle(dimshuffle(in[0], {2, 0}), {1, -1, 0}); }},
-                    {{f64({3, 5})}, [](In in) { return apply(dimshuffle_op(), {in[0]}, {{"order", Ints{0, 1}}}); }}}},
-      {.name = "reshape_chain", .kinds = kAll, .rewrite = reshape_chain, .roots = {&reshape_op()},
-       .examples = {{{f64({3, 4})}, [](In in) { return reshape(flatten(in[0]), {2, 6}); }},
-                    {{f32({3, 4})}, [](In in) { return reshape(flatten(in[0]), {3, 4}); }},
-                    {{f64({0, 4})}, [](In in) { return reshape(reshape(in[0], {0}), {2, 0}); }}}},
-      {.name = "view_of_repeated_scalar", .kinds = kAll, .rewrite = view_of_repeated_scalar,
+                    {{f32({3, 1, 2})},
+                     [](In in) {
+                       return dimshuffle(dimshuffle(in[0], {2, 0}), {1, -1, 0});
+                     }},
+                    {{f64({3, 5})},
+                     [](In in) {
+                       return apply(dimshuffle_op(), {in[0]}, {{"order", Ints{0, 1}}});
+                     }}}},
+      {.name = "reshape_chain",
+       .kinds = kAll,
+       .rewrite = reshape_chain,
+       .roots = {&reshape_op()},
+       .examples = {{{f64({3, 4})},
+                     [](In in) {
+                       return reshape(flatten(in[0]), {2, 6});
+                     }},
+                    {{f32({3, 4})},
+                     [](In in) {
+                       return reshape(flatten(in[0]), {3, 4});
+                     }},
+                    {{f64({0, 4})},
+                     [](In in) {
+                       return reshape(reshape(in[0], {0}), {2, 0});
+                     }}}},
+      {.name = "view_of_repeated_scalar",
+       .kinds = kAll,
+       .rewrite = view_of_repeated_scalar,
        .roots = {&dimshuffle_op(), &reshape_op()},
-       .examples = {{{f64({})}, [](In in) { return transpose(broadcast_to(in[0], {2, 3})); }},
-                    {{f32({})}, [](In in) { return reshape(broadcast_to(in[0], {2, 3}), {6}); }}}},
-      {.name = "broadcast_chain", .kinds = kAll, .rewrite = broadcast_chain, .roots = {&broadcast_to_op()},
-       .examples = {{{f64({3})}, [](In in) { return broadcast_to(broadcast_to(in[0], {2, 3}), {4, 2, 3}); }},
-                    {{f64({3})}, [](In in) { return broadcast_to(expand_dims(in[0], {0}), {2, 3}); }},
-                    {{}, [](In) { return broadcast_to(make_constant(Tensor::vector({2.5})), {2, 3}); }},
-                    {{f32({3})}, [](In in) { return apply(broadcast_to_op(), {in[0]}, {{"dims", Dims{3}}}); }}}},
-      {.name = "repeated_operand", .kinds = kAll, .rewrite = repeated_operand,
-       .examples = {{{f64({2, 3}), f64({3})}, [](In in) { return in[0] + broadcast_to(in[1], {2, 3}); }},
+       .examples = {{{f64({})},
+                     [](In in) {
+                       return transpose(broadcast_to(in[0], {2, 3}));
+                     }},
+                    {{f32({})},
+                     [](In in) {
+                       return reshape(broadcast_to(in[0], {2, 3}), {6});
+                     }}}},
+      {.name = "broadcast_chain",
+       .kinds = kAll,
+       .rewrite = broadcast_chain,
+       .roots = {&broadcast_to_op()},
+       .examples = {{{f64({3})},
+                     [](In in) {
+                       return broadcast_to(broadcast_to(in[0], {2, 3}), {4, 2, 3});
+                     }},
+                    {{f64({3})},
+                     [](In in) {
+                       return broadcast_to(expand_dims(in[0], {0}), {2, 3});
+                     }},
+                    {{},
+                     [](In) {
+                       return broadcast_to(make_constant(Tensor::vector({2.5})), {2, 3});
+                     }},
+                    {{f32({3})},
+                     [](In in) {
+                       return apply(broadcast_to_op(), {in[0]}, {{"dims", Dims{3}}});
+                     }}}},
+      {.name = "repeated_operand",
+       .kinds = kAll,
+       .rewrite = repeated_operand,
+       .examples = {{{f64({2, 3}), f64({3})},
+                     [](In in) {
+                       return in[0] + broadcast_to(in[1], {2, 3});
+                     }},
                     {{f64({2, 1}), f64({3})},
-                     [](In in) { return broadcast_to(in[0], {2, 3}) * broadcast_to(in[1], {2, 3}); }},
+                     [](In in) {
+                       return broadcast_to(in[0], {2, 3}) * broadcast_to(in[1], {2, 3});
+                     }},
                     {{f64({3})}, [](In in) { return in[0] + make_constant(Tensor::vector({2.5})); }},
-                    {{f32({0, 3}), f32({})}, [](In in) { return lt(broadcast_to(in[1], {0, 3}), in[0]); }}}},
-      {.name = "repeated_result", .kinds = kAll, .rewrite = repeated_result,
-       .examples = {{{f64({})}, [](In in) { return exp(broadcast_to(in[0], {2, 3})); }},
-                    {{f64({3})}, [](In in) { return cast(broadcast_to(in[0], {2, 3}), DType::kFloat32); }},
-                    {{f64({3}), f64({1})}, [](In in) { return broadcast_to(in[0], {2, 3}) - in[1]; }}}},
-      {.name = "join_of_one", .kinds = kAll, .rewrite = join_of_one, .roots = {&join_op()},
+                    {{f32({0, 3}), f32({})},
+                     [](In in) {
+                       return lt(broadcast_to(in[1], {0, 3}), in[0]);
+                     }}}},
+      {.name = "repeated_result",
+       .kinds = kAll,
+       .rewrite = repeated_result,
+       .examples = {{{f64({})},
+                     [](In in) {
+                       return exp(broadcast_to(in[0], {2, 3}));
+                     }},
+                    {{f64({3})},
+                     [](In in) {
+                       return cast(broadcast_to(in[0], {2, 3}), DType::kFloat32);
+                     }},
+                    {{f64({3}), f64({1})},
+                     [](In in) {
+                       return broadcast_to(in[0], {2, 3}) - in[1];
+                     }}}},
+      {.name = "join_of_one",
+       .kinds = kAll,
+       .rewrite = join_of_one,
+       .roots = {&join_op()},
        .examples = {{{f64({2, 3})}, [](In in) { return join(1, {in[0]}); }}}},
   };
   return rules;

@@ -13,9 +13,15 @@
 namespace thtrain {
 namespace {
 
-bool is_softmax(const Expr& e) { return is_op(e, softmax_op()); }
-int64_t axis_of(const Expr& softmax) { return softmax.node().props.get<int64_t>("axis"); }
-Expr logarithm_of(const Expr& p) { return log_softmax(input_of(p, 0), axis_of(p)); }
+bool is_softmax(const Expr& e) {
+  return is_op(e, softmax_op());
+}
+int64_t axis_of(const Expr& softmax) {
+  return softmax.node().props.get<int64_t>("axis");
+}
+Expr logarithm_of(const Expr& p) {
+  return log_softmax(input_of(p, 0), axis_of(p));
+}
 
 // log(softmax(x)) -> log_softmax(x)
 Expr log_of_softmax(const Expr& value, RuleContext&) {
@@ -71,10 +77,14 @@ Expr times_what_it_was_picked_from(const Expr& increment, const Expr& p, RuleCon
   const Node& node = increment.node();
   size_t at;  // of y among the inputs
   const Op* reader;
-  if (node.op == &inc_picked_op()) at = 2, reader = &pick_rows_op();
-  else if (node.op == &inc_take_op()) at = 2, reader = &take_op();
-  else if (node.op == &inc_subtensor_op()) at = 1, reader = &subtensor_op();
-  else return {};
+  if (node.op == &inc_picked_op())
+    at = 2, reader = &pick_rows_op();
+  else if (node.op == &inc_take_op())
+    at = 2, reader = &take_op();
+  else if (node.op == &inc_subtensor_op())
+    at = 1, reader = &subtensor_op();
+  else
+    return {};
   if (number_of(node.inputs[0]) != 0.0 || node.props.get_or<bool>("set", false)) return {};
 
   std::vector<Expr> inputs = node.inputs;
@@ -114,8 +124,8 @@ Expr times_without_quotient(const Expr& term, const Expr& p, RuleContext& contex
 }
 
 // p * (t - sum(t * p)) is the gradient through p = softmax(z). Where t = a / p, as after a logarithm, it is
-// a - p * sum(a), and where a class has p = 0, the quotient is an infinity or no number: so it is taken out. That p leaves
-// t * p loses nothing, because the result is still computed with p.
+// a - p * sum(a), and where a class has p = 0, the quotient is an infinity or no number: so it is taken out. That p
+// leaves t * p loses nothing, because the result is still computed with p.
 Expr softmax_gradient(const Expr& value, RuleContext& context) {
   for (size_t i : {0, 1}) {
     const Expr &p = input_of(value, i), &difference = input_of(value, 1 - i);
@@ -147,9 +157,15 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
   return {};
 }
 
-Type f64(Dims dims) { return {.dtype = DType::kFloat64, .dims = std::move(dims)}; }
-Type f32(Dims dims) { return {.dtype = DType::kFloat32, .dims = std::move(dims)}; }
-Type i64(Dims dims) { return {.dtype = DType::kInt64, .dims = std::move(dims)}; }
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
+Type i64(Dims dims) {
+  return {.dtype = DType::kInt64, .dims = std::move(dims)};
+}
 
 std::vector<RuleExample> gradient_examples() {
   using In = const std::vector<Expr>&;
@@ -191,21 +207,39 @@ const std::vector<Rule>& softmax_rules() {
   using In = const std::vector<Expr>&;
   constexpr Safety kRange = Safety::kRangeChanging;
   static const std::vector<Rule> rules{
-      {.name = "log_of_softmax", .safety = kRange, .rewrite = log_of_softmax, .roots = {&log_op()},
+      {.name = "log_of_softmax",
+       .safety = kRange,
+       .rewrite = log_of_softmax,
+       .roots = {&log_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return log(softmax(in[0])); }},
                     {{f32({3, 5})}, [](In in) { return log(softmax(in[0], 0)); }},
                     {{f64({0, 5})}, [](In in) { return log(softmax(in[0])); }}}},
-      {.name = "log_of_selected_softmax", .safety = kRange, .rewrite = log_of_selected_softmax, .roots = {&log_op()},
+      {.name = "log_of_selected_softmax",
+       .safety = kRange,
+       .rewrite = log_of_selected_softmax,
+       .roots = {&log_op()},
        .examples = {{{f64({3, 5}), i64({3})}, [](In in) { return log(pick_rows(softmax(in[0]), in[1])); }},
                     {{f32({3, 5}), i64({2})}, [](In in) { return log(take(softmax(in[0]), in[1], 1)); }},
-                    {{f64({3, 5})}, [](In in) { return log(subtensor(softmax(in[0]), {all(), 1})); }},
+                    {{f64({3, 5})},
+                     [](In in) {
+                       return log(subtensor(softmax(in[0]), {all(), 1}));
+                     }},
                     {{f64({3, 5})}, [](In in) { return log(transpose(softmax(in[0]))); }}}},
-      {.name = "softmax_quotient", .safety = kRange, .rewrite = softmax_quotient, .roots = {&true_div_op()},
+      {.name = "softmax_quotient",
+       .safety = kRange,
+       .rewrite = softmax_quotient,
+       .roots = {&true_div_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 1, true); }},
                     {{f32({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 0, true); }}}},
-      {.name = "log_softmax_difference", .safety = kRange, .rewrite = log_softmax_difference, .roots = {&sub_op()},
+      {.name = "log_softmax_difference",
+       .safety = kRange,
+       .rewrite = log_softmax_difference,
+       .roots = {&sub_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return in[0] - log(sum(exp(in[0]), 1, true)); }}}},
-      {.name = "softmax_gradient", .safety = kRange, .rewrite = softmax_gradient, .roots = {&mul_op()},
+      {.name = "softmax_gradient",
+       .safety = kRange,
+       .rewrite = softmax_gradient,
+       .roots = {&mul_op()},
        .examples = gradient_examples()},
   };
   return rules;

@@ -55,7 +55,8 @@ TEST_P(OpCases, NativeEqualsReference) {
     for (size_t i = 0; i < got.size(); ++i) {
       double bound_ulps = optimized && names[i].second == 0 ? 16 : names[i].second;
       auto where = difference(got[i], expected[i], bound_ulps);
-      EXPECT_FALSE(where) << GetParam()->name << " " << names[i].first << (optimized ? " optimized" : "") << " at " << *where << "\n"
+      EXPECT_FALSE(where) << GetParam()->name << " " << names[i].first << (optimized ? " optimized" : "") << " at "
+                          << *where << "\n"
                           << expr_text(outputs[i]);
     }
   }
@@ -67,7 +68,9 @@ TEST_P(OpCases, GradientIsThatOfDifferences) {
     ++seed;
     if (!c.smooth) continue;
     bool in_double = true;
-    for (const Type& type : c.inputs) in_double = in_double && type.is_known() && (type.dtype == DType::kFloat64 || !is_float(type.dtype)) && !is_complex(type.dtype);
+    for (const Type& type : c.inputs)
+      in_double = in_double && type.is_known() && (type.dtype == DType::kFloat64 || !is_float(type.dtype)) &&
+                  !is_complex(type.dtype);
     if (!in_double) continue;
     CaseInputs in = make_inputs(c, "x", seed);
     std::vector<Expr> outputs = c.build(in.variables);
@@ -89,7 +92,8 @@ TEST_P(OpCases, GradientIsThatOfDifferences) {
     };
     std::vector<Tensor> exact = evaluate_at(gradients, in.values);
     for (size_t k = 0; k < wrt.size(); ++k) {
-      ASSERT_TRUE(gradients[k].type() == wrt[k].type()) << GetParam()->name << " " << c.name << ": " << gradients[k].type().text();
+      ASSERT_TRUE(gradients[k].type() == wrt[k].type())
+          << GetParam()->name << " " << c.name << ": " << gradients[k].type().text();
       const Tensor& at = in.values[places[k]];
       for (int64_t i = 0; i < at.size(); ++i) {
         double step = 1e-6;
@@ -98,7 +102,8 @@ TEST_P(OpCases, GradientIsThatOfDifferences) {
         down[places[k]] = at.copy();
         up[places[k]].data<double>()[i] += step;
         down[places[k]].data<double>()[i] -= step;
-        double difference_quotient = (evaluate_at({cost}, up)[0].as_double() - evaluate_at({cost}, down)[0].as_double()) / (2 * step);
+        double difference_quotient =
+            (evaluate_at({cost}, up)[0].as_double() - evaluate_at({cost}, down)[0].as_double()) / (2 * step);
         double got = exact[k].as_double(i);
         EXPECT_NEAR(got, difference_quotient, 1e-5 * std::max(1.0, std::fabs(got)))
             << GetParam()->name << " " << c.name << ", input " << places[k] << ", element " << i;

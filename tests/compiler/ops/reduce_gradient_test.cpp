@@ -58,7 +58,8 @@ TEST(ReduceGradient, AgreesWithDifferencesForEveryCase) {
       // The product of hundreds of elements is too steep for differences.
       if (!c.smooth || type.dtype != DType::kFloat64 || (op == &prod_op() && element_count(type.known_shape()) > 100))
         continue;
-      check(str(op->name, " ", c.name), type, [&](Expr x) { return c.build({x})[0]; }, c.low, c.high);
+      check(
+          str(op->name, " ", c.name), type, [&](Expr x) { return c.build({x})[0]; }, c.low, c.high);
       ++checked;
     }
   EXPECT_GT(checked, 50);
@@ -68,10 +69,14 @@ TEST(ReduceGradient, OfMeanVarAndStdAgreesWithDifferences) {
   Type type{.dtype = DType::kFloat64, .dims = {3, 4, 2}};
   for (const Axes& axes : {Axes(), Axes(1), Axes{0, 2}})
     for (bool keepdims : {false, true}) {
-      check("mean", type, [&](Expr x) { return mean(x, axes, keepdims); }, -2, 2);
-      check("var", type, [&](Expr x) { return var(x, axes, 0, keepdims); }, -2, 2);
-      check("var, ddof 1", type, [&](Expr x) { return var(x, axes, 1, keepdims); }, -2, 2);
-      check("std", type, [&](Expr x) { return thtrain::std(x, axes, 0, keepdims); }, -2, 2);
+      check(
+          "mean", type, [&](Expr x) { return mean(x, axes, keepdims); }, -2, 2);
+      check(
+          "var", type, [&](Expr x) { return var(x, axes, 0, keepdims); }, -2, 2);
+      check(
+          "var, ddof 1", type, [&](Expr x) { return var(x, axes, 1, keepdims); }, -2, 2);
+      check(
+          "std", type, [&](Expr x) { return thtrain::std(x, axes, 0, keepdims); }, -2, 2);
     }
 }
 
@@ -79,38 +84,47 @@ TEST(ReduceGradient, OfMeanVarAndStdAgreesWithDifferences) {
 Tensor gradient_at(const Tensor& value, const std::function<Expr(Expr)>& f, const Tensor& weights) {
   Expr x = make_input(type_of(value), "x");
   Expr y = f(x);
-  return evaluate({vector_jacobian(std::vector{y}, std::vector{make_constant(weights)}, std::vector{x})[0]}, {{x, value}})[0];
+  return evaluate({vector_jacobian(std::vector{y}, std::vector{make_constant(weights)}, std::vector{x})[0]},
+                  {{x, value}})[0];
 }
 
 void expect_equal(const Tensor& got, const Tensor& want) {
   ASSERT_EQ(got.type_text(), want.type_text());
   for (int64_t i = 0; i < want.size(); ++i) {
-    if (std::isnan(want.as_double(i))) EXPECT_TRUE(std::isnan(got.as_double(i))) << got.text();
-    else EXPECT_DOUBLE_EQ(got.as_double(i), want.as_double(i)) << got.text();
+    if (std::isnan(want.as_double(i)))
+      EXPECT_TRUE(std::isnan(got.as_double(i))) << got.text();
+    else
+      EXPECT_DOUBLE_EQ(got.as_double(i), want.as_double(i)) << got.text();
   }
 }
 
 TEST(ReduceGradient, EveryTiedExtremumGetsTheWholeDerivative) {
   Tensor x = Tensor::matrix<double>({{3, 1, 3}, {-1, -1, -1}, {0, kInf, kInf}});
   Tensor dy = Tensor::vector<double>({2, 5, kInf});
-  expect_equal(gradient_at(x, [](Expr v) { return max(v, 1); }, dy),
+  expect_equal(gradient_at(
+                   x, [](Expr v) { return max(v, 1); }, dy),
                Tensor::matrix<double>({{2, 0, 2}, {5, 5, 5}, {0, kInf, kInf}}));
-  expect_equal(gradient_at(x, [](Expr v) { return min(v, 1); }, dy),
+  expect_equal(gradient_at(
+                   x, [](Expr v) { return min(v, 1); }, dy),
                Tensor::matrix<double>({{0, 2, 0}, {5, 5, 5}, {kInf, 0, 0}}));
 }
 
 TEST(ReduceGradient, OfAnExtremumThatIsNanGoesToTheNans) {
   Tensor x = Tensor::matrix<double>({{3, kNan, 4}, {1, 2, 0}});
   Tensor dy = Tensor::vector<double>({2, 5});
-  expect_equal(gradient_at(x, [](Expr v) { return max(v, 1); }, dy), Tensor::matrix<double>({{0, 2, 0}, {0, 5, 0}}));
+  expect_equal(gradient_at(
+                   x, [](Expr v) { return max(v, 1); }, dy),
+               Tensor::matrix<double>({{0, 2, 0}, {0, 5, 0}}));
 }
 
 TEST(ReduceGradient, OfAProductIsRightWithAnyNumberOfZeros) {
   Tensor x = Tensor::matrix<double>({{2, 3, 4}, {2, 0, 4}, {0, 3, 0}, {0, 0, 0}, {-0.5, 0, 1}});
   Tensor dy = Tensor::vector<double>({1, 10, 100, 1000, 2});
-  expect_equal(gradient_at(x, [](Expr v) { return prod(v, 1); }, dy),
+  expect_equal(gradient_at(
+                   x, [](Expr v) { return prod(v, 1); }, dy),
                Tensor::matrix<double>({{12, 8, 6}, {0, 80, 0}, {0, 0, 0}, {0, 0, 0}, {0, -1, 0}}));
-  expect_equal(gradient_at(x, [](Expr v) { return prod(v, 0); }, Tensor::vector<double>({1, 1, 1})),
+  expect_equal(gradient_at(
+                   x, [](Expr v) { return prod(v, 0); }, Tensor::vector<double>({1, 1, 1})),
                Tensor::matrix<double>({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}));
 }
 
