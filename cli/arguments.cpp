@@ -42,6 +42,16 @@ struct CommandLine {
   DataArguments data;
 };
 
+// CLI::IsMember, with a better message.
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  auto check = [names](std::string& word) -> std::string {
+    if (std::find(names.begin(), names.end(), word) != names.end()) return "";
+    std::string near = nearest_name(word, names);
+    return str('"', word, "\" is none of ", join(names, ", "), near.empty() ? "" : str("; did you mean ", near, '?'));
+  };
+  return {check, "", "one_of"};
+}
+
 void add_experiment(CLI::App& command, ExperimentArguments& into, const std::string& name, const std::string& about) {
   command.add_option(name, into.config, about)->required();
   command.add_option("key=value", into.overrides, "values that go over those of the file: trainer.learning_rate=0.1")
@@ -99,7 +109,7 @@ void CommandLine::add_eval() {
   CLI::App* c = add("eval", "measure a model's error", [this] { return run_eval(eval); });
   add_experiment(*c, eval.experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
   c->add_option("--weights", eval.weights, "an .npz; else the run's best weights")->type_name("FILE");
-  c->add_option("--part", eval.part, "train, valid or test")->check(CLI::IsMember({"train", "valid", "test"}));
+  c->add_option("--part", eval.part, "train, valid or test")->check(one_of({"train", "valid", "test"}));
   c->add_flag("--json", eval.json, "print one JSON object");
 }
 
@@ -123,9 +133,9 @@ void CommandLine::add_check() {
 void CommandLine::add_explain() {
   CLI::App* c = add("explain", "print a stage of compiling a function", [this] { return run_explain(explain); });
   add_experiment(*c, explain.experiment, "CONFIG", "the experiment file");
-  c->add_option("--stage", explain.stage, join(explain_stages(), ", "))->check(CLI::IsMember(explain_stages()));
+  c->add_option("--stage", explain.stage, join(explain_stages(), ", "))->check(one_of(explain_stages()));
   c->add_option("--function", explain.function, join(explain_functions(), ", "))
-      ->check(CLI::IsMember(explain_functions()));
+      ->check(one_of(explain_functions()));
 }
 
 void CommandLine::add_info() {

@@ -28,6 +28,10 @@ Function& ErrorCounter::of_length(int64_t count) {
   return functions_.emplace(count, function({x, y}, outputs, {}, options_)).first->second;
 }
 
+Explanation ErrorCounter::explain(int64_t count, int64_t batch) {
+  return of_length(evaluation_chunk(count, batch)).explain();
+}
+
 ErrorCounter::Count ErrorCounter::count(Examples& examples, int64_t count, int64_t batch) {
   int64_t chunk = evaluation_chunk(count, batch);
   Count out;

@@ -24,7 +24,7 @@ class ErrorCounter {
   /// Over the first `count` examples, a chunk of `batch` or a multiple of it at a time.
   Count count(Examples& examples, int64_t count, int64_t batch);
   /// The function that does it, for all chunks but a shorter last one.
-  Explanation explain(int64_t count, int64_t batch) { return of_length(evaluation_chunk(count, batch)).explain(); }
+  Explanation explain(int64_t count, int64_t batch);
 
  private:
   Function& of_length(int64_t count);

@@ -188,6 +188,7 @@ class Emitter {
   // ---- steps -------------------------------------------------------------------------------------------------------
 
   int add_check(CheckText check) {
+    check.after_write = wrote_shared_;
     source_.checks.push_back(std::move(check));
     return static_cast<int>(source_.checks.size()) - 1;
   }
@@ -211,6 +212,9 @@ class Emitter {
   void step(const Step& s) {
     line(str("// ", steps_, ": ", s.comment));
     if (options_.probes) probe(s, 0);
+    for (size_t k = s.inputs; k < s.operands.size(); ++k)
+      if (int b = s.operands[k].buffer; b >= 0 && program_.buffers[static_cast<size_t>(b)].kind == BufferKind::kShared)
+        wrote_shared_ = true;
     std::visit([&](const auto& call) { print_call(s, call); }, s.code);
     if (options_.probes) probe(s, 1);
     if (may_fail(s)) line("if (ctx->failed) return 1;");
@@ -295,6 +299,7 @@ class Emitter {
   std::map<std::string, std::string> kernels_;  // text -> name
   std::string functions_, head_, body_;
   int depth_ = 0, steps_ = 0;
+  bool wrote_shared_ = false;
   Source source_;
 };
 

@@ -13,6 +13,7 @@ struct CheckText {
   std::string what, expected;  // may hold {value} and {limit}
   std::string node;            // where the user built it
   ConfigPosition config;
+  bool after_write = false;    // a shared variable may have changed before it fails
 };
 
 struct Source {
@@ -29,5 +30,4 @@ struct EmitOptions {
 /// Equal kernels are printed once. The text depends on the program alone: same program, same bytes.
 Source emit_cpp(const Program& program, const EmitOptions& options);
 
-/// The C++ expression of each named length: "args[0].dims[1]", or the value of an integer scalar input.
 }  // namespace thtrain

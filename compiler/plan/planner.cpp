@@ -125,7 +125,11 @@ class Planner {
     return node;
   }
 
-  static bool is_leaf_alias(const Expr& value) { return root_of(value)->op == &shared_op(); }
+  // Does the value lie in the buffer of a variable whose old value it is? (A view that had to be copied does not.)
+  bool is_leaf_alias(const Expr& value) const {
+    return root_of(value)->op == &shared_op() &&
+           program_.buffers[static_cast<size_t>(values_.at(key(value)).buffer)].kind == BufferKind::kShared;
+  }
 
   static bool is_elementwise(const Node& node) { return node.op->scalar || node.op == &fused_op(); }
 
@@ -288,7 +292,10 @@ class Planner {
     if (known != materialized_.end() && depth_ == 0) return known->second;
     BufferView dense{add_temporary(value.type(), "copy"), value.type(), row_major(value.dims())};
     copy(source, dense, "row-major copy", value.node().origin);
-    if (depth_ == 0) materialized_[key(value)] = dense;
+    if (depth_ == 0) {
+      materialized_[key(value)] = dense;
+      users_[dense.buffer].push_back(key(value));  // other readers of the value will read the copy
+    }
     return dense;
   }
 

@@ -180,19 +180,33 @@ std::string filled(std::string text, long value, long limit) {
   return text;
 }
 
+[[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right) {
+  throw UserError({.what = check.what,
+                   .expected = str(readable(check.left.text()), " == ", readable(check.right.text())),
+                   .got = str(left, " and ", right),
+                   .node = check.origin.text(),
+                   .config = check.origin.config()});
+}
+
+// Each equality that the types could not prove.
+void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths) {
+  for (const LengthCheck& check : checks)
+    if (int64_t left = lengths.evaluate(check.left), right = lengths.evaluate(check.right); left != right)
+      throw_lengths_differ(check, left, right);
+}
+
 [[noreturn]] void throw_failed_check(State& s) {
   if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
-  TH_CHECK(s.failed_check >= 0 && static_cast<size_t>(s.failed_check) < s.program->image.checks.size(), "check ",
-           s.failed_check);
-  const CheckText& check = s.program->image.checks[static_cast<size_t>(s.failed_check)];
-  bool early = static_cast<size_t>(s.failed_check) < s.canonical.value_checks.size();
+  size_t number = static_cast<size_t>(s.failed_check);
+  TH_CHECK(s.failed_check >= 0 && number < s.program->image.checks.size(), "check ", s.failed_check);
+  if (number < s.canonical.value_checks.size())
+    throw_lengths_differ(s.canonical.value_checks[number], s.failed_value, s.failed_limit);
+  const CheckText& check = s.program->image.checks[number];
   throw UserError({.what = filled(check.what, s.failed_value, s.failed_limit),
                    .expected = filled(check.expected, s.failed_value, s.failed_limit),
                    .node = check.node,
                    .config = check.config,
-                   .hint = early || s.graph.updates.empty()
-                               ? ""
-                               : "shared variables that this call updates may have changed already"});
+                   .hint = check.after_write ? "shared variables that this call updates may have changed already" : ""});
 }
 
 void check_count(const State& s, size_t given) {
@@ -208,13 +222,7 @@ void bind_shapes(State& s, std::span<const Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) user.bind_names(s.graph.inputs[i], inputs[i]);
   for (size_t i = 0; i < s.leaves.size(); ++i) user.bind_names(s.leaves[i], s.storages[i]->value);
   for (size_t i = 0; i < inputs.size(); ++i) user.check(s.graph.inputs[i], inputs[i]);
-  for (const LengthCheck& check : s.canonical.shape_checks)
-    if (user.evaluate(check.left) != user.evaluate(check.right))
-      throw UserError({.what = check.what,
-                       .expected = str(readable(check.left.text()), " == ", readable(check.right.text())),
-                       .got = str(user.evaluate(check.left), " and ", user.evaluate(check.right)),
-                       .node = check.origin.text(),
-                       .config = check.origin.config()});
+  check_lengths(s.canonical.shape_checks, user);
   for (size_t i = 0; i < inputs.size(); ++i) canonical.bind_names(s.canonical.graph.inputs[i], inputs[i]);
   for (size_t i = 0; i < s.leaves.size(); ++i) canonical.bind_names(s.leaves[i], s.storages[i]->value);
   s.output_shapes.clear();
@@ -236,6 +244,7 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
+  check_lengths(s.canonical.value_checks, s.canonical_lengths);
   std::vector<std::pair<Expr, Tensor>> bound;
   for (size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(s.graph.inputs[i], inputs[i]);
   for (size_t i = 0; i < s.leaves.size(); ++i) bound.emplace_back(s.leaves[i], s.storages[i]->value);
@@ -345,6 +354,12 @@ Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) cons
 }
 
 std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
+  std::vector<Tensor> completed;
+  if (size_t all = state_->defaults.size(); inputs.size() < all && state_->defaults[inputs.size()]) {
+    completed.assign(inputs.begin(), inputs.end());
+    while (completed.size() < all && state_->defaults[completed.size()]) completed.push_back(*state_->defaults[completed.size()]);
+    inputs = completed;
+  }
   if (state_->options.mode == Mode::kDebug) return debug_call(*this, *state_, inputs);
   return call(*state_, inputs);
 }

@@ -14,16 +14,19 @@
 
 namespace thtrain {
 
-/// An input, and its value where a call gives none.
+/// An input, and its value where a call gives none. With `borrow` a call may use the argument's buffer as workspace.
 struct In {
-  In(Expr variable, std::optional<Tensor> value = {}) : variable(std::move(variable)), value(std::move(value)) {}
+  In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false)
+      : variable(std::move(variable)), value(std::move(value)), borrow(borrow) {}
   Expr variable;
   std::optional<Tensor> value;
+  bool borrow;
 };
 
 /// An output. With `borrow` calls return the function's own buffer, which the next call overwrites: no allocation.
 struct Out {
   Out(Expr expr, bool borrow = false) : expr(std::move(expr)), borrow(borrow) {}
+  Out(const Shared& variable, bool borrow = false) : Out(variable.expr(), borrow) {}
   Expr expr;
   bool borrow;
 };
@@ -82,7 +85,8 @@ class Function {
   ~Function();
 
   /// Calls it. UserError, before anything is changed, where an argument does not fit its type; after the first write in
-  /// place where a check inside the program fails (the message says so).
+  /// place where a check inside the program fails (the message says so). The last inputs may be left out where they have
+  /// values of their own.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
   std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs) {
     return (*this)(std::span<const Tensor>(inputs.begin(), inputs.size()));

@@ -5,7 +5,7 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 1\n";
+constexpr std::string_view kMark = "thtrain program 2\n";
 
 class Writer {
  public:
@@ -64,6 +64,7 @@ std::string to_bytes(const ProgramImage& image) {
     w.number(check.config.column);
     w.number(check.config.length);
     w.text(check.config.source_line);
+    w.number(check.after_write);
   }
   w.number(static_cast<int64_t>(image.shared_order.size()));
   for (size_t i : image.shared_order) w.number(static_cast<int64_t>(i));
@@ -93,15 +94,19 @@ std::optional<ProgramImage> from_bytes(std::string_view bytes) {
     check.config.column = static_cast<int>(r.number());
     check.config.length = static_cast<int>(r.number());
     check.config.source_line = r.text();
+    check.after_write = r.number() != 0;
     out.checks.push_back(std::move(check));
   }
   for (size_t n = r.count(); n-- > 0 && !r.failed;) out.shared_order.push_back(static_cast<size_t>(r.number()));
   for (size_t n = r.count(); n-- > 0 && !r.failed;) {
     std::optional<Type> type = parse_type(r.text());
     std::string data = r.text();
-    if (!type || !type->is_known()) return std::nullopt;
+    if (!type || type->kind != TypeKind::kTensor || !type->is_known()) return std::nullopt;
+    uint64_t bytes = size_of(type->dtype);
+    for (int64_t length : type->known_shape())
+      if (length < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(length), &bytes)) return std::nullopt;
+    if (data.size() != bytes) return std::nullopt;
     Tensor constant = Tensor::empty(type->dtype, type->known_shape());
-    if (data.size() != constant.bytes()) return std::nullopt;
     std::memcpy(constant.raw(), data.data(), data.size());
     out.constants.push_back(constant);
   }

@@ -17,6 +17,7 @@ class Axes {
  public:
   Axes() = default;
   template <std::integral T>
+    requires(!std::same_as<T, bool>)
   Axes(T axis) : axes_{static_cast<int64_t>(axis)} {}
   Axes(std::initializer_list<int64_t> axes) : axes_(axes) {}
   Axes(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
@@ -45,7 +46,8 @@ Expr mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// real, never below 0. Integers and bool give floatX.
 Expr var(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
 
-/// sqrt(var). Its derivative is infinite or NaN where the variance is 0.
+/// sqrt(var). Its derivative is infinite or NaN where the variance is 0. Outside of this namespace: thtrain::std(x), with
+/// the qualifier, as C++ has a namespace of that name.
 Expr std(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
 
 /// NaN where any element is NaN; an error without elements; not for complex. Every element that equals the extremum

@@ -332,7 +332,8 @@ void check_elements(StepBuilder& b, const ReduceAxes& axes) {
   Dim results = product_of(axes.kept);
   if (count.is_known() || results.is(0)) return;  // the type rule has looked
   Term n = b.length(count);
-  b.require(n > Term(0) || b.length(results) == Term(0), no_elements_check(b.node()), n, 1);
+  Term some = axes.kept.empty() ? n > Term(0) : n > Term(0) || b.length(results) == Term(0);
+  b.require(some, no_elements_check(b.node()), n, 1);
 }
 
 void lower_reduction(const Reduction& record, StepBuilder& b) {

@@ -1,0 +1,288 @@
+// Bad input: exit code 2, the whole text on standard error, nothing on standard output, and nothing written.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+const char* const kNpyExperiment =
+    "[data]\n"
+    "source = \"npy\"\n"
+    "train = \"x.npy\"\n"
+    "train_labels = \"y.npy\"\n"
+    "\n"
+    "[[model.layers]]\n"
+    "type = \"softmax\"\n"
+    "\n"
+    "[trainer]\n"
+    "batch_size = 2\n";
+
+std::string bytes_of(std::vector<float> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+std::string bytes_of(std::vector<int64_t> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t)};
+}
+std::string header(const std::string& dtype, const std::string& shape) {
+  return "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': " + shape + ", }";
+}
+const std::string kX = npy_bytes(header("<f4", "(4, 3)"), bytes_of(std::vector<float>(12, 0.5f)));
+const std::string kY = npy_bytes(header("<i8", "(4,)"), bytes_of(std::vector<int64_t>{0, 1, 0, 1}));
+
+class CliErrors : public testing::Test {
+ protected:
+  // Runs it, and expects exactly this on standard error; the workshop's own path reads "HERE".
+  void expect(const std::vector<std::string>& arguments, const std::string& text, int code = 2) {
+    std::vector<std::string> before = workshop.list();
+    Ended ended = workshop.run(arguments);
+    EXPECT_EQ(ended.code, code);
+    EXPECT_EQ(ended.out, "");
+    for (size_t at; (at = ended.err.find(workshop.path())) != std::string::npos;)
+      ended.err.replace(at, workshop.path().size(), "HERE");
+    EXPECT_EQ(ended.err, text);
+    EXPECT_EQ(workshop.list(), before);
+  }
+  // Of `train` on arrays of these files.
+  void expect_of_arrays(const std::string& x, const std::string& y, const std::string& text) {
+    workshop.write("e.toml", kNpyExperiment);
+    workshop.write("x.npy", x);
+    workshop.write("y.npy", y);
+    expect({"train", "e.toml"}, text);
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliErrors, UnknownKey) {
+  workshop.write("e.toml", tiny_experiment() + "learning_rat = 1\n");
+  expect({"train", "e.toml"}, R"(error: unknown key trainer.learning_rat
+  config:   e.toml:23:1
+     23 | learning_rat = 1
+        | ^^^^^^^^^^^^
+  hint:     did you mean learning_rate?
+)");
+}
+
+TEST_F(CliErrors, WrongTypeAndRangeTogether) {
+  workshop.write("e.toml", tiny_experiment() + "patience = \"long\"\n");
+  expect({"train", "e.toml", "trainer.learning_rate=-1"}, R"(error: trainer.patience has the wrong type
+  expected: an integer, at least 0 (minibatches)
+  got:      a string, "long"
+  config:   e.toml:23:12
+     23 | patience = "long"
+        |            ^^^^^^
+  hint:     patience: minibatches to train at least before stopping early; 0 trains all epochs
+error: trainer.learning_rate is out of range
+  expected: a number above 0
+  got:      -1
+  config:   command line:1:23
+      1 | trainer.learning_rate=-1
+        |                       ^^
+  hint:     learning_rate: what the gradient is multiplied by
+)");
+}
+
+TEST_F(CliErrors, MissingExperiment) {
+  workshop.write("tiny.toml", tiny_experiment());
+  expect({"train", "tinny.toml"}, R"(error: cannot read the experiment tinny.toml
+  expected: a TOML file
+  got:      no such file
+  hint:     did you mean tiny.toml?
+)");
+}
+
+TEST_F(CliErrors, MissingData) {
+  workshop.write("e.toml", kNpyExperiment);
+  Ended ended = workshop.run({"train", "e.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("e.toml:3:9\n      3 | train = \"x.npy\"\n        |         ^^^^^^^\n"), std::string::npos)
+      << ended.err;
+  EXPECT_EQ(workshop.list(), std::vector<std::string>{"e.toml"});
+}
+
+TEST_F(CliErrors, TruncatedArray) { expect_of_arrays(kX.substr(0, kX.size() - 5), kY, R"(error: HERE/x.npy: the .npy file is truncated, or its header is wrong
+  expected: 128 bytes of header and 48 of float32[4, 3]
+  got:      171 bytes
+  config:   e.toml:3:9
+      3 | train = "x.npy"
+        |         ^^^^^^^
+  hint:     copy or write the file again
+)"); }
+
+TEST_F(CliErrors, WrongMagic) { expect_of_arrays("PK" + kX.substr(2), kY, R"(error: HERE/x.npy: not a .npy file
+  expected: the bytes 93 4e 55 4d 50 59 first
+  got:      50 4b 55 4d 50 59
+  config:   e.toml:3:9
+      3 | train = "x.npy"
+        |         ^^^^^^^
+  hint:     this is a zip archive: is it an .npz file?
+)"); }
+
+TEST_F(CliErrors, AbsurdShape) {
+  expect_of_arrays(npy_bytes(header("<f4", "(4, 9223372036854775807)"), "1234"), kY, R"(error: HERE/x.npy: the shape in the .npy header is impossible
+  expected: lengths that are not negative and give less than 2^63 bytes
+  got:      float32[4, 9223372036854775807]
+  config:   e.toml:3:9
+      3 | train = "x.npy"
+        |         ^^^^^^^
+)");
+}
+
+TEST_F(CliErrors, UnsupportedDtype) {
+  expect_of_arrays(npy_bytes(header("|O", "(4, 3)"), std::string(96, '\0')), kY, R"(error: HERE/x.npy: the dtype of the .npy file is not supported
+  expected: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128
+  got:      '|O' (Python objects)
+  config:   e.toml:3:9
+      3 | train = "x.npy"
+        |         ^^^^^^^
+)");
+}
+
+TEST_F(CliErrors, LabelOutOfRange) {
+  std::string y = npy_bytes(header("<i8", "(4,)"), bytes_of(std::vector<int64_t>{0, 1, -3, 1}));
+  expect_of_arrays(kX, y, R"(error: HERE/y.npy: row 2: the label is out of range
+  expected: 0 or more
+  got:      -3
+  config:   e.toml:4:16
+      4 | train_labels = "y.npy"
+        |                ^^^^^^^
+  hint:     rows and columns count from 0
+)");
+}
+
+TEST_F(CliErrors, NotANumberInData) {
+  std::vector<float> values(12, 0.5f);
+  values[7] = std::numeric_limits<float>::quiet_NaN();
+  expect_of_arrays(npy_bytes(header("<f4", "(4, 3)"), bytes_of(values)), kY, R"(error: HERE/x.npy: row 2, column 1: not a finite number
+  expected: numbers that are finite in float32
+  got:      nan
+  config:   e.toml:3:9
+      3 | train = "x.npy"
+        |         ^^^^^^^
+  hint:     rows and columns count from 0
+)");
+}
+
+TEST_F(CliErrors, RowsOfDifferentNumber) {
+  expect_of_arrays(kX, npy_bytes(header("<i8", "(3,)"), bytes_of(std::vector<int64_t>{0, 1, 0})), R"(error: inputs and targets have different numbers of rows
+  expected: 4 rows, as in HERE/x.npy
+  got:      3 rows in HERE/y.npy
+  config:   e.toml:4:16
+      4 | train_labels = "y.npy"
+        |                ^^^^^^^
+)");
+}
+
+TEST_F(CliErrors, LayersThatDoNotFit) {
+  std::string text = tiny_experiment();
+  workshop.write("e.toml", text.replace(text.find("[[model.layers]]"), 0,
+                                        "[[model.layers]]\ntype = \"activation\"\nactivation = \"tanh\"\n\n"));
+  expect({"train", "e.toml", "--run-dir", "new/run"}, R"(error: layer hidden (dense) cannot take what comes before it
+  expected: one row of numbers for each example
+  got:      examples of shape [28, 28]
+  config:   e.toml:13:1
+     13 | [[model.layers]]
+        | ^^^^^^^^^^^^^^^^
+  hint:     a flatten layer before it makes rows
+)");
+}
+
+TEST_F(CliErrors, MinibatchLargerThanTheData) {
+  workshop.write("e.toml", tiny_experiment());
+  expect({"train", "e.toml", "trainer.batch_size=100"}, R"(error: trainer.batch_size is larger than the validation set
+  expected: at most 40 (examples)
+  got:      100
+  config:   command line:1:20
+      1 | trainer.batch_size=100
+        |                    ^^^
+  hint:     trainer.full_batches_only = false allows it
+error: trainer.batch_size is larger than the test set
+  expected: at most 40 (examples)
+  got:      100
+  config:   command line:1:20
+      1 | trainer.batch_size=100
+        |                    ^^^
+  hint:     trainer.full_batches_only = false allows it
+)");
+}
+
+TEST_F(CliErrors, TheRunFolderIsTaken) {
+  workshop.write("e.toml", tiny_experiment());
+  workshop.write("run/config.toml", "mine");
+  expect({"train", "e.toml", "--run-dir", "run"}, R"(error: run: there is a run in this folder already, or something else
+  expected: a folder that does not exist yet
+  hint:     `thtrain resume run` goes on with a run; --run-dir names another folder
+)");
+  EXPECT_EQ(workshop.read("run/config.toml"), "mine");
+}
+
+TEST_F(CliErrors, NoRunToResume) {
+  workshop.write("e.toml", tiny_experiment());
+  expect({"resume", "run"}, R"(error: run: there is no such run folder
+  expected: a folder that `thtrain train` made
+)");
+  expect({"train", "e.toml", "--resume"}, R"(error: --resume needs the folder of the run to go on with
+  expected: --run-dir DIR
+  hint:     `thtrain resume DIR` is the same
+)");
+}
+
+TEST_F(CliErrors, WeightsOfNoRun) {
+  workshop.write("e.toml", tiny_experiment());
+  expect({"eval", "e.toml"}, R"(error: which weights shall e.toml have?
+  expected: --weights FILE.npz, or the folder of a run instead of its experiment file
+)");
+}
+
+TEST_F(CliErrors, WordsOfTheCommandLine) {
+  expect({"trian", "e.toml"}, R"(error: unknown command trian
+  expected: train, resume, eval, predict, check, explain, info, data
+  hint:     did you mean train?
+)");
+  expect({"train", "e.toml", "--quite"}, R"(error: thtrain train: unknown option --quite
+  hint:     did you mean --quiet?
+)");
+  expect({"train"}, R"(error: thtrain train: CONFIG is required
+  hint:     `thtrain train --help` lists what it takes
+)");
+  expect({"resume", "a", "b"}, R"(error: thtrain resume: one word too many: b
+  hint:     `thtrain resume --help` lists what it takes
+)");
+  expect({"eval", "run", "--part", "tset"}, R"(error: thtrain eval: --part: tset not in {train,valid,test}
+  hint:     `thtrain eval --help` lists what it takes
+)");
+  expect({"explain", "e.toml", "--stage=grpah"}, R"(error: thtrain explain: --stage: grpah not in {graph,passes,canonical,fused,program,cpp}
+  hint:     `thtrain explain --help` lists what it takes
+)");
+}
+
+TEST_F(CliErrors, AFaultOfThtrainSaysSo) {
+  workshop.write("e.toml", tiny_experiment());
+  workshop.write("g++", "#!/bin/sh\n[ \"$1\" = --version ] && echo 'g++ (that cannot compile) 1.0' && exit 0\nexit 1\n");
+  ASSERT_EQ(::chmod(workshop.path("g++").c_str(), 0700), 0);
+  std::vector<std::string> before = workshop.list();
+  ::setenv("THTRAIN_CXX", workshop.path("g++").c_str(), 1);
+  Ended ended = workshop.run({"train", "e.toml"});
+  ::unsetenv("THTRAIN_CXX");
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  EXPECT_NE(ended.err.find("please report it\n"), std::string::npos) << ended.err;
+  EXPECT_EQ(workshop.list(), before);
+}
+
+TEST_F(CliErrors, LossThatIsNotFinite) {
+  workshop.write("e.toml", tiny_experiment());
+  Ended ended = workshop.run({"train", "e.toml", "trainer.learning_rate=1e30", "--run-dir", "run", "--json", "--quiet"});
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.err.find("error: a weight is not finite: epoch 1, minibatch 2 of 10, step 2\n"), 0u) << ended.err;
+  EXPECT_NE(ended.err.find("run/checkpoint.npz (step 0) is from before it and all finite"), std::string::npos);
+  EXPECT_EQ(workshop.run({"eval", "run", "--weights", "run/checkpoint.npz"}).code, 0);
+}
+
+}  // namespace
+}  // namespace thtrain

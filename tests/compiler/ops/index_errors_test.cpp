@@ -1,0 +1,189 @@
+// What is said where an index is wrong: when an expression is built, when a call begins, and when data is read.
+#include <gtest/gtest.h>
+
+#include "compiler/ir/variables.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/shape/shape.h"
+#include "tests/support/error_text.h"
+#include "tests/support/golden_lines.h"
+
+namespace thtrain {
+namespace {
+
+const Expr x = tensor("x", {4, 5}, DType::kFloat32);
+const Expr open = tensor("open", {"n", 5}, DType::kFloat32);
+const Expr i = iscalar("i");
+
+std::vector<LengthCheck> checks_of(const Expr& value) {
+  std::vector<LengthCheck> out;
+  const Node& node = value.node();
+  node.op->infer({*node.op, node.inputs, node.props, node.bodies, node.origin, &out});
+  return out;
+}
+
+std::string checks_text(const Expr& value) {
+  return join(checks_of(value), "\n", [](const LengthCheck& check) {
+    return readable(str(check.what, ": ", check.left.text(), " == ", check.right.text()));
+  });
+}
+
+TEST(IndexErrors, IntegerOutsideAKnownAxis) {
+  EXPECT_EQ(error_text([] { subtensor(x, {0, 5}); }),
+            "error: subtensor: the index 5 is outside axis 1\n"
+            "  expected: -5 <= index < 5\n"
+            "  got:      x float32[4, 5]");
+  EXPECT_EQ(error_text([] { subtensor(tensor("y", {0}, DType::kInt8), {0}); }),
+            "error: subtensor: the index 0 is outside axis 0\n"
+            "  expected: an axis with elements\n"
+            "  got:      y int8[0]");
+}
+
+TEST(IndexErrors, NamesTheLineThatBuiltIt) {
+  try {
+    subtensor(x, {9});
+    FAIL();
+  } catch (const UserError& error) {
+    std::string node = error.messages()[0].node;
+    EXPECT_NE(node.find("index_errors_test.cpp:"), std::string::npos) << node;
+  }
+}
+
+TEST(IndexErrors, WrongIndices) {
+  EXPECT_EQ(error_text([] { subtensor(x, {0, 0, 0}); }),
+            "error: subtensor: 3 indices are given\n"
+            "  expected: at most 2\n"
+            "  got:      x float32[4, 5]");
+  EXPECT_EQ(error_text([] { subtensor(x, {x}); }),
+            "error: subtensor: an index is no integer scalar\n"
+            "  expected: integers and slices\n"
+            "  got:      x float32[4, 5]");
+  EXPECT_EQ(error_text([] { subtensor(x, {tensor("which", {3}, DType::kInt64)}); }),
+            "error: subtensor: an index is no integer scalar\n"
+            "  expected: integers and slices\n"
+            "  got:      which int64[3]\n"
+            "  hint:     take(x, indices, axis) reads the elements that a vector names");
+  EXPECT_EQ(error_text([] { subtensor(x, {Slice{.step = 0}}); }),
+            "error: subtensor: the step of a slice is 0 or not known\n"
+            "  expected: a constant, but not 0\n"
+            "  got:      x float32[4, 5]");
+  EXPECT_EQ(error_text([] { subtensor(x, {Slice{.step = i}}); }),
+            "error: subtensor: the step of a slice is 0 or not known\n"
+            "  expected: a constant, but not 0\n"
+            "  got:      x float32[4, 5]");
+  Expr computed = take(tensor("v", {3}, DType::kInt64), 0);
+  EXPECT_EQ(error_text([&] { subtensor(x, {Slice{.stop = computed}}); }),
+            "error: subtensor: the stop of a slice cannot be told before the graph runs\n"
+            "  expected: a number, a length, a scalar input, or sums, differences and products of them\n"
+            "  got:      int64[]\n"
+            "  hint:     rows(x, start, count) takes a start that is computed, and a count that is known");
+}
+
+TEST(IndexErrors, RowsThatAreNotThere) {
+  EXPECT_EQ(error_text([] { rows(x, 2, 3); }),
+            "error: subtensor: the part 2:5 is outside axis 0\n"
+            "  expected: a part of 0:4\n"
+            "  got:      x float32[4, 5]");
+  EXPECT_EQ(error_text([] { rows(x, -1, 1); }),
+            "error: subtensor: the part -1:0 is outside axis 0\n"
+            "  expected: a part of 0:4\n"
+            "  got:      x float32[4, 5]");
+  EXPECT_EQ(error_text([] { rows(scalar("s"), 0, 1); }),
+            "error: rows: a scalar has no rows\n"
+            "  expected: a value with an axis\n"
+            "  got:      s float64[]");
+  EXPECT_EQ(error_text([] { slice_axis(x, 2, 0, 1); }),
+            "error: slice_axis: there is no axis 2\n"
+            "  expected: an axis from -2 to 1\n"
+            "  got:      x float32[4, 5]");
+}
+
+TEST(IndexErrors, ChecksOfACall) {
+  EXPECT_EQ(checks_text(rows(open, i * 2, 2)),
+            "subtensor: the part 2*@i:2*@i + 2 is outside axis 0: max(0, 2*@i) == 2*@i\n"
+            "subtensor: the part 2*@i:2*@i + 2 is outside axis 0: max(2*@i + 2, n) == n");
+  EXPECT_EQ(checks_text(subtensor(open, {2})), "subtensor: the index 2 is outside axis 0: max(3, n) == n");
+  EXPECT_EQ(checks_text(subtensor(open, {-2})), "subtensor: the index n - 2 is outside axis 0: max(0, n - 2) == n - 2");
+  // Slices are moved to the axis: nothing can be wrong.
+  EXPECT_EQ(checks_text(subtensor(open, {Slice{.start = i, .stop = -1}})), "");
+  EXPECT_EQ(checks_text(rows(open, 0, length(open, 0))), "");
+}
+
+TEST(IndexErrors, PartsThatDoNotFillAnAxis) {
+  EXPECT_EQ(error_text([] { split(x, {2, 1}); }),
+            "error: split: the sizes do not fill axis 0\n"
+            "  expected: 4\n"
+            "  got:      3 = 2 + 1");
+  EXPECT_EQ(checks_text(split(open, {2, "m"})[1]),
+            "subtensor: the part 2:m + 2 is outside axis 0: max(m + 2, n) == n\n"
+            "subtensor: the parts of axis 0 do not fill it: m + 2 == n");
+}
+
+TEST(IndexErrors, IndicesFromData) {
+  Expr which = ivector("which");
+  auto at = [&](const Expr& value, std::vector<int64_t> numbers) {
+    Tensor indices = Tensor::of(numbers, {static_cast<int64_t>(numbers.size())});
+    return error_text([&] { evaluate({value}, {{x, Tensor::zeros(DType::kFloat32, {4, 5})}, {which, indices}}); });
+  };
+  EXPECT_EQ(at(take(x, which, 1), {4, -6}),
+            "error: take: the index -6 is outside axis 1\n"
+            "  expected: -5 <= index < 5");
+  EXPECT_EQ(at(inc_take(x, which, 1, 0), {4}),
+            "error: inc_take: the index 4 is outside axis 0\n"
+            "  expected: -4 <= index < 4");
+  EXPECT_EQ(at(subtensor(x, {take(which, 0)}), {4}),
+            "error: subtensor: the index 4 is outside axis 0\n"
+            "  expected: -4 <= index < 4");
+  EXPECT_EQ(at(rows(x, take(which, 0), 2), {3}),
+            "error: subtensor: the part from 3 on, of length 2, is outside axis 0\n"
+            "  expected: 0 <= start < 3");
+  EXPECT_EQ(at(pick_rows(x, which), {0, 4, 5, 1}),
+            "error: pick_rows: the label of row 2 is 5\n"
+            "  expected: 0 <= label < 5");
+  EXPECT_EQ(at(pick_rows(x, which), {0, 4, -1, 1}),
+            "error: pick_rows: the label of row 2 is -1\n"
+            "  expected: 0 <= label < 5");
+  EXPECT_EQ(at(pick_rows(x, which), {0, 4, 1}),
+            "error: pick_rows: the number of rows and the number of labels differ\n"
+            "  expected: [4]\n"
+            "  got:      [3]");
+}
+
+TEST(IndexErrors, AnUnsignedIndexIsNeverNegative) {
+  Expr which = tensor("which", {1}, DType::kUInt64);
+  Tensor huge = Tensor::of(std::vector<uint64_t>{~uint64_t{0}}, {1});
+  EXPECT_THROW(evaluate({take(x, which)}, {{x, Tensor::zeros(DType::kFloat32, {4, 5})}, {which, huge}}), UserError);
+}
+
+TEST(IndexErrors, Writing) {
+  EXPECT_EQ(error_text([] { set_subtensor(x, 1); }),
+            "error: set_subtensor: the first argument is no part of a value\n"
+            "  expected: what subtensor, rows or slice_axis gave\n"
+            "  got:      input x float32[4, 5]\n"
+            "  hint:     set_subtensor(subtensor(x, ...), y) gives x with that part written");
+  EXPECT_EQ(error_text([] { inc_subtensor(subtensor(x, {0}), tensor("y", {5}, DType::kFloat64)); }),
+            "error: inc_subtensor: the new elements do not fit the dtype\n"
+            "  expected: float32\n"
+            "  got:      y float64[5]\n"
+            "  hint:     cast(y, float32) where the loss is meant");
+  EXPECT_EQ(error_text([] { set_subtensor(subtensor(x, {0}), tensor("y", {4}, DType::kFloat32)); }),
+            "error: broadcast_to: axis 0 of length 4 does not become 5\n"
+            "  expected: [5] equal to the lengths of x, but where those are 1\n"
+            "  got:      y float32[4]");
+  EXPECT_EQ(error_text([] { inc_subtensor(subtensor(tensor("b", {3}, DType::kBool), {0}), true); }),
+            "error: inc_subtensor: bools cannot be added to\n"
+            "  expected: numbers\n"
+            "  got:      b bool[3], bool[]");
+  EXPECT_EQ(error_text([] { take(x, tensor("f", {2}, DType::kFloat32)); }),
+            "error: take: the indices are no integers\n"
+            "  expected: an integer dtype\n"
+            "  got:      x float32[4, 5], f float32[2]");
+  EXPECT_EQ(error_text([] { pick_rows(x, tensor("t", {3}, DType::kInt64)); }),
+            "error: pick_rows: the number of rows and the number of labels differ\n"
+            "  expected: 4 == 3\n"
+            "  got:      x float32[4, 5], t int64[3]");
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,141 @@
+#include "tests/support/cli_support.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+Workshop::Workshop() {
+  std::string name = (fs::temp_directory_path() / "thtrain_cli_XXXXXX").string();
+  if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
+  path_ = name;
+}
+Workshop::~Workshop() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void Workshop::write(const std::string& name, const std::string& bytes) const {
+  fs::create_directories(fs::path(path(name)).parent_path());
+  std::ofstream(path(name), std::ios::binary) << bytes;
+}
+
+static std::string read_whole(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+std::string Workshop::read(const std::string& name) const { return read_whole(path(name)); }
+bool Workshop::exists(const std::string& name) const { return fs::exists(path(name)); }
+
+std::vector<std::string> Workshop::list() const {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::recursive_directory_iterator(path_))
+    out.push_back(entry.path().lexically_relative(path_).string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The child: outputs to these files, no input, this folder.
+[[noreturn]] static void become(const std::string& folder, const std::vector<std::string>& arguments,
+                                const std::string& out, const std::string& err) {
+  auto onto = [](const std::string& path, int flags, int target) {
+    int file = ::open(path.c_str(), flags, 0600);
+    if (file < 0 || ::dup2(file, target) < 0) ::_exit(99);
+  };
+  onto("/dev/null", O_RDONLY, 0);
+  onto(out, O_WRONLY | O_CREAT | O_TRUNC, 1);
+  onto(err, O_WRONLY | O_CREAT | O_APPEND, 2);
+  ::unsetenv("THTRAIN_DATA");
+  std::vector<char*> words = {const_cast<char*>(THTRAIN_BINARY)};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  if (::chdir(folder.c_str()) == 0) ::execv(words[0], words.data());
+  ::_exit(99);
+}
+
+static pid_t start_process(const std::string& folder, const std::vector<std::string>& arguments, const std::string& out,
+                           const std::string& err) {
+  pid_t process = ::fork();
+  if (process == 0) become(folder, arguments, out, err);
+  return process;
+}
+
+int Workshop::wait(pid_t process) {
+  int status = 0;
+  if (::waitpid(process, &status, 0) != process) return -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Ended Workshop::run(const std::vector<std::string>& arguments) const {
+  std::string out = path_ + ".out", err = path_ + ".err";
+  Ended ended;
+  ended.code = wait(start_process(path_, arguments, out, err));
+  ended.out = read_whole(out);
+  ended.err = read_whole(err);
+  ::unlink(out.c_str());
+  ::unlink(err.c_str());
+  return ended;
+}
+
+pid_t Workshop::start(const std::vector<std::string>& arguments) const {
+  return start_process(path_, arguments, path("log"), path("log"));
+}
+
+std::string tiny_experiment() {
+  return "seed = 7\n"
+         "\n"
+         "[data]\n"
+         "source = \"digits\"\n"
+         "n_train = 200\n"
+         "n_valid = 40\n"
+         "n_test = 40\n"
+         "\n"
+         "[[model.layers]]\n"
+         "name = \"hidden\"\n"
+         "type = \"dense\"\n"
+         "units = 20\n"
+         "activation = \"tanh\"\n"
+         "\n"
+         "[[model.layers]]\n"
+         "type = \"softmax\"\n"
+         "\n"
+         "[trainer]\n"
+         "learning_rate = 0.1\n"
+         "momentum = 0.5\n"
+         "batch_size = 20\n"
+         "epochs = 3\n";
+}
+
+std::string without_seconds(const std::string& metrics) {
+  std::string out;
+  std::istringstream lines(metrics);
+  for (std::string line; std::getline(lines, line);) out += line.substr(0, line.find(", \"seconds\"")) + "\n";
+  return out;
+}
+
+std::string npy_bytes(const std::string& header, const std::string& data) {
+  std::string padded = header;
+  while ((10 + padded.size() + 1) % 64 != 0) padded += ' ';
+  padded += '\n';
+  std::string out = "\x93NUMPY";
+  out += '\1';
+  out += '\0';
+  out += static_cast<char>(padded.size() & 255);
+  out += static_cast<char>(padded.size() >> 8);
+  return out + padded + data;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,64 @@
+// What the tests of the program share: running it in a folder of its own, and looking at what it wrote.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trainers/json.h"
+
+namespace thtrain {
+
+/// How a process ended, and what it wrote.
+struct Ended {
+  int code = -1;  // 128 + the signal's number where it was ended by one
+  std::string out, err;
+};
+
+/// A folder under the system's temporary one, removed at the end, in which the program runs.
+class Workshop {
+ public:
+  Workshop();
+  ~Workshop();
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+
+  std::string path(const std::string& name = "") const { return name.empty() ? path_ : path_ + "/" + name; }
+  void write(const std::string& name, const std::string& bytes) const;
+  std::string read(const std::string& name) const;
+  bool exists(const std::string& name) const;
+  /// Every file and folder below, sorted.
+  std::vector<std::string> list() const;
+
+  /// Runs `thtrain` with these arguments to its end.
+  Ended run(const std::vector<std::string>& arguments) const;
+  /// Starts it; both outputs go to the file "log".
+  pid_t start(const std::vector<std::string>& arguments) const;
+  /// Waits for the end of such a process.
+  static int wait(pid_t process);
+
+ private:
+  std::string path_;
+};
+
+/// A tiny experiment on built-in digits, trained within a moment.
+std::string tiny_experiment();
+
+/// What `--json` printed, as path -> value; fails the test where that is not exactly one line.
+inline std::map<std::string, std::string> one_json_line(const std::string& text) {
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_TRUE(text.ends_with('\n')) << text;
+  return read_json(text, "standard output");
+}
+
+/// metrics.jsonl without the seconds.
+std::string without_seconds(const std::string& metrics);
+
+/// The bytes of a version 1.0 .npy file: a header of this text (completed with spaces), then `data`.
+std::string npy_bytes(const std::string& header, const std::string& data);
+
+}  // namespace thtrain
