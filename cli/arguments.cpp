@@ -98,7 +98,8 @@ CLI::App* CommandLine::add_train() {
 }
 
 CLI::App* CommandLine::add_resume() {
-  CLI::App* c = add("resume", "go on with a run that was stopped, to the same bits", [this] { return run_train(resume); });
+  CLI::App* c =
+      add("resume", "go on with a run that was stopped, to the same bits", [this] { return run_train(resume); });
   c->add_option("DIR", resume.run_dir, "the run's folder")->required();
   resume.resume = true;
   add_run_flags(*c, resume);
@@ -134,8 +135,7 @@ void CommandLine::add_explain() {
   CLI::App* c = add("explain", "print a stage of compiling a function", [this] { return run_explain(explain); });
   add_experiment(*c, explain.experiment, "CONFIG", "the experiment file");
   c->add_option("--stage", explain.stage, join(explain_stages(), ", "))->check(one_of(explain_stages()));
-  c->add_option("--function", explain.function, join(explain_functions(), ", "))
-      ->check(one_of(explain_functions()));
+  c->add_option("--function", explain.function, join(explain_functions(), ", "))->check(one_of(explain_functions()));
 }
 
 void CommandLine::add_info() {
@@ -159,9 +159,10 @@ std::vector<std::string> CommandLine::names() const {
 
 void CommandLine::refuse_command(const std::string& word) const {
   std::string near = nearest_name(word, names());
-  throw UserError(Message{.what = str("unknown command ", word),
-                          .expected = join(names(), ", "),
-                          .hint = near.empty() ? "`thtrain --help` says what they do" : str("did you mean ", near, '?')});
+  throw UserError(
+      Message{.what = str("unknown command ", word),
+              .expected = join(names(), ", "),
+              .hint = near.empty() ? "`thtrain --help` says what they do" : str("did you mean ", near, '?')});
 }
 
 void CommandLine::refuse_extra(const CLI::App& command, const std::string& word) const {
@@ -197,7 +198,8 @@ Command CommandLine::parse(std::vector<std::string> words) {
     std::string name = "thtrain";
     for (const auto& [command, run] : commands)
       if (command->parsed()) name = str("thtrain ", command->get_name());
-    throw UserError(Message{.what = str(name, ": ", error.what()), .hint = str('`', name, " --help` lists what it takes")});
+    throw UserError(
+        Message{.what = str(name, ": ", error.what()), .hint = str('`', name, " --help` lists what it takes")});
   }
   if (wants_version) return [] { return print_text(str("thtrain ", version, "\n")), kDone; };
   for (const auto& [command, run] : commands) {

@@ -24,9 +24,15 @@ InterruptWatch::InterruptWatch() {
   g_signal = 0;
   handle(on_signal);
 }
-InterruptWatch::~InterruptWatch() { handle(SIG_DFL); }
+InterruptWatch::~InterruptWatch() {
+  handle(SIG_DFL);
+}
 
-const std::atomic<int>* InterruptWatch::flag() const { return &g_signal; }
-int InterruptWatch::exit_code() const { return 128 + g_signal.load(); }
+const std::atomic<int>* InterruptWatch::flag() const {
+  return &g_signal;
+}
+int InterruptWatch::exit_code() const {
+  return 128 + g_signal.load();
+}
 
 }  // namespace thtrain

@@ -29,8 +29,7 @@ std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
   auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBar);
   std::string out = str("epoch ", batch.epoch, '/', epochs, " [", std::string(filled, '='),
                         std::string(kBar - filled, ' '), "] ", part < 0.995 ? " " : "", part < 0.095 ? " " : "",
-                        static_cast<int>(100 * part + 0.5), " %  loss ",
-                        json_fixed(batch.train_loss, 4), "  ",
+                        static_cast<int>(100 * part + 0.5), " %  loss ", json_fixed(batch.train_loss, 4), "  ",
                         count_text(static_cast<int64_t>(batch.examples_per_second)), " examples/s");
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
 }
@@ -38,8 +37,8 @@ std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
 std::string epoch_text(const EpochReport& report, int64_t epochs) {
   std::string number = std::to_string(report.epoch);
   size_t width = std::max(std::to_string(epochs).size(), number.size());
-  std::string out = str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ",
-                        json_fixed(report.train_loss, 6));
+  std::string out =
+      str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ", json_fixed(report.train_loss, 6));
   if (report.valid_error) out += str("  validation error ", error_text(*report.valid_error));
   if (report.test_error) out += str("  test error ", error_text(*report.test_error));
   return out + str("  ", seconds_text(report.seconds), report.best ? "  best" : "");
@@ -47,7 +46,9 @@ std::string epoch_text(const EpochReport& report, int64_t epochs) {
 
 Progress::Progress(const Options& options)
     : options_(options), lines_(options.json ? stderr : stdout), has_bar_(!options.quiet && is_terminal(stderr)) {}
-Progress::~Progress() { clear_bar(); }
+Progress::~Progress() {
+  clear_bar();
+}
 
 TrainHooks Progress::hooks() {
   return {.on_start = [this](const ModelSummary& model) { start(model); },

@@ -8,8 +8,8 @@
 
 namespace thtrain {
 
-/// Lines go to standard output, or to standard error where that is kept for JSON; the bar to standard error, if that is a
-/// terminal.
+/// Lines go to standard output, or to standard error where the other is kept for JSON; the bar to standard error, if
+/// that is a terminal.
 class Progress {
  public:
   struct Options {

@@ -24,9 +24,13 @@ std::string count_text(int64_t count, const std::string& noun) {
   return str(count_text(count), ' ', noun, count == 1 ? "" : "s");
 }
 
-static std::string fixed(double value, int decimals) { return json_fixed(value, decimals); }
+static std::string fixed(double value, int decimals) {
+  return json_fixed(value, decimals);
+}
 
-std::string error_text(double per_cent) { return str(fixed(per_cent, 6), " %"); }
+std::string error_text(double per_cent) {
+  return str(fixed(per_cent, 6), " %");
+}
 
 std::string seconds_text(double seconds) {
   if (seconds < 10) return str(fixed(seconds, 3), " s");
@@ -59,19 +63,21 @@ std::string facts_text(const std::vector<std::pair<std::string, std::string>>& f
   size_t width = 0;
   for (const auto& [name, value] : facts) width = std::max(width, name.size());
   std::string out;
-  for (const auto& [name, value] : facts) out += str("  ", name, std::string(width + 2 - name.size(), ' '), value, '\n');
+  for (const auto& [name, value] : facts)
+    out += str("  ", name, std::string(width + 2 - name.size(), ' '), value, '\n');
   return out;
 }
 
 std::string summary_text(const ModelSummary& model) {
   std::vector<std::vector<std::string>> rows = {{"input", "", model.input}};
   for (const LayerSummary& layer : model.layers)
-    rows.push_back({layer.name, layer.type, layer.output,
-                    layer.parameters ? count_text(layer.parameters, "parameter") : ""});
+    rows.push_back(
+        {layer.name, layer.type, layer.output, layer.parameters ? count_text(layer.parameters, "parameter") : ""});
   auto bytes = [](int64_t count) { return bytes_text(static_cast<double>(count)); };
-  std::string temporaries = model.arena_bytes < 0 ? "decided by each call"
-                                                  : str(bytes(model.arena_bytes), ", of which ",
-                                                        bytes(model.arena_lower_bound), " are in use at the worst step");
+  std::string temporaries = model.arena_bytes < 0
+                                ? "decided by each call"
+                                : str(bytes(model.arena_bytes), ", of which ", bytes(model.arena_lower_bound),
+                                      " are in use at the worst step");
   std::vector<std::pair<std::string, std::string>> facts = {
       {"examples", str(count_text(model.train_examples), " training, ", count_text(model.valid_examples),
                        " validation, ", count_text(model.test_examples), " test; ", count_text(model.batches),
@@ -81,7 +87,8 @@ std::string summary_text(const ModelSummary& model) {
       {"optimizer", bytes(model.optimizer_bytes)},
       {"data", model.data_bytes ? bytes(model.data_bytes) : "read while training"},
       {"temporaries", temporaries},
-      {"compiling", str(count_text(model.kernels_compiled, "kernel"), " compiled, ", seconds_text(model.seconds_compile))},
+      {"compiling",
+       str(count_text(model.kernels_compiled, "kernel"), " compiled, ", seconds_text(model.seconds_compile))},
       {"threads", std::to_string(model.threads)}};
   if (!model.reference_steps.empty()) facts.emplace_back("by reference", join(model.reference_steps, ", "));
   return table_text(rows) + facts_text(facts);

@@ -23,8 +23,10 @@ static std::optional<int64_t> first_bad(const T* values, int64_t count) {
 std::optional<int64_t> first_non_finite(const Tensor& array) {
   Tensor dense = array.contiguous();
   switch (dense.dtype()) {
-    case DType::kFloat32: return first_bad(dense.data<float>(), dense.size());
-    case DType::kFloat64: return first_bad(dense.data<double>(), dense.size());
+    case DType::kFloat32:
+      return first_bad(dense.data<float>(), dense.size());
+    case DType::kFloat64:
+      return first_bad(dense.data<double>(), dense.size());
     case DType::kComplex64:
     case DType::kComplex128: {
       bool wide = dense.dtype() == DType::kComplex128;
@@ -33,7 +35,8 @@ std::optional<int64_t> first_non_finite(const Tensor& array) {
       if (found) *found /= 2;
       return found;
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

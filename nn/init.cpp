@@ -79,19 +79,27 @@ Tensor draw_weights(const Init& init, int64_t n_in, int64_t n_out, RandomState& 
   auto uniform = [&](double bound) { return Tensor::of(random.uniform(-bound, bound, count), {n_in, n_out}); };
   auto normal = [&](double deviation) { return Tensor::of(random.normal(0, deviation, count), {n_in, n_out}); };
   switch (init.law) {
-    case Init::Law::kGlorotUniform: return uniform(init.scale * std::sqrt(6 / both));
-    case Init::Law::kGlorotNormal: return normal(init.scale * std::sqrt(2 / both));
-    case Init::Law::kHeUniform: return uniform(init.scale * std::sqrt(6 / in));
-    case Init::Law::kHeNormal: return normal(init.scale * std::sqrt(2 / in));
-    case Init::Law::kNormal: return normal(init.deviation);
-    case Init::Law::kUniform: return uniform(init.range);
-    case Init::Law::kOrthogonal: return orthogonal(n_in, n_out, init.scale, random);
+    case Init::Law::kGlorotUniform:
+      return uniform(init.scale * std::sqrt(6 / both));
+    case Init::Law::kGlorotNormal:
+      return normal(init.scale * std::sqrt(2 / both));
+    case Init::Law::kHeUniform:
+      return uniform(init.scale * std::sqrt(6 / in));
+    case Init::Law::kHeNormal:
+      return normal(init.scale * std::sqrt(2 / in));
+    case Init::Law::kNormal:
+      return normal(init.deviation);
+    case Init::Law::kUniform:
+      return uniform(init.range);
+    case Init::Law::kOrthogonal:
+      return orthogonal(n_in, n_out, init.scale, random);
     case Init::Law::kConstant: {
       Tensor out = Tensor::empty(DType::kFloat64, {n_in, n_out});
       for (size_t i = 0; i < count; ++i) out.data<double>()[i] = init.value;
       return out;
     }
-    case Init::Law::kZeros: return Tensor::zeros(DType::kFloat64, {n_in, n_out});
+    case Init::Law::kZeros:
+      return Tensor::zeros(DType::kFloat64, {n_in, n_out});
   }
   TH_CHECK(false, "no such initializer");
   __builtin_unreachable();

@@ -14,7 +14,8 @@ struct Init {
     kGlorotUniform,
     /// scale * N(0, sqrt(2 / (n_in + n_out))): the same variance; the same paper, eq. 12.
     kGlorotNormal,
-    /// scale * U(-a, a), a = sqrt(6 / n_in). K. He, X. Zhang, S. Ren, J. Sun, "Delving deep into rectifiers", ICCV 2015,
+    /// scale * U(-a, a), a = sqrt(6 / n_in). K. He, X. Zhang, S. Ren, J. Sun, "Delving deep into rectifiers", ICCV
+    /// 2015,
     /// eq. 10, as a uniform law of that variance.
     kHeUniform,
     /// scale * N(0, sqrt(2 / n_in)): the same paper, eq. 10.
@@ -23,8 +24,10 @@ struct Init {
     kNormal,
     /// U(-range, range)
     kUniform,
-    /// scale * Q of the QR factorization of a matrix of N(0, 1), with the signs that make R's diagonal positive: orthonormal
-    /// columns, or rows where n_in < n_out (then the factorization is of the transpose). A. Saxe, J. McClelland, S. Ganguli,
+    /// scale * Q of the QR factorization of a matrix of N(0, 1), with the signs that make R's diagonal positive:
+    /// orthonormal
+    /// columns, or rows where n_in < n_out (then the factorization is of the transpose). A. Saxe, J. McClelland, S.
+    /// Ganguli,
     /// "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks", ICLR 2014, section 3.
     kOrthogonal,
     /// value
@@ -43,8 +46,8 @@ struct Init {
 /// after the drawing, so that float32 and float64 start from the same numbers.
 Tensor draw_weights(const Init& init, int64_t n_in, int64_t n_out, RandomState& random);
 
-/// The Q of above, for a [rows, columns] with rows >= columns, by Householder's reflections; overwrites `a`. The same bits
-/// on every machine. InternalError for fewer rows than columns.
+/// The Q of above, for a [rows, columns] with rows >= columns, by Householder's reflections; overwrites `a`. The same
+/// bits on every machine. InternalError for fewer rows than columns.
 Tensor orthonormal_columns(Tensor a);
 
 }  // namespace thtrain

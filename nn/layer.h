@@ -39,8 +39,8 @@ class Layer {
   const Shape& output_shape() const { return output_; }
   const std::vector<Param>& params() const { return params_; }
 
-  /// Of a minibatch: x [batch, lengths of one example...] -> [batch, output_shape()...]. The nodes carry the layer's name and
-  /// its place in the configuration.
+  /// Of a minibatch: x [batch, lengths of one example...] -> [batch, output_shape()...]. The nodes carry the layer's
+  /// name and its place in the configuration.
   Expr operator()(const Expr& x) const {
     Scope scope(name(), position());
     return forward(x);

@@ -32,8 +32,12 @@ Expr Model::before_classifier(const Expr& x) const {
   for (size_t i = 0; i + 1 < layers_.size(); ++i) value = (*layers_[i])(value);
   return value;
 }
-Expr Model::logits(const Expr& x) const { return classifier().logits(before_classifier(x)); }
-Expr Model::probabilities(const Expr& x) const { return classifier()(before_classifier(x)); }
+Expr Model::logits(const Expr& x) const {
+  return classifier().logits(before_classifier(x));
+}
+Expr Model::probabilities(const Expr& x) const {
+  return classifier()(before_classifier(x));
+}
 
 std::vector<Param> Model::params() const {
   std::vector<Param> out;

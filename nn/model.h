@@ -22,7 +22,8 @@ class Model {
   /// For examples of the shape `input`. The layers draw their weights in turn from one generator of that seed.
   Model(Shape input, DType dtype, int64_t seed) : input_(std::move(input)), dtype_(dtype), random_(seed) {}
 
-  /// The next layer. With `seed` it draws from a generator of its own. UserError where it cannot take what comes before it.
+  /// The next layer. With `seed` it draws from a generator of its own. UserError where it cannot take what comes before
+  /// it.
   void add(const Dense::Options& options, std::optional<int64_t> seed = {}) { add_layer<Dense>(options, seed); }
   void add(const Activation::Options& options) { add_layer<Activation>(options, {}); }
   void add(const Flatten::Options& options) { add_layer<Flatten>(options, {}); }
@@ -47,9 +48,9 @@ class Model {
   std::vector<Expr> exprs() const;
   int64_t parameter_count() const;
 
-  /// Gives every parameter the array of its name, cast to dtype(). UserError, and nothing is changed: arrays are missing, have
-  /// another shape, are not real or not finite, or no parameter has their name; all of these together. `source` names the
-  /// file, `where` the configuration's line that asked for it.
+  /// Gives every parameter the array of its name, cast to dtype(). UserError, and nothing is changed: arrays are
+  /// missing, have another shape, are not real or not finite, or no parameter has their name; all of these together.
+  /// `source` names the file, `where` the configuration's line that asked for it.
   void load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where = {});
 
  private:

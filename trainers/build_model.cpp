@@ -9,15 +9,24 @@ static Init init_of(const InitConfig& c) {
   auto law = [&] {
     using Config = InitConfig::Init;
     switch (c.init) {
-      case Config::kGlorotUniform: return Init::Law::kGlorotUniform;
-      case Config::kGlorotNormal: return Init::Law::kGlorotNormal;
-      case Config::kHeUniform: return Init::Law::kHeUniform;
-      case Config::kHeNormal: return Init::Law::kHeNormal;
-      case Config::kNormal: return Init::Law::kNormal;
-      case Config::kUniform: return Init::Law::kUniform;
-      case Config::kOrthogonal: return Init::Law::kOrthogonal;
-      case Config::kConstant: return Init::Law::kConstant;
-      case Config::kZeros: return Init::Law::kZeros;
+      case Config::kGlorotUniform:
+        return Init::Law::kGlorotUniform;
+      case Config::kGlorotNormal:
+        return Init::Law::kGlorotNormal;
+      case Config::kHeUniform:
+        return Init::Law::kHeUniform;
+      case Config::kHeNormal:
+        return Init::Law::kHeNormal;
+      case Config::kNormal:
+        return Init::Law::kNormal;
+      case Config::kUniform:
+        return Init::Law::kUniform;
+      case Config::kOrthogonal:
+        return Init::Law::kOrthogonal;
+      case Config::kConstant:
+        return Init::Law::kConstant;
+      case Config::kZeros:
+        return Init::Law::kZeros;
     }
     return Init::Law::kZeros;
   };

@@ -9,13 +9,13 @@
 
 namespace thtrain {
 
-/// What the model takes of examples of the shape `example`: rows where its first layer takes rows (dense, softmax), so that
-/// images need no flatten layer in front; else the shape itself.
+/// What the model takes of examples of the shape `example`: rows where its first layer takes rows (dense, softmax), so
+/// that images need no flatten layer in front; else the shape itself.
 Shape model_input(const Experiment& experiment, const Shape& example);
 
 /// The layers of `experiment.model` for examples of the shape `input`, with weights drawn from `experiment.seed`.
-/// `classes` are those of the data (0: not known). UserError at the layer's line: it does not suit what comes before it; the
-/// softmax has fewer units than there are classes, or none are known.
+/// `classes` are those of the data (0: not known). UserError at the layer's line: it does not suit what comes before
+/// it; the softmax has fewer units than there are classes, or none are known.
 Model build_model(const Experiment& experiment, const Shape& input, int64_t classes);
 
 /// The arrays of an .npz of weights; what a checkpoint keeps beside them (names that begin with "run.") is left out.

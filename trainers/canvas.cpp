@@ -11,7 +11,8 @@ namespace thtrain {
 
 namespace {
 
-// Nine rows from the top, seven above the line that letters stand on; the bits of a row are its pixels, 0x10 the leftmost.
+// Nine rows from the top, seven above the line that letters stand on; the bits of a row are its pixels, 0x10 the
+// leftmost.
 struct Glyph {
   char letter;
   uint8_t rows[9];
@@ -89,8 +90,12 @@ void Canvas::blend(int x, int y, double coverage, Colour colour) {
 void Canvas::line(double x0, double y0, double x1, double y1, double thickness, Colour colour, const Box& clip) {
   double dx = x1 - x0, dy = y1 - y0, squared = dx * dx + dy * dy, half = thickness / 2;
   double margin = half + 1;
-  auto first = [&](double a, double b, double low) { return static_cast<int>(std::max(std::floor(std::min(a, b) - margin), low)); };
-  auto last = [&](double a, double b, double high) { return static_cast<int>(std::min(std::ceil(std::max(a, b) + margin), high)); };
+  auto first = [&](double a, double b, double low) {
+    return static_cast<int>(std::max(std::floor(std::min(a, b) - margin), low));
+  };
+  auto last = [&](double a, double b, double high) {
+    return static_cast<int>(std::min(std::ceil(std::max(a, b) + margin), high));
+  };
   for (int y = first(y0, y1, clip.top); y < last(y0, y1, clip.bottom); ++y)
     for (int x = first(x0, x1, clip.left); x < last(x0, x1, clip.right); ++x) {
       double px = x + 0.5 - x0, py = y + 0.5 - y0;

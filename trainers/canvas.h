@@ -27,7 +27,8 @@ class Canvas {
     line(x0, y0, x1, y1, thickness, colour, {0, 0, static_cast<double>(width_), static_cast<double>(height_)});
   }
   void ring(double x, double y, double radius, double thickness, Colour colour);
-  /// Letters of 5 x 9 pixels, 6 apart, whose line begins at (x, y), the upper left corner. What the font has not is a box.
+  /// Letters of 5 x 9 pixels, 6 apart, whose line begins at (x, y), the upper left corner. What the font has not is a
+  /// box.
   void text(int x, int y, std::string_view text, Colour colour);
   static int text_width(std::string_view text) { return static_cast<int>(text.size()) * 6; }
 

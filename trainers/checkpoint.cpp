@@ -13,7 +13,9 @@ static Tensor bytes_array(const std::string& bytes) {
   if (!bytes.empty()) std::memcpy(out.raw(), bytes.data(), bytes.size());
   return out;
 }
-static std::string bytes_of(const Tensor& array) { return {static_cast<const char*>(array.raw()), array.bytes()}; }
+static std::string bytes_of(const Tensor& array) {
+  return {static_cast<const char*>(array.raw()), array.bytes()};
+}
 
 static double number_of(const std::optional<double>& value) {
   return value.value_or(std::numeric_limits<double>::quiet_NaN());
@@ -29,12 +31,12 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   for (const auto& [name, array] : checkpoint.best) arrays.emplace_back("run.best/" + name, array);
   arrays.emplace_back("run.position", Tensor::vector<int64_t>({s.epochs, s.batch, s.step, int64_t{s.stopped_early}}));
   arrays.emplace_back("run.random", bytes_array(s.random.to_bytes()));
-  arrays.emplace_back("run.monitor",
-                      Tensor::vector<double>({s.monitor.patience, s.monitor.best_error,
-                                              static_cast<double>(s.monitor.best_epoch), number_of(s.best_test_error)}));
-  arrays.emplace_back("run.epoch", Tensor::vector<double>({s.loss_sum, number_of(s.report.valid_error),
-                                                           number_of(s.report.test_error), s.report.best ? 1.0 : 0.0,
-                                                           s.report.seconds}));
+  arrays.emplace_back(
+      "run.monitor", Tensor::vector<double>({s.monitor.patience, s.monitor.best_error,
+                                             static_cast<double>(s.monitor.best_epoch), number_of(s.best_test_error)}));
+  arrays.emplace_back(
+      "run.epoch", Tensor::vector<double>({s.loss_sum, number_of(s.report.valid_error), number_of(s.report.test_error),
+                                           s.report.best ? 1.0 : 0.0, s.report.seconds}));
   arrays.emplace_back("run.history", history_array(s.history));
   arrays.emplace_back("run.pins", bytes_array(pins_text(checkpoint.pins)));
   write_npz(path, arrays);
@@ -49,9 +51,12 @@ class CheckpointReader {
   Checkpoint read() {
     Checkpoint out;
     for (const std::string& name : file_.names()) {
-      if (!name.starts_with("run.")) out.weights.emplace_back(name, file_.read(name));
-      else if (name.starts_with("run.best/")) out.best.emplace_back(name.substr(9), file_.read(name));
-      else if (name.find('/') != std::string::npos) out.optimizer.emplace_back(name.substr(4), file_.read(name));
+      if (!name.starts_with("run."))
+        out.weights.emplace_back(name, file_.read(name));
+      else if (name.starts_with("run.best/"))
+        out.best.emplace_back(name.substr(9), file_.read(name));
+      else if (name.find('/') != std::string::npos)
+        out.optimizer.emplace_back(name.substr(4), file_.read(name));
     }
     RunState& s = out.state;
     Tensor position = array("run.position", DType::kInt64, 4), monitor = array("run.monitor", DType::kFloat64, 4),
@@ -90,6 +95,8 @@ class CheckpointReader {
 
 }  // namespace
 
-Checkpoint read_checkpoint(const std::string& path) { return CheckpointReader(path).read(); }
+Checkpoint read_checkpoint(const std::string& path) {
+  return CheckpointReader(path).read();
+}
 
 }  // namespace thtrain

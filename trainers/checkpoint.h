@@ -3,12 +3,12 @@
 //   hidden/W, ...             the weights
 //   run.velocity/hidden/W     the optimizer's state
 //   run.best/hidden/W         the weights with the best validation error
-//   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early (0 or 1)
-//   run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
-//   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it (NaN: none)
-//   run.epoch                 float64: sum of this epoch's losses, validation error, test error (NaN: none), best (0 or 1), seconds
-//   run.history               float64 [epochs, 6]; see trainers/history.h
-//   run.pins                  uint8: the text of trainers/pins.h
+//   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early (0
+//   or 1) run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
+//   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it (NaN:
+//   none) run.epoch                 float64: sum of this epoch's losses, validation error, test error (NaN: none), best
+//   (0 or 1), seconds run.history               float64 [epochs, 6]; see trainers/history.h run.pins uint8: the text of
+//   trainers/pins.h
 #pragma once
 
 #include <optional>

@@ -11,7 +11,8 @@ namespace thtrain {
 
 class ErrorCounter {
  public:
-  /// With `with_loss` it sums the losses too. Functions are compiled when they are first needed, one for each length of chunk.
+  /// With `with_loss` it sums the losses too. Functions are compiled when they are first needed, one for each length of
+  /// chunk.
   ErrorCounter(const Model& model, FunctionOptions options, bool with_loss = false)
       : model_(model), options_(std::move(options)), with_loss_(with_loss) {}
 
@@ -35,8 +36,8 @@ class ErrorCounter {
   std::map<int64_t, Function> functions_;
 };
 
-/// The chunk for `count` examples in minibatches of `batch`: a multiple of `batch`, of at most about a thousand examples, that
-/// divides `count` where a large one does.
+/// The chunk for `count` examples in minibatches of `batch`: a multiple of `batch`, of at most about a thousand
+/// examples, that divides `count` where a large one does.
 int64_t evaluation_chunk(int64_t count, int64_t batch);
 
 }  // namespace thtrain

@@ -11,16 +11,16 @@ namespace thtrain {
 
 class Examples {
  public:
-  /// Each example gets the lengths `input`, with as many elements as the split's. In memory, they are read (or mapped) now.
-  /// UserError unless the split holds classes, or has no examples.
+  /// Each example gets the lengths `input`, with as many elements as the split's. In memory, they are read (or mapped)
+  /// now. UserError unless the split holds classes, or has no examples.
   Examples(const Split& split, const Shape& input, DType floatx, bool streamed);
 
   int64_t size() const { return split_.size(); }
   bool streamed() const { return streamed_; }
   /// x [size, input...], y [size]; of examples in memory.
   const Batch& all() const { return all_; }
-  /// Examples `begin` to `begin + count`: a part of all(), or read into a buffer that the next call with this count fills again.
-  /// UserError where a streamed value is not finite or a label is out of range.
+  /// Examples `begin` to `begin + count`: a part of all(), or read into a buffer that the next call with this count
+  /// fills again. UserError where a streamed value is not finite or a label is out of range.
   Batch batch(int64_t begin, int64_t count);
   /// The same for streamed examples with these numbers.
   Batch batch(std::span<const int64_t> examples);

@@ -41,9 +41,12 @@ std::span<const Tensor> Feed::arguments(int64_t start, int64_t count) {
 }
 
 void Feed::set_order(std::vector<int64_t> order) {
-  TH_CHECK(shuffled_ && static_cast<int64_t>(order.size()) == examples_.size(), "an order of ", order.size(), " examples");
-  if (examples_.streamed()) order_ = std::move(order);
-  else std::copy(order.begin(), order.end(), shared_[2].get_value(true).data<int64_t>());
+  TH_CHECK(shuffled_ && static_cast<int64_t>(order.size()) == examples_.size(), "an order of ", order.size(),
+           " examples");
+  if (examples_.streamed())
+    order_ = std::move(order);
+  else
+    std::copy(order.begin(), order.end(), shared_[2].get_value(true).data<int64_t>());
 }
 
 }  // namespace thtrain

@@ -18,8 +18,8 @@ struct Minibatch {
   Expr y;                  // [count]: int64 labels
 };
 
-/// In memory, x and y are shared variables and a minibatch is a slice of them from the input `start` on (no copy), or the
-/// rows that a slice of `order` names. Streamed, the inputs are x and y themselves.
+/// In memory, x and y are shared variables and a minibatch is a slice of them from the input `start` on (no copy), or
+/// the rows that a slice of `order` names. Streamed, the inputs are x and y themselves.
 class Feed {
  public:
   /// Shared variables are called `name`_x, `name`_y and `name`_order. Shuffled ones wait for set_order().
@@ -28,8 +28,8 @@ class Feed {
   const Examples& examples() const { return examples_; }
   /// Expressions of minibatches of this length.
   Minibatch minibatch(int64_t count);
-  /// The values of those inputs for examples `start` to `start + count` (of the order); valid until the next call. UserError as
-  /// Examples::batch.
+  /// The values of those inputs for examples `start` to `start + count` (of the order); valid until the next call.
+  /// UserError as Examples::batch.
   std::span<const Tensor> arguments(int64_t start, int64_t count);
   /// The examples' order from now on: a permutation of their numbers.
   void set_order(std::vector<int64_t> order);
@@ -37,8 +37,8 @@ class Feed {
  private:
   Examples examples_;
   bool shuffled_;
-  std::vector<Shared> shared_;     // x, y, order; none where streamed
-  std::vector<int64_t> order_;     // streamed and shuffled
+  std::vector<Shared> shared_;  // x, y, order; none where streamed
+  std::vector<int64_t> order_;  // streamed and shuffled
   std::vector<Tensor> arguments_;
 };
 

@@ -28,7 +28,7 @@ Tensor history_array(const std::vector<EpochReport>& history) {
   double* row = out.data<double>();
   for (const EpochReport& r : history) {
     const double values[kColumns] = {static_cast<double>(r.epoch), r.train_loss, r.valid_error.value_or(kNone),
-                                     r.test_error.value_or(kNone), r.seconds, r.best ? 1.0 : 0.0};
+                                     r.test_error.value_or(kNone), r.seconds,    r.best ? 1.0 : 0.0};
     row = std::copy(values, values + kColumns, row);
   }
   return out;
@@ -36,7 +36,8 @@ Tensor history_array(const std::vector<EpochReport>& history) {
 
 std::vector<EpochReport> history_of(const Tensor& array) {
   if (array.dtype() != DType::kFloat64 || array.rank() != 2 || array.dim(1) != kColumns)
-    throw UserError(Message{.what = "a checkpoint's history is no float64 matrix of 6 columns", .got = array.type_text()});
+    throw UserError(
+        Message{.what = "a checkpoint's history is no float64 matrix of 6 columns", .got = array.type_text()});
   auto measured = [](double value) { return std::isnan(value) ? std::optional<double>() : std::optional(value); };
   std::vector<EpochReport> out;
   for (int64_t i = 0; i < array.dim(0); ++i) {

@@ -11,16 +11,16 @@ namespace thtrain {
 
 /// One epoch. Errors in per cent of the examples; not given: not measured.
 struct EpochReport {
-  int64_t epoch = 0;      // from 1
-  double train_loss = 0;  // mean of the minibatches' losses, penalties included
-  std::optional<double> valid_error;  // the last one measured in this epoch
-  std::optional<double> test_error;   // the last one measured in this epoch
-  double seconds = 0;                 // validation included
-  bool best = false;                  // the best validation error so far was measured in this epoch
+  int64_t epoch = 0;                       // from 1
+  double train_loss = 0;                   // mean of the minibatches' losses, penalties included
+  std::optional<double> valid_error = {};  // the last one measured in this epoch
+  std::optional<double> test_error = {};   // the last one measured in this epoch
+  double seconds = 0;                      // validation included
+  bool best = false;                       // the best validation error so far was measured in this epoch
 };
 
-/// {"epoch": 3, "train_loss": 0.41, "valid_error": 8.000000, "test_error": 8.250000, "seconds": 1.2}: what was measured,
-/// errors with six decimals.
+/// {"epoch": 3, "train_loss": 0.41, "valid_error": 8.000000, "test_error": 8.250000, "seconds": 1.2}: what was
+/// measured, errors with six decimals.
 std::string metrics_line(const EpochReport& report);
 
 /// float64 [epochs, 6] and back: what a checkpoint holds. NaN stands for what was not measured.

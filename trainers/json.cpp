@@ -7,11 +7,15 @@
 
 namespace thtrain {
 
-// Bytes of the UTF-8 character that begins at `i`; 0 where none does. Overlong forms and surrogates are taken as they are.
+// Bytes of the UTF-8 character that begins at `i`; 0 where none does. Overlong forms and surrogates are taken as they
+// are.
 static size_t character_bytes(std::string_view text, size_t i) {
   auto byte = static_cast<unsigned char>(text[i]);
-  size_t count = byte < 0x80 ? 1 : byte >= 0xc2 && byte < 0xe0 ? 2 : (byte & 0xf0) == 0xe0 ? 3
-                 : byte >= 0xf0 && byte < 0xf5 ? 4 : 0;
+  size_t count = byte < 0x80                   ? 1
+                 : byte >= 0xc2 && byte < 0xe0 ? 2
+                 : (byte & 0xf0) == 0xe0       ? 3
+                 : byte >= 0xf0 && byte < 0xf5 ? 4
+                                               : 0;
   if (i + count > text.size()) return 0;
   for (size_t k = 1; k < count; ++k)
     if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return 0;
@@ -23,21 +27,28 @@ std::string json_string(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     size_t count = character_bytes(text, i);
     unsigned char c = static_cast<unsigned char>(text[i]);
-    if (count == 0) out += "\\ufffd";
-    else if (c == '"' || c == '\\') out += {'\\', text[i]};
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
+    if (count == 0)
+      out += "\\ufffd";
+    else if (c == '"' || c == '\\')
+      out += {'\\', text[i]};
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
     else if (c < 0x20 || c == 0x7f) {
       char code[8];
       std::snprintf(code, sizeof code, "\\u%04x", c);
       out += code;
-    } else out += text.substr(i, count);
+    } else
+      out += text.substr(i, count);
     i += count ? count : 1;
   }
   return out + '"';
 }
 
-std::string json_number(double value) { return std::isfinite(value) ? number_text(value) : "null"; }
+std::string json_number(double value) {
+  return std::isfinite(value) ? number_text(value) : "null";
+}
 
 std::string json_fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "null";
@@ -59,8 +70,12 @@ JsonObject& JsonObject::add_error(std::string_view key, const std::optional<doub
   return value ? add_raw(key, json_fixed(*value, 6)) : *this;
 }
 
-std::string JsonObject::line() const { return str('{', join(entries_, ", "), '}'); }
-std::string JsonObject::lines() const { return str("{\n  ", join(entries_, ",\n  "), "\n}\n"); }
+std::string JsonObject::line() const {
+  return str('{', join(entries_, ", "), '}');
+}
+std::string JsonObject::lines() const {
+  return str("{\n  ", join(entries_, ",\n  "), "\n}\n");
+}
 
 namespace {
 
@@ -98,10 +113,14 @@ class JsonReader {
   void value(const std::string& path, int depth) {
     if (depth > 64) fail("too deep");
     char c = peek();
-    if (c == '{') table(path, depth);
-    else if (c == '[') array(path, depth);
-    else if (c == '"') out_[path] = string();
-    else out_[path] = word();
+    if (c == '{')
+      table(path, depth);
+    else if (c == '[')
+      array(path, depth);
+    else if (c == '"')
+      out_[path] = string();
+    else
+      out_[path] = word();
   }
   void table(const std::string& path, int depth) {
     expect('{');
@@ -136,8 +155,10 @@ class JsonReader {
       if (at_ == text_.size()) fail("a string does not end");
       char c = text_[at_++];
       if (c == '"') return out;
-      if (c == '\\') escape(out);
-      else out += c;
+      if (c == '\\')
+        escape(out);
+      else
+        out += c;
     }
   }
   void escape(std::string& out) {
@@ -145,9 +166,12 @@ class JsonReader {
     char c = text_[at_++];
     const std::string_view from = "nrtbf\"\\/", to = "\n\r\t\b\f\"\\/";
     size_t which = from.find(c);
-    if (which != std::string_view::npos) out += to[which];
-    else if (c == 'u') unicode(out);
-    else fail("an unknown escape");
+    if (which != std::string_view::npos)
+      out += to[which];
+    else if (c == 'u')
+      unicode(out);
+    else
+      fail("an unknown escape");
   }
   // What json_string writes: code points of one unit.
   void unicode(std::string& out) {
@@ -158,8 +182,10 @@ class JsonReader {
       if (digit == std::string_view::npos) fail("an escape is no number");
       code = code * 16 + static_cast<unsigned>(digit);
     }
-    if (code < 0x80) out += static_cast<char>(code);
-    else if (code < 0x800) out += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
+    if (code < 0x80)
+      out += static_cast<char>(code);
+    else if (code < 0x800)
+      out += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
     else
       out += {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)),
               static_cast<char>(0x80 | (code & 63))};

@@ -40,8 +40,8 @@ class JsonObject {
   std::vector<std::string> entries_;
 };
 
-/// Every value of a JSON text under its path, "pins.threads" or "command_line.0", as text: strings without their quotes,
-/// other values as they are written. UserError, which names `source`, where it is no JSON.
+/// Every value of a JSON text under its path, "pins.threads" or "command_line.0", as text: strings without their
+/// quotes, other values as they are written. UserError, which names `source`, where it is no JSON.
 std::map<std::string, std::string> read_json(std::string_view text, const std::string& source);
 
 }  // namespace thtrain

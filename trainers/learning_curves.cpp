@@ -24,7 +24,8 @@ std::vector<double> axis_ticks(double low, double high, int count) {
 
 namespace {
 
-constexpr Colour kAxis{60, 60, 60}, kGrid{228, 228, 228}, kBlue{31, 98, 180}, kOrange{222, 114, 20}, kGreen{30, 130, 76};
+constexpr Colour kAxis{60, 60, 60}, kGrid{228, 228, 228}, kBlue{31, 98, 180}, kOrange{222, 114, 20},
+    kGreen{30, 130, 76};
 
 struct Curve {
   std::string name;

@@ -15,7 +15,8 @@ static std::string start_of(const ConfigPosition& where, const std::string& conf
 }
 
 // "a.npz[x]" is looked for as a.npz.
-static std::string absolute_path(const std::string& path, const ConfigPosition& where, const std::string& config_folder) {
+static std::string absolute_path(const std::string& path, const ConfigPosition& where,
+                                 const std::string& config_folder) {
   size_t bracket = path.ends_with(']') ? path.rfind('[') : std::string::npos;
   std::string file = path.substr(0, bracket), rest = bracket == std::string::npos ? "" : path.substr(bracket);
   std::string found = find_data_file(file, start_of(where, config_folder), true, where);
@@ -35,7 +36,8 @@ namespace {
 struct OptionsOf {
   const std::string& config_folder;
 
-  void add_file(DatasetOptions& out, const Section& c, const char* key, const char* name, const std::string& path) const {
+  void add_file(DatasetOptions& out, const Section& c, const char* key, const char* name,
+                const std::string& path) const {
     out.files[name] = {absolute_path(path, c.at(key), config_folder), c.at(key)};
   }
   void add_file(DatasetOptions& out, const Section& c, const char* key, const char* name,
@@ -123,8 +125,7 @@ Dataset load_data(const Experiment& experiment, const std::string& config_folder
 Experiment with_absolute_paths(const Experiment& experiment, const std::string& config_folder) {
   Experiment out = experiment;
   std::visit(MakeAbsolute{config_folder}, out.data);
-  if (out.model.weights)
-    out.model.weights = absolute_path(*out.model.weights, out.model.at("weights"), config_folder);
+  if (out.model.weights) out.model.weights = absolute_path(*out.model.weights, out.model.at("weights"), config_folder);
   return out;
 }
 

@@ -9,8 +9,8 @@
 namespace thtrain {
 
 /// Finds, reads and checks what `experiment.data` names. Relative paths are looked for in `config_folder`, then in
-/// $THTRAIN_DATA and the cache folder; those that were typed on the command line, in the working folder first. UserError for
-/// any fault of the files, at its place in the configuration.
+/// $THTRAIN_DATA and the cache folder; those that were typed on the command line, in the working folder first.
+/// UserError for any fault of the files, at its place in the configuration.
 Dataset load_data(const Experiment& experiment, const std::string& config_folder);
 
 /// Those of the data paths that are relative, made absolute as they were found: for the configuration in a run folder.

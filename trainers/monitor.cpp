@@ -8,7 +8,8 @@ Monitor::Monitor(const TrainerConfig& config, int64_t batches)
     : has_patience_(config.patience > 0),
       increase_(config.patience_increase),
       threshold_(config.improvement_threshold),
-      frequency_(config.validation_frequency.value_or(has_patience_ ? std::min(batches, config.patience / 2) : batches)) {
+      frequency_(
+          config.validation_frequency.value_or(has_patience_ ? std::min(batches, config.patience / 2) : batches)) {
   TH_CHECK(batches > 0 && frequency_ > 0, "validation every ", frequency_, " of ", batches, " minibatches");
   state_.patience = static_cast<double>(config.patience);
 }

@@ -15,13 +15,13 @@ namespace thtrain {
 ///     if e < best:  if e < best * improvement_threshold: patience = max(patience, s * patience_increase);  best = e
 ///   if patience <= s: training ends
 ///
-/// frequency = min(batches, patience / 2) with the patience that training starts with, unless it is given. Without a patience
-/// (0) training does not end early, and the frequency is an epoch.
+/// frequency = min(batches, patience / 2) with the patience that training starts with, unless it is given. Without a
+/// patience (0) training does not end early, and the frequency is an epoch.
 class Monitor {
  public:
   /// What a checkpoint keeps.
   struct State {
-    double patience = 0;  // steps
+    double patience = 0;                                          // steps
     double best_error = std::numeric_limits<double>::infinity();  // per cent
     int64_t best_epoch = 0;
     bool operator==(const State&) const = default;

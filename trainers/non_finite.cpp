@@ -53,7 +53,8 @@ std::optional<BadValue> first_bad(std::span<const Expr> roots, const std::vector
     for (size_t i = 0; i < node->types.size(); ++i) values.push_back((*node)[i]);
   std::vector<Tensor> results = evaluate(values, inputs);
   for (size_t i = 0; i < values.size(); ++i)
-    if (std::optional<int64_t> position = first_non_finite(results[i])) return BadValue{values[i], results[i], *position};
+    if (std::optional<int64_t> position = first_non_finite(results[i]))
+      return BadValue{values[i], results[i], *position};
   return {};
 }
 

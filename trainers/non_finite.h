@@ -17,8 +17,9 @@ struct BadRun {
   int64_t last_step;              // whose loss or weights were not finite
 };
 
-/// Repeats the steps since the checkpoint with the same program up to the first whose loss or new weights are not finite, and
-/// that step with a look at every value. Throws NonFiniteLoss, which names layer, expression, step and the first bad element.
+/// Repeats the steps since the checkpoint with the same program up to the first whose loss or new weights are not
+/// finite, and that step with a look at every value. Throws NonFiniteLoss, which names layer, expression, step and the
+/// first bad element.
 [[noreturn]] void throw_non_finite(const BadRun& run);
 
 }  // namespace thtrain

@@ -26,8 +26,10 @@ std::vector<std::string> differences(const Pins& then, const Pins& now) {
   std::vector<std::string> out;
   for (const auto& [name, value] : now) {
     auto found = old.find(name);
-    if (found == old.end()) out.push_back(str(name, ": not known then, ", value, " now"));
-    else if (found->second != value) out.push_back(str(name, ": ", found->second, " then, ", value, " now"));
+    if (found == old.end())
+      out.push_back(str(name, ": not known then, ", value, " now"));
+    else if (found->second != value)
+      out.push_back(str(name, ": ", found->second, " then, ", value, " now"));
   }
   for (const auto& [name, value] : then)
     if (!current.contains(name)) out.push_back(str(name, ": ", value, " then, not known now"));
@@ -48,7 +50,8 @@ Pins pins_of(const std::string& text) {
   Pins out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
-    if (size_t at = line.find(" = "); at != std::string::npos) out.emplace_back(line.substr(0, at), line.substr(at + 3));
+    if (size_t at = line.find(" = "); at != std::string::npos)
+      out.emplace_back(line.substr(0, at), line.substr(at + 3));
   return out;
 }
 

@@ -13,14 +13,26 @@ namespace thtrain {
 FunctionOptions function_options(const CompilerConfig& config, std::string name) {
   FunctionOptions out;
   switch (config.mode) {
-    case CompilerConfig::Mode::kNative: out.mode = Mode::kNative; break;
-    case CompilerConfig::Mode::kReference: out.mode = Mode::kReference; break;
-    case CompilerConfig::Mode::kDebug: out.mode = Mode::kDebug; break;
+    case CompilerConfig::Mode::kNative:
+      out.mode = Mode::kNative;
+      break;
+    case CompilerConfig::Mode::kReference:
+      out.mode = Mode::kReference;
+      break;
+    case CompilerConfig::Mode::kDebug:
+      out.mode = Mode::kDebug;
+      break;
   }
   switch (config.optimizer) {
-    case CompilerConfig::Optimizer::kDefault: out.level = Level::kStandard; break;
-    case CompilerConfig::Optimizer::kStrict: out.level = Level::kStrict; break;
-    case CompilerConfig::Optimizer::kFast: out.level = Level::kFast; break;
+    case CompilerConfig::Optimizer::kDefault:
+      out.level = Level::kStandard;
+      break;
+    case CompilerConfig::Optimizer::kStrict:
+      out.level = Level::kStrict;
+      break;
+    case CompilerConfig::Optimizer::kFast:
+      out.level = Level::kFast;
+      break;
   }
   out.threads = static_cast<int>(config.threads);
   out.name = std::move(name);
@@ -105,7 +117,9 @@ void TrainingProgram::begin_epoch(RandomState& random) {
   if (experiment_.trainer.shuffle) feed_->set_order(random.permutation(feed_->examples().size()));
   set_loss_sum(0);
 }
-void TrainingProgram::step(int64_t batch) { function_of(batch)(arguments(batch)); }
+void TrainingProgram::step(int64_t batch) {
+  function_of(batch)(arguments(batch));
+}
 void TrainingProgram::watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback) {
   function_of(batch).watch(arguments(batch), callback);
 }

@@ -30,8 +30,8 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 
 class TrainingProgram {
  public:
-  /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for classifying, or
-  /// does not fit the model or the minibatch; the weights do not fit.
+  /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
+  /// classifying, or does not fit the model or the minibatch; the weights do not fit.
   TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
   Model& model() { return model_; }
@@ -41,7 +41,8 @@ class TrainingProgram {
   /// Minibatches of an epoch.
   int64_t batches() const { return batches_; }
 
-  /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles; the loss's sum becomes 0.
+  /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles; the loss's sum becomes
+  /// 0.
   void begin_epoch(RandomState& random);
   /// One minibatch: adds its loss to loss_sum() and changes the weights.
   void step(int64_t batch);
@@ -88,8 +89,8 @@ class TrainingProgram {
   std::optional<Shared> loss_sum_;
   double* loss_sum_value_ = nullptr;
   int64_t batches_ = 0;
-  Graph graph_;                                // of step_
-  std::optional<Function> step_, last_step_;   // last_step_: of a shorter minibatch at the end
+  Graph graph_;                               // of step_
+  std::optional<Function> step_, last_step_;  // last_step_: of a shorter minibatch at the end
   std::optional<ErrorCounter> counter_;
 };
 

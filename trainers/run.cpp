@@ -35,7 +35,9 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
 
 // ---- the loop ------------------------------------------------------------------------------------------------------
 
-bool Run::is_over() const { return state_.stopped_early || state_.epochs >= experiment_.trainer.epochs; }
+bool Run::is_over() const {
+  return state_.stopped_early || state_.epochs >= experiment_.trainer.epochs;
+}
 
 TrainSummary Run::go() {
   folder_.write_facts(experiment_.seed, pins_);

@@ -16,8 +16,8 @@ class Run {
   Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
       const TrainOptions& options);
 
-  /// Goes to where the checkpoint was written, and puts metrics.jsonl there too. UserError where something that decides bits
-  /// differs and that is not allowed, or where the weights do not fit.
+  /// Goes to where the checkpoint was written, and puts metrics.jsonl there too. UserError where something that decides
+  /// bits differs and that is not allowed, or where the weights do not fit.
   void restore(const Checkpoint& checkpoint);
   /// Trains to the end. See train().
   TrainSummary go();

@@ -32,9 +32,10 @@ static void write_whole(const std::string& path, const std::string& text) {
 RunFolder RunFolder::create(const std::string& path, const Experiment& experiment, RunFacts facts) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(path, error)) && !(fs::is_directory(path, error) && fs::is_empty(path, error)))
-    throw UserError(Message{.what = str(path, ": there is a run in this folder already, or something else"),
-                            .expected = "a folder that does not exist yet",
-                            .hint = str("`thtrain resume ", path, "` goes on with a run; --run-dir names another folder")});
+    throw UserError(
+        Message{.what = str(path, ": there is a run in this folder already, or something else"),
+                .expected = "a folder that does not exist yet",
+                .hint = str("`thtrain resume ", path, "` goes on with a run; --run-dir names another folder")});
   Experiment written = with_absolute_paths(experiment, facts.config_folder);
   // Made beside its place and renamed into it, so that a run folder always holds its configuration.
   std::string clean = path;
@@ -56,8 +57,8 @@ RunFolder RunFolder::create(const std::string& path, const Experiment& experimen
 
 RunFolder RunFolder::open(const std::string& path) {
   if (!fs::is_directory(path))
-    throw UserError(Message{.what = str(path, ": there is no such run folder"),
-                            .expected = "a folder that `thtrain train` made"});
+    throw UserError(
+        Message{.what = str(path, ": there is no such run folder"), .expected = "a folder that `thtrain train` made"});
   RunFolder out(path, {});
   if (!fs::exists(out.config()))
     throw UserError(Message{.what = str(path, ": this is no run folder: it holds no config.toml"),
@@ -70,7 +71,9 @@ RunFolder RunFolder::open(const std::string& path) {
   return out;
 }
 
-bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint()); }
+bool RunFolder::has_checkpoint() const {
+  return fs::exists(checkpoint());
+}
 
 std::string RunFolder::weights() const {
   if (fs::exists(best())) return best();

@@ -26,8 +26,8 @@ struct RunFacts {
 
 class RunFolder {
  public:
-  /// Makes the folder and its parents, and writes config.toml (data paths made absolute) and run.json. UserError if it exists
-  /// and is not empty, or cannot be made; nothing is left behind then.
+  /// Makes the folder and its parents, and writes config.toml (data paths made absolute) and run.json. UserError if it
+  /// exists and is not empty, or cannot be made; nothing is left behind then.
   static RunFolder create(const std::string& path, const Experiment& experiment, RunFacts facts = {});
   /// The folder of an earlier run. UserError if it is missing or holds no config.toml.
   static RunFolder open(const std::string& path);

@@ -11,9 +11,12 @@ namespace thtrain {
 
 const char* name_of(Part part) {
   switch (part) {
-    case Part::kTrain: return "train";
-    case Part::kValid: return "valid";
-    case Part::kTest: return "test";
+    case Part::kTrain:
+      return "train";
+    case Part::kValid:
+      return "valid";
+    case Part::kTest:
+      return "test";
   }
   return "";
 }
@@ -69,8 +72,8 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
   lengths.insert(lengths.end(), input.begin(), input.end());
   Expr rows = tensor("x", lengths, floatX());
   Expr p = model.probabilities(rows);
-  Function f = function({rows}, {Out(p, true), Out(argmax(p, 1), true)}, {},
-                        function_options(experiment.compiler, "predict"));
+  Function f =
+      function({rows}, {Out(p, true), Out(argmax(p, 1), true)}, {}, function_options(experiment.compiler, "predict"));
   int64_t count = x.dim(0), chunk = 1024;
   Prediction out{Tensor::empty(DType::kInt64, {count}), Tensor::empty(floatX(), {count, model.classes()})};
   for (int64_t begin = 0; begin < count; begin += chunk) {

@@ -46,19 +46,19 @@ struct ModelSummary {
   int64_t arena_bytes = 0;        // temporaries of the training step; -1 where a call decides it
   int64_t arena_lower_bound = 0;  // bytes alive at its worst step
   int64_t train_examples = 0, valid_examples = 0, test_examples = 0;
-  int64_t batches = 0;            // minibatches of an epoch
-  int64_t kernels_compiled = 0;   // compiled now and not found in the cache
-  double seconds_compile = 0;     // passes and compiler
+  int64_t batches = 0;                       // minibatches of an epoch
+  int64_t kernels_compiled = 0;              // compiled now and not found in the cache
+  double seconds_compile = 0;                // passes and compiler
   std::vector<std::string> reference_steps;  // ops that run through their reference
   int threads = 1;
 };
 
 /// After a minibatch; at most about twenty times a second.
 struct BatchProgress {
-  int64_t epoch = 1;             // from 1
-  int64_t batch = 0;             // finished in this epoch
-  int64_t batches = 0;           // of an epoch
-  double train_loss = 0;         // mean over the finished ones
+  int64_t epoch = 1;      // from 1
+  int64_t batch = 0;      // finished in this epoch
+  int64_t batches = 0;    // of an epoch
+  double train_loss = 0;  // mean over the finished ones
   double examples_per_second = 0;
 };
 
@@ -80,15 +80,16 @@ struct TrainOptions {
 
 /// What a run came to, as the tutorials report it. Errors in per cent.
 struct TrainSummary {
-  int64_t epochs = 0;      // finished, those before a resumption included
-  int64_t best_epoch = 0;  // of the best validation error; 0 where none was measured
-  int64_t stop_epoch = 0;  // the last one, finished or not
-  int64_t steps = 0;       // minibatches
-  std::optional<double> valid_error;  // the best
-  std::optional<double> test_error;   // of the model with the best validation error; of the last one for test_at "end"
-  double train_loss = 0;              // of the last finished epoch
-  double seconds = 0;                 // of this process, from the first step to the end
-  double seconds_to_first_step = 0;   // from TrainOptions::started until the first minibatch is done
+  int64_t epochs = 0;                      // finished, those before a resumption included
+  int64_t best_epoch = 0;                  // of the best validation error; 0 where none was measured
+  int64_t stop_epoch = 0;                  // the last one, finished or not
+  int64_t steps = 0;                       // minibatches
+  std::optional<double> valid_error = {};  // the best
+  std::optional<double> test_error =
+      {};                            // of the model with the best validation error; of the last one for test_at "end"
+  double train_loss = 0;             // of the last finished epoch
+  double seconds = 0;                // of this process, from the first step to the end
+  double seconds_to_first_step = 0;  // from TrainOptions::started until the first minibatch is done
   int64_t kernels_compiled = 0;
   bool interrupted = false;    // by TrainOptions::stop
   bool stopped_early = false;  // the patience was spent
@@ -111,14 +112,14 @@ class NonFiniteLoss : public Error {
 
 // ---- what can be done ----------------------------------------------------------------------------------------------
 
-/// Trains from the beginning. `folder` is new (RunFolder::create). UserError: the data does not fit the model, a weights
-/// file does not fit it, a streamed batch holds a value that is not finite; NonFiniteLoss.
+/// Trains from the beginning. `folder` is new (RunFolder::create). UserError: the data does not fit the model, a
+/// weights file does not fit it, a streamed batch holds a value that is not finite; NonFiniteLoss.
 TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks = {},
                    const TrainOptions& options = {});
 
 /// Goes on from the folder's last checkpoint (from the beginning where there is none yet) and ends with the bits of an
-/// uninterrupted run. `experiment` is what the folder's config.toml says. UserError, besides those of train(): what decides
-/// bits differs from what the run began with, each difference named (unless allowed); a damaged checkpoint.
+/// uninterrupted run. `experiment` is what the folder's config.toml says. UserError, besides those of train(): what
+/// decides bits differs from what the run began with, each difference named (unless allowed); a damaged checkpoint.
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks = {},
                     const TrainOptions& options = {});
 
@@ -138,15 +139,16 @@ struct Prediction {
   Tensor classes;        // int64 [n]: the most probable one
   Tensor probabilities;  // floatX [n, classes]
 };
-/// `x` [n, ...] holds examples as the model takes them (scaled), of any real dtype; the number of classes comes from the
-/// weights. UserError as evaluate().
+/// `x` [n, ...] holds examples as the model takes them (scaled), of any real dtype; the number of classes comes from
+/// the weights. UserError as evaluate().
 Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights);
 
 struct CheckReport {
   ModelSummary model;
   double loss = 0;  // of the first minibatch, before any step
 };
-/// Builds, compiles, and runs one step on the first minibatch. Writes nothing. `config_folder` is where relative paths start.
+/// Builds, compiles, and runs one step on the first minibatch. Writes nothing. `config_folder` is where relative paths
+/// start.
 CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
 /// The function of one training step, explained (`thtrain explain`). Runs nothing.

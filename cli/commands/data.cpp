@@ -41,8 +41,10 @@ void read_set(SetFacts& facts, DType floatx, int64_t classes) {
         facts.sum += value;
       }
     };
-    if (floatx == DType::kFloat32) scan(batch.x.data<float>());
-    else scan(batch.x.data<double>());
+    if (floatx == DType::kFloat32)
+      scan(batch.x.data<float>());
+    else
+      scan(batch.x.data<double>());
     if (split.targets() != Targets::kClasses) continue;
     for (int64_t i = 0; i < batch.y.size(); ++i) {
       auto label = static_cast<size_t>(batch.y.data<int64_t>()[i]);
@@ -61,10 +63,11 @@ std::string set_text(const SetFacts& facts) {
   if (split.targets() != Targets::kNone)
     lines.emplace_back("y", str(split.y_array().raw.type_text(), ", ", split.y_array().origin));
   if (facts.was_read)
-    lines.emplace_back("range", str(number_text(static_cast<float>(facts.low)), " to ",
-                                    number_text(static_cast<float>(facts.high)), ", mean ",
-                                    json_fixed(facts.mean(), 6), " (scaled)"));
-  else lines.emplace_back("range", "not read: it stays in its file; --check reads all of it");
+    lines.emplace_back(
+        "range", str(number_text(static_cast<float>(facts.low)), " to ", number_text(static_cast<float>(facts.high)),
+                     ", mean ", json_fixed(facts.mean(), 6), " (scaled)"));
+  else
+    lines.emplace_back("range", "not read: it stays in its file; --check reads all of it");
   return str(facts.name, "\n", facts_text(lines));
 }
 
@@ -99,7 +102,9 @@ std::string set_json(const SetFacts& facts) {
   if (split.targets() != Targets::kNone)
     out.add("y", split.y_array().raw.type_text()).add("y_file", split.y_array().origin);
   if (facts.was_read)
-    out.add("low", facts.low).add("high", facts.high).add("mean", facts.mean())
+    out.add("low", facts.low)
+        .add("high", facts.high)
+        .add("mean", facts.mean())
         .add_raw("labels", numbers(facts.histogram));
   return out.line();
 }
@@ -117,7 +122,9 @@ int run_data(const DataArguments& arguments) {
   }
   if (arguments.json) {
     JsonObject out;
-    out.add("data", data.name).add("classes", data.classes()).add("streamed", data.streamed)
+    out.add("data", data.name)
+        .add("classes", data.classes())
+        .add("streamed", data.streamed)
         .add("checked", arguments.check || !data.streamed);
     for (const SetFacts& set : sets) out.add_raw(set.name, set_json(set));
     print_text(out.line() + "\n");

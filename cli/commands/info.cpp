@@ -39,7 +39,7 @@ std::vector<std::string> rules_of(const Op& op) {
 
 std::string ops_text() {
   std::string out = str(count_text(static_cast<int64_t>(all_ops().size()), "op"),
-                        ", each with: how native code computes it; the rules that it has beside its type and its reference\n");
+                        ", each with how native code computes it and what rules it has beside type and reference\n");
   for (const Op* op : all_ops()) {
     out += str("\n", op->name, "  [", native_text(*op), "]  ", join(rules_of(*op), ", "), "\n");
     std::string doc = op->doc;
@@ -51,8 +51,12 @@ std::string ops_text() {
 
 std::string ops_json() {
   auto entry = [](const Op* op) {
-    return JsonObject().add("name", op->name).add("doc", op->doc).add("native", native_text(*op))
-        .add("rules", rules_of(*op)).line();
+    return JsonObject()
+        .add("name", op->name)
+        .add("doc", op->doc)
+        .add("native", native_text(*op))
+        .add("rules", rules_of(*op))
+        .line();
   };
   return str('[', join(all_ops(), ", ", entry), ']');
 }

@@ -29,11 +29,11 @@ int run_predict(const PredictArguments& arguments) {
   std::string weights = weights_of(loaded, arguments.weights);
   Tensor x = read_examples(arguments.input, loaded.experiment);
   Prediction found = predict(loaded.experiment, x, weights);
-  if (both) write_npz(arguments.output, {{"classes", found.classes}, {"probabilities", found.probabilities}});
-  else write_npy(arguments.output, arguments.probabilities ? found.probabilities : found.classes);
-  const char* what = both                       ? "classes and probabilities"
-                     : arguments.probabilities ? "probabilities"
-                                               : "classes";
+  if (both)
+    write_npz(arguments.output, {{"classes", found.classes}, {"probabilities", found.probabilities}});
+  else
+    write_npy(arguments.output, arguments.probabilities ? found.probabilities : found.classes);
+  const char* what = both ? "classes and probabilities" : arguments.probabilities ? "probabilities" : "classes";
   print_text(str(what, " of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\n"));
   return kDone;
 }

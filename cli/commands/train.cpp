@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The place of a new run folder. From made() to keep(), the folder goes again with this object, and those above it that
-/// came with it.
+/// The place of a new run folder. From made() to keep(), the folder goes again with this object, and so do those above
+/// it that came with it.
 class NewPlace {
  public:
   explicit NewPlace(const std::string& path) : path_(fs::absolute(path).lexically_normal()) {
@@ -73,8 +73,10 @@ void require_same(const LoadedExperiment& named, const LoadedExperiment& run) {
   auto then = resolved_values(run.experiment), now = resolved_values(named.experiment);
   std::vector<std::string> different;
   for (const auto& [key, value] : now)
-    if (!then.contains(key)) different.push_back(str(key, ": not set then, ", value, " now"));
-    else if (then[key] != value) different.push_back(str(key, ": ", then[key], " then, ", value, " now"));
+    if (!then.contains(key))
+      different.push_back(str(key, ": not set then, ", value, " now"));
+    else if (then[key] != value)
+      different.push_back(str(key, ": ", then[key], " then, ", value, " now"));
   for (const auto& [key, value] : then)
     if (!now.contains(key)) different.push_back(str(key, ": ", value, " then, not set now"));
   if (different.empty()) return;

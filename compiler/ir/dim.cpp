@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 
 #include "compiler/base/error.h"
@@ -241,8 +242,11 @@ struct Dim::Reader {
     while (at < text.size() && is_name(text[at])) ++at;
     std::string word(text.substr(begin, at - begin));
     if (word.empty()) return failed = true, Dim(0);
-    if (std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); }))
-      return Dim(static_cast<int64_t>(std::stoll(word)));
+    if (std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); })) {
+      int64_t number = 0;
+      if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc()) failed = true;
+      return Dim(number);
+    }
     if (at < text.size() && text[at] == '(') {
       ++at;
       Dim a = sum();

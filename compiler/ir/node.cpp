@@ -67,6 +67,14 @@ std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, s
   return finish(std::move(out));
 }
 
+std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute) {
+  if (node->recompute == recompute) return node;
+  auto out = typed(*node->op, node->inputs, node->props, node->bodies, node->origin);
+  out->recompute = recompute;
+  out->name = node->name;
+  return finish(std::move(out));
+}
+
 Expr make_input(Type type, std::string name, std::source_location where) {
   auto node = std::make_shared<Node>();
   node->op = &input_op();

@@ -92,6 +92,9 @@ Expr apply(const Op& op, std::vector<Expr> inputs, Props props = {},
 /// A copy of `node` on other inputs and bodies: same op, properties, tag, origin and name; types are inferred anew.
 std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies);
 
+/// The same node under another recomputation tag: merging leaves the two apart.
+std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute);
+
 /// A leaf that a caller binds. Lengths that the type leaves open are names: see input_type().
 Expr make_input(Type type, std::string name, std::source_location where = std::source_location::current());
 Expr make_shared_leaf(std::shared_ptr<SharedStorage> storage, std::source_location where);

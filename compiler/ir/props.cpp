@@ -37,6 +37,15 @@ size_t tensor_hash(const Tensor& t) {
   return seed;
 }
 
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return out + "\"";
+}
+
 }  // namespace
 
 Props::Props(std::initializer_list<std::pair<std::string, PropValue>> values) {
@@ -77,8 +86,7 @@ std::string prop_text(const PropValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::string>)
-          return str("\"", v, "\"");
+        if constexpr (std::is_same_v<T, std::string>) return quoted(v);
         else if constexpr (std::is_same_v<T, Ints>)
           return str("[", join(v, ", "), "]");
         else if constexpr (std::is_same_v<T, DType>)

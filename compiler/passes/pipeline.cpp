@@ -3,10 +3,12 @@
 #include <chrono>
 
 #include "compiler/ir/verify.h"
+#include "compiler/passes/canonicalize.h"
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/find_gemm.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/merge.h"
+#include "compiler/passes/stabilize.h"
 
 namespace thtrain {
 
@@ -23,6 +25,9 @@ const std::vector<PipelineEntry>& pipeline() {
   static const std::vector<PipelineEntry> table{
       {{"merge", "f(x) + f(x) -> let y = f(x) in y + y", merge}, "canonical"},
       {{"constant_fold", "exp(0.0) * x -> 1.0 * x", constant_fold}, "canonical"},
+      {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},
+      {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
+      {{"constant_fold_again", "what the rules left constant", constant_fold}, "stable"},
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
   };
@@ -39,8 +44,11 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
   }
   Graph current = graph;
   PassContext context{options.level, options.fired};
-  for (const PipelineEntry& entry : pipeline()) {
-    if (options.without.count(entry.pass.name)) continue;
+  std::vector<PipelineEntry> entries;
+  for (const Pass& pass : options.extra) entries.push_back({pass, "canonical"});
+  for (const PipelineEntry& entry : pipeline())
+    if (!options.without.count(entry.pass.name)) entries.push_back(entry);
+  for (const PipelineEntry& entry : entries) {
     size_t before = options.records ? node_count(current) : 0;
     auto start = std::chrono::steady_clock::now();
     Graph next = entry.pass.run(current, context);

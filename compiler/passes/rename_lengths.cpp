@@ -45,7 +45,7 @@ std::shared_ptr<const Node> with_props(const Node& node, const std::vector<Expr>
     props.set(name, dims ? PropValue(fresh) : value);
   }
   if (!changed) return nullptr;
-  std::shared_ptr<const Node> out = make_node(*node.op, inputs, std::move(props), node.bodies);
+  std::shared_ptr<const Node> out = tagged(make_node(*node.op, inputs, std::move(props), node.bodies), node.recompute);
   if (node.name.empty()) return out;
   return named(Expr(out), node.name).node_ptr();
 }

@@ -42,7 +42,7 @@ void check_rewrites(Function::State& s, std::span<const Tensor> inputs) {
   std::vector<Fired> fired;
   std::vector<PassRecord> records;
   PipelineOptions options{.level = s.options.level,
-                          .without = s.options.without,
+                          .without = s.options.without, .extra = s.options.extra_passes,
                           .keep_graphs = true,
                           .verify = true,
                           .fired = &fired,
@@ -223,6 +223,7 @@ std::vector<Tensor> watched_call(
     CompileOptions options;
     options.pipeline.level = s.options.level;
     options.pipeline.without = s.options.without;
+    options.pipeline.extra = s.options.extra_passes;
     options.threads = s.context.threads;
     options.probes = true;
     CompileOutcome outcome = compile(s.canonical, options);
@@ -248,21 +249,53 @@ std::vector<Tensor> watched_call(
   }
 }
 
+namespace {
+
+// What the whole call should give, by the references of the graph that no pass has seen.
+std::vector<Tensor> expected_results(const Function::State& s, std::span<const Tensor> inputs) {
+  std::vector<std::pair<Expr, Tensor>> bound;
+  for (size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(s.canonical.graph.inputs[i], inputs[i]);
+  for (size_t i = 0; i < s.leaves.size(); ++i) bound.emplace_back(s.leaves[i], s.storages[i]->value);
+  std::vector<Tensor> out;
+  for (const Tensor& value : evaluate_with(s.canonical.graph.roots(), bound, s.canonical_lengths)) out.push_back(value.copy());
+  return out;
+}
+
+// Every step was right on its own inputs: here it shows whether they came in the right order.
+void check_results(const Function::State& s, const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    bool is_output = i < outputs.size();
+    const Update* update = is_output ? nullptr : &s.graph.updates[i - outputs.size()];
+    Tensor got = is_output ? outputs[i] : s.storage_of(update->variable)->value;
+    if (std::optional<std::string> where = difference(got, expected[i], kRewriteUlps))
+      throw UserError({.what = str("debug: native code and reference differ in ",
+                                   is_output ? str("output ", i) : "the update of " + update->variable.name()),
+                       .got = str("at ", *where),
+                       .node = (is_output ? s.graph.outputs[i] : update->value).node().origin.text()});
+  }
+}
+
+}  // namespace
+
 std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span<const Tensor> inputs) {
   s.watched = s.program;  // debug programs have probes already
   std::vector<const Step*> steps = steps_of(*s.program->plan);
   StepChecker checker(s, steps);
+  std::vector<Tensor> expected;
   bool first = true;
-  return function.watch(inputs, [&](const StepEvent& event) {
+  std::vector<Tensor> outputs = function.watch(inputs, [&](const StepEvent& event) {
     if (first) {
       first = false;
       std::vector<Tensor> dense;
       for (const Tensor& t : inputs) dense.push_back(t.contiguous());
       if (!s.rewrites_checked) check_rewrites(s, dense);
       s.rewrites_checked = true;
+      expected = expected_results(s, dense);
     }
     checker(event);
   });
+  check_results(s, outputs, expected);
+  return outputs;
 }
 
 }  // namespace thtrain

@@ -133,6 +133,7 @@ void compile_native(State& s) {
   CompileOptions options;
   options.pipeline.level = s.options.level;
   options.pipeline.without = s.options.without;
+  options.pipeline.extra = s.options.extra_passes;
   options.threads = s.context.threads;
   options.use_cache = s.options.use_cache;
   options.probes = s.options.mode == Mode::kDebug;
@@ -240,7 +241,9 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
   if (!s.bound) return true;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].dtype() != s.last_dtypes[i] || inputs[i].shape() != s.last_shapes[i]) return true;
-  return !s.fixed && s.values_matter;
+  // The reference and whoever watches see lengths inside views too; native code tells those by itself.
+  bool values_seen = s.options.mode != Mode::kNative || s.watcher || (s.program && !s.program->image.reference_steps.empty());
+  return values_seen || (!s.fixed && s.values_matter);
 }
 
 std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
@@ -266,6 +269,14 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   if (!dense)
     for (const Tensor& t : given) copies.push_back(t.contiguous());
   std::span<const Tensor> inputs = dense ? given : std::span<const Tensor>(copies);
+  // An argument that is a variable's buffer is read as it was before the call.
+  for (size_t i = 0; i < inputs.size() && !s.graph.updates.empty(); ++i)
+    for (const std::shared_ptr<SharedStorage>& storage : s.storages)
+      if (inputs[i].shares_memory_with(storage->value)) {
+        if (copies.empty()) copies.assign(inputs.begin(), inputs.end());
+        copies[i] = inputs[i].copy();
+        inputs = copies;
+      }
   if (shapes_changed(s, inputs)) {
     s.bound = false;
     bind_shapes(s, inputs);
@@ -290,7 +301,8 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   for (size_t k = 0; k < s.graph.outputs.size(); ++k) {
     if (s.borrowed[k]) {
       Tensor& own = s.own_outputs[k];
-      if (own.shape() != s.output_shapes[k] || own.dtype() != s.graph.outputs[k].dtype())
+      bool given_back = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
+      if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != s.graph.outputs[k].dtype())
         own = Tensor::empty(s.graph.outputs[k].dtype(), s.output_shapes[k]);
       outputs.push_back(own);
     } else {
@@ -396,7 +408,7 @@ Explanation Function::explain() const {
   Explanation out;
   out.graph = graph_text(s.graph);
   PipelineOptions options{.level = s.options.level,
-                          .without = s.options.without,
+                          .without = s.options.without, .extra = s.options.extra_passes,
                           .keep_graphs = true,
                           .fired = &out.fired,
                           .records = &out.passes};

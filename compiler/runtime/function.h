@@ -45,6 +45,7 @@ struct FunctionOptions {
   /// Values that are replaced by others of the same type before compiling.
   std::vector<std::pair<Expr, Expr>> givens = {};
   std::set<std::string> without = {};  // passes left out
+  std::vector<Pass> extra_passes = {};    // run before all others; the function is then compiled anew each time
   /// An input that nothing reads: an error, or allowed.
   bool allow_unused_inputs = false;
   bool use_cache = true;  // the second key: finished programs

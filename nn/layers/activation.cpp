@@ -4,6 +4,8 @@
 
 namespace thtrain {
 
-Expr Activation::forward(const Expr& x) const { return apply_activation(activation_, x); }
+Expr Activation::forward(const Expr& x) const {
+  return apply_activation(activation_, x);
+}
 
 }  // namespace thtrain

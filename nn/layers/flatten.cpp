@@ -4,6 +4,8 @@
 
 namespace thtrain {
 
-Expr Flatten::forward(const Expr& x) const { return flatten(x, 2); }
+Expr Flatten::forward(const Expr& x) const {
+  return flatten(x, 2);
+}
 
 }  // namespace thtrain

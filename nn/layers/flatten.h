@@ -10,8 +10,7 @@ namespace thtrain {
 class Flatten : public Layer {
  public:
   using Options = LayerOptions;
-  Flatten(const Options& options, const LayerInput& input)
-      : Layer("flatten", options, {element_count(input.shape)}) {}
+  Flatten(const Options& options, const LayerInput& input) : Layer("flatten", options, {element_count(input.shape)}) {}
 
  protected:
   Expr forward(const Expr& x) const override;

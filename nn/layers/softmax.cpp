@@ -19,6 +19,8 @@ Expr Softmax::logits(const Expr& x) const {
   return affine(x, w_, b_);
 }
 
-Expr Softmax::forward(const Expr& x) const { return softmax(affine(x, w_, b_)); }
+Expr Softmax::forward(const Expr& x) const {
+  return softmax(affine(x, w_, b_));
+}
 
 }  // namespace thtrain

@@ -38,6 +38,7 @@ const std::string kY = npy_bytes(header("<i8", "(4,)"), bytes_of(std::vector<int
 class CliErrors : public testing::Test {
  protected:
   // Runs it, and expects exactly this on standard error; the workshop's own path reads "HERE".
+  // The text begins with a line end, so that it stands by itself in the source.
   void expect(const std::vector<std::string>& arguments, const std::string& text, int code = 2) {
     std::vector<std::string> before = workshop.list();
     Ended ended = workshop.run(arguments);
@@ -45,7 +46,7 @@ class CliErrors : public testing::Test {
     EXPECT_EQ(ended.out, "");
     for (size_t at; (at = ended.err.find(workshop.path())) != std::string::npos;)
       ended.err.replace(at, workshop.path().size(), "HERE");
-    EXPECT_EQ(ended.err, text);
+    EXPECT_EQ("\n" + ended.err, text);
     EXPECT_EQ(workshop.list(), before);
   }
   // Of `train` on arrays of these files.
@@ -60,7 +61,8 @@ class CliErrors : public testing::Test {
 
 TEST_F(CliErrors, UnknownKey) {
   workshop.write("e.toml", tiny_experiment() + "learning_rat = 1\n");
-  expect({"train", "e.toml"}, R"(error: unknown key trainer.learning_rat
+  expect({"train", "e.toml"}, R"(
+error: unknown key trainer.learning_rat
   config:   e.toml:23:1
      23 | learning_rat = 1
         | ^^^^^^^^^^^^
@@ -70,7 +72,8 @@ TEST_F(CliErrors, UnknownKey) {
 
 TEST_F(CliErrors, WrongTypeAndRangeTogether) {
   workshop.write("e.toml", tiny_experiment() + "patience = \"long\"\n");
-  expect({"train", "e.toml", "trainer.learning_rate=-1"}, R"(error: trainer.patience has the wrong type
+  expect({"train", "e.toml", "trainer.learning_rate=-1"}, R"(
+error: trainer.patience has the wrong type
   expected: an integer, at least 0 (minibatches)
   got:      a string, "long"
   config:   e.toml:23:12
@@ -89,7 +92,8 @@ error: trainer.learning_rate is out of range
 
 TEST_F(CliErrors, MissingExperiment) {
   workshop.write("tiny.toml", tiny_experiment());
-  expect({"train", "tinny.toml"}, R"(error: cannot read the experiment tinny.toml
+  expect({"train", "tinny.toml"}, R"(
+error: cannot read the experiment tinny.toml
   expected: a TOML file
   got:      no such file
   hint:     did you mean tiny.toml?
@@ -105,26 +109,33 @@ TEST_F(CliErrors, MissingData) {
   EXPECT_EQ(workshop.list(), std::vector<std::string>{"e.toml"});
 }
 
-TEST_F(CliErrors, TruncatedArray) { expect_of_arrays(kX.substr(0, kX.size() - 5), kY, R"(error: HERE/x.npy: the .npy file is truncated, or its header is wrong
+TEST_F(CliErrors, TruncatedArray) {
+  expect_of_arrays(kX.substr(0, kX.size() - 5), kY, R"(
+error: HERE/x.npy: the .npy file is truncated, or its header is wrong
   expected: 128 bytes of header and 48 of float32[4, 3]
   got:      171 bytes
   config:   e.toml:3:9
       3 | train = "x.npy"
         |         ^^^^^^^
   hint:     copy or write the file again
-)"); }
+)");
+}
 
-TEST_F(CliErrors, WrongMagic) { expect_of_arrays("PK" + kX.substr(2), kY, R"(error: HERE/x.npy: not a .npy file
+TEST_F(CliErrors, WrongMagic) {
+  expect_of_arrays("PK" + kX.substr(2), kY, R"(
+error: HERE/x.npy: not a .npy file
   expected: the bytes 93 4e 55 4d 50 59 first
   got:      50 4b 55 4d 50 59
   config:   e.toml:3:9
       3 | train = "x.npy"
         |         ^^^^^^^
   hint:     this is a zip archive: is it an .npz file?
-)"); }
+)");
+}
 
 TEST_F(CliErrors, AbsurdShape) {
-  expect_of_arrays(npy_bytes(header("<f4", "(4, 9223372036854775807)"), "1234"), kY, R"(error: HERE/x.npy: the shape in the .npy header is impossible
+  expect_of_arrays(npy_bytes(header("<f4", "(4, 9223372036854775807)"), "1234"), kY, R"(
+error: HERE/x.npy: the shape in the .npy header is impossible
   expected: lengths that are not negative and give less than 2^63 bytes
   got:      float32[4, 9223372036854775807]
   config:   e.toml:3:9
@@ -134,7 +145,8 @@ TEST_F(CliErrors, AbsurdShape) {
 }
 
 TEST_F(CliErrors, UnsupportedDtype) {
-  expect_of_arrays(npy_bytes(header("|O", "(4, 3)"), std::string(96, '\0')), kY, R"(error: HERE/x.npy: the dtype of the .npy file is not supported
+  expect_of_arrays(npy_bytes(header("|O", "(4, 3)"), std::string(96, '\0')), kY, R"(
+error: HERE/x.npy: the dtype of the .npy file is not supported
   expected: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128
   got:      '|O' (Python objects)
   config:   e.toml:3:9
@@ -145,7 +157,8 @@ TEST_F(CliErrors, UnsupportedDtype) {
 
 TEST_F(CliErrors, LabelOutOfRange) {
   std::string y = npy_bytes(header("<i8", "(4,)"), bytes_of(std::vector<int64_t>{0, 1, -3, 1}));
-  expect_of_arrays(kX, y, R"(error: HERE/y.npy: row 2: the label is out of range
+  expect_of_arrays(kX, y, R"(
+error: HERE/y.npy: row 2: the label is out of range
   expected: 0 or more
   got:      -3
   config:   e.toml:4:16
@@ -158,7 +171,8 @@ TEST_F(CliErrors, LabelOutOfRange) {
 TEST_F(CliErrors, NotANumberInData) {
   std::vector<float> values(12, 0.5f);
   values[7] = std::numeric_limits<float>::quiet_NaN();
-  expect_of_arrays(npy_bytes(header("<f4", "(4, 3)"), bytes_of(values)), kY, R"(error: HERE/x.npy: row 2, column 1: not a finite number
+  expect_of_arrays(npy_bytes(header("<f4", "(4, 3)"), bytes_of(values)), kY, R"(
+error: HERE/x.npy: row 2, column 1: not a finite number
   expected: numbers that are finite in float32
   got:      nan
   config:   e.toml:3:9
@@ -169,7 +183,8 @@ TEST_F(CliErrors, NotANumberInData) {
 }
 
 TEST_F(CliErrors, RowsOfDifferentNumber) {
-  expect_of_arrays(kX, npy_bytes(header("<i8", "(3,)"), bytes_of(std::vector<int64_t>{0, 1, 0})), R"(error: inputs and targets have different numbers of rows
+  expect_of_arrays(kX, npy_bytes(header("<i8", "(3,)"), bytes_of(std::vector<int64_t>{0, 1, 0})), R"(
+error: inputs and targets have different numbers of rows
   expected: 4 rows, as in HERE/x.npy
   got:      3 rows in HERE/y.npy
   config:   e.toml:4:16
@@ -182,7 +197,8 @@ TEST_F(CliErrors, LayersThatDoNotFit) {
   std::string text = tiny_experiment();
   workshop.write("e.toml", text.replace(text.find("[[model.layers]]"), 0,
                                         "[[model.layers]]\ntype = \"activation\"\nactivation = \"tanh\"\n\n"));
-  expect({"train", "e.toml", "--run-dir", "new/run"}, R"(error: layer hidden (dense) cannot take what comes before it
+  expect({"train", "e.toml", "--run-dir", "new/run"}, R"(
+error: layer hidden (dense) cannot take what comes before it
   expected: one row of numbers for each example
   got:      examples of shape [28, 28]
   config:   e.toml:13:1
@@ -194,7 +210,8 @@ TEST_F(CliErrors, LayersThatDoNotFit) {
 
 TEST_F(CliErrors, MinibatchLargerThanTheData) {
   workshop.write("e.toml", tiny_experiment());
-  expect({"train", "e.toml", "trainer.batch_size=100"}, R"(error: trainer.batch_size is larger than the validation set
+  expect({"train", "e.toml", "trainer.batch_size=100"}, R"(
+error: trainer.batch_size is larger than the validation set
   expected: at most 40 (examples)
   got:      100
   config:   command line:1:20
@@ -214,7 +231,8 @@ error: trainer.batch_size is larger than the test set
 TEST_F(CliErrors, TheRunFolderIsTaken) {
   workshop.write("e.toml", tiny_experiment());
   workshop.write("run/config.toml", "mine");
-  expect({"train", "e.toml", "--run-dir", "run"}, R"(error: run: there is a run in this folder already, or something else
+  expect({"train", "e.toml", "--run-dir", "run"}, R"(
+error: run: there is a run in this folder already, or something else
   expected: a folder that does not exist yet
   hint:     `thtrain resume run` goes on with a run; --run-dir names another folder
 )");
@@ -223,10 +241,12 @@ TEST_F(CliErrors, TheRunFolderIsTaken) {
 
 TEST_F(CliErrors, NoRunToResume) {
   workshop.write("e.toml", tiny_experiment());
-  expect({"resume", "run"}, R"(error: run: there is no such run folder
+  expect({"resume", "run"}, R"(
+error: run: there is no such run folder
   expected: a folder that `thtrain train` made
 )");
-  expect({"train", "e.toml", "--resume"}, R"(error: --resume needs the folder of the run to go on with
+  expect({"train", "e.toml", "--resume"}, R"(
+error: --resume needs the folder of the run to go on with
   expected: --run-dir DIR
   hint:     `thtrain resume DIR` is the same
 )");
@@ -234,36 +254,44 @@ TEST_F(CliErrors, NoRunToResume) {
 
 TEST_F(CliErrors, WeightsOfNoRun) {
   workshop.write("e.toml", tiny_experiment());
-  expect({"eval", "e.toml"}, R"(error: which weights shall e.toml have?
+  expect({"eval", "e.toml"}, R"(
+error: which weights shall e.toml have?
   expected: --weights FILE.npz, or the folder of a run instead of its experiment file
 )");
 }
 
 TEST_F(CliErrors, WordsOfTheCommandLine) {
-  expect({"trian", "e.toml"}, R"(error: unknown command trian
+  expect({"trian", "e.toml"}, R"(
+error: unknown command trian
   expected: train, resume, eval, predict, check, explain, info, data
   hint:     did you mean train?
 )");
-  expect({"train", "e.toml", "--quite"}, R"(error: thtrain train: unknown option --quite
+  expect({"train", "e.toml", "--quite"}, R"(
+error: thtrain train: unknown option --quite
   hint:     did you mean --quiet?
 )");
-  expect({"train"}, R"(error: thtrain train: CONFIG is required
+  expect({"train"}, R"(
+error: thtrain train: CONFIG is required
   hint:     `thtrain train --help` lists what it takes
 )");
-  expect({"resume", "a", "b"}, R"(error: thtrain resume: one word too many: b
+  expect({"resume", "a", "b"}, R"(
+error: thtrain resume: one word too many: b
   hint:     `thtrain resume --help` lists what it takes
 )");
-  expect({"eval", "run", "--part", "tset"}, R"(error: thtrain eval: --part: tset not in {train,valid,test}
+  expect({"eval", "run", "--part", "tset"}, R"(
+error: thtrain eval: --part: "tset" is none of train, valid, test; did you mean test?
   hint:     `thtrain eval --help` lists what it takes
 )");
-  expect({"explain", "e.toml", "--stage=grpah"}, R"(error: thtrain explain: --stage: grpah not in {graph,passes,canonical,fused,program,cpp}
+  expect({"explain", "e.toml", "--stage=grpah"}, R"(
+error: thtrain explain: --stage: "grpah" is none of graph, passes, canonical, fused, program, cpp; did you mean graph?
   hint:     `thtrain explain --help` lists what it takes
 )");
 }
 
 TEST_F(CliErrors, AFaultOfThtrainSaysSo) {
   workshop.write("e.toml", tiny_experiment());
-  workshop.write("g++", "#!/bin/sh\n[ \"$1\" = --version ] && echo 'g++ (that cannot compile) 1.0' && exit 0\nexit 1\n");
+  workshop.write("g++",
+                 "#!/bin/sh\n[ \"$1\" = --version ] && echo 'g++ (that cannot compile) 1.0' && exit 0\nexit 1\n");
   ASSERT_EQ(::chmod(workshop.path("g++").c_str(), 0700), 0);
   std::vector<std::string> before = workshop.list();
   ::setenv("THTRAIN_CXX", workshop.path("g++").c_str(), 1);
@@ -276,7 +304,8 @@ TEST_F(CliErrors, AFaultOfThtrainSaysSo) {
 
 TEST_F(CliErrors, LossThatIsNotFinite) {
   workshop.write("e.toml", tiny_experiment());
-  Ended ended = workshop.run({"train", "e.toml", "trainer.learning_rate=1e30", "--run-dir", "run", "--json", "--quiet"});
+  Ended ended =
+      workshop.run({"train", "e.toml", "trainer.learning_rate=1e30", "--run-dir", "run", "--json", "--quiet"});
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.out, "");
   EXPECT_EQ(ended.err.find("error: a weight is not finite: epoch 1, minibatch 2 of 10, step 2\n"), 0u) << ended.err;

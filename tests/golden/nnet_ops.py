@@ -80,8 +80,8 @@ def crossentropies(p_key, z_key, t_key, labels_key):
     add_case("categorical_logits", [z_key, t_key], -(t * log_softmax(z, -1)).sum(-1))
 
 
-for name, shape, dtype in [("matrix", (4, 5), "float64"), ("narrow", (3, 10), "float32"), ("cube", (2, 3, 4), "float64"),
-                           ("line", (6,), "float64"), ("empty", (0, 5), "float64")]:
+for name, shape, dtype in [("matrix", (4, 5), "float64"), ("narrow", (3, 10), "float32"),
+                           ("cube", (2, 3, 4), "float64"), ("line", (6,), "float64"), ("empty", (0, 5), "float64")]:
     z = (4 * rng.normal(size=shape)).astype(dtype)
     add_input(f"z_{name}", z)
     add_input(f"p_{name}", softmax(z, -1) if z.size else z)

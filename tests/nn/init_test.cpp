@@ -11,10 +11,13 @@ namespace {
 
 Init init_named(const std::string& law, double amount) {
   using Law = Init::Law;
-  const std::pair<const char*, Law> laws[] = {
-      {"glorot_uniform", Law::kGlorotUniform}, {"glorot_normal", Law::kGlorotNormal}, {"he_uniform", Law::kHeUniform},
-      {"he_normal", Law::kHeNormal},           {"normal", Law::kNormal},              {"uniform", Law::kUniform},
-      {"orthogonal", Law::kOrthogonal}};
+  const std::pair<const char*, Law> laws[] = {{"glorot_uniform", Law::kGlorotUniform},
+                                              {"glorot_normal", Law::kGlorotNormal},
+                                              {"he_uniform", Law::kHeUniform},
+                                              {"he_normal", Law::kHeNormal},
+                                              {"normal", Law::kNormal},
+                                              {"uniform", Law::kUniform},
+                                              {"orthogonal", Law::kOrthogonal}};
   for (const auto& [name, value] : laws)
     if (law == name) return {.law = value, .scale = amount, .deviation = amount, .range = amount};
   ADD_FAILURE() << law;

@@ -18,7 +18,9 @@ namespace {
 constexpr DType k64 = DType::kFloat64;
 const FunctionOptions kReference{.mode = Mode::kReference};
 
-ConfigPosition line(int number) { return {.file = "a.toml", .line = number, .column = 1, .source_line = "[[model.layers]]", .length = 16}; }
+ConfigPosition line(int number) {
+  return {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"};
+}
 
 Model small_model(DType dtype = k64) {
   Model model({4}, dtype, 1234);
@@ -74,10 +76,13 @@ TEST(Model, ComputesWhatItsLayersSay) {
   model.add(Activation::Options{{.name = "positive"}, "relu"});
   model.add(Flatten::Options{{.name = "rows"}});
   model.add(Softmax::Options{{.name = "out"}, 2});
-  model.load({{"out/W", Tensor::matrix<double>({{1, 0}, {0, 1}, {2, 0}, {0, 2}})}, {"out/b", Tensor::vector({0.5, 0.0})}}, "w.npz");
+  model.load(
+      {{"out/W", Tensor::matrix<double>({{1, 0}, {0, 1}, {2, 0}, {0, 2}})}, {"out/b", Tensor::vector({0.5, 0.0})}},
+      "w.npz");
   Expr x = tensor("x", {3, 2, 2}, k64), y = tensor("y", {3}, DType::kInt64);
   Expr p = model.probabilities(x);
-  Function f = function({x, y}, {model.logits(x), p, error_count(p, y), negative_log_likelihood(model.logits(x), y)}, {}, kReference);
+  Function f = function({x, y}, {model.logits(x), p, error_count(p, y), negative_log_likelihood(model.logits(x), y)},
+                        {}, kReference);
   Tensor batch = Tensor::of<double>(std::vector<double>{1, -1, 2, 0, 0, 3, -5, 1, -1, -2, -3, -4}, {3, 2, 2});
   std::vector<Tensor> out = f({batch, Tensor::vector<int64_t>({0, 0, 1})});
   EXPECT_EQ(out[0].text(), "[[5.5, 0], [0.5, 5], [0.5, 0]]");
@@ -130,7 +135,9 @@ TEST(Activations, ReluHasDerivative0At0) {
 TEST(ModelErrors, ALayerThatCannotTakeItsInput) {
   Model model({28, 28}, k64, 1);
   model.add(Activation::Options{{.name = "act"}, "tanh"});
-  EXPECT_EQ(error_text([&] { model.add(Dense::Options{{.name = "hidden", .position = line(12)}, 3}); }),
+  EXPECT_EQ(error_text([&] {
+              model.add(Dense::Options{{.name = "hidden", .position = line(12)}, 3});
+            }),
             "error: layer hidden (dense) cannot take what comes before it\n"
             "  expected: one row of numbers for each example\n"
             "  got:      examples of shape [28, 28]\n"
@@ -138,7 +145,9 @@ TEST(ModelErrors, ALayerThatCannotTakeItsInput) {
             "     12 | [[model.layers]]\n"
             "        | ^^^^^^^^^^^^^^^^\n"
             "  hint:     a flatten layer before it makes rows");
-  EXPECT_EQ(error_text([&] { model.add(Softmax::Options{{.name = "out"}, 3}); }),
+  EXPECT_EQ(error_text([&] {
+              model.add(Softmax::Options{{.name = "out"}, 3});
+            }),
             "error: layer out (softmax) cannot take what comes before it\n"
             "  expected: one row of numbers for each example\n"
             "  got:      examples of shape [28, 28]\n"
@@ -153,7 +162,11 @@ TEST(ModelErrors, WeightsThatDoNotFitAreNamedTogether) {
   arrays["out/W"] = Tensor::zeros(DType::kComplex64, {3, 2});
   arrays["out/b"] = Tensor::vector({0.0, std::numeric_limits<double>::quiet_NaN()});
   arrays["dense2/W"] = Tensor::zeros(DType::kFloat32, {7});
-  EXPECT_EQ(error_text([&] { model.load(arrays, "w.npz", {.file = "a.toml", .line = 2, .column = 11, .source_line = "weights = \"w.npz\"", .length = 7}); }),
+  EXPECT_EQ(error_text([&] {
+              model.load(
+                  arrays, "w.npz",
+                  {.file = "a.toml", .line = 2, .column = 11, .length = 7, .source_line = "weights = \"w.npz\""});
+            }),
             "error: w.npz: hidden/W does not fit the model\n"
             "  expected: float64[4, 3]\n"
             "  got:      float64[4, 2]\n"

@@ -37,8 +37,12 @@ static std::string read_whole(const std::string& path) {
   return text.str();
 }
 
-std::string Workshop::read(const std::string& name) const { return read_whole(path(name)); }
-bool Workshop::exists(const std::string& name) const { return fs::exists(path(name)); }
+std::string Workshop::read(const std::string& name) const {
+  return read_whole(path(name));
+}
+bool Workshop::exists(const std::string& name) const {
+  return fs::exists(path(name));
+}
 
 std::vector<std::string> Workshop::list() const {
   std::vector<std::string> out;

@@ -16,10 +16,11 @@ namespace thtrain {
 ///   momentum   v <- m v - r g,  W <- W + v
 ///   nesterov   v <- m v - r g,  W <- W + m v - r g      (the new v on the right)
 ///
-/// W, v and g have one shape; v starts at 0. Momentum: B. Polyak, "Some methods of speeding up the convergence of iteration
-/// methods", 1964. Nesterov's: I. Sutskever, J. Martens, G. Dahl, G. Hinton, "On the importance of initialization and momentum
-/// in deep learning", ICML 2013, eq. 3 and 4, with W standing where the gradient is taken, as Y. Bengio, N. Boulanger-
-/// Lewandowski, R. Pascanu, "Advances in optimizing recurrent networks", ICASSP 2013, eq. 7 writes it.
+/// W, v and g have one shape; v starts at 0. Momentum: B. Polyak, "Some methods of speeding up the convergence of
+/// iteration methods", 1964. Nesterov's: I. Sutskever, J. Martens, G. Dahl, G. Hinton, "On the importance of
+/// initialization and momentum in deep learning", ICML 2013, eq. 3 and 4, with W standing where the gradient is taken,
+/// as Y. Bengio, N. Boulanger- Lewandowski, R. Pascanu, "Advances in optimizing recurrent networks", ICASSP 2013, eq. 7
+/// writes it.
 class Sgd {
  public:
   struct Options {
@@ -27,7 +28,8 @@ class Sgd {
     double momentum = 0;
     bool nesterov = false;
   };
-  /// The learning rate and the momentum are shared scalars of the parameters' dtype: other values need no other program.
+  /// The learning rate and the momentum are shared scalars of the parameters' dtype: other values need no other
+  /// program.
   Sgd(const Options& options, std::vector<Param> params);
 
   /// Of the parameters, and of the velocities where there is a momentum. `cost` is a scalar that all parameters reach.

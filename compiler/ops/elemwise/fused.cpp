@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 
 namespace thtrain {
@@ -320,6 +321,32 @@ const Op& fused_op() {
             return a.differentiate(outputs, a.cotangents, a.node.inputs);
           },
       .lower = [](StepBuilder& b) { lower_elementwise(b, b.node().bodies[0]->inputs, b.node().bodies[0]->outputs); },
+      .cases =
+          [] {
+            // Two outputs; one operand that a row shares, one that is a scalar.
+            auto build = [](const std::vector<Expr>& x) {
+              auto body = std::make_shared<Graph>();
+              for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
+              const std::vector<Expr>& in = body->inputs;
+              Expr product = tanh(in[0] + in[1]) * in[2];
+              body->outputs = {product, product - in[0]};
+              std::shared_ptr<const Node> node = make_fused(body, x);
+              return std::vector<Expr>{(*node)[0], (*node)[1]};
+            };
+            auto case_of = [&](std::string name, DType dtype, Dims matrix, Dims row) {
+              return OpCase{.name = std::move(name),
+                            .inputs = {{.dtype = dtype, .dims = std::move(matrix)},
+                                       {.dtype = dtype, .dims = std::move(row)},
+                                       {.dtype = dtype, .dims = {}}},
+                            .build = build,
+                            .bound = 8};
+            };
+            return std::vector<OpCase>{case_of("rows", DType::kFloat64, {3, 21}, {21}),
+                                       case_of("rows_f32", DType::kFloat32, {2, 35}, {35}),
+                                       case_of("columns", DType::kFloat64, {4, 3}, {4, 1}),
+                                       case_of("named", DType::kFloat64, {"n", 3}, {3}),
+                                       case_of("empty", DType::kFloat64, {0, 3}, {3})};
+          },
   };
   return op;
 }

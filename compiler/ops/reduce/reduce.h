@@ -46,8 +46,8 @@ Expr mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// real, never below 0. Integers and bool give floatX.
 Expr var(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
 
-/// sqrt(var). Its derivative is infinite or NaN where the variance is 0. Outside of this namespace: thtrain::std(x), with
-/// the qualifier, as C++ has a namespace of that name.
+/// sqrt(var). Its derivative is infinite or NaN where the variance is 0. Outside of this namespace: thtrain::std(x), as
+/// C++ has a namespace of that name.
 Expr std(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
 
 /// NaN where any element is NaN; an error without elements; not for complex. Every element that equals the extremum

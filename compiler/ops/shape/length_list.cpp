@@ -1,5 +1,7 @@
 #include "compiler/ops/shape/length_list.h"
 
+#include <cctype>
+
 namespace thtrain {
 
 Length::Length(const Expr& scalar, std::source_location where) {
@@ -21,17 +23,26 @@ LengthList::LengthList(const std::vector<Length>& lengths) {
   for (const Length& length : lengths) dims.push_back(length.dim());
 }
 
-bool is_nonnegative(const Dim& dim) {
-  if (dim.is_known()) return dim.value() >= 0;
-  // Sums and products of names of axes without a minus. What stands in max(0, ...) may be anything.
-  std::string text = dim.text();
-  constexpr std::string_view kOpen = "max(0, ";
-  for (size_t at; (at = text.find(kOpen)) != std::string::npos;) {
-    size_t end = at + kOpen.size();
-    for (int depth = 1; depth > 0; ++end) depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
-    text.replace(at, end - at, "_");
+// Sums and products of names of axes without a minus are; of the functions of two lengths, what follows from theirs.
+static bool is_nonnegative_text(std::string text) {
+  for (size_t open; (open = text.find('(')) != std::string::npos;) {
+    size_t begin = open, comma = 0, end = open + 1;
+    while (begin > 0 && (std::isalpha(static_cast<unsigned char>(text[begin - 1])) || text[begin - 1] == '_')) --begin;
+    for (int depth = 1; depth > 0; ++end) {
+      depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+      if (depth == 1 && text[end] == ',') comma = end;
+    }
+    bool left = is_nonnegative_text(text.substr(open + 1, comma - open - 1));
+    bool right = is_nonnegative_text(text.substr(comma + 2, end - comma - 3));
+    bool is_max = text.compare(begin, open - begin, "max") == 0;
+    if (!(is_max ? left || right : left && right)) return false;
+    text.replace(begin, end - begin, "_");
   }
   return text.find_first_of("-@") == std::string::npos;
+}
+
+bool is_nonnegative(const Dim& dim) {
+  return dim.is_known() ? dim.value() >= 0 : is_nonnegative_text(dim.text());
 }
 
 Dim at_least_zero(const Dim& dim) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/ir/variables.h"
+#include "compiler/ir/op.h"
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"

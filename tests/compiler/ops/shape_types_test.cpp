@@ -163,7 +163,7 @@ TEST(ShapeTypes, ZerosAreAViewOfOneNumber) {
 
 TEST(ShapeTypes, ArangeOfLengths) {
   EXPECT_EQ(text(arange(length(x, 0))), "int64[batch]");
-  EXPECT_EQ(text(arange(1, length(x, 0), 2)), "int64[max(0, floor_div(batch, 2))]");
+  EXPECT_EQ(text(arange(1, length(x, 0), 2)), "int64[floor_div(batch, 2)]");
   Expr computed = take(tensor("v", {3}, DType::kFloat64), 0);
   EXPECT_EQ(error_text([&] { arange(computed); }),
             "error: arange: how many numbers there are cannot be told before the graph runs\n"
@@ -178,6 +178,16 @@ TEST(ShapeTypes, ArangeOfLengths) {
             "error: arange: the number of elements is not finite\n"
             "  expected: a finite start and stop, a step that is not 0\n"
             "  got:      start 0, stop 5, step 0");
+}
+
+TEST(ShapeTypes, LengthsThatCannotBeNegative) {
+  for (const char* length : {"n", "2*n + m", "max(0, n - 3)", "max(0, @i~3 - 2) + n", "min(n, 3)*m", "floor_div(n + 1, 2)",
+                             "max(min(0, @i~3), max(0, n - m))"})
+    EXPECT_TRUE(is_nonnegative(*Dim::parse(length))) << length;
+  EXPECT_TRUE(is_nonnegative(max(Dim(0) - Dim("n"), 0)));
+  for (const char* length : {"n - 1", "@i~3", "max(@i~3, n - 1) - 1", "min(n, @i~3)", "floor_div(n - 3, 2)",
+                             "max(0, n) - 1"})
+    EXPECT_FALSE(is_nonnegative(*Dim::parse(length))) << length;
 }
 
 TEST(ShapeTypes, JoinPromotes) {

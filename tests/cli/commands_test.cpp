@@ -1,0 +1,129 @@
+// The commands beside training: check, explain, data, eval, predict, info.
+#include <gtest/gtest.h>
+
+#include "compiler/ops/registry.h"
+#include "datasets/npy.h"
+#include "datasets/npz.h"
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+class CliCommands : public testing::Test {
+ protected:
+  CliCommands() { workshop.write("tiny.toml", tiny_experiment()); }
+  // Standard output of a command that must succeed, and must write only what is named in `writes`.
+  std::string output(const std::vector<std::string>& arguments, const std::string& writes = "") {
+    std::vector<std::string> before = workshop.list();
+    if (!writes.empty()) before.push_back(writes);
+    std::sort(before.begin(), before.end());
+    Ended ended = workshop.run(arguments);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(ended.err, "");
+    EXPECT_EQ(workshop.list(), before);
+    return ended.out;
+  }
+  static void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliCommands, Help) {
+  expect_parts(output({"--help"}), {"train", "resume", "eval", "predict", "check", "explain", "info", "data"});
+  expect_parts(output({"train", "--help"}), {"CONFIG", "key=value", "--run-dir", "--resume", "--json", "--quiet"});
+  expect_parts(output({"--version"}), {"thtrain "});
+}
+
+TEST_F(CliCommands, Check) {
+  expect_parts(output({"check", "tiny.toml"}), {"tiny.toml: built, compiled, and one step done\n",
+                                                "  hidden   dense    float32[20, 20]   15,700 parameters\n",
+                                                "parameters   15,910, 62 KiB", "loss of the first minibatch: 2."});
+  auto values = one_json_line(output({"check", "tiny.toml", "--json", "compiler.floatX=float64"}));
+  EXPECT_EQ(values["parameters"], "15910");
+  EXPECT_EQ(values["parameter_bytes"], "127280");
+  EXPECT_EQ(values["layers.0.output"], "float64[20, 20]");
+  EXPECT_EQ(values["layers.1.name"], "softmax");
+}
+
+TEST_F(CliCommands, Explain) {
+  for (const char* stage : {"graph", "passes", "canonical", "fused", "program", "cpp"})
+    EXPECT_FALSE(output({"explain", "tiny.toml", "--stage", stage}).empty()) << stage;
+  expect_parts(output({"explain", "tiny.toml"}), {"hidden/W"});
+  expect_parts(output({"explain", "tiny.toml", "--stage=cpp"}), {"extern \"C\""});
+  EXPECT_NE(output({"explain", "tiny.toml", "--function=valid"}), output({"explain", "tiny.toml", "--function=train"}));
+}
+
+TEST_F(CliCommands, Data) {
+  std::string text = output({"data", "tiny.toml", "--check"});
+  expect_parts(
+      text, {"digits: 10 classes, in memory", "examples  200 of [28, 28]", "uint8[200, 28, 28]", "range     0 to 0.99",
+             "label  train  valid  test", "    9     20      4     4\n", "all of it was read"});
+  auto values = one_json_line(output({"data", "tiny.toml", "--json"}));
+  EXPECT_EQ(values["classes"], "10");
+  EXPECT_EQ(values["train.labels.0"], "20");
+}
+
+TEST_F(CliCommands, DataThatIsStreamedIsReadOnlyWithCheck) {
+  // 70 MiB of zeros and one NaN in the last row: mapped, and more than the limit.
+  constexpr int64_t kRows = 180000, kColumns = 100;
+  Tensor x = Tensor::zeros(DType::kFloat32, {kRows, kColumns}), y = Tensor::zeros(DType::kInt64, {kRows});
+  y.data<int64_t>()[0] = 1;
+  x.data<float>()[x.size() - 2] = std::numeric_limits<float>::quiet_NaN();
+  write_npy(workshop.path("x.npy"), x);
+  write_npy(workshop.path("y.npy"), y);
+  workshop.write("big.toml",
+                 "[data]\nsource = \"npy\"\ntrain = \"x.npy\"\ntrain_labels = \"y.npy\"\nmemory_limit = 0.01\n"
+                 "[[model.layers]]\ntype = \"softmax\"\n");
+  expect_parts(output({"data", "big.toml"}), {"read while training", "--check reads all of it"});
+  Ended ended = workshop.run({"data", "big.toml", "--check"});
+  EXPECT_EQ(ended.code, 2);
+  expect_parts(ended.err, {"x.npy: row 179999, column 98: not a finite number"});
+}
+
+TEST_F(CliCommands, EvalAndPredict) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "run"}).code, 0);
+  auto test = one_json_line(output({"eval", "run", "--json"}));
+  EXPECT_EQ(test["examples"], "40");
+  EXPECT_EQ(test["weights"], "run/best.npz");
+  EXPECT_NE(test["test_error"], "");
+  auto valid = one_json_line(output({"eval", "tiny.toml", "--weights", "run/best.npz", "--part=valid", "--json"}));
+  auto last = one_json_line(workshop.run({"resume", "run", "--json"}).out);
+  EXPECT_EQ(valid["valid_error"], last["valid_error"]);
+  EXPECT_EQ(test["test_error"], last["test_error"]);
+  expect_parts(output({"eval", "run"}), {"test error ", " of 40 examples), loss "});
+
+  Tensor x = Tensor::zeros(DType::kUInt8, {5, 28, 28});
+  for (int64_t i = 0; i < x.size(); ++i) x.data<uint8_t>()[i] = static_cast<uint8_t>(i * 7);
+  write_npy(workshop.path("x.npy"), x);
+  expect_parts(output({"predict", "run", "--input", "x.npy", "--output", "p.npy"}, "p.npy"), {"classes of 5 examples"});
+  output({"predict", "run", "--input", "x.npy", "--output", "q.npy", "--probabilities"}, "q.npy");
+  output({"predict", "run", "--input", "x.npy", "--output", "both.npz"}, "both.npz");
+  Tensor classes = read_npy(workshop.path("p.npy")), probabilities = read_npy(workshop.path("q.npy"));
+  EXPECT_EQ(classes.type_text(), "int64[5]");
+  ASSERT_EQ(probabilities.type_text(), "float32[5, 10]");
+  auto both = read_npz(workshop.path("both.npz"));
+  EXPECT_TRUE(same_bits(both.at("classes"), classes));
+  EXPECT_TRUE(same_bits(both.at("probabilities"), probabilities));
+  for (int64_t row = 0; row < 5; ++row) {
+    double sum = 0;
+    for (int64_t column = 0; column < 10; ++column) sum += probabilities.at<float>({row, column});
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+}
+
+TEST_F(CliCommands, Info) {
+  expect_parts(output({"info"}),
+               {"thtrain ", "\n  processor ", "\n  vectors ", "\n  BLAS ", "\n  compiler ", "\n  cache "});
+  auto values = one_json_line(output({"info", "--ops", "--json"}));
+  for (const char* key : {"version", "build", "vector_bytes", "blas_kernels", "compiler", "cache_folder", "threads"})
+    EXPECT_NE(values[key], "") << key;
+  std::string text = output({"info", "--ops"});
+  for (size_t i = 0; i < all_ops().size(); ++i) {
+    EXPECT_EQ(values["ops." + std::to_string(i) + ".name"], all_ops()[i]->name);
+    EXPECT_NE(text.find("\n" + all_ops()[i]->name + "  ["), std::string::npos) << all_ops()[i]->name;
+  }
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,187 @@
+// Runs of the program from beginning to end: what it prints, a second start, interruption, and resuming to the same
+// bits.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <time.h>
+
+#include <chrono>
+#include <random>
+
+#include "datasets/npz.h"
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void sleep_for(double seconds) {
+  timespec time{.tv_sec = static_cast<time_t>(seconds),
+                .tv_nsec = static_cast<long>(1e9 * (seconds - int64_t(seconds)))};
+  ::nanosleep(&time, nullptr);
+}
+
+// Until `done` says so, for a minute at most.
+template <class Done>
+bool wait_until(Done done) {
+  for (Clock::time_point begin = Clock::now(); Clock::now() - begin < std::chrono::minutes(1); sleep_for(0.002))
+    if (done()) return true;
+  return false;
+}
+
+class CliRun : public testing::Test {
+ protected:
+  CliRun() { workshop.write("tiny.toml", tiny_experiment()); }
+
+  // The two runs ended with the same bits, times apart.
+  void expect_same_run(const std::string& a, const std::string& b) {
+    EXPECT_EQ(workshop.read(a + "/best.npz"), workshop.read(b + "/best.npz"));
+    EXPECT_EQ(without_seconds(workshop.read(a + "/metrics.jsonl")),
+              without_seconds(workshop.read(b + "/metrics.jsonl")));
+    auto left = read_npz(workshop.path(a + "/checkpoint.npz")), right = read_npz(workshop.path(b + "/checkpoint.npz"));
+    ASSERT_EQ(left.size(), right.size());
+    for (const auto& [name, value] : left) {
+      if (name == "run.history" || name == "run.epoch") continue;  // they hold seconds
+      ASSERT_TRUE(right.contains(name)) << name;
+      EXPECT_TRUE(same_bits(value, right.at(name))) << name;
+    }
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliRun, TrainTellsWhatItDoes) {
+  Ended ended = workshop.run({"train", "tiny.toml"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");  // no terminal, no bar
+  for (const char* part :
+       {"200 training, 40 validation, 40 test examples; 15,910 parameters", "\nepoch 1  train loss ",
+        "\nepoch 3  train loss ", "\ndone after epoch 3, 30 steps, ", "\nbest validation error ", "\ntest error ",
+        "\nrun folder runs/tiny-1\n", "\nlearning curves runs/tiny-1/plots/learning_curves.png\n"})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
+  for (const char* file :
+       {"best.npz", "checkpoint.npz", "config.toml", "metrics.jsonl", "plots/learning_curves.png", "run.json"})
+    EXPECT_TRUE(workshop.exists(std::string("runs/tiny-1/") + file)) << file;
+
+  Ended quiet = workshop.run({"train", "tiny.toml", "--quiet"});
+  EXPECT_EQ(quiet.out.find("epoch 1"), std::string::npos) << quiet.out;
+  EXPECT_NE(quiet.out.find("\nrun folder runs/tiny-2\n"), std::string::npos) << quiet.out;
+}
+
+TEST_F(CliRun, TrainAsJson) {
+  Ended ended = workshop.run({"train", "tiny.toml", "--json", "--run-dir", "deep/er/run", "trainer.epochs=2"});
+  EXPECT_EQ(ended.code, 0);
+  auto values = one_json_line(ended.out);
+  EXPECT_EQ(values["epochs"], "2");
+  EXPECT_EQ(values["stop_epoch"], "2");
+  EXPECT_EQ(values["steps"], "20");
+  EXPECT_EQ(values["interrupted"], "false");
+  EXPECT_EQ(values["run_dir"], "deep/er/run");
+  EXPECT_NE(values["best_epoch"], "");
+  for (const char* key : {"valid_error", "test_error"}) {
+    std::string error = values[key];
+    EXPECT_EQ(error.size() - error.find('.'), 7u) << error;  // six decimals
+  }
+  std::string metrics = workshop.read("deep/er/run/metrics.jsonl");
+  auto best = read_json(metrics.substr(0, metrics.find('\n')), "metrics");
+  EXPECT_EQ(best["epoch"], "1");
+  EXPECT_EQ(best["valid_error"].size() - best["valid_error"].find('.'), 7u);
+}
+
+TEST_F(CliRun, ASecondStartCompilesNothing) {
+  auto compiled = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"train", "tiny.toml", "--verbose", "model.layers.0.units=21"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::string out = workshop.run(arguments).out;
+    EXPECT_NE(out.find("\nfirst step done "), std::string::npos) << out;
+    return out.find("\n0 kernels compiled in 0.000 s") == std::string::npos;
+  };
+  compiled({});
+  EXPECT_FALSE(compiled({}));
+  EXPECT_FALSE(compiled({"trainer.learning_rate=0.02"}));
+  EXPECT_FALSE(compiled({"trainer.momentum=0.25", "trainer.epochs=1", "seed=3"}));
+}
+
+TEST_F(CliRun, ARunThatIsOverResumesToItsEnd) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "a"}).code, 0);
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "b"}).code, 0);
+  Ended ended = workshop.run({"resume", "b", "--json"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(one_json_line(ended.out)["stop_epoch"], "3");
+  EXPECT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "b", "--resume", "--quiet"}).code, 0);
+  expect_same_run("a", "b");
+}
+
+TEST_F(CliRun, AnotherExperimentIsNotResumed) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "a"}).code, 0);
+  std::string config = workshop.read("a/config.toml");
+  Ended ended = workshop.run({"train", "tiny.toml", "--run-dir", "a", "--resume", "trainer.epochs=4", "seed=8"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: a: the run in this folder is of another experiment\n"
+            "  expected: what a/config.toml says\n"
+            "  got:      seed: 7 then, 8 now\n"
+            "            trainer.epochs: 3 then, 4 now\n"
+            "  hint:     `thtrain resume a` goes on with it as it is\n");
+  EXPECT_EQ(workshop.read("a/config.toml"), config);
+}
+
+TEST_F(CliRun, AnInterruptEndsWithACheckpoint) {
+  std::vector<std::string> arguments = {
+      "train", "tiny.toml", "--run-dir", "run", "--json", "--quiet", "trainer.epochs=1000000"};
+  pid_t process = workshop.start(arguments);
+  ASSERT_TRUE(wait_until([&] { return workshop.read("run/metrics.jsonl").size() > 200; })) << workshop.read("log");
+  ::kill(process, SIGINT);
+  EXPECT_EQ(Workshop::wait(process), 130);
+  auto values = one_json_line(workshop.read("log"));
+  EXPECT_EQ(values["interrupted"], "true");
+  // The checkpoint stands at the last step.
+  Tensor position = read_npz(workshop.path("run/checkpoint.npz")).at("run.position");
+  EXPECT_EQ(std::to_string(position.as_int(2)), values["steps"]);
+
+  // A second signal ends it at once, whatever it is doing.
+  process = workshop.start({"resume", "run"});
+  ASSERT_TRUE(wait_until([&] { return workshop.read("log").find("\nepoch ") != std::string::npos; }));
+  ::kill(process, SIGINT);
+  ::kill(process, SIGINT);
+  EXPECT_EQ(Workshop::wait(process), 130);
+}
+
+TEST_F(CliRun, KilledAtAnyMomentItResumesToTheSameBits) {
+  workshop.write("kill.toml", tiny_experiment() + "checkpoint_seconds = 0.005\n");
+  std::vector<std::string> more = {"trainer.epochs=200", "output.plots=false", "--quiet"};
+  auto arguments = [&](std::vector<std::string> first) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+  };
+  ASSERT_EQ(workshop.run(arguments({"train", "kill.toml", "--run-dir", "warm"})).code, 0);
+  Clock::time_point begin = Clock::now();
+  ASSERT_EQ(workshop.run(arguments({"train", "kill.toml", "--run-dir", "whole"})).code, 0);
+  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  expect_same_run("warm", "whole");
+
+  auto seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> moment(0, seconds);
+  int killed = 0;
+  for (int round = 0; round < 5; ++round) {
+    std::string folder = "killed" + std::to_string(round);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      pid_t process = workshop.exists(folder) ? workshop.start({"resume", folder, "--quiet"})
+                                              : workshop.start(arguments({"train", "kill.toml", "--run-dir", folder}));
+      sleep_for(moment(random));
+      ::kill(process, SIGKILL);
+      int code = Workshop::wait(process);
+      ASSERT_TRUE(code == 0 || code == 128 + SIGKILL) << code << "\n" << workshop.read("log");
+      killed += code != 0;
+    }
+    Ended ended = workshop.exists(folder) ? workshop.run({"resume", folder, "--quiet"})
+                                          : workshop.run(arguments({"train", "kill.toml", "--run-dir", folder}));
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    expect_same_run("whole", folder);
+  }
+  EXPECT_GT(killed, 0);
+}
+
+}  // namespace
+}  // namespace thtrain

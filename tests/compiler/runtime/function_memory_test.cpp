@@ -1,0 +1,123 @@
+// Who owns what memory: borrow at shared variables, get_value, set_value, inputs and outputs.
+#include <gtest/gtest.h>
+
+#include "compiler/api.h"
+#include "tests/support/error_text.h"
+
+namespace thtrain {
+namespace {
+
+Tensor three() { return Tensor::vector({1.0, 2.0, 3.0}); }
+
+TEST(FunctionMemory, SharedCopiesUnlessItBorrows) {
+  Tensor value = three();
+  Shared copied(value, "copied"), borrowed(value, "borrowed", /*borrow=*/true);
+  value.data<double>()[0] = 9;
+  EXPECT_EQ(copied.get_value().text(), "[1, 2, 3]");
+  EXPECT_EQ(borrowed.get_value().text(), "[9, 2, 3]");
+}
+
+TEST(FunctionMemory, GetValueCopiesUnlessItBorrows) {
+  Shared w(three(), "w");
+  w.get_value().data<double>()[0] = 9;
+  EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
+  EXPECT_EQ(w.get_value(/*borrow=*/true).raw(), w.get_value(true).raw());
+  EXPECT_NE(w.get_value().raw(), w.get_value(true).raw());
+}
+
+TEST(FunctionMemory, SetValueCopiesIntoTheBufferUnlessItBorrows) {
+  Shared w(three(), "w");
+  const void* address = w.get_value(true).raw();
+  Tensor value = Tensor::vector({4.0, 5.0, 6.0});
+  w.set_value(value);
+  EXPECT_EQ(w.get_value(true).raw(), address);
+  value.data<double>()[0] = 9;
+  EXPECT_EQ(w.get_value().text(), "[4, 5, 6]");
+  w.set_value(value, /*borrow=*/true);
+  EXPECT_EQ(w.get_value(true).raw(), value.raw());
+}
+
+TEST(FunctionMemory, SetValueOfItsOwnPartsAndOfStridedValues) {
+  Shared w(three(), "w");
+  Tensor own = w.get_value(true);
+  w.set_value(own.view({3}, {-1}, 2).copy());
+  EXPECT_EQ(w.get_value().text(), "[3, 2, 1]");
+  Tensor wide = Tensor::vector({1.0, 0.0, 2.0, 0.0, 3.0, 0.0});
+  w.set_value(wide.view({3}, {2}, 0), /*borrow=*/true);  // not row-major: copied all the same
+  EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
+}
+
+TEST(FunctionMemory, SetValueThatDoesNotFit) {
+  Shared w(three(), "w");
+  EXPECT_EQ(error_text([&] { w.set_value(Tensor::vector({1.0})); }),
+            "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      float64[1]");
+  EXPECT_EQ(error_text([&] { w.set_value(Tensor::vector({1.0F, 2.0F, 3.0F})); }),
+            "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      float32[3]");
+  EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
+}
+
+TEST(FunctionMemory, OutputsAreTheCallersUnlessBorrowed) {
+  Expr x = vector("x", {"n"});
+  Function f = function({x}, {x * 2, Out(x * 3, /*borrow=*/true)});
+  std::vector<Tensor> first = f({three()});
+  std::vector<Tensor> second = f({Tensor::vector({0.0, 0.0, 0.0})});
+  EXPECT_EQ(first[0].text(), "[2, 4, 6]");
+  EXPECT_EQ(first[1].text(), "[0, 0, 0]");  // overwritten
+  EXPECT_EQ(first[1].raw(), second[1].raw());
+  f({Tensor::vector({1.0})});               // another length: another buffer
+  EXPECT_EQ(first[1].text(), "[0, 0, 0]");
+}
+
+TEST(FunctionMemory, CopiesOfAFunctionDoNotShareBorrowedOutputs) {
+  Expr x = vector("x", {3});
+  Function f = function({x}, {Out(x * 3, true)});
+  Tensor mine = f({three()})[0];
+  Function g(f);
+  Tensor other = g({Tensor::vector({0.0, 0.0, 0.0})})[0];
+  EXPECT_EQ(mine.text(), "[3, 6, 9]");
+  EXPECT_EQ(other.text(), "[0, 0, 0]");
+}
+
+TEST(FunctionMemory, BorrowedOutputGivenBackAsAnArgument) {
+  Expr x = matrix("x", {2, 2});
+  Function f = function({x}, {Out(dot(x, x), true)});
+  Tensor y = f({Tensor::matrix<double>({{1, 2}, {3, 4}})})[0];
+  EXPECT_EQ(f({y})[0].text(), "[[199, 290], [435, 634]]");
+}
+
+TEST(FunctionMemory, BufferOfAVariableGivenAsAnArgument) {
+  Shared w(Tensor::matrix<double>({{1, 2}, {3, 4}}), "w");
+  Expr x = matrix("x", {2, 2});
+  Function f = function({x}, {}, {{w, w.expr() + dot(x, x)}});
+  f({w.get_value(/*borrow=*/true)});
+  EXPECT_EQ(w.get_value().text(), "[[8, 12], [18, 26]]");
+}
+
+TEST(FunctionMemory, ArgumentsStayAsTheyAre) {
+  Expr x = vector("x", {3});
+  Shared w(three(), "w");
+  Function f = function({In(x, {}, /*borrow=*/true)}, {exp(x * 2) + x}, {{w, x}});
+  Tensor given = three();
+  f({given});
+  w.get_value(true).data<double>()[0] = 7;
+  EXPECT_EQ(given.text(), "[1, 2, 3]");
+}
+
+TEST(FunctionMemory, DefaultsAreKept) {
+  Expr x = vector("x", {3});
+  Function f = function({In(x, three())}, {Out(x, true)});
+  f({})[0].data<double>()[0] = 9;
+  EXPECT_EQ(f({})[0].text(), "[1, 2, 3]");
+}
+
+TEST(FunctionMemory, BoundEqualsArenaForAChain) {
+  Expr x = matrix("x", {20, 30});
+  Expr y = x;
+  for (int i = 0; i < 6; ++i) y = softmax(dot(transpose(y), y));
+  Function f = function({x}, {sum(y)});
+  EXPECT_GT(f.info().arena_bytes, 0);
+  EXPECT_LE(static_cast<double>(f.info().arena_bytes), 1.1 * static_cast<double>(f.info().memory_bound));
+}
+
+}  // namespace
+}  // namespace thtrain

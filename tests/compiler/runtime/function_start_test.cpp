@@ -1,0 +1,114 @@
+// Starting: what comes from the cache, and what runs where there is no compiler.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "compiler/api.h"
+#include "compiler/runtime/cache.h"
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+/// A training step whose text is one of a kind: `tag` is a length.
+Function make_step(int64_t tag, double rate) {
+  Shared w(Tensor::zeros(DType::kFloat64, {tag, 3}), "w"), lr(rate, "lr");
+  Expr x = matrix("x"), y = ivector("y");
+  Expr cost = -mean(pick_rows(log(softmax(dot(x, w))), y));
+  return function({x, y}, {cost}, {{w, w.expr() - lr * grad(cost, w.expr())}});
+}
+
+using Job = bool (*)();
+const std::map<std::string, Job>& jobs() {
+  static const std::map<std::string, Job> table{
+      {"first", [] { return !make_step(4, 0.1).info().from_cache && compile_stats().kernels_compiled == 1; }},
+      {"second",
+       [] {
+         for (int i = 0; i < 9; ++i) vector("x");  // other serial numbers
+         Function f = make_step(4, 0.25);          // another learning rate
+         Tensor x = Tensor::of(std::vector<double>(8, 1.0), {2, 4});
+         double cost = f({x, Tensor::vector<int64_t>({0, 2})})[0].as_double();
+         return f.info().from_cache && f.info().kernels > 0 && compile_stats().kernels_compiled == 0 &&
+                std::fabs(cost - std::log(3.0)) < 1e-12;
+       }},
+      {"another", [] { return !make_step(5, 0.1).info().from_cache; }},
+      {"reference",
+       [] {
+         Expr x = vector("x");
+         Function f = function({x}, {x * 2}), g = function({x}, {x * 3}, {}, {.mode = Mode::kDebug});
+         return f({Tensor::vector({1.0, 2.0})})[0].text() == "[2, 4]" && g({Tensor::vector({1.0})})[0].text() == "[3]";
+       }},
+      {"constants",
+       [] {
+         auto scaled = [](double factor) {
+           Expr x = vector("x");
+           return function({x}, {x * factor});
+         };
+         Function first = scaled(2), again = scaled(2), other = scaled(3);
+         return !first.info().from_cache && again.info().from_cache && !other.info().from_cache &&
+                other({Tensor::vector({1.0})})[0].text() == "[3]";
+       }},
+  };
+  return table;
+}
+
+// A process of its own for a job, with this environment: what it wrote to stderr, and how it ended.
+std::string in_child(const std::string& job, const std::vector<std::pair<std::string, std::string>>& environment) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], 2);
+    dup2(open("/dev/null", O_WRONLY), 1);
+    close(ends[0]);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    setenv("THTRAIN_TEST_JOB", job.c_str(), 1);
+    execl("/proc/self/exe", "test", "--gtest_also_run_disabled_tests", "--gtest_filter=FunctionStart.DISABLED_Job", nullptr);
+    _exit(9);
+  }
+  close(ends[1]);
+  std::string out;
+  char buffer[512];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return out + str("exit ", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+TEST(FunctionStart, DISABLED_Job) {
+  const char* job = std::getenv("THTRAIN_TEST_JOB");
+  ASSERT_TRUE(job) << "runs in a child only";
+  EXPECT_TRUE(jobs().at(job)());
+}
+
+TEST(FunctionStart, SecondStartCompilesNothing) {
+  TemporaryFolder folder;
+  std::vector<std::pair<std::string, std::string>> environment{{"THTRAIN_CACHE_DIR", folder.path("cache")}};
+  EXPECT_EQ(in_child("first", environment), "exit 0");
+  EXPECT_EQ(in_child("second", environment), "exit 0");
+  EXPECT_EQ(in_child("another", environment), "exit 0");
+  environment.emplace_back("THTRAIN_CXX", "");
+  EXPECT_EQ(in_child("second", environment), "exit 0");  // no compiler is needed
+}
+
+TEST(FunctionStart, WithoutACompilerTheReferenceRuns) {
+  TemporaryFolder folder;
+  std::string text = in_child("reference", {{"THTRAIN_CACHE_DIR", folder.path("cache")}, {"THTRAIN_CXX", ""}});
+  EXPECT_TRUE(text.starts_with("warning: no native code: ")) << text;
+  EXPECT_TRUE(text.ends_with("; running the reference implementation, which is slow\nexit 0")) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;  // said once
+}
+
+TEST(FunctionStart, ConstantsArePartOfTheKey) {
+  TemporaryFolder folder;
+  EXPECT_EQ(in_child("constants", {{"THTRAIN_CACHE_DIR", folder.path("cache")}}), "exit 0");
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,70 @@
+// Every shipped experiment, shortened; and the exact numbers of those that have some.
+#include <cmath>
+
+#include "tests/support/lab_support.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> lab_names() {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(source_path("configs/labs")))
+    if (entry.path().extension() == ".toml") out.push_back(entry.path().stem().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+class Labs : public testing::TestWithParam<std::string> {};
+
+TEST_P(Labs, RunsShortened) {
+  std::string file = str("configs/labs/", GetParam(), ".toml");
+  Experiment experiment = lab(file, {"trainer.epochs=2"});
+  bool digits = std::holds_alternative<DigitsConfig>(experiment.data);
+  if (!digits && !has_mnist()) GTEST_SKIP() << "no MNIST in THTRAIN_DATA";
+  experiment = lab(file, {"trainer.epochs=2", "data.n_train=3000", "data.n_valid=1200", "data.n_test=1200"});
+  TemporaryFolder temporary;
+  LabResult done = run_lab(experiment, temporary.path("run"));
+  EXPECT_EQ(done.summary.epochs, 2);
+  ASSERT_EQ(done.epochs.size(), 2u);
+  EXPECT_LT(done.epochs[1].train_loss, done.epochs[0].train_loss);
+  EXPECT_LT(*done.summary.valid_error, 60);
+  EXPECT_LT(*done.summary.test_error, 60);
+  EXPECT_TRUE(fs::exists(temporary.path("run/plots/learning_curves.png")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Labs, testing::ValuesIn(lab_names()), [](const auto& info) { return info.param; });
+
+// The Deep Learning Tutorials' logistic_sgd: nothing in it is random.
+class LogisticMnist : public testing::TestWithParam<const char*> {};
+
+TEST_P(LogisticMnist, GivesTheTutorialsNumbers) {
+  if (!has_mnist()) GTEST_SKIP() << "no MNIST in THTRAIN_DATA";
+  TemporaryFolder temporary;
+  Experiment experiment = lab("configs/labs/logistic_mnist.toml", {str("compiler.floatX=", GetParam())});
+  LabResult done = run_lab(experiment, temporary.path("run"));
+  EXPECT_EQ(done.summary.stop_epoch, 74);
+  EXPECT_EQ(done.summary.best_epoch, 73);
+  EXPECT_TRUE(done.summary.stopped_early);
+  EXPECT_DOUBLE_EQ(*done.summary.valid_error, 7.5);
+  EXPECT_DOUBLE_EQ(*done.summary.test_error, 100.0 * 719 / 9600);
+  EXPECT_DOUBLE_EQ(*done.epochs[0].valid_error, 100.0 * 1196 / 9600);
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, LogisticMnist, testing::Values("float32", "float64"),
+                         [](const auto& info) { return info.param; });
+
+// The tutorials' mlp beside a plain NumPy program from the same first weights: counts of wrong digits of 10,000.
+TEST(MlpMnist, TheFirstTenEpochsAreNumPys) {
+  if (!has_mnist()) GTEST_SKIP() << "no MNIST in THTRAIN_DATA";
+  TemporaryFolder temporary;
+  Experiment experiment = lab("configs/labs/mlp_mnist.toml", {"trainer.epochs=10", "trainer.test_at=never"});
+  LabResult done = run_lab(experiment, temporary.path("run"));
+  std::vector<double> wrong, expected = {962, 861, 800, 760, 730, 702, 668, 626, 597, 574};
+  for (const EpochReport& epoch : done.epochs) wrong.push_back(std::round(*epoch.valid_error * 100));
+  EXPECT_EQ(wrong, expected);
+}
+
+}  // namespace
+}  // namespace thtrain

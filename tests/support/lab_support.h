@@ -1,0 +1,47 @@
+// Running the shipped experiments in tests.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/overrides.h"
+#include "cli/toml_config.h"
+#include "tests/support/training_support.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+
+inline Experiment lab(const std::string& file, const std::vector<std::string>& overrides) {
+  Findings findings;
+  ConfigNode root = read_toml_file(file, findings);
+  apply_overrides(root, overrides, findings);
+  Experiment out = read_experiment(root, findings);
+  findings.raise();
+  return out;
+}
+
+struct LabResult {
+  TrainSummary summary;
+  std::vector<EpochReport> epochs;
+};
+/// Trains in `folder`, which does not exist yet.
+inline LabResult run_lab(const Experiment& experiment, const std::string& folder) {
+  LabResult out;
+  Dataset data = load_data(experiment, "configs/labs");
+  RunFolder run = RunFolder::create(folder, experiment, {.config_folder = "configs/labs"});
+  TrainHooks hooks{.on_epoch = [&](const EpochReport& report) { out.epochs.push_back(report); }};
+  out.summary = train(experiment, data, run, hooks);
+  return out;
+}
+
+/// Is MNIST where THTRAIN_DATA says, or in the cache folder?
+inline bool has_mnist() {
+  try {
+    load_data(lab("configs/labs/logistic_mnist.toml", {}), "configs/labs");
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace thtrain

@@ -1,0 +1,80 @@
+#include "trainers/checkpoint.h"
+
+#include "datasets/npz.h"
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+Checkpoint example() {
+  Checkpoint out;
+  Tensor w = Tensor::matrix<float>({{1, 2}, {3, 4}});
+  out.weights = {{"hidden/W", w}};
+  out.optimizer = {{"velocity/hidden/W", Tensor::matrix<float>({{5, 6}, {7, 8}})}};
+  out.best = {{"hidden/W", Tensor::matrix<float>({{-1, -2}, {-3, -4}})}};
+  RunState& s = out.state;
+  s.epochs = 2;
+  s.batch = 5;
+  s.step = 25;
+  s.random = RandomState(7);
+  s.random.normal();
+  s.monitor = {.patience = 40.5, .best_error = 12.5, .best_epoch = 1};
+  s.best_test_error = 13;
+  s.loss_sum = 1.0 / 3;
+  s.report = {.epoch = 3, .valid_error = 11, .seconds = 2};
+  s.history = {{.epoch = 1, .train_loss = 0.5, .valid_error = 12.5, .best = true}, {.epoch = 2, .train_loss = 0.25}};
+  out.pins = {{"threads", "2"}, {"processor", "x86-64 = odd"}};
+  return out;
+}
+
+TEST(Checkpoint, ReadsBackBitForBit) {
+  TemporaryFolder folder;
+  std::string path = folder.path("checkpoint.npz");
+  Checkpoint wrote = example();
+  write_checkpoint(path, wrote);
+  Checkpoint read = read_checkpoint(path);
+  auto expect_same = [](const NamedArrays& a, const NamedArrays& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].first, b[i].first);
+      EXPECT_TRUE(same_bits(a[i].second, b[i].second));
+    }
+  };
+  expect_same(read.weights, wrote.weights);
+  expect_same(read.optimizer, wrote.optimizer);
+  expect_same(read.best, wrote.best);
+  const RunState &a = read.state, &b = wrote.state;
+  EXPECT_EQ(std::tuple(a.epochs, a.batch, a.step, a.stopped_early, a.loss_sum),
+            std::tuple(b.epochs, b.batch, b.step, false, b.loss_sum));
+  EXPECT_EQ(a.random.state(), b.random.state());
+  EXPECT_EQ(a.monitor, b.monitor);
+  EXPECT_EQ(a.best_test_error, b.best_test_error);
+  EXPECT_EQ(a.report.valid_error, b.report.valid_error);
+  EXPECT_FALSE(a.report.test_error);
+  EXPECT_EQ(a.history.size(), 2u);
+  EXPECT_EQ(read.pins, wrote.pins);
+}
+
+TEST(Checkpoint, NumPyFindsTheWeightsUnderTheirNames) {
+  TemporaryFolder folder;
+  std::string path = folder.path("checkpoint.npz");
+  write_checkpoint(path, example());
+  std::vector<std::string> expected = {"hidden/W",   "run.velocity/hidden/W", "run.best/hidden/W", "run.position",
+                                       "run.random", "run.monitor",           "run.epoch",         "run.history",
+                                       "run.pins"};
+  EXPECT_EQ(NpzFile(path).names(), expected);
+}
+
+TEST(Checkpoint, OtherFilesAreErrors) {
+  TemporaryFolder folder;
+  std::string path = folder.path("c.npz");
+  write_npz(path, {{"hidden/W", Tensor::vector({1.0})}});
+  EXPECT_THROW(read_checkpoint(path), UserError);
+  write_npz(path, {{"run.position", Tensor::vector<int64_t>({1, 2})}});
+  EXPECT_EQ(error_text([&] { read_checkpoint(path); }), str("error: ", path,
+                                                            ": run.position is not what a checkpoint holds\n"
+                                                            "  expected: int64[4]\n  got:      int64[2]"));
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,60 @@
+#include "trainers/json.h"
+
+#include <cmath>
+
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+TEST(Json, ObjectsAndLines) {
+  JsonObject o;
+  o.add("name", "a \"b\"\n\\")
+      .add("n", 3)
+      .add("x", 0.1)
+      .add("yes", true)
+      .add("list", std::vector<std::string>{"a", "b"});
+  o.add_error("valid_error", 7.5)
+      .add_error("test_error", {})
+      .add("bad", std::nan(""))
+      .add_raw("o", JsonObject().line());
+  EXPECT_EQ(o.line(), R"({"name": "a \"b\"\n\\", "n": 3, "x": 0.1, "yes": true, "list": ["a", "b"], )"
+                      R"("valid_error": 7.500000, "bad": null, "o": {}})");
+  EXPECT_EQ(JsonObject().add("a", 1).add("b", 2).lines(), "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
+}
+
+TEST(Json, TextThatIsNoUtf8) {
+  EXPECT_EQ(json_string("\xc3\xa4 \xff\x01"), "\"\xc3\xa4 \\ufffd\\u0001\"");
+  EXPECT_EQ(json_string("\xe2\x82"), "\"\\ufffd\\ufffd\"");
+}
+
+TEST(Json, FixedDecimals) {
+  EXPECT_EQ(json_fixed(100.0 * 719 / 9600, 6), "7.489583");
+  EXPECT_EQ(json_fixed(INFINITY, 6), "null");
+}
+
+TEST(Json, ReadsWhatItWrites) {
+  JsonObject inner, outer;
+  inner.add("threads", "2 \"\t\xc3\xa4\x02").add("n", -1.5);
+  outer.add("command_line", std::vector<std::string>{"thtrain", "a b", ""})
+      .add_raw("pins", inner.line())
+      .add("ok", false);
+  std::map<std::string, std::string> expected = {
+      {"command_line.0", "thtrain"},          {"command_line.1", "a b"}, {"command_line.2", ""},
+      {"pins.threads", "2 \"\t\xc3\xa4\x02"}, {"pins.n", "-1.5"},        {"ok", "false"}};
+  EXPECT_EQ(read_json(outer.lines(), "run.json"), expected);
+  EXPECT_EQ(read_json(" [ 1 , [ ] , { } ] ", "x"), (std::map<std::string, std::string>{{"0", "1"}}));
+  EXPECT_EQ(read_json(R"("\u00e4\u20ac\/")", "x").at(""), "\xc3\xa4\xe2\x82\xac/");
+}
+
+TEST(Json, BrokenTextsAreErrors) {
+  for (const char* text : {"", "{", "{\"a\"", "{\"a\": }", "{\"a\": 1", "{\"a\": 1} 2", "[1,]", "{a: 1}", "\"abc",
+                           "\"\\x\"", "\"\\u12", "\"\\u12g4\"", "[1 2]"})
+    EXPECT_THROW(read_json(text, "run.json"), UserError) << text;
+  EXPECT_THROW(read_json(std::string(1000, '['), "x"), UserError);
+  EXPECT_EQ(error_text([] { read_json("{\"a\": 1", "run.json"); }),
+            "error: run.json: no valid JSON: it ends too early\n  got:      byte 7");
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,127 @@
+// A loss or a weight that is not finite: where it came from, and what is kept.
+#include "trainers/non_finite.h"
+
+#include <regex>
+
+#include "datasets/file.h"
+#include "nn/finite.h"
+#include "tests/support/training_support.h"
+#include "trainers/checkpoint.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+namespace {
+
+using Compute = CompilerConfig::Mode;
+
+struct Failure {
+  std::string text;
+  int64_t epoch = 0, step = -1;
+};
+
+Failure failure_of(const Experiment& e, const RunFolder& folder) {
+  RunFolder mine = folder;
+  try {
+    train(e, load_data(e, ""), mine);
+  } catch (const NonFiniteLoss& error) {
+    return {error.what(), error.epoch(), error.step()};
+  }
+  return {"no failure"};
+}
+
+void expect_finite_checkpoint(const RunFolder& folder, int64_t step) {
+  Checkpoint kept = read_checkpoint(folder.checkpoint());
+  EXPECT_EQ(kept.state.step, step);
+  for (const NamedArrays& arrays : {kept.weights, kept.optimizer})
+    for (const auto& [name, value] : arrays) EXPECT_FALSE(first_non_finite(value)) << name;
+}
+
+class NonFinite : public testing::TestWithParam<Compute> {};
+
+TEST_P(NonFinite, NamesLayerExpressionStepAndElement) {
+  TemporaryFolder temporary;
+  Experiment e = small_experiment();
+  SoftmaxConfig softmax;
+  softmax.name = "softmax";
+  softmax.bias = false;
+  softmax.init = InitConfig::Init::kConstant;
+  softmax.init_value = 1e38;
+  softmax.position = {.file = "a.toml", .line = 9, .column = 1, .length = 16, .source_line = "[[model.layers]]"};
+  e.model.layers = {softmax};
+  e.loss.l2 = 0;
+  e.trainer.shuffle = false;
+  e.compiler.mode = GetParam();
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  Failure failure = failure_of(e, folder);
+  EXPECT_EQ(failure.epoch, 1);
+  EXPECT_EQ(failure.step, 0);
+  std::string text = std::regex_replace(failure.text, std::regex("built at ([a-z/]*\\.cpp):[0-9]+"), "built at $1:N");
+  text = std::regex_replace(text, std::regex("finite values of [a-z]+\\(.*train_x.*, softmax/W.*\\)"),
+                            "finite values of E");
+  EXPECT_EQ(text, str("error: the loss is not finite: epoch 1, minibatch 1 of 10, step 1\n"
+                      "  expected: finite values of E\n"
+                      "  got:      inf at [0, 0] of float32[20, 10], the first bad value\n"
+                      "  node:     softmax, built at nn/layers/dense.cpp:N\n"
+                      "  config:   a.toml:9:1\n"
+                      "      9 | [[model.layers]]\n"
+                      "        | ^^^^^^^^^^^^^^^^\n"
+                      "  hint:     ",
+                      folder.checkpoint(),
+                      " (step 0) is from before it and all finite;\n"
+                      "            a smaller trainer.learning_rate (now 0.05) often helps"))
+      << failure.text;
+  expect_finite_checkpoint(folder, 0);
+}
+
+// The weights grow tenfold with each step, and the penalty overflows in the third epoch.
+TEST_P(NonFinite, ReplaysFromTheLastCheckpoint) {
+  TemporaryFolder temporary;
+  Experiment e = small_experiment();
+  e.loss.l2 = 110;
+  e.trainer.momentum = 0;
+  e.trainer.epochs = 10;
+  e.trainer.checkpoint_epochs = 1;
+  e.compiler.mode = GetParam();
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  Failure failure = failure_of(e, folder);
+  EXPECT_GE(failure.step, 18);
+  EXPECT_LE(failure.step, 24);
+  EXPECT_EQ(failure.epoch, failure.step / 10 + 1);
+  EXPECT_NE(failure.text.find(
+                str("epoch ", failure.epoch, ", minibatch ", failure.step % 10 + 1, " of 10, step ", failure.step + 1)),
+            std::string::npos)
+      << failure.text;
+  EXPECT_NE(failure.text.find("hidden/W"), std::string::npos) << failure.text;
+  EXPECT_NE(failure.text.find("node:     penalty/hidden/W, built at nn/losses.cpp:"), std::string::npos)
+      << failure.text;
+  expect_finite_checkpoint(folder, failure.step / 10 * 10);
+}
+
+// A weight that overflows in the last step of a run is found before it would be saved.
+TEST_P(NonFinite, AWeightBeforeTheCheckpoint) {
+  TemporaryFolder temporary;
+  Experiment e = small_experiment();
+  e.trainer.momentum = 0;
+  e.loss.l2 = 0;
+  std::get<DenseConfig>(e.model.layers[0]).activation = "linear";
+  std::get<DenseConfig>(e.model.layers[0]).init = InitConfig::Init::kConstant;
+  std::get<DenseConfig>(e.model.layers[0]).init_value = 1e34;
+  e.trainer.learning_rate = 1e5;
+  e.trainer.epochs = 1;
+  e.trainer.batch_size = 200;
+  DigitsConfig digits = std::get<DigitsConfig>(e.data);
+  digits.n_valid = digits.n_test = 0;
+  e.data = digits;
+  e.compiler.mode = GetParam();
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  Failure failure = failure_of(e, folder);
+  EXPECT_EQ(failure.step, 0);
+  EXPECT_EQ(failure.text.find("error: a weight is not finite: epoch 1, minibatch 1 of 1, step 1"), 0u) << failure.text;
+  expect_finite_checkpoint(folder, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, NonFinite, testing::Values(Compute::kNative, Compute::kReference),
+                         [](const auto& info) { return info.param == Compute::kNative ? "native" : "reference"; });
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,214 @@
+// A run that was stopped, killed or interrupted ends with the bits of one that was not.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "datasets/file.h"
+#include "tests/support/training_support.h"
+#include "trainers/checkpoint.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+namespace {
+
+// Everything in a finished folder that must not depend on how often the run was stopped.
+struct Result {
+  Checkpoint checkpoint;
+  std::string best, metrics;
+};
+Result result_of(const RunFolder& folder) {
+  return {read_checkpoint(folder.checkpoint()), read_file(folder.best()), metrics_without_times(folder.metrics())};
+}
+
+void expect_same(const NamedArrays& a, const NamedArrays& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].first, b[i].first);
+    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
+  }
+}
+void expect_same(const Result& a, const Result& b) {
+  expect_same(a.checkpoint.weights, b.checkpoint.weights);
+  expect_same(a.checkpoint.optimizer, b.checkpoint.optimizer);
+  expect_same(a.checkpoint.best, b.checkpoint.best);
+  EXPECT_EQ(a.checkpoint.state.random.state(), b.checkpoint.state.random.state());
+  EXPECT_EQ(a.checkpoint.state.monitor, b.checkpoint.state.monitor);
+  EXPECT_EQ(a.checkpoint.state.step, b.checkpoint.state.step);
+  EXPECT_EQ(a.checkpoint.state.best_test_error, b.checkpoint.state.best_test_error);
+  EXPECT_EQ(a.best, b.best);
+  EXPECT_EQ(a.metrics, b.metrics);
+}
+
+Experiment experiment() {
+  Experiment out = small_experiment();
+  out.trainer.epochs = 6;
+  out.trainer.validation_frequency = 7;  // within epochs of 10 minibatches, too
+  return out;
+}
+
+Result uninterrupted(const Experiment& e, const Dataset& data, const std::string& path) {
+  RunFolder folder = RunFolder::create(path, e);
+  TrainSummary summary = train(e, data, folder);
+  EXPECT_FALSE(summary.interrupted);
+  return result_of(folder);
+}
+
+// A stop flag that is raised at one step.
+class StopAt {
+ public:
+  explicit StopAt(int64_t step) : left_(step) {}
+  TrainOptions options() const { return {.stop = &flag_}; }
+  // The trainer looks after each step: validation and epochs give the only hooks, so count from them.
+  TrainHooks hooks() {
+    return {.on_epoch = [this](const EpochReport&) {
+      if (--left_ == 0) flag_ = 1;
+    }};
+  }
+
+ private:
+  int64_t left_;
+  std::atomic<int> flag_{0};
+};
+
+TEST(Resume, AfterAnInterruptionBetweenEpochs) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  Dataset data = load_data(e, "");
+  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunFolder folder = RunFolder::create(temporary.path("parts"), e);
+  StopAt stop(2);
+  TrainSummary summary = train(e, data, folder, stop.hooks(), stop.options());
+  EXPECT_TRUE(summary.interrupted);
+  EXPECT_EQ(summary.epochs, 2);
+  EXPECT_EQ(summary.steps, 21);  // the flag is seen after the next step
+  RunFolder again = RunFolder::open(folder.path());
+  summary = resume(e, data, again);
+  EXPECT_FALSE(summary.interrupted);
+  EXPECT_EQ(summary.steps, 60);
+  expect_same(result_of(again), whole);
+}
+
+TEST(Resume, AfterEveryStep) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  e.trainer.epochs = 3;
+  Dataset data = load_data(e, "");
+  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunFolder folder = RunFolder::create(temporary.path("parts"), e);
+  std::atomic<int> stop{1};  // always: one step, then a checkpoint
+  TrainSummary summary = train(e, data, folder, {}, {.stop = &stop});
+  int64_t steps = 1;
+  for (; summary.interrupted && steps < 100; ++steps) {
+    EXPECT_EQ(summary.steps, steps);
+    RunFolder again = RunFolder::open(folder.path());
+    summary = resume(e, data, again, {}, {.stop = &stop});
+  }
+  EXPECT_EQ(steps, 30);
+  expect_same(result_of(folder), whole);
+}
+
+TEST(Resume, AFinishedRunStaysAsItIs) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  Dataset data = load_data(e, "");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  TrainSummary first = train(e, data, folder);
+  Result before = result_of(folder);
+  TrainSummary second = resume(e, data, folder);
+  EXPECT_EQ(second.steps, first.steps);
+  EXPECT_EQ(second.valid_error, first.valid_error);
+  EXPECT_EQ(second.test_error, first.test_error);
+  expect_same(result_of(folder), before);
+}
+
+TEST(Resume, GoesOnToMoreEpochs) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  Dataset data = load_data(e, "");
+  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  Experiment fewer = e;
+  fewer.trainer.epochs = 2;
+  RunFolder folder = RunFolder::create(temporary.path("run"), fewer);
+  train(fewer, data, folder);
+  resume(e, data, folder);
+  expect_same(result_of(folder), whole);
+}
+
+TEST(Resume, NamesWhatDecidesOtherBits) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  Dataset data = load_data(e, "");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  StopAt stop(1);
+  train(e, data, folder, stop.hooks(), stop.options());
+  e.compiler.threads = 2;
+  std::string checkpoint = read_file(folder.checkpoint());
+  EXPECT_EQ(error_text([&] { resume(e, data, folder); }),
+            str("error: ", folder.path(),
+                ": the run would go on with other bits than it would have had\n"
+                "  expected: what the run began with\n"
+                "  got:      threads: 1 then, 2 now\n"
+                "  hint:     --allow-different-bits goes on all the same"));
+  EXPECT_EQ(read_file(folder.checkpoint()), checkpoint);
+  std::string said;
+  TrainHooks hooks{.on_message = [&](const std::string& line) { said += line + "\n"; }};
+  EXPECT_EQ(resume(e, data, folder, hooks, {.allow_different_bits = true}).epochs, 6);
+  EXPECT_EQ(said, "other bits than before: threads: 1 then, 2 now\n");
+}
+
+TEST(Resume, ADamagedCheckpointIsAnError) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  Dataset data = load_data(e, "");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  train(e, data, folder);
+  std::string bytes = read_file(folder.checkpoint());
+  std::ofstream(folder.checkpoint(), std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+  EXPECT_THROW(resume(e, data, folder), UserError);
+}
+
+// Killed at random moments again and again, with a checkpoint after each epoch.
+TEST(Resume, AfterBeingKilledAtAnyMoment) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  e.trainer.epochs = 40;
+  e.trainer.checkpoint_epochs = 1;
+  Dataset data = load_data(e, "");
+  auto began = std::chrono::steady_clock::now();
+  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  RunFolder folder = RunFolder::create(temporary.path("killed"), e);
+  RandomState random(static_cast<int64_t>(::getpid()));
+  int kills = 0;
+  for (bool done = false; !done;) {
+    pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      try {
+        RunFolder mine = RunFolder::open(folder.path());
+        resume(e, data, mine);
+        ::_exit(0);
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        ::_exit(9);
+      }
+    }
+    bool let_go = kills >= 12;
+    if (!let_go) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds * random.uniform(0.02, 0.6)));
+      ::kill(child, SIGKILL);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    done = WIFEXITED(status);
+    kills += !done;
+    ASSERT_TRUE(!done || WEXITSTATUS(status) == 0);
+  }
+  EXPECT_GT(kills, 0);
+  expect_same(result_of(folder), whole);
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,107 @@
+#include "trainers/run_folder.h"
+
+#include <filesystem>
+
+#include "datasets/file.h"
+#include "datasets/npz.h"
+#include "tests/support/training_support.h"
+#include "trainers/json.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(RunFolder, HoldsWhatDescribesTheRun) {
+  TemporaryFolder temporary;
+  std::string path = temporary.path("runs/first");
+  RunFolder folder =
+      RunFolder::create(path + "/", small_experiment(), {{"thtrain", "train", "a b.toml"}, "a b.toml", "/data"});
+  EXPECT_EQ(folder.path(), path);
+  EXPECT_EQ(read_file(folder.config()), resolved_toml(small_experiment()));
+  folder.write_facts(1234, {{"threads", "2"}});
+  std::map<std::string, std::string> facts = read_json(read_file(folder.facts_file()), "run.json");
+  EXPECT_EQ(facts.at("seed"), "1234");
+  EXPECT_EQ(facts.at("pins.threads"), "2");
+  EXPECT_NE(facts.at("build"), "");
+  RunFolder again = RunFolder::open(path);
+  EXPECT_EQ(again.facts().command_line, (std::vector<std::string>{"thtrain", "train", "a b.toml"}));
+  EXPECT_EQ(again.facts().config_file, "a b.toml");
+  EXPECT_EQ(again.facts().config_folder, "/data");
+  for (const auto& entry : fs::directory_iterator(temporary.path("runs"))) EXPECT_EQ(entry.path(), path);
+}
+
+TEST(RunFolder, AnEmptyFolderMayBeTaken) {
+  TemporaryFolder temporary;
+  fs::create_directories(temporary.path("run"));
+  EXPECT_TRUE(fs::exists(RunFolder::create(temporary.path("run"), small_experiment()).config()));
+}
+
+TEST(RunFolder, NothingIsOverwritten) {
+  TemporaryFolder temporary;
+  std::string path = temporary.path("run");
+  RunFolder::create(path, small_experiment());
+  EXPECT_EQ(error_text([&] { RunFolder::create(path, small_experiment()); }),
+            str("error: ", path,
+                ": there is a run in this folder already, or something else\n"
+                "  expected: a folder that does not exist yet\n"
+                "  hint:     `thtrain resume ",
+                path, "` goes on with a run; --run-dir names another folder"));
+  temporary.write("file", "x");
+  EXPECT_THROW(RunFolder::create(temporary.path("file"), small_experiment()), UserError);
+  EXPECT_EQ(error_text([&] { RunFolder::create(temporary.path("file/run"), small_experiment()); }).substr(0, 6),
+            "error:");
+  EXPECT_EQ(read_file(temporary.path("file")), "x");
+}
+
+TEST(RunFolder, OpensOnlyRuns) {
+  TemporaryFolder temporary;
+  EXPECT_EQ(error_text([&] { RunFolder::open(temporary.path("no")); }),
+            str("error: ", temporary.path("no"),
+                ": there is no such run folder\n  expected: a folder that `thtrain train` made"));
+  EXPECT_EQ(error_text([&] { RunFolder::open(temporary.path()); }),
+            str("error: ", temporary.path(),
+                ": this is no run folder: it holds no config.toml\n"
+                "  expected: a folder that `thtrain train` made"));
+}
+
+TEST(RunFolder, PrefersTheBestWeights) {
+  TemporaryFolder temporary;
+  RunFolder folder = RunFolder::create(temporary.path("run"), small_experiment());
+  EXPECT_THROW(folder.weights(), UserError);
+  EXPECT_FALSE(folder.has_checkpoint());
+  write_npz(folder.checkpoint(), {{"a", Tensor(1.0)}});
+  EXPECT_TRUE(folder.has_checkpoint());
+  EXPECT_EQ(folder.weights(), folder.checkpoint());
+  write_npz(folder.best(), {{"a", Tensor(1.0)}});
+  EXPECT_EQ(folder.weights(), folder.best());
+}
+
+TEST(RunFolder, PathsInItsConfigurationAreAbsolute) {
+  TemporaryFolder temporary;
+  temporary.write("data/x.npy", "");
+  temporary.write("data/y.npy.gz", "");
+  temporary.write("w.npz", "");
+  Experiment experiment = small_experiment();
+  NpyConfig files;
+  files.train = "data/x.npy";
+  files.train_labels = "data/y.npy";
+  experiment.data = files;
+  experiment.model.weights = "w.npz";
+  RunFolder folder = RunFolder::create(temporary.path("run"), experiment, {.config_folder = temporary.path()});
+  std::string text = read_file(folder.config());
+  for (const char* name : {"data/x.npy", "data/y.npy", "w.npz"})
+    EXPECT_NE(text.find(str('"', temporary.path(name), '"')), std::string::npos) << text;
+  EXPECT_THROW(RunFolder::create(temporary.path("other"), experiment), UserError);
+  EXPECT_FALSE(fs::exists(temporary.path("other")));
+}
+
+TEST(RunFolder, NewNamesCountUp) {
+  TemporaryFolder temporary;
+  EXPECT_EQ(new_run_path(temporary.path("runs"), "configs/mlp.toml"), temporary.path("runs/mlp-1"));
+  fs::create_directories(temporary.path("runs/mlp-1"));
+  EXPECT_EQ(new_run_path(temporary.path("runs"), "configs/mlp.toml"), temporary.path("runs/mlp-2"));
+}
+
+}  // namespace
+}  // namespace thtrain
