@@ -5,6 +5,7 @@
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/threads.h"
+#include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
 
@@ -60,6 +61,19 @@ static void check_sizes(const Experiment& experiment, const Dataset& data) {
                             .hint = "trainer.patience = 0 trains all epochs"});
 }
 
+static void check_start(const Model& model, const TrainerConfig& trainer) {
+  for (const Param& param : model.params())
+    if (first_non_finite(param.variable.get_value(true)))
+      throw UserError(Message{.what = str("the first weights of ", param.name, " are not finite"),
+                              .expected = str("values that are finite in ", name_of(model.dtype())),
+                              .config = param.config});
+  if (first_non_finite(Tensor(trainer.learning_rate).cast(model.dtype())))
+    throw UserError(Message{.what = "trainer.learning_rate is too large",
+                            .expected = str("a number that is finite in ", name_of(model.dtype())),
+                            .got = str(trainer.learning_rate),
+                            .config = trainer.at("learning_rate")});
+}
+
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
     : experiment_((check_sizes(experiment, data), experiment)),
       floatx_(experiment.compiler.floatX),
@@ -69,6 +83,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       valid_(data.valid, input_, floatX(), data.streamed),
       test_(data.test, input_, floatX(), data.streamed) {
   load_first_weights(model_, experiment, config_folder);
+  check_start(model_, experiment.trainer);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
   optimizer_.emplace(Sgd::Options{trainer.learning_rate, trainer.momentum, trainer.nesterov}, model_.params());
@@ -180,9 +195,7 @@ ModelSummary TrainingProgram::summary() const {
 }
 
 Pins TrainingProgram::pins() const {
-  FunctionOptions options = function_options(experiment_.compiler, "train");
-  std::string how = str(static_cast<int>(options.mode), " ", static_cast<int>(options.level));
-  return {{"program", content_hash({graph_text(graph_), how})},
+  return {{"program", step_->identity()},
           {"training data", feed_->examples().identity()},
           {"validation data", valid_.identity()},
           {"test data", test_.identity()}};

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "cli/commands/commands.h"
@@ -103,23 +104,36 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
   return result(resume(loaded.experiment, data, *loaded.run, progress.hooks(), train_options), progress, interrupt);
 }
 
+// Where two runs choose the same number at once, one of them takes the next.
+RunFolder make_folder(const TrainArguments& arguments, const LoadedExperiment& loaded, std::optional<NewPlace>& place) {
+  RunFacts facts{arguments.command_line, loaded.config_file, loaded.config_folder};
+  for (int attempt = 0;; ++attempt) {
+    std::string path = arguments.run_dir;
+    if (path.empty()) path = new_run_path(loaded.experiment.output.root, loaded.config_file);
+    place.emplace(path);
+    try {
+      RunFolder folder = RunFolder::create(path, loaded.experiment, facts);
+      place->made();
+      return folder;
+    } catch (const UserError&) {
+      if (!arguments.run_dir.empty() || attempt == 20 || !fs::exists(path)) throw;
+    }
+  }
+}
+
 int new_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   const Experiment& experiment = loaded.experiment;
   Dataset data = load_data(experiment, loaded.config_folder);
   options.epochs = experiment.trainer.epochs;
   Progress progress(options);
-  std::string path = arguments.run_dir;
-  if (path.empty()) path = new_run_path(experiment.output.root, loaded.config_file);
-  RunFacts facts{arguments.command_line, loaded.config_file, loaded.config_folder};
-  NewPlace place(path);
-  RunFolder folder = RunFolder::create(path, experiment, facts);
-  place.made();
+  std::optional<NewPlace> place;
+  RunFolder folder = make_folder(arguments, loaded, place);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
   TrainHooks hooks = progress.hooks();
   hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {
-    place.keep();
+    place->keep();
     report(model);
   };
   return result(train(experiment, data, folder, hooks, train_options), progress, interrupt);

@@ -211,13 +211,16 @@ class Emitter {
 
   void step(const Step& s) {
     line(str("// ", steps_, ": ", s.comment));
-    if (options_.probes) probe(s, 0);
+    if (options_.probes) {
+      probe(s, 0);
+      line("if (ctx->failed) return 1;");
+    }
     for (size_t k = s.inputs; k < s.operands.size(); ++k)
       if (int b = s.operands[k].buffer; b >= 0 && program_.buffers[static_cast<size_t>(b)].kind == BufferKind::kShared)
         wrote_shared_ = true;
     std::visit([&](const auto& call) { print_call(s, call); }, s.code);
     if (options_.probes) probe(s, 1);
-    if (may_fail(s)) line("if (ctx->failed) return 1;");
+    if (options_.probes || may_fail(s)) line("if (ctx->failed) return 1;");
     ++steps_;
   }
 

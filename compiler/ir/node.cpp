@@ -10,18 +10,20 @@
 namespace thtrain {
 
 Node::~Node() {
-  // A destructor that runs inside another one only hands over its inputs: the outermost frees them in a loop.
-  thread_local std::vector<Expr> pending;
-  thread_local bool draining = false;
-  for (Expr& input : inputs)
-    if (input) pending.push_back(std::move(input));
-  if (draining) return;
-  draining = true;
-  while (!pending.empty()) {
-    Expr last = std::move(pending.back());
-    pending.pop_back();
+  // A destructor that runs inside another one only hands over its inputs: the outermost frees them in a loop. The pointer
+  // needs no destructor of its own: nodes in static tables die after the thread's other variables.
+  thread_local std::vector<Expr>* pending = nullptr;
+  if (pending) {
+    for (Expr& input : inputs) pending->push_back(std::move(input));
+    return;
   }
-  draining = false;
+  std::vector<Expr> own = std::move(inputs);
+  pending = &own;
+  while (!own.empty()) {
+    Expr last = std::move(own.back());
+    own.pop_back();
+  }
+  pending = nullptr;
 }
 
 Expr Node::operator[](size_t output) const { return Expr(self.lock(), output); }

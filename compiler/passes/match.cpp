@@ -137,6 +137,11 @@ const Binding::Bound* Binding::find(const Expr& variable) const {
   return nullptr;
 }
 
+void Binding::set(const Expr& variable, const Expr& value) {
+  bound_.push_back({&variable.node(), value, value.dtype()});
+  if (!root_) root_ = value;
+}
+
 Expr Binding::value(const Expr& variable) const {
   const Bound* bound = find(variable);
   TH_CHECK(bound, "the left side of a rule has no variable ", variable.name());

@@ -22,6 +22,9 @@ Expr any_condition(const std::string& name);
 /// What the variables of a pattern stand for.
 class Binding {
  public:
+  Binding() = default;
+  /// For values that were not found by match(): `variable` stands for `value` as it is.
+  void set(const Expr& variable, const Expr& value);
   /// The value, cast as the operation around the variable saw it.
   Expr value(const Expr& variable) const;
   /// The number that an any_number() stands for.

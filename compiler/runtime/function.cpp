@@ -9,6 +9,7 @@
 #include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/compile.h"
+#include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_state.h"
@@ -435,6 +436,11 @@ const ProgramInfo& Function::info() const {
     s.info.seconds_compile = s.program->seconds_compile;
   }
   return s.info;
+}
+
+std::string Function::identity() const {
+  const State& s = *state_;
+  return content_hash({graph_text(s.canonical.graph), str(static_cast<int>(s.options.mode)), str(static_cast<int>(s.options.level))});
 }
 
 const std::string& Function::name() const {

@@ -100,6 +100,8 @@ class Function {
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;
 
   const ProgramInfo& info() const;
+  /// A hash of the graph, mode and level: the same for the same function in every process, whatever its passes made of it.
+  std::string identity() const;
   const std::string& name() const;
   /// Runs the passes again with everything recorded. The C++ text is what was compiled.
   Explanation explain() const;

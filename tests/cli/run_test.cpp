@@ -101,6 +101,14 @@ TEST_F(CliRun, ASecondStartCompilesNothing) {
   EXPECT_FALSE(compiled({"trainer.momentum=0.25", "trainer.epochs=1", "seed=3"}));
 }
 
+TEST_F(CliRun, RunsThatStartAtOnceGetFoldersOfTheirOwn) {
+  std::vector<pid_t> processes;
+  for (int i = 0; i < 3; ++i) processes.push_back(workshop.start({"train", "tiny.toml"}));
+  for (pid_t process : processes) EXPECT_EQ(Workshop::wait(process), 0) << workshop.read("log");
+  for (const char* name : {"tiny-1", "tiny-2", "tiny-3"})
+    EXPECT_TRUE(workshop.exists(std::string("runs/") + name + "/best.npz")) << name;
+}
+
 TEST_F(CliRun, ARunThatIsOverResumesToItsEnd) {
   ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "a"}).code, 0);
   ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "b"}).code, 0);

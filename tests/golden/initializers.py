@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes initializers.txt: initial weights as NumPy gives them, for tests/nn/init_test.cpp.
 
-Run: python3 tests/golden/initializers.py. Each line: law, n_in, n_out, seed, scale (or standard deviation, or range), "=",
-shape and values. A second draw from the same generator follows as law "then".
+Run: python3 tests/golden/initializers.py. Each line: law, n_in, n_out, seed, scale (or standard deviation, or range),
+"=", shape and values. A second draw from the same generator follows as law "then".
 """
 import pathlib
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes training.txt: a small network trained by a plain NumPy program, for tests/trainers/golden_training_test.cpp.
 
-Run: python3 tests/golden/training.py. 47 examples of 6 numbers and 3 classes; 6-5-3 with tanh, L1 and L2, minibatches of 10,
-3 epochs in float64. Lines: "x" and "y", then for each run "run OPTIMIZER SHUFFLE FULL" (full minibatches only), and after
-each of its epochs "loss" (the mean of the minibatches'), and the weights.
+Run: python3 tests/golden/training.py. 47 examples of 6 numbers and 3 classes; 6-5-3 with tanh, L1 and L2, minibatches
+of 10, 3 epochs in float64. Lines: "x" and "y", then for each run "run OPTIMIZER SHUFFLE FULL" (full minibatches only),
+and after each of its epochs "loss" (the mean of the minibatches'), and the weights.
 """
 import pathlib
 
@@ -29,7 +29,8 @@ def loss_and_gradients(p, x, y):
     logs = z - np.log(np.exp(z).sum(1, keepdims=True))
     n = len(y)
     weights = [p["hidden/W"], p["softmax/W"]]
-    loss = -logs[np.arange(n), y].mean() + L1 * sum(abs(w).sum() for w in weights) + L2 * sum((w**2).sum() for w in weights)
+    loss = -logs[np.arange(n), y].mean()
+    loss += L1 * sum(abs(w).sum() for w in weights) + L2 * sum((w**2).sum() for w in weights)
     dz = np.exp(logs)
     dz[np.arange(n), y] -= 1
     dz /= n

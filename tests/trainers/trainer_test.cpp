@@ -273,6 +273,22 @@ TEST(TrainErrors, DataThatDoesNotFit) {
             "  got:      numbers to come near to");
 }
 
+TEST(TrainErrors, NumbersThatAreNotFiniteFromTheStart) {
+  Experiment e = quick_experiment();
+  Dataset data = load_data(e, "");
+  e.trainer.learning_rate = 1e39;
+  EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
+            "error: trainer.learning_rate is too large\n"
+            "  expected: a number that is finite in float32\n"
+            "  got:      1e+39");
+  e = quick_experiment();
+  std::get<DenseConfig>(e.model.layers[0]).init = InitConfig::Init::kConstant;
+  std::get<DenseConfig>(e.model.layers[0]).init_value = -1e39;
+  EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
+            "error: the first weights of hidden/W are not finite\n"
+            "  expected: values that are finite in float32");
+}
+
 TEST(ErrorCounter, ChunksFillTheSet) {
   EXPECT_EQ(evaluation_chunk(10000, 20), 1000);
   EXPECT_EQ(evaluation_chunk(9600, 600), 600);

@@ -181,8 +181,8 @@ TEST(ShapeTypes, ArangeOfLengths) {
 }
 
 TEST(ShapeTypes, LengthsThatCannotBeNegative) {
-  for (const char* length : {"n", "2*n + m", "max(0, n - 3)", "max(0, @i~3 - 2) + n", "min(n, 3)*m", "floor_div(n + 1, 2)",
-                             "max(min(0, @i~3), max(0, n - m))"})
+  for (const char* length : {"n", "2*n + m", "max(0, n - 3)", "max(0, @i~3 - 2) + n", "min(n, 3)*m",
+                             "floor_div(n + 1, 2)", "max(min(0, @i~3), max(0, n - m))"})
     EXPECT_TRUE(is_nonnegative(*Dim::parse(length))) << length;
   EXPECT_TRUE(is_nonnegative(max(Dim(0) - Dim("n"), 0)));
   for (const char* length : {"n - 1", "@i~3", "max(@i~3, n - 1) - 1", "min(n, @i~3)", "floor_div(n - 3, 2)",

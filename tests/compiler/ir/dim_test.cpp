@@ -1,0 +1,70 @@
+// Lengths: canonical forms, and random expressions against integers.
+#include "compiler/ir/dim.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "compiler/base/error.h"
+
+namespace thtrain {
+namespace {
+
+TEST(Dim, EqualExpressionsHaveOneForm) {
+  Dim n("n"), m("m");
+  EXPECT_EQ(((n + m) * 2).text(), "2*m + 2*n");
+  EXPECT_EQ((n + m) * 2, 2 * m + 2 * n);
+  EXPECT_EQ((n - n).text(), "0");
+  EXPECT_EQ(floor_div(4 * n + 2, 2), 2 * n + 1);
+  EXPECT_EQ(floor_div(n, n), Dim(1));
+  EXPECT_EQ(max(n, m), max(m, n));
+  EXPECT_EQ(max(n, n + 2), n + 2);
+  EXPECT_EQ(min(n, n + 2), n);
+  EXPECT_EQ(floor_div(Dim(-3), 2), Dim(-2));
+  EXPECT_EQ((floor_div(n - 3, 2) + 1).text(), "floor_div(n - 3, 2) + 1");
+}
+
+TEST(Dim, RandomExpressionsReadBackAndEvaluate) {
+  std::mt19937 random(7);
+  SCOPED_TRACE("seed 7");
+  auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  auto value_of = [](const std::string& name) { return static_cast<int64_t>(name == "a" ? 3 : name == "b" ? 10 : 7); };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::pair<Dim, int64_t>> pool{{Dim("a"), 3}, {Dim("b"), 10}, {Dim("x~12.0"), 7}, {2, 2}, {-3, -3}};
+    for (int i = 0; i < 8; ++i) {
+      auto [d, x] = pool[static_cast<size_t>(below(static_cast<int>(pool.size())))];
+      auto [e, y] = pool[static_cast<size_t>(below(static_cast<int>(pool.size())))];
+      if (std::abs(x) > 100000 || std::abs(y) > 100000 || d.text().size() > 300 || e.text().size() > 300) continue;
+      int64_t k = 1 + below(4);
+      switch (below(6)) {
+        case 0: pool.emplace_back(d + e, x + y); break;
+        case 1: pool.emplace_back(d - e, x - y); break;
+        case 2: pool.emplace_back(d * e, x * y); break;
+        case 3: pool.emplace_back(max(d, e), std::max(x, y)); break;
+        case 4: pool.emplace_back(min(d, e), std::min(x, y)); break;
+        default: pool.emplace_back(floor_div(d, k), (x - (x % k + k) % k) / k); break;
+      }
+    }
+    const auto& [dim, value] = pool.back();
+    EXPECT_EQ(dim.evaluate(value_of), value) << dim.text();
+    std::optional<Dim> again = Dim::parse(dim.text());
+    ASSERT_TRUE(again) << dim.text();
+    EXPECT_EQ(*again, dim) << dim.text();
+    Dim known = dim.substitute([&](const std::string& name) -> std::optional<Dim> { return Dim(value_of(name)); });
+    EXPECT_TRUE(known.is(value)) << dim.text();
+  }
+}
+
+TEST(Dim, WhatIsNoLength) {
+  for (const char* text : {"", "n +", "max(n)", "floor_div(n, 0)", "n m", "99999999999999999999", "(n", "n)"})
+    EXPECT_FALSE(Dim::parse(text)) << text;
+}
+
+TEST(Dim, ProvableOrder) {
+  EXPECT_TRUE((Dim("n") + 2).is_at_least(2));
+  EXPECT_FALSE(Dim("n").is_at_least(1));
+  EXPECT_FALSE((Dim("n") - 1).is_at_least(Dim("m")));
+}
+
+}  // namespace
+}  // namespace thtrain

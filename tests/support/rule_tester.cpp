@@ -1,0 +1,140 @@
+#include "tests/support/rule_tester.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/ir/print.h"
+#include "compiler/ir/verify.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/passes/canonicalize.h"
+#include "compiler/passes/stabilize.h"
+#include "tests/support/error_bound.h"
+
+namespace thtrain {
+namespace {
+
+Graph graph_of(const std::vector<Expr>& values) {
+  Graph graph;
+  for (const Expr& leaf : leaves_of(values))
+    if (is_input(leaf)) graph.inputs.push_back(leaf);
+  graph.outputs = values;
+  return graph;
+}
+
+// Bits, where any NaN equals any other.
+std::string first_different(const Tensor& a, const Tensor& b) {
+  for (int64_t i = 0; i < a.size(); ++i) {
+    bool same = visit(a.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      const T x = a.contiguous().data<T>()[i], y = b.contiguous().data<T>()[i];
+      return (x != x && y != y) || same_bits(Tensor(x), Tensor(y));
+    });
+    if (!same) return str("element ", i, ": ", a.as_double(i), " and ", b.as_double(i), " are not the same bits");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::set<std::string> Rewritten::names() const {
+  std::set<std::string> out;
+  for (const Fired& f : fired) out.insert(f.rule);
+  return out;
+}
+
+Rewritten rewritten_by(const Rule& rule, const Expr& value) {
+  Rewritten out;
+  PassContext context{.level = Level::kFast, .fired = &out.fired};
+  const Rule* rules[] = {&rule};
+  Graph graph = apply_rules(graph_of({value}), rules, context, "test");
+  verify(graph, rule.name);
+  out.value = graph.outputs[0];
+  return out;
+}
+
+Rewritten canonical(const Expr& value, Level level) {
+  Rewritten out;
+  Graph graph = canonicalize(graph_of({value}), {.level = level, .fired = &out.fired});
+  verify(graph, "canonicalize");
+  out.value = graph.outputs[0];
+  return out;
+}
+
+Rewritten stable(const Expr& value, Level level) {
+  Rewritten out;
+  PassContext context{.level = level, .fired = &out.fired};
+  Graph graph = stabilize(canonicalize(graph_of({value}), context), context);
+  verify(graph, "stabilize");
+  out.value = graph.outputs[0];
+  std::vector<Fired> more;
+  Graph again = stabilize(canonicalize(graph, {.level = level, .fired = &more}), {.level = level, .fired = &more});
+  if (!more.empty())
+    ADD_FAILURE() << "not idempotent: " << more[0].rule << " on " << expr_text(more[0].before) << " in "
+                  << expr_text(value, 400);
+  if (!again.outputs[0].same(graph.outputs[0])) ADD_FAILURE() << "a second time changes " << expr_text(graph.outputs[0]);
+  return out;
+}
+
+std::vector<Expr> stable_all(const std::vector<Expr>& values, Level level) {
+  PassContext context{.level = level};
+  return stabilize(canonicalize(graph_of(values), context), context).outputs;
+}
+
+Tensor hard_values(DType dtype, const Shape& shape, std::mt19937_64& random) {
+  Tensor out = Tensor::empty(dtype, shape);
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < out.size(); ++i) {
+      T& element = out.data<T>()[i];
+      if constexpr (std::is_same_v<T, bool>) {
+        element = random() % 2 == 0;
+      } else if constexpr (std::is_integral_v<T>) {
+        const T special[] = {0, 1, 2, 3, static_cast<T>(-1), std::numeric_limits<T>::min(),
+                             std::numeric_limits<T>::max(), static_cast<T>(100)};
+        element = random() % 2 ? special[random() % std::size(special)] : static_cast<T>(random());
+      } else if constexpr (std::is_floating_point_v<T>) {
+        using Limits = std::numeric_limits<T>;
+        const T special[] = {0, 1, 2, T(0.5), T(0.1), Limits::infinity(), Limits::quiet_NaN(), Limits::max(), Limits::min(),
+                             Limits::denorm_min(), Limits::epsilon(), 1 - Limits::epsilon(), 1 + Limits::epsilon(),
+                             T(88.8), T(709.8), T(1000)};
+        const T scales[] = {T(1e-8), T(0.1), 1, 1, 1, 10, 30, 100, 1000};
+        std::normal_distribution<double> normal;
+        element = random() % 3 ? static_cast<T>(normal(random)) * scales[random() % std::size(scales)]
+                               : special[random() % std::size(special)];
+        if (random() % 2) element = -element;
+      } else {
+        element = {static_cast<typename T::value_type>(static_cast<int>(random() % 9) - 4),
+                   static_cast<typename T::value_type>(static_cast<int>(random() % 9) - 4)};
+      }
+    }
+  });
+  return out;
+}
+
+Tensor plain_values(DType dtype, const Shape& shape, std::mt19937_64& random, int64_t low, int64_t high) {
+  if (!is_float(dtype) && !is_int(dtype)) return hard_values(dtype, shape, random);
+  Tensor out = Tensor::empty(DType::kFloat64, shape);
+  std::normal_distribution<double> normal;
+  for (int64_t i = 0; i < out.size(); ++i)
+    out.data<double>()[i] = is_float(dtype) ? normal(random)
+                                            : static_cast<double>(low) + static_cast<double>(random() % (high - low));
+  return out.cast(dtype);
+}
+
+std::string broken_promise(Safety safety, const Expr& before, const Expr& after, const Bindings& inputs) {
+  if (!(before.type() == after.type())) return str("the types are ", before.type().text(), " and ", after.type().text());
+  std::string difference;
+  if (safety == Safety::kExact || !is_float(before.dtype())) {
+    difference = first_different(evaluate({before}, inputs)[0], evaluate({after}, inputs)[0]);
+  } else {
+    const bool finite_only = safety != Safety::kRangeChanging;
+    difference = first_beyond_bounds(evaluate_bounded(before, inputs, finite_only),
+                                     evaluate_bounded(after, inputs, finite_only));
+  }
+  if (difference.empty()) return {};
+  return str(difference, "\n  before: ", expr_text(before, 300), "\n  after:  ", expr_text(after, 300));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,44 @@
+// What tests of rewriting rules share: rewriting one value, values that are hard on arithmetic, and the promise of each
+// class of safety.
+#pragma once
+
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+
+using Bindings = std::vector<std::pair<Expr, Tensor>>;
+
+struct Rewritten {
+  Expr value;
+  std::vector<Fired> fired;
+
+  std::set<std::string> names() const;
+  bool has(const std::string& rule) const { return names().count(rule) != 0; }
+};
+
+/// By one rule alone; whatever its safety.
+Rewritten rewritten_by(const Rule& rule, const Expr& value);
+/// By canonicalize.
+Rewritten canonical(const Expr& value, Level level = Level::kStandard);
+/// By canonicalize, then stabilize. Verified, and a second time changes nothing (a test failure otherwise).
+Rewritten stable(const Expr& value, Level level = Level::kStandard);
+/// All of them in one graph, so that equal ones become one node.
+std::vector<Expr> stable_all(const std::vector<Expr>& values, Level level = Level::kStandard);
+
+/// Elements of every kind: zeros of both signs, infinities, NaN, the largest and the smallest numbers, numbers near 1,
+/// ordinary ones.
+Tensor hard_values(DType dtype, const Shape& shape, std::mt19937_64& random);
+/// Ordinary ones only: normally distributed, integers in [low, high).
+Tensor plain_values(DType dtype, const Shape& shape, std::mt19937_64& random, int64_t low = 0, int64_t high = 4);
+
+/// Does `after` keep what the safety of a rewrite promises for `before`, on these inputs? Empty where it does, else what
+/// differs. Integers, bools and exact rewrites: the same bits (any NaN for a NaN).
+std::string broken_promise(Safety safety, const Expr& before, const Expr& after, const Bindings& inputs);
+
+}  // namespace thtrain
