@@ -193,7 +193,7 @@ Command CommandLine::parse(std::vector<std::string> words) {
     const CLI::App* asked = &app;
     for (const auto& [command, run] : commands)
       if (command->parsed()) asked = command;
-    return [text = asked->help()] { return print_text(text), kDone; };
+    return [text = asked == &app ? app.help() : asked->help("thtrain")] { return print_text(text), kDone; };
   } catch (const CLI::ParseError& error) {
     std::string name = "thtrain";
     for (const auto& [command, run] : commands)

@@ -141,7 +141,7 @@ class Replay {
       run_.program.step(batch_);
       loss_is_bad_ = !std::isfinite(run_.program.loss_sum());
       if (!loss_is_bad_ && !has_bad_weight()) continue;
-      for (size_t i = 0; i < variables_.size(); ++i) variables_[i].set_value(before_[i]);
+      undo_step();
       run_.program.set_loss_sum(loss_sum);
       return true;
     }
@@ -151,8 +151,13 @@ class Replay {
   std::optional<Culprit> search() {
     if (run_.program.is_reference()) return search_by_reference(run_.program, batch_);
     Watcher watcher;
-    run_.program.watch_step(batch_, [&](const StepEvent& event) { watcher(event); });
-    return watcher.result();
+    try {
+      run_.program.watch_step(batch_, [&](const StepEvent& event) { watcher(event); });
+      return watcher.result();
+    } catch (const UserError&) {  // there is no compiler to make a program with probes
+      undo_step();
+      return search_by_reference(run_.program, batch_);
+    }
   }
 
   int64_t epoch() const { return epoch_ + 1; }
@@ -161,6 +166,9 @@ class Replay {
   bool loss_is_bad() const { return loss_is_bad_; }
 
  private:
+  void undo_step() {
+    for (size_t i = 0; i < variables_.size(); ++i) variables_[i].set_value(before_[i]);
+  }
   bool has_bad_weight() const {
     for (const Shared& variable : variables_)
       if (first_non_finite(variable.get_value(true))) return true;

@@ -27,7 +27,8 @@ bool close(T a, T b, double allowed) {
 
 }  // namespace
 
-std::optional<std::string> difference(const Tensor& got, const Tensor& expected, double ulps, bool of_largest) {
+std::optional<std::string> difference(const Tensor& got, const Tensor& expected, double ulps, bool of_largest,
+                                      bool finite_only) {
   if (got.dtype() != expected.dtype() || got.shape() != expected.shape())
     return str(got.type_text(), ", expected ", expected.type_text());
   Tensor a = got.contiguous(), b = expected.contiguous();
@@ -48,6 +49,7 @@ std::optional<std::string> difference(const Tensor& got, const Tensor& expected,
                      ulps * unit * std::max(largest, finite(y[i]) ? static_cast<double>(std::abs(y[i])) : 0.0));
       else
         same = x[i] == y[i];
+      if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) same = same || (finite_only && !finite(y[i]));
       if (same) continue;
       Shape index(a.rank());
       int64_t rest = i;

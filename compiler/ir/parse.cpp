@@ -259,8 +259,8 @@ class Parser {
     Graph out;
     for (indent(); next_ < lines_.size(); indent()) {
       if (at_ == line().size()) end_line();
-      else if (accept("input   ")) out.inputs.push_back(leaf(false));
-      else if (accept("shared  ")) leaf(true);
+      else if (accept("input  ")) out.inputs.push_back(leaf(false));
+      else if (accept("shared ")) leaf(true);
       else if (accept("output  ")) {
         out.outputs.push_back(value());
         end_line();

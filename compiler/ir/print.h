@@ -9,8 +9,8 @@ namespace thtrain {
 
 /// One line for each node, inputs first, numbered in that order; bodies are indented under their node:
 ///
-///   input   %0 x : float64[n, 3]
-///   shared  %1 W : float64[3, 2]
+///   input  %0 x : float64[n, 3]
+///   shared %1 W : float64[3, 2]
 ///   %2 = dot(%0, %1) : float64[n, 2]
 ///   output  %2
 ///   update  %1 <- %2

@@ -157,6 +157,10 @@ class Fuser {
     }
     std::vector<GraphPtr> bodies;
     for (const GraphPtr& body : node.bodies) {
+      if (node.op == &fused_op()) {  // its body is a loop already
+        bodies.push_back(body);
+        continue;
+      }
       bodies.push_back(std::make_shared<const Graph>(Fuser(*body).run()));
       changed = true;
     }

@@ -24,14 +24,16 @@ bool allowed(Safety safety, Level level);
 struct Fired {
   std::string pass, rule;
   Expr before, after;
+  Safety safety;
 };
 
 struct PassContext {
   Level level = Level::kStandard;
   std::vector<Fired>* fired = nullptr;  // where rewrites are noted; may be null
 
-  void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after) const {
-    if (fired) fired->push_back({pass, rule, before, after});
+  void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after,
+            Safety safety = Safety::kReassociating) const {
+    if (fired) fired->push_back({pass, rule, before, after, safety});
   }
 };
 

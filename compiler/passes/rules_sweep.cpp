@@ -206,7 +206,7 @@ class Sweep : public RuleContext {
       Expr after = apply_rule(*candidate.rule, value, *this);
       if (!after || after.same(value)) continue;
       --firings_left_;
-      context_.note(pass_, candidate.rule->name, value, after);
+      context_.note(pass_, candidate.rule->name, value, after, candidate.rule->safety);
       return settle(after);
     }
     return value;

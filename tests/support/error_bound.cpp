@@ -97,12 +97,12 @@ bool moves_elements(const std::string& op) {
 
 class Evaluator {
  public:
-  Evaluator(std::span<const std::pair<Expr, Tensor>> inputs, bool finite_only) : finite_only_(finite_only) {
+  Evaluator(std::span<const std::pair<Expr, Tensor>> inputs, Infinities infinities) : infinities_(infinities) {
     for (const auto& [leaf, value] : inputs) {
       lengths_.bind(leaf, value);
       Tensor error = Tensor::zeros(DType::kFloat64, value.shape());
-      known_[&leaf.node()] = {value.contiguous(), error};
-      taint(known_[&leaf.node()]);
+      Bounded& known = known_[&leaf.node()] = {value.contiguous(), error};
+      if (infinities_ != Infinities::kExact) taint(known);
     }
   }
 
@@ -113,13 +113,11 @@ class Evaluator {
   }
 
  private:
-  // Nothing is known of what is not finite, where only finite values count.
-  void taint(Bounded& bounded) const {
+  // Nothing is known of what is not finite.
+  static void taint(Bounded& bounded) {
     if (!is_float(bounded.value.dtype())) return;
-    for (int64_t i = 0; i < bounded.value.size(); ++i) {
-      double &error = bounded.error.data<double>()[i], value = bounded.value.as_double(i);
-      if (std::isnan(error) || (finite_only_ && !std::isfinite(value))) error = kInfinity;
-    }
+    for (int64_t i = 0; i < bounded.value.size(); ++i)
+      if (!std::isfinite(bounded.value.as_double(i))) bounded.error.data<double>()[i] = kInfinity;
   }
 
   Bounded computed(const Node& node) {
@@ -136,10 +134,13 @@ class Evaluator {
     const std::string& name = node.op->name;
     if (auto at = spreads().find(name); at != spreads().end()) elementwise(at->second, values, errors, out);
     else if (moves_elements(name)) out.error = moved(node, errors);
+    else if (name == "dot") out.error = dot_error(node, values, errors);
     else if (name == "softmax" || name == "log_softmax") slices(node, errors[0], out, name == "softmax");
     else TH_CHECK(false, "no error bound is known for ", name);
     round(name, out);
-    taint(out);
+    for (int64_t i = 0; i < out.error.size(); ++i)
+      if (std::isnan(out.error.data<double>()[i])) out.error.data<double>()[i] = kInfinity;
+    if (infinities_ == Infinities::kUnknown) taint(out);
     return out;
   }
 
@@ -164,7 +165,7 @@ class Evaluator {
       const double y = out.value.as_double(i);
       double& error = out.error.data<double>()[i++];
       // 1 / (a number too large to hold) is 0, and nearly right.
-      if (!finite_only_ && overflowed && y == 0 && std::isfinite(e[0])) error = (std::abs(x[0]) + e[0]) / precision.largest;
+      if (infinities_ != Infinities::kUnknown && overflowed && y == 0 && std::isfinite(e[0])) error = (std::abs(x[0]) + e[0]) / precision.largest;
       else error = spread(x, e, y);
       // What finite numbers overflow to is a number of any size.
       bool finite = true;
@@ -186,6 +187,28 @@ class Evaluator {
     return evaluate({Expr(make_node(*node.op, leaves, node.props))}, bound)[0].contiguous();
   }
 
+  // |a| e_b + e_a |b| + e_a e_b + length u |a| |b|
+  static Tensor dot_error(const Node& node, const std::vector<Tensor>& values, const std::vector<Tensor>& errors) {
+    std::vector<Expr> leaves;
+    std::vector<Tensor> magnitudes, widened;
+    for (size_t i = 0; i < 2; ++i) {
+      leaves.push_back(make_input({.dtype = DType::kFloat64, .dims = node.inputs[i].dims()}, "e"));
+      magnitudes.push_back(values[i].cast(DType::kFloat64).copy());
+      for (int64_t k = 0; k < magnitudes[i].size(); ++k)
+        magnitudes[i].data<double>()[k] = std::abs(magnitudes[i].data<double>()[k]);
+      widened.push_back(magnitudes[i].copy());
+      for (int64_t k = 0; k < widened[i].size(); ++k)
+        widened[i].data<double>()[k] += errors[i].data<double>()[k];
+    }
+    const double unit = precision_of(node.types[0].dtype).unit * static_cast<double>(values[1].dim(0) + 1);
+    const Expr product(make_node(*node.op, leaves, node.props));
+    Tensor exact = evaluate({product}, {{leaves[0], magnitudes[0]}, {leaves[1], magnitudes[1]}})[0].contiguous();
+    Tensor out = evaluate({product}, {{leaves[0], widened[0]}, {leaves[1], widened[1]}})[0].copy();
+    for (int64_t k = 0; k < out.size(); ++k)
+      out.data<double>()[k] = out.data<double>()[k] * (1 + unit) - exact.data<double>()[k];
+    return out;
+  }
+
   // softmax: y exp(2 e) at most, with e the largest error of the slice; the logarithm: 2 e.
   void slices(const Node& node, const Tensor& error, Bounded& out, bool is_softmax) const {
     double worst = 0;
@@ -202,26 +225,28 @@ class Evaluator {
     for (int64_t i = 0; i < out.value.size(); ++i) {
       const double value = std::abs(out.value.as_double(i));
       double& error = out.error.data<double>()[i];
+      // The definition of the sigmoid ends at 1 / (the largest number).
+      if (name == "sigmoid") error += 1 / precision.largest;
       if (std::isfinite(value)) error = error * (1 + 4 * precision.unit) + count * 2 * precision.unit * value + precision.tiny;
     }
   }
 
-  bool finite_only_;
+  Infinities infinities_;
   Lengths lengths_;
   std::unordered_map<const Node*, Bounded> known_;
 };
 
 }  // namespace
 
-Bounded evaluate_bounded(const Expr& output, std::span<const std::pair<Expr, Tensor>> inputs, bool finite_only) {
-  return Evaluator(inputs, finite_only).run(output);
+Bounded evaluate_bounded(const Expr& output, std::span<const std::pair<Expr, Tensor>> inputs, Infinities infinities) {
+  return Evaluator(inputs, infinities).run(output);
 }
 
-std::string first_beyond_bounds(const Bounded& a, const Bounded& b) {
+std::string first_beyond_bounds(const Bounded& a, const Bounded& b, bool both) {
   for (int64_t i = 0; i < a.value.size(); ++i) {
     const double x = a.value.as_double(i), y = b.value.as_double(i);
     const double error_x = a.error.data<double>()[i], error_y = b.error.data<double>()[i];
-    if (std::isinf(error_x) || x == y || (std::isnan(x) && std::isnan(y))) continue;
+    if (!std::isfinite(x) || std::isinf(error_x) || (both && std::isinf(error_y))) continue;
     if (std::isfinite(y) && std::abs(x - y) <= error_x + error_y) continue;
     return str("element ", i, ": ", x, " and ", y, " differ by more than ", error_x, " + ", error_y);
   }

@@ -14,13 +14,18 @@ struct Bounded {
   Tensor value, error;
 };
 
-/// `finite_only`: nothing is said where a value on the way, or an input, is not finite. Else infinities of the inputs
-/// are exact, and a quotient by an overflowed number is small.
-/// InternalError for an op that it does not know.
-Bounded evaluate_bounded(const Expr& output, std::span<const std::pair<Expr, Tensor>> inputs, bool finite_only);
+/// What an infinity says of the elements that are computed from it.
+enum class Infinities {
+  kUnknown,  // nothing: only where every value on the way is finite, something is said
+  kOverflow, // an infinite input nothing; a number that became too large leaves what is divided by it small
+  kExact,    // as above, and an infinite input is what it is
+};
 
-/// A first element of `a` and `b` (the same type) whose distance is more than both errors allow, in words; empty where
-/// there is none. Elements with an infinite error of `a` are not looked at.
-std::string first_beyond_bounds(const Bounded& a, const Bounded& b);
+/// InternalError for an op that it does not know.
+Bounded evaluate_bounded(const Expr& output, std::span<const std::pair<Expr, Tensor>> inputs, Infinities infinities);
+
+/// A first element whose distance in `a` and `b` (the same type) is more than both errors allow, in words; empty where
+/// there is none. Elements of which nothing is known are not looked at: those of `a`, or with `both` of `b` too.
+std::string first_beyond_bounds(const Bounded& a, const Bounded& b, bool both);
 
 }  // namespace thtrain

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "compiler/ir/print.h"
@@ -123,18 +124,42 @@ Tensor plain_values(DType dtype, const Shape& shape, std::mt19937_64& random, in
   return out.cast(dtype);
 }
 
-std::string broken_promise(Safety safety, const Expr& before, const Expr& after, const Bindings& inputs) {
+// Complex numbers: close, where they are finite.
+static std::string first_apart(const Tensor& a, const Tensor& b) {
+  Tensor x = a.cast(DType::kComplex128).contiguous(), y = b.cast(DType::kComplex128).contiguous();
+  for (int64_t i = 0; i < x.size(); ++i) {
+    std::complex<double> p = x.data<std::complex<double>>()[i], q = y.data<std::complex<double>>()[i];
+    if (std::isfinite(std::abs(p)) && !(std::abs(p - q) <= 1e-5 * std::abs(p))) return str("element ", i, " differs");
+  }
+  return {};
+}
+
+std::string broken_promise(Safety safety, const Expr& before, const Expr& after, const Bindings& inputs, Values values) {
   if (!(before.type() == after.type())) return str("the types are ", before.type().text(), " and ", after.type().text());
   std::string difference;
-  if (safety == Safety::kExact || !is_float(before.dtype())) {
-    difference = first_different(evaluate({before}, inputs)[0], evaluate({after}, inputs)[0]);
+  if (is_float(before.dtype()) && safety != Safety::kExact) {
+    const bool range = safety == Safety::kRangeChanging;
+    const Infinities infinities = !range ? Infinities::kUnknown
+                                  : values == Values::kHardElementwise ? Infinities::kExact
+                                                                       : Infinities::kOverflow;
+    difference = first_beyond_bounds(evaluate_bounded(before, inputs, infinities),
+                                     evaluate_bounded(after, inputs, infinities), !range && values != Values::kPlain);
   } else {
-    const bool finite_only = safety != Safety::kRangeChanging;
-    difference = first_beyond_bounds(evaluate_bounded(before, inputs, finite_only),
-                                     evaluate_bounded(after, inputs, finite_only));
+    Tensor x = evaluate({before}, inputs)[0], y = evaluate({after}, inputs)[0];
+    difference = safety != Safety::kExact && is_complex(before.dtype()) ? first_apart(x, y) : first_different(x, y);
   }
   if (difference.empty()) return {};
   return str(difference, "\n  before: ", expr_text(before, 300), "\n  after:  ", expr_text(after, 300));
+}
+
+std::string lost_nan(const Expr& before, const Expr& after, const Bindings& inputs) {
+  if (!is_float(before.dtype())) return {};
+  Tensor x = evaluate({before}, inputs)[0], y = evaluate({after}, inputs)[0];
+  for (int64_t i = 0; i < x.size(); ++i)
+    if (std::isnan(x.as_double(i)) && !std::isnan(y.as_double(i)))
+      return str("element ", i, " is no NaN but ", y.as_double(i), "\n  before: ", expr_text(before, 300),
+                 "\n  after:  ", expr_text(after, 300));
+  return {};
 }
 
 }  // namespace thtrain

@@ -37,8 +37,14 @@ Tensor hard_values(DType dtype, const Shape& shape, std::mt19937_64& random);
 /// Ordinary ones only: normally distributed, integers in [low, high).
 Tensor plain_values(DType dtype, const Shape& shape, std::mt19937_64& random, int64_t low = 0, int64_t high = 4);
 
+/// What the inputs of a comparison are like. Ordinary ones must not become infinite or NaN by a rewrite of any class;
+/// infinite ones are looked at by the elementwise forms only.
+enum class Values { kPlain, kHard, kHardElementwise };
+
 /// Does `after` keep what the safety of a rewrite promises for `before`, on these inputs? Empty where it does, else what
 /// differs. Integers, bools and exact rewrites: the same bits (any NaN for a NaN).
-std::string broken_promise(Safety safety, const Expr& before, const Expr& after, const Bindings& inputs);
+std::string broken_promise(Safety safety, const Expr& before, const Expr& after, const Bindings& inputs, Values values);
+/// Is a NaN that `before` has gone in `after`? Empty if not.
+std::string lost_nan(const Expr& before, const Expr& after, const Bindings& inputs);
 
 }  // namespace thtrain

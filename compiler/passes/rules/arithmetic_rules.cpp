@@ -22,6 +22,8 @@ static RuleCondition is_negative(const Expr& number) {
   };
 }
 
+static bool has_signs(const Binding& b, const RuleContext&) { return !is_unsigned_int(b.root().dtype()); }
+
 const std::vector<Rule>& arithmetic_rules() {
   static const std::vector<Rule> rules = [] {
     const Expr x = any_value("x"), y = any_value("y"), c = any_number("c");
@@ -52,7 +54,7 @@ const std::vector<Rule>& arithmetic_rules() {
         {"sub_negative_number", x - c, x + (-c), kExact, kReals, is_negative(c)},
         {"add_negative_multiple", x + c * y, x - (-c) * y, kExact, kReals, is_negative(c)},
         {"sub_negative_multiple", x - c * y, x + (-c) * y, kExact, kReals, is_negative(c)},
-        {"abs_of_neg", abs(-x), abs(x), kExact, kReals},
+        {"abs_of_neg", abs(-x), abs(x), kExact, kReals, has_signs},
         {"sqr_of_neg", sqr(-x), sqr(x), kExact, kReals},
         {"sqr_of_abs", sqr(abs(x)), sqr(x), kExact, kReals},
         {"abs_of_abs", abs(abs(x)), abs(x), kExact, kReals},

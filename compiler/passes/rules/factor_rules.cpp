@@ -68,10 +68,10 @@ const std::vector<Rule>& factor_rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<RuleExample> numbers = examples(
         floats, {[](In in) { return (2 * in[0]) / (4 * in[1]); }, [](In in) { return in[0] / 3 * 5; },
-                 [](In in) { return -(3 * in[0]) * (in[2] * 7); }, [](In in) { return 2 / (in[0] / 3); }});
+                 [](In in) { return -(3 * in[0]) * (in[1] * in[2] * 7); }, [](In in) { return 2 / (in[0] / 3); }});
     for (const RuleExample& example : examples({DType::kInt32, DType::kUInt8, DType::kInt64},
                                                {[](In in) { return 3 * in[0] * 5; },
-                                                [](In in) { return (in[0] * 7) * (in[2] * 11); }}))
+                                                [](In in) { return (in[0] * 7) * (in[1] * 11) * in[2]; }}))
       numbers.push_back(example);
     return std::vector<Rule>{
         {.name = "collect_factors", .safety = Safety::kReassociating, .kinds = kReals, .rewrite = collect_factors,

@@ -16,13 +16,15 @@ Expr number_as(const Expr& value, DType dtype) {
 // Walks the values of one type that only the walked value reads.
 class Walk {
  public:
-  Walk(const Expr& root, const RuleContext& context) : root_(root), context_(context) {}
+  Walk(const Expr& root, const RuleContext* context) : root_(root), context_(context) {}
 
  protected:
-  bool is_inside(const Expr& e) const { return e.same(root_) || (e.type() == root_.type() && context_.read_once(e)); }
+  bool is_inside(const Expr& e) const {
+    return e.same(root_) || (e.type() == root_.type() && (!context_ || context_->read_once(e)));
+  }
 
   const Expr& root_;
-  const RuleContext& context_;
+  const RuleContext* context_;
 };
 
 class TermWalk : Walk {
@@ -116,7 +118,7 @@ bool is_covered(const Expr& value, const std::vector<Expr>& kept, int steps) {
 
 }  // namespace
 
-std::optional<std::vector<Term>> terms_of(const Expr& value, const RuleContext& context) {
+std::optional<std::vector<Term>> terms_of(const Expr& value, const RuleContext* context) {
   TermWalk walk(value, context);
   if (!walk.walk(value, false)) return std::nullopt;
   return std::move(walk.terms);
@@ -148,7 +150,7 @@ Expr sum_of(const std::vector<Term>& terms, DType dtype) {
 }
 
 std::optional<Product> factors_of(const Expr& value, const RuleContext& context) {
-  FactorWalk walk(value, context);
+  FactorWalk walk(value, &context);
   if (!walk.walk(value, false, 1)) return std::nullopt;
   return std::move(walk.product);
 }

@@ -17,9 +17,9 @@ Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
     if (!is_op(s.base, sigmoid_op()) || s.above == 0) continue;
     const Expr& x = input_of(s.base, 0);
     for (Factor& e : product->factors) {
-      if (!is_op(e.base, exp_op()) || e.above == 0 || !context.settle(-x).same(context.settle(input_of(e.base, 0))))
-        continue;
+      if (!is_op(e.base, exp_op()) || e.above == 0) continue;
       const Expr sigmoid_x = s.base, minus_x = input_of(e.base, 0);
+      if (!context.settle(-x).same(minus_x) && !context.settle(-minus_x).same(x)) continue;
       --s.above;
       --e.above;
       const bool read_elsewhere = s.above > 0 || !context.read_once(sigmoid_x);
@@ -40,7 +40,7 @@ Expr distribute_quotients(const Expr& value, RuleContext& context) {
     const Expr sum = outer->factors[f].base;
     if (outer->factors[f].above != 1 || outer->factors[f].below != 0 || !context.read_once(sum)) continue;
     if (!is_op(sum, add_op()) && !is_op(sum, sub_op())) continue;
-    std::optional<std::vector<Term>> terms = terms_of(sum, context);
+    std::optional<std::vector<Term>> terms = terms_of(sum, &context);
     if (!terms || terms->size() > 4) continue;
 
     Product rest = *outer;

@@ -130,7 +130,7 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
   for (size_t i : {0, 1}) {
     const Expr &p = input_of(value, i), &difference = input_of(value, 1 - i);
     if (!is_softmax(p) || !(difference.type() == p.type())) continue;
-    std::optional<std::vector<Term>> terms = terms_of(difference, context);
+    std::optional<std::vector<Term>> terms = terms_of(difference, &context);
     if (!terms || terms->size() < 2) continue;
     for (size_t k = 0; k < terms->size(); ++k) {
       // Is this the sum, with the sign that it has there?
@@ -143,14 +143,17 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
       const Expr expected = context.settle(sum(t * p, axis_of(p), true));
       if (!context.settle(sum_of({total}, p.dtype())).same(expected)) continue;
 
+      // The sum goes, so that nobody else reads the terms of t.
+      std::optional<std::vector<Term>> parts = terms_of(t, nullptr);
+      if (!parts) continue;
       bool found = false;
-      for (Term& term : others) {
+      for (Term& term : *parts) {
         Expr product = times_without_quotient(value_of(term), p, context);
         found = found || product;
         term = {term.negative, {}, product ? product : value_of(term) * p};
       }
       if (!found) continue;
-      const Expr a = sum_of(others, p.dtype());
+      const Expr a = sum_of(*parts, p.dtype());
       return a - p * sum(a, axis_of(p), true);
     }
   }

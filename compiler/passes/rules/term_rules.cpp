@@ -13,7 +13,7 @@ bool is_usable(const Expr& number) { return std::isfinite(constant_value(number)
 
 // Only the outermost sum is looked at as a whole: what its reader takes apart anyway has nothing to gain.
 Expr collect_numbers(const Expr& value, RuleContext& context) {
-  std::optional<std::vector<Term>> terms = terms_of(value, context);
+  std::optional<std::vector<Term>> terms = terms_of(value, &context);
   if (!terms) return {};
   std::vector<Term> kept;
   Expr total;
@@ -34,7 +34,7 @@ Expr collect_numbers(const Expr& value, RuleContext& context) {
 
 // Terms of one base become one. With `cancel`, only where they add up to nothing; without, only where they do not.
 Expr collect_terms(const Expr& value, RuleContext& context, bool cancel) {
-  std::optional<std::vector<Term>> terms = terms_of(value, context);
+  std::optional<std::vector<Term>> terms = terms_of(value, &context);
   if (!terms) return {};
   auto number_of_term = [&](const Term& term) {
     Expr one = make_constant(Tensor(1.0).cast(value.dtype()));
@@ -75,7 +75,7 @@ const std::vector<Rule>& term_rules() {
        .roots = roots,
        .examples = examples({[](In in) { return in[0] + 1 + 2; }, [](In in) { return 1 - in[0] + 2; },
                              [](In in) { return 3 - (in[0] + 2); }, [](In in) { return (in[0] + 1) + (in[1] + 2); },
-                             [](In in) { return (in[0] + 1) + (in[2] - 1 + in[1]); }})},
+                             [](In in) { return (in[0] + 1) + (in[0] + in[2] - 3); }})},
       {.name = "collect_terms", .safety = Safety::kReassociating, .kinds = kReals,
        .rewrite = [](const Expr& value, RuleContext& context) { return collect_terms(value, context, false); },
        .roots = roots,

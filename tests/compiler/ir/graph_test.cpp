@@ -15,8 +15,8 @@ TEST(Graph, Text) {
   Shared w(Tensor::zeros(DType::kFloat64, {3, 2}), "W");
   Expr y = dot(x, w);
   EXPECT_EQ(graph_text({.inputs = {x}, .outputs = {y}, .updates = {{w, w.expr() + w.expr()}}}),
-            "input   %0 x : float64[n, 3]\n"
-            "shared  %1 W : float64[3, 2]\n"
+            "input  %0 x : float64[n, 3]\n"
+            "shared %1 W : float64[3, 2]\n"
             "%2 = dot(%0, %1) : float64[n, 2]\n"
             "%3 = add(%1, %1) : float64[3, 2]\n"
             "output  %2\n"

@@ -64,23 +64,23 @@ TEST(Parse, NamesNumbersAndTags) {
 
 TEST(Parse, Errors) {
   auto text_of = [](std::string_view text) { return error_text([&] { parse_graph(text, find_op); }); };
-  EXPECT_EQ(text_of("input   %0 x : float64[n]\n%1 = expp(%0) : float64[n]\noutput  %1\n"),
+  EXPECT_EQ(text_of("input  %0 x : float64[n]\n%1 = expp(%0) : float64[n]\noutput  %1\n"),
             "error: line 2, column 6: there is no op named expp\n  expected: the name of an op\n"
             "  got:      expp(%0) : float64[n]");
-  EXPECT_EQ(text_of("input   %0 x : float64[n]\n%1 = exp(%7) : float64[n]\n"),
+  EXPECT_EQ(text_of("input  %0 x : float64[n]\n%1 = exp(%7) : float64[n]\n"),
             "error: line 2, column 10: this is no text of a graph\n  expected: a value that is defined above\n"
             "  got:      %7) : float64[n]");
-  EXPECT_EQ(text_of("input   %0 x : float64[n]\n%1 = exp(%0) : float32[n]\n"),
+  EXPECT_EQ(text_of("input  %0 x : float64[n]\n%1 = exp(%0) : float32[n]\n"),
             "error: line 2, column 16: the type differs from the op's own\n  expected: float64[n]\n  got:      float32[n]");
-  EXPECT_EQ(text_of("input   %0 x : float99[n]\n"),
-            "error: line 1, column 16: this is no text of a graph\n  expected: a type, such as float64[n, 3]\n"
+  EXPECT_EQ(text_of("input  %0 x : float99[n]\n"),
+            "error: line 1, column 15: this is no text of a graph\n  expected: a type, such as float64[n, 3]\n"
             "  got:      float99[n]");
 }
 
 TEST(Parse, LongConstantsAreAnError) {
   Expr c = make_constant(Tensor::zeros(DType::kFloat32, {65}));
   std::string text = error_text([&] { parse_graph(graph_text({.inputs = {}, .outputs = {c}, .updates = {}}), find_op); });
-  EXPECT_TRUE(text.starts_with("error: line 1, column 37: this constant is known by its hash only, as all of more than 64 "
+  EXPECT_TRUE(text.starts_with("error: line 1, column 41: this constant is known by its hash only, as all of more than 64 "
                                "elements\n  expected: its elements\n"))
       << text;
 }

@@ -223,8 +223,10 @@ TEST_P(FunctionBounds, PickRowsBeforeAnythingIsWritten) {
   int line = __LINE__ + 1;
   Expr cost = sum(pick_rows(w, y));
   Function f = function({y}, {cost}, {{w, w.expr() - grad(cost, w.expr())}}, {.mode = GetParam()});
-  EXPECT_EQ(error_text([&] { f({Tensor::vector<int64_t>({0, 3})}); }),
-            str("error: pick_rows: the label of row 1 is 3\n  expected: 0 <= label < 3\n", built_at(line)));
+  // The debug mode evaluates the gradient first, whose op has the same check.
+  std::string text = error_text([&] { f({Tensor::vector<int64_t>({0, 3})}); });
+  EXPECT_EQ(text.substr(std::min(text.find(": the"), text.size())),
+            str(": the label of row 1 is 3\n  expected: 0 <= label < 3\n", built_at(line)));
   EXPECT_EQ(w.get_value().text(), "[[1, 2, 3], [4, 5, 6]]");
 }
 
