@@ -37,8 +37,19 @@ std::string readable_text(const Expr& value) {
   return expr_text(Rebuilder().rebuild(value, unfused));
 }
 
+// Where a value comes from, for people: a rewrite that joined several layers' terms belongs to none of them, and then
+// the nearest value below that belongs to one says most.
+Origin telling_origin(const Expr& value) {
+  std::vector<const Node*> queue{&value.node()};
+  for (size_t i = 0; i < queue.size() && i < 64; ++i) {
+    if (queue[i]->origin.scope) return queue[i]->origin;
+    for (const Expr& input : queue[i]->inputs) queue.push_back(&input.node());
+  }
+  return value.node().origin;
+}
+
 Culprit culprit_of(const Node& node, size_t output, const Tensor& value, int64_t position) {
-  return {readable_text(node[output]), element_text(value, position), node.origin};
+  return {readable_text(node[output]), element_text(value, position), telling_origin(node[output])};
 }
 
 // The first bad one of `values`, in their order, computed by the references of the ops.
@@ -71,7 +82,7 @@ std::optional<Culprit> inside_fused(const Node& node, const std::vector<Tensor>&
   std::optional<BadValue> bad = first_bad(body.outputs, values);
   if (!bad) return {};
   std::vector<Expr> whole = substitute(std::vector<Expr>{bad->expr}, outside);
-  return Culprit{readable_text(whole[0]), element_text(bad->value, bad->position), bad->expr.node().origin};
+  return Culprit{readable_text(whole[0]), element_text(bad->value, bad->position), telling_origin(whole[0])};
 }
 
 // Watches the steps of a program: the first that makes a bad value of good ones; if there is none, the first bad value.

@@ -53,7 +53,7 @@ static void check_sizes(const Experiment& experiment, const Dataset& data) {
   };
   check(data.train, "training", true);
   check(data.valid, "validation", false);
-  check(data.test, "test", false);
+  if (trainer.test_at != TrainerConfig::TestAt::kNever) check(data.test, "test", false);
   if (trainer.patience > 0 && data.valid.size() == 0)
     throw UserError(Message{.what = "trainer.patience needs validation examples",
                             .got = "none in the data",

@@ -52,8 +52,12 @@ for dtype in ("float32", "float64"):
                 else:
                     values[peer].append(theirs)
                     ratios[peer].append(value / theirs)
-        cells = [f"{statistics.median(values[p]):,.0f} ({statistics.median(ratios[p]):.2f}x, {min(ratios[p]):.2f}-{max(ratios[p]):.2f})"
-                 if values[p] else "-" for p in peers]
-        print(f"| {dtype} | {threads} | {statistics.median(ours):,.0f} ({min(ours):,.0f}-{max(ours):,.0f}) | " + " | ".join(cells) + " |", flush=True)
+        cells = []
+        for peer in peers:
+            spread = ratios[peer]
+            cells.append(f"{statistics.median(values[peer]):,.0f} ({statistics.median(spread):.2f}x, "
+                         f"{min(spread):.2f}-{max(spread):.2f})" if spread else "-")
+        own = f"{statistics.median(ours):,.0f} ({min(ours):,.0f}-{max(ours):,.0f})"
+        print(f"| {dtype} | {threads} | {own} | " + " | ".join(cells) + " |", flush=True)
 for peer, trouble in missing.items():
     print(f"{peer} did not run: {trouble}")

@@ -3,7 +3,8 @@
     mlp.py IMPLEMENTATION [--dtype float32|float64] [--threads N] [--batch N] [--rounds N]
 
 IMPLEMENTATION: numpy (plain), numpy_blas (SciPy's BLAS, the weight update folded into the product), torch_sgd
-(autograd and torch.optim.SGD), torch_hand (gradients by hand, addmm_ in place). Prints one JSON object, as bench_mlp does.
+(autograd and torch.optim.SGD), torch_hand (gradients by hand, addmm_ in place). Prints one JSON
+object, as bench_mlp does.
 The BLAS kernels are chosen by OPENBLAS_CORETYPE in the environment: compare_mlp.py sets it.
 """
 import argparse
@@ -97,7 +98,8 @@ def torch_sgd():
     import torch
     torch.set_num_threads(options.threads)
     dtype = getattr(torch, options.dtype)
-    model = torch.nn.Sequential(torch.nn.Linear(PIXELS, HIDDEN), torch.nn.Tanh(), torch.nn.Linear(HIDDEN, CLASSES)).to(dtype)
+    model = torch.nn.Sequential(torch.nn.Linear(PIXELS, HIDDEN), torch.nn.Tanh(), torch.nn.Linear(HIDDEN, CLASSES))
+    model = model.to(dtype)
     loss = torch.nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     x_t, y_t = torch.from_numpy(x_all), torch.from_numpy(y_all.astype(np.int64))
@@ -137,7 +139,8 @@ def torch_hand():
     return step
 
 
-step = {"numpy": numpy_plain, "numpy_blas": numpy_blas, "torch_sgd": torch_sgd, "torch_hand": torch_hand}[options.implementation]()
+makers = {"numpy": numpy_plain, "numpy_blas": numpy_blas, "torch_sgd": torch_sgd, "torch_hand": torch_hand}
+step = makers[options.implementation]()
 rates = []
 for r in range(-1, options.rounds):
     begin = time.perf_counter()
@@ -147,6 +150,6 @@ for r in range(-1, options.rounds):
     if r >= 0:
         rates.append(N // batch * batch / seconds)
 rates.sort()
-print(json.dumps({"bench": "mlp", "case": f"784_500_10_b{batch}", "dtype": options.dtype, "threads": options.threads,
-                  "implementation": options.implementation, "unit": "examples/s", "value": round(rates[len(rates) // 2]),
-                  "low": round(rates[0]), "high": round(rates[-1])}))
+print(json.dumps({"bench": "mlp", "case": f"784_500_10_b{batch}", "dtype": options.dtype,
+                  "threads": options.threads, "implementation": options.implementation, "unit": "examples/s",
+                  "value": round(rates[len(rates) // 2]), "low": round(rates[0]), "high": round(rates[-1])}))

@@ -10,8 +10,8 @@
 namespace thtrain {
 
 Node::~Node() {
-  // A destructor that runs inside another one only hands over its inputs: the outermost frees them in a loop. The pointer
-  // needs no destructor of its own: nodes in static tables die after the thread's other variables.
+  // A destructor that runs inside another one only hands over its inputs: the outermost frees them in a loop. The
+  // pointer needs no destructor of its own: nodes in static tables die after the thread's other variables.
   thread_local std::vector<Expr>* pending = nullptr;
   if (pending) {
     for (Expr& input : inputs) pending->push_back(std::move(input));
@@ -26,8 +26,12 @@ Node::~Node() {
   pending = nullptr;
 }
 
-Expr Node::operator[](size_t output) const { return Expr(self.lock(), output); }
-bool Node::is_leaf() const { return op == &input_op() || op == &shared_op(); }
+Expr Node::operator[](size_t output) const {
+  return Expr(self.lock(), output);
+}
+bool Node::is_leaf() const {
+  return op == &input_op() || op == &shared_op();
+}
 
 uint64_t next_serial() {
   static std::atomic<uint64_t> serial{0};
@@ -117,9 +121,15 @@ Expr named(const Expr& value, std::string name) {
   return Expr(finish(std::move(node)), value.output());
 }
 
-bool is_input(const Expr& value) { return value.node().op == &input_op(); }
-bool is_shared(const Expr& value) { return value.node().op == &shared_op(); }
-bool is_constant(const Expr& value) { return value.node().op == &constant_op(); }
+bool is_input(const Expr& value) {
+  return value.node().op == &input_op();
+}
+bool is_shared(const Expr& value) {
+  return value.node().op == &shared_op();
+}
+bool is_constant(const Expr& value) {
+  return value.node().op == &constant_op();
+}
 
 const Tensor* constant_value(const Expr& value) {
   return is_constant(value) ? &value.node().props.get<Tensor>("value") : nullptr;
@@ -211,14 +221,20 @@ static std::vector<Tensor> no_reference(const ReferenceArgs& args) {
 }
 
 const Op& input_op() {
-  static const Op op{.name = "input", .doc = "A value that the caller gives.", .infer = no_inference,
-                     .reference = no_reference, .foldable = false};
+  static const Op op{.name = "input",
+                     .doc = "A value that the caller gives.",
+                     .infer = no_inference,
+                     .reference = no_reference,
+                     .foldable = false};
   return op;
 }
 
 const Op& shared_op() {
-  static const Op op{.name = "shared", .doc = "The buffer of a shared variable.", .infer = no_inference,
-                     .reference = no_reference, .foldable = false};
+  static const Op op{.name = "shared",
+                     .doc = "The buffer of a shared variable.",
+                     .infer = no_inference,
+                     .reference = no_reference,
+                     .foldable = false};
   return op;
 }
 

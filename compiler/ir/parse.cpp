@@ -28,8 +28,9 @@ class Parser {
   [[noreturn]] void fail(std::string expected, std::string what = "this is no text of a graph") const {
     throw UserError({.what = str("line ", next_ + 1, ", column ", at_ + 1, ": ", what),
                      .expected = std::move(expected),
-                     .got = next_ < lines_.size() ? std::string(lines_[next_].substr(std::min(at_, lines_[next_].size())))
-                                                  : "the end of the text"});
+                     .got = next_ < lines_.size()
+                                ? std::string(lines_[next_].substr(std::min(at_, lines_[next_].size())))
+                                : "the end of the text"});
   }
 
   // ---- characters of a line ----------------------------------------------------------------------------------------
@@ -99,7 +100,8 @@ class Parser {
   Tensor tensor() {
     Type of = type();
     need("{");
-    if (accept("hash ")) fail("its elements", "this constant is known by its hash only, as all of more than 64 elements");
+    if (accept("hash "))
+      fail("its elements", "this constant is known by its hash only, as all of more than 64 elements");
     Tensor out = Tensor::empty(of.dtype, of.known_shape());
     visit(of.dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -127,9 +129,12 @@ class Parser {
     std::string out;
     while (!accept("\"")) {
       if (at_ >= line().size()) fail("\"\\\"\"");
-      if (accept("\\n")) out += '\n';
-      else if (accept("\\")) out += at_ < line().size() ? line()[at_++] : '\\';
-      else out += line()[at_++];
+      if (accept("\\n"))
+        out += '\n';
+      else if (accept("\\"))
+        out += at_ < line().size() ? line()[at_++] : '\\';
+      else
+        out += line()[at_++];
     }
     return out;
   }
@@ -217,8 +222,7 @@ class Parser {
       inputs.push_back(value());
     }
     Props props;
-    if (accept(" {"))
-      do {
+    if (accept(" {")) do {
         std::string key(until("="));
         need("=");
         props.set(std::move(key), property());
@@ -258,9 +262,12 @@ class Parser {
   Graph graph(bool is_body) {
     Graph out;
     for (indent(); next_ < lines_.size(); indent()) {
-      if (at_ == line().size()) end_line();
-      else if (accept("input  ")) out.inputs.push_back(leaf(false));
-      else if (accept("shared ")) leaf(true);
+      if (at_ == line().size())
+        end_line();
+      else if (accept("input  "))
+        out.inputs.push_back(leaf(false));
+      else if (accept("shared "))
+        leaf(true);
       else if (accept("output  ")) {
         out.outputs.push_back(value());
         end_line();

@@ -18,7 +18,7 @@ constexpr int64_t kLargestFolded = 4096;  // elements
 // A rule, and what the operands of a value must look like for it: most rules are ruled out by that glance.
 struct Candidate {
   const Rule* rule;
-  unsigned kinds;  // at this level
+  unsigned kinds;                        // at this level
   std::vector<const Op*> operands = {};  // null: any; constant_op: a number
 
   bool fits(const Node& node, const std::array<bool, 3>& is_number) const {
@@ -151,10 +151,13 @@ class Sweep : public RuleContext {
     std::shared_ptr<const Node> made = unique(with_inputs(node, inputs));
     firings_left_ = kFiringsPerNode;
     recompute_ = node.recompute;
-    if (node.types.size() == 1) entry.value = settled(Expr(made));
-    else entry.made = made;
+    if (node.types.size() == 1)
+      entry.value = settled(Expr(made));
+    else
+      entry.made = made;
     const Node* result = entry.made ? made.get() : &entry.value.node();
-    new_.try_emplace(result, New{Expr(entry.made ? made : entry.value.node_ptr())}).first->second.readers += entry.readers;
+    new_.try_emplace(result, New{Expr(entry.made ? made : entry.value.node_ptr())}).first->second.readers +=
+        entry.readers;
   }
 
   std::shared_ptr<const Node> with_inputs(const Node& node, const std::vector<Expr>& inputs) {
@@ -229,7 +232,8 @@ class Sweep : public RuleContext {
     const Node& node = value.node();
     if (auto at = new_.find(&node); at != new_.end())
       return node.types.size() == 1 ? at->second.value : Expr(at->second.value.node_ptr(), value.output());
-    if (auto at = done.find(&node); at != done.end()) return Expr(at->second.node_ptr(), node.types.size() == 1 ? at->second.output() : value.output());
+    if (auto at = done.find(&node); at != done.end())
+      return Expr(at->second.node_ptr(), node.types.size() == 1 ? at->second.output() : value.output());
     std::vector<Expr> inputs;
     for (const Expr& input : node.inputs) inputs.push_back(adopt(input, done));
     std::shared_ptr<const Node> made = with_inputs(node, inputs);

@@ -37,7 +37,8 @@ std::string origins_text(const Graph& graph) {
 CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& options) {
   auto program = std::make_shared<CompiledProgram>();
   int vector_bytes = cpu().vector_bytes;
-  bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes && !options.pipeline.records && !options.pipeline.fired;
+  bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
+                   !options.pipeline.records && !options.pipeline.fired;
   std::string key;
   if (use_cache) {
     key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),

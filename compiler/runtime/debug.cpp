@@ -52,7 +52,8 @@ void check_rewrites(Function::State& s, std::span<const Tensor> inputs) {
   std::vector<Fired> fired;
   std::vector<PassRecord> records;
   PipelineOptions options{.level = s.options.level,
-                          .without = s.options.without, .extra = s.options.extra_passes,
+                          .without = s.options.without,
+                          .extra = s.options.extra_passes,
                           .keep_graphs = true,
                           .verify = true,
                           .fired = &fired,
@@ -270,7 +271,8 @@ std::vector<Tensor> expected_results(const Function::State& s, std::span<const T
   for (size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(s.canonical.graph.inputs[i], inputs[i]);
   for (size_t i = 0; i < s.leaves.size(); ++i) bound.emplace_back(s.leaves[i], s.storages[i]->value);
   std::vector<Tensor> out;
-  for (const Tensor& value : evaluate_with(s.canonical.graph.roots(), bound, s.canonical_lengths)) out.push_back(value.copy());
+  for (const Tensor& value : evaluate_with(s.canonical.graph.roots(), bound, s.canonical_lengths))
+    out.push_back(value.copy());
   return out;
 }
 

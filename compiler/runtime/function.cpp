@@ -204,11 +204,12 @@ void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& length
   if (number < s.canonical.value_checks.size())
     throw_lengths_differ(s.canonical.value_checks[number], s.failed_value, s.failed_limit);
   const CheckText& check = s.program->image.checks[number];
-  throw UserError({.what = filled(check.what, s.failed_value, s.failed_limit),
-                   .expected = filled(check.expected, s.failed_value, s.failed_limit),
-                   .node = check.node,
-                   .config = check.config,
-                   .hint = check.after_write ? "shared variables that this call updates may have changed already" : ""});
+  throw UserError(
+      {.what = filled(check.what, s.failed_value, s.failed_limit),
+       .expected = filled(check.expected, s.failed_value, s.failed_limit),
+       .node = check.node,
+       .config = check.config,
+       .hint = check.after_write ? "shared variables that this call updates may have changed already" : ""});
 }
 
 void check_count(const State& s, size_t given) {
@@ -243,7 +244,8 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].dtype() != s.last_dtypes[i] || inputs[i].shape() != s.last_shapes[i]) return true;
   // The reference and whoever watches see lengths inside views too; native code tells those by itself.
-  bool values_seen = s.options.mode != Mode::kNative || s.watcher || (s.program && !s.program->image.reference_steps.empty());
+  bool values_seen =
+      s.options.mode != Mode::kNative || s.watcher || (s.program && !s.program->image.reference_steps.empty());
   return values_seen || (!s.fixed && s.values_matter);
 }
 
@@ -302,7 +304,8 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   for (size_t k = 0; k < s.graph.outputs.size(); ++k) {
     if (s.borrowed[k]) {
       Tensor& own = s.own_outputs[k];
-      bool given_back = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
+      bool given_back =
+          std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
       if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != s.graph.outputs[k].dtype())
         own = Tensor::empty(s.graph.outputs[k].dtype(), s.output_shapes[k]);
       outputs.push_back(own);
@@ -370,7 +373,8 @@ std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
   std::vector<Tensor> completed;
   if (size_t all = state_->defaults.size(); inputs.size() < all && state_->defaults[inputs.size()]) {
     completed.assign(inputs.begin(), inputs.end());
-    while (completed.size() < all && state_->defaults[completed.size()]) completed.push_back(*state_->defaults[completed.size()]);
+    while (completed.size() < all && state_->defaults[completed.size()])
+      completed.push_back(*state_->defaults[completed.size()]);
     inputs = completed;
   }
   if (state_->options.mode == Mode::kDebug) return debug_call(*this, *state_, inputs);
@@ -409,7 +413,8 @@ Explanation Function::explain() const {
   Explanation out;
   out.graph = graph_text(s.graph);
   PipelineOptions options{.level = s.options.level,
-                          .without = s.options.without, .extra = s.options.extra_passes,
+                          .without = s.options.without,
+                          .extra = s.options.extra_passes,
                           .keep_graphs = true,
                           .fired = &out.fired,
                           .records = &out.passes};
@@ -440,7 +445,8 @@ const ProgramInfo& Function::info() const {
 
 std::string Function::identity() const {
   const State& s = *state_;
-  return content_hash({graph_text(s.canonical.graph), str(static_cast<int>(s.options.mode)), str(static_cast<int>(s.options.level))});
+  return content_hash(
+      {graph_text(s.canonical.graph), str(static_cast<int>(s.options.mode)), str(static_cast<int>(s.options.level))});
 }
 
 const std::string& Function::name() const {

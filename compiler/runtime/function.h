@@ -44,8 +44,8 @@ struct FunctionOptions {
   std::string name = "function";
   /// Values that are replaced by others of the same type before compiling.
   std::vector<std::pair<Expr, Expr>> givens = {};
-  std::set<std::string> without = {};  // passes left out
-  std::vector<Pass> extra_passes = {};    // run before all others; the function is then compiled anew each time
+  std::set<std::string> without = {};   // passes left out
+  std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
   /// An input that nothing reads: an error, or allowed.
   bool allow_unused_inputs = false;
   bool use_cache = true;  // the second key: finished programs
@@ -86,8 +86,8 @@ class Function {
   ~Function();
 
   /// Calls it. UserError, before anything is changed, where an argument does not fit its type; after the first write in
-  /// place where a check inside the program fails (the message says so). The last inputs may be left out where they have
-  /// values of their own.
+  /// place where a check inside the program fails (the message says so). The last inputs may be left out where they
+  /// have values of their own.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
   std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs) {
     return (*this)(std::span<const Tensor>(inputs.begin(), inputs.size()));
@@ -100,7 +100,8 @@ class Function {
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;
 
   const ProgramInfo& info() const;
-  /// A hash of the graph, mode and level: the same for the same function in every process, whatever its passes made of it.
+  /// A hash of the graph, mode and level: the same for the same function in every process, whatever its passes made of
+  /// it.
   std::string identity() const;
   const std::string& name() const;
   /// Runs the passes again with everything recorded. The C++ text is what was compiled.

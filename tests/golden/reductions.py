@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes reductions.txt: what NumPy's reductions give, for tests/compiler/ops/reduce_golden_test.cpp.
 
-Run: python3 tests/golden/reductions.py. "input NAME dtype = [shape] values", then cases: reduction, input, axes ("all" or
+Run: python3 tests/golden/reductions.py. "input NAME dtype = [shape] values", then cases: reduction, input,
+axes ("all" or
 numbers without spaces), keepdims (0 or 1), dtype of the result, "=", its shape and values, or "= error". A complex
 number is two values, and its shape has one axis more. Floats are computed in a wider type and rounded once.
 """

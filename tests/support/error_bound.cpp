@@ -81,9 +81,9 @@ const std::unordered_map<std::string, Spread>& spreads() {
 // Roundings of the result itself, in units of the last place. The references call the C library.
 double roundings(const std::string& op) {
   static const std::unordered_map<std::string, double> table{
-      {"neg", 0}, {"abs", 0},     {"switch", 0}, {"maximum", 0}, {"minimum", 0},     {"sign", 0},
-      {"exp", 2}, {"expm1", 3},   {"log", 2},    {"log1p", 3},   {"pow", 2},         {"tanh", 3},
-      {"erf", 3}, {"erfc", 6},    {"sigmoid", 6}, {"softplus", 6}, {"softmax", 4}, {"log_softmax", 4}};
+      {"neg", 0}, {"abs", 0},   {"switch", 0},  {"maximum", 0},  {"minimum", 0}, {"sign", 0},
+      {"exp", 2}, {"expm1", 3}, {"log", 2},     {"log1p", 3},    {"pow", 2},     {"tanh", 3},
+      {"erf", 3}, {"erfc", 6},  {"sigmoid", 6}, {"softplus", 6}, {"softmax", 4}, {"log_softmax", 4}};
   auto at = table.find(op);
   return at == table.end() ? 0.5 : at->second;
 }
@@ -102,7 +102,7 @@ class Evaluator {
       lengths_.bind(leaf, value);
       Tensor error = Tensor::zeros(DType::kFloat64, value.shape());
       Bounded& known = known_[&leaf.node()] = {value.contiguous(), error};
-      if (infinities_ != Infinities::kExact) taint(known);
+      if (infinities_ == Infinities::kUnknown) taint(known);
     }
   }
 
@@ -132,11 +132,16 @@ class Evaluator {
     out.error = Tensor::zeros(DType::kFloat64, out.value.shape());
     if (!is_float(out.value.dtype()) || node.inputs.empty()) return out;
     const std::string& name = node.op->name;
-    if (auto at = spreads().find(name); at != spreads().end()) elementwise(at->second, values, errors, out);
-    else if (moves_elements(name)) out.error = moved(node, errors);
-    else if (name == "dot") out.error = dot_error(node, values, errors);
-    else if (name == "softmax" || name == "log_softmax") slices(node, errors[0], out, name == "softmax");
-    else TH_CHECK(false, "no error bound is known for ", name);
+    if (auto at = spreads().find(name); at != spreads().end())
+      elementwise(at->second, values, errors, out);
+    else if (moves_elements(name))
+      out.error = moved(node, errors);
+    else if (name == "dot")
+      out.error = dot_error(node, values, errors);
+    else if (name == "softmax" || name == "log_softmax")
+      slices(node, errors[0], out, name == "softmax");
+    else
+      TH_CHECK(false, "no error bound is known for ", name);
     round(name, out);
     for (int64_t i = 0; i < out.error.size(); ++i)
       if (std::isnan(out.error.data<double>()[i])) out.error.data<double>()[i] = kInfinity;
@@ -165,8 +170,10 @@ class Evaluator {
       const double y = out.value.as_double(i);
       double& error = out.error.data<double>()[i++];
       // 1 / (a number too large to hold) is 0, and nearly right.
-      if (infinities_ != Infinities::kUnknown && overflowed && y == 0 && std::isfinite(e[0])) error = (std::abs(x[0]) + e[0]) / precision.largest;
-      else error = spread(x, e, y);
+      if (infinities_ != Infinities::kUnknown && overflowed && y == 0 && std::isfinite(e[0]))
+        error = (std::abs(x[0]) + e[0]) / precision.largest;
+      else
+        error = spread(x, e, y);
       // What finite numbers overflow to is a number of any size.
       bool finite = true;
       for (double part : x) finite = finite && std::isfinite(part);
@@ -197,8 +204,7 @@ class Evaluator {
       for (int64_t k = 0; k < magnitudes[i].size(); ++k)
         magnitudes[i].data<double>()[k] = std::abs(magnitudes[i].data<double>()[k]);
       widened.push_back(magnitudes[i].copy());
-      for (int64_t k = 0; k < widened[i].size(); ++k)
-        widened[i].data<double>()[k] += errors[i].data<double>()[k];
+      for (int64_t k = 0; k < widened[i].size(); ++k) widened[i].data<double>()[k] += errors[i].data<double>()[k];
     }
     const double unit = precision_of(node.types[0].dtype).unit * static_cast<double>(values[1].dim(0) + 1);
     const Expr product(make_node(*node.op, leaves, node.props));
@@ -227,7 +233,8 @@ class Evaluator {
       double& error = out.error.data<double>()[i];
       // The definition of the sigmoid ends at 1 / (the largest number).
       if (name == "sigmoid") error += 1 / precision.largest;
-      if (std::isfinite(value)) error = error * (1 + 4 * precision.unit) + count * 2 * precision.unit * value + precision.tiny;
+      if (std::isfinite(value))
+        error = error * (1 + 4 * precision.unit) + count * 2 * precision.unit * value + precision.tiny;
     }
   }
 

@@ -17,8 +17,7 @@ struct Bounded {
 /// What an infinity says of the elements that are computed from it.
 enum class Infinities {
   kUnknown,  // nothing: only where every value on the way is finite, something is said
-  kOverflow, // an infinite input nothing; a number that became too large leaves what is divided by it small
-  kExact,    // as above, and an infinite input is what it is
+  kKnown,    // an infinite input is what it is; a number that became too large leaves what is divided by it small
 };
 
 /// InternalError for an op that it does not know.

@@ -34,15 +34,16 @@ std::vector<Expr> stable_all(const std::vector<Expr>& values, Level level = Leve
 /// Elements of every kind: zeros of both signs, infinities, NaN, the largest and the smallest numbers, numbers near 1,
 /// ordinary ones.
 Tensor hard_values(DType dtype, const Shape& shape, std::mt19937_64& random);
+/// The same without infinities and NaN.
+Tensor finite_values(const Tensor& hard);
 /// Ordinary ones only: normally distributed, integers in [low, high).
 Tensor plain_values(DType dtype, const Shape& shape, std::mt19937_64& random, int64_t low = 0, int64_t high = 4);
 
-/// What the inputs of a comparison are like. Ordinary ones must not become infinite or NaN by a rewrite of any class;
-/// infinite ones are looked at by the elementwise forms only.
-enum class Values { kPlain, kHard, kHardElementwise };
+/// What the inputs of a comparison are like. Ordinary ones must not become infinite or NaN by a rewrite of any class.
+enum class Values { kPlain, kHard };
 
-/// Does `after` keep what the safety of a rewrite promises for `before`, on these inputs? Empty where it does, else what
-/// differs. Integers, bools and exact rewrites: the same bits (any NaN for a NaN).
+/// Does `after` keep what the safety of a rewrite promises for `before`, on these inputs? Empty where it does, else
+/// what differs. Integers, bools and exact rewrites: the same bits (any NaN for a NaN).
 std::string broken_promise(Safety safety, const Expr& before, const Expr& after, const Bindings& inputs, Values values);
 /// Is a NaN that `before` has gone in `after`? Empty if not.
 std::string lost_nan(const Expr& before, const Expr& after, const Bindings& inputs);

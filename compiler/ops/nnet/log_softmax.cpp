@@ -9,8 +9,9 @@ namespace thtrain {
 const Op& log_softmax_op() {
   static const Op op{
       .name = "log_softmax",
-      .doc = "y = (x - max(x)) - log(sum(exp(x - max(x)))) along axis. x, y: the same shape; float32 or float64.\n"
-             "dx = dy - exp(y) sum(dy). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
+      .doc =
+          "y = (x - max(x)) - log(sum(exp(x - max(x)))) along axis. x, y: the same shape; float32 or float64.\n"
+          "dx = dy - exp(y) sum(dy). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, true); },
       .gradient =
@@ -25,6 +26,8 @@ const Op& log_softmax_op() {
   return op;
 }
 
-Expr log_softmax(const Operand& x, int64_t axis) { return build_softmax(log_softmax_op(), x, axis); }
+Expr log_softmax(const Operand& x, int64_t axis) {
+  return build_softmax(log_softmax_op(), x, axis);
+}
 
 }  // namespace thtrain

@@ -10,8 +10,9 @@ namespace thtrain {
 const Op& softmax_op() {
   static const Op op{
       .name = "softmax",
-      .doc = "y = exp(x - max(x)) / sum(exp(x - max(x))) along axis. x, y: the same shape; float32 or float64.\n"
-             "dx = y (dy - sum(dy y)). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
+      .doc =
+          "y = exp(x - max(x)) / sum(exp(x - max(x))) along axis. x, y: the same shape; float32 or float64.\n"
+          "dx = y (dy - sum(dy y)). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, false); },
       .gradient =
@@ -26,6 +27,8 @@ const Op& softmax_op() {
   return op;
 }
 
-Expr softmax(const Operand& x, int64_t axis) { return build_softmax(softmax_op(), x, axis); }
+Expr softmax(const Operand& x, int64_t axis) {
+  return build_softmax(softmax_op(), x, axis);
+}
 
 }  // namespace thtrain

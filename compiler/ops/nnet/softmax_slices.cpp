@@ -14,7 +14,9 @@ using kernel::LoopMark;
 using kernel::StepBuilder;
 using kernel::Term;
 
-size_t softmax_axis(const Node& node) { return static_cast<size_t>(node.props.get<int64_t>("axis")); }
+size_t softmax_axis(const Node& node) {
+  return static_cast<size_t>(node.props.get<int64_t>("axis"));
+}
 
 std::vector<Type> infer_softmax(const TypeArgs& args) {
   const Type& x = args.type(0);
@@ -48,8 +50,10 @@ std::vector<Tensor> softmax_reference(const ReferenceArgs& args, bool logarithm)
       }
     });
   };
-  if (x.dtype() == DType::kFloat32) run(float(), double());
-  else run(double(), static_cast<long double>(0));
+  if (x.dtype() == DType::kFloat32)
+    run(float(), double());
+  else
+    run(double(), static_cast<long double>(0));
   return {out};
 }
 
@@ -64,8 +68,17 @@ std::vector<OpCase> softmax_cases(const Op& op) {
     int64_t axis;
   };
   std::vector<OpCase> out;
-  for (const Row& row : std::vector<Row>{{{1}, 0}, {{7}, 0}, {{3, 10}, 1}, {{37, 10}, 1}, {{10, 3}, 0}, {{5, 1}, 1},
-                                         {{2, 300}, 1}, {{0, 4}, 1}, {{4, 0}, 1}, {{2, 3, 5}, 1}, {{70, 37}, 0},
+  for (const Row& row : std::vector<Row>{{{1}, 0},
+                                         {{7}, 0},
+                                         {{3, 10}, 1},
+                                         {{37, 10}, 1},
+                                         {{10, 3}, 0},
+                                         {{5, 1}, 1},
+                                         {{2, 300}, 1},
+                                         {{0, 4}, 1},
+                                         {{4, 0}, 1},
+                                         {{2, 3, 5}, 1},
+                                         {{70, 37}, 0},
                                          {{3, 2, 33}, 2}})
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
       Props props{{"axis", row.axis}};
@@ -280,8 +293,10 @@ class Emitter {
     code_.loop("k", n, [&](Term k) {
       Term away = code_.let("away", (in_tile_ ? kept(k) : read(k)) - most);
       Term e = code_.let("e", kernel::math("exp", {away}));
-      if (in_tile_) keep(k, logarithm_ ? away : e);
-      else if (!logarithm_) write(k, e);
+      if (in_tile_)
+        keep(k, logarithm_ ? away : e);
+      else if (!logarithm_)
+        write(k, e);
       code_.assign(total, total + e);
     });
     Term finish = finisher(total);
@@ -310,6 +325,8 @@ class Emitter {
 
 }  // namespace
 
-void lower_softmax(StepBuilder& b, bool logarithm) { Emitter(b, logarithm).run(); }
+void lower_softmax(StepBuilder& b, bool logarithm) {
+  Emitter(b, logarithm).run();
+}
 
 }  // namespace thtrain

@@ -120,9 +120,8 @@ class Emitter {
         });
         return code.assign(position, position + Term(1));
       }
-      code.loop(str("k", depth), b_.length(axes_.reduced[depth].length), [&](Term k) {
-        loops(depth + 1, code.let("at", at + k * b_.length(axes_.reduced[depth].in)));
-      });
+      code.loop(str("k", depth), b_.length(axes_.reduced[depth].length),
+                [&](Term k) { loops(depth + 1, code.let("at", at + k * b_.length(axes_.reduced[depth].in))); });
     };
     loops(0, in);
     b_.store(b_.output(), out, where);

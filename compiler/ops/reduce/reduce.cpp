@@ -24,7 +24,9 @@ Expr count_of(const Expr& x, const Ints& axes, DType dtype) {
 }
 
 // A number that is not negative by rounding; NaN stays.
-Expr not_negative(const Expr& x) { return maximum(x, 0); }
+Expr not_negative(const Expr& x) {
+  return maximum(x, 0);
+}
 
 }  // namespace
 
@@ -51,12 +53,24 @@ Ints reduced_axes(const Axes& axes, size_t rank, const std::string& what, const 
   return out;
 }
 
-Expr sum(const Operand& x, const Axes& axes, bool keepdims) { return reduce(sum_op(), x, axes, keepdims); }
-Expr prod(const Operand& x, const Axes& axes, bool keepdims) { return reduce(prod_op(), x, axes, keepdims); }
-Expr min(const Operand& x, const Axes& axes, bool keepdims) { return reduce(min_op(), x, axes, keepdims); }
-Expr max(const Operand& x, const Axes& axes, bool keepdims) { return reduce(max_op(), x, axes, keepdims); }
-Expr any(const Operand& x, const Axes& axes, bool keepdims) { return reduce(any_op(), x, axes, keepdims); }
-Expr all(const Operand& x, const Axes& axes, bool keepdims) { return reduce(all_op(), x, axes, keepdims); }
+Expr sum(const Operand& x, const Axes& axes, bool keepdims) {
+  return reduce(sum_op(), x, axes, keepdims);
+}
+Expr prod(const Operand& x, const Axes& axes, bool keepdims) {
+  return reduce(prod_op(), x, axes, keepdims);
+}
+Expr min(const Operand& x, const Axes& axes, bool keepdims) {
+  return reduce(min_op(), x, axes, keepdims);
+}
+Expr max(const Operand& x, const Axes& axes, bool keepdims) {
+  return reduce(max_op(), x, axes, keepdims);
+}
+Expr any(const Operand& x, const Axes& axes, bool keepdims) {
+  return reduce(any_op(), x, axes, keepdims);
+}
+Expr all(const Operand& x, const Axes& axes, bool keepdims) {
+  return reduce(all_op(), x, axes, keepdims);
+}
 
 Expr mean(const Operand& operand, const Axes& axes, bool keepdims) {
   Origin origin = Origin::here(operand.where());

@@ -17,8 +17,7 @@ class Axes {
  public:
   Axes() = default;
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Axes(T axis) : axes_{static_cast<int64_t>(axis)} {}
+  requires(!std::same_as<T, bool>) Axes(T axis) : axes_{static_cast<int64_t>(axis)} {}
   Axes(std::initializer_list<int64_t> axes) : axes_(axes) {}
   Axes(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
 

@@ -12,9 +12,9 @@ using kernel::Term;
 
 namespace {
 
-constexpr int kAccumulators = 4;         // enough to hide the latency of an addition
-constexpr int64_t kShortRow = 16;        // elements that are not worth the lanes of a vector
-constexpr int64_t kColumns = 1024;       // of a strip whose accumulators stay in the first-level cache
+constexpr int kAccumulators = 4;             // enough to hide the latency of an addition
+constexpr int64_t kShortRow = 16;            // elements that are not worth the lanes of a vector
+constexpr int64_t kColumns = 1024;           // of a strip whose accumulators stay in the first-level cache
 constexpr int64_t kWork = int64_t{1} << 16;  // elements that are worth a thread
 
 // Merges pairs of axes that run on without a jump. The order of reduced axes may change: any is as good.
@@ -29,9 +29,13 @@ void merge(std::vector<ReduceAxis>& axes) {
     }
 }
 
-Term min_of(const Term& a, const Term& b) { return kernel::select(a < b, a, b); }
+Term min_of(const Term& a, const Term& b) {
+  return kernel::select(a < b, a, b);
+}
 
-bool is_known(const Term& n) { return n.node().prim == kernel::Prim::kConstant; }
+bool is_known(const Term& n) {
+  return n.node().prim == kernel::Prim::kConstant;
+}
 
 // The dtype of lane numbers whose comparison gives a mask of that element size.
 DType lane_dtype(size_t bytes) {
@@ -81,13 +85,16 @@ class Emitter {
     Dim elements = range * each;
     split_ = !axes_.kept.empty() && !(elements.is_known() && elements.value() <= kWork);
     results(0, Term(0), Term(0));
-    std::string text = str(record_.name, " of in0 ", readable(b_.input(0).type.text()), " to ",
-                           readable(b_.output().type.text()), by_rows_      ? ": vectors along the reduced axis"
-                                                              : by_columns_ ? ": vectors along the kept axis"
-                                                                            : "");
+    std::string text =
+        str(record_.name, " of in0 ", readable(b_.input(0).type.text()), " to ", readable(b_.output().type.text()),
+            by_rows_      ? ": vectors along the reduced axis"
+            : by_columns_ ? ": vectors along the kept axis"
+                          : "");
     bool columns = by_columns_ && axes_.kept.size() == 1;
-    if (split_) b_.finish_kernel(record_.name, text, range, reduce_grain(each), columns ? lanes_ : 1);
-    else b_.finish_kernel(record_.name, text, 1);
+    if (split_)
+      b_.finish_kernel(record_.name, text, range, reduce_grain(each), columns ? lanes_ : 1);
+    else
+      b_.finish_kernel(record_.name, text, 1);
   }
 
  private:
@@ -121,9 +128,8 @@ class Emitter {
       });
       return;
     }
-    code_.loop(str("k", depth), length, [&](Term k) {
-      blocks(depth + 1, code_.let("at", in + k * b_.length(axis.in)), size, body);
-    });
+    code_.loop(str("k", depth), length,
+               [&](Term k) { blocks(depth + 1, code_.let("at", in + k * b_.length(axis.in)), size, body); });
   }
 
   // ---- along the reduced axis, or scalars --------------------------------------------------------------------------
@@ -189,8 +195,10 @@ class Emitter {
       x = code_.let("x", kernel::select(exists, x, start(record_, element_, lanes_)));
       code_.assign(acc[1], record_.combine(acc[1], x));
     };
-    if (known) tail();
-    else code_.if_(rest < n, tail);
+    if (known)
+      tail();
+    else
+      code_.if_(rest < n, tail);
   }
 
   // ---- along the kept axis -----------------------------------------------------------------------------------------
@@ -203,9 +211,8 @@ class Emitter {
     std::string total = two_levels_ ? code_.local_array("total", {wide, 1, 0}, room).node().name : part;
     auto fill = [&](const std::string& array, DType dtype, const Term& width) {
       int lanes = lanes_for(dtype);
-      code_.loop("v", 0, width, Term(lanes), LoopMark::kVector, [&](Term v) {
-        code_.store(array, v, 1, kernel::splat(record_.identity(dtype), lanes));
-      });
+      code_.loop("v", 0, width, Term(lanes), LoopMark::kVector,
+                 [&](Term v) { code_.store(array, v, 1, kernel::splat(record_.identity(dtype), lanes)); });
     };
     strips(first, last, [&](Term strip, Term width) {
       Term at = code_.let("at", in + strip * b_.length(axes_.kept.back().in));
@@ -240,9 +247,8 @@ class Emitter {
 
   void strips(const Term& first, const Term& last, const std::function<void(Term, Term)>& body) {
     if (is_known(last) && is_known(first) && last.node().integer <= kColumns) return body(first, last);  // from 0 on
-    code_.loop("strip", first, last, Term(kColumns), LoopMark::kSequential, [&](Term strip) {
-      body(strip, code_.let("width", min_of(last - strip, Term(kColumns))));
-    });
+    code_.loop("strip", first, last, Term(kColumns), LoopMark::kSequential,
+               [&](Term strip) { body(strip, code_.let("width", min_of(last - strip, Term(kColumns)))); });
   }
 
   // body(index, count) for vectors of `lanes` side by side in [0, width); no count: all of them exist.
@@ -273,8 +279,9 @@ class Emitter {
       };
       vectors(width, lanes_, body);
     };
-    if (!is_known(n) || n.node().integer >= 4) code_.loop("row", 0, n - Term(3), 4, LoopMark::kSequential,
-               [&](Term k) { rows(code_.let("from", at + k * stride), 4); });
+    if (!is_known(n) || n.node().integer >= 4)
+      code_.loop("row", 0, n - Term(3), 4, LoopMark::kSequential,
+                 [&](Term k) { rows(code_.let("from", at + k * stride), 4); });
     Term rest = is_known(n) ? Term(n.node().integer / 4 * 4) : code_.let("rest", n / Term(4) * Term(4));
     if (!is_known(n) || n.node().integer % 4 != 0)
       code_.loop("row", rest, n, 1, LoopMark::kSequential,
@@ -319,7 +326,9 @@ ReduceAxes reduce_axes(const StepBuilder& b, const Ints& reduced, bool keepdims)
   return axes;
 }
 
-Dim reduce_grain(const Dim& elements) { return floor_div(Dim(kWork), max(elements, 1)) + 1; }
+Dim reduce_grain(const Dim& elements) {
+  return floor_div(Dim(kWork), max(elements, 1)) + 1;
+}
 
 kernel::RuntimeCheck no_elements_check(const Node& node) {
   return {.what = str(node.op->name, ": there is no extremum of no elements"),

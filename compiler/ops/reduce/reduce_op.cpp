@@ -68,8 +68,9 @@ std::vector<Expr> gradient(const Reduction& record, const GradientArgs& args) {
 
 Cost cost(const Node& node) {
   Dim in = node.inputs[0].type().elements(), out = node.types[0].elements();
-  return {.flops = in, .bytes = in * static_cast<int64_t>(size_of(node.inputs[0].dtype())) +
-                                out * static_cast<int64_t>(size_of(node.types[0].dtype))};
+  return {.flops = in,
+          .bytes = in * static_cast<int64_t>(size_of(node.inputs[0].dtype())) +
+                   out * static_cast<int64_t>(size_of(node.types[0].dtype))};
 }
 
 std::vector<OpCase> cases(const Op& op, const Reduction& record) {
@@ -78,14 +79,22 @@ std::vector<OpCase> cases(const Op& op, const Reduction& record) {
     Ints axes;
     bool keepdims;
   };
-  std::vector<Row> rows = {{{}, {}, false},           {{7}, {0}, false},
-                           {{1}, {0}, true},          {{2500}, {0}, false},
-                           {{3, 5}, {0}, false},      {{3, 5}, {1}, true},
-                           {{5, 300}, {1}, false},    {{300, 70}, {0}, false},
-                           {{70, 9}, {1}, false},     {{1, 4}, {0}, false},
-                           {{0, 3}, {1}, false},      {{2, 3, 4}, {1}, false},
-                           {{2, 3, 4}, {0, 2}, true}, {{3, 2, 5}, {0, 1}, false},
-                           {{3, 2, 5}, {1, 2}, false}, {{2, 4, 3}, {0, 1, 2}, true},
+  std::vector<Row> rows = {{{}, {}, false},
+                           {{7}, {0}, false},
+                           {{1}, {0}, true},
+                           {{2500}, {0}, false},
+                           {{3, 5}, {0}, false},
+                           {{3, 5}, {1}, true},
+                           {{5, 300}, {1}, false},
+                           {{300, 70}, {0}, false},
+                           {{70, 9}, {1}, false},
+                           {{1, 4}, {0}, false},
+                           {{0, 3}, {1}, false},
+                           {{2, 3, 4}, {1}, false},
+                           {{2, 3, 4}, {0, 2}, true},
+                           {{3, 2, 5}, {0, 1}, false},
+                           {{3, 2, 5}, {1, 2}, false},
+                           {{2, 4, 3}, {0, 1, 2}, true},
                            {{2, 3, 4, 5}, {0, 2}, false}};
   if (record.empty_allowed) rows.insert(rows.end(), {{{0, 3}, {0}, false}, {{4, 0}, {1}, true}, {{0}, {0}, false}});
   std::vector<OpCase> out;
@@ -97,7 +106,10 @@ std::vector<OpCase> cases(const Op& op, const Reduction& record) {
       out.push_back({.name = str(name_of(dtype), "[", dims_text(row.dims), "] over [", join(row.axes, ", "), "]"),
                      .inputs = {{.dtype = dtype, .dims = row.dims}},
                      .build = [&op, props](const std::vector<Expr>& in) { return std::vector{apply(op, in, props)}; },
-                     .low = 0.5, .high = 1.5, .smooth = record.gradient != nullptr, .bound = record.ulps});
+                     .low = 0.5,
+                     .high = 1.5,
+                     .smooth = record.gradient != nullptr,
+                     .bound = record.ulps});
     }
   return out;
 }
@@ -107,8 +119,10 @@ std::vector<OpCase> cases(const Op& op, const Reduction& record) {
 Dims reduced_dims(const Dims& dims, const Ints& axes, bool keepdims) {
   Dims out;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (!contains(axes, i)) out.push_back(dims[i]);
-    else if (keepdims) out.push_back(Dim(1));
+    if (!contains(axes, i))
+      out.push_back(dims[i]);
+    else if (keepdims)
+      out.push_back(Dim(1));
   }
   return out;
 }
@@ -140,8 +154,10 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .lower = [&record](kernel::StepBuilder& b) { lower_reduction(record, b); },
         .cost = cost,
         .cases = [&record, self] { return cases(self(), record); }};
-  if (record.gradient) op.gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
-  else op.connection = [](const Node&, size_t, size_t) { return false; };
+  if (record.gradient)
+    op.gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
+  else
+    op.connection = [](const Node&, size_t, size_t) { return false; };
   return op;
 }
 
@@ -162,7 +178,9 @@ kernel::Term combine_lanes(const Reduction& reduction, const kernel::Term& accum
   return kernel::reduce_lanes(operation, accumulator);
 }
 
-DType wide_of(DType accumulator) { return accumulator == DType::kFloat32 ? DType::kFloat64 : accumulator; }
+DType wide_of(DType accumulator) {
+  return accumulator == DType::kFloat32 ? DType::kFloat64 : accumulator;
+}
 
 kernel::Term accumulate(const Reduction& reduction, const kernel::Term& accumulator, const kernel::Term& element) {
   return reduction.combine(accumulator, kernel::cast(element, accumulator.dtype()));

@@ -14,18 +14,23 @@ using kernel::Term;
 // What the reference accumulates in: exact integers modulo 2^64, floats wide enough to round only once.
 template <class T>
 auto wide(T x) {
-  if constexpr (std::is_same_v<T, float>) return static_cast<double>(x);
-  else if constexpr (std::is_same_v<T, double>) return static_cast<long double>(x);
-  else if constexpr (std::is_same_v<T, std::complex<float>>) return std::complex<double>(x);
-  else if constexpr (std::is_same_v<T, std::complex<double>>) return std::complex<long double>(x);
-  else return static_cast<uint64_t>(x);  // signed numbers wrap around by it
+  if constexpr (std::is_same_v<T, float>)
+    return static_cast<double>(x);
+  else if constexpr (std::is_same_v<T, double>)
+    return static_cast<long double>(x);
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return std::complex<double>(x);
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return std::complex<long double>(x);
+  else
+    return static_cast<uint64_t>(x);  // signed numbers wrap around by it
 }
 
 // The C++ type of sum_dtype().
 template <class T>
-using SumOf = std::conditional_t<
-    !std::is_integral_v<T>, T,
-    std::conditional_t<std::is_unsigned_v<T> && !std::is_same_v<T, bool>, uint64_t, int64_t>>;
+using SumOf =
+    std::conditional_t<!std::is_integral_v<T>, T,
+                       std::conditional_t<std::is_unsigned_v<T> && !std::is_same_v<T, bool>, uint64_t, int64_t>>;
 
 // A reference from fold(const T* x, int64_t n) -> result.
 template <class F>
@@ -39,14 +44,21 @@ std::function<void(DType, const void*, int64_t, void*)> reference(F fold) {
   };
 }
 
-std::optional<DType> sums(DType dtype) { return sum_dtype(dtype); }
-std::optional<DType> ordered(DType dtype) { return is_complex(dtype) ? std::nullopt : std::optional(dtype); }
-std::optional<DType> truth(DType) { return DType::kBool; }
+std::optional<DType> sums(DType dtype) {
+  return sum_dtype(dtype);
+}
+std::optional<DType> ordered(DType dtype) {
+  return is_complex(dtype) ? std::nullopt : std::optional(dtype);
+}
+std::optional<DType> truth(DType) {
+  return DType::kBool;
+}
 
-Expr zeros_beside(const Expr& like) { return Operand(0).beside(like.dtype()); }
+Expr zeros_beside(const Expr& like) {
+  return Operand(0).beside(like.dtype());
+}
 
 // ---- sum, prod -----------------------------------------------------------------------------------------------------
-
 
 // With p the product of the elements that are not 0: dx = dy p / x in a line without zeros; with one zero, dy p at the
 // zero and 0 elsewhere; with more, 0.
@@ -114,115 +126,132 @@ struct Defined {
 };
 
 const Defined& sum_defined() {
-  static const Defined defined{{
-      .name = "sum",
-      .doc = "sum of x over axes; 0 without elements. Integers and bool give int64 or uint64 and wrap around. Floats "
-             "are added in blocks, see reduce.h. dx = dy, repeated along the axes.",
-      .dtype = sums,
-      .identity = [](DType dtype) { return kernel::constant_int(dtype, 0); },
-      .combine = [](Term a, Term b) { return a + b; },
-      .lanes = "add",
-      .rounds = true,
-      .reference = reference([](const auto* x, int64_t n) {
-        auto total = wide(std::decay_t<decltype(*x)>());
-        for (int64_t i = 0; i < n; ++i) total += wide(x[i]);
-        return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
-      }),
-      .gradient = [](const Expr& x, const Expr&, const Expr& dy, const Ints&) { return repeat_like(dy, x); },
-      .ulps = 8}, sum_op};
+  static const Defined defined{
+      {.name = "sum",
+       .doc = "sum of x over axes; 0 without elements. Integers and bool give int64 or uint64 and wrap around. Floats "
+              "are added in blocks, see reduce.h. dx = dy, repeated along the axes.",
+       .dtype = sums,
+       .identity = [](DType dtype) { return kernel::constant_int(dtype, 0); },
+       .combine = [](Term a, Term b) { return a + b; },
+       .lanes = "add",
+       .rounds = true,
+       .reference = reference([](const auto* x, int64_t n) {
+         auto total = wide(std::decay_t<decltype(*x)>());
+         for (int64_t i = 0; i < n; ++i) total += wide(x[i]);
+         return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
+       }),
+       .gradient = [](const Expr& x, const Expr&, const Expr& dy, const Ints&) { return repeat_like(dy, x); },
+       .ulps = 8},
+      sum_op};
   return defined;
 }
 
 const Defined& prod_defined() {
-  static const Defined defined{{
-      .name = "prod",
-      .doc = "product of x over axes; 1 without elements. Integers and bool give int64 or uint64 and wrap around. dx = "
-             "dy prod(x) / x, and where x is 0: dy times the product of the others. A second derivative is right where "
-             "a line has no zeros.",
-      .dtype = sums,
-      .identity = [](DType dtype) { return kernel::constant_int(dtype, 1); },
-      .combine = [](Term a, Term b) { return a * b; },
-      .lanes = "mul",
-      .reference = reference([](const auto* x, int64_t n) {
-        auto total = wide(static_cast<std::decay_t<decltype(*x)>>(1));
-        for (int64_t i = 0; i < n; ++i) total *= wide(x[i]);
-        return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
-      }),
-      .gradient = prod_gradient,
-      .ulps = 256}, prod_op};
+  static const Defined defined{
+      {.name = "prod",
+       .doc =
+           "product of x over axes; 1 without elements. Integers and bool give int64 or uint64 and wrap around. dx = "
+           "dy prod(x) / x, and where x is 0: dy times the product of the others. A second derivative is right where "
+           "a line has no zeros.",
+       .dtype = sums,
+       .identity = [](DType dtype) { return kernel::constant_int(dtype, 1); },
+       .combine = [](Term a, Term b) { return a * b; },
+       .lanes = "mul",
+       .reference = reference([](const auto* x, int64_t n) {
+         auto total = wide(static_cast<std::decay_t<decltype(*x)>>(1));
+         for (int64_t i = 0; i < n; ++i) total *= wide(x[i]);
+         return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
+       }),
+       .gradient = prod_gradient,
+       .ulps = 256},
+      prod_op};
   return defined;
 }
 
 const Defined& min_defined() {
-  static const Defined defined{{
-      .name = "min",
-      .doc = "least element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
-             "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
-      .dtype = ordered,
-      .identity = extremum_identity<false>,
-      .combine = extremum_combine<false>,
-      .lanes = "min",
-      .empty_allowed = false,
-      .reference = extremum_reference<false>(),
-      .gradient = extremum_gradient}, min_op};
+  static const Defined defined{
+      {.name = "min",
+       .doc = "least element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
+              "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
+       .dtype = ordered,
+       .identity = extremum_identity<false>,
+       .combine = extremum_combine<false>,
+       .lanes = "min",
+       .empty_allowed = false,
+       .reference = extremum_reference<false>(),
+       .gradient = extremum_gradient},
+      min_op};
   return defined;
 }
 
 const Defined& max_defined() {
-  static const Defined defined{{
-      .name = "max",
-      .doc = "greatest element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
-             "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
-      .dtype = ordered,
-      .identity = extremum_identity<true>,
-      .combine = extremum_combine<true>,
-      .lanes = "max",
-      .empty_allowed = false,
-      .reference = extremum_reference<true>(),
-      .gradient = extremum_gradient}, max_op};
+  static const Defined defined{
+      {.name = "max",
+       .doc = "greatest element of x over axes; NaN where one is NaN; an error without elements. dx = dy at every "
+              "element that equals the result (or is NaN), 0 elsewhere. Which of 0 and -0 is given is not said.",
+       .dtype = ordered,
+       .identity = extremum_identity<true>,
+       .combine = extremum_combine<true>,
+       .lanes = "max",
+       .empty_allowed = false,
+       .reference = extremum_reference<true>(),
+       .gradient = extremum_gradient},
+      max_op};
   return defined;
 }
 
 const Defined& any_defined() {
-  static const Defined defined{{
-      .name = "any",
-      .doc = "is an element of x over axes true: unequal to 0; false without elements.",
-      .dtype = truth,
-      .identity = [](DType) { return kernel::constant_int(DType::kBool, 0); },
-      .combine = [](Term a, Term b) { return a || b; },
-      .lanes = "or",
-      .reference = reference([](const auto* x, int64_t n) {
-        bool found = false;
-        for (int64_t i = 0; i < n; ++i) found = found || x[i] != std::decay_t<decltype(*x)>();
-        return found;
-      })}, any_op};
+  static const Defined defined{{.name = "any",
+                                .doc = "is an element of x over axes true: unequal to 0; false without elements.",
+                                .dtype = truth,
+                                .identity = [](DType) { return kernel::constant_int(DType::kBool, 0); },
+                                .combine = [](Term a, Term b) { return a || b; },
+                                .lanes = "or",
+                                .reference = reference([](const auto* x, int64_t n) {
+                                  bool found = false;
+                                  for (int64_t i = 0; i < n; ++i) found = found || x[i] != std::decay_t<decltype(*x)>();
+                                  return found;
+                                })},
+                               any_op};
   return defined;
 }
 
 const Defined& all_defined() {
-  static const Defined defined{{
-      .name = "all",
-      .doc = "are all elements of x over axes true: unequal to 0; true without elements.",
-      .dtype = truth,
-      .identity = [](DType) { return kernel::constant_int(DType::kBool, 1); },
-      .combine = [](Term a, Term b) { return a && b; },
-      .lanes = "and",
-      .reference = reference([](const auto* x, int64_t n) {
-        bool kept = true;
-        for (int64_t i = 0; i < n; ++i) kept = kept && x[i] != std::decay_t<decltype(*x)>();
-        return kept;
-      })}, all_op};
+  static const Defined defined{{.name = "all",
+                                .doc = "are all elements of x over axes true: unequal to 0; true without elements.",
+                                .dtype = truth,
+                                .identity = [](DType) { return kernel::constant_int(DType::kBool, 1); },
+                                .combine = [](Term a, Term b) { return a && b; },
+                                .lanes = "and",
+                                .reference = reference([](const auto* x, int64_t n) {
+                                  bool kept = true;
+                                  for (int64_t i = 0; i < n; ++i) kept = kept && x[i] != std::decay_t<decltype(*x)>();
+                                  return kept;
+                                })},
+                               all_op};
   return defined;
 }
 
 }  // namespace
 
-const Op& sum_op() { return sum_defined().op; }
-const Op& prod_op() { return prod_defined().op; }
-const Op& min_op() { return min_defined().op; }
-const Op& max_op() { return max_defined().op; }
-const Op& any_op() { return any_defined().op; }
-const Op& all_op() { return all_defined().op; }
+const Op& sum_op() {
+  return sum_defined().op;
+}
+const Op& prod_op() {
+  return prod_defined().op;
+}
+const Op& min_op() {
+  return min_defined().op;
+}
+const Op& max_op() {
+  return max_defined().op;
+}
+const Op& any_op() {
+  return any_defined().op;
+}
+const Op& all_op() {
+  return all_defined().op;
+}
 
 const std::vector<const Op*>& reduction_ops() {
   static const std::vector<const Op*> ops{&sum_op(), &prod_op(), &min_op(), &max_op(), &any_op(), &all_op()};
@@ -230,8 +259,8 @@ const std::vector<const Op*>& reduction_ops() {
 }
 
 const Reduction* reduction_of(const Op& op) {
-  for (const Defined* defined : {&sum_defined(), &prod_defined(), &min_defined(), &max_defined(), &any_defined(),
-                                 &all_defined()})
+  for (const Defined* defined :
+       {&sum_defined(), &prod_defined(), &min_defined(), &max_defined(), &any_defined(), &all_defined()})
     if (&defined->op == &op) return &defined->record;
   return nullptr;
 }

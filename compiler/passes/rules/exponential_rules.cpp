@@ -7,7 +7,7 @@ namespace thtrain {
 
 const std::vector<Rule>& exponential_rules() {
   static const std::vector<Rule> rules = [] {
-    const Expr x = any_value("x"), y = any_value("y");
+    const Expr x = any_value("x"), y = any_value("y"), z = any_value("z");
     constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
     constexpr Safety kRange = Safety::kRangeChanging, kFinite = Safety::kFiniteMath;
     const RuleCondition sigmoid_once = operands_read_once(sigmoid_op()), exp_once = operands_read_once(exp_op());
@@ -17,6 +17,7 @@ const std::vector<Rule>& exponential_rules() {
         {"exp_of_log", exp(log(x)), x, kFinite},
         {"log1p", log(1 + x), log1p(x), kRange},
         {"log1p_of_exp", log1p(exp(x)), softplus(x), kRange},
+        {"log_add_exp", log(exp(x) + exp(y)), maximum(x, y) + log1p(exp(-abs(x - y))), kRange},
         {"log_of_sigmoid", log(sigmoid(x)), -softplus(-x), kRange},
         {"log_of_1_minus_sigmoid", log(1 - sigmoid(x)), -softplus(x), kRange},
         {"log1p_of_neg_sigmoid", log1p(-sigmoid(x)), -softplus(x), kRange},
@@ -29,8 +30,11 @@ const std::vector<Rule>& exponential_rules() {
         {"sigmoid_quotient", exp(x) / (1 + exp(x)), sigmoid(x), kRange},
         {"over_1_plus_exp_neg", y / (1 + exp(-x)), y * sigmoid(x), kRange},
         {"over_1_plus_exp", y / (1 + exp(x)), y * sigmoid(-x), kRange},
+        {"over_minus_1_minus_exp", y / (-1 - exp(x)), -(y * sigmoid(-x)), kRange},
         // Where sigmoid(x) is read elsewhere too, the difference is cheaper than a second exponential.
         {"1_minus_sigmoid", 1 - sigmoid(x), sigmoid(-x), kRange, kFloats, sigmoid_once},
+        {"exp_over_sum", exp(x) / (exp(x) + exp(y)), sigmoid(x - y), kRange},
+        {"over_sum_times_exp", z / (exp(x) + exp(y)) * exp(x), z * sigmoid(x - y), kRange},
         {"over_exp", y / exp(x), y * exp(-x), kReassociating, kFloats, exp_once},
 
         // The error function.

@@ -15,8 +15,8 @@ struct Term {
   Expr base = {};    // empty: the term is a number
 };
 
-/// The terms of a value, through sums, differences and signs of its type that nobody else reads (without a context: also
-/// those that are read elsewhere). Nothing where there are more than kMostTerms of them.
+/// The terms of a value, through sums, differences and signs of its type that nobody else reads (without a context:
+/// also those that are read elsewhere). Nothing where there are more than kMostTerms of them.
 std::optional<std::vector<Term>> terms_of(const Expr& value, const RuleContext* context);
 /// The sum in order: what is added, what is subtracted, the number.
 Expr sum_of(const std::vector<Term>& terms, DType dtype);

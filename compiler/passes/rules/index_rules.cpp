@@ -73,7 +73,9 @@ const std::vector<Rule>& index_rules() {
        .examples = {{{i64({3}), f64({3}), f64({3, 5})}, [picked](In in) { return in[2] + picked(in[0], in[1]); }},
                     {{i64({3}), f32({3}), f32({3, 5})}, [picked](In in) { return in[2] - picked(in[0], in[1]); }},
                     {{i64({3}), f64({3}), f64({3, 5})}, [picked](In in) { return picked(in[0], in[1]) - in[2]; }}}},
-      {.name = "scaled_picked", .safety = kReassociating, .kinds = kReals, .rewrite = scaled_picked,
+      // The zeros are multiplied too.
+      {.name = "scaled_picked", .safety = Safety::kFiniteMath, .kinds = kReals, .for_gradients = true,
+       .rewrite = scaled_picked,
        .roots = {&mul_op(), &true_div_op(), &neg_op()},
        .examples = {{{i64({3}), f64({3}), f64({})}, [picked](In in) { return in[2] * picked(in[0], in[1]); }},
                     {{i64({3}), f32({3}), f32({})}, [picked](In in) { return picked(in[0], in[1]) / in[2]; }},

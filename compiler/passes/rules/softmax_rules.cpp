@@ -44,30 +44,60 @@ Expr log_of_selected_softmax(const Expr& value, RuleContext&) {
   return Expr(make_node(*selected.node().op, std::move(inputs), selected.node().props));
 }
 
-// The axis of sum(exp(x), axis, keepdims) beside exp(x); -1 where e is something else.
-int64_t axis_of_sum_of(const Expr& e, const Expr& x) {
-  if (!is_op(e, sum_op()) || !input_of(e, 0).same(x)) return -1;
-  const Ints& axes = e.node().props.get<Ints>("axes");
-  return axes.size() == 1 && e.node().props.get<bool>("keepdims") ? axes[0] : -1;
+// Does a view leave the elements in their order?
+bool keeps_order(const Expr& view) {
+  if (is_op(view, reshape_op())) return true;
+  if (!is_op(view, dimshuffle_op())) return false;
+  int64_t before = -1;
+  for (int64_t axis : view.node().props.get<Ints>("order")) {
+    if (axis >= 0 && axis < before) return false;
+    before = std::max(before, axis);
+  }
+  return true;
+}
+
+// The axis where `total` is sum(e, axis) with that axis kept or put back, or its logarithm; -1 where it is not.
+int64_t axis_of_total(Expr total, const Expr& e, bool logarithm) {
+  Dims kept = e.dims();
+  const Dims dims = total.dims();
+  while (!is_op(total, sum_op())) {
+    if (logarithm && is_op(total, log_op())) logarithm = false;
+    else if (!keeps_order(total)) return -1;
+    total = input_of(total, 0);
+  }
+  const Ints& axes = total.node().props.get<Ints>("axes");
+  if (logarithm || axes.size() != 1 || !input_of(total, 0).same(e)) return -1;
+  kept[static_cast<size_t>(axes[0])] = 1;
+  return dims == kept || (dims.empty() && e.rank() == 1) ? axes[0] : -1;
 }
 
 // exp(x) / sum(exp(x), axis, keepdims) -> softmax(x, axis)
 Expr softmax_quotient(const Expr& value, RuleContext&) {
   const Expr &e = input_of(value, 0), &total = input_of(value, 1);
-  if (!is_op(e, exp_op()) || !(e.type() == value.type())) return {};
-  const int64_t axis = axis_of_sum_of(total, e);
+  if (!is_op(e, exp_op()) || !(e.type() == value.type()) || total.rank() > e.rank()) return {};
+  const int64_t axis = axis_of_total(total, e, false);
   return axis < 0 ? Expr() : softmax(input_of(e, 0), axis);
+}
+
+// The value of exp(x) that a logarithm of its sum was made of; empty where there is none.
+Expr exponential_under(Expr e) {
+  while (is_op(e, log_op()) || is_op(e, sum_op()) || keeps_order(e)) e = input_of(e, 0);
+  return is_op(e, exp_op()) ? e : Expr();
 }
 
 // x - log(sum(exp(x), axis, keepdims)) -> log_softmax(x, axis)
 Expr log_softmax_difference(const Expr& value, RuleContext&) {
   const Expr &x = input_of(value, 0), &logarithm = input_of(value, 1);
-  if (!is_op(logarithm, log_op()) || !(x.type() == value.type())) return {};
-  const Expr& total = input_of(logarithm, 0);
-  if (!is_op(total, sum_op()) || !is_op(input_of(total, 0), exp_op())) return {};
-  const Expr& e = input_of(total, 0);
-  const int64_t axis = axis_of_sum_of(total, e);
-  return axis >= 0 && input_of(e, 0).same(x) ? log_softmax(x, axis) : Expr();
+  const Expr e = exponential_under(logarithm);
+  if (!e || !input_of(e, 0).same(x) || !(x.type() == value.type()) || !(e.type() == x.type())) return {};
+  const int64_t axis = axis_of_total(logarithm, e, true);
+  return axis < 0 ? Expr() : log_softmax(x, axis);
+}
+
+// exp(log_softmax(x)) -> softmax(x), unless the logarithm is wanted too: then its exponential is cheaper.
+Expr exp_of_log_softmax(const Expr& value, RuleContext& context) {
+  const Expr& y = input_of(value, 0);
+  return is_op(y, log_softmax_op()) && context.read_once(y) ? softmax(input_of(y, 0), axis_of(y)) : Expr();
 }
 
 // ---- gradients -----------------------------------------------------------------------------------------------------
@@ -228,17 +258,18 @@ const std::vector<Rule>& softmax_rules() {
                        return log(subtensor(softmax(in[0]), {all(), 1}));
                      }},
                     {{f64({3, 5})}, [](In in) { return log(transpose(softmax(in[0]))); }}}},
-      {.name = "softmax_quotient",
-       .safety = kRange,
-       .rewrite = softmax_quotient,
-       .roots = {&true_div_op()},
+      {.name = "softmax_quotient", .safety = kRange, .rewrite = softmax_quotient, .roots = {&true_div_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 1, true); }},
-                    {{f32({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 0, true); }}}},
-      {.name = "log_softmax_difference",
-       .safety = kRange,
-       .rewrite = log_softmax_difference,
-       .roots = {&sub_op()},
-       .examples = {{{f64({3, 5})}, [](In in) { return in[0] - log(sum(exp(in[0]), 1, true)); }}}},
+                    {{f32({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 0, true); }},
+                    {{f64({7})}, [](In in) { return exp(in[0]) / sum(exp(in[0])); }},
+                    {{f64({3, 5})}, [](In in) { return exp(in[0]) / expand_dims(sum(exp(in[0]), 1), {1}); }}}},
+      {.name = "log_softmax_difference", .safety = kRange, .rewrite = log_softmax_difference, .roots = {&sub_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return in[0] - log(sum(exp(in[0]), 1, true)); }},
+                    {{f32({7})}, [](In in) { return in[0] - log(sum(exp(in[0]))); }},
+                    {{f64({3, 5})}, [](In in) { return in[0] - expand_dims(log(sum(exp(in[0]), 1)), {1}); }}}},
+      {.name = "exp_of_log_softmax", .safety = Safety::kReassociating, .rewrite = exp_of_log_softmax,
+       .roots = {&exp_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return exp(log_softmax(in[0])); }}}},
       {.name = "softmax_gradient",
        .safety = kRange,
        .rewrite = softmax_gradient,

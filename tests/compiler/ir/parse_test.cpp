@@ -22,7 +22,9 @@ void expect_reads_back(const Graph& graph) {
   }
 }
 
-bool has_long_constant(const Graph& graph) { return graph_text(graph).find("{hash ") != std::string::npos; }
+bool has_long_constant(const Graph& graph) {
+  return graph_text(graph).find("{hash ") != std::string::npos;
+}
 
 TEST(Parse, EveryOpCase) {
   for (const Op* op : all_ops()) {
@@ -59,7 +61,8 @@ TEST(Parse, NamesNumbersAndTags) {
   Expr x = vector("x", {"n"});
   Expr y = named(x * -0.5, "half") + std::numeric_limits<double>::infinity();
   std::shared_ptr<const Node> again = tagged(exp(y).node_ptr(), 2);
-  expect_reads_back({.inputs = {x}, .outputs = {exp(y) + Expr(again), check(y, gt(y, 0), "a \"quoted\"\n\\ text")}, .updates = {}});
+  expect_reads_back(
+      {.inputs = {x}, .outputs = {exp(y) + Expr(again), check(y, gt(y, 0), "a \"quoted\"\n\\ text")}, .updates = {}});
 }
 
 TEST(Parse, Errors) {
@@ -70,8 +73,9 @@ TEST(Parse, Errors) {
   EXPECT_EQ(text_of("input  %0 x : float64[n]\n%1 = exp(%7) : float64[n]\n"),
             "error: line 2, column 10: this is no text of a graph\n  expected: a value that is defined above\n"
             "  got:      %7) : float64[n]");
-  EXPECT_EQ(text_of("input  %0 x : float64[n]\n%1 = exp(%0) : float32[n]\n"),
-            "error: line 2, column 16: the type differs from the op's own\n  expected: float64[n]\n  got:      float32[n]");
+  EXPECT_EQ(
+      text_of("input  %0 x : float64[n]\n%1 = exp(%0) : float32[n]\n"),
+      "error: line 2, column 16: the type differs from the op's own\n  expected: float64[n]\n  got:      float32[n]");
   EXPECT_EQ(text_of("input  %0 x : float99[n]\n"),
             "error: line 1, column 15: this is no text of a graph\n  expected: a type, such as float64[n, 3]\n"
             "  got:      float99[n]");
@@ -79,9 +83,11 @@ TEST(Parse, Errors) {
 
 TEST(Parse, LongConstantsAreAnError) {
   Expr c = make_constant(Tensor::zeros(DType::kFloat32, {65}));
-  std::string text = error_text([&] { parse_graph(graph_text({.inputs = {}, .outputs = {c}, .updates = {}}), find_op); });
-  EXPECT_TRUE(text.starts_with("error: line 1, column 41: this constant is known by its hash only, as all of more than 64 "
-                               "elements\n  expected: its elements\n"))
+  std::string text =
+      error_text([&] { parse_graph(graph_text({.inputs = {}, .outputs = {c}, .updates = {}}), find_op); });
+  EXPECT_TRUE(
+      text.starts_with("error: line 1, column 41: this constant is known by its hash only, as all of more than 64 "
+                       "elements\n  expected: its elements\n"))
       << text;
 }
 

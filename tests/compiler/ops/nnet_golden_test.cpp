@@ -15,8 +15,8 @@ namespace {
 // Within so many units in the last place of the greatest finite value.
 void expect_close(const Tensor& got, const Tensor& want, double units) {
   ASSERT_EQ(got.type_text(), want.type_text());
-  double epsilon = want.dtype() == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
-                                                   : std::numeric_limits<double>::epsilon();
+  double epsilon =
+      want.dtype() == DType::kFloat32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
   double greatest = 0;
   for (int64_t i = 0; i < want.size(); ++i)
     if (std::isfinite(want.as_double(i))) greatest = std::max(greatest, std::abs(want.as_double(i)));
@@ -75,8 +75,12 @@ class Cases {
   int compared_ = 0;
 };
 
-TEST(Nnet, GivesNumPysValuesWithKnownLengths) { EXPECT_GT(Cases(true).compared(), 80); }
-TEST(Nnet, GivesNumPysValuesWithNamedLengths) { EXPECT_GT(Cases(false).compared(), 80); }
+TEST(Nnet, GivesNumPysValuesWithKnownLengths) {
+  EXPECT_GT(Cases(true).compared(), 80);
+}
+TEST(Nnet, GivesNumPysValuesWithNamedLengths) {
+  EXPECT_GT(Cases(false).compared(), 80);
+}
 
 }  // namespace
 }  // namespace thtrain

@@ -61,12 +61,16 @@ TEST(NnetGradient, OfLossesAgreesWithDifferences) {
   RandomState rng(5);
   Expr labels = make_constant(Tensor::vector<int64_t>({2, 0, 1, 1}));
   Expr dense = make_constant(random_tensor(rng, {4, 3}, 0, 1));
-  check("labels", {4, 3}, [&](Expr x) { return categorical_crossentropy(x, labels); }, 0.1, 1);
-  check("dense", {4, 3}, [&](Expr x) { return categorical_crossentropy(x, dense); }, 0.1, 1);
-  check("targets", {4, 3}, [&](Expr x) { return categorical_crossentropy(sigmoid(dense), x); }, 0.1, 1);
+  check(
+      "labels", {4, 3}, [&](Expr x) { return categorical_crossentropy(x, labels); }, 0.1, 1);
+  check(
+      "dense", {4, 3}, [&](Expr x) { return categorical_crossentropy(x, dense); }, 0.1, 1);
+  check(
+      "targets", {4, 3}, [&](Expr x) { return categorical_crossentropy(sigmoid(dense), x); }, 0.1, 1);
   check("labels, logits", {4, 3}, [&](Expr x) { return categorical_crossentropy_logits(x, labels); });
   check("dense, logits", {4, 3}, [&](Expr x) { return categorical_crossentropy_logits(x, dense); });
-  check("binary", {4, 3}, [&](Expr x) { return binary_crossentropy(x, dense); }, 0.1, 0.9);
+  check(
+      "binary", {4, 3}, [&](Expr x) { return binary_crossentropy(x, dense); }, 0.1, 0.9);
   check("binary, logits", {4, 3}, [&](Expr x) { return binary_crossentropy_logits(x, dense); });
   Expr sequence = make_constant(Tensor::of<int64_t>({0, 2, 1, 1, 0, 2}, {2, 3}));
   check("labels of sequences", {2, 3, 4}, [&](Expr x) { return categorical_crossentropy_logits(x, sequence); });

@@ -72,7 +72,9 @@ TEST(NnetErrors, TargetsThatDoNotFit) {
             "  expected: integers of rank 1, or any numbers of rank 2\n"
             "  got:      z float32[batch, 10], targets t float32[batch]\n"
             "  hint:     labels are integers: cast them");
-  EXPECT_EQ(message([&] { categorical_crossentropy_logits(z, input(DType::kInt32, {"batch", 10, 2}, "t")); }),
+  EXPECT_EQ(message([&] {
+              categorical_crossentropy_logits(z, input(DType::kInt32, {"batch", 10, 2}, "t"));
+            }),
             "error: categorical_crossentropy_logits: the targets fit neither as labels nor as a value for each class\n"
             "  expected: integers of rank 1, or any numbers of rank 2\n"
             "  got:      z float32[batch, 10], targets t int32[batch, 10, 2]");

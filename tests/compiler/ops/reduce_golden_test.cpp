@@ -94,8 +94,12 @@ void compare_all(bool known) {
   EXPECT_GT(errors, 20);
 }
 
-TEST(Reductions, GiveNumPysValuesWithKnownLengths) { compare_all(true); }
-TEST(Reductions, GiveNumPysValuesWithNamedLengths) { compare_all(false); }
+TEST(Reductions, GiveNumPysValuesWithKnownLengths) {
+  compare_all(true);
+}
+TEST(Reductions, GiveNumPysValuesWithNamedLengths) {
+  compare_all(false);
+}
 
 }  // namespace
 }  // namespace thtrain

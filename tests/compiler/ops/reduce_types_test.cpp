@@ -10,7 +10,9 @@
 namespace thtrain {
 namespace {
 
-Expr input(DType dtype, Dims dims) { return make_input({.dtype = dtype, .dims = std::move(dims)}, "x"); }
+Expr input(DType dtype, Dims dims) {
+  return make_input({.dtype = dtype, .dims = std::move(dims)}, "x");
+}
 
 // The text of an error without the line of the test that caused it.
 template <class Action>
@@ -115,11 +117,15 @@ TEST(ReduceErrors, AxesThatAreNotThere) {
             "error: sum: there is no axis 2\n"
             "  expected: an axis from -2 to 1\n"
             "  got:      axes [2] of 2 dimensions");
-  EXPECT_EQ(message([&] { mean(x, {0, -3}); }),
+  EXPECT_EQ(message([&] {
+              mean(x, {0, -3});
+            }),
             "error: mean: there is no axis -3\n"
             "  expected: an axis from -2 to 1\n"
             "  got:      axes [0, -3] of 2 dimensions");
-  EXPECT_EQ(message([&] { max(x, {1, -1}); }),
+  EXPECT_EQ(message([&] {
+              max(x, {1, -1});
+            }),
             "error: max: axis 1 is named twice\n"
             "  expected: each axis once\n"
             "  got:      axes [1, -1] of 2 dimensions");
@@ -131,17 +137,23 @@ TEST(ReduceErrors, AxesThatAreNotThere) {
 }
 
 TEST(ReduceErrors, ExtremaOfNoElements) {
-  EXPECT_EQ(message([&] { max(input(DType::kFloat64, {0, 3}), 0); }),
+  EXPECT_EQ(message([&] {
+              max(input(DType::kFloat64, {0, 3}), 0);
+            }),
             "error: max: there is no extremum of no elements\n"
             "  expected: at least 1 element along the reduced axes\n"
             "  got:      x float64[0, 3]");
-  EXPECT_EQ(message([&] { argmin(input(DType::kFloat32, {4, 0}), 1); }),
+  EXPECT_EQ(message([&] {
+              argmin(input(DType::kFloat32, {4, 0}), 1);
+            }),
             "error: argmin: there is no extremum of no elements\n"
             "  expected: at least 1 element along the reduced axes\n"
             "  got:      x float32[4, 0]");
   Expr x = input(DType::kFloat64, {"rows", "columns"});
   Expr y = max(x, 1);
-  EXPECT_EQ(message([&] { evaluate({y}, {{x, Tensor::zeros(DType::kFloat64, {2, 0})}}); }),
+  EXPECT_EQ(message([&] {
+              evaluate({y}, {{x, Tensor::zeros(DType::kFloat64, {2, 0})}});
+            }),
             "error: max: there is no extremum of no elements\n"
             "  expected: at least 1 element along the reduced axes\n"
             "  got:      float64[rows, columns]");

@@ -15,10 +15,12 @@ namespace {
 using kernel::StepBuilder;
 using kernel::Term;
 
-std::string built_at(int line) { return str("  node:     built at ", __FILE__, ":", line); }
+std::string built_at(int line) {
+  return str("  node:     built at ", __FILE__, ":", line);
+}
 
-Function debugged(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates = {},
-                  std::vector<Pass> extra = {}) {
+Function debugged(const std::vector<In>& inputs, const std::vector<Out>& outputs,
+                  const std::vector<Update>& updates = {}, std::vector<Pass> extra = {}) {
   return function(inputs, outputs, updates, {.mode = Mode::kDebug, .extra_passes = std::move(extra)});
 }
 
@@ -32,7 +34,9 @@ TEST(Debug, StepOfANetworkPasses) {
   Expr hidden = tanh(dot(x, w) + b);
   Expr cost = -mean(pick_rows(log(softmax(dot(hidden, v))), y)) + 1e-4 * (sum(sqr(w)) + sum(sqr(v)));
   std::vector<Expr> gradients = grad(cost, {w, b, v});
-  Function f = debugged({x, y}, {cost}, {{w, w.expr() - 0.1 * gradients[0]}, {b, b.expr() - 0.1 * gradients[1]}, {v, v.expr() - 0.1 * gradients[2]}});
+  Function f = debugged(
+      {x, y}, {cost},
+      {{w, w.expr() - 0.1 * gradients[0]}, {b, b.expr() - 0.1 * gradients[1]}, {v, v.expr() - 0.1 * gradients[2]}});
   Tensor data = drawn({4, 7}), labels = Tensor::vector<int64_t>({0, 2, 1, 1});
   double first = f({data, labels})[0].as_double(), last = first;
   for (int i = 0; i < 5; ++i) last = f({data, labels})[0].as_double();
@@ -49,28 +53,37 @@ Graph wrong_rule(const Graph& graph, const PassContext& context) {
   });
 }
 // The same, unsaid.
-Graph silent_rule(const Graph& graph, const PassContext&) { return wrong_rule(graph, {}); }
+Graph silent_rule(const Graph& graph, const PassContext&) {
+  return wrong_rule(graph, {});
+}
 
 TEST(Debug, NamesAWrongRule) {
   Expr x = vector("x");
   int line = __LINE__ + 1;
   Expr y = exp(x);
   Function f = debugged({x}, {y * 2}, {}, {{"wrong_pass", "", wrong_rule}});
-  EXPECT_EQ(error_text([&] { f({Tensor::vector({0.0, 2.0})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({Tensor::vector({0.0, 2.0})});
+            }),
             str("error: debug: the rule exp_is_tanh of the pass wrong_pass changes a value\n  expected: exp(x)\n"
-                "  got:      tanh(x)\n            differs at [0]: 0, expected 1\n", built_at(line)));
+                "  got:      tanh(x)\n            differs at [0]: 0, expected 1\n",
+                built_at(line)));
 }
 
 TEST(Debug, NamesAWrongPassThatNotesNothing) {
   Expr x = vector("x");
   Function f = debugged({x}, {x + 1, exp(x) * 2}, {}, {{"silent_pass", "", silent_rule}});
-  EXPECT_EQ(error_text([&] { f({Tensor::vector({0.0, 2.0})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({Tensor::vector({0.0, 2.0})});
+            }),
             "error: debug: the pass silent_pass changes output 1\n  got:      differs at [0]: 0, expected 2");
 }
 
 // ---- wrong kernels -------------------------------------------------------------------------------------------------
 
-std::vector<Type> type_of_first(const TypeArgs& a) { return {a.type(0)}; }
+std::vector<Type> type_of_first(const TypeArgs& a) {
+  return {a.type(0)};
+}
 std::vector<Tensor> reversed(const ReferenceArgs& a) {
   Tensor out = a.make_output();
   for (int64_t i = 0, n = out.size(); i < n; ++i) out.data<double>()[i] = a.inputs[0].data<double>()[n - 1 - i];
@@ -101,9 +114,12 @@ TEST(Debug, NamesAWrongKernel) {
   int line = __LINE__ + 1;
   Expr y = apply(op, {x});
   Function f = debugged({x}, {y});
-  EXPECT_EQ(error_text([&] { f({Tensor::vector({1.0, 2.0, 4.0})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({Tensor::vector({1.0, 2.0, 4.0})});
+            }),
             str("error: debug: native code and reference differ in step 0 (wrong_kernel), output 0\n"
-                "  got:      at [0]: 1, expected 4\n", built_at(line)));
+                "  got:      at [0]: 1, expected 4\n",
+                built_at(line)));
 }
 
 TEST(Debug, NamesAWrongInPlaceClaim) {
@@ -118,7 +134,8 @@ TEST(Debug, NamesAWrongInPlaceClaim) {
   Function f = debugged({x}, {y * 2});
   Tensor zeros_and_tens = Tensor::vector({0.0, 0.0, 0.0, 2.0});
   std::string text = error_text([&] { f({zeros_and_tens}); });
-  EXPECT_TRUE(text.starts_with("error: debug: native code and reference differ in step 1 (wrong_claim), output 0\n")) << text;
+  EXPECT_TRUE(text.starts_with("error: debug: native code and reference differ in step 1 (wrong_claim), output 0\n"))
+      << text;
   EXPECT_TRUE(text.ends_with(built_at(line))) << text;
 }
 
@@ -129,7 +146,9 @@ TEST(Debug, NamesABufferThatAStepChanged) {
   int line = __LINE__ + 1;
   Expr y = apply(op, {x, w});
   Function f = debugged({x}, {y});
-  EXPECT_EQ(error_text([&] { f({Tensor::vector({1.0, 2.0})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({Tensor::vector({1.0, 2.0})});
+            }),
             str("error: debug: step 0 (greedy) changed the shared variable w outside its outputs\n", built_at(line)));
 }
 

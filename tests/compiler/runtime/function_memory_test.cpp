@@ -7,7 +7,9 @@
 namespace thtrain {
 namespace {
 
-Tensor three() { return Tensor::vector({1.0, 2.0, 3.0}); }
+Tensor three() {
+  return Tensor::vector({1.0, 2.0, 3.0});
+}
 
 TEST(FunctionMemory, SharedCopiesUnlessItBorrows) {
   Tensor value = three();
@@ -50,9 +52,13 @@ TEST(FunctionMemory, SetValueOfItsOwnPartsAndOfStridedValues) {
 TEST(FunctionMemory, SetValueThatDoesNotFit) {
   Shared w(three(), "w");
   EXPECT_EQ(error_text([&] { w.set_value(Tensor::vector({1.0})); }),
-            "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      float64[1]");
-  EXPECT_EQ(error_text([&] { w.set_value(Tensor::vector({1.0F, 2.0F, 3.0F})); }),
-            "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      float32[3]");
+            "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      "
+            "float64[1]");
+  EXPECT_EQ(error_text([&] {
+              w.set_value(Tensor::vector({1.0F, 2.0F, 3.0F}));
+            }),
+            "error: set_value of w: the value does not fit the variable's type\n  expected: float64[3]\n  got:      "
+            "float32[3]");
   EXPECT_EQ(w.get_value().text(), "[1, 2, 3]");
 }
 
@@ -64,7 +70,7 @@ TEST(FunctionMemory, OutputsAreTheCallersUnlessBorrowed) {
   EXPECT_EQ(first[0].text(), "[2, 4, 6]");
   EXPECT_EQ(first[1].text(), "[0, 0, 0]");  // overwritten
   EXPECT_EQ(first[1].raw(), second[1].raw());
-  f({Tensor::vector({1.0})});               // another length: another buffer
+  f({Tensor::vector({1.0})});  // another length: another buffer
   EXPECT_EQ(first[1].text(), "[0, 0, 0]");
 }
 

@@ -68,7 +68,8 @@ std::string in_child(const std::string& job, const std::vector<std::pair<std::st
     close(ends[0]);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     setenv("THTRAIN_TEST_JOB", job.c_str(), 1);
-    execl("/proc/self/exe", "test", "--gtest_also_run_disabled_tests", "--gtest_filter=FunctionStart.DISABLED_Job", nullptr);
+    execl("/proc/self/exe", "test", "--gtest_also_run_disabled_tests", "--gtest_filter=FunctionStart.DISABLED_Job",
+          nullptr);
     _exit(9);
   }
   close(ends[1]);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "compiler/api.h"
@@ -12,7 +13,9 @@
 namespace thtrain {
 namespace {
 
-std::string built_at(int line) { return str("  node:     built at ", __FILE__, ":", line); }
+std::string built_at(int line) {
+  return str("  node:     built at ", __FILE__, ":", line);
+}
 
 Tensor numbers(Shape shape) {
   Tensor out = Tensor::empty(DType::kFloat64, shape);
@@ -38,7 +41,9 @@ TEST(Function, LastArgumentsMayBeLeftOut) {
 TEST(Function, MissingAndUnknownNames) {
   Expr x = scalar("x"), y = scalar("y");
   Function f = function({x, y}, {x - y}, {}, {.name = "f"});
-  EXPECT_EQ(error_text([&] { f(std::map<std::string, Tensor>{{"x", Tensor(5.0)}}); }),
+  EXPECT_EQ(error_text([&] {
+              f(std::map<std::string, Tensor>{{"x", Tensor(5.0)}});
+            }),
             "error: f: the input y is missing\n  expected: y float64[]");
   EXPECT_EQ(error_text([&] {
               f(std::map<std::string, Tensor>{{"x", Tensor(5.0)}, {"y", Tensor(5.0)}, {"z", Tensor(5.0)}});
@@ -57,12 +62,18 @@ TEST(Function, WrongDtypeRankAndLength) {
   int line = __LINE__ + 1;
   Expr x = tensor("x", {"n", 3}, DType::kFloat32);
   Function f = function({x}, {x * 2});
-  EXPECT_EQ(error_text([&] { f({numbers({2, 3})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({numbers({2, 3})});
+            }),
             str("error: x: the dtype differs\n  expected: float32[n, 3]\n  got:      float64[2, 3]\n", built_at(line)));
-  EXPECT_EQ(error_text([&] { f({Tensor::vector({1.0F})}); }),
-            str("error: x: the number of axes differs\n  expected: float32[n, 3]\n  got:      float32[1]\n", built_at(line)));
-  EXPECT_EQ(error_text([&] { f({Tensor::zeros(DType::kFloat32, {2, 4})}); }),
-            str("error: x: axis 1 has 4 elements\n  expected: float32[n, 3]\n  got:      float32[2, 4]\n", built_at(line)));
+  EXPECT_EQ(
+      error_text([&] { f({Tensor::vector({1.0F})}); }),
+      str("error: x: the number of axes differs\n  expected: float32[n, 3]\n  got:      float32[1]\n", built_at(line)));
+  EXPECT_EQ(
+      error_text([&] {
+        f({Tensor::zeros(DType::kFloat32, {2, 4})});
+      }),
+      str("error: x: axis 1 has 4 elements\n  expected: float32[n, 3]\n  got:      float32[2, 4]\n", built_at(line)));
   EXPECT_EQ(f({Tensor::zeros(DType::kFloat32, {1, 3})})[0].text(), "[[0, 0, 0]]");  // it still works
 }
 
@@ -71,8 +82,11 @@ TEST(Function, OneNameIsOneLength) {
   int line = __LINE__ + 1;
   Expr y = vector("y", {"n"});
   Function f = function({x, y}, {x + y});
-  EXPECT_EQ(error_text([&] { f({numbers({2}), numbers({3})}); }),
-            str("error: y: axis 0 has 3 elements where n is 2\n  expected: float64[n]\n  got:      float64[3]\n", built_at(line)));
+  EXPECT_EQ(error_text([&] {
+              f({numbers({2}), numbers({3})});
+            }),
+            str("error: y: axis 0 has 3 elements where n is 2\n  expected: float64[n]\n  got:      float64[3]\n",
+                built_at(line)));
 }
 
 TEST(Function, LengthsThatMeetInAnOpAreNamed) {
@@ -82,7 +96,9 @@ TEST(Function, LengthsThatMeetInAnOpAreNamed) {
   Expr y = dot(x, w);
   Function f = function({x}, {y});
   EXPECT_EQ(f({numbers({3, 4})})[0].shape(), (Shape{3, 2}));
-  EXPECT_EQ(error_text([&] { f({numbers({3, 5})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({numbers({3, 5})});
+            }),
             str("error: dot: inner lengths differ\n  expected: x.1 == 4\n  got:      5 and 4\n", built_at(line)));
 }
 
@@ -99,7 +115,9 @@ TEST(Function, NothingReadsAnInput) {
   Expr x = scalar("x");
   int line = __LINE__ + 1;
   Expr y = vector("y");
-  EXPECT_EQ(error_text([&] { function({x, y}, {x * 2}); }),
+  EXPECT_EQ(error_text([&] {
+              function({x, y}, {x * 2});
+            }),
             str("error: function: nothing reads the input y\n  got:      y float64[y.0]\n", built_at(line),
                 "\n  hint:     leave it out, or set FunctionOptions::allow_unused_inputs"));
   Function f = function({x, y}, {x * 2}, {}, {.allow_unused_inputs = true});
@@ -124,7 +142,9 @@ TEST(Function, OutputNeedsAnInputThatIsNotListed) {
 TEST(Function, InputListedTwice) {
   int line = __LINE__ + 1;
   Expr x = scalar("x");
-  EXPECT_EQ(error_text([&] { function({x, x}, {x * 2}); }),
+  EXPECT_EQ(error_text([&] {
+              function({x, x}, {x * 2});
+            }),
             str("error: function: an input is listed twice\n  got:      x float64[]\n", built_at(line)));
 }
 
@@ -132,15 +152,19 @@ TEST(Function, Givens) {
   Shared data(numbers({4, 2}), "data");
   Expr x = matrix("x"), start = iscalar("start"), scale = scalar("scale");
   Expr y = sum(x) * scale;
-  Function f = function({start}, {y}, {}, {.givens = {{x, rows(data, start, 2)}, {scale, make_constant(Tensor(10.0))}}});
+  Function f =
+      function({start}, {y}, {}, {.givens = {{x, rows(data, start, 2)}, {scale, make_constant(Tensor(10.0))}}});
   EXPECT_EQ(f({Tensor(int64_t{0})})[0].text(), "100");
   EXPECT_EQ(f({Tensor(int64_t{2})})[0].text(), "260");
 }
 
 TEST(Function, GivensOfAnotherDtype) {
   Expr x = vector("x"), n = ivector("n");
-  EXPECT_EQ(error_text([&] { function({n}, {x * 2}, {}, {.givens = {{x, n}}}); }),
-            "error: givens: a value must be replaced by one of its type\n  expected: x float64[x.0]\n  got:      n int64[n.0]");
+  EXPECT_EQ(error_text([&] {
+              function({n}, {x * 2}, {}, {.givens = {{x, n}}});
+            }),
+            "error: givens: a value must be replaced by one of its type\n  expected: x float64[x.0]\n  got:      n "
+            "int64[n.0]");
 }
 
 TEST(Function, BatchesOfAnyLength) {
@@ -151,7 +175,8 @@ TEST(Function, BatchesOfAnyLength) {
   Function native = function({x}, outputs), reference = function({x}, outputs, {}, {.mode = Mode::kReference});
   for (int64_t n : {5, 1, 0, 17, 0, 5}) {
     std::vector<Tensor> got = native({numbers({n, 3})}), expected = reference({numbers({n, 3})});
-    for (size_t i = 0; i < got.size(); ++i) EXPECT_FALSE(difference(got[i], expected[i], 16)) << "batch " << n << ", output " << i;
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_FALSE(difference(got[i], expected[i], 16)) << "batch " << n << ", output " << i;
   }
   EXPECT_FALSE(native.info().from_cache && native.info().kernels == 0);
 }
@@ -167,7 +192,8 @@ TEST(Function, InputsThatAreNotRowMajor) {
 }
 
 TEST(Function, CopyWithOtherVariables) {
-  Shared w(numbers({2}), "w"), other(Tensor::vector({10.0, 20.0}), "other"), wide(numbers({3}), "wide"), alien(numbers({2}), "alien");
+  Shared w(numbers({2}), "w"), other(Tensor::vector({10.0, 20.0}), "other"), wide(numbers({3}), "wide"),
+      alien(numbers({2}), "alien");
   Expr x = scalar("x");
   Function f = function({x}, {sum(w)}, {{w, w.expr() + x}});
   Function g = f.copy({{w, other}});
@@ -177,7 +203,9 @@ TEST(Function, CopyWithOtherVariables) {
   f({Tensor(5.0)});
   EXPECT_EQ(w.get_value().text(), "[6, 7]");
   EXPECT_EQ(other.get_value().text(), "[11, 21]");
-  EXPECT_EQ(error_text([&] { f.copy({{w, wide}}); }),
+  EXPECT_EQ(error_text([&] {
+              f.copy({{w, wide}});
+            }),
             "error: copy: wide cannot stand for w: its type differs\n  expected: float64[2]\n  got:      float64[3]");
   EXPECT_EQ(error_text([&] { f.copy({{alien, other}}); }), "error: copy: the function does not use alien");
 }
@@ -212,7 +240,9 @@ TEST_P(FunctionBounds, Take) {
   int line = __LINE__ + 1;
   Function f = function({x, i}, {take(x, i)}, {}, {.mode = GetParam()});
   EXPECT_EQ(f({numbers({3}), Tensor::vector<int64_t>({0, -1})})[0].text(), "[1, 3]");
-  EXPECT_EQ(error_text([&] { f({numbers({3}), Tensor::vector<int64_t>({0, 3})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({numbers({3}), Tensor::vector<int64_t>({0, 3})});
+            }),
             str("error: take: the index 3 is outside axis 0\n  expected: -3 <= index < 3\n", built_at(line)));
   EXPECT_EQ(f({numbers({3}), Tensor::vector<int64_t>({2})})[0].text(), "[3]");
 }
@@ -235,22 +265,29 @@ TEST_P(FunctionBounds, Rows) {
   int line = __LINE__ + 1;
   Function f = function({x, i}, {rows(x, i * 3, 3)}, {}, {.mode = GetParam()});
   EXPECT_EQ(f({numbers({7, 2}), Tensor(int64_t{1})})[0].text(), "[[7, 8], [9, 10], [11, 12]]");
-  EXPECT_EQ(error_text([&] { f({numbers({7, 2}), Tensor(int64_t{2})}); }), 
+  EXPECT_EQ(error_text([&] {
+              f({numbers({7, 2}), Tensor(int64_t{2})});
+            }),
             str("error: subtensor: the part 3*@i:3*@i + 3 is outside axis 0\n  expected: max(3*@i + 3, n) == n\n"
-                "  got:      9 and 7\n", built_at(line)));
+                "  got:      9 and 7\n",
+                built_at(line)));
 }
 
 TEST_P(FunctionBounds, Check) {
   Expr x = vector("x");
   int line = __LINE__ + 1;
   Function f = function({x}, {log(check(x, gt(x, 0), "x must be positive"))}, {}, {.mode = GetParam()});
-  EXPECT_EQ(error_text([&] { f({Tensor::vector({1.0, -1.0})}); }),
+  EXPECT_EQ(error_text([&] {
+              f({Tensor::vector({1.0, -1.0})});
+            }),
             str("error: check: x must be positive\n  expected: a condition that holds\n", built_at(line)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, FunctionBounds, testing::Values(Mode::kNative, Mode::kReference, Mode::kDebug),
                          [](const testing::TestParamInfo<Mode>& info) {
-                           return info.param == Mode::kNative ? "Native" : info.param == Mode::kReference ? "Reference" : "Debug";
+                           return info.param == Mode::kNative      ? "Native"
+                                  : info.param == Mode::kReference ? "Reference"
+                                                                   : "Debug";
                          });
 
 }  // namespace

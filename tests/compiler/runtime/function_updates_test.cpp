@@ -18,7 +18,8 @@ Tensor counting(Shape shape, double start = 1) {
 // Each test runs natively and by the reference.
 class FunctionUpdates : public testing::TestWithParam<Mode> {
  protected:
-  Function make(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates) const {
+  Function make(const std::vector<In>& inputs, const std::vector<Out>& outputs,
+                const std::vector<Update>& updates) const {
     return function(inputs, outputs, updates, {.mode = GetParam()});
   }
 };
@@ -214,12 +215,24 @@ TEST_P(FunctionUpdates, RandomUpdatesReadOldValuesOnly) {
       Expr a = any();
       Expr b = any();
       switch (random.integer(0, 6)) {
-        case 0: pool.push_back(a + b); break;
-        case 1: pool.push_back(transpose(a)); break;
-        case 2: pool.push_back(tanh(a) - b); break;
-        case 3: pool.push_back(subtensor(a, {Slice{{}, {}, -1}})); break;
-        case 4: pool.push_back(b + 0.25 * dot(tanh(a), tanh(b))); break;
-        default: pool.push_back(reshape(transpose(a), {3, 3})); break;
+        case 0:
+          pool.push_back(a + b);
+          break;
+        case 1:
+          pool.push_back(transpose(a));
+          break;
+        case 2:
+          pool.push_back(tanh(a) - b);
+          break;
+        case 3:
+          pool.push_back(subtensor(a, {Slice{{}, {}, -1}}));
+          break;
+        case 4:
+          pool.push_back(b + 0.25 * dot(tanh(a), tanh(b)));
+          break;
+        default:
+          pool.push_back(reshape(transpose(a), {3, 3}));
+          break;
       }
     }
     std::vector<Update> updates;
@@ -246,7 +259,9 @@ TEST_P(FunctionUpdates, RandomUpdatesReadOldValuesOnly) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, FunctionUpdates, testing::Values(Mode::kNative, Mode::kReference, Mode::kDebug),
                          [](const testing::TestParamInfo<Mode>& info) {
-                           return info.param == Mode::kNative ? "Native" : info.param == Mode::kReference ? "Reference" : "Debug";
+                           return info.param == Mode::kNative      ? "Native"
+                                  : info.param == Mode::kReference ? "Reference"
+                                                                   : "Debug";
                          });
 
 TEST(FunctionUpdates, SameValueInTheVariablesBufferMakesNoCopy) {
@@ -261,21 +276,28 @@ TEST(FunctionUpdates, TwoUpdatesOfOneVariable) {
   Shared w(counting({2}), "w");
   int line = __LINE__ + 1;
   Expr once = w.expr() * 2, twice = w.expr() * 3;
-  EXPECT_EQ(error_text([&] { function({}, {}, {{w, once}, {w, twice}}); }),
+  EXPECT_EQ(error_text([&] {
+              function({}, {}, {{w, once}, {w, twice}});
+            }),
             str("error: function: two updates of one shared variable\n"
                 "  got:      w float64[2]\n"
-                "  node:     built at ", __FILE__, ":", line));
+                "  node:     built at ",
+                __FILE__, ":", line));
 }
 
 TEST(FunctionUpdates, OfAnotherDtype) {
   Shared w(Tensor::vector({1.0F, 2.0F}), "w");
   int line = __LINE__ + 1;
   Expr value = cast(w, DType::kFloat64);
-  EXPECT_EQ(error_text([&] { function({}, {}, {{w, value}}); }),
+  EXPECT_EQ(error_text([&] {
+              function({}, {}, {{w, value}});
+            }),
             str("error: function: the update of w has another type\n"
                 "  expected: float32[2]\n"
                 "  got:      float64[2]\n"
-                "  node:     built at ", __FILE__, ":", line, "\n"
+                "  node:     built at ",
+                __FILE__, ":", line,
+                "\n"
                 "  hint:     cast the value to the variable's dtype"));
 }
 
@@ -295,7 +317,8 @@ TEST(FunctionUpdates, OfAnInput) {
   Expr x = vector("x", {2});
   Expr y = x * 2;
   std::string text = error_text([&] { function({x}, {}, {{x, y}}); });
-  EXPECT_EQ(text.substr(0, text.find("\n  node")), "error: function: only shared variables can be updated\n  got:      x float64[2]");
+  EXPECT_EQ(text.substr(0, text.find("\n  node")),
+            "error: function: only shared variables can be updated\n  got:      x float64[2]");
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+#include "compiler/passes/find_gemm.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/compare.h"
+#include "compiler/ir/op.h"
+#include "compiler/ir/variables.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+size_t count(const Graph& graph, const std::string& name) {
+  size_t out = 0;
+  for (const Node* node : topological_order(graph.roots())) out += node->op->name == name;
+  return out;
+}
+
+class FindGemm : public testing::Test {
+ protected:
+  Expr w = matrix("w", {3, 4}), x = matrix("x", {5, 3}), d = matrix("d", {5, 4}), v = vector("v", {4}),
+       u = vector("u", {3});
+  Expr lr = scalar("lr"), c = scalar("c");
+
+  // The graph after the pass: the same value, with one call of `name` and no dot left (unless told).
+  void expect_one(const std::string& name, const Expr& before, size_t dots = 0) {
+    Graph graph{{w, x, d, v, u, lr, c}, {before}, {}};
+    Graph after = find_gemm(graph, {});
+    EXPECT_EQ(count(after, name), 1u);
+    EXPECT_EQ(count(after, "dot"), dots);
+    std::vector<std::pair<Expr, Tensor>> values;
+    double next = 0.1;
+    for (const Expr& input : graph.inputs) {
+      Tensor value = Tensor::zeros(DType::kFloat64, input.type().known_shape());
+      for (int64_t i = 0; i < value.size(); ++i)
+        value.data<double>()[i] = (next = next * 1.7 - static_cast<int>(next * 1.7) + 0.1);
+      values.emplace_back(input, value);
+    }
+    EXPECT_FALSE(difference(evaluate(after.outputs, values)[0], evaluate(graph.outputs, values)[0], 64));
+  }
+};
+
+TEST_F(FindGemm, SpellingsOfAMatrixUpdate) {
+  Expr g = dot(transpose(x), d);
+  expect_one("gemm", w - lr * g);
+  expect_one("gemm", w - g * lr);
+  expect_one("gemm", w + (-(lr * g)));
+  expect_one("gemm", -(lr * g) + w);
+  expect_one("gemm", w - lr * (c * g));
+  expect_one("gemm", c * w + lr * g);
+  expect_one("gemm", w - lr * (g + c * w));
+  expect_one("gemm", g + w);
+  expect_one("gemm", 0.5 * w - (0.25 * g - w));
+}
+
+TEST_F(FindGemm, VectorsAndOuterProducts) {
+  expect_one("gemv", u - lr * dot(w, v));
+  expect_one("gemv", v + dot(u, w));
+  expect_one("ger", w - lr * outer(u, v));
+}
+
+TEST_F(FindGemm, LeavesAProductThatOthersRead) {
+  Expr g = dot(transpose(x), d);
+  Graph graph{{w, x, d, lr}, {w - lr * g, g}, {}};
+  EXPECT_EQ(count(find_gemm(graph, {}), "gemm"), 0u);
+}
+
+TEST_F(FindGemm, LeavesABroadcastSum) {
+  Expr row = matrix("row", {1, 4});
+  Graph graph{{row, x, d}, {row + dot(transpose(x), d)}, {}};
+  EXPECT_EQ(count(find_gemm(graph, {}), "gemm"), 0u);
+}
+
+TEST_F(FindGemm, IsNotExact) {
+  Graph graph{{w, x, d, lr}, {w - lr * dot(transpose(x), d)}, {}};
+  EXPECT_EQ(count(find_gemm(graph, {.level = Level::kStrict}), "gemm"), 0u);
+}
+
+}  // namespace
+}  // namespace thtrain

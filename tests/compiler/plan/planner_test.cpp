@@ -1,0 +1,114 @@
+// Schedule, buffers in place, the arena.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "compiler/autodiff/gradient.h"
+#include "compiler/ir/variables.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/passes/rename_lengths.h"
+#include "compiler/plan/memory_plan.h"
+#include "compiler/plan/program.h"
+#include "compiler/plan/schedule.h"
+#include "compiler/runtime/shared.h"
+
+namespace thtrain {
+namespace {
+
+Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                const std::vector<Update>& updates = {}) {
+  CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
+  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+}
+
+size_t steps(const Program& program) {
+  size_t out = 0;
+  for_each_step(program.body, [&](const Step&) { ++out; });
+  return out;
+}
+
+TEST(Schedule, AWriterComesAfterTheLastReader) {
+  Shared w(Tensor::zeros(DType::kFloat64, {4}), "w"), v(Tensor::zeros(DType::kFloat64, {4}), "v");
+  // The new w is made first in the text, and v still wants the old one.
+  Expr new_w = w.expr() * 2, new_v = v.expr() + exp(w.expr());
+  Graph graph{{}, {}, {{w, new_w}, {v, new_v}}};
+  Schedule order = schedule(graph);
+  EXPECT_EQ(order.late_enough, (std::unordered_set<size_t>{0, 1}));
+  auto place = [&](const Expr& e) {
+    return std::find(order.order.begin(), order.order.end(), &e.node()) - order.order.begin();
+  };
+  EXPECT_GT(place(new_w), place(exp(w.expr()).same(new_v) ? new_v : new_v.node().inputs[1]));
+}
+
+TEST(Schedule, WritersThatNeedEachOthersOldValueAreNotBothInPlace) {
+  Shared w(Tensor::zeros(DType::kFloat64, {4}), "w"), v(Tensor::zeros(DType::kFloat64, {4}), "v");
+  Schedule order = schedule({{}, {}, {{w, exp(v.expr())}, {v, tanh(w.expr())}}});
+  EXPECT_LT(order.late_enough.size(), 2u);
+}
+
+TEST(Planner, AnUpdateIsOneStepIntoItsVariable) {
+  Shared w(Tensor::zeros(DType::kFloat64, {3, 4}), "w");
+  Expr x = matrix("x", {3, 5}), y = matrix("y", {5, 4});
+  Program program = planned({x, y}, {}, {{w, w.expr() - 0.1 * dot(x, y)}});
+  EXPECT_EQ(steps(program), 1u) << program_text(program);
+  EXPECT_EQ(program.memory.arena_bytes, Dim(0));
+}
+
+TEST(Planner, AChainOfLoopsReusesOneBuffer) {
+  Expr x = matrix("x", {8, 8}), y = matrix("y", {8, 8});
+  Program program = planned({x, y}, {sum(dot(tanh(dot(x, y)), y))});
+  EXPECT_EQ(program.memory.arena_bytes, program.memory.lower_bound);
+}
+
+TEST(Planner, ALaterReaderKeepsItsBuffer) {
+  Expr x = vector("x", {16});
+  Expr e = dot(matrix("m", {16, 16}), x);
+  Expr m = e.node().inputs[0];
+  Program program = planned({m, x}, {exp(e), dot(m, e)});
+  for_each_step(program.body, [&](const Step& step) {
+    for (size_t o = step.inputs; o < step.operands.size(); ++o)
+      EXPECT_NE(program.buffers[static_cast<size_t>(step.operands[o].buffer)].kind, BufferKind::kInput);
+  });
+}
+
+// No two temporaries that live at the same time overlap, on random graphs.
+TEST(MemoryPlan, LiveBuffersAreApart) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Expr> values;
+    std::vector<Expr> inputs{matrix("a", {6, 6}), matrix("b", {6, 6})};
+    values = inputs;
+    for (int i = 0; i < 25; ++i) {
+      Expr x = values[random() % values.size()], y = values[random() % values.size()];
+      values.push_back(random() % 3 ? dot(x, y) : x + tanh(y));
+    }
+    Program program = planned(inputs, {values.back(), values[12]});
+    std::vector<int> first(program.buffers.size(), -1), last(program.buffers.size(), -1);
+    int now = 0;
+    for_each_step(program.body, [&](const Step& step) {
+      for (const BufferView& view : step.operands) {
+        size_t b = static_cast<size_t>(view.buffer);
+        if (first[b] < 0) first[b] = now;
+        last[b] = now;
+      }
+      ++now;
+    });
+    for (size_t a = 0; a < program.buffers.size(); ++a)
+      for (size_t b = 0; b < a; ++b) {
+        const Buffer &x = program.buffers[a], &y = program.buffers[b];
+        if (x.kind != BufferKind::kTemporary || y.kind != BufferKind::kTemporary || first[a] < 0 || first[b] < 0)
+          continue;
+        if (last[a] < first[b] || last[b] < first[a]) continue;
+        int64_t size = 6 * 6 * 8;
+        EXPECT_TRUE(x.arena_offset.value() + size <= y.arena_offset.value() ||
+                    y.arena_offset.value() + size <= x.arena_offset.value())
+            << "seed " << seed << ", buffers " << a << " and " << b;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace thtrain
