@@ -84,6 +84,55 @@ std::vector<Expr> stable_all(const std::vector<Expr>& values, Level level) {
   return stabilize(canonicalize(graph_of(values), context), context).outputs;
 }
 
+const Leaves& leaves() {
+  static const Leaves all = [] {
+    auto input = [](const char* name, DType dtype, Dims dims) {
+      return make_input({.dtype = dtype, .dims = std::move(dims)}, name);
+    };
+    return Leaves{input("x", DType::kFloat64, {7}),    input("y", DType::kFloat64, {7}),
+                  input("z", DType::kFloat64, {7}),    input("m", DType::kFloat64, {3, 7}),
+                  input("s", DType::kFloat64, {}),     input("i", DType::kInt64, {7}),
+                  input("f", DType::kFloat32, {7}),    input("b", DType::kBool, {7})};
+  }();
+  return all;
+}
+
+void expect_rewrites(const std::vector<RewriteRow>& rows) {
+  std::mt19937_64 random(7);
+  for (const RewriteRow& row : rows) {
+    const Expr before = row.before(leaves());
+    SCOPED_TRACE(str(row.rule, ": ", expr_text(before, 300)));
+    Rewritten r = stable(before, row.level);
+    EXPECT_TRUE(r.has(row.rule)) << "what fired: " << join(r.names(), ", ") << "; " << expr_text(r.value, 300);
+    if (row.after) {
+      std::vector<Expr> both = stable_all({before, row.after(leaves())}, row.level);
+      EXPECT_TRUE(both[0].same(both[1])) << expr_text(both[0], 300) << " is not " << expr_text(both[1], 300);
+    }
+    Bindings inputs;
+    for (const Expr& leaf : leaves_of(std::vector{before}))
+      inputs.emplace_back(leaf, plain_values(leaf.dtype(), leaf.type().known_shape(), random));
+    EXPECT_EQ(broken_promise(Safety::kRangeChanging, before, r.value, inputs, Values::kPlain), "");
+  }
+}
+
+void expect_unchanged(const std::vector<UnchangedRow>& rows) {
+  for (const UnchangedRow& row : rows) {
+    const Expr value = row.value(leaves());
+    Rewritten r = stable(value, row.level);
+    if (row.rule.empty()) EXPECT_TRUE(r.fired.empty()) << join(r.names(), ", ") << " on " << expr_text(value, 300);
+    else EXPECT_FALSE(r.has(row.rule)) << row.rule << " on " << expr_text(value, 300);
+  }
+}
+
+void expect_one_form(const std::vector<std::function<Expr(const Leaves&)>>& spellings, Level level) {
+  std::vector<Expr> values;
+  for (const auto& spelling : spellings) values.push_back(spelling(leaves()));
+  std::vector<Expr> out = stable_all(values, level);
+  for (size_t i = 1; i < out.size(); ++i)
+    EXPECT_TRUE(out[i].same(out[0])) << "spelling " << i << ": " << expr_text(out[i], 300) << " is not "
+                                     << expr_text(out[0], 300);
+}
+
 Tensor hard_values(DType dtype, const Shape& shape, std::mt19937_64& random) {
   Tensor out = Tensor::empty(dtype, shape);
   visit(dtype, [&](auto zero) {

@@ -28,6 +28,34 @@ Rewritten rewritten_by(const Rule& rule, const Expr& value);
 Rewritten canonical(const Expr& value, Level level = Level::kStandard);
 /// By canonicalize, then stabilize. Verified, and a second time changes nothing (a test failure otherwise).
 Rewritten stable(const Expr& value, Level level = Level::kStandard);
+/// What rows of rewrites are written with: float64[7] x, y, z; float64[3, 7] m; a float64 scalar s; int64[7] i;
+/// float32[7] f; bool[7] b.
+struct Leaves {
+  Expr x, y, z, m, s, i, f, b;
+};
+const Leaves& leaves();
+
+/// A value, and what it becomes: the same node as `after`, once that is rewritten too. The rule must be among those that
+/// fire.
+struct RewriteRow {
+  std::string rule;
+  std::function<Expr(const Leaves&)> before, after = {};
+  Level level = Level::kStandard;
+};
+/// Also compares values by the references, on ordinary inputs.
+void expect_rewrites(const std::vector<RewriteRow>& rows);
+
+/// A value that no rule of this name may rewrite; no name: no rule at all.
+struct UnchangedRow {
+  std::string rule;
+  std::function<Expr(const Leaves&)> value;
+  Level level = Level::kFast;
+};
+void expect_unchanged(const std::vector<UnchangedRow>& rows);
+
+/// Spellings of one value: the same node after the passes.
+void expect_one_form(const std::vector<std::function<Expr(const Leaves&)>>& spellings, Level level = Level::kStandard);
+
 /// All of them in one graph, so that equal ones become one node.
 std::vector<Expr> stable_all(const std::vector<Expr>& values, Level level = Level::kStandard);
 

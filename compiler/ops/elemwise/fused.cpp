@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_op.h"
@@ -91,16 +92,35 @@ Work work_of(std::span<const Node* const> nodes) {
 // Elements of work that are worth waking a thread for, in simple operations.
 constexpr int64_t kGrainOfWork = 1 << 17;
 
+// The elementwise nodes between the two, inputs first. What lies above `inputs` is somebody else's.
+std::vector<const Node*> elementwise_between(std::span<const Expr> inputs, std::span<const Expr> outputs) {
+  std::unordered_set<const Node*> seen;
+  for (const Expr& input : inputs) seen.insert(&input.node());
+  std::vector<const Node*> out;
+  std::vector<std::pair<const Node*, size_t>> stack;  // node, next input to visit
+  for (const Expr& output : outputs) {
+    if (seen.insert(&output.node()).second) stack.emplace_back(&output.node(), 0);
+    while (!stack.empty()) {
+      auto& [node, next] = stack.back();
+      if (next < node->inputs.size()) {
+        const Node* input = &node->inputs[next++].node();
+        if (seen.insert(input).second) stack.emplace_back(input, 0);
+      } else {
+        if (node->op->scalar) out.push_back(node);
+        stack.pop_back();
+      }
+    }
+  }
+  return out;
+}
+
 class Emitter {
  public:
   Emitter(StepBuilder& b, std::span<const Expr> inputs, std::span<const Expr> outputs)
       : b_(b), inputs_(inputs), outputs_(outputs) {
     for (size_t i = 0; i < inputs.size(); ++i) operands_.push_back(b.input(i));
     for (size_t i = 0; i < outputs.size(); ++i) operands_.push_back(b.output(i));
-    for (const Node* node : topological_order(outputs))
-      if (std::none_of(inputs.begin(), inputs.end(), [&](const Expr& e) { return &e.node() == node; }) &&
-          node->op->scalar)
-        nodes_.push_back(node);
+    nodes_ = elementwise_between(inputs, outputs);
     axes_ = collapse(outputs[0].dims(), operands_);
     work_ = work_of(nodes_);
     for (const Operand& operand : operands_) work_.widest = std::max(work_.widest, size_of(operand.type.dtype));

@@ -1,0 +1,42 @@
+#include <gtest/gtest.h>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "tests/support/rule_tester.h"
+
+namespace thtrain {
+namespace {
+
+using L = const Leaves&;
+
+// Of [7, 4], in row k the element i[k].
+Expr picked(const Expr& y) { return inc_picked(zeros({7, 4}, DType::kFloat64), leaves().i, y); }
+Expr matrix_of(const Expr& x) { return expand_dims(x, {1}) * make_constant(Tensor::vector({1.0, 2.0, 3.0, 4.0})); }
+
+TEST(IndexRules, Rewrite) {
+  expect_rewrites({
+      {"sum_of_picked", [](L l) { return sum(picked(l.x), 1); }, [](L l) { return l.x; }},
+      {"sum_of_picked", [](L l) { return sum(picked(l.x), 1, true); }, [](L l) { return reshape(l.x, {7, 1}); }},
+      {"sum_of_picked", [](L l) { return sum(picked(l.x)); }, [](L l) { return sum(l.x); }},
+      {"add_picked", [](L l) { return picked(l.x) + matrix_of(l.y); },
+       [](L l) { return inc_picked(matrix_of(l.y), l.i, l.x); }},
+      {"add_picked", [](L l) { return matrix_of(l.y) - picked(l.x); },
+       [](L l) { return inc_picked(matrix_of(l.y), l.i, -l.x); }},
+      {"scaled_picked", [](L l) { return picked(l.x) * l.s; }, [](L l) { return picked(l.s * l.x); }},
+      {"scaled_picked", [](L l) { return -picked(l.x); }, [](L l) { return picked(-l.x); }},
+  });
+}
+
+TEST(IndexRules, Stay) {
+  expect_unchanged({
+      {"sum_of_picked", [](L l) { return sum(picked(l.x), 0); }},
+      {"sum_of_picked", [](L l) { return sum(inc_picked(matrix_of(l.y), l.i, l.x), 1); }},
+      {"add_picked", [](L l) { return (picked(l.x) + matrix_of(l.y)) * tanh(picked(l.x)); }},
+      {"scaled_picked", [](L l) { return picked(l.x) * matrix_of(l.y); }},
+  });
+}
+
+}  // namespace
+}  // namespace thtrain

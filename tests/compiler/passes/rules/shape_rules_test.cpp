@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/shape/shape.h"
+#include "tests/support/rule_tester.h"
+
+namespace thtrain {
+namespace {
+
+using L = const Leaves&;
+
+TEST(ShapeRules, Rewrite) {
+  expect_rewrites({
+      {"dimshuffle_chain", [](L l) { return transpose(transpose(l.m)); }, [](L l) { return l.m; }, Level::kStrict},
+      {"dimshuffle_chain", [](L l) { return transpose(expand_dims(l.x, {0})); },
+       [](L l) { return expand_dims(l.x, {1}); }, Level::kStrict},
+      {"reshape_chain", [](L l) { return reshape(flatten(l.m), {7, 3}); }, [](L l) { return reshape(l.m, {7, 3}); },
+       Level::kStrict},
+      {"reshape_chain", [](L l) { return reshape(flatten(l.m), {3, 7}); }, [](L l) { return l.m; }, Level::kStrict},
+      {"view_of_repeated_scalar", [](L l) { return transpose(broadcast_like(l.s, l.m)); },
+       [](L l) { return broadcast_to(l.s, {7, 3}); }, Level::kStrict},
+      {"broadcast_chain", [](L l) { return broadcast_to(expand_dims(l.x, {0}), {5, 7}); },
+       [](L l) { return broadcast_to(l.x, {5, 7}); }, Level::kStrict},
+      {"broadcast_chain", [](L l) { return broadcast_to(broadcast_to(l.s, {7}), {3, 7}); },
+       [](L l) { return broadcast_to(l.s, {3, 7}); }, Level::kStrict},
+      {"repeated_operand", [](L l) { return l.m * broadcast_like(l.x, l.m); }, [](L l) { return l.m * l.x; },
+       Level::kStrict},
+      {"repeated_operand", [](L l) { return l.x + make_constant(Tensor::vector({2.5})); },
+       [](L l) { return l.x + 2.5; }, Level::kStrict},
+      {"repeated_result", [](L l) { return tanh(broadcast_like(l.x, l.m)); },
+       [](L l) { return broadcast_like(tanh(l.x), l.m); }, Level::kStrict},
+      {"repeated_result", [](L l) { return broadcast_like(l.s, l.x) * 2; },
+       [](L l) { return broadcast_like(2 * l.s, l.x); }, Level::kStrict},
+      {"join_of_one", [](L l) { return join(0, {l.x}); }, [](L l) { return l.x; }, Level::kStrict},
+  });
+}
+
+TEST(ShapeRules, Stay) {
+  expect_unchanged({
+      {"", [](L l) { return transpose(l.m); }},
+      {"", [](L l) { return broadcast_like(l.s, l.x); }},
+      // Without the repetition the result would be shorter.
+      {"repeated_operand", [](L l) { return broadcast_like(l.x, l.m) + l.s; }},
+      {"repeated_result", [](L l) { return broadcast_like(l.x, l.m) + l.m; }},
+      {"broadcast_chain", [](L l) { return broadcast_to(expand_dims(l.x, {1}), {7, 3}); }},
+      {"", [](L l) { return join(0, {l.x, l.y}); }},
+  });
+}
+
+TEST(ShapeRules, NamesOfLengthsStay) {
+  Expr x = make_input({.dtype = DType::kFloat64, .dims = {"n"}}, "x");
+  Expr y = make_input({.dtype = DType::kFloat64, .dims = {"m"}}, "y");
+  // x + y has the lengths of x; what is repeated to m has those of y.
+  EXPECT_EQ(canonical(broadcast_to(x, {"m"}) + broadcast_to(leaves().s, {"m"})).value.dims(), Dims{"m"});
+  EXPECT_EQ(canonical(y + broadcast_to(leaves().s, {"n"})).value.dims(), (y + x).dims());
+}
+
+}  // namespace
+}  // namespace thtrain
