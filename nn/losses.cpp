@@ -17,11 +17,14 @@ Expr error_count(const Expr& p, const Expr& labels) {
 }
 
 static Expr penalty(const std::vector<Param>& params, Expr (*of)(const Expr& w)) {
+  Scope scope("penalty");
   Expr total;
   for (const Param& param : params) {
     if (!param.penalized) continue;
-    Scope scope("penalty"), of_param(param.name, param.config);
-    Expr term = of(param.expr());
+    Expr term = [&] {
+      Scope of_param(param.name, param.config);
+      return of(param.expr());
+    }();
     total = total ? total + term : term;
   }
   return total;

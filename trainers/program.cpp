@@ -101,6 +101,7 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
   Expr cost = negative_log_likelihood(model_.logits(batch.x), batch.y);
   auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
+    Scope scope("penalty");
     if (factor != 0 && penalty) cost = cost + Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
   };
   add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.params()));

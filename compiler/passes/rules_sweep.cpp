@@ -206,8 +206,13 @@ class Sweep : public RuleContext {
     for (const Candidate& candidate : candidates) {
       if (!(candidate.kinds & kind) || !candidate.fits(node, is_number)) continue;
       if (firings_left_ == 0 || budget_.new_nodes == 0) break;
+      const size_t noted = context_.fired ? context_.fired->size() : 0;
       Expr after = apply_rule(*candidate.rule, value, *this);
-      if (!after || after.same(value)) continue;
+      if (!after || after.same(value)) {  // what it looked at on the way is no rewrite of the graph
+        if (context_.fired)
+          context_.fired->erase(context_.fired->begin() + static_cast<std::ptrdiff_t>(noted), context_.fired->end());
+        continue;
+      }
       --firings_left_;
       context_.note(pass_, candidate.rule->name, value, after, candidate.rule->safety);
       return settle(after);

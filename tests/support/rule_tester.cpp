@@ -10,6 +10,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/passes/canonicalize.h"
+#include "compiler/passes/merge.h"
 #include "compiler/passes/stabilize.h"
 #include "tests/support/error_bound.h"
 
@@ -21,7 +22,7 @@ Graph graph_of(const std::vector<Expr>& values) {
   for (const Expr& leaf : leaves_of(values))
     if (is_input(leaf)) graph.inputs.push_back(leaf);
   graph.outputs = values;
-  return graph;
+  return merge(graph, {});
 }
 
 // Bits, where any NaN equals any other.

@@ -35,8 +35,8 @@ struct Leaves {
 };
 const Leaves& leaves();
 
-/// A value, and what it becomes: the same node as `after`, once that is rewritten too. The rule must be among those that
-/// fire.
+/// A value, and what it becomes: the same node as `after`, once that is rewritten too. The rule must be among those
+/// that fire.
 struct RewriteRow {
   std::string rule;
   std::function<Expr(const Leaves&)> before, after = {};

@@ -169,44 +169,54 @@ TEST(Resume, ADamagedCheckpointIsAnError) {
   EXPECT_THROW(resume(e, data, folder), UserError);
 }
 
+// Resumes the run in a process of its own, which is killed after `seconds` (negative: never), or kills itself after so
+// many epochs (0: never). True where it came to the end.
+bool resume_in_child(const Experiment& e, const Dataset& data, const std::string& path, double seconds,
+                     int64_t epochs) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      RunFolder mine = RunFolder::open(path);
+      TrainHooks hooks{.on_epoch = [&](const EpochReport&) {
+        if (--epochs == 0) ::kill(::getpid(), SIGKILL);
+      }};
+      resume(e, data, mine, hooks);
+      ::_exit(0);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      ::_exit(9);
+    }
+  }
+  EXPECT_GT(child, 0);
+  if (seconds >= 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    ::kill(child, SIGKILL);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0);
+  return WIFEXITED(status);
+}
+
 // Killed at random moments again and again, with a checkpoint after each epoch.
 TEST(Resume, AfterBeingKilledAtAnyMoment) {
   TemporaryFolder temporary;
   Experiment e = experiment();
-  e.trainer.epochs = 40;
+  e.trainer.epochs = 60;
   e.trainer.checkpoint_epochs = 1;
   Dataset data = load_data(e, "");
-  auto began = std::chrono::steady_clock::now();
   Result whole = uninterrupted(e, data, temporary.path("whole"));
+  std::string timed = RunFolder::create(temporary.path("timed"), e).path();
+  auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(resume_in_child(e, data, timed, -1, 0));
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+
   RunFolder folder = RunFolder::create(temporary.path("killed"), e);
   RandomState random(static_cast<int64_t>(::getpid()));
-  int kills = 0;
-  for (bool done = false; !done;) {
-    pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      try {
-        RunFolder mine = RunFolder::open(folder.path());
-        resume(e, data, mine);
-        ::_exit(0);
-      } catch (const std::exception& error) {
-        std::fprintf(stderr, "%s\n", error.what());
-        ::_exit(9);
-      }
-    }
-    bool let_go = kills >= 12;
-    if (!let_go) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(seconds * random.uniform(0.02, 0.6)));
-      ::kill(child, SIGKILL);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    done = WIFEXITED(status);
-    kills += !done;
-    ASSERT_TRUE(!done || WEXITSTATUS(status) == 0);
-  }
-  EXPECT_GT(kills, 0);
+  EXPECT_FALSE(resume_in_child(e, data, folder.path(), -1, random.integer(1, 10)));
+  for (int kills = 0; kills < 12; ++kills)
+    if (resume_in_child(e, data, folder.path(), seconds * random.uniform(0, 0.7), 0)) break;
+  EXPECT_TRUE(resume_in_child(e, data, folder.path(), -1, 0));
   expect_same(result_of(folder), whole);
 }
 

@@ -14,6 +14,16 @@ const Ints& order_of(const Expr& shuffled) {
   return shuffled.node().props.get<Ints>("order");
 }
 
+// Only adds or drops axes of length 1.
+bool keeps_order(const Expr& shuffled) {
+  int64_t before = -1;
+  for (int64_t axis : order_of(shuffled)) {
+    if (axis >= 0 && axis < before) return false;
+    before = std::max(before, axis);
+  }
+  return true;
+}
+
 // dimshuffle(dimshuffle(x, [1, 0]), [1, 0]) -> x
 Expr dimshuffle_chain(const Expr& value, RuleContext&) {
   const Expr& inner = input_of(value, 0);
@@ -23,6 +33,7 @@ Expr dimshuffle_chain(const Expr& value, RuleContext&) {
       if (axis >= 0) axis = order_of(inner)[static_cast<size_t>(axis)];
     return dimshuffle(input_of(inner, 0), order);
   }
+  if (is_op(inner, reshape_op()) && keeps_order(value)) return reshape(input_of(inner, 0), value.dims());
   Expr out = dimshuffle(inner, order);  // itself where nothing moves
   return out.same(inner) ? out : Expr();
 }
@@ -30,7 +41,8 @@ Expr dimshuffle_chain(const Expr& value, RuleContext&) {
 // reshape(reshape(x, [6]), [2, 3]) -> reshape(x, [2, 3]); the elements stay in their order.
 Expr reshape_chain(const Expr& value, RuleContext&) {
   const Expr& inner = input_of(value, 0);
-  if (is_op(inner, reshape_op())) return reshape(input_of(inner, 0), value.dims());
+  if (is_op(inner, reshape_op()) || (is_op(inner, dimshuffle_op()) && keeps_order(inner)))
+    return reshape(input_of(inner, 0), value.dims());
   return inner.dims() == value.dims() ? inner : Expr();
 }
 

@@ -12,13 +12,20 @@ namespace {
 using L = const Leaves&;
 
 // Of [7, 4], in row k the element i[k].
-Expr picked(const Expr& y) { return inc_picked(zeros({7, 4}, DType::kFloat64), leaves().i, y); }
-Expr matrix_of(const Expr& x) { return expand_dims(x, {1}) * make_constant(Tensor::vector({1.0, 2.0, 3.0, 4.0})); }
+Expr picked(const Expr& y) {
+  return inc_picked(zeros({7, 4}, DType::kFloat64), leaves().i, y);
+}
+Expr matrix_of(const Expr& x) {
+  return expand_dims(x, {1}) * make_constant(Tensor::vector({1.0, 2.0, 3.0, 4.0}));
+}
 
 TEST(IndexRules, Rewrite) {
   expect_rewrites({
       {"sum_of_picked", [](L l) { return sum(picked(l.x), 1); }, [](L l) { return l.x; }},
-      {"sum_of_picked", [](L l) { return sum(picked(l.x), 1, true); }, [](L l) { return reshape(l.x, {7, 1}); }},
+      {"sum_of_picked", [](L l) { return sum(picked(l.x), 1, true); },
+       [](L l) {
+         return reshape(l.x, {7, 1});
+       }},
       {"sum_of_picked", [](L l) { return sum(picked(l.x)); }, [](L l) { return sum(l.x); }},
       {"add_picked", [](L l) { return picked(l.x) + matrix_of(l.y); },
        [](L l) { return inc_picked(matrix_of(l.y), l.i, l.x); }},

@@ -2,8 +2,8 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/linalg/linalg.h"
-#include "compiler/ops/registry.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/registry.h"
 #include "compiler/ops/shape/shape.h"
 #include "tests/support/rule_tester.h"
 
@@ -22,8 +22,13 @@ TEST(ReduceRules, Rewrite) {
       {"sum_of_single", [](L l) { return sum(expand_dims(l.x, {0}), 0); }, [](L l) { return l.x; }},
       {"sum_of_repeated", [](L l) { return sum(broadcast_like(l.x, l.m), 0); }, [](L l) { return l.x * 3; }},
       {"sum_of_repeated", [](L l) { return sum(broadcast_like(l.s, l.m)); }, [](L l) { return l.s * 21; }},
-      {"dot_with_zeros", [](L l) { return dot(zeros({2, 3}, DType::kFloat64), l.m) + l.x; },
-       [](L l) { return broadcast_to(l.x, {2, 7}); }},
+      {"dot_with_zeros",
+       [](L l) {
+         return dot(zeros({2, 3}, DType::kFloat64), l.m) + l.x;
+       },
+       [](L l) {
+         return broadcast_to(l.x, {2, 7});
+       }},
   });
 }
 
@@ -35,7 +40,11 @@ TEST(ReduceRules, Stay) {
       {"sum_of_sum", [](L l) { return sum(max(l.m, 0)); }},
       {"sum_of_sum", [](L l) { return sum(sum(l.m, 0)); }, Level::kStrict},
       {"sum_of_single", [](L l) { return sum(l.x); }},
-      {"", [](L l) { return sum(broadcast_to(l.x, {3, 7}), 1); }, Level::kStrict},
+      {"",
+       [](L l) {
+         return sum(broadcast_to(l.x, {3, 7}), 1);
+       },
+       Level::kStrict},
       {"dot_with_zeros", [](L l) { return dot(l.m, l.x); }},
   });
 }

@@ -14,15 +14,47 @@ TEST(ShapeRules, Rewrite) {
       {"dimshuffle_chain", [](L l) { return transpose(transpose(l.m)); }, [](L l) { return l.m; }, Level::kStrict},
       {"dimshuffle_chain", [](L l) { return transpose(expand_dims(l.x, {0})); },
        [](L l) { return expand_dims(l.x, {1}); }, Level::kStrict},
-      {"reshape_chain", [](L l) { return reshape(flatten(l.m), {7, 3}); }, [](L l) { return reshape(l.m, {7, 3}); },
+      {"reshape_chain",
+       [](L l) {
+         return reshape(flatten(l.m), {7, 3});
+       },
+       [](L l) {
+         return reshape(l.m, {7, 3});
+       },
        Level::kStrict},
-      {"reshape_chain", [](L l) { return reshape(flatten(l.m), {3, 7}); }, [](L l) { return l.m; }, Level::kStrict},
+      {"reshape_chain",
+       [](L l) {
+         return reshape(flatten(l.m), {3, 7});
+       },
+       [](L l) { return l.m; }, Level::kStrict},
+      {"reshape_chain", [](L l) { return reshape(expand_dims(l.x, {0}), {7}); }, [](L l) { return l.x; },
+       Level::kStrict},
+      {"dimshuffle_chain", [](L l) { return expand_dims(reshape(l.m, {21}), {1}); },
+       [](L l) {
+         return reshape(l.m, {21, 1});
+       },
+       Level::kStrict},
       {"view_of_repeated_scalar", [](L l) { return transpose(broadcast_like(l.s, l.m)); },
-       [](L l) { return broadcast_to(l.s, {7, 3}); }, Level::kStrict},
-      {"broadcast_chain", [](L l) { return broadcast_to(expand_dims(l.x, {0}), {5, 7}); },
-       [](L l) { return broadcast_to(l.x, {5, 7}); }, Level::kStrict},
-      {"broadcast_chain", [](L l) { return broadcast_to(broadcast_to(l.s, {7}), {3, 7}); },
-       [](L l) { return broadcast_to(l.s, {3, 7}); }, Level::kStrict},
+       [](L l) {
+         return broadcast_to(l.s, {7, 3});
+       },
+       Level::kStrict},
+      {"broadcast_chain",
+       [](L l) {
+         return broadcast_to(expand_dims(l.x, {0}), {5, 7});
+       },
+       [](L l) {
+         return broadcast_to(l.x, {5, 7});
+       },
+       Level::kStrict},
+      {"broadcast_chain",
+       [](L l) {
+         return broadcast_to(broadcast_to(l.s, {7}), {3, 7});
+       },
+       [](L l) {
+         return broadcast_to(l.s, {3, 7});
+       },
+       Level::kStrict},
       {"repeated_operand", [](L l) { return l.m * broadcast_like(l.x, l.m); }, [](L l) { return l.m * l.x; },
        Level::kStrict},
       {"repeated_operand", [](L l) { return l.x + make_constant(Tensor::vector({2.5})); },
@@ -42,8 +74,14 @@ TEST(ShapeRules, Stay) {
       // Without the repetition the result would be shorter.
       {"repeated_operand", [](L l) { return broadcast_like(l.x, l.m) + l.s; }},
       {"repeated_result", [](L l) { return broadcast_like(l.x, l.m) + l.m; }},
-      {"broadcast_chain", [](L l) { return broadcast_to(expand_dims(l.x, {1}), {7, 3}); }},
-      {"", [](L l) { return join(0, {l.x, l.y}); }},
+      {"broadcast_chain",
+       [](L l) {
+         return broadcast_to(expand_dims(l.x, {1}), {7, 3});
+       }},
+      {"",
+       [](L l) {
+         return join(0, {l.x, l.y});
+       }},
   });
 }
 
