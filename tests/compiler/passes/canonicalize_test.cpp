@@ -43,14 +43,6 @@ TEST(Canonicalize, StrictKeepsBits) {
 }
 
 // The gradient of a sum of terms of which some do not matter holds no product with a zero.
-TEST(Canonicalize, GradientsLoseTheirZeros) {
-  const Leaves& l = leaves();
-  Expr cost = sum(sqr(l.x) + sign(l.x) * l.y);
-  Rewritten r = stable(grad(cost, l.x));
-  EXPECT_TRUE(r.has("mul_by_zero"));
-  EXPECT_EQ(expr_text(r.value), "mul(2, x)");
-}
-
 TEST(Canonicalize, LeavesUpdatesToTheMatrixProducts) {
   Expr w = matrix("w", {4, 5}), x = matrix("x", {"n", 4}), d = matrix("d", {"n", 5});
   EXPECT_EQ(expr_text(canonical(w - 0.1 * dot(transpose(x), d)).value), "sub(w, mul(0.1, dot(dimshuffle(x), d)))");

@@ -11,20 +11,6 @@ namespace {
 
 using L = const Leaves&;
 
-TEST(QuotientRules, Rewrite) {
-  expect_rewrites({
-      {"sigmoid_times_exp", [](L l) { return sigmoid(l.x) * exp(-l.x); }, [](L l) { return sigmoid(-l.x); }},
-      {"sigmoid_times_exp", [](L l) { return exp(l.x) * sigmoid(-l.x); }, [](L l) { return sigmoid(l.x); }},
-      {"sigmoid_times_exp", [](L l) { return -(l.y * sigmoid(l.x - l.z)) * exp(l.z - l.x); },
-       [](L l) { return -(l.y * sigmoid(l.z - l.x)); }},
-      {"sigmoid_times_exp", [](L l) { return l.y * (exp(-l.x) * sqr(sigmoid(l.x))); },
-       [](L l) { return l.y * sigmoid(l.x) * (1 - sigmoid(l.x)); }},
-      {"distribute_quotients", [](L l) { return (l.z / l.x - l.y / (1 - l.x)) * l.x * (1 - l.x); },
-       [](L l) { return l.z * (1 - l.x) - l.y * l.x; }},
-      {"distribute_quotients", [](L l) { return (l.z / l.x + l.y) * l.x; }, [](L l) { return l.z + l.y * l.x; }},
-  });
-}
-
 TEST(QuotientRules, Stay) {
   expect_unchanged({
       {"sigmoid_times_exp", [](L l) { return sigmoid(l.x) * exp(l.x); }},

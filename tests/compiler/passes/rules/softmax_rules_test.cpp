@@ -40,35 +40,6 @@ TEST(SoftmaxRules, Rewrite) {
   });
 }
 
-TEST(SoftmaxRules, Stay) {
-  expect_unchanged({
-      {"", [](L l) { return log(2 + softmax(l.m)); }},
-      {"", [](L l) { return exp(l.m) / sum(exp(l.m)); }},            // over all axes
-      {"", [](L l) { return exp(l.m) / sum(exp(l.m), 0); }, Level::kStrict},
-      {"softmax_quotient", [](L l) { return exp(l.m) / sum(exp(l.x)); }},
-      {"softmax_quotient", [](L l) { return exp(l.x) / sum(exp(l.y)); }},
-      {"softmax_quotient", [](L l) { return exp(l.m) / max(exp(l.m), 1, true); }},
-      {"log_softmax_difference", [](L l) { return l.y - log(sum(exp(l.x))); }},
-      {"log_softmax_difference", [](L l) { return l.x - sum(exp(l.x)); }},
-      {"log_of_selected_softmax", [](L l) { return log(sum(softmax(l.m), 1)); }},
-      // The logarithm is wanted too, so that its exponential is the cheaper way.
-      {"exp_of_log_softmax", [](L l) { return exp(log_softmax(l.m)) + log_softmax(l.m); }},
-      // Another axis, another sum, another p.
-      {"softmax_gradient", [](L l) { return softmax(l.m) * (l.m / softmax(l.m) - sum(l.m, 1, true)); }},
-      {"softmax_gradient",
-       [](L l) {
-         Expr p = softmax(l.m), q = softmax(l.m, 0);
-         return p * (l.m / q - sum(l.m / q * p, 1, true));
-       }},
-      // Nothing to take out.
-      {"softmax_gradient",
-       [](L l) {
-         Expr p = softmax(l.m), dy = tanh(l.m);
-         return p * (dy - sum(dy * p, 1, true));
-       }},
-  });
-}
-
 // An axis that is square with another: a transposed total is not the total.
 TEST(SoftmaxRules, TransposedTotalsAreNotTaken) {
   Expr cube = make_input({.dtype = DType::kFloat64, .dims = {4, 4, 4}}, "cube");
