@@ -9,7 +9,6 @@
 #include "compiler/ir/print.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ir/verify.h"
-#include "compiler/ops/shape/shape.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/evaluate.h"
@@ -18,6 +17,7 @@
 #include "compiler/ops/nnet/losses.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/merge.h"
@@ -42,7 +42,8 @@ bool contains(const std::vector<Expr>& values, const Op& op) {
   return false;
 }
 
-// ---- logistic regression, as in Bergstra et al., "Theano: a CPU and GPU math expression compiler" (2010), Fig. 1 ------
+// ---- logistic regression, as in Bergstra et al., "Theano: a CPU and GPU math expression compiler" (2010), Fig. 1
+// ------
 
 // Rows (1000, 0), (-1000, 0), (0, 1), (0, -3), and the targets.
 const Tensor kRows = Tensor::of(std::vector<double>{1000, 0, -1000, 0, 0, 1, 0, -3}, {4, 2});
@@ -97,7 +98,8 @@ TEST(Stabilize, TheFirstFigureOfThePaper) {
 void expect_softmax_loss(const Expr& z, const Expr& y, const std::vector<Expr>& outputs) {
   Tensor scores = Tensor::of(std::vector<double>{1000, 0, -1000, 1, 2, 3, -50, 750, 750, 0, 0, 0}, {4, 3});
   const int64_t labels[] = {1, 0, 2, 2};
-  std::vector<Tensor> got = evaluate(outputs, {{z, scores}, {y, Tensor::vector({labels[0], labels[1], labels[2], labels[3]})}});
+  std::vector<Tensor> got =
+      evaluate(outputs, {{z, scores}, {y, Tensor::vector({labels[0], labels[1], labels[2], labels[3]})}});
   double cost = 0;
   for (int64_t i = 0; i < 4; ++i) {
     double largest = -INFINITY, total = 0;
@@ -144,7 +146,8 @@ TEST(Stabilize, SoftmaxGradientIsOneIncrement) {
   Expr z = matrix("z", {600, 10}), y = tensor("y", {600}, DType::kInt64);
   for (Expr cost : {-mean(log(pick_rows(softmax(z), y))), mean(categorical_crossentropy(softmax(z), y))}) {
     Expr out = optimized({z, y}, {grad(cost, z)})[0];
-    EXPECT_EQ(expr_text(out), "inc_picked(mul(0.0016666666666666668, softmax(z)), y, broadcast_to(-0.0016666666666666668))");
+    EXPECT_EQ(expr_text(out),
+              "inc_picked(mul(0.0016666666666666668, softmax(z)), y, broadcast_to(-0.0016666666666666668))");
   }
 }
 
