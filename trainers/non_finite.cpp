@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "compiler/ir/print.h"
-#include "compiler/ops/elemwise/fused.h"
+#include "compiler/ir/op.h"
 #include "compiler/ops/evaluate.h"
 #include "nn/finite.h"
 
@@ -28,7 +28,7 @@ std::string element_text(const Tensor& value, int64_t position) {
 // The expression without fused loops: as the user would write it.
 std::string readable_text(const Expr& value) {
   auto unfused = [](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (node.op != &fused_op()) return {};
+    if (!node.op->fused) return {};
     const Graph& body = *node.bodies[0];
     std::vector<std::pair<Expr, Expr>> arguments;
     for (size_t i = 0; i < inputs.size(); ++i) arguments.emplace_back(body.inputs[i], inputs[i]);
@@ -71,7 +71,7 @@ std::optional<BadValue> first_bad(std::span<const Expr> roots, const std::vector
 
 // Which expression inside a fused loop it was, if the references agree that one was.
 std::optional<Culprit> inside_fused(const Node& node, const std::vector<Tensor>& inputs) {
-  if (node.op != &fused_op()) return {};
+  if (!node.op->fused) return {};
   const Graph& body = *node.bodies[0];
   std::vector<std::pair<Expr, Tensor>> values;
   std::vector<std::pair<Expr, Expr>> outside;

@@ -102,10 +102,16 @@ struct Op {
   bool calls_reference = false;                                       // called back through the context
   const ScalarOp* scalar = nullptr;  // elementwise: fused and lowered by the one record
 
+  /// The same by elementwise ops and reductions, so that it can be fused with its neighbours; empty: this node is not.
+  std::function<Expr(const Node&, std::span<const Expr> inputs)> expand = {};
+
   /// May input i have this layout (strides, any offset)? Null: any. Others are copied to row-major first.
   std::function<bool(const Node&, size_t, const Layout&)> accepts_layout = {};
   /// Output 0 may be written over input i (same type): i itself where its buffer is not needed any more.
   std::vector<size_t> may_overwrite = {};
+  /// Made by fusion: the body is one kernel's text, which no pass looks into, and any output may be written over an
+  /// input of its type.
+  bool fused = false;
   bool commutative = false;  // two inputs, any order
   bool has_effect = false;   // stays although nothing reads it; ordered by tokens
   bool foldable = true;      // constants in, constant out, may be computed while compiling

@@ -126,7 +126,7 @@ class Finder {
   }
 
   std::vector<Expr> rewritten(const Node& node, const std::vector<Expr>& inputs) {
-    if (!node.bodies.empty()) {
+    if (!node.bodies.empty() && !node.op->fused) {
       std::vector<GraphPtr> bodies;
       for (const GraphPtr& body : node.bodies)
         bodies.push_back(std::make_shared<const Graph>(Finder(*body, context_).run()));

@@ -2,6 +2,8 @@
 
 namespace thtrain {
 
-Graph merge(const Graph& graph, const PassContext&) { return rewrite_graph(graph, nullptr); }
+Graph merge(const Graph& graph, const PassContext&) {
+  return rewrite_graph(graph, nullptr);
+}
 
 }  // namespace thtrain

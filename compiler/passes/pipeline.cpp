@@ -7,6 +7,7 @@
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/find_gemm.h"
 #include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/fuse_slices.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/stabilize.h"
 
@@ -14,9 +15,12 @@ namespace thtrain {
 
 bool allowed(Safety safety, Level level) {
   switch (level) {
-    case Level::kStrict: return safety == Safety::kExact;
-    case Level::kStandard: return safety != Safety::kFiniteMath;
-    case Level::kFast: return true;
+    case Level::kStrict:
+      return safety == Safety::kExact;
+    case Level::kStandard:
+      return safety != Safety::kFiniteMath;
+    case Level::kFast:
+      return true;
   }
   return false;
 }
@@ -29,6 +33,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
       {{"constant_fold_again", "what the rules left constant", constant_fold}, "stable"},
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
+      {{"fuse_slices", "exp(x) / sum(exp(x), 1) -> fused_slices(x)", fuse_slices}, "fused"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
   };
   return table;

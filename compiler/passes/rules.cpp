@@ -49,7 +49,9 @@ const std::vector<const Rule*>& stable_rules() {
   return rules;
 }
 
-const std::vector<const Rule*>& all_rules() { return stable_rules(); }
+const std::vector<const Rule*>& all_rules() {
+  return stable_rules();
+}
 
 const Rule* find_rule(const std::string& name) {
   static const std::unordered_map<std::string, const Rule*> by_name = [] {

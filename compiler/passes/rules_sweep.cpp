@@ -163,7 +163,7 @@ class Sweep : public RuleContext {
   std::shared_ptr<const Node> with_inputs(const Node& node, const std::vector<Expr>& inputs) {
     bool changed = false;
     for (size_t i = 0; i < inputs.size(); ++i) changed = changed || !inputs[i].same(node.inputs[i]);
-    if (node.bodies.empty()) return changed ? remake(node, inputs, {}) : node.self.lock();
+    if (node.bodies.empty() || node.op->fused) return changed ? remake(node, inputs, node.bodies) : node.self.lock();
     std::vector<GraphPtr> bodies = node.bodies;
     for (GraphPtr& body : bodies) {
       Graph swept = Sweep(rules_, context_, pass_, budget_).run(*body);

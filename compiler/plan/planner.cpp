@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "compiler/kernel/region_builder.h"
+#include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/plan/memory_plan.h"
@@ -131,7 +132,7 @@ class Planner {
            program_.buffers[static_cast<size_t>(values_.at(key(value)).buffer)].kind == BufferKind::kShared;
   }
 
-  static bool is_elementwise(const Node& node) { return node.op->scalar || node.op == &fused_op(); }
+  static bool is_elementwise(const Node& node) { return node.op->scalar || node.op->fused; }
 
   static bool may_overwrite(const Node& node, size_t output, size_t input) {
     if (!(node.types[output] == node.inputs[input].type())) return false;

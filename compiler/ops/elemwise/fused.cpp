@@ -1,11 +1,9 @@
 #include "compiler/ops/elemwise/fused.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/elemwise/scalar_op.h"
 
 namespace thtrain {
 namespace {
@@ -16,102 +14,17 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-// One axis of the loop nest: its length, and every operand's stride along it (0 where it is broadcast).
-struct Axis {
-  Dim length;
-  Dims strides;
-};
-
-Dims strides_over(const Dims& domain, const Operand& operand) {
-  Dims out(domain.size(), Dim(0));
-  size_t lead = domain.size() - operand.type.rank();
-  for (size_t i = 0; i < operand.type.rank(); ++i)
-    if (!operand.type.dims[i].is(1)) out[lead + i] = operand.layout.strides[i];
-  return out;
-}
-
-// Neighbours along which every operand runs on without a jump become one axis; lengths of 1 vanish.
-std::vector<Axis> collapse(const Dims& domain, const std::vector<Operand>& operands) {
+// The loop nest over `domain`.
+std::vector<LoopAxis> axes_over(const Dims& domain, const std::vector<Operand>& operands) {
   std::vector<Dims> strides;
   for (const Operand& operand : operands) strides.push_back(strides_over(domain, operand));
-  std::vector<Axis> axes;
+  std::vector<LoopAxis> axes;
   for (size_t i = 0; i < domain.size(); ++i) {
-    if (domain[i].is(1)) continue;
-    Axis axis{domain[i], {}};
+    LoopAxis axis{domain[i], {}};
     for (const Dims& s : strides) axis.strides.push_back(s[i]);
-    bool joined = !axes.empty();
-    for (size_t k = 0; joined && k < operands.size(); ++k)
-      joined = axes.back().strides[k] == axis.strides[k] * axis.length;
-    if (joined) {
-      axes.back().length = axes.back().length * axis.length;
-      axes.back().strides = axis.strides;
-    } else {
-      axes.push_back(std::move(axis));
-    }
+    axes.push_back(std::move(axis));
   }
-  return axes;
-}
-
-// What the nodes of one region compute with, and how much work an element is.
-struct Work {
-  size_t widest = 1;
-  int64_t weight = 0;  // simple operations for each element; a function of the target's table counts as 16
-};
-
-int64_t weight_of(const Term& term) {
-  int64_t out = term.node().prim == kernel::Prim::kMath ? 16 : 1;
-  for (const Term& arg : term.node().args) out += weight_of(arg);
-  return out;
-}
-
-std::vector<Term> dummy_terms(const Signature& signature) {
-  std::vector<Term> out;
-  for (DType dtype : signature.inputs) out.push_back(kernel::variable("x", {dtype, 1, 0}));
-  return out;
-}
-
-Signature signature_of(const Node& node) {
-  std::vector<DType> dtypes;
-  for (const Expr& input : node.inputs) dtypes.push_back(input.dtype());
-  return *node.op->scalar->signature(dtypes, node.props);
-}
-
-Work work_of(std::span<const Node* const> nodes) {
-  Work out;
-  auto widen = [&](DType dtype) { out.widest = std::max(out.widest, size_of(dtype)); };
-  for (const Node* node : nodes) {
-    Signature signature = signature_of(*node);
-    for (DType dtype : signature.inputs) widen(dtype);
-    for (DType dtype : signature.outputs) widen(dtype);
-    for (const Expr& input : node->inputs) widen(input.dtype());
-    for (const Term& term : node->op->scalar->code(dummy_terms(signature), signature)) out.weight += weight_of(term);
-  }
-  return out;
-}
-
-// Elements of work that are worth waking a thread for, in simple operations.
-constexpr int64_t kGrainOfWork = 1 << 17;
-
-// The elementwise nodes between the two, inputs first. What lies above `inputs` is somebody else's.
-std::vector<const Node*> elementwise_between(std::span<const Expr> inputs, std::span<const Expr> outputs) {
-  std::unordered_set<const Node*> seen;
-  for (const Expr& input : inputs) seen.insert(&input.node());
-  std::vector<const Node*> out;
-  std::vector<std::pair<const Node*, size_t>> stack;  // node, next input to visit
-  for (const Expr& output : outputs) {
-    if (seen.insert(&output.node()).second) stack.emplace_back(&output.node(), 0);
-    while (!stack.empty()) {
-      auto& [node, next] = stack.back();
-      if (next < node->inputs.size()) {
-        const Node* input = &node->inputs[next++].node();
-        if (seen.insert(input).second) stack.emplace_back(input, 0);
-      } else {
-        if (node->op->scalar) out.push_back(node);
-        stack.pop_back();
-      }
-    }
-  }
-  return out;
+  return collapse(axes);
 }
 
 class Emitter {
@@ -120,30 +33,34 @@ class Emitter {
       : b_(b), inputs_(inputs), outputs_(outputs) {
     for (size_t i = 0; i < inputs.size(); ++i) operands_.push_back(b.input(i));
     for (size_t i = 0; i < outputs.size(); ++i) operands_.push_back(b.output(i));
-    nodes_ = elementwise_between(inputs, outputs);
-    axes_ = collapse(outputs[0].dims(), operands_);
-    work_ = work_of(nodes_);
-    for (const Operand& operand : operands_) work_.widest = std::max(work_.widest, size_of(operand.type.dtype));
-    lanes_ = b.vector_bytes() / static_cast<int>(work_.widest);
+    nodes_ = nodes_between(inputs, outputs);
+    axes_ = axes_over(outputs[0].dims(), operands_);
+    size_t widest = 1;
+    for (const Node* node : nodes_) {
+      widest = std::max(widest, widest_of(*node));
+      weight_ += weight_of(*node);
+    }
+    for (const Operand& operand : operands_) widest = std::max(widest, size_of(operand.type.dtype));
+    lanes_ = b.vector_bytes() / static_cast<int>(widest);
   }
 
   void run() {
     if (axes_.empty()) {
-      values_.clear();
       load_inputs([](size_t) { return true; }, Term(0), 1, {});
       compute([](const Node&) { return true; });
       store_outputs(Term(0), 1, {});
-      b_.finish_kernel(name(), comment(), 1);
+      b_.finish_kernel(kernel_name(nodes_), kernel_comment(nodes_, inputs_, outputs_), 1);
       return;
     }
     std::vector<Term> offsets(operands_.size(), Term(0));
     nest(0, offsets);
     Dim inner = 1;
     for (size_t i = 1; i < axes_.size(); ++i) inner = inner * axes_[i].length;
-    int64_t weight = std::max<int64_t>(work_.weight, 1);
+    int64_t weight = std::max<int64_t>(weight_, 1);
     Dim grain = inner.is_known() ? Dim(kGrainOfWork / (weight * std::max<int64_t>(inner.value(), 1)) + 1)
                                  : floor_div(Dim(kGrainOfWork / weight), max(inner, 1)) + 1;
-    b_.finish_kernel(name(), comment(), axes_[0].length, grain, axes_.size() == 1 ? lanes_ : 1);
+    b_.finish_kernel(kernel_name(nodes_), kernel_comment(nodes_, inputs_, outputs_), axes_[0].length, grain,
+                     axes_.size() == 1 ? lanes_ : 1);
   }
 
  private:
@@ -162,13 +79,13 @@ class Emitter {
       return;
     }
     offsets_ = offsets;
-    values_.clear();
+    values_ = {};
     // Outside the innermost loop: operands that stand still along it, and what follows from them alone.
     load_inputs([&](size_t k) { return axes_.back().strides[k].is(0); }, Term(0), 1, {});
     compute([&](const Node& node) {
-      return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& e) { return known(e); });
+      return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& e) { return values_.known(e); });
     });
-    std::unordered_map<std::string, Term> outside = values_;
+    BodyValues outside = values_;
     auto body = [&](Term i, Term count) {
       values_ = outside;
       load_inputs([&](size_t k) { return !axes_.back().strides[k].is(0); }, i, lanes_, count);
@@ -190,9 +107,6 @@ class Emitter {
     }
   }
 
-  static std::string key(const Expr& e) { return str(reinterpret_cast<uintptr_t>(&e.node()), ":", e.output()); }
-  bool known(const Expr& e) const { return values_.count(key(e)) || constant_value(e); }
-
   template <class Which>
   void load_inputs(Which which, Term i, int lanes, Term count) {
     for (size_t k = 0; k < inputs_.size(); ++k) {
@@ -202,34 +116,20 @@ class Emitter {
       bool vector = lanes > 1 && !axes_.empty() && !axes_.back().strides[k].is(0);
       Term value = vector ? b_.load(operands_[k], index, lanes, stride, count) : b_.load(operands_[k], index);
       std::string hint = inputs_[k].name().empty() ? str("x", k) : readable(inputs_[k].name());
-      values_[key(inputs_[k])] = b_.code().let(identifier(hint), value);
+      values_.set(inputs_[k], b_.code().let(identifier(hint), value));
     }
   }
 
   template <class Which>
   void compute(Which which) {
-    for (const Node* node : nodes_) {
-      if (values_.count(key((*node)[0])) || !which(*node)) continue;
-      Signature signature = signature_of(*node);
-      std::vector<Term> args;
-      for (size_t i = 0; i < node->inputs.size(); ++i) {
-        const Expr& input = node->inputs[i];
-        Term x = values_.count(key(input)) ? values_.at(key(input)) : literal(*constant_value(input));
-        Term c = kernel::cast(x, signature.inputs[i]);
-        args.push_back(signature.inputs[i] == x.dtype() ? c : b_.code().let("c", c));
-      }
-      std::vector<Term> results = kernel::bind_shared(b_.code(), node->op->scalar->code(args, signature));
-      for (size_t o = 0; o < results.size(); ++o)
-        values_[key((*node)[o])] =
-            b_.code().let(identifier(node->name.empty() ? node->op->name : node->name), results[o]);
-    }
+    for (const Node* node : nodes_)
+      if (!values_.has((*node)[0]) && which(*node)) write_node(b_.code(), *node, values_);
   }
 
   void store_outputs(Term i, int lanes, Term count) {
     for (size_t o = 0; o < outputs_.size(); ++o) {
       size_t k = inputs_.size() + o;
-      Term value =
-          values_.count(key(outputs_[o])) ? values_.at(key(outputs_[o])) : literal(*constant_value(outputs_[o]));
+      Term value = values_.at(outputs_[o]);
       if (lanes > 1) value = kernel::splat(value, lanes);
       Term stride = axes_.empty() ? Term(1) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
@@ -237,77 +137,18 @@ class Emitter {
     }
   }
 
-  static Term literal(const Tensor& value) {
-    return is_float(value.dtype()) ? kernel::constant(value.dtype(), value.as_double())
-                                   : kernel::constant_int(value.dtype(), value.as_int());
-  }
-
-  static std::string identifier(std::string name) {
-    for (char& c : name)
-      if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-    static const char* reserved[] = {"i",     "begin", "end",    "ctx",  "buffers", "lengths", "switch", "and",
-                                     "or",    "not",   "xor",    "int",  "float",   "double",  "bool",   "long",
-                                     "short", "char",  "const",  "if",   "for",     "do",      "while",  "return",
-                                     "new",   "this",  "static", "void", "auto",    "rest",    "count",  "abs"};
-    for (const char* word : reserved)
-      if (name == word) return name + "_";
-    // Helpers and buffers have names like exp_f32x16, in0, n1: a digit at the end gets a mark of its own.
-    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ||
-        std::isdigit(static_cast<unsigned char>(name.back())))
-      return "v_" + name + "_";
-    return "v_" + name;
-  }
-
-  std::string name() const {
-    std::string out;
-    for (const Node* node : nodes_)
-      if (out.size() < 32) out += str(out.empty() ? "" : "_", node->op->name);
-    return out.empty() ? "copy" : out;
-  }
-
-  std::string comment() const {
-    std::unordered_map<std::string, std::string> texts;
-    for (size_t k = 0; k < inputs_.size(); ++k) texts[key(inputs_[k])] = str("in", k);
-    std::string out;
-    for (const Node* node : nodes_) {
-      std::string text =
-          str(node->op->name, "(",
-              join(node->inputs, ", ",
-                   [&](const Expr& e) { return texts.count(key(e)) ? texts.at(key(e)) : constant_value(e)->text(); }),
-              ")");
-      if (text.size() > 120) text = text.substr(0, 117) + "...";  // shared values would double it at every use
-      for (size_t o = 0; o < node->types.size(); ++o) texts[key((*node)[o])] = text;
-    }
-    for (size_t o = 0; o < outputs_.size(); ++o) {
-      std::string text =
-          texts.count(key(outputs_[o])) ? texts.at(key(outputs_[o])) : constant_value(outputs_[o])->text();
-      out += str(o ? "; " : "", "out", o, " = ", text);
-    }
-    return out + ", " + readable(outputs_[0].type().text());
-  }
-
   StepBuilder& b_;
   std::span<const Expr> inputs_, outputs_;
   std::vector<Operand> operands_;
   std::vector<const Node*> nodes_;
-  std::vector<Axis> axes_;
-  Work work_;
+  std::vector<LoopAxis> axes_;
+  int64_t weight_ = 0;
   int lanes_;
   std::vector<Term> offsets_;
-  std::unordered_map<std::string, Term> values_;
+  BodyValues values_;
 };
 
 }  // namespace
-
-bool has_scalar_code(const Node& node) {
-  if (!node.op->scalar || !node.op->scalar->code) return false;
-  for (const Expr& input : node.inputs)
-    if (is_complex(input.dtype())) return false;
-  for (const Type& type : node.types)
-    if (is_complex(type.dtype)) return false;
-  Signature signature = signature_of(node);
-  return !node.op->scalar->code(dummy_terms(signature), signature).empty();
-}
 
 void lower_elementwise(StepBuilder& b, std::span<const Expr> inputs, std::span<const Expr> outputs) {
   Emitter(b, inputs, outputs).run();
@@ -341,6 +182,7 @@ const Op& fused_op() {
             return a.differentiate(outputs, a.cotangents, a.node.inputs);
           },
       .lower = [](StepBuilder& b) { lower_elementwise(b, b.node().bodies[0]->inputs, b.node().bodies[0]->outputs); },
+      .fused = true,
       .cases =
           [] {
             // Two outputs; one operand that a row shares, one that is a scalar.
@@ -361,11 +203,10 @@ const Op& fused_op() {
                             .build = build,
                             .bound = 8};
             };
-            return std::vector<OpCase>{case_of("rows", DType::kFloat64, {3, 21}, {21}),
-                                       case_of("rows_f32", DType::kFloat32, {2, 35}, {35}),
-                                       case_of("columns", DType::kFloat64, {4, 3}, {4, 1}),
-                                       case_of("named", DType::kFloat64, {"n", 3}, {3}),
-                                       case_of("empty", DType::kFloat64, {0, 3}, {3})};
+            return std::vector<OpCase>{
+                case_of("rows", DType::kFloat64, {3, 21}, {21}), case_of("rows_f32", DType::kFloat32, {2, 35}, {35}),
+                case_of("columns", DType::kFloat64, {4, 3}, {4, 1}), case_of("named", DType::kFloat64, {"n", 3}, {3}),
+                case_of("empty", DType::kFloat64, {0, 3}, {3})};
           },
   };
   return op;

@@ -14,9 +14,6 @@ const Op& fused_op();
 /// Outputs of the body on `inputs`.
 std::shared_ptr<const Node> make_fused(GraphPtr body, std::vector<Expr> inputs);
 
-/// Does the record have code in the loop language for this node's dtypes?
-bool has_scalar_code(const Node& node);
-
 /// Writes the loop nest: `inputs` and `outputs` stand for the step's operands in order. Vectors run along the innermost
 /// axis; operands that do not vary along it are loaded, and what depends on them alone is computed, once outside.
 void lower_elementwise(kernel::StepBuilder& b, std::span<const Expr> inputs, std::span<const Expr> outputs);

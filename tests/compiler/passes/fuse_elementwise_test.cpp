@@ -34,7 +34,8 @@ TEST(FuseElementwise, AChainIsOneLoop) {
 TEST(FuseElementwise, SeveralOutputsOfOneLoop) {
   Expr x = vector("x");
   Expr y = exp(x);
-  EXPECT_EQ(loops(fused({x}, {y + 1, y * 2, y})), 2u) << "siblings that only share an input are loops of their own";
+  EXPECT_EQ(loops(fused({x}, {y + 1, y * 2, y})), 1u) << "siblings that read the same value share a loop";
+  EXPECT_EQ(loops(fused({x}, {x + 1, x * 2})), 2u) << "siblings that only share an input are loops of their own";
   EXPECT_EQ(loops(fused({x}, {y + 1, y})), 1u);
 }
 

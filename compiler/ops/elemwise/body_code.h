@@ -1,0 +1,73 @@
+// Code for a body of elementwise nodes: which term stands for which value, as a loop nest is written.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/elemwise/scalar_op.h"
+
+namespace thtrain {
+
+/// The dtypes that an elementwise node computes with.
+Signature signature_of(const Node& node);
+
+/// Does the record have code in the loop language for this node's dtypes?
+bool has_scalar_code(const Node& node);
+
+/// Simple operations for each element of an elementwise node; a function of the target's table counts as 16.
+int64_t weight_of(const Node& node);
+/// Bytes of the widest element that an elementwise node touches.
+size_t widest_of(const Node& node);
+
+/// Work that is worth waking a thread for, in simple operations.
+inline constexpr int64_t kGrainOfWork = 1 << 17;
+
+/// The nodes between the two, inputs first. What lies above `inputs` is somebody else's.
+std::vector<const Node*> nodes_between(std::span<const Expr> inputs, std::span<const Expr> outputs);
+
+/// Values by expression. Copies are cheap enough to be taken where a scope begins.
+class BodyValues {
+ public:
+  bool has(const Expr& e) const { return terms_.count(key(e)) != 0; }
+  /// Constants count as known.
+  bool known(const Expr& e) const { return has(e) || constant_value(e); }
+  kernel::Term at(const Expr& e) const;
+  void set(const Expr& e, kernel::Term term) { terms_[key(e)] = std::move(term); }
+
+ private:
+  struct Hash {
+    size_t operator()(const std::pair<const Node*, size_t>& k) const {
+      return std::hash<const void*>{}(k.first) * 31 + k.second;
+    }
+  };
+  static std::pair<const Node*, size_t> key(const Expr& e) { return {&e.node(), e.output()}; }
+  std::unordered_map<std::pair<const Node*, size_t>, kernel::Term, Hash> terms_;
+};
+
+/// Writes the code of one elementwise node, whose inputs are known, and notes its outputs.
+void write_node(kernel::Code& code, const Node& node, BodyValues& values);
+
+/// A variable's name in generated code, from a name that a person gave.
+std::string identifier(std::string name);
+/// "add_tanh": what a kernel over these nodes is called.
+std::string kernel_name(std::span<const Node* const> nodes);
+/// "out0 = tanh(add(in0, in1)), float32[60, 500]"
+std::string kernel_comment(std::span<const Node* const> nodes, std::span<const Expr> inputs,
+                           std::span<const Expr> outputs);
+
+/// One axis of a loop nest: its length, and every operand's stride along it, in elements (0 where it is broadcast).
+struct LoopAxis {
+  Dim length;
+  Dims strides;
+};
+/// Neighbours along which every operand runs on without a jump become one axis; known lengths of 1 vanish.
+std::vector<LoopAxis> collapse(const std::vector<LoopAxis>& axes);
+
+/// Strides of an operand over a loop nest's axes, to which its own are aligned at the right; 0 where it is broadcast.
+Dims strides_over(const Dims& domain, const kernel::Operand& operand);
+
+}  // namespace thtrain

@@ -1,0 +1,176 @@
+// The op; its kernel is in lower_slices.cpp.
+#include "compiler/ops/reduce/fused_slices.h"
+
+#include <algorithm>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+bool SliceDomain::reduces(size_t axis) const {
+  return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
+}
+
+Dims SliceDomain::dropped() const {
+  Dims out;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (!reduces(i)) out.push_back(dims[i]);
+  return out;
+}
+
+Dims SliceDomain::kept() const {
+  Dims out = dims;
+  for (int64_t axis : axes) out[static_cast<size_t>(axis)] = 1;
+  return out;
+}
+
+bool SliceDomain::is_leading() const {
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != static_cast<int64_t>(i)) return false;
+  return true;
+}
+
+SliceDomain domain_of(const Graph& body) {
+  for (const Node* node : topological_order(body.outputs))
+    if (reduction_of(*node->op)) return {node->inputs[0].dims(), node->props.get<Ints>("axes")};
+  TH_CHECK(false, "a body of slices without a reduction");
+  return {};
+}
+
+std::shared_ptr<const Node> make_fused_slices(GraphPtr body, std::vector<Expr> inputs) {
+  return make_node(fused_slices_op(), std::move(inputs), {}, {std::move(body)});
+}
+
+namespace {
+
+using In = const std::vector<Expr>&;
+
+struct Example {
+  std::string name;
+  std::vector<Dims> inputs;
+  std::vector<Expr> (*build)(In);
+};
+
+// Bodies of every kind: several loops, both forms of a slice's number, several outputs, any axes.
+const std::vector<Example>& examples() {
+  static const std::vector<Example> out{
+      {"sum_of_squares", {{7, 5}}, [](In x) { return std::vector{sum(sqr(x[0]))}; }},
+      {"long_sum", {{3, 700}}, [](In x) { return std::vector{sum(sqr(x[0]), 1)}; }},
+      {"softmax",
+       {{5, 37}},
+       [](In x) {
+         Expr e = exp(x[0] - max(x[0], 1, true));
+         return std::vector{e / sum(e, 1, true)};
+       }},
+      {"short_rows",
+       {{37, 10}, {10}},
+       [](In x) {
+         Expr z = x[0] + x[1], away = z - max(z, 1, true);
+         return std::vector{away - log(sum(exp(away), 1, true)), sum(z, 1)};
+       }},
+      {"layer_norm",
+       {{4, 130}, {130}, {130}},
+       [](In x) {
+         Expr away = x[0] - sum(x[0], 1, true) / 130;
+         return std::vector{x[1] * away / sqrt(sum(sqr(away), 1, true) / 130 + 1e-5) + x[2]};
+       }},
+      {"columns",
+       {{30, 21}, {21}},
+       [](In x) {
+         Expr y = tanh(x[0]) * x[0];
+         return std::vector{y, x[1] - 0.5 * sum(y, 0)};
+       }},
+      {"batch_norm",
+       {{19, 35}},
+       [](In x) {
+         Expr away = x[0] - sum(x[0], 0) / 19;
+         return std::vector{away / sqrt(sum(sqr(away), 0) / 19 + 1e-5)};
+       }},
+      {"dropped_then_used",
+       {{6, 9}},
+       [](In x) {
+         return std::vector{x[0] - dimshuffle(log(sum(exp(x[0]), 1)), {0, -1})};
+       }},
+      {"middle", {{3, 4, 5}}, [](In x) { return std::vector{x[0] / sum(sqr(x[0]), 1, true)}; }},
+      {"outer_and_inner",
+       {{3, 4, 5}, {4}},
+       [](In x) {
+         return std::vector{sum(sqr(x[0]), {0, 2}) + x[1]};
+       }},
+      {"named",
+       {{"n", 3}},
+       [](In x) {
+         return std::vector{x[0] * sum(abs(x[0]), 1, true), sum(x[0] * x[0], 1)};
+       }},
+      {"named_slices", {{3, "n"}}, [](In x) { return std::vector{exp(x[0]) / sum(exp(x[0]), 1, true)}; }},
+      {"one", {{1, 6}}, [](In x) { return std::vector{x[0] - sum(exp(x[0]), 1, true)}; }},
+      {"none", {{0, 6}}, [](In x) { return std::vector{x[0] - sum(exp(x[0]), 1, true)}; }},
+      {"empty",
+       {{4, 0}},
+       [](In x) {
+         return std::vector{x[0] - sum(exp(x[0]), 1, true), sum(exp(x[0]), 1)};
+       }},
+  };
+  return out;
+}
+
+std::vector<OpCase> cases() {
+  std::vector<OpCase> out;
+  for (const Example& example : examples())
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      std::vector<Type> types;
+      for (const Dims& dims : example.inputs) types.push_back({.dtype = dtype, .dims = dims});
+      auto build = [&example](In x) {
+        auto body = std::make_shared<Graph>();
+        for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
+        body->outputs = example.build(body->inputs);
+        size_t outputs = body->outputs.size();
+        std::shared_ptr<const Node> node = make_fused_slices(body, x);
+        std::vector<Expr> values;
+        for (size_t o = 0; o < outputs; ++o) values.push_back((*node)[o]);
+        return values;
+      };
+      out.push_back({.name = str(example.name, "_", name_of(dtype)),
+                     .inputs = std::move(types),
+                     .build = build,
+                     .low = 0.25,
+                     .high = 1.5,
+                     .bound = 64});
+    }
+  return out;
+}
+
+}  // namespace
+
+const Op& fused_slices_op() {
+  static const Op op{
+      .name = "fused_slices",
+      .doc = "Elementwise expressions and reductions over the same axes, computed slice by slice in one loop nest.",
+      .infer =
+          [](const TypeArgs& a) {
+            const Graph& body = *a.bodies[0];
+            TH_CHECK(body.inputs.size() == a.inputs.size(), "fused_slices: ", a.inputs.size(), " inputs for ",
+                     body.inputs.size());
+            std::vector<Type> out;
+            for (const Expr& e : body.outputs) out.push_back(e.type());
+            return out;
+          },
+      .reference = [](const ReferenceArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs); },
+      .gradient =
+          [](const GradientArgs& a) {
+            const Graph& body = *a.node.bodies[0];
+            std::vector<std::pair<Expr, Expr>> replacements;
+            for (size_t i = 0; i < body.inputs.size(); ++i) replacements.emplace_back(body.inputs[i], a.node.inputs[i]);
+            return a.differentiate(substitute(body.outputs, replacements), a.cotangents, a.node.inputs);
+          },
+      .lower = [](kernel::StepBuilder& b) { lower_slices(b, *b.node().bodies[0]); },
+      .fused = true,
+      .cases = cases,
+  };
+  return op;
+}
+
+}  // namespace thtrain

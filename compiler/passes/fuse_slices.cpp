@@ -1,0 +1,180 @@
+#include "compiler/passes/fuse_slices.h"
+
+#include <algorithm>
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/reduce/fused_slices.h"
+#include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/regions.h"
+
+namespace thtrain {
+namespace {
+
+// Slices along other axes than the last are walked across the rows of memory: not where that jumps too often.
+constexpr int64_t kMostJumps = 1024;
+// One slice alone is the work of one thread: what it writes for each element shall not be more than this.
+constexpr int64_t kMostAlone = 1 << 14;
+
+bool is_trailing(const SliceDomain& slices) {
+  size_t first = slices.dims.size() - slices.axes.size();
+  for (size_t i = 0; i < slices.axes.size(); ++i)
+    if (slices.axes[i] != static_cast<int64_t>(first + i)) return false;
+  return true;
+}
+
+// A length of 1 would make elements and numbers of a slice look alike.
+bool is_suitable(const SliceDomain& slices) {
+  Dim count = 1;
+  for (int64_t axis : slices.axes) {
+    const Dim& length = slices.dims[static_cast<size_t>(axis)];
+    if (length.is_known() && length.value() < 2) return false;
+    count = count * length;
+  }
+  return !slices.axes.empty() && (is_trailing(slices) || (count.is_known() && count.value() <= kMostJumps));
+}
+
+// A value that is computed from a reduction of elements of lengths `domain`, through a few elementwise operations on
+// the reduction's own lengths: that reduction's axes; else none.
+Ints axes_of_reduction_behind(const Node& node, const Dims& domain) {
+  constexpr size_t kMostSteps = 32;
+  std::vector<const Node*> queue{&node};
+  for (size_t i = 0; i < queue.size() && i < kMostSteps; ++i) {
+    if (reduction_of(*queue[i]->op)) {
+      if (queue[i]->inputs[0].dims() == domain) return queue[i]->props.get<Ints>("axes");
+      continue;
+    }
+    if (!queue[i]->op->scalar && queue[i]->op != &dimshuffle_op()) continue;
+    for (const Expr& e : queue[i]->inputs)
+      if (e.dims() != domain) queue.push_back(&e.node());
+  }
+  return {};
+}
+
+// Does it put back, with length 1, the axes that a reduction dropped, and nothing else?
+bool only_adds_axes(const Node& node) {
+  if (node.op != &dimshuffle_op()) return false;
+  int64_t next = 0;
+  for (int64_t axis : node.props.get<Ints>("order"))
+    if (axis != -1 && axis != next++) return false;
+  return next == static_cast<int64_t>(node.inputs[0].rank()) && next < static_cast<int64_t>(node.types[0].rank());
+}
+
+class SliceFuser : public RegionFuser {
+ public:
+  using RegionFuser::RegionFuser;
+
+ protected:
+  bool is_fusable(const Node& node) const override {
+    if (node.types.size() != 1) return false;
+    if (reduction_of(*node.op)) return !is_complex(node.inputs[0].dtype());
+    return has_scalar_code(node) || only_adds_axes(node);
+  }
+
+  bool joins(const Node& node, Region& region) const override {
+    if (reduction_of(*node.op)) return reduction_joins(node, region);
+    const Dims& dims = node.types[0].dims;
+    bool adds_axes = node.op == &dimshuffle_op();
+    if (region.nodes.empty()) {
+      region.domain = dims;
+      return !adds_axes;
+    }
+    if (dims == region.domain) return !adds_axes && may_be_written(node, region);
+    // A number for each slice: its reduction may be still to come.
+    Ints axes = region.reduced.empty() ? axes_of_reduction_behind(node, region.domain) : region.reduced;
+    SliceDomain slices{region.domain, axes};
+    if (!is_suitable(slices)) return false;
+    bool fits = dims == slices.kept() ? !adds_axes || node.inputs[0].dims() == slices.dropped()
+                                      : dims == slices.dropped() && !adds_axes && may_be_dropped(node, region, slices);
+    if (fits) region.reduced = axes;
+    return fits;
+  }
+
+  bool merges(const Region& a, const Region& b) const override {
+    if (a.domain != b.domain) return false;
+    if (a.reduced.empty() && b.reduced.empty()) return true;
+    if (!a.reduced.empty() && !b.reduced.empty() && a.reduced != b.reduced) return false;
+    SliceDomain slices{a.domain, a.reduced.empty() ? b.reduced : a.reduced};
+    if (slices.is_leading()) return true;
+    // No number of a slice is read by elements of the other region as it stands.
+    for (const Region* region : {&a, &b})
+      for (const Node* node : region->nodes)
+        if (node->types[0].dims == slices.dropped())
+          for (const Node* reader : readers(*node))
+            if ((is_in(*reader, a) || is_in(*reader, b)) && !is_in(*reader, *region)) return false;
+    return true;
+  }
+
+  bool is_worth_it(const Region& region) const override {
+    size_t computing = 0;
+    for (const Node* node : region.nodes) computing += node->op != &dimshuffle_op();
+    return region.has_reduction && computing > 1;
+  }
+
+  int way_of_reading(const Region& region, const Node& reader) const override {
+    SliceDomain slices{region.domain, region.reduced};
+    return !reduction_of(*reader.op) && (reader.op == &dimshuffle_op() || reader.types[0].dims == slices.dropped());
+  }
+
+  std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
+    return make_fused_slices(std::move(body), std::move(inputs));
+  }
+
+  Graph fuse_body(const Graph& body) const override { return SliceFuser(body).run(); }
+
+ private:
+  bool reduction_joins(const Node& node, Region& region) const {
+    SliceDomain slices{node.inputs[0].dims(), node.props.get<Ints>("axes")};
+    if (!is_suitable(slices)) return false;
+    if (region.nodes.empty()) {
+      // It begins a region.
+    } else if (slices.dims == region.domain) {
+      if (!region.reduced.empty() && region.reduced != slices.axes) return false;
+      if (!node.props.get<bool>("keepdims") && !may_be_dropped(node, region, slices)) return false;
+      if (std::any_of(region.nodes.begin(), region.nodes.end(),
+                      [&](const Node* n) { return n->types[0].dims == slices.dims && !may_be_written(*n, region); }))
+        return false;
+    } else if (!region.reduced.empty() || node.types[0].dims != region.domain) {
+      return false;  // else what was elements becomes a number for each slice
+    }
+    region.domain = slices.dims;
+    region.reduced = slices.axes;
+    region.has_reduction = true;
+    return true;
+  }
+
+  // A number of each slice without the reduced axes may be read as such, or by elements that it fits as it stands.
+  bool may_be_dropped(const Node& node, const Region& region, const SliceDomain& slices) const {
+    if (slices.is_leading()) return true;
+    for (const Node* reader : readers(node))
+      if (is_in(*reader, region) && reader->op != &dimshuffle_op() && reader->types[0].dims != slices.dropped())
+        return false;
+    return true;
+  }
+
+  // Elements that others read are written; one slice alone shall not write many.
+  bool may_be_written(const Node& node, const Region& region) const {
+    if (region.reduced.size() != region.domain.size()) return true;
+    Dim count = node.types[0].elements();
+    if (count.is_known() && count.value() <= kMostAlone) return true;
+    return !is_root(node) && std::all_of(readers(node).begin(), readers(node).end(),
+                                         [&](const Node* reader) { return is_in(*reader, region); });
+  }
+};
+
+// softmax(x) -> e / sum(e) with e = exp(x - max(x))
+std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs) {
+  if (!node.op->expand) return {};
+  InheritOrigin origin(node.origin);
+  Expr value = node.op->expand(node, inputs);
+  return value ? std::vector<Expr>{value} : std::vector<Expr>{};
+}
+
+}  // namespace
+
+Graph fuse_slices(const Graph& graph, const PassContext&) {
+  return SliceFuser(rewrite_graph(graph, written_out)).run();
+}
+
+}  // namespace thtrain

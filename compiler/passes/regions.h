@@ -1,0 +1,74 @@
+// Regions: sets of nodes that one kernel will compute. What fusions share: growing them and putting a node in their
+// place.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace thtrain {
+
+struct Region {
+  std::vector<const Node*> nodes;  // readers first while it grows, then in topological order
+  Dims domain;                     // the lengths of its elements
+  std::vector<int64_t> reduced;    // the axes that its reductions take away, where they are known
+  bool has_reduction = false;
+};
+
+/// Grows regions from readers to what they read: a node joins the region of the last of its readers that takes it, if
+/// no way leads out of the region and back (a node outside would have to run in the middle of the kernel); regions that
+/// read the node beside it become one with it on the same terms. Regions of more than 64 nodes or 24 operands are not
+/// grown: their values would not stay in registers. Near-linear, iterative.
+class RegionFuser {
+ public:
+  explicit RegionFuser(const Graph& graph);
+  virtual ~RegionFuser() = default;
+  Graph run();
+
+ protected:
+  /// May the node be computed in a region at all?
+  virtual bool is_fusable(const Node& node) const = 0;
+  /// Takes `node`, a fusable one, into the region, or says that it does not fit. A region begins with any node.
+  virtual bool joins(const Node& node, Region& region) const = 0;
+  /// May two regions that read the same node become one?
+  virtual bool merges(const Region& a, const Region& b) const = 0;
+  /// A region that is not worth a kernel of its own is given up.
+  virtual bool is_worth_it(const Region& region) const = 0;
+  /// Operands that are read in different ways get different inputs of the body: a number for each way.
+  virtual int way_of_reading(const Region& region, const Node& reader) const = 0;
+  virtual std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const = 0;
+  /// The same fusion for a body graph.
+  virtual Graph fuse_body(const Graph& body) const = 0;
+
+  bool is_root(const Node& node) const { return is_root_.count(&node) != 0; }
+  const std::vector<const Node*>& readers(const Node& node) const;
+  /// Is the node a member of that region?
+  bool is_in(const Node& node, const Region& region) const;
+
+ private:
+  void grow();
+  bool can_join(const Node* node, int region);
+  void merge_readers(const std::vector<int>& regions);
+  /// Is there a way from one of `nodes` to a node of `regions` through a node outside of them?
+  bool leads_outside_and_back(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const;
+  size_t operands(const std::vector<int>& regions, const Node* with) const;
+  Expr build(const Expr& root);
+  void build_single(const Node& node);
+  void build_region(const Region& region);
+
+  const Graph& graph_;
+  std::vector<const Node*> order_;
+  std::unordered_map<const Node*, size_t> position_;
+  std::unordered_map<const Node*, std::vector<const Node*>> readers_;
+  std::unordered_set<const Node*> is_root_;
+  std::unordered_map<const Node*, int> region_of_;
+  std::vector<Region> regions_;
+  std::unordered_map<const Node*, std::vector<Expr>> built_;
+  Rebuilder consing_;
+};
+
+}  // namespace thtrain
