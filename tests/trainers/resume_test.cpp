@@ -1,5 +1,6 @@
 // A run that was stopped, killed or interrupted ends with the bits of one that was not.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -217,6 +218,36 @@ TEST(Resume, AfterBeingKilledAtAnyMoment) {
   for (int kills = 0; kills < 12; ++kills)
     if (resume_in_child(e, data, folder.path(), seconds * random.uniform(0, 0.7), 0)) break;
   EXPECT_TRUE(resume_in_child(e, data, folder.path(), -1, 0));
+  expect_same(result_of(folder), whole);
+}
+
+// No file may grow beyond what the first checkpoint needs: the one with the best weights does not fit any more.
+TEST(Resume, AfterTheDiskWasFull) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  e.trainer.checkpoint_epochs = 1;
+  Dataset data = load_data(e, "");
+  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunFolder folder = RunFolder::create(temporary.path("full"), e);
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{60'000, 60'000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int code = 0;
+    try {
+      train(e, data, folder);
+    } catch (const UserError&) {
+      code = 2;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_EQ(read_checkpoint(folder.checkpoint()).state.step, 0);
+  resume(e, data, folder);
   expect_same(result_of(folder), whole);
 }
 

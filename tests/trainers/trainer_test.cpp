@@ -104,6 +104,20 @@ TEST(Train, StreamedDataGivesTheSameBits) {
   }
 }
 
+TEST(Train, OtherHyperParametersNeedNoOtherProgram) {
+  TemporaryFolder temporary;
+  Experiment e = small_experiment();
+  Dataset data = load_data(e, "");
+  run(e, data, temporary.path("first"));
+  e.trainer.learning_rate = 0.01;
+  e.trainer.momentum = 0.5;
+  e.loss.l2 = 0.25;
+  e.trainer.epochs = 2;
+  Finished second = run(e, data, temporary.path("second"));
+  EXPECT_EQ(second.summary.kernels_compiled, 0);
+  EXPECT_EQ(second.models[0].kernels_compiled, 0);
+}
+
 TEST(Train, WhenTheTestErrorIsMeasured) {
   TemporaryFolder temporary;
   Experiment e = quick_experiment();

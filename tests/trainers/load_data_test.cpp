@@ -1,0 +1,117 @@
+#include "trainers/load_data.h"
+
+#include <cmath>
+
+#include "datasets/npy.h"
+#include "tests/support/training_support.h"
+#include "trainers/checkpoint.h"
+
+namespace thtrain {
+namespace {
+
+const ConfigPosition kPlace{.file = "a.toml", .line = 4, .column = 9, .length = 7, .source_line = "train = \"x.npy\""};
+
+// 12 examples of 3 numbers, of classes 0, 1, 2, 0, ...
+void write_arrays(const TemporaryFolder& folder) {
+  Tensor x = Tensor::empty(DType::kFloat32, {12, 3}), y = Tensor::empty(DType::kInt32, {12});
+  for (int i = 0; i < 36; ++i) x.data<float>()[i] = static_cast<float>(i % 7);
+  for (int i = 0; i < 12; ++i) y.data<int32_t>()[i] = i % 3;
+  write_npy(folder.path("x.npy"), x);
+  write_npy(folder.path("y.npy"), y);
+}
+
+Experiment npy_experiment() {
+  Experiment out = small_experiment();
+  NpyConfig files;
+  files.train = "x.npy";
+  files.train_labels = "y.npy";
+  files.n_valid = 2;
+  files.scale = 0.5;
+  files.given["train"] = kPlace;
+  out.data = files;
+  out.trainer.batch_size = 2;
+  return out;
+}
+
+TEST(LoadData, ArraysAreFoundFromTheConfigurationsFolder) {
+  TemporaryFolder folder;
+  write_arrays(folder);
+  Dataset data = load_data(npy_experiment(), folder.path());
+  EXPECT_EQ(std::tuple(data.train.size(), data.valid.size(), data.test.size(), data.classes()),
+            std::tuple(10, 2, 0, 3));
+  EXPECT_EQ(data.train.all(DType::kFloat32).x.as_double(5), 2.5);
+  EXPECT_FALSE(data.streamed);
+}
+
+TEST(LoadData, AMissingFileIsNamedAtItsPlace) {
+  TemporaryFolder folder;
+  EnvironmentVariable data("THTRAIN_DATA", nullptr), cache("XDG_CACHE_HOME", "/nowhere");
+  std::string text = error_text([&] { load_data(npy_experiment(), folder.path()); });
+  EXPECT_EQ(text, str("error: \"x.npy\" was not found\n"
+                      "  expected: a file or folder of that name below one of\n"
+                      "            ",
+                      folder.path(),
+                      "\n"
+                      "            /nowhere/thtrain/data\n"
+                      "  config:   a.toml:4:9\n"
+                      "      4 | train = \"x.npy\"\n"
+                      "        |         ^^^^^^^\n"
+                      "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it"));
+}
+
+TEST(LoadData, TypedPathsStartInTheWorkingFolder) {
+  TemporaryFolder folder;
+  write_arrays(folder);
+  Experiment e = npy_experiment();
+  auto& files = std::get<NpyConfig>(e.data);
+  files.given["train"].file = std::string(kCommandLine);
+  EXPECT_THROW(load_data(e, folder.path()), UserError);
+  files.train = folder.path("x.npy");
+  EXPECT_EQ(load_data(e, folder.path()).train.size(), 10);
+}
+
+TEST(LoadData, CsvAndDigits) {
+  TemporaryFolder folder;
+  folder.write("t.csv", "kind,a,b\nred,1,2\nblue,3,4\nred,5,6\n");
+  Experiment e = small_experiment();
+  CsvConfig csv;
+  csv.train = "t.csv";
+  csv.label_column = "kind";
+  csv.n_valid = 1;
+  e.data = csv;
+  Dataset data = load_data(e, folder.path());
+  EXPECT_EQ(std::tuple(data.train.size(), data.valid.size(), data.classes()), std::tuple(2, 1, 2));
+  DigitsConfig digits;
+  digits.n_train = 30;
+  digits.n_valid = 0;
+  e.data = digits;
+  data = load_data(e, "");
+  EXPECT_EQ(std::tuple(data.train.size(), data.valid.size(), data.test.size()), std::tuple(30, 0, 2000));
+}
+
+// Data that is streamed is checked batch by batch: the run folder and its last checkpoint stay.
+TEST(LoadData, ABadValueInAStreamEndsTheRun) {
+  TemporaryFolder folder;
+  write_arrays(folder);
+  Experiment e = npy_experiment();
+  auto& files = std::get<NpyConfig>(e.data);
+  files.n_valid = 0;
+  e.trainer.shuffle = false;
+  e.trainer.checkpoint_epochs = 1;
+  e.compiler.mode = CompilerConfig::Mode::kReference;
+  Tensor x = read_npy(folder.path("x.npy")).copy(), y = read_npy(folder.path("y.npy"));
+  Dataset data;
+  data.train = split_of(x, y, 3);
+  data.streamed = true;
+  RunFolder run = RunFolder::create(folder.path("run"), e, {.config_folder = folder.path()});
+  TrainHooks hooks{.on_epoch = [&](const EpochReport&) { x.at<float>({7, 1}) = std::nanf(""); }};
+  EXPECT_EQ(error_text([&] { train(e, data, run, hooks); }),
+            "error: x.npy: row 7, column 1: not a finite number\n"
+            "  expected: numbers that are finite in float32\n"
+            "  got:      nan\n"
+            "  hint:     rows and columns count from 0");
+  EXPECT_EQ(read_checkpoint(run.checkpoint()).state.step, 6);
+}
+
+}  // namespace
+}  // namespace thtrain
