@@ -1,0 +1,123 @@
+#include "tests/support/native_program.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "compiler/codegen/emit.h"
+#include "compiler/ir/lengths.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/passes/rename_lengths.h"
+#include "compiler/plan/program.h"
+#include "compiler/runtime/cache.h"
+#include "compiler/runtime/matrix_products.h"
+#include "compiler/runtime/threads.h"
+
+namespace thtrain {
+namespace {
+
+Cache& cache_of(const Target& target) {
+  static std::map<std::string, std::unique_ptr<Cache>> made;
+  std::unique_ptr<Cache>& out = made[target.text()];
+  if (!out) {
+    Cpu processor = detect_cpu(std::to_string(target.vector_bytes).c_str());
+    out = std::make_unique<Cache>(
+        Cache::Options{default_cache_folder(), geteuid(), target.compiler.c_str(), std::getenv("PATH")}, processor);
+  }
+  return *out;
+}
+
+}  // namespace
+
+std::string Target::text() const {
+  return str(compiler == "g++" ? "gcc" : "clang", "_", vector_bytes);
+}
+
+std::string why_not(const Target& target) {
+  int widest = detect_cpu(nullptr).vector_bytes;
+  if (target.vector_bytes > widest) return str("this processor's vectors have ", widest, " bytes");
+  if (target.compiler != "g++" && !generated_flags().empty()) return "the sanitizers' library is g++'s";
+  return "";
+}
+
+std::vector<Target> all_targets() {
+  std::vector<Target> out;
+  for (int bytes : {16, 32, 64})
+    for (const char* compiler : {"g++", "clang++"}) out.push_back({compiler, bytes});
+  return out;
+}
+
+Target usual_width(const std::string& compiler) {
+  return {compiler, cpu().vector_bytes};
+}
+
+static Program planned(const CanonicalGraph& canonical, int vector_bytes, bool optimized) {
+  PipelineOptions options;
+  if (!optimized)
+    for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);
+  return plan(optimize(canonical.graph, options), canonical.value_checks, {.vector_bytes = vector_bytes});
+}
+
+bool is_all_native(const Graph& graph) {
+  Program program = planned(canonical_lengths(graph), 16, false);
+  bool out = true;
+  for_each_step(program.body,
+                [&](const Step& step) { out = out && !std::holds_alternative<kernel::ReferenceCall>(step.code); });
+  return out;
+}
+
+struct NativeProgram::Compiled {
+  Graph graph;
+  CanonicalGraph canonical;
+  std::unique_ptr<Program> program;
+  std::shared_ptr<const SharedObject> object;
+  ThEntry entry;
+};
+
+NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool optimized)
+    : compiled_(std::make_unique<Compiled>()) {
+  Compiled& c = *compiled_;
+  c.graph = graph;
+  c.canonical = canonical_lengths(graph);
+  c.program = std::make_unique<Program>(planned(c.canonical, target.vector_bytes, optimized));
+  TH_CHECK(c.program->shared.empty(), "a graph with shared variables");
+  Source source = emit_cpp(*c.program, {.vector_bytes = target.vector_bytes});
+  LoadedObject loaded = cache_of(target).load_object(source.text);
+  TH_CHECK(loaded.object, loaded.reason);
+  c.object = loaded.object;
+  c.entry = reinterpret_cast<ThEntry>(c.object->symbol("thtrain_entry"));
+}
+NativeProgram::~NativeProgram() = default;
+NativeProgram::NativeProgram(NativeProgram&&) noexcept = default;
+
+std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) const {
+  const Compiled& c = *compiled_;
+  Lengths user, canonical;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TH_CHECK(inputs[i].is_contiguous(), "input ", i, " is not dense");
+    user.bind(c.graph.inputs[i], inputs[i]);
+    canonical.bind(c.canonical.graph.inputs[i], inputs[i]);
+  }
+  Tensor arena = Tensor::empty(DType::kUInt8, {canonical.evaluate(c.program->memory.arena_bytes)});
+  std::vector<Tensor> outputs;
+  for (const Expr& out : c.graph.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
+  std::vector<ThTensor> args;
+  auto bind = [&](const Tensor& t) { args.push_back({t.raw(), t.shape().data()}); };
+  for (const Tensor& t : inputs) bind(t);
+  for (const Tensor& t : c.program->constants) bind(t);
+  for (const Tensor& t : outputs) bind(t);
+  ThContext context{};
+  context.version = TH_ABI_VERSION;
+  context.threads = 1;
+  context.parallel_for = parallel_for;
+  context.fail = [](ThContext* failed, int, long, long) { first_failure(failed); };
+  context.call_reference = [](ThContext* failed, int, void* const*, const long*) { first_failure(failed); };
+  context.arena = static_cast<char*>(arena.raw());
+  set_matrix_products(context);
+  int code = c.entry(&context, args.data());
+  TH_CHECK(code == 0, "the program returned ", code);
+  return outputs;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,48 @@
+// A graph compiled by a compiler and for a vector width of the test's choice; functions take the process's own.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace thtrain {
+
+struct Target {
+  std::string compiler;  // "g++" or "clang++"
+  int vector_bytes;
+  std::string text() const;  // "clang_32": a name for tests
+};
+
+/// Why nothing can be compiled or run for it here: the processor's vectors are shorter, or only g++ goes with the
+/// sanitizers that the build has. Empty where all is well.
+std::string why_not(const Target& target);
+
+/// Every target, and those of one compiler with the width that functions take.
+std::vector<Target> all_targets();
+Target usual_width(const std::string& compiler);
+
+/// No step of the graph as it stands runs through the reference of its op.
+bool is_all_native(const Graph& graph);
+
+class NativeProgram {
+ public:
+  /// `optimized`: with all passes; else the graph as it stands. The graph has no shared variables and is all native.
+  NativeProgram(const Graph& graph, const Target& target, bool optimized = true);
+  ~NativeProgram();
+  NativeProgram(NativeProgram&&) noexcept;
+
+  /// The outputs for dense inputs, on one thread.
+  std::vector<Tensor> operator()(std::span<const Tensor> inputs) const;
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
+    return (*this)(std::span<const Tensor>(inputs));
+  }
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace thtrain
