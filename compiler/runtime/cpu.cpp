@@ -154,7 +154,13 @@ Cpu detect_cpu(const char* vector_bytes_override) {
       throw UserError({.what = "THTRAIN_VECTOR_BYTES is not a width of vectors",
                        .expected = "16, 32 or 64",
                        .got = std::string(text)});
-    out.vector_bytes = std::atoi(vector_bytes_override);
+    int wanted = std::atoi(vector_bytes_override);
+    // Wider vectors than the processor's go through memory, where libmvec's functions do not look for them.
+    if (out.architecture == "x86-64" && wanted > out.vector_bytes)
+      throw UserError({.what = "THTRAIN_VECTOR_BYTES is wider than this processor's vectors",
+                       .expected = str("at most ", out.vector_bytes),
+                       .got = std::string(text)});
+    out.vector_bytes = wanted;
   }
   out.feature_text += str(" vector ", out.vector_bytes);
   return out;

@@ -27,7 +27,7 @@ struct Cpu {
 };
 
 /// Asks the processor anew, with `vector_bytes_override` (the text of THTRAIN_VECTOR_BYTES, may be null).
-/// UserError where the override is none of 16, 32, 64.
+/// UserError where the override is none of 16, 32, 64, or wider than an x86-64's own.
 Cpu detect_cpu(const char* vector_bytes_override);
 
 /// The processor, asked once for each process.

@@ -1,0 +1,83 @@
+// The whole C++ text of a few small functions, at vectors of 32 bytes on every machine.
+#include "compiler/codegen/emit.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/embedded_text.h"
+#include "compiler/ir/variables.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/passes/rename_lengths.h"
+#include "compiler/runtime/shared.h"
+#include "tests/support/golden_text.h"
+
+namespace thtrain {
+namespace {
+
+// Without the interface that every generated source begins with.
+std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                    const std::vector<Update>& updates = {}) {
+  CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
+  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  std::string text = emit_cpp(program, {.vector_bytes = 32}).text, interface(embedded::entry_abi_h);
+  size_t at = text.find(interface);
+  EXPECT_NE(at, std::string::npos);
+  return text.replace(at, interface.size(), "// (entry_abi.h)\n");
+}
+
+Expr input(const std::string& name, const Dims& lengths, DType dtype) {
+  return tensor(name, lengths, dtype);
+}
+
+TEST(GoldenCode, BiasAndRectifier) {
+  Expr x = input("x", {"batch", 20}, DType::kFloat32), b = input("b", {20}, DType::kFloat32);
+  expect_golden(emitted({x, b}, {maximum(x + b, 0) * 0.5}), "code/bias_and_rectifier.txt");
+}
+
+TEST(GoldenCode, IntegersOfUnknownLength) {
+  Expr i = input("i", {"n"}, DType::kInt64), j = input("j", {"n"}, DType::kInt16);
+  expect_golden(emitted({i, j}, {i % 3 + j, lt(i, j)}), "code/integers_of_unknown_length.txt");
+}
+
+TEST(GoldenCode, UpdateInPlaceByAMatrixProduct) {
+  Shared w(Tensor::zeros(DType::kFloat64, {3, 4}), "W");
+  Expr x = input("x", {"batch", 3}, DType::kFloat64), d = input("d", {"batch", 4}, DType::kFloat64);
+  expect_golden(emitted({x, d}, {}, {{w, w.expr() - 0.125 * dot(transpose(x), d)}}), "code/update_in_place.txt");
+}
+
+TEST(GoldenCode, SoftmaxOfRows) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "the names of exp are those of x86-64's libmvec";
+#endif
+  Expr x = input("x", {"batch", 40}, DType::kFloat32);
+  expect_golden(emitted({x}, {softmax(x)}), "code/softmax_of_rows.txt");
+}
+
+// The text depends on the program alone: not on serial numbers, nor on what was built before.
+TEST(Emit, SameProgramSameText) {
+  auto text = [] {
+    Expr x = input("x", {"n", 7}, DType::kFloat64), y = input("y", {7}, DType::kFloat64);
+    return emitted({x, y}, {exp(x * y), softmax(x), x + 1});
+  };
+  std::string first = text();
+  EXPECT_EQ(first, text());
+}
+
+// Equal kernels are one function, whatever buffers they are called on.
+TEST(Emit, EqualKernelsArePrintedOnce) {
+  Expr x = input("x", {"n"}, DType::kFloat32), y = input("y", {"n"}, DType::kFloat32);
+  Expr m = input("m", {"n", "n"}, DType::kFloat32);
+  CanonicalGraph canonical = canonical_lengths({{x, m}, {exp(dot(m, exp(dot(m, exp(dot(m, x))))))}, {}});
+  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  size_t kernel_steps = 0;
+  for_each_step(program.body,
+                [&](const Step& step) { kernel_steps += std::holds_alternative<kernel::KernelCall>(step.code); });
+  EXPECT_EQ(kernel_steps, 3u);
+  EXPECT_EQ(emit_cpp(program, {.vector_bytes = 32}).kernels, 1u);
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,73 @@
+// The loop language as text: every kind of statement, and what its terms become.
+#include "compiler/kernel/printer.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/variables.h"
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "tests/support/golden_text.h"
+
+namespace thtrain::kernel {
+namespace {
+
+// A step of add over two vectors of 10 floats, for what a lowering is given.
+struct Made {
+  Expr sum = tensor("x", {10}, DType::kFloat32) + tensor("y", {10}, DType::kFloat32);
+  StepBuilder builder{sum.node(),
+                      {{0, sum.type(), row_major({10})}, {1, sum.type(), row_major({10})}},
+                      {{2, sum.type(), row_major({10})}},
+                      32};
+};
+
+std::string printed(StepBuilder& b) {
+  std::vector<StepCode> steps = b.take();
+  EXPECT_EQ(steps.size(), 1u);
+  Helpers helpers;
+  std::string text = print_function(std::get<KernelCall>(steps[0]).function, "f", cpp_dialect(32), helpers);
+  return helpers.text() + "\n" + text;
+}
+
+// Not a sum: one of each statement.
+TEST(GoldenCode, EveryStatement) {
+  Made made;
+  StepBuilder& b = made.builder;
+  Code& code = b.code();
+  code.comment("one of each");
+  Term n = b.length("n"), sum = code.var("sum", constant(DType::kFloat32, 0));
+  Term part = code.local_array("part", {DType::kFloat32, 1, 0}, 8);
+  code.loop("i", b.begin(), b.end() - Term(7), 8, LoopMark::kVector, [&](Term i) {
+    Term x = code.let("x", b.load(b.input(0), i, 8)), y = code.let("y", b.load(b.input(1), i, 8, 2));
+    b.store(b.output(), i, select(x < y, sqrt(fabs(x)), fma(x, y, splat(constant(DType::kFloat32, 0.1), 8))));
+    code.store(part.node().name, 0, 1, x);
+  });
+  code.if_(n > Term(3), [&] { code.assign(sum, sum + b.load(b.input(0), n % Term(3))); },
+           [&] { code.assign(sum, -sum); });
+  Term k = code.var("k", Term(0));
+  code.while_(k < n, [&] { code.assign(k, k * Term(2) + Term(1)); });
+  code.loop("u", 0, 4, 1, LoopMark::kUnrolled, [&](Term u) {
+    b.store(b.output(), u, reduce_lanes("add", load(part.node().name, DType::kFloat32, 8, 0, 1, u)));
+  });
+  b.require(k < Term(10), {"too many", "at most {limit}, got {value}", {}}, k, 10);
+  b.store(b.output(), 0, sum);
+  b.finish_kernel("every_statement", "one of each statement", 10);
+  expect_golden(printed(b), "code/every_statement.txt");
+}
+
+// Values that C++'s literals need care for.
+TEST(CppDialect, Constants) {
+  const Dialect& dialect = cpp_dialect(16);
+  auto text = [&](const Term& t) { return dialect.constant(t.node()); };
+  EXPECT_EQ(text(constant(DType::kFloat64, 0.1)), "0x1.999999999999ap-4 /* 0.1 */");
+  EXPECT_EQ(text(constant(DType::kFloat32, -3)), "-3.0f");
+  EXPECT_EQ(text(constant(DType::kFloat64, -0.0)), "-0.0");
+  EXPECT_EQ(text(constant(DType::kFloat32, std::numeric_limits<double>::quiet_NaN())), "__builtin_nanf(\"\")");
+  EXPECT_EQ(text(constant(DType::kFloat64, -std::numeric_limits<double>::infinity())), "-__builtin_inf()");
+  EXPECT_EQ(text(constant_int(DType::kInt64, INT64_MIN)), "(-9223372036854775807L - 1)");
+  EXPECT_EQ(text(constant_int(DType::kUInt64, -1)), "18446744073709551615UL");
+  EXPECT_EQ(text(constant_int(DType::kInt8, -5)), "((signed char)-5)");
+  EXPECT_EQ(text(constant_int(DType::kBool, 1)), "true");
+}
+
+}  // namespace
+}  // namespace thtrain::kernel
