@@ -75,7 +75,18 @@ Dim::Sum Dim::sum() const {
   return out;
 }
 
+static bool is_in_names(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '~' || c == '@' || c == '/';
+}
+static bool is_number(std::string_view word) {
+  return std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
 Dim Dim::named(std::string_view name) {
+  // Another name would be told from an expression by nobody: "n*m", "3".
+  if (is_number(name) || !std::all_of(name.begin(), name.end(), is_in_names))
+    throw UserError({.what = str("\"", name, "\" cannot be the name of a length"),
+                     .expected = "letters, digits and _ . / in any order, but not digits alone"});
   return atom({.call = {}, .name = std::string(name), .args = {}, .text = {}});
 }
 
@@ -232,17 +243,14 @@ struct Dim::Reader {
     if (at < text.size() && text[at] == c) return ++at, true;
     return false;
   }
-  static bool is_name(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '~' || c == '@';
-  }
   Dim factor() {
     skip();
     if (accept('-')) return Dim(-1) * factor();
     size_t begin = at;
-    while (at < text.size() && is_name(text[at])) ++at;
+    while (at < text.size() && is_in_names(text[at])) ++at;
     std::string word(text.substr(begin, at - begin));
     if (word.empty()) return failed = true, Dim(0);
-    if (std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); })) {
+    if (is_number(word)) {
       int64_t number = 0;
       if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc()) failed = true;
       return Dim(number);

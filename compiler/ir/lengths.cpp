@@ -1,11 +1,19 @@
 #include "compiler/ir/lengths.h"
 
+#include <cctype>
 #include <set>
 
 namespace thtrain {
 
+std::string in_length_name(std::string_view name) {
+  std::string out(name);
+  for (char& c : out)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && c != '/') c = '_';
+  return out;
+}
+
 std::string value_name(const Node& input) {
-  return str("@", input.name, "~", input.serial);
+  return str("@", in_length_name(input.name), "~", input.serial);
 }
 
 int64_t Lengths::operator()(const std::string& name) const {

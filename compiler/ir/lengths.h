@@ -29,6 +29,9 @@ class Lengths {
   std::unordered_map<std::string, int64_t> values_;
 };
 
+/// A variable's name as part of names of lengths: what cannot stand in those (spaces, operators) becomes "_".
+std::string in_length_name(std::string_view name);
+
 /// The name under which symbolic lengths know the value of an integer scalar input.
 std::string value_name(const Node& input);
 

@@ -53,9 +53,9 @@ Tensor Tensor::wrap(DType dtype, Shape shape, Shape strides, void* data, std::sh
 }
 
 bool Tensor::is_contiguous() const {
+  if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return true;
   int64_t stride = 1;
   for (size_t i = rank(); i-- > 0;) {
-    if (shape_[i] == 0) return true;
     if (shape_[i] != 1 && strides_[i] != stride) return false;
     stride *= shape_[i];
   }

@@ -184,7 +184,7 @@ CanonicalGraph canonical_lengths(const Graph& graph) {
       if (mark != std::string::npos && dot != std::string::npos && dot > mark)
         map.emplace(name, Dim::named(str(name.substr(0, mark), "~", i, name.substr(dot))));
     }
-    map.emplace(value_name(input.node()), Dim::named(str("@", input.name(), "~", i)));
+    map.emplace(value_name(input.node()), Dim::named(str("@", in_length_name(input.name()), "~", i)));
   }
   std::vector<LengthCheck> checks = collect_checks(graph);
   LengthMap all = solve(checks);

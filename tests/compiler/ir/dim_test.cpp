@@ -6,6 +6,8 @@
 #include <random>
 
 #include "compiler/base/error.h"
+#include "compiler/ir/variables.h"
+#include "tests/support/error_text.h"
 
 namespace thtrain {
 namespace {
@@ -58,6 +60,27 @@ TEST(Dim, RandomExpressionsReadBackAndEvaluate) {
 TEST(Dim, WhatIsNoLength) {
   for (const char* text : {"", "n +", "max(n)", "floor_div(n, 0)", "n m", "99999999999999999999", "(n", "n)"})
     EXPECT_FALSE(Dim::parse(text)) << text;
+}
+
+TEST(Dim, NamesOfLayersReadBack) {
+  for (const char* name : {"batch", "net/hidden.0", "x~12.0", "@net/i~7", "2n"}) {
+    std::optional<Dim> again = Dim::parse((2 * Dim(name) + 1).text());
+    ASSERT_TRUE(again) << name;
+    EXPECT_EQ(*again, 2 * Dim(name) + 1);
+  }
+}
+
+TEST(Dim, ANameMustNotLookLikeAnExpression) {
+  for (std::string name : {"", "12", "n*m", "n m", "n-1", "f(n)", "a,b"})
+    EXPECT_EQ(error_text([&] { Dim::named(name); }),
+              "error: \"" + name +
+                  "\" cannot be the name of a length\n"
+                  "  expected: letters, digits and _ . / in any order, but not digits alone");
+  // Of a variable everything may be a name.
+  Expr x = matrix("my x*2, (old)"), i = iscalar("how many?");
+  EXPECT_TRUE(Dim::parse(x.dims()[1].text())) << x.dims()[1].text();
+  EXPECT_EQ(readable(x.dims()[1].text()), "my_x_2___old_.1");
+  EXPECT_EQ(readable(symbolic_value(i)->text()), "@how_many_");
 }
 
 TEST(Dim, ProvableOrder) {

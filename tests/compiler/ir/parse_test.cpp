@@ -65,6 +65,12 @@ TEST(Parse, NamesNumbersAndTags) {
       {.inputs = {x}, .outputs = {exp(y) + Expr(again), check(y, gt(y, 0), "a \"quoted\"\n\\ text")}, .updates = {}});
 }
 
+// Automatic names of lengths hold the names of variables.
+TEST(Parse, LengthsOfVariablesWithAnyName) {
+  Expr x = matrix("net/x"), y = vector("a b*c"), i = iscalar("net/i");
+  expect_reads_back({.inputs = {x, y, i}, .outputs = {sum(x, {0}) + length(y, 0), rows(x, 0, i)}, .updates = {}});
+}
+
 TEST(Parse, Errors) {
   auto text_of = [](std::string_view text) { return error_text([&] { parse_graph(text, find_op); }); };
   EXPECT_EQ(text_of("input  %0 x : float64[n]\n%1 = expp(%0) : float64[n]\noutput  %1\n"),
