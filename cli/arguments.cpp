@@ -26,6 +26,7 @@ struct CommandLine {
   void add_explain();
   void add_info();
   void add_data();
+  void add_bench();
   std::vector<std::string> names() const;
   [[noreturn]] void refuse_command(const std::string& word) const;
   [[noreturn]] void refuse_extra(const CLI::App& command, const std::string& word) const;
@@ -40,6 +41,8 @@ struct CommandLine {
   ExplainArguments explain;
   InfoArguments info;
   DataArguments data;
+  BenchArguments bench;
+  std::vector<std::string> only;  // of `bench`
 };
 
 // CLI::IsMember, with a better message.
@@ -76,6 +79,7 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
   add_explain();
   add_info();
   add_data();
+  add_bench();
   train.started = resume.started = started;
   train.command_line = words;
   train.command_line.insert(train.command_line.begin(), "thtrain");
@@ -149,6 +153,31 @@ void CommandLine::add_data() {
   add_experiment(*c, data.experiment, "CONFIG", "the experiment file, or a run's folder");
   c->add_flag("--check", data.check, "read all of it, also what does not fit in memory");
   c->add_flag("--json", data.json, "print one JSON object");
+}
+
+void CommandLine::add_bench() {
+  CLI::App* c = add("bench", "measure thtrain beside its peers", [this] {
+    bench.options.only = {only.begin(), only.end()};
+    return run_bench_command(bench);
+  });
+  BenchOptions& o = bench.options;
+  c->add_option("BENCH", bench.name, join(benches(), ", ", [](const Bench& b) { return b.name; }))->required();
+  c->add_option("--case", o.cases, "cases; else all of the benchmark")->delimiter(',');
+  c->add_option("--dtype", o.dtypes, "float32, float64; else both")
+      ->delimiter(',')
+      ->check(one_of({"float32", "float64"}));
+  c->add_option("--threads", o.threads, "numbers of threads; else 1 and 2")->delimiter(',')->check(CLI::Range(1, 256));
+  c->add_option("--only", only, "implementations; else thtrain, the ceiling and every peer")->delimiter(',');
+  c->add_option("--turns", o.turns, "how often everybody is measured anew")->check(CLI::Range(1, 1000));
+  c->add_option("--seconds", o.seconds, "for each case, implementation and turn")->check(CLI::Range(0.001, 1000.0));
+  c->add_flag("--quick", o.quick, "small cases, and little time for each");
+  c->add_option("--python", o.pythons, "where the peers are; may be given again")->type_name("PATH");
+  c->add_option("--peers", o.peers_folder, "the peers' scripts")->type_name("DIR");
+  c->add_option("--mkl", o.mkl, "a libmkl_rt that NumPy and SciPy take besides their own BLAS")->type_name("FILE");
+  c->add_flag("--all", bench.all, "print every measurement too");
+  c->add_flag("--json", bench.json, "print one JSON object for each measurement");
+  c->add_option("--worker", bench.worker, "be the worker of that name: bench/worker.h")->group("");
+  c->add_option("--output", bench.output, "of a worker's function: owned, borrowed or none")->group("");
 }
 
 std::vector<std::string> CommandLine::names() const {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/run.h"
+
 namespace thtrain {
 
 /// How the process ends.
@@ -78,5 +80,15 @@ struct DataArguments {
   bool json = false;
 };
 int run_data(const DataArguments& arguments);
+
+struct BenchArguments {
+  std::string name;  // of the benchmark
+  BenchOptions options;
+  bool all = false;  // every measurement, beside the ratios
+  bool json = false;
+  std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
+  std::string output = "borrowed";  // of the worker's function
+};
+int run_bench_command(const BenchArguments& arguments);
 
 }  // namespace thtrain

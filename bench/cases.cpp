@@ -1,0 +1,77 @@
+// Reads the texts of cases.
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "bench/workloads.h"
+#include "compiler/base/error.h"
+
+namespace thtrain {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, const std::string& expected) {
+  throw UserError(Message{.what = "bench: no such case", .expected = expected, .got = text});
+}
+
+// "784-500-10" -> 784, 500, 10; empty where one is no positive number.
+std::vector<int64_t> numbers(std::string_view text, char separator) {
+  std::vector<int64_t> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(separator, begin), text.size());
+    int64_t value = 0;
+    auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    if (error != std::errc() || stop != text.data() + end || value < 1) return {};
+    out.push_back(value);
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::pair<std::string, std::string> halves(const std::string& text) {
+  size_t slash = text.find('/');
+  return slash == std::string::npos ? std::pair(text, std::string())
+                                    : std::pair(text.substr(0, slash), text.substr(slash + 1));
+}
+
+}  // namespace
+
+NetCase net_case(const std::string& text) {
+  auto [layers, batch] = halves(text);
+  std::vector<int64_t> sizes = numbers(layers, '-'), batches = numbers(batch, ' ');
+  if (sizes.size() < 2 || batches.size() != 1 || batches[0] > 6000)
+    refuse(text, "layers and a batch of at most 6000, such as 784-500-10/60");
+  return {std::move(sizes), batches[0]};
+}
+
+double flops_per_example(const NetCase& net) {
+  double out = 0;
+  for (size_t i = 0; i + 1 < net.sizes.size(); ++i)
+    out += (i == 0 ? 4.0 : 6.0) * static_cast<double>(net.sizes[i] * net.sizes[i + 1]);
+  return out;
+}
+
+const std::vector<std::string>& elementwise_formulae() {
+  static const std::vector<std::string> names = {"a+1", "2a+3b", "poly2", "2a+b^10", "sigm_tanh"};
+  return names;
+}
+
+ElementwiseCase elementwise_case(const std::string& text) {
+  auto [formula, size] = halves(text);
+  const auto& known = elementwise_formulae();
+  std::vector<int64_t> sizes = numbers(size, ' ');
+  if (std::find(known.begin(), known.end(), formula) == known.end() || sizes.size() != 1)
+    refuse(text, str("one of ", join(known, ", "), " and a number of elements, such as poly2/100000"));
+  return {formula, sizes[0]};
+}
+
+GemmCase gemm_case(const std::string& text) {
+  auto [shape, transposed] = halves(text);
+  std::vector<int64_t> lengths = numbers(shape, 'x');
+  auto is_one = [](char c) { return c == 'N' || c == 'T'; };
+  if (lengths.size() != 3 || transposed.size() != 2 || !is_one(transposed[0]) || !is_one(transposed[1]))
+    refuse(text, "rows, inner length, columns, and N or T for each operand, such as 60x784x500/NN");
+  return {lengths[0], lengths[1], lengths[2], transposed[0] == 'T', transposed[1] == 'T'};
+}
+
+}  // namespace thtrain

@@ -1,0 +1,46 @@
+// One number of a benchmark, with everything that says what it is.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace thtrain {
+
+/// Rates: higher is better. `low` and `high` are the extremes of `turns`, or of the stretches of the only turn.
+struct Measurement {
+  std::string bench;      // "mlp", "logreg", "elementwise", "gemm", "compile"
+  std::string case_name;  // with its sizes: "784-500-10/60"
+  std::string dtype;      // "float32", "float64"
+  int threads = 1;
+  std::string form = "none";   // whose the output is: "owned" by the caller, "borrowed" from the function, or no matter
+  std::string implementation;  // "thtrain", "ceiling", or the peer's: "numpy_blas"
+  std::string kind = {};       // of a peer: "user", as its users write it, or "best", as it can be written
+  std::string setting = {};    // "openblas SkylakeX", "mkl"
+  std::string version = {};    // "numpy 1.24.2"
+  std::string unit;            // "examples/s", "elements/s", "GFLOP/s", "nodes/s"
+  double value = 0, low = 0, high = 0;
+  std::vector<double> turns = {};  // the value of each turn, in order
+};
+
+/// One JSON object, without the turns.
+std::string json_line(const Measurement& measurement);
+
+/// The middle one, of an even number the upper of the two; `values` is not empty.
+double median(std::vector<double> values);
+
+/// What is to be measured: run(calls) makes that many calls, each of which counts `units`.
+struct Workload {
+  std::function<void(long calls)> run;
+  double units = 1;
+};
+
+struct Rate {
+  double value = 0, low = 0, high = 0;
+};
+
+/// Units a second over nine stretches of time of together about `seconds`: the median, the lowest, the highest. Warms
+/// up for a third of that time before. A stretch is at least one call.
+Rate measure(const Workload& workload, double seconds);
+
+}  // namespace thtrain

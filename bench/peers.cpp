@@ -1,0 +1,86 @@
+#include "bench/peers.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "bench/worker.h"
+#include "compiler/base/error.h"
+#include "compiler/runtime/blas.h"
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder in which MKL has the names under which Debian's NumPy and SciPy look for their BLAS. It stays for the
+// workers and is removed when the process ends.
+class MklFolder {
+ public:
+  explicit MklFolder(const std::string& library) {
+    std::string name = (fs::temp_directory_path() / "thtrain_mkl_XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw UserError(Message{.what = "bench: cannot make a temporary folder"});
+    path_ = name;
+    for (const char* alias : {"libblas.so.3", "liblapack.so.3"}) fs::create_symlink(library, fs::path(path_) / alias);
+  }
+  ~MklFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::map<std::string, std::string> environment_with(const std::string& mkl) {
+  std::map<std::string, std::string> out;
+  const char* chosen = std::getenv("OPENBLAS_CORETYPE");
+  if (auto choice = openblas_coretype(cpu()); choice && !(chosen && *chosen)) out["OPENBLAS_CORETYPE"] = *choice;
+  if (mkl.empty()) return out;
+  std::error_code error;
+  fs::path library = fs::canonical(mkl, error);
+  if (error) throw UserError(Message{.what = str("bench: --mkl: there is no ", mkl)});
+  static MklFolder folder(library.string());
+  out["LD_LIBRARY_PATH"] = str(folder.path(), ":", library.parent_path().string());
+  out["MKL_THREADING_LAYER"] = "GNU";  // NumPy's and SciPy's other code brings that one
+  return out;
+}
+
+std::string scripts_folder(const BenchOptions& options) {
+  std::string folder = options.peers_folder.empty() ? THTRAIN_PEERS_DIR : options.peers_folder;
+  if (!fs::exists(fs::path(folder) / "worker.py"))
+    throw UserError(Message{.what = "bench: the peers' scripts are not there",
+                            .got = str("no worker.py in ", folder),
+                            .hint = "--peers names the folder bench/peers of thtrain's sources"});
+  return folder;
+}
+
+}  // namespace
+
+std::vector<Peer> find_peers(const std::string& family, const BenchOptions& options, std::vector<std::string>& notes) {
+  std::string script = (fs::path(scripts_folder(options)) / "worker.py").string();
+  std::vector<std::string> settings = {""};
+  if (!options.mkl.empty()) settings.push_back(options.mkl);
+  std::vector<Peer> out;
+  for (const std::string& python : options.pythons.empty() ? std::vector<std::string>{"python3"} : options.pythons) {
+    Worker list({python, "-B", script, family, "--list"}, {});
+    size_t before = out.size();
+    for (auto row = list.read(); row.contains("name"); row = list.read())
+      for (const std::string& mkl : settings) {
+        if (!mkl.empty() && row["needs"] != "numpy" && row["needs"] != "scipy") continue;
+        out.push_back({row["name"],
+                       row["kind"],
+                       row["form"],
+                       {python, "-B", script, family, row["name"]},
+                       environment_with(mkl)});
+      }
+    if (out.size() == before) notes.push_back(str(python, " does not run ", script, ": no peers from there"));
+  }
+  return out;
+}
+
+}  // namespace thtrain

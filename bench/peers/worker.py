@@ -1,0 +1,160 @@
+"""Measures one implementation of one family of benchmarks, case by case, on request.
+
+    worker.py FAMILY --list                                          the implementations, one JSON object each
+    worker.py FAMILY --check                                         do all that are installed compute the same?
+    worker.py FAMILY IMPLEMENTATION [--dtype float32|float64] [--threads N]
+
+The last form says on its first line what it is, or what is missing. Then it reads lines "CASE SECONDS" and answers each
+with one JSON object: the median rate, the lowest and the highest of nine stretches of time. `thtrain bench` starts one
+such process for each implementation and turn, and asks them one after the other.
+"""
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+
+
+class Form:
+    """An implementation. `make(case)` gives a function of the number of calls, which runs them, and what one counts."""
+
+    def __init__(self, make, kind, needs, form="none"):
+        assert kind in ("best", "user") and form in ("owned", "borrowed", "none")
+        self.make, self.kind, self.needs, self.form = make, kind, needs, form
+
+
+def measure(run, units, seconds):
+    """run(n) does n calls of `units` each. Rates in units a second: median, lowest, highest."""
+    run(1)
+    run(1)
+    calls, spent = 1, 0.0
+    while True:  # warm-up, which finds how many calls fill a ninth of the time
+        begin = time.perf_counter()
+        run(calls)
+        last = time.perf_counter() - begin
+        spent += last
+        if spent > seconds / 3:
+            break
+        calls *= 2
+    calls = max(1, round(calls * seconds / 9 / last))
+    rates = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        run(calls)
+        rates.append(calls * units / (time.perf_counter() - begin))
+    rates.sort()
+    return {"value": rates[4], "low": rates[0], "high": rates[-1]}
+
+
+def loaded_blas():
+    """The BLAS library in this process, with OpenBLAS's choice of kernels."""
+    import ctypes
+    found = []
+    for line in open("/proc/self/maps", encoding="utf-8"):
+        path = line.split()[-1]
+        name = os.path.basename(path)
+        if "mkl_rt" in name and "mkl" not in found:
+            found.insert(0, "mkl")
+        elif "openblas" in name and path.startswith("/"):
+            library = ctypes.CDLL(path)
+            for symbol in ("openblas_get_corename", "scipy_openblas_get_corename64_", "scipy_openblas_get_corename"):
+                call = getattr(library, symbol, None)
+                if call is not None:
+                    call.restype = ctypes.c_char_p
+                    text = "openblas " + call().decode()
+                    if text not in found:
+                        found.append(text)
+                    break
+    return found[0] if found else ""
+
+
+def describe(needs):
+    """Version and setting of the package that an implementation stands on."""
+    module = importlib.import_module(needs)
+    setting = ""
+    if needs == "torch":
+        setting = "mkl" if module.backends.mkl.is_available() else loaded_blas()
+    elif needs == "jax":
+        setting = "xla"
+    elif needs == "numexpr":
+        setting = "vml" if module.use_vml else ""
+    elif needs == "pytensor":
+        setting = module.config.blas__ldflags or "numpy"
+    else:
+        setting = loaded_blas()
+    return {"version": f"{needs} {module.__version__}", "setting": setting}
+
+
+def prepare(needs, dtype, threads):
+    """Thread counts and dtypes that a package wants before or right after it is imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+                 "NUMEXPR_MAX_THREADS"):
+        os.environ[name] = str(threads)
+    if needs == "torch":
+        import torch
+        torch.set_num_threads(threads)
+    elif needs == "jax":
+        # XLA takes as many threads as it sees cores. They may move afterwards, as everybody else's.
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, sorted(cores)[:threads])
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        import jax
+        jax.config.update("jax_enable_x64", dtype == "float64")
+        jax.devices()
+        for task in os.listdir("/proc/self/task"):
+            os.sched_setaffinity(int(task), cores)
+    elif needs == "pytensor":
+        os.environ["PYTENSOR_FLAGS"] = f"floatX={dtype},openmp={threads > 1}," + os.environ.get("PYTENSOR_FLAGS", "")
+    elif needs == "scipy":
+        import scipy.linalg  # noqa: F401  (so that describe() finds its library)
+
+
+def serve(family, name, dtype, threads):
+    # A library may print what it likes: answers go to the real standard output.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(what):
+        print(json.dumps(what), file=answers, flush=True)
+
+    form = family.FORMS[name]
+    try:
+        prepare(form.needs, dtype, threads)
+        answer({"ready": name, **describe(form.needs)})
+    except Exception as error:
+        answer({"missing": str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__})
+        return
+    for line in sys.stdin:
+        case, seconds = line.split()
+        try:
+            run, units = form.make(case, dtype, threads)
+            answer(measure(run, units, float(seconds)))
+        except Exception as error:
+            answer({"error": (str(error).strip() or type(error).__name__).splitlines()[0]})
+        run = None  # its arrays go before the next case's come
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("family", choices=("net", "elementwise", "gemm", "compile"))
+    parser.add_argument("implementation", nargs="?")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    family = importlib.import_module(options.family)
+    if options.list:
+        for name, form in family.FORMS.items():
+            print(json.dumps({"name": name, "kind": form.kind, "form": form.form, "needs": form.needs}))
+    elif options.check:
+        family.check()
+    else:
+        serve(family, options.implementation, options.dtype, options.threads)
+
+
+if __name__ == "__main__":
+    # The families say `from worker import Form`: one module, not two.
+    sys.modules["worker"] = sys.modules["__main__"]
+    main()

@@ -1,0 +1,31 @@
+// What a benchmark found, as tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/measurement.h"
+
+namespace thtrain {
+
+/// How thtrain stands to the fastest peer of a row.
+struct Ratio {
+  const Measurement* peer = nullptr;    // null where none was measured
+  double value = 0, low = 0, high = 0;  // thtrain / peer: of the medians of the turns, and the extremes of the turns
+};
+
+/// The fastest of the measurements of the same row (bench, case, dtype, threads) whose output is the same side's as
+/// `ours`; with `as_users_write` among those of kind "user" only.
+Ratio ratio_to_fastest(const Measurement& ours, const std::vector<Measurement>& all, bool as_users_write);
+
+/// For each dtype and number of threads a table in Markdown: thtrain's rate, the part of the ceiling that it is, and
+/// its ratios over the fastest form of any peer and over the fastest form that peers' users write.
+std::string ratio_tables(const std::vector<Measurement>& all);
+
+/// Every measurement, a row each.
+std::string full_table(const std::vector<Measurement>& all);
+
+/// "57,123", "1.24 M", "3.10 G"
+std::string rate_text(double rate);
+
+}  // namespace thtrain

@@ -1,0 +1,228 @@
+#include "bench/run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "bench/peers.h"
+#include "bench/worker.h"
+#include "compiler/base/config_node.h"
+#include "compiler/base/error.h"
+
+namespace thtrain {
+
+const std::vector<Bench>& benches() {
+  static const std::vector<Bench> all = [] {
+    std::vector<std::string> formulae;
+    for (const std::string& formula : {"a+1", "2a+3b", "poly2", "2a+b^10", "sigm_tanh"})
+      for (const char* size : {"1000", "5000", "10000", "50000", "100000", "1000000", "10000000"})
+        formulae.push_back(str(formula, '/', size));
+    formulae.push_back("a+1/4");
+    std::vector<std::string> graphs;
+    for (const char* kind : {"mlp", "chain", "sum"})
+      for (const char* nodes : {"100", "1000", "10000", "100000"}) graphs.push_back(str(kind, '/', nodes));
+    return std::vector<Bench>{
+        {"mlp",
+         "net",
+         "examples/s",
+         "training steps of multi-layer perceptrons (Fig. 5 of the Theano paper)",
+         {"784-500-10/60", "784-500-10/1", "784-1000-1000-1000-10/60", "784-1000-1000-1000-10/1"},
+         {"20-15-10/12"},
+         {"none"}},
+        {"logreg",
+         "net",
+         "examples/s",
+         "training steps of logistic regression",
+         {"784-10/60", "784-10/600"},
+         {"20-10/12"},
+         {"none"}},
+        {"elementwise",
+         "elementwise",
+         "elements/s",
+         "elementwise formulae (Fig. 7 of the Theano paper)",
+         formulae,
+         {"poly2/1000"},
+         {"owned", "borrowed"}},
+        {"gemm",
+         "gemm",
+         "GFLOP/s",
+         "matrix products",
+         {"2048x2048x2048/NN", "60x784x500/NN", "784x60x500/TN", "60x500x784/NT", "32x256x256/NN", "1x256x256/NN"},
+         {"6x7x5/TN"},
+         {"none"}},
+        {"compile",
+         "compile",
+         "nodes/s",
+         "passes, planner and printer on large graphs",
+         graphs,
+         {"chain/100"},
+         {"none"}},
+    };
+  }();
+  return all;
+}
+
+const Bench& bench_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Bench& bench : benches()) {
+    if (bench.name == name) return bench;
+    names.push_back(bench.name);
+  }
+  std::string near = nearest_name(name, names);
+  throw UserError(Message{.what = str("bench: no benchmark ", name),
+                          .expected = join(names, ", "),
+                          .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+}
+
+namespace {
+
+/// An implementation to be asked, and what it has said so far.
+struct Candidate {
+  std::string implementation, kind, form;
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;
+  std::string version, setting;
+  bool dropped = false;
+};
+
+class Runner {
+ public:
+  Runner(const Bench& bench, const BenchOptions& options, const std::function<void(const std::string&)>& progress)
+      : bench_(bench), options_(options), progress_(progress) {}
+
+  BenchResult run() {
+    for (const std::string& dtype : or_default(options_.dtypes, {"float32", "float64"}))
+      for (int threads : or_default(options_.threads, {1, 2})) run_setting(dtype, threads);
+    return std::move(result_);
+  }
+
+ private:
+  template <class T>
+  static std::vector<T> or_default(const std::vector<T>& given, const std::vector<T>& usual) {
+    return given.empty() ? usual : given;
+  }
+  std::vector<std::string> cases() const {
+    return or_default(options_.cases, options_.quick ? bench_.quick_cases : bench_.cases);
+  }
+  bool wanted(const std::string& implementation) const {
+    return options_.only.empty() || options_.only.contains(implementation);
+  }
+  void note(const std::string& text) {
+    if (std::find(result_.notes.begin(), result_.notes.end(), text) == result_.notes.end())
+      result_.notes.push_back(text);
+  }
+
+  std::vector<Candidate> candidates(const std::string& dtype, int threads) {
+    std::vector<Candidate> out;
+    std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    auto add_own = [&](const std::string& name, const std::string& form) {
+      if (wanted(name))
+        out.push_back({name,
+                       "",
+                       form,
+                       {self, "bench", bench_.name, "--worker", name, "--output", form, "--dtype", dtype, "--threads",
+                        std::to_string(threads)},
+                       {}});
+    };
+    for (const std::string& form : bench_.forms) add_own("thtrain", form);
+    if (bench_.family != "compile") add_own("ceiling", "none");
+    if (!peers_) peers_ = find_peers(bench_.family, options_, result_.notes);
+    for (const Peer& peer : *peers_) {
+      if (!wanted(peer.name)) continue;
+      Candidate& added = out.emplace_back(Candidate{peer.name, peer.kind, peer.form, peer.command, peer.environment});
+      for (const std::string& word : {std::string("--dtype"), dtype, std::string("--threads"), std::to_string(threads)})
+        added.command.push_back(word);
+    }
+    return out;
+  }
+
+  // False where the implementation is missing, or is the same as one that is there already.
+  bool start(Candidate& candidate, const std::vector<Candidate>& all, std::unique_ptr<Worker>& worker) {
+    worker = std::make_unique<Worker>(candidate.command, candidate.environment);
+    auto hello = worker->read();
+    if (!hello.contains("ready")) {
+      note(str(candidate.implementation,
+               ": not measured: ", hello.contains("missing") ? hello["missing"] : hello["error"]));
+      return false;
+    }
+    candidate.version = hello["version"];
+    candidate.setting = hello["setting"];
+    return std::none_of(all.begin(), all.end(), [&](const Candidate& other) {
+      return &other < &candidate && !other.dropped && other.implementation == candidate.implementation &&
+             other.form == candidate.form && other.version == candidate.version && other.setting == candidate.setting;
+    });
+  }
+
+  void run_setting(const std::string& dtype, int threads) {
+    std::vector<Candidate> all = candidates(dtype, threads);
+    std::vector<std::vector<Measurement>> found(cases().size(), std::vector<Measurement>(all.size()));
+    double seconds = options_.quick ? 0.02 : options_.seconds;
+    for (int turn = 0; turn < options_.turns; ++turn) {
+      std::vector<std::unique_ptr<Worker>> workers(all.size());
+      for (size_t i = 0; i < all.size(); ++i) {
+        progress_(str(bench_.name, ' ', dtype, ", ", threads, threads == 1 ? " thread" : " threads", ", turn ",
+                      turn + 1, " of ", options_.turns, ": starting ", all[i].implementation));
+        if (!all[i].dropped && !start(all[i], all, workers[i])) all[i].dropped = true;
+      }
+      for (size_t c = 0; c < cases().size(); ++c)
+        for (size_t k = 0; k < all.size(); ++k) {
+          size_t i = (k + static_cast<size_t>(turn)) % all.size();  // nobody is always first
+          if (all[i].dropped) continue;
+          progress_(str(bench_.name, ' ', dtype, ", ", threads, threads == 1 ? " thread" : " threads", ", turn ",
+                        turn + 1, " of ", options_.turns, ": ", cases()[c], ", ", all[i].implementation));
+          add_turn(found[c][i], all[i], cases()[c], workers[i]->ask(cases()[c], seconds));
+        }
+    }
+    for (size_t c = 0; c < cases().size(); ++c)
+      for (size_t i = 0; i < all.size(); ++i) keep(found[c][i], all[i], cases()[c], dtype, threads);
+  }
+
+  void add_turn(Measurement& into, const Candidate& who, const std::string& case_name,
+                const std::map<std::string, std::string>& answer) {
+    if (auto error = answer.find("error"); error != answer.end()) {
+      if (who.implementation != "ceiling")
+        note(str(who.implementation, ", ", case_name, ": not measured: ", error->second));
+      return;
+    }
+    into.turns.push_back(std::stod(answer.at("value")));
+    into.low = std::stod(answer.at("low"));
+    into.high = std::stod(answer.at("high"));
+  }
+
+  void keep(Measurement& m, const Candidate& who, const std::string& case_name, const std::string& dtype, int threads) {
+    if (m.turns.empty()) return;
+    m.bench = bench_.name;
+    m.case_name = case_name;
+    m.dtype = dtype;
+    m.threads = threads;
+    m.form = who.form;
+    m.implementation = who.implementation;
+    m.kind = who.kind;
+    m.setting = who.setting;
+    m.version = who.version;
+    m.unit = bench_.unit;
+    m.value = median(m.turns);
+    if (m.turns.size() > 1) {
+      auto [low, high] = std::minmax_element(m.turns.begin(), m.turns.end());
+      m.low = *low;
+      m.high = *high;
+    }
+    result_.measurements.push_back(m);
+  }
+
+  const Bench& bench_;
+  const BenchOptions& options_;
+  const std::function<void(const std::string&)>& progress_;
+  std::optional<std::vector<Peer>> peers_;
+  BenchResult result_;
+};
+
+}  // namespace
+
+BenchResult run_bench(const Bench& bench, const BenchOptions& options,
+                      const std::function<void(const std::string&)>& progress) {
+  return Runner(bench, options, progress).run();
+}
+
+}  // namespace thtrain

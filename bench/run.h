@@ -1,0 +1,50 @@
+// Runs a benchmark: every implementation in a process of its own, asked in turn, several turns.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/measurement.h"
+
+namespace thtrain {
+
+/// A benchmark: what `thtrain bench` may be followed by.
+struct Bench {
+  std::string name;    // "mlp"
+  std::string family;  // whose workers know its cases: "net", "elementwise", "gemm", "compile"
+  std::string unit;
+  std::string about;
+  std::vector<std::string> cases;
+  std::vector<std::string> quick_cases;  // small ones, for --quick
+  std::vector<std::string> forms;        // of thtrain's outputs: "none", or "owned" and "borrowed"
+};
+const std::vector<Bench>& benches();
+/// UserError, with what may have been meant, for an unknown name.
+const Bench& bench_named(const std::string& name);
+
+struct BenchOptions {
+  std::vector<std::string> cases = {};   // empty: the benchmark's own
+  std::vector<std::string> dtypes = {};  // empty: float32 and float64
+  std::vector<int> threads = {};         // empty: 1 and 2
+  std::set<std::string> only = {};       // implementations; empty: all
+  int turns = 3;
+  double seconds = 0.3;                   // for a case, an implementation and a turn, beside the warm-up
+  bool quick = false;                     // small cases and a fiftieth of a second
+  std::vector<std::string> pythons = {};  // empty: python3
+  std::string peers_folder = {};          // empty: bench/peers of the tree that thtrain was built from
+  std::string mkl = {};                   // a libmkl_rt for NumPy and SciPy to use besides their own BLAS
+};
+
+struct BenchResult {
+  std::vector<Measurement> measurements;  // in the order of dtypes, threads, cases, implementations
+  std::vector<std::string> notes;         // who is not installed, and who failed where
+};
+
+/// Each turn starts every worker anew, and lets them measure each case one after the other, so that a noisy neighbour
+/// hits all alike. `progress` is told what is being done.
+BenchResult run_bench(const Bench& bench, const BenchOptions& options,
+                      const std::function<void(const std::string&)>& progress);
+
+}  // namespace thtrain

@@ -1,0 +1,119 @@
+#include "bench/worker.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+
+#include "bench/compile_cases.h"
+#include "compiler/base/build_info.h"
+#include "compiler/base/error.h"
+#include "compiler/runtime/blas.h"
+#include "trainers/json.h"
+
+namespace thtrain {
+
+namespace {
+
+using MakeWorkload = Workload (*)(const std::string&, const WorkloadOptions&);
+
+struct Family {
+  const char* name;
+  MakeWorkload ours, ceiling;
+};
+
+// `compile` measures single long runs and has its own way.
+constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
+                                {"elementwise", elementwise_workload, elementwise_ceiling},
+                                {"gemm", gemm_workload, gemm_ceiling}};
+
+Rate answer(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
+            const std::string& case_name, double seconds) {
+  if (family == "compile") return measure_compile(case_name, options);
+  for (const Family& one : kFamilies)
+    if (family == one.name)
+      return measure((implementation == "ceiling" ? one.ceiling : one.ours)(case_name, options), seconds);
+  throw UserError(Message{.what = "bench: no such family", .got = family});
+}
+
+void say(const JsonObject& line) {
+  std::cout << line.line() << std::endl;
+}
+
+std::map<std::string, std::string> trouble(const std::string& what) {
+  return {{"error", what}};
+}
+
+}  // namespace
+
+void serve_worker(const std::string& family, const std::string& implementation, const WorkloadOptions& options) {
+  say(JsonObject()
+          .add("ready", implementation)
+          .add("version", str("thtrain ", build_id))
+          .add("setting", implementation == "ceiling" ? "" : str("openblas ", blas().corename)));
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    std::string case_name;
+    double seconds = 0;
+    words >> case_name >> seconds;
+    try {
+      Rate rate = answer(family, implementation, options, case_name, seconds);
+      say(JsonObject().add("value", rate.value).add("low", rate.low).add("high", rate.high));
+    } catch (const Error& error) {
+      say(JsonObject().add("error", error.messages().front().what));
+    }
+  }
+}
+
+Worker::Worker(std::vector<std::string> command, const std::map<std::string, std::string>& environment) {
+  int down[2], up[2];
+  if (::pipe2(down, O_CLOEXEC) != 0 || ::pipe2(up, O_CLOEXEC) != 0)
+    throw InternalError(Message{.what = "bench: no pipe", .got = std::strerror(errno)});
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  ::signal(SIGPIPE, SIG_IGN);  // a worker that ended is noticed when its answer is read
+  process_ = ::fork();
+  if (process_ == 0) {
+    ::dup2(down[0], 0);
+    ::dup2(up[1], 1);
+    ::dup2(::open("/dev/null", O_WRONLY), 2);
+    ::signal(SIGPIPE, SIG_DFL);
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execvp(words[0], words.data());
+    ::_exit(127);
+  }
+  ::close(down[0]);
+  ::close(up[1]);
+  to_ = ::fdopen(down[1], "w");
+  from_ = ::fdopen(up[0], "r");
+}
+
+Worker::~Worker() {
+  std::fclose(to_);
+  std::fclose(from_);
+  if (process_ > 0) ::waitpid(process_, nullptr, 0);
+}
+
+std::map<std::string, std::string> Worker::read() {
+  std::string line;
+  for (int c = std::fgetc(from_); c != EOF; c = std::fgetc(from_)) {
+    if (c == '\n') return read_json(line, "a worker's answer");
+    line += static_cast<char>(c);
+  }
+  return trouble("it ended without an answer");
+}
+
+std::map<std::string, std::string> Worker::ask(const std::string& case_name, double seconds) {
+  std::fprintf(to_, "%s %g\n", case_name.c_str(), seconds);
+  std::fflush(to_);
+  return read();
+}
+
+}  // namespace thtrain

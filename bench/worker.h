@@ -1,0 +1,43 @@
+// A process that measures one implementation, case by case, on request; and the other side of the talk with it.
+//
+// The talk is by lines. The worker begins with {"ready": ...} or {"missing": "why"}. A line "CASE SECONDS" is answered
+// with {"value": rate, "low": ..., "high": ...} or {"error": "why"}. It ends with its input. bench/peers/worker.py is
+// the peers' one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/workloads.h"
+
+namespace thtrain {
+
+/// Serves "thtrain" or "ceiling" (`implementation`) of a family ("net", "elementwise", "gemm", "compile") on standard
+/// input and output.
+void serve_worker(const std::string& family, const std::string& implementation, const WorkloadOptions& options);
+
+/// The other side: a process with pipes to it.
+class Worker {
+ public:
+  /// Starts `command`, found on PATH, with variables added to the environment; standard error goes nowhere.
+  Worker(std::vector<std::string> command, const std::map<std::string, std::string>& environment);
+  /// Closes its input and waits for its end.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// The fields of its next line; {"error": "it ended"} where there is none.
+  std::map<std::string, std::string> read();
+  std::map<std::string, std::string> ask(const std::string& case_name, double seconds);
+
+ private:
+  pid_t process_ = -1;
+  std::FILE* to_ = nullptr;
+  std::FILE* from_ = nullptr;
+};
+
+}  // namespace thtrain

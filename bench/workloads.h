@@ -1,0 +1,60 @@
+// What thtrain and the ceilings run for a case of a benchmark. The peers' side is bench/peers/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/measurement.h"
+#include "compiler/ir/dtype.h"
+
+namespace thtrain {
+
+/// What decides a workload beside its case.
+struct WorkloadOptions {
+  DType dtype = DType::kFloat32;
+  int threads = 1;
+  bool borrow = true;  // outputs: the function's own buffers, or new ones
+};
+
+/// The layers and the batch of a training step: "784-500-10/60". UserError for another text.
+struct NetCase {
+  std::vector<int64_t> sizes;
+  int64_t batch;
+};
+NetCase net_case(const std::string& text);
+/// Floating-point operations of one example: two for each weight forward and for its gradient, and two for each weight
+/// above the first layer for what goes down.
+double flops_per_example(const NetCase& net);
+
+/// A formula and a number of elements: "poly2/100000". UserError for another text.
+struct ElementwiseCase {
+  std::string formula;
+  int64_t size;
+};
+ElementwiseCase elementwise_case(const std::string& text);
+/// "a+1", "2a+3b", "poly2" (a**2 + b**2 + 2*a*b), "2a+b^10", "sigm_tanh" (1/(1+exp(-a))*tanh(b)).
+const std::vector<std::string>& elementwise_formulae();
+
+/// Rows, inner length, columns, and whether the operands are stored transposed: "60x784x500/NN".
+struct GemmCase {
+  int64_t m, k, n;
+  bool a_transposed, b_transposed;
+  double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n); }
+};
+GemmCase gemm_case(const std::string& text);
+
+/// A training step of a dense network (bench/peers/net.py says of which kind); units are examples.
+Workload net_workload(const std::string& text, const WorkloadOptions& options);
+/// A call of a compiled formula; units are elements.
+Workload elementwise_workload(const std::string& text, const WorkloadOptions& options);
+/// A matrix product into a matrix that stays; units are 10^9 operations.
+Workload gemm_workload(const std::string& text, const WorkloadOptions& options);
+
+/// What the machine allows for the same case, in the same units: for networks and products multiply-adds between
+/// registers, for formulae reading and writing arrays of the same size, with the better of ordinary and streaming
+/// stores, on one thread or on all. UserError where the case is too small to have one.
+Workload net_ceiling(const std::string& text, const WorkloadOptions& options);
+Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& options);
+Workload gemm_ceiling(const std::string& text, const WorkloadOptions& options);
+
+}  // namespace thtrain
