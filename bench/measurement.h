@@ -7,7 +7,8 @@
 
 namespace thtrain {
 
-/// Rates: higher is better. `low` and `high` are the extremes of `turns`, or of the stretches of the only turn.
+/// Rates: higher is better. `value` is the median of `rounds`, `low` and `high` their extremes (those of the stretches
+/// of time of the only one).
 struct Measurement {
   std::string bench;      // "mlp", "logreg", "elementwise", "gemm", "compile"
   std::string case_name;  // with its sizes: "784-500-10/60"
@@ -20,10 +21,10 @@ struct Measurement {
   std::string version = {};    // "numpy 1.24.2"
   std::string unit;            // "examples/s", "elements/s", "GFLOP/s", "nodes/s"
   double value = 0, low = 0, high = 0;
-  std::vector<double> turns = {};  // the value of each turn, in order
+  std::vector<double> rounds = {};  // of all turns, in order; those of different implementations belong together
 };
 
-/// One JSON object, without the turns.
+/// One JSON object, without the rounds.
 std::string json_line(const Measurement& measurement);
 
 /// The middle one, of an even number the upper of the two; `values` is not empty.

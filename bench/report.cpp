@@ -77,8 +77,8 @@ Ratio ratio_to_fastest(const Measurement& ours, const std::vector<Measurement>& 
       out.peer = &m;
   if (!out.peer) return out;
   std::vector<double> ratios;
-  for (size_t i = 0; i < std::min(ours.turns.size(), out.peer->turns.size()); ++i)
-    ratios.push_back(ours.turns[i] / out.peer->turns[i]);
+  for (size_t i = 0; i < std::min(ours.rounds.size(), out.peer->rounds.size()); ++i)
+    ratios.push_back(ours.rounds[i] / out.peer->rounds[i]);
   if (ratios.empty()) ratios.push_back(ours.value / out.peer->value);
   auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
   out.low = *low;

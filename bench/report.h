@@ -11,7 +11,7 @@ namespace thtrain {
 /// How thtrain stands to the fastest peer of a row.
 struct Ratio {
   const Measurement* peer = nullptr;    // null where none was measured
-  double value = 0, low = 0, high = 0;  // thtrain / peer: of the medians of the turns, and the extremes of the turns
+  double value = 0, low = 0, high = 0;  // thtrain / peer: round by round: the median, and the extremes
 };
 
 /// The fastest of the measurements of the same row (bench, case, dtype, threads) whose output is the same side's as

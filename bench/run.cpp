@@ -159,39 +159,43 @@ class Runner {
     std::vector<std::vector<Measurement>> found(cases().size(), std::vector<Measurement>(all.size()));
     double seconds = options_.quick ? 0.02 : options_.seconds;
     for (int turn = 0; turn < options_.turns; ++turn) {
+      std::string where = str(bench_.name, ' ', dtype, ", ", threads, threads == 1 ? " thread" : " threads", ", turn ",
+                              turn + 1, " of ", options_.turns, ": ");
       std::vector<std::unique_ptr<Worker>> workers(all.size());
       for (size_t i = 0; i < all.size(); ++i) {
-        progress_(str(bench_.name, ' ', dtype, ", ", threads, threads == 1 ? " thread" : " threads", ", turn ",
-                      turn + 1, " of ", options_.turns, ": starting ", all[i].implementation));
-        if (!all[i].dropped && !start(all[i], all, workers[i])) all[i].dropped = true;
+        if (all[i].dropped) continue;
+        progress_(str(where, "starting ", all[i].implementation));
+        if (start(all[i], all, workers[i])) continue;
+        workers[i].reset();
+        all[i].dropped = true;
       }
       for (size_t c = 0; c < cases().size(); ++c)
-        for (size_t k = 0; k < all.size(); ++k) {
-          size_t i = (k + static_cast<size_t>(turn)) % all.size();  // nobody is always first
-          if (all[i].dropped) continue;
-          progress_(str(bench_.name, ' ', dtype, ", ", threads, threads == 1 ? " thread" : " threads", ", turn ",
-                        turn + 1, " of ", options_.turns, ": ", cases()[c], ", ", all[i].implementation));
-          add_turn(found[c][i], all[i], cases()[c], workers[i]->ask(cases()[c], seconds));
-        }
+        for (int round = 0; round < options_.rounds; ++round)
+          for (size_t k = 0; k < all.size(); ++k) {
+            size_t i = (k + static_cast<size_t>(round)) % all.size();  // nobody is always first
+            if (!workers[i]) continue;
+            progress_(str(where, cases()[c], ", ", all[i].implementation));
+            add_round(found[c][i], all[i], cases()[c], workers[i]->ask(cases()[c], seconds));
+          }
     }
     for (size_t c = 0; c < cases().size(); ++c)
       for (size_t i = 0; i < all.size(); ++i) keep(found[c][i], all[i], cases()[c], dtype, threads);
   }
 
-  void add_turn(Measurement& into, const Candidate& who, const std::string& case_name,
-                const std::map<std::string, std::string>& answer) {
+  void add_round(Measurement& into, const Candidate& who, const std::string& case_name,
+                 const std::map<std::string, std::string>& answer) {
     if (auto error = answer.find("error"); error != answer.end()) {
       if (who.implementation != "ceiling")
         note(str(who.implementation, ", ", case_name, ": not measured: ", error->second));
       return;
     }
-    into.turns.push_back(std::stod(answer.at("value")));
+    into.rounds.push_back(std::stod(answer.at("value")));
     into.low = std::stod(answer.at("low"));
     into.high = std::stod(answer.at("high"));
   }
 
   void keep(Measurement& m, const Candidate& who, const std::string& case_name, const std::string& dtype, int threads) {
-    if (m.turns.empty()) return;
+    if (m.rounds.empty()) return;
     m.bench = bench_.name;
     m.case_name = case_name;
     m.dtype = dtype;
@@ -202,9 +206,9 @@ class Runner {
     m.setting = who.setting;
     m.version = who.version;
     m.unit = bench_.unit;
-    m.value = median(m.turns);
-    if (m.turns.size() > 1) {
-      auto [low, high] = std::minmax_element(m.turns.begin(), m.turns.end());
+    m.value = median(m.rounds);
+    if (m.rounds.size() > 1) {
+      auto [low, high] = std::minmax_element(m.rounds.begin(), m.rounds.end());
       m.low = *low;
       m.high = *high;
     }

@@ -30,7 +30,8 @@ struct BenchOptions {
   std::vector<int> threads = {};         // empty: 1 and 2
   std::set<std::string> only = {};       // implementations; empty: all
   int turns = 3;
-  double seconds = 0.3;                   // for a case, an implementation and a turn, beside the warm-up
+  int rounds = 3;                         // in each turn: how often the workers take turns at a case
+  double seconds = 0.1;                   // for a case, an implementation and a round, beside the warm-up
   bool quick = false;                     // small cases and a fiftieth of a second
   std::vector<std::string> pythons = {};  // empty: python3
   std::string peers_folder = {};          // empty: bench/peers of the tree that thtrain was built from
@@ -42,8 +43,8 @@ struct BenchResult {
   std::vector<std::string> notes;         // who is not installed, and who failed where
 };
 
-/// Each turn starts every worker anew, and lets them measure each case one after the other, so that a noisy neighbour
-/// hits all alike. `progress` is told what is being done.
+/// Each turn starts every worker anew; each round of it lets them measure a case one after the other, so that a noisy
+/// neighbour hits all alike. `progress` is told what is being done.
 BenchResult run_bench(const Bench& bench, const BenchOptions& options,
                       const std::function<void(const std::string&)>& progress);
 

@@ -32,12 +32,10 @@ constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"elementwise", elementwise_workload, elementwise_ceiling},
                                 {"gemm", gemm_workload, gemm_ceiling}};
 
-Rate answer(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
-            const std::string& case_name, double seconds) {
-  if (family == "compile") return measure_compile(case_name, options);
+Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
+                       const std::string& case_name) {
   for (const Family& one : kFamilies)
-    if (family == one.name)
-      return measure((implementation == "ceiling" ? one.ceiling : one.ours)(case_name, options), seconds);
+    if (family == one.name) return (implementation == "ceiling" ? one.ceiling : one.ours)(case_name, options);
   throw UserError(Message{.what = "bench: no such family", .got = family});
 }
 
@@ -56,14 +54,25 @@ void serve_worker(const std::string& family, const std::string& implementation, 
           .add("ready", implementation)
           .add("version", str("thtrain ", build_id))
           .add("setting", implementation == "ceiling" ? "" : str("openblas ", blas().corename)));
-  std::string line;
+  std::string line, ready;
+  Workload workload;
   while (std::getline(std::cin, line)) {
     std::istringstream words(line);
     std::string case_name;
     double seconds = 0;
     words >> case_name >> seconds;
     try {
-      Rate rate = answer(family, implementation, options, case_name, seconds);
+      Rate rate;
+      if (family == "compile") {
+        rate = measure_compile(case_name, options);
+      } else {
+        if (case_name != ready) {
+          workload = {};  // its arrays go before the next ones come
+          workload = make_workload(family, implementation, options, case_name);
+          ready = case_name;
+        }
+        rate = measure(workload, seconds);
+      }
       say(JsonObject().add("value", rate.value).add("low", rate.low).add("high", rate.high));
     } catch (const Error& error) {
       say(JsonObject().add("error", error.messages().front().what));

@@ -169,7 +169,8 @@ void CommandLine::add_bench() {
   c->add_option("--threads", o.threads, "numbers of threads; else 1 and 2")->delimiter(',')->check(CLI::Range(1, 256));
   c->add_option("--only", only, "implementations; else thtrain, the ceiling and every peer")->delimiter(',');
   c->add_option("--turns", o.turns, "how often everybody is measured anew")->check(CLI::Range(1, 1000));
-  c->add_option("--seconds", o.seconds, "for each case, implementation and turn")->check(CLI::Range(0.001, 1000.0));
+  c->add_option("--rounds", o.rounds, "how often they alternate in a turn")->check(CLI::Range(1, 1000));
+  c->add_option("--seconds", o.seconds, "for each case, implementation and round")->check(CLI::Range(0.001, 1000.0));
   c->add_flag("--quick", o.quick, "small cases, and little time for each");
   c->add_option("--python", o.pythons, "where the peers are; may be given again")->type_name("PATH");
   c->add_option("--peers", o.peers_folder, "the peers' scripts")->type_name("DIR");

@@ -6,7 +6,7 @@ hidden layers returns its cost at each call as a Python number; one without (log
 """
 import importlib.util
 
-from worker import Form
+from worker import Form, torch_compile
 
 EXAMPLES, RATE = 6000, 0.01
 
@@ -160,8 +160,7 @@ def torch_sgd(task, compiled):
     def loss(x, y):
         return criterion(model(x), y)
     if compiled:
-        torch.compiler.reset()  # each case by itself: no code for shapes in general because another was met
-        loss = torch.compile(loss)
+        loss = torch_compile(loss)
 
     def step(start):
         optimizer.zero_grad(set_to_none=True)
@@ -220,8 +219,7 @@ def torch_hand(task, how):
     if how == "script":
         all_of = torch.jit.script(all_of)
     elif how == "compile":
-        torch.compiler.reset()
-        inner = torch.compile(lambda W, b, x, y, batch: all_of(W, b, x, y, 0, batch))
+        inner = torch_compile(lambda W, b, x, y, batch: all_of(W, b, x, y, 0, batch))
 
         def all_of_compiled(W, b, x_all, y_all, start, batch):
             return inner(W, b, x_all[start:start + batch], y_all[start:start + batch], batch)

@@ -6,7 +6,7 @@
 
 The last form says on its first line what it is, or what is missing. Then it reads lines "CASE SECONDS" and answers each
 with one JSON object: the median rate, the lowest and the highest of nine stretches of time. `thtrain bench` starts one
-such process for each implementation and turn, and asks them one after the other.
+such process for each implementation and turn, and asks them in turn. The last case stays ready.
 """
 import argparse
 import importlib
@@ -110,6 +110,15 @@ def prepare(needs, dtype, threads):
         import scipy.linalg  # noqa: F401  (so that describe() finds its library)
 
 
+def torch_compile(function):
+    """torch.compile, each case by itself: no code for shapes in general because others were met before."""
+    import torch
+    if not hasattr(torch, "compile"):
+        raise RuntimeError(f"torch {torch.__version__} has no torch.compile")
+    torch.compiler.reset()
+    return torch.compile(function)
+
+
 def serve(family, name, dtype, threads):
     # A library may print what it likes: answers go to the real standard output.
     answers = os.fdopen(os.dup(1), "w")
@@ -125,14 +134,17 @@ def serve(family, name, dtype, threads):
     except Exception as error:
         answer({"missing": str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__})
         return
+    ready, run = None, None
     for line in sys.stdin:
         case, seconds = line.split()
         try:
-            run, units = form.make(case, dtype, threads)
+            if case != ready:
+                ready, run = None, None  # the arrays of one case go before the next one's come
+                run, units = form.make(case, dtype, threads)
+                ready = case
             answer(measure(run, units, float(seconds)))
         except Exception as error:
             answer({"error": (str(error).strip() or type(error).__name__).splitlines()[0]})
-        run = None  # its arrays go before the next case's come
 
 
 def main():
