@@ -69,6 +69,7 @@ const Bench& bench_named(const std::string& name) {
     if (bench.name == name) return bench;
     names.push_back(bench.name);
   }
+  names.push_back("paper");
   std::string near = nearest_name(name, names);
   throw UserError(Message{.what = str("bench: no benchmark ", name),
                           .expected = join(names, ", "),
@@ -113,6 +114,12 @@ class Runner {
       result_.notes.push_back(text);
   }
 
+  // Once for each implementation and reason.
+  void note_trouble(const Candidate& who, const std::string& reason) {
+    note(str(who.implementation, who.kind.empty() ? "" : str(" (", who.command.front(), ")"),
+             ": not measured: ", reason));
+  }
+
   std::vector<Candidate> candidates(const std::string& dtype, int threads) {
     std::vector<Candidate> out;
     std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -142,8 +149,7 @@ class Runner {
     worker = std::make_unique<Worker>(candidate.command, candidate.environment);
     auto hello = worker->read();
     if (!hello.contains("ready")) {
-      note(str(candidate.implementation,
-               ": not measured: ", hello.contains("missing") ? hello["missing"] : hello["error"]));
+      note_trouble(candidate, hello.contains("missing") ? hello["missing"] : hello["error"]);
       return false;
     }
     candidate.version = hello["version"];
@@ -185,8 +191,7 @@ class Runner {
   void add_round(Measurement& into, const Candidate& who, const std::string& case_name,
                  const std::map<std::string, std::string>& answer) {
     if (auto error = answer.find("error"); error != answer.end()) {
-      if (who.implementation != "ceiling")
-        note(str(who.implementation, ", ", case_name, ": not measured: ", error->second));
+      if (who.implementation != "ceiling") note_trouble(who, error->second);
       return;
     }
     into.rounds.push_back(std::stod(answer.at("value")));

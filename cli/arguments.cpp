@@ -161,7 +161,8 @@ void CommandLine::add_bench() {
     return run_bench_command(bench);
   });
   BenchOptions& o = bench.options;
-  c->add_option("BENCH", bench.name, join(benches(), ", ", [](const Bench& b) { return b.name; }))->required();
+  c->add_option("BENCH", bench.name, join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", paper")
+      ->required();
   c->add_option("--case", o.cases, "cases; else all of the benchmark")->delimiter(',');
   c->add_option("--dtype", o.dtypes, "float32, float64; else both")
       ->delimiter(',')
@@ -175,6 +176,7 @@ void CommandLine::add_bench() {
   c->add_option("--python", o.pythons, "where the peers are; may be given again")->type_name("PATH");
   c->add_option("--peers", o.peers_folder, "the peers' scripts")->type_name("DIR");
   c->add_option("--mkl", o.mkl, "a libmkl_rt that NumPy and SciPy take besides their own BLAS")->type_name("FILE");
+  c->add_option("--figures", bench.figures, "where `paper` puts fig5.png and fig7.png; else here")->type_name("DIR");
   c->add_flag("--all", bench.all, "print every measurement too");
   c->add_flag("--json", bench.json, "print one JSON object for each measurement");
   c->add_option("--worker", bench.worker, "be the worker of that name: bench/worker.h")->group("");

@@ -26,6 +26,8 @@ class Canvas {
   void line(double x0, double y0, double x1, double y1, double thickness, Colour colour) {
     line(x0, y0, x1, y1, thickness, colour, {0, 0, static_cast<double>(width_), static_cast<double>(height_)});
   }
+  /// A rectangle, to the nearest pixels.
+  void fill(const Box& box, Colour colour);
   void ring(double x, double y, double radius, double thickness, Colour colour);
   /// Letters of 5 x 9 pixels, 6 apart, whose line begins at (x, y), the upper left corner. What the font has not is a
   /// box.

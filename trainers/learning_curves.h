@@ -12,7 +12,4 @@ namespace thtrain {
 /// the right the training loss. UserError where it cannot be written.
 void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history);
 
-/// Round numbers from `low` to `high`, at most `count` + 1 of them: the ticks of an axis. `high` > `low`.
-std::vector<double> axis_ticks(double low, double high, int count);
-
 }  // namespace thtrain

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "bench/figures.h"
 #include "bench/report.h"
 #include "bench/run.h"
 #include "bench/worker.h"
@@ -28,19 +29,45 @@ int serve(const BenchArguments& arguments) {
   return kDone;
 }
 
-}  // namespace
-
-int run_bench_command(const BenchArguments& arguments) {
-  if (!arguments.worker.empty()) return serve(arguments);
-  BenchResult result = run_bench(bench_named(arguments.name), arguments.options, show);
+std::vector<Measurement> run_one(const BenchArguments& arguments, const std::string& name,
+                                 const BenchOptions& options) {
+  BenchResult result = run_bench(bench_named(name), options, show);
   show("");
   if (arguments.json) {
     for (const Measurement& m : result.measurements) print_text(json_line(m) + "\n");
   } else {
-    print_text(ratio_tables(result.measurements));
-    if (arguments.all) print_text("\n" + full_table(result.measurements));
+    print_text(ratio_tables(result.measurements) + "\n");
+    if (arguments.all) print_text(full_table(result.measurements) + "\n");
   }
   for (const std::string& note : result.notes) std::fprintf(stderr, "%s\n", note.c_str());
+  return std::move(result.measurements);
+}
+
+// Fig. 5 and Fig. 7 of the paper: in double precision on one thread unless something else is asked for.
+int run_paper(const BenchArguments& arguments) {
+  BenchOptions options = arguments.options;
+  if (options.dtypes.empty()) options.dtypes = {"float64"};
+  if (options.threads.empty()) options.threads = {1};
+  if (options.dtypes.size() > 1 || options.threads.size() > 1)
+    throw UserError(Message{.what = "bench paper: a figure is of one dtype and one number of threads"});
+  std::string folder = arguments.figures.empty() ? "" : arguments.figures + "/";
+  options.cases = {options.quick ? "20-15-10/12" : "784-500-10/60"};
+  draw_bars(folder + "fig5.png", run_one(arguments, "mlp", options));
+  options.cases.clear();
+  for (const char* formula : {"poly2", "2a+3b", "a+1", "2a+b^10"})
+    for (const char* size : {"1000", "5000", "10000", "50000", "100000", "1000000", "10000000"})
+      if (!options.quick || std::string(size).size() == 4) options.cases.push_back(str(formula, '/', size));
+  draw_speedups(folder + "fig7.png", run_one(arguments, "elementwise", options));
+  if (!arguments.json) print_text(str("figures: ", folder, "fig5.png, ", folder, "fig7.png\n"));
+  return kDone;
+}
+
+}  // namespace
+
+int run_bench_command(const BenchArguments& arguments) {
+  if (!arguments.worker.empty()) return serve(arguments);
+  if (arguments.name == "paper") return run_paper(arguments);
+  run_one(arguments, arguments.name, arguments.options);
   return kDone;
 }
 

@@ -82,9 +82,10 @@ struct DataArguments {
 int run_data(const DataArguments& arguments);
 
 struct BenchArguments {
-  std::string name;  // of the benchmark
+  std::string name;  // of the benchmark, or "paper"
   BenchOptions options;
-  bool all = false;  // every measurement, beside the ratios
+  std::string figures = {};  // the folder for those of "paper"; "": the current one
+  bool all = false;          // every measurement, beside the ratios
   bool json = false;
   std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
   std::string output = "borrowed";  // of the worker's function

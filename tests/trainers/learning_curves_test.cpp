@@ -7,6 +7,7 @@
 #include "datasets/file.h"
 #include "tests/support/datasets_support.h"
 #include "trainers/canvas.h"
+#include "trainers/plot.h"
 
 namespace thtrain {
 namespace {
