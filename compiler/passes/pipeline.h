@@ -26,10 +26,10 @@ struct PassRecord {
 
 struct PipelineOptions {
   Level level = Level::kStandard;
-  std::set<std::string> without;           // passes left out; UserError for an unknown name
-  std::vector<Pass> extra = {};            // a program's own passes, before all others
+  std::set<std::string> without;  // passes left out; UserError for an unknown name
+  std::vector<Pass> extra = {};   // a program's own passes, before all others
   bool keep_graphs = false;
-  bool verify = false;                     // types and structure, after every pass
+  bool verify = false;  // types and structure, after every pass
   std::vector<Fired>* fired = nullptr;
   std::vector<PassRecord>* records = nullptr;
 };

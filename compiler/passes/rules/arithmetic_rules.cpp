@@ -22,7 +22,9 @@ static RuleCondition is_negative(const Expr& number) {
   };
 }
 
-static bool has_signs(const Binding& b, const RuleContext&) { return !is_unsigned_int(b.root().dtype()); }
+static bool has_signs(const Binding& b, const RuleContext&) {
+  return !is_unsigned_int(b.root().dtype());
+}
 
 const std::vector<Rule>& arithmetic_rules() {
   static const std::vector<Rule> rules = [] {

@@ -17,36 +17,36 @@ bool is_usable(const Expr& number) {
 
 // (2 * x) / (4 * y) -> 0.5 * x / y
 Expr collect_factors(const Expr& value, RuleContext& context) {
-  std::optional<Product> product = factors_of(value, context);
-  if (!product || product->numbers_above.size() + product->numbers_below.size() < 2 || product->factors.empty())
-    return {};
+  Product product = factors_of(value, &context);
+  if (product.numbers_above.size() + product.numbers_below.size() < 2 || product.factors.empty()) return {};
   Expr total = make_constant(Tensor(1.0).cast(value.dtype()));
-  for (const Expr& number : product->numbers_above) total = computed(total * number);
-  for (const Expr& number : product->numbers_below) total = computed(total / number);
+  for (const Expr& number : product.numbers_above) total = computed(total * number);
+  for (const Expr& number : product.numbers_below) total = computed(total / number);
   if (!is_usable(total)) return {};
-  product->numbers_above = {total};
-  product->numbers_below = {};
-  return product->value(value.dtype());
+  product.numbers_above = {total};
+  product.numbers_below = {};
+  return product.value(value.dtype());
 }
 
 // What stands above and below; where `covered`, only what does not take a value out of the expression altogether.
 Expr cancel_factors(const Expr& value, RuleContext& context, bool covered) {
-  std::optional<Product> product = factors_of(value, context);
-  if (!product) return {};
+  Product product = factors_of(value, &context);
   bool found = false;
-  for (Factor& factor : product->factors) {
+  for (Factor& factor : product.factors) {
     const int both = std::min(factor.above, factor.below);
     if (both == 0) continue;
     const Factor before = factor;
     factor.above -= both;
     factor.below -= both;
     std::vector<Expr> kept;
-    for (const Factor& other : product->factors)
+    for (const Factor& other : product.factors)
       if (other.above || other.below) kept.push_back(other.base);
-    if (is_covered(factor.base, kept) == covered) found = true;
-    else factor = before;
+    if (is_covered(factor.base, kept) == covered)
+      found = true;
+    else
+      factor = before;
   }
-  return found ? product->value(value.dtype()) : Expr();
+  return found ? product.value(value.dtype()) : Expr();
 }
 
 std::vector<RuleExample> examples(std::vector<DType> dtypes,
@@ -69,21 +69,27 @@ const std::vector<Rule>& factor_rules() {
     std::vector<RuleExample> numbers = examples(
         floats, {[](In in) { return (2 * in[0]) / (4 * in[1]); }, [](In in) { return in[0] / 3 * 5; },
                  [](In in) { return -(3 * in[0]) * (in[1] * in[2] * 7); }, [](In in) { return 2 / (in[0] / 3); }});
-    for (const RuleExample& example : examples({DType::kInt32, DType::kUInt8, DType::kInt64},
-                                               {[](In in) { return 3 * in[0] * 5; },
-                                                [](In in) { return (in[0] * 7) * (in[1] * 11) * in[2]; }}))
+    for (const RuleExample& example :
+         examples({DType::kInt32, DType::kUInt8, DType::kInt64},
+                  {[](In in) { return 3 * in[0] * 5; }, [](In in) { return (in[0] * 7) * (in[1] * 11) * in[2]; }}))
       numbers.push_back(example);
     return std::vector<Rule>{
-        {.name = "collect_factors", .safety = Safety::kReassociating, .kinds = kReals, .rewrite = collect_factors,
-         .roots = {&mul_op(), &true_div_op()}, .examples = std::move(numbers)},
-        {.name = "cancel_kept_factors", .safety = Safety::kRangeChanging,
+        {.name = "collect_factors",
+         .safety = Safety::kReassociating,
+         .kinds = kReals,
+         .rewrite = collect_factors,
+         .roots = {&mul_op(), &true_div_op()},
+         .examples = std::move(numbers)},
+        {.name = "cancel_kept_factors",
+         .safety = Safety::kRangeChanging,
          .rewrite = [](const Expr& value, RuleContext& context) { return cancel_factors(value, context, true); },
          .roots = {&mul_op(), &true_div_op()},
-         .examples = examples(floats, {[](In in) { return sqr(in[0]) / in[0]; },
-                                       [](In in) { return in[0] / sqr(in[0]); },
-                                       [](In in) { return (in[1] / in[0]) * in[0] * sigmoid(in[0]); },
-                                       [](In in) { return in[1] * (1 - in[0]) / (1 - in[0]) * in[0]; }})},
-        {.name = "cancel_factors", .safety = Safety::kFiniteMath,
+         .examples =
+             examples(floats, {[](In in) { return sqr(in[0]) / in[0]; }, [](In in) { return in[0] / sqr(in[0]); },
+                               [](In in) { return (in[1] / in[0]) * in[0] * sigmoid(in[0]); },
+                               [](In in) { return in[1] * (1 - in[0]) / (1 - in[0]) * in[0]; }})},
+        {.name = "cancel_factors",
+         .safety = Safety::kFiniteMath,
          .rewrite = [](const Expr& value, RuleContext& context) { return cancel_factors(value, context, false); },
          .roots = {&mul_op(), &true_div_op()},
          .examples = examples(floats, {[](In in) { return in[0] * in[1] / in[0]; },

@@ -32,15 +32,18 @@ class TermWalk : Walk {
   using Walk::Walk;
   std::vector<Term> terms;
 
-  bool walk(const Expr& e, bool negative) {
-    if (terms.size() >= kMostTerms) return false;
-    if (is_inside(e)) {
-      if (is_op(e, neg_op())) return walk(input_of(e, 0), !negative);
-      if (is_op(e, add_op())) return walk(input_of(e, 0), negative) && walk(input_of(e, 1), negative);
-      if (is_op(e, sub_op())) return walk(input_of(e, 0), negative) && walk(input_of(e, 1), !negative);
+  void walk(const Expr& e, bool negative, size_t depth = 0) {
+    const bool subtracts = is_op(e, sub_op());
+    if (!is_inside(e) || depth + terms.size() >= kMostTerms) {
+      terms.push_back(term(e, negative));
+    } else if (is_op(e, neg_op())) {
+      walk(input_of(e, 0), !negative, depth + 1);
+    } else if (subtracts || is_op(e, add_op())) {
+      walk(input_of(e, 0), negative, depth + 1);
+      walk(input_of(e, 1), negative != subtracts, depth + 1);
+    } else {
+      terms.push_back(term(e, negative));
     }
-    terms.push_back(term(e, negative));
-    return true;
   }
 
  private:
@@ -60,26 +63,31 @@ class FactorWalk : Walk {
   using Walk::Walk;
   Product product;
 
-  bool walk(const Expr& e, bool below, int power) {
-    if (product.factors.size() >= kMostTerms) return false;
-    if (is_inside(e)) {
-      const bool floats = is_float(e.dtype());
-      if (is_op(e, neg_op())) {
-        product.negative ^= power % 2 == 1;
-        return walk(input_of(e, 0), below, power);
-      }
-      if (is_op(e, mul_op())) return walk(input_of(e, 0), below, power) && walk(input_of(e, 1), below, power);
-      if (is_op(e, true_div_op()) && floats)
-        return walk(input_of(e, 0), below, power) && walk(input_of(e, 1), !below, power);
-      if (is_op(e, sqr_op()) && power <= 4) return walk(input_of(e, 0), below, 2 * power);
+  void walk(const Expr& e, bool below, int power, size_t depth = 0) {
+    const bool divides = is_op(e, true_div_op()) && is_float(e.dtype());
+    if (!is_inside(e) || depth + product.factors.size() >= kMostTerms) {
+      take(e, below, power);
+    } else if (is_op(e, neg_op())) {
+      product.negative ^= power % 2 == 1;
+      walk(input_of(e, 0), below, power, depth + 1);
+    } else if (divides || is_op(e, mul_op())) {
+      walk(input_of(e, 0), below, power, depth + 1);
+      walk(input_of(e, 1), below != divides, power, depth + 1);
+    } else if (is_op(e, sqr_op()) && power <= 4) {
+      walk(input_of(e, 0), below, 2 * power, depth + 1);
+    } else {
+      take(e, below, power);
     }
+  }
+
+ private:
+  void take(const Expr& e, bool below, int power) {
     if (Expr number = number_as(e, root_.dtype())) {
       std::vector<Expr>& numbers = below ? product.numbers_below : product.numbers_above;
       numbers.insert(numbers.end(), static_cast<size_t>(power), number);
     } else {
       product.multiply(cast(e, root_.dtype()), below ? 0 : power, below ? power : 0);
     }
-    return true;
   }
 };
 
@@ -95,7 +103,9 @@ Expr product_of(const std::vector<Expr>& values) {
   return out;
 }
 
-Expr one(DType dtype) { return make_constant(Tensor(1.0).cast(dtype)); }
+Expr one(DType dtype) {
+  return make_constant(Tensor(1.0).cast(dtype));
+}
 
 // Does `from` compute with `target`, a few steps away? Integers and bools carry no NaN.
 bool reaches(const Expr& from, const Expr& target, int steps) {
@@ -118,9 +128,9 @@ bool is_covered(const Expr& value, const std::vector<Expr>& kept, int steps) {
 
 }  // namespace
 
-std::optional<std::vector<Term>> terms_of(const Expr& value, const RuleContext* context) {
+std::vector<Term> terms_of(const Expr& value, const RuleContext* context) {
   TermWalk walk(value, context);
-  if (!walk.walk(value, false)) return std::nullopt;
+  walk.walk(value, false);
   return std::move(walk.terms);
 }
 
@@ -134,24 +144,29 @@ Expr sum_of(const std::vector<Term>& terms, DType dtype) {
   std::vector<Expr> negatives, numbers;
   for (const Term& term : terms) {
     Expr value = value_of(term);
-    if (!term.base) numbers.push_back(term.negative ? -value : value);
-    else if (term.negative) negatives.push_back(value);
-    else out = out ? out + value : value;
+    if (!term.base)
+      numbers.push_back(term.negative ? -value : value);
+    else if (term.negative)
+      negatives.push_back(value);
+    else
+      out = out ? out + value : value;
   }
   for (size_t i = 0; i < numbers.size(); ++i) plus = plus ? plus + numbers[i] : numbers[i];
   const bool starts_with_number = !out && plus;
   if (starts_with_number) out = plus;
   for (const Expr& value : negatives)
-    if (out) out = out - value;
-    else minus = minus ? minus + value : value;
+    if (out)
+      out = out - value;
+    else
+      minus = minus ? minus + value : value;
   if (minus) out = -minus;
   if (plus && !starts_with_number) out = out + plus;
   return out ? out : make_constant(Tensor(0.0).cast(dtype));
 }
 
-std::optional<Product> factors_of(const Expr& value, const RuleContext& context) {
-  FactorWalk walk(value, &context);
-  if (!walk.walk(value, false, 1)) return std::nullopt;
+Product factors_of(const Expr& value, const RuleContext* context) {
+  FactorWalk walk(value, context);
+  walk.walk(value, false, 1);
   return std::move(walk.product);
 }
 
@@ -192,8 +207,12 @@ Expr Product::value(DType dtype) const {
   return negative ? -out : out;
 }
 
-Expr computed(const Expr& numbers) { return make_constant(evaluate({numbers}, {})[0]); }
+Expr computed(const Expr& numbers) {
+  return make_constant(evaluate({numbers}, {})[0]);
+}
 
-bool is_covered(const Expr& value, const std::vector<Expr>& kept) { return is_covered(value, kept, 3); }
+bool is_covered(const Expr& value, const std::vector<Expr>& kept) {
+  return is_covered(value, kept, 3);
+}
 
 }  // namespace thtrain

@@ -1,7 +1,6 @@
 // Sums as lists of terms and products as lists of factors, for rules that look at more than two of them.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "compiler/passes/rules.h"
@@ -16,8 +15,9 @@ struct Term {
 };
 
 /// The terms of a value, through sums, differences and signs of its type that nobody else reads (without a context:
-/// also those that are read elsewhere). Nothing where there are more than kMostTerms of them.
-std::optional<std::vector<Term>> terms_of(const Expr& value, const RuleContext* context);
+/// also those that are read elsewhere). Of a long sum the first kMostTerms or so, and what is left as one term: so that
+/// a chain of n sums costs n steps, not n * n.
+std::vector<Term> terms_of(const Expr& value, const RuleContext* context);
 /// The sum in order: what is added, what is subtracted, the number.
 Expr sum_of(const std::vector<Term>& terms, DType dtype);
 Expr value_of(const Term& term);
@@ -42,9 +42,9 @@ struct Product {
   Expr value(DType dtype) const;
 };
 
-/// The factors of a value, through products, quotients, squares and signs of its type that nobody else reads; of
-/// integers through products and signs.
-std::optional<Product> factors_of(const Expr& value, const RuleContext& context);
+/// The factors of a value, through products, quotients, squares and signs of its type that nobody else reads (without a
+/// context: also those that are read elsewhere); of integers through products and signs. Limited as terms_of() is.
+Product factors_of(const Expr& value, const RuleContext* context);
 
 /// The value of an expression over constants: a constant.
 Expr computed(const Expr& numbers);

@@ -11,7 +11,9 @@ namespace thtrain {
 namespace {
 
 // inc_picked(0, labels, y): zeros but for one element of each row.
-bool is_picked_alone(const Expr& e) { return is_op(e, inc_picked_op()) && number_of(input_of(e, 0)) == 0.0; }
+bool is_picked_alone(const Expr& e) {
+  return is_op(e, inc_picked_op()) && number_of(input_of(e, 0)) == 0.0;
+}
 
 // sum(inc_picked(0, labels, y), 1) -> y
 Expr sum_of_picked(const Expr& value, RuleContext&) {
@@ -50,9 +52,15 @@ Expr scaled_picked(const Expr& value, RuleContext& context) {
   return {};
 }
 
-Type f64(Dims dims) { return {.dtype = DType::kFloat64, .dims = std::move(dims)}; }
-Type i64(Dims dims) { return {.dtype = DType::kInt64, .dims = std::move(dims)}; }
-Type f32(Dims dims) { return {.dtype = DType::kFloat32, .dims = std::move(dims)}; }
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type i64(Dims dims) {
+  return {.dtype = DType::kInt64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
 
 }  // namespace
 
@@ -63,18 +71,27 @@ const std::vector<Rule>& index_rules() {
     return inc_picked(zeros({y.dims()[0], 5}, y.dtype()), labels, y);
   };
   static const std::vector<Rule> rules{
-      {.name = "sum_of_picked", .safety = kReassociating, .kinds = kReals, .rewrite = sum_of_picked,
+      {.name = "sum_of_picked",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = sum_of_picked,
        .roots = {&sum_op()},
        .examples = {{{i64({3}), f64({3})}, [picked](In in) { return sum(picked(in[0], in[1]), 1); }},
                     {{i64({3}), f32({3})}, [picked](In in) { return sum(picked(in[0], in[1]), 1, true); }},
                     {{i64({0}), f64({0})}, [picked](In in) { return sum(picked(in[0], in[1])); }}}},
-      {.name = "add_picked", .safety = kReassociating, .kinds = kReals, .rewrite = add_picked,
+      {.name = "add_picked",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = add_picked,
        .roots = {&add_op(), &sub_op()},
        .examples = {{{i64({3}), f64({3}), f64({3, 5})}, [picked](In in) { return in[2] + picked(in[0], in[1]); }},
                     {{i64({3}), f32({3}), f32({3, 5})}, [picked](In in) { return in[2] - picked(in[0], in[1]); }},
                     {{i64({3}), f64({3}), f64({3, 5})}, [picked](In in) { return picked(in[0], in[1]) - in[2]; }}}},
       // The zeros are multiplied too.
-      {.name = "scaled_picked", .safety = Safety::kFiniteMath, .kinds = kReals, .for_gradients = true,
+      {.name = "scaled_picked",
+       .safety = Safety::kFiniteMath,
+       .kinds = kReals,
+       .for_gradients = true,
        .rewrite = scaled_picked,
        .roots = {&mul_op(), &true_div_op(), &neg_op()},
        .examples = {{{i64({3}), f64({3}), f64({})}, [picked](In in) { return in[2] * picked(in[0], in[1]); }},

@@ -10,62 +10,102 @@ namespace {
 
 // sigmoid(x) * exp(-x) -> sigmoid(-x), or 1 - sigmoid(x) where sigmoid(x) is read elsewhere too: then that costs no
 // second exponential, and is what a logarithm of it was divided by.
-Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
-  std::optional<Product> product = factors_of(value, context);
-  if (!product) return {};
-  for (Factor& s : product->factors) {
+Expr without_exponential(Product product, DType dtype, RuleContext& context) {
+  for (Factor& s : product.factors) {
     if (!is_op(s.base, sigmoid_op()) || s.above == 0) continue;
     const Expr& x = input_of(s.base, 0);
-    for (Factor& e : product->factors) {
+    for (Factor& e : product.factors) {
       if (!is_op(e.base, exp_op()) || e.above == 0) continue;
       const Expr sigmoid_x = s.base, minus_x = input_of(e.base, 0);
       if (!context.settle(-x).same(minus_x) && !context.settle(-minus_x).same(x)) continue;
       --s.above;
       --e.above;
       const bool read_elsewhere = s.above > 0 || !context.read_once(sigmoid_x);
-      product->multiply(context.settle(read_elsewhere ? 1 - sigmoid_x : sigmoid(minus_x)), 1, 0);
-      return product->value(value.dtype());
+      product.multiply(context.settle(read_elsewhere ? 1 - sigmoid_x : sigmoid(minus_x)), 1, 0);
+      return product.value(dtype);
     }
   }
   return {};
 }
 
-// (a / x - b / y) * x * y -> a * y - b * x: where x rounds to 0, the quotient is no number and the product is. Only
-// where every denominator that is not cancelled was there before, where no value leaves the expression altogether, and
-// where it is no more work.
-Expr distribute_quotients(const Expr& value, RuleContext& context) {
-  std::optional<Product> outer = factors_of(value, context);
-  if (!outer) return {};
-  for (size_t f = 0; f < outer->factors.size(); ++f) {
-    const Expr sum = outer->factors[f].base;
-    if (outer->factors[f].above != 1 || outer->factors[f].below != 0 || !context.read_once(sum)) continue;
-    if (!is_op(sum, add_op()) && !is_op(sum, sub_op())) continue;
-    std::optional<std::vector<Term>> terms = terms_of(sum, &context);
-    if (!terms || terms->size() > 4) continue;
+Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
+  // An exponential saved is worth some products that are made a second time.
+  for (const RuleContext* through :
+       {static_cast<const RuleContext*>(&context), static_cast<const RuleContext*>(nullptr)})
+    if (Expr out = without_exponential(factors_of(value, through), value.dtype(), context)) return out;
+  return {};
+}
 
-    Product rest = *outer;
+// The factors of `a` that `b` has not; nothing where b has others than a.
+std::optional<Product> quotient_of(const Product& a, const Product& b) {
+  if (!a.numbers_above.empty() || !a.numbers_below.empty() || !b.numbers_above.empty() || !b.numbers_below.empty())
+    return std::nullopt;
+  Product out;
+  out.negative = a.negative != b.negative;
+  for (const Factor& factor : a.factors) out.multiply(factor.base, factor.above, factor.below);
+  for (const Factor& factor : b.factors) {
+    Factor* common = out.find(factor.base);
+    if (!common || common->above < factor.above || common->below < factor.below) return std::nullopt;
+    common->above -= factor.above;
+    common->below -= factor.below;
+  }
+  return out;
+}
+
+// x - x * y -> x * (1 - y): the gradient of e / (1 + e) is d - d * p with d = dp / (1 + e), and only as a product it is
+// seen that it has the factors that dp is divided by.
+Expr factor_out(const Expr& value, RuleContext& context) {
+  const Expr &a = input_of(value, 0), &b = input_of(value, 1);
+  for (bool first : {true, false}) {
+    const Expr &x = first ? a : b, &x_y = first ? b : a;
+    if (!(x.type() == value.type()) || !(x_y.type() == value.type()) || !context.read_once(x_y)) continue;
+    if (number_in(x)) continue;
+    const std::optional<Product> y = quotient_of(factors_of(x_y, &context), factors_of(x, &context));
+    if (!y || y->negative) continue;
+    Expr product = x * (1 - y->value(value.dtype()));
+    return first ? product : -product;
+  }
+  return {};
+}
+
+// (a / x - b / y) * x * y -> a * y - b * x: where x rounds to 0, the quotient is no number and the product is. Only
+// where every denominator of the sum is cancelled, where no value leaves the expression altogether, and where it is no
+// more work.
+Expr distribute_quotients(const Expr& value, RuleContext& context) {
+  const Product outer = factors_of(value, &context);
+  for (size_t f = 0; f < outer.factors.size(); ++f) {
+    const Expr sum = outer.factors[f].base;
+    if (outer.factors[f].above != 1 || outer.factors[f].below != 0 || !context.read_once(sum)) continue;
+    if (!is_op(sum, add_op()) && !is_op(sum, sub_op())) continue;
+    const std::vector<Term> terms = terms_of(sum, &context);
+    if (terms.size() > 4) continue;
+
+    Product rest = outer;
     rest.factors.erase(rest.factors.begin() + static_cast<std::ptrdiff_t>(f));
-    size_t before = outer->operations() + terms->size() - 1, after = terms->size() - 1;
+    size_t before = outer.operations() + terms.size() - 1, after = terms.size() - 1;
     std::vector<Expr> cancelled, kept;
+    bool all_cancelled = true;
     std::vector<Term> out;
-    for (const Term& term : *terms) {
-      std::optional<Product> product = factors_of(value_of(term), context);
-      if (!product) return {};
-      before += product->operations();
-      product->multiply(rest);
-      for (Factor& factor : product->factors) {
+    for (const Term& term : terms) {
+      Product product = factors_of(value_of(term), &context);
+      before += product.operations();
+      product.multiply(rest);
+      for (Factor& factor : product.factors) {
         const int both = std::min(factor.above, factor.below);
         if (both == 0) continue;
         cancelled.push_back(factor.base);
         factor.above -= both;
         factor.below -= both;
       }
-      for (const Factor& factor : product->factors)
+      for (const Factor& factor : product.factors) {
         if (factor.above || factor.below) kept.push_back(factor.base);
-      after += product->operations();
-      out.push_back({term.negative, {}, product->value(value.dtype())});
+        const Factor* outside = rest.find(factor.base);
+        all_cancelled = all_cancelled && factor.below <= (outside ? outside->below : 0);
+      }
+      after += product.operations();
+      out.push_back({term.negative, {}, product.value(value.dtype())});
     }
-    if (cancelled.empty() || after > before) continue;
+    if (cancelled.empty() || !all_cancelled || after > before) continue;
     if (!std::all_of(cancelled.begin(), cancelled.end(), [&](const Expr& e) { return is_covered(e, kept); })) continue;
     return sum_of(out, value.dtype());
   }
@@ -84,6 +124,13 @@ Type f32(Dims dims) {
 const std::vector<Rule>& quotient_rules() {
   using In = const std::vector<Expr>&;
   static const std::vector<Rule> rules{
+      {.name = "factor_out",
+       .safety = Safety::kReassociating,
+       .rewrite = factor_out,
+       .roots = {&sub_op()},
+       .examples = {{{f64({3, 4}), f64({4})}, [](In in) { return in[0] - in[0] * in[1]; }},
+                    {{f32({7}), f32({7})}, [](In in) { return in[0] * in[1] - in[1]; }},
+                    {{f64({7}), f64({7})}, [](In in) { return in[0] * in[1] - in[1] * sqr(in[0]); }}}},
       {.name = "sigmoid_times_exp",
        .safety = Safety::kRangeChanging,
        .rewrite = sigmoid_times_exp,

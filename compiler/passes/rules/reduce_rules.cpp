@@ -12,14 +12,20 @@
 namespace thtrain {
 namespace {
 
-const Ints& axes_of(const Expr& reduced) { return reduced.node().props.get<Ints>("axes"); }
-bool keeps_axes(const Expr& reduced) { return reduced.node().props.get<bool>("keepdims"); }
+const Ints& axes_of(const Expr& reduced) {
+  return reduced.node().props.get<Ints>("axes");
+}
+bool keeps_axes(const Expr& reduced) {
+  return reduced.node().props.get<bool>("keepdims");
+}
 bool contains(const Ints& axes, size_t axis) {
   return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
 }
 
 // As `like`, a sum, sums; no axes at all leave x as it is.
-Expr summed_as(const Expr& like, const Expr& x) { return apply(sum_op(), {x}, like.node().props); }
+Expr summed_as(const Expr& like, const Expr& x) {
+  return apply(sum_op(), {x}, like.node().props);
+}
 
 // sum(sum(x, 0), 0) -> sum(x, {0, 1})
 Expr sum_of_sum(const Expr& value, RuleContext& context) {
@@ -108,9 +114,15 @@ Expr dot_with_zeros(const Expr& value, RuleContext&) {
   return {};
 }
 
-Type f64(Dims dims) { return {.dtype = DType::kFloat64, .dims = std::move(dims)}; }
-Type f32(Dims dims) { return {.dtype = DType::kFloat32, .dims = std::move(dims)}; }
-Type of(DType dtype, Dims dims) { return {.dtype = dtype, .dims = std::move(dims)}; }
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
+Type of(DType dtype, Dims dims) {
+  return {.dtype = dtype, .dims = std::move(dims)};
+}
 
 }  // namespace
 
@@ -118,36 +130,74 @@ const std::vector<Rule>& reduce_rules() {
   using In = const std::vector<Expr>&;
   constexpr Safety kReassociating = Safety::kReassociating;
   static const std::vector<Rule> rules{
-      {.name = "sum_of_sum", .safety = kReassociating, .kinds = kReals, .rewrite = sum_of_sum, .roots = {&sum_op()},
+      {.name = "sum_of_sum",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = sum_of_sum,
+       .roots = {&sum_op()},
        .examples = {{{f64({3, 4, 5})}, [](In in) { return sum(sum(in[0], 1), 1); }},
-                    {{f32({3, 4, 5})}, [](In in) { return sum(sum(in[0], 0, true), {0, 1}); }},
+                    {{f32({3, 4, 5})},
+                     [](In in) {
+                       return sum(sum(in[0], 0, true), {0, 1});
+                     }},
                     {{f64({3, 4})}, [](In in) { return sum(sum(in[0], 0), {}, true); }},
                     {{of(DType::kInt16, {3, 0, 5})}, [](In in) { return sum(sum(in[0], 2), 0); }}}},
-      {.name = "sum_of_scaled", .safety = kReassociating, .kinds = kReals, .rewrite = sum_of_scaled,
+      {.name = "sum_of_scaled",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = sum_of_scaled,
        .roots = {&sum_op()},
        .examples = {{{f64({3, 4}), f64({})}, [](In in) { return sum(in[0] * in[1], 0); }},
                     {{f32({3, 4})}, [](In in) { return sum(3 * in[0]); }},
                     {{f32({3, 4}), f32({})}, [](In in) { return sum(in[0] / in[1], 1, true); }},
                     {{of(DType::kInt64, {7})}, [](In in) { return sum(in[0] * 3); }}}},
-      {.name = "sum_of_negative", .safety = kReassociating, .kinds = kReals, .rewrite = sum_of_negative,
+      {.name = "sum_of_negative",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = sum_of_negative,
        .roots = {&sum_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return sum(-in[0], 0); }},
                     {{of(DType::kInt64, {0, 4})}, [](In in) { return sum(-in[0], 0); }}}},
-      {.name = "sum_of_single", .safety = kReassociating, .kinds = kReals, .rewrite = sum_of_single,
+      {.name = "sum_of_single",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = sum_of_single,
        .roots = {&sum_op()},
        .examples = {{{f64({1, 4})}, [](In in) { return sum(in[0], 0); }},
                     {{of(DType::kInt8, {3, 1})}, [](In in) { return sum(in[0], 1, true); }},
                     {{f32({})}, [](In in) { return sum(in[0]); }}}},
-      {.name = "sum_of_repeated", .safety = kReassociating, .kinds = kReals, .rewrite = sum_of_repeated,
+      {.name = "sum_of_repeated",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = sum_of_repeated,
        .roots = {&sum_op()},
-       .examples = {{{f64({})}, [](In in) { return sum(broadcast_to(in[0], {3, 4}), 0); }},
-                    {{f32({4})}, [](In in) { return sum(broadcast_to(in[0], {3, 4})); }},
+       .examples = {{{f64({})},
+                     [](In in) {
+                       return sum(broadcast_to(in[0], {3, 4}), 0);
+                     }},
+                    {{f32({4})},
+                     [](In in) {
+                       return sum(broadcast_to(in[0], {3, 4}));
+                     }},
                     {{f64({3, 1}), f64({3, 5})}, [](In in) { return sum(broadcast_like(in[0], in[1]), {1}, true); }},
-                    {{f64({2, 1, 4})}, [](In in) { return sum(broadcast_to(in[0], {5, 2, 3, 4}), {0, 1, 2}, true); }},
-                    {{of(DType::kInt8, {4})}, [](In in) { return sum(broadcast_to(in[0], {0, 4}), 0); }}}},
-      {.name = "dot_with_zeros", .safety = Safety::kFiniteMath, .kinds = kAll, .for_gradients = true,
-       .rewrite = dot_with_zeros, .roots = {&dot_op()},
-       .examples = {{{f64({3, 4})}, [](In in) { return dot(zeros({2, 3}, DType::kFloat64), in[0]); }},
+                    {{f64({2, 1, 4})},
+                     [](In in) {
+                       return sum(broadcast_to(in[0], {5, 2, 3, 4}), {0, 1, 2}, true);
+                     }},
+                    {{of(DType::kInt8, {4})},
+                     [](In in) {
+                       return sum(broadcast_to(in[0], {0, 4}), 0);
+                     }}}},
+      {.name = "dot_with_zeros",
+       .safety = Safety::kFiniteMath,
+       .kinds = kAll,
+       .for_gradients = true,
+       .rewrite = dot_with_zeros,
+       .roots = {&dot_op()},
+       .examples = {{{f64({3, 4})},
+                     [](In in) {
+                       return dot(zeros({2, 3}, DType::kFloat64), in[0]);
+                     }},
                     {{of(DType::kInt32, {3, 4})}, [](In in) { return dot(in[0], zeros({4}, DType::kInt32)); }}}},
   };
   return rules;

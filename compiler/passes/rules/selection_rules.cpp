@@ -46,10 +46,14 @@ Expr decided_switch(const Expr& value, RuleContext&) {
 std::vector<RuleExample> cast_examples() {
   using D = DType;
   std::vector<RuleExample> out;
-  for (auto [from, middle, to] : {std::array{D::kFloat32, D::kFloat64, D::kFloat32}, {D::kBool, D::kInt8, D::kFloat32},
-                                  {D::kInt8, D::kInt64, D::kInt16}, {D::kUInt8, D::kInt32, D::kFloat64},
-                                  {D::kInt16, D::kFloat32, D::kInt64}, {D::kInt32, D::kFloat64, D::kFloat32},
-                                  {D::kInt32, D::kInt64, D::kUInt8}, {D::kFloat32, D::kFloat64, D::kBool}})
+  for (auto [from, middle, to] : {std::array{D::kFloat32, D::kFloat64, D::kFloat32},
+                                  {D::kBool, D::kInt8, D::kFloat32},
+                                  {D::kInt8, D::kInt64, D::kInt16},
+                                  {D::kUInt8, D::kInt32, D::kFloat64},
+                                  {D::kInt16, D::kFloat32, D::kInt64},
+                                  {D::kInt32, D::kFloat64, D::kFloat32},
+                                  {D::kInt32, D::kInt64, D::kUInt8},
+                                  {D::kFloat32, D::kFloat64, D::kBool}})
     out.push_back({{{.dtype = from, .dims = {7}}},
                    [middle = middle, to = to](const std::vector<Expr>& in) { return cast(cast(in[0], middle), to); }});
   return out;
@@ -64,11 +68,23 @@ const std::vector<Rule>& selection_rules() {
     const Type f64{.dtype = DType::kFloat64, .dims = {3, 5}}, f32{.dtype = DType::kFloat32, .dims = {5}};
     constexpr Safety kExact = Safety::kExact;
     return std::vector<Rule>{
-        {.name = "cast_of_cast", .kinds = kAll, .rewrite = cast_of_cast, .roots = {&cast_op()},
+        {.name = "cast_of_cast",
+         .kinds = kAll,
+         .rewrite = cast_of_cast,
+         .roots = {&cast_op()},
          .examples = cast_examples()},
-        {.name = "useless_cast", .kinds = kAll, .rewrite = useless_cast, .roots = {&cast_op()},
-         .examples = {{{f32}, [](In in) { return apply(cast_op(), {in[0]}, {{"dtype", DType::kFloat32}}); }}}},
-        {.name = "decided_switch", .kinds = kAll, .rewrite = decided_switch, .roots = {&switch_op()},
+        {.name = "useless_cast",
+         .kinds = kAll,
+         .rewrite = useless_cast,
+         .roots = {&cast_op()},
+         .examples = {{{f32},
+                       [](In in) {
+                         return apply(cast_op(), {in[0]}, {{"dtype", DType::kFloat32}});
+                       }}}},
+        {.name = "decided_switch",
+         .kinds = kAll,
+         .rewrite = decided_switch,
+         .roots = {&switch_op()},
          .examples = {{{f64, f32}, [](In in) { return switch_(true, in[0], in[1]); }},
                       {{f64, f32}, [](In in) { return switch_(false, in[0], in[1]); }},
                       {{f64, f64}, [](In in) { return switch_(2, in[0], in[1]); }}}},

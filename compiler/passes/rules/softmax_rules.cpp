@@ -61,8 +61,10 @@ int64_t axis_of_total(Expr total, const Expr& e, bool logarithm) {
   Dims kept = e.dims();
   const Dims dims = total.dims();
   while (!is_op(total, sum_op())) {
-    if (logarithm && is_op(total, log_op())) logarithm = false;
-    else if (!keeps_order(total)) return -1;
+    if (logarithm && is_op(total, log_op()))
+      logarithm = false;
+    else if (!keeps_order(total))
+      return -1;
     total = input_of(total, 0);
   }
   const Ints& axes = total.node().props.get<Ints>("axes");
@@ -125,30 +127,29 @@ Expr times_what_it_was_picked_from(const Expr& increment, const Expr& p, RuleCon
     if (name != "set") props.set(name, property);
   const Expr read = context.settle(Expr(make_node(*reader, std::move(inputs), std::move(props))));
 
-  std::optional<Product> y = factors_of(node.inputs[at], context);
-  Factor* factor = y ? y->find(read) : nullptr;
+  Product y = factors_of(node.inputs[at], &context);
+  Factor* factor = y.find(read);
   if (!factor || factor->below == 0) return {};
   --factor->below;
   inputs = node.inputs;
-  Expr times = y->value(increment.dtype());
+  Expr times = y.value(increment.dtype());
   inputs[at] = times.dims() == node.inputs[at].dims() ? times : broadcast_to(times, node.inputs[at].dims());
   return Expr(make_node(*node.op, std::move(inputs), node.props));
 }
 
 // term * p where one p cancels; empty where none does.
 Expr times_without_quotient(const Expr& term, const Expr& p, RuleContext& context) {
-  std::optional<Product> product = factors_of(term, context);
-  if (!product) return {};
-  if (Factor* factor = product->find(p); factor && factor->below > 0) {
+  Product product = factors_of(term, &context);
+  if (Factor* factor = product.find(p); factor && factor->below > 0) {
     --factor->below;
-    return product->value(term.dtype());
+    return product.value(term.dtype());
   }
-  for (Factor& factor : product->factors) {
+  for (Factor& factor : product.factors) {
     if (factor.above != 1) continue;
     Expr increment = times_what_it_was_picked_from(factor.base, p, context);
     if (!increment) continue;
     factor.base = increment;
-    return product->value(term.dtype());
+    return product.value(term.dtype());
   }
   return {};
 }
@@ -160,13 +161,12 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
   for (size_t i : {0, 1}) {
     const Expr &p = input_of(value, i), &difference = input_of(value, 1 - i);
     if (!is_softmax(p) || !(difference.type() == p.type())) continue;
-    std::optional<std::vector<Term>> terms = terms_of(difference, &context);
-    if (!terms || terms->size() < 2) continue;
-    for (size_t k = 0; k < terms->size(); ++k) {
+    const std::vector<Term> terms = terms_of(difference, &context);
+    for (size_t k = 0; terms.size() > 1 && k < terms.size(); ++k) {
       // Is this the sum, with the sign that it has there?
-      std::vector<Term> others = *terms;
+      std::vector<Term> others = terms;
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
-      Term total = (*terms)[k];
+      Term total = terms[k];
       total.negative = !total.negative;
       if (!total.base || total.base.dims() == p.dims()) continue;
       const Expr t = context.settle(sum_of(others, p.dtype()));
@@ -174,16 +174,15 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
       if (!context.settle(sum_of({total}, p.dtype())).same(expected)) continue;
 
       // The sum goes, so that nobody else reads the terms of t.
-      std::optional<std::vector<Term>> parts = terms_of(t, nullptr);
-      if (!parts) continue;
+      std::vector<Term> parts = terms_of(t, nullptr);
       bool found = false;
-      for (Term& term : *parts) {
+      for (Term& term : parts) {
         Expr product = times_without_quotient(value_of(term), p, context);
         found = found || product;
         term = {term.negative, {}, product ? product : value_of(term) * p};
       }
       if (!found) continue;
-      const Expr a = sum_of(*parts, p.dtype());
+      const Expr a = sum_of(parts, p.dtype());
       return a - p * sum(a, axis_of(p), true);
     }
   }
@@ -258,16 +257,24 @@ const std::vector<Rule>& softmax_rules() {
                        return log(subtensor(softmax(in[0]), {all(), 1}));
                      }},
                     {{f64({3, 5})}, [](In in) { return log(transpose(softmax(in[0]))); }}}},
-      {.name = "softmax_quotient", .safety = kRange, .rewrite = softmax_quotient, .roots = {&true_div_op()},
+      {.name = "softmax_quotient",
+       .safety = kRange,
+       .rewrite = softmax_quotient,
+       .roots = {&true_div_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 1, true); }},
                     {{f32({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 0, true); }},
                     {{f64({7})}, [](In in) { return exp(in[0]) / sum(exp(in[0])); }},
                     {{f64({3, 5})}, [](In in) { return exp(in[0]) / expand_dims(sum(exp(in[0]), 1), {1}); }}}},
-      {.name = "log_softmax_difference", .safety = kRange, .rewrite = log_softmax_difference, .roots = {&sub_op()},
+      {.name = "log_softmax_difference",
+       .safety = kRange,
+       .rewrite = log_softmax_difference,
+       .roots = {&sub_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return in[0] - log(sum(exp(in[0]), 1, true)); }},
                     {{f32({7})}, [](In in) { return in[0] - log(sum(exp(in[0]))); }},
                     {{f64({3, 5})}, [](In in) { return in[0] - expand_dims(log(sum(exp(in[0]), 1)), {1}); }}}},
-      {.name = "exp_of_log_softmax", .safety = Safety::kReassociating, .rewrite = exp_of_log_softmax,
+      {.name = "exp_of_log_softmax",
+       .safety = Safety::kReassociating,
+       .rewrite = exp_of_log_softmax,
        .roots = {&exp_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return exp(log_softmax(in[0])); }}}},
       {.name = "softmax_gradient",

@@ -43,6 +43,14 @@ TEST(Canonicalize, StrictKeepsBits) {
 }
 
 // The gradient of a sum of terms of which some do not matter holds no product with a zero.
+TEST(Canonicalize, GradientsLoseTheirZeros) {
+  const Leaves& l = leaves();
+  Expr gradient = grad(sum(sqr(l.x) + sign(exp(l.x)) * l.y), l.x);
+  EXPECT_TRUE(stable(gradient).has("mul_by_zero"));
+  std::vector<Expr> both = stable_all({gradient, 2 * l.x});
+  EXPECT_TRUE(both[0].same(both[1])) << expr_text(both[0]);
+}
+
 TEST(Canonicalize, LeavesUpdatesToTheMatrixProducts) {
   Expr w = matrix("w", {4, 5}), x = matrix("x", {"n", 4}), d = matrix("d", {"n", 5});
   EXPECT_EQ(expr_text(canonical(w - 0.1 * dot(transpose(x), d)).value), "sub(w, mul(0.1, dot(dimshuffle(x), d)))");
@@ -58,14 +66,30 @@ TEST(Canonicalize, RandomExpressions) {
     auto pick = [&] { return pool[random() % pool.size()]; };
     for (int i = 0; i < 25; ++i) {
       switch (random() % 8) {
-        case 0: pool.push_back(pick() + pick()); break;
-        case 1: pool.push_back(pick() - pick()); break;
-        case 2: pool.push_back(pick() * pick()); break;
-        case 3: pool.push_back(pick() / (2 + sqr(pick()))); break;
-        case 4: pool.push_back(-pick()); break;
-        case 5: pool.push_back(tanh(pick())); break;
-        case 6: pool.push_back(sum(pick())); break;
-        case 7: pool.push_back(broadcast_to(pool[random() % 5 == 4 ? 4 : 0], {3, 7})); break;
+        case 0:
+          pool.push_back(pick() + pick());
+          break;
+        case 1:
+          pool.push_back(pick() - pick());
+          break;
+        case 2:
+          pool.push_back(pick() * pick());
+          break;
+        case 3:
+          pool.push_back(pick() / (2 + sqr(pick())));
+          break;
+        case 4:
+          pool.push_back(-pick());
+          break;
+        case 5:
+          pool.push_back(tanh(pick()));
+          break;
+        case 6:
+          pool.push_back(sum(pick()));
+          break;
+        case 7:
+          pool.push_back(broadcast_to(pool[random() % 5 == 4 ? 4 : 0], {3, 7}));
+          break;
       }
     }
     Expr value = pool.back() + pick() * pick();

@@ -45,9 +45,9 @@ TEST(Match, CommutativeOpsInEitherOrder) {
 
 TEST(Match, Numbers) {
   const Leaves& l = leaves();
-  EXPECT_TRUE(match(1 + kX, ones_like(l.m) + l.x));                             // repeated
-  EXPECT_TRUE(match(1 + kX, make_constant(Tensor::vector({1.0})) + l.x));        // of one element
-  EXPECT_TRUE(match(0.1 * kX, l.f * 0.1f));                                      // rounded to float32
+  EXPECT_TRUE(match(1 + kX, ones_like(l.m) + l.x));                        // repeated
+  EXPECT_TRUE(match(1 + kX, make_constant(Tensor::vector({1.0})) + l.x));  // of one element
+  EXPECT_TRUE(match(0.1 * kX, l.f * 0.1f));                                // rounded to float32
   EXPECT_TRUE(match(1 + kX, l.i + 1));
   EXPECT_FALSE(match(1 + kX, l.x + 2));
   EXPECT_FALSE(match(1 + kX, l.x + make_constant(Tensor::vector({1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}))));
@@ -109,7 +109,9 @@ TEST(NumberOf, SeesThroughViews) {
   EXPECT_EQ(number_of(make_constant(Tensor(std::complex<double>(1, 2)))), std::nullopt);
 }
 
-TEST(VariablesOf, EachOnce) { EXPECT_EQ(variables_of(kX * kY + kX * kC).size(), 3u); }
+TEST(VariablesOf, EachOnce) {
+  EXPECT_EQ(variables_of(kX * kY + kX * kC).size(), 3u);
+}
 
 }  // namespace
 }  // namespace thtrain

@@ -17,8 +17,8 @@ namespace {
 constexpr double kNumbers[] = {2, 0.5, -1, -0.5, 3, -3, 0.25, -8, 10, 0.1, 1, 0, 1e30};
 
 // Shapes of the variables of a pattern, in turn.
-const std::vector<std::vector<Shape>> kShapes{
-    {{211}}, {{0, 3}}, {{}}, {{5, 1}, {7}}, {{7}, {5, 1}}, {{}, {37}}, {{37}, {}}, {{2, 0}, {1}}};
+const std::vector<std::vector<Shape>> kShapes{{{211}},       {{0, 3}},   {{}},       {{5, 1}, {7}},
+                                              {{7}, {5, 1}}, {{}, {37}}, {{37}, {}}, {{2, 0}, {1}}};
 
 bool fits(double number, DType dtype) {
   if (is_float(dtype) || is_complex(dtype)) return true;
@@ -67,7 +67,9 @@ Case left_side(const Rule& rule, DType dtype, const std::vector<Shape>& shapes, 
   return out;
 }
 
-bool is_for(const Rule& rule, DType dtype) { return (rule.kinds & kind_of(dtype)) != 0; }
+bool is_for(const Rule& rule, DType dtype) {
+  return (rule.kinds & kind_of(dtype)) != 0;
+}
 
 class EveryRule : public ::testing::TestWithParam<const Rule*> {};
 
@@ -87,8 +89,7 @@ TEST_P(EveryRule, KeepsItsPromiseOnHardValues) {
         if (!r.has(rule.name)) continue;
         fired |= kind_of(dtype);
         for (int repeat = 0; repeat < 3; ++repeat) {
-          std::string broken = broken_promise(rule.safety, c.value, r.value, c.inputs,
-                                              Values::kHard);
+          std::string broken = broken_promise(rule.safety, c.value, r.value, c.inputs, Values::kHard);
           ASSERT_EQ(broken, "") << rule.name << " of " << name_of(dtype);
           for (auto& [input, value] : c.inputs) value = hard_values(value.dtype(), value.shape(), random);
         }
@@ -127,8 +128,10 @@ TEST_P(EveryRule, KeepsItsPromiseOnItsExamples) {
       for (auto& [leaf, tensor] : inputs) {
         if (!is_float(leaf.dtype())) continue;
         Tensor plain = tensor;
-        tensor = Tensor(std::numeric_limits<double>::quiet_NaN()).cast(leaf.dtype()).view(
-            plain.shape(), Shape(plain.rank(), 0), 0).copy();
+        tensor = Tensor(std::numeric_limits<double>::quiet_NaN())
+                     .cast(leaf.dtype())
+                     .view(plain.shape(), Shape(plain.rank(), 0), 0)
+                     .copy();
         ASSERT_EQ(lost_nan(value, r.value, inputs), "") << rule.name;
         tensor = plain;
       }

@@ -20,15 +20,15 @@ TEST(RuleTables, HaveOneRuleOfAName) {
 }
 
 TEST(RuleAllowed, FollowsTheLevel) {
-  const Rule &exact = *find_rule("neg_neg"), &reassociating = *find_rule("collect_terms"),
-             &range = *find_rule("log1p"), &finite = *find_rule("sub_of_same"), &vanishing = *find_rule("mul_by_zero");
+  const Rule &exact = *find_rule("neg_neg"), &reassociating = *find_rule("collect_terms"), &range = *find_rule("log1p"),
+             &finite = *find_rule("sub_of_same"), &vanishing = *find_rule("mul_by_zero");
   struct Row {
     const Rule* rule;
     bool strict, standard, fast;
   };
-  for (const Row& row : {Row{&exact, true, true, true}, Row{&reassociating, false, true, true},
-                         Row{&range, false, true, true}, Row{&finite, false, false, true},
-                         Row{&vanishing, false, true, true}}) {
+  for (const Row& row :
+       {Row{&exact, true, true, true}, Row{&reassociating, false, true, true}, Row{&range, false, true, true},
+        Row{&finite, false, false, true}, Row{&vanishing, false, true, true}}) {
     EXPECT_EQ(rule_allowed(*row.rule, DType::kFloat32, Level::kStrict), row.strict) << row.rule->name;
     EXPECT_EQ(rule_allowed(*row.rule, DType::kFloat32, Level::kStandard), row.standard) << row.rule->name;
     EXPECT_EQ(rule_allowed(*row.rule, DType::kFloat32, Level::kFast), row.fast) << row.rule->name;

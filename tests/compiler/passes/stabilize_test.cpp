@@ -77,6 +77,33 @@ void expect_logistic(const Expr& x, const Expr& y, const Expr& w, const Expr& b,
 using Loss = std::function<Expr(const Expr& p, const Expr& y)>;
 using Probability = std::function<Expr(const Expr& z)>;
 
+TEST(Stabilize, LogisticRegressionInEverySpelling) {
+  const std::vector<Probability> probabilities{
+      [](const Expr& z) { return sigmoid(z); },
+      [](const Expr& z) { return 1 / (1 + exp(-z)); },
+      [](const Expr& z) { return exp(z) / (1 + exp(z)); },
+      [](const Expr& z) { return reciprocal(exp(-z) + 1); },
+  };
+  const std::vector<Loss> losses{
+      [](const Expr& p, const Expr& y) { return -y * log(p) - (1 - y) * log(1 - p); },
+      [](const Expr& p, const Expr& y) { return -(y * log(p) + (1 - y) * log(1 - p)); },
+      [](const Expr& p, const Expr& y) { return binary_crossentropy(p, y); },
+  };
+  for (size_t i = 0; i < probabilities.size(); ++i)
+    for (size_t k = 0; k < losses.size(); ++k) {
+      SCOPED_TRACE(str("probability ", i, ", loss ", k));
+      Expr x = matrix("x", {"n", 2}), y = vector("y", {"n"}), w = vector("w", {2}), b = scalar("b");
+      Expr cost = mean(losses[k](probabilities[i](dot(x, w) + b), y)) + 0.01 * sum(sqr(w));
+      std::vector<Expr> outputs = grad(cost, {w, b});
+      outputs.insert(outputs.begin(), cost);
+      for (Level level : {Level::kStandard, Level::kFast}) {
+        std::vector<Expr> out = optimized({x, y, w, b}, outputs, level);
+        expect_logistic(x, y, w, b, out);
+        for (const Op* op : {&log_op(), &exp_op(), &log1p_op()}) EXPECT_FALSE(contains(out, *op)) << op->name;
+      }
+    }
+}
+
 // The paper's own text: the sign of the sum is spread over the exponent.
 TEST(Stabilize, TheFirstFigureOfThePaper) {
   Expr x = matrix("x", {"n", 2}), y = vector("y", {"n"}), w = vector("w", {2}), b = scalar("b");

@@ -11,8 +11,28 @@ namespace {
 
 using L = const Leaves&;
 
+TEST(QuotientRules, Rewrite) {
+  expect_rewrites({
+      {"factor_out", [](L l) { return l.m - l.m * l.x; }, [](L l) { return l.m * (1 - l.x); }},
+      {"factor_out", [](L l) { return l.y * sqr(l.x) - l.y * l.x; }, [](L l) { return -(l.y * l.x * (1 - l.x)); }},
+      {"factor_out", [](L l) { return l.y * l.x - l.x; }, [](L l) { return -(l.x * (1 - l.y)); }},
+      {"sigmoid_times_exp", [](L l) { return sigmoid(l.x) * exp(-l.x); }, [](L l) { return sigmoid(-l.x); }},
+      {"sigmoid_times_exp", [](L l) { return exp(l.x) * sigmoid(-l.x); }, [](L l) { return sigmoid(l.x); }},
+      {"sigmoid_times_exp", [](L l) { return -(l.y * sigmoid(l.x - l.z)) * exp(l.z - l.x); },
+       [](L l) { return -(l.y * sigmoid(l.z - l.x)); }},
+      {"sigmoid_times_exp", [](L l) { return l.y * (exp(-l.x) * sqr(sigmoid(l.x))); },
+       [](L l) { return l.y * (sigmoid(l.x) * (1 - sigmoid(l.x))); }},
+      {"distribute_quotients", [](L l) { return (l.z / l.x - l.y / (1 - l.x)) * l.x * (1 - l.x); },
+       [](L l) { return l.z * (1 - l.x) - l.y * l.x; }},
+      {"distribute_quotients", [](L l) { return (l.z / l.x + l.y) * l.x; }, [](L l) { return l.z + l.y * l.x; }},
+  });
+}
+
 TEST(QuotientRules, Stay) {
   expect_unchanged({
+      {"factor_out", [](L l) { return l.x - l.x * l.m; }},
+      {"factor_out", [](L l) { return (l.x - l.x * l.y) * tanh(l.x * l.y); }},
+      {"factor_out", [](L l) { return 2 - 2 * l.y; }},
       {"sigmoid_times_exp", [](L l) { return sigmoid(l.x) * exp(l.x); }},
       {"sigmoid_times_exp", [](L l) { return sigmoid(l.x) * exp(-l.y); }},
       {"sigmoid_times_exp", [](L l) { return sigmoid(l.x) / exp(-l.x); }},
@@ -20,6 +40,7 @@ TEST(QuotientRules, Stay) {
       {"distribute_quotients", [](L l) { return (l.z / l.x + l.y / l.x) * l.x; }, Level::kStandard},
       // Nothing cancels, or there would be more to do.
       {"distribute_quotients", [](L l) { return (l.z / l.x - l.y) * l.z; }},
+      {"distribute_quotients", [](L l) { return (l.z / l.x - l.y / (1 - l.x)) * l.x; }},
       {"distribute_quotients", [](L l) { return (l.z / l.x - l.y) * l.x * tanh(l.z / l.x - l.y); }},
       {"distribute_quotients", [](L l) { return (l.z + l.y) * l.x; }},
   });

@@ -16,7 +16,9 @@ Expr labels() {
   static const Expr out = make_input({.dtype = DType::kInt64, .dims = {3}}, "labels");
   return out;
 }
-Expr exp_over_total(const Expr& x, int64_t axis) { return exp(x) / sum(exp(x), axis, true); }
+Expr exp_over_total(const Expr& x, int64_t axis) {
+  return exp(x) / sum(exp(x), axis, true);
+}
 
 TEST(SoftmaxRules, Rewrite) {
   expect_rewrites({
@@ -26,17 +28,55 @@ TEST(SoftmaxRules, Rewrite) {
        [](L l) { return pick_rows(log_softmax(l.m), labels()); }},
       {"log_of_selected_softmax", [](L l) { return log(take(softmax(l.x), labels())); },
        [](L l) { return take(log_softmax(l.x), labels()); }},
-      {"log_of_selected_softmax", [](L l) { return log(subtensor(softmax(l.x), {Slice{1, 3}})); },
-       [](L l) { return subtensor(log_softmax(l.x), {Slice{1, 3}}); }},
+      {"log_of_selected_softmax",
+       [](L l) {
+         return log(subtensor(softmax(l.x), {Slice{1, 3}}));
+       },
+       [](L l) {
+         return subtensor(log_softmax(l.x), {Slice{1, 3}});
+       }},
       {"softmax_quotient", [](L l) { return exp_over_total(l.m, 1); }, [](L l) { return softmax(l.m); }},
       {"softmax_quotient", [](L l) { return exp(l.x) / sum(exp(l.x)); }, [](L l) { return softmax(l.x); }},
-      {"softmax_quotient", [](L l) { return exp(l.m) / reshape(sum(exp(l.m), 1), {3, 1}); },
+      {"softmax_quotient",
+       [](L l) {
+         return exp(l.m) / reshape(sum(exp(l.m), 1), {3, 1});
+       },
        [](L l) { return softmax(l.m); }},
       {"log_of_softmax", [](L l) { return log(exp_over_total(l.m, 1)); }, [](L l) { return log_softmax(l.m); }},
       {"log_softmax_difference", [](L l) { return l.m - log(sum(exp(l.m), 1, true)); },
        [](L l) { return log_softmax(l.m); }},
       {"exp_of_log_softmax", [](L l) { return exp(l.m - log(sum(exp(l.m), 1, true))); },
        [](L l) { return softmax(l.m); }},
+  });
+}
+
+TEST(SoftmaxRules, Stay) {
+  expect_unchanged({
+      {"", [](L l) { return log(2 + softmax(l.m)); }},
+      {"", [](L l) { return exp(l.m) / sum(exp(l.m)); }},  // over all axes
+      {"", [](L l) { return exp(l.m) / sum(exp(l.m), 0); }, Level::kStrict},
+      {"softmax_quotient", [](L l) { return exp(l.m) / sum(exp(l.x)); }},
+      {"softmax_quotient", [](L l) { return exp(l.x) / sum(exp(l.y)); }},
+      {"softmax_quotient", [](L l) { return exp(l.m) / max(exp(l.m), 1, true); }},
+      {"log_softmax_difference", [](L l) { return l.y - log(sum(exp(l.x))); }},
+      {"log_softmax_difference", [](L l) { return l.x - sum(exp(l.x)); }},
+      {"log_of_selected_softmax", [](L l) { return log(sum(softmax(l.m), 1)); }},
+      // The logarithm is wanted too, so that its exponential is the cheaper way.
+      {"exp_of_log_softmax", [](L l) { return exp(log_softmax(l.m)) + log_softmax(l.m); }},
+      // Another axis, another sum, another p.
+      {"softmax_gradient", [](L l) { return softmax(l.m) * (l.m / softmax(l.m) - sum(l.m, 1, true)); },
+       Level::kStandard},
+      {"softmax_gradient",
+       [](L l) {
+         Expr p = softmax(l.m), q = softmax(l.m, 0);
+         return p * (l.m / q - sum(l.m / q * p, 1, true));
+       }},
+      // Nothing to take out.
+      {"softmax_gradient",
+       [](L l) {
+         Expr p = softmax(l.m), dy = tanh(l.m);
+         return p * (dy - sum(dy * p, 1, true));
+       }},
   });
 }
 
