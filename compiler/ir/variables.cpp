@@ -12,7 +12,8 @@ Expr tensor_of_rank(const std::string& name, size_t rank, DType dtype, std::sour
   // Two variables may have one name; their lengths must not: a serial number tells them apart.
   std::string serial = std::to_string(next_serial());
   Dims lengths;
-  for (size_t axis = 0; axis < rank; ++axis) lengths.push_back(Dim::named(str(in_length_name(name), "~", serial, ".", axis)));
+  for (size_t axis = 0; axis < rank; ++axis)
+    lengths.push_back(Dim::named(str(in_length_name(name), "~", serial, ".", axis)));
   return make_input({.dtype = dtype, .dims = std::move(lengths)}, name, where);
 }
 

@@ -502,6 +502,10 @@ class Emitter {
   void accumulate_at(const Place& place, Accumulator& a, Term x) {
     DType dtype = a.node->types[0].dtype;
     x = kernel::splat(x, lanes_);
+    if (is_bool(x.dtype()) && x.type().mask_bytes > 1) {  // a comparison's mask, to one as narrow as a loaded bool
+      auto number = [&](int64_t value) { return kernel::splat(kernel::constant_int(DType::kInt8, value), lanes_); };
+      x = kernel::select(x, number(1), number(0)) != number(0);
+    }
     if (place.count) {  // lanes that do not exist change nothing
       DType lane = size_of(dtype) == 1   ? DType::kInt8
                    : size_of(dtype) == 2 ? DType::kInt16
