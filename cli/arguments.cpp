@@ -65,6 +65,8 @@ void add_run_flags(CLI::App& command, TrainArguments& into) {
   command.add_flag("--json", into.json, "print the summary as one JSON object, and nothing else on standard output");
   command.add_flag("--quiet", into.quiet, "no progress bar and no lines for epochs");
   command.add_flag("--verbose", into.verbose, "layers, memory, what was compiled, and the time to the first step");
+  command.add_flag("--profile", into.profile,
+                   "time each step of the training program: a table, and profile/ in the run folder");
   command.add_flag("--allow-different-bits", into.allow_different_bits,
                    "resume although the machine or thtrain differs from what the run began with");
 }

@@ -46,6 +46,10 @@ class TrainingProgram {
   void begin_epoch(RandomState& random);
   /// One minibatch: adds its loss to loss_sum() and changes the weights.
   void step(int64_t batch);
+  /// From now on step() is timed, step of the program by step; of full minibatches.
+  void start_profile() { step_->start_profile(); }
+  Profile profile() const { return step_->profile(); }
+  const ProgramInfo& step_info() const { return step_->info(); }
   /// The same call with a callback around each step of the program.
   void watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback);
   /// Of the minibatches of the epoch so far; NaN or infinite as soon as one loss is.

@@ -42,6 +42,7 @@ bool Run::is_over() const {
 TrainSummary Run::go() {
   folder_.write_facts(experiment_.seed, pins_);
   if (hooks_.on_start) hooks_.on_start(program_.summary());
+  if (options_.profile) program_.start_profile();
   began_ = saved_ = told_ = Clock::now();
   if (!folder_.has_checkpoint()) save();
   while (!is_over() && !interrupted_) {
@@ -169,6 +170,10 @@ void Run::finish() {
   summary_.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   summary_.interrupted = interrupted_;
   summary_.stopped_early = state_.stopped_early;
+  if (options_.profile) {
+    summary_.profile = program_.profile();
+    summary_.explanation = program_.explain();
+  }
   if (!experiment_.output.plots || state_.history.empty()) return;
   std::filesystem::create_directories(folder_.file("plots"));
   draw_learning_curves(folder_.plot(), state_.history);

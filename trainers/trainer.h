@@ -74,6 +74,8 @@ struct TrainOptions {
   const std::atomic<int>* stop = nullptr;
   /// Resume although something that decides bits differs from what the run began with.
   bool allow_different_bits = false;
+  /// Times the training step, step of its program by step: TrainSummary::profile.
+  bool profile = false;
   /// What `seconds_to_first_step` counts from.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
@@ -95,6 +97,8 @@ struct TrainSummary {
   bool stopped_early = false;  // the patience was spent
   std::string run_dir;
   std::string plot;  // of the learning curves; empty where none was drawn
+  std::optional<Profile> profile = {};          // where TrainOptions::profile wanted one
+  std::optional<Explanation> explanation = {};  // of the profiled step: its passes and the rules that fired
 };
 
 /// The loss, or a weight, became infinite or NaN. The command line ends with exit code 3. The text names layer,

@@ -28,7 +28,7 @@ struct TrainArguments {
   ExperimentArguments experiment;  // of `resume`: no overrides, and `config` is not set
   std::string run_dir = {};        // "": a new one in output.root
   bool resume = false;
-  bool json = false, quiet = false, verbose = false;
+  bool json = false, quiet = false, verbose = false, profile = false;
   bool allow_different_bits = false;
   std::vector<std::string> command_line = {};     // for run.json
   std::chrono::steady_clock::time_point started;  // of the process

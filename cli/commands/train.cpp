@@ -3,15 +3,18 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 
+#include "bench/workloads.h"
 #include "cli/commands/commands.h"
 #include "cli/interrupt.h"
 #include "cli/load_experiment.h"
 #include "cli/progress.h"
 #include "trainers/load_data.h"
+#include "trainers/profile_report.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -87,8 +90,37 @@ void require_same(const LoadedExperiment& named, const LoadedExperiment& run) {
                           .hint = str("`thtrain resume ", run.run->path(), "` goes on with it as it is")});
 }
 
-int result(const TrainSummary& summary, Progress& progress, const InterruptWatch& interrupt) {
+// Measured now, beside the profile: machines differ, and so do the hours of one.
+MachineRates machine_rates(const CompilerConfig& config, int threads) {
+  WorkloadOptions options{.dtype = config.floatX, .threads = threads};
+  constexpr double kSeconds = 0.2;
+  double gflops = measure(gemm_ceiling("2x2x2/NN", options), kSeconds).value;
+  double elements = measure(elementwise_ceiling("a+1/10000000", options), kSeconds).value;
+  return {.flops = 1e9 * gflops, .bytes = 2 * static_cast<double>(size_of(config.floatX)) * elements};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw UserError(Message{.what = path.string() + ": cannot be written"});
+}
+
+void report_profile(const TrainSummary& summary, const Experiment& experiment, bool print) {
+  const Profile& profile = *summary.profile;
+  MachineRates rates = machine_rates(experiment.compiler, profile.threads);
+  fs::path folder = fs::path(summary.run_dir) / "profile";
+  fs::create_directories(folder);
+  write_text(folder / "profile.json", profile_json(profile, *summary.explanation, rates));
+  write_text(folder / "trace.json", profile_trace(profile));
+  if (!print) return;
+  std::fputs(profile_table(profile, *summary.explanation, rates).c_str(), stdout);
+  std::printf("profile %s\n", folder.c_str());
+}
+
+int result(const TrainSummary& summary, Progress& progress, const InterruptWatch& interrupt,
+           const Experiment& experiment, bool json) {
   progress.finish(summary);
+  if (summary.profile) report_profile(summary, experiment, !json);
   return summary.interrupted ? interrupt.exit_code() : kDone;
 }
 
@@ -101,7 +133,8 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
   Progress progress(options);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
-  return result(resume(loaded.experiment, data, *loaded.run, progress.hooks(), train_options), progress, interrupt);
+  return result(resume(loaded.experiment, data, *loaded.run, progress.hooks(), train_options), progress, interrupt,
+                loaded.experiment, arguments.json);
 }
 
 // Where two runs choose the same number at once, one of them takes the next.
@@ -136,14 +169,16 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
     place->keep();
     report(model);
   };
-  return result(train(experiment, data, folder, hooks, train_options), progress, interrupt);
+  return result(train(experiment, data, folder, hooks, train_options), progress, interrupt, experiment, arguments.json);
 }
 
 }  // namespace
 
 int run_train(const TrainArguments& arguments) {
   Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};
-  TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits, .started = arguments.started};
+  TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits,
+                             .profile = arguments.profile,
+                             .started = arguments.started};
   if (!arguments.resume) return new_run(arguments, options, train_options);
   if (arguments.run_dir.empty())
     throw UserError(Message{.what = "--resume needs the folder of the run to go on with",

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "compiler/ir/compare.h"
 #include "compiler/ir/print.h"
@@ -227,29 +228,34 @@ void run_reference_step(Function::State& s, size_t number, void* const* buffers,
       wrapped(step.operands[step.inputs + o], buffers[step.inputs + o], s.canonical_lengths).assign(outputs[o]);
 }
 
+void make_watched(Function::State& s) {
+  if (!s.program)
+    throw UserError(Message{.what = s.options.name + ": there is no native program to watch",
+                            .hint = "compile the function in native or debug mode"});
+  if (s.watched) return;
+  CompileOptions options;
+  options.pipeline.level = s.options.level;
+  options.pipeline.without = s.options.without;
+  options.pipeline.extra = s.options.extra_passes;
+  options.threads = s.context.threads;
+  options.probes = true;
+  CompileOutcome outcome = compile(s.canonical, options);
+  if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});
+  s.watched = outcome.program;
+}
+
 std::vector<Tensor> watched_call(
     Function::State& s, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
     const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call) {
-  if (!s.program)
-    throw UserError(Message{.what = "watch: there is no native program to watch",
-                            .hint = "compile the function in native or debug mode"});
-  if (!s.watched) {
-    CompileOptions options;
-    options.pipeline.level = s.options.level;
-    options.pipeline.without = s.options.without;
-    options.pipeline.extra = s.options.extra_passes;
-    options.threads = s.context.threads;
-    options.probes = true;
-    CompileOutcome outcome = compile(s.canonical, options);
-    if (!outcome.program) throw UserError(Message{.what = "watch: " + outcome.reason});
-    s.watched = outcome.program;
-  }
+  make_watched(s);
   std::shared_ptr<const CompiledProgram> usual = s.program;
   s.program = s.watched;
   s.watcher = &callback;
-  s.context.probe = on_probe;
+  auto probe = std::exchange(s.context.probe, on_probe);
+  auto profiler = std::exchange(s.profiler, nullptr);
   auto restore = [&] {
-    s.context.probe = nullptr;
+    s.context.probe = probe;
+    s.profiler = profiler;
     s.watcher = nullptr;
     s.program = usual;
   };

@@ -14,6 +14,7 @@
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/matrix_products.h"
+#include "compiler/runtime/profiler.h"
 #include "compiler/runtime/threads.h"
 
 namespace thtrain {
@@ -316,7 +317,9 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   for (const Tensor& t : outputs) bind(t);
   s.context.failed = 0;
   s.context.host = &s;
+  if (s.profiler) s.profiler->begin_call();
   int rc = s.program->entry(&s.context, s.args.data());
+  if (s.profiler) s.profiler->end_call();
   if (rc == 1) throw_failed_check(s);
   TH_CHECK(rc == 0, "the compiled program returned ", rc);
   return outputs;
@@ -349,6 +352,7 @@ Function::Function(const Function& other) : state_(std::make_shared<State>(*othe
   s.arena = Tensor::empty(DType::kUInt8, {0});
   s.bound = false;
   s.own_outputs.assign(s.own_outputs.size(), Tensor());
+  if (s.profiler) s.profiler = std::make_shared<Profiler>(s);
 }
 
 Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) const {
@@ -406,6 +410,20 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
   return watched_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
+}
+
+void Function::start_profile() {
+  State& s = *state_;
+  make_watched(s);
+  s.program = s.watched;
+  s.context.probe = Profiler::probe;
+  s.profiler = std::make_shared<Profiler>(s);
+}
+
+Profile Function::profile() const {
+  if (!state_->profiler)
+    throw UserError(Message{.what = name() + ": no call was profiled", .hint = "call start_profile() first"});
+  return state_->profiler->profile(*state_);
 }
 
 Explanation Function::explain() const {

@@ -10,6 +10,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/runtime/profile.h"
 #include "compiler/runtime/shared.h"
 
 namespace thtrain {
@@ -108,6 +109,12 @@ class Function {
   Explanation explain() const;
   /// One call with a callback around each step, on the same kernels and the same plan as without.
   std::vector<Tensor> watch(std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback);
+
+  /// From now on calls are timed step by step, on the same kernels and the same plan, which are compiled with probes
+  /// for it: two readings of the clock for each step. UserError where there is no native program.
+  void start_profile();
+  /// Of the calls since start_profile(); UserError where it was not called.
+  Profile profile() const;
 
   struct State;
 

@@ -9,6 +9,8 @@
 
 namespace thtrain {
 
+class Profiler;  // runtime/profiler.h
+
 struct Function::State {
   State();
 
@@ -39,7 +41,8 @@ struct Function::State {
   long failed_value = 0, failed_limit = 0;
   std::exception_ptr failure;  // thrown by a reference step
   const std::function<void(const StepEvent&)>* watcher = nullptr;
-  bool rewrites_checked = false;  // debug mode: once for each function
+  bool rewrites_checked = false;        // debug mode: once for each function
+  std::shared_ptr<Profiler> profiler;   // null unless the calls are profiled
 
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
 };
@@ -52,6 +55,9 @@ Expr same_lengths(const Expr& value, const Type& type);
 
 /// A step of the program through the reference of its op.
 void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);
+
+/// Makes the program with probes, on the first use. UserError where there is no native program.
+void make_watched(Function::State& state);
 
 /// A call of the program with probes, made on the first use, with `callback` at every probe.
 std::vector<Tensor> watched_call(

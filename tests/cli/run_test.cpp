@@ -87,6 +87,21 @@ TEST_F(CliRun, TrainAsJson) {
   EXPECT_EQ(best["valid_error"].size() - best["valid_error"].find('.'), 7u);
 }
 
+// A profiled run computes the same, and says where the time went.
+TEST_F(CliRun, TrainWithAProfile) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "plain"}).code, 0);
+  Ended ended = workshop.run({"train", "tiny.toml", "--run-dir", "profiled", "--profile", "--quiet"});
+  EXPECT_EQ(ended.code, 0);
+  for (const char* part : {"profile of train: 30 calls", "of ceiling  code\n", "gemm_f32",
+                           "\nlayers:  ", "\npasses:  merge ", "\nprofile profiled/profile\n"})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
+  auto profile = read_json(workshop.read("profiled/profile/profile.json"), "profile.json");
+  EXPECT_EQ(profile["calls"], "30");
+  EXPECT_EQ(profile["steps.0.calls"], "30");
+  EXPECT_EQ(read_json(workshop.read("profiled/profile/trace.json"), "trace.json")["traceEvents.0.ph"], "X");
+  expect_same_run("plain", "profiled");
+}
+
 TEST_F(CliRun, ASecondStartCompilesNothing) {
   auto compiled = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {"train", "tiny.toml", "--verbose", "model.layers.0.units=21"};

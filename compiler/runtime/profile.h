@@ -1,0 +1,41 @@
+// Where the time of a function's calls goes: by step, with what each step computes and moves.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace thtrain {
+
+/// One step of the program, over all profiled calls.
+struct StepProfile {
+  std::string step;   // "fused_slices", "gemm", "row-major copy"
+  std::string code;   // the kernel or the library's entry that ran: "kernel add_tanh", "gemm_f32"
+  std::string scope;  // the layer that it belongs to: "hidden"; empty where it belongs to none
+  int64_t calls = 0;
+  double seconds = 0;  // of all calls
+  double flops = 0;    // floating-point operations of one call
+  double bytes = 0;    // read and written by one call, each operand once
+};
+
+/// A step of one call, as a time line shows it.
+struct StepTime {
+  size_t step;           // in Profile::steps
+  int64_t call;          // from 0
+  double begin, length;  // seconds; begin counts from the first profiled call
+};
+
+struct Profile {
+  std::string function;
+  int threads = 1;
+  int64_t calls = 0;
+  double seconds = 0;               // in the compiled code, all calls
+  std::vector<StepProfile> steps;   // in order of execution
+  std::vector<StepTime> time_line;  // of the first calls, kTimedCalls of them
+  int64_t arena_bytes = -1;         // temporaries; -1 where a call decides it
+  int64_t memory_bound = -1;        // bytes alive at the worst step
+
+  static constexpr int64_t kTimedCalls = 100;
+};
+
+}  // namespace thtrain

@@ -1,0 +1,88 @@
+#include "compiler/runtime/profiler.h"
+
+#include "compiler/ops/cost.h"
+#include "compiler/plan/program.h"
+
+namespace thtrain {
+namespace {
+
+double between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+std::string code_of(const Step& step) {
+  if (const auto* kernel = std::get_if<kernel::KernelCall>(&step.code)) return "kernel " + kernel->function.name;
+  if (const auto* library = std::get_if<kernel::LibraryCall>(&step.code)) return library->function;
+  return "reference of " + step.node->op->name;
+}
+
+}  // namespace
+
+Profiler::Profiler(const Function::State& state) {
+  size_t steps = 0;
+  for_each_step(state.program->plan->body, [&](const Step&) { ++steps; });
+  sums_.resize(steps);
+}
+
+void Profiler::begin_call() {
+  call_began_ = Clock::now();
+  if (calls_ == 0) first_ = call_began_;
+}
+
+void Profiler::end_call() {
+  seconds_ += between(call_began_, Clock::now());
+  ++calls_;
+}
+
+void Profiler::probe(ThContext* context, int step, int after, void* const*, const long*) {
+  Profiler& self = *static_cast<Function::State*>(context->host)->profiler;
+  Clock::time_point now = Clock::now();
+  if (!after) {
+    self.step_began_ = now;
+    return;
+  }
+  Sum& sum = self.sums_[static_cast<size_t>(step)];
+  double seconds = between(self.step_began_, now);
+  ++sum.calls;
+  sum.seconds += seconds;
+  if (self.calls_ < Profile::kTimedCalls)
+    self.time_line_.push_back(
+        {static_cast<size_t>(step), self.calls_, between(self.first_, self.step_began_), seconds});
+}
+
+Profile Profiler::profile(const Function::State& state) const {
+  Profile out;
+  out.function = state.options.name;
+  out.threads = state.context.threads;
+  out.calls = calls_;
+  out.seconds = seconds_;
+  out.time_line = time_line_;
+  const ProgramImage& image = state.program->image;
+  if (image.arena_bytes.is_known()) out.arena_bytes = image.arena_bytes.value();
+  if (image.lower_bound.is_known()) out.memory_bound = image.lower_bound.value();
+  std::vector<const Step*> steps;
+  for_each_step(state.program->plan->body, [&](const Step& step) { steps.push_back(&step); });
+  for (size_t next = 0; next < steps.size(); ++next) {
+    const Step& step = *steps[next];
+    StepProfile record;
+    record.step = step.node ? step.node->op->name : step.comment;
+    record.code = code_of(step);
+    if (step.origin.scope) record.scope = step.origin.scope->path;
+    record.calls = sums_[next].calls;
+    record.seconds = sums_[next].seconds;
+    // A node of several steps does its work in the last: the others copy or check.
+    bool prepares = step.node && next + 1 < steps.size() && steps[next + 1]->node == step.node;
+    Cost cost = step.node && !prepares ? cost_of(*step.node) : Cost{};
+    if (!step.node || prepares)
+      for (const BufferView& view : step.operands)
+        cost.bytes = cost.bytes + view.type.elements() * Dim(static_cast<int64_t>(size_of(view.type.dtype)));
+    if (calls_ > 0) {
+      record.flops = static_cast<double>(state.canonical_lengths.evaluate(cost.flops));
+      record.bytes = static_cast<double>(state.canonical_lengths.evaluate(cost.bytes));
+    }
+    out.steps.push_back(std::move(record));
+  }
+  return out;
+}
+
+}  // namespace thtrain

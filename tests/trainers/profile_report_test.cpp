@@ -1,0 +1,87 @@
+#include "trainers/profile_report.h"
+
+#include <gtest/gtest.h>
+
+#include "trainers/json.h"
+
+namespace thtrain {
+namespace {
+
+Profile example() {
+  Profile out;
+  out.function = "train";
+  out.threads = 2;
+  out.calls = 4;
+  out.seconds = 4000e-6;
+  out.steps = {{.step = "dot",
+                .code = "gemm_f32",
+                .scope = "hidden",
+                .calls = 4,
+                .seconds = 3000e-6,
+                .flops = 75e6,
+                .bytes = 3e6},
+               {.step = "fused",
+                .code = "kernel add_tanh",
+                .scope = "hidden",
+                .calls = 4,
+                .seconds = 800e-6,
+                .flops = 1e6,
+                .bytes = 2e6},
+               {.step = "row-major copy", .code = "kernel copy", .calls = 0}};
+  out.time_line = {{.step = 0, .call = 0, .begin = 1e-6, .length = 750e-6},
+                   {.step = 1, .call = 0, .begin = 752e-6, .length = 200e-6}};
+  out.arena_bytes = 2048;
+  out.memory_bound = 1024;
+  return out;
+}
+
+Explanation explanation() {
+  Explanation out;
+  out.passes = {{.name = "merge", .stage = "canonical", .seconds = 0.25e-3}, {.name = "find_gemm", .seconds = 1e-3}};
+  Expr none;
+  out.fired = {{"canonicalize", "mul_by_one", none, none, Safety::kExact},
+               {"find_gemm", "gemm", none, none, Safety::kReassociating},
+               {"find_gemm", "gemm", none, none, Safety::kReassociating}};
+  return out;
+}
+
+TEST(ProfileReport, Table) {
+  EXPECT_EQ("\n" + profile_table(example(), explanation(), MachineRates{.flops = 200e9, .bytes = 20e9}), R"(
+profile of train: 4 calls, 2 threads, 1000.0 us a call, 50.0 of them between the steps
+step   us a call    share   GFLOP/s     GB/s  of ceiling  code
+   0      750.00   75.0 %     100.0      4.0      50.0 %  gemm_f32  [hidden]
+   1      200.00   20.0 %       5.0     10.0      50.0 %  kernel add_tanh  [hidden]
+   2        0.00    0.0 %                                 kernel copy
+ceiling: 200.0 GFLOP/s, 20.0 GB/s from memory
+layers:  hidden 95.0 %, (none) 0.0 %
+passes:  merge 0.25 ms, find_gemm 1.00 ms
+rules:   gemm 2, mul_by_one 1
+memory:  2048 bytes of temporaries, 1024 alive at the worst step
+)");
+}
+
+TEST(ProfileReport, Json) {
+  auto values = read_json(profile_json(example(), explanation(), MachineRates{.flops = 200e9, .bytes = 20e9}), "it");
+  EXPECT_EQ(values.at("calls"), "4");
+  EXPECT_EQ(values.at("steps.0.code"), "gemm_f32");
+  EXPECT_EQ(values.at("steps.0.of_ceiling"), "0.5");
+  EXPECT_EQ(values.at("layers.0.layer"), "hidden");
+  EXPECT_EQ(values.at("rules.0.fired"), "2");
+  EXPECT_EQ(values.at("memory_bound"), "1024");
+  EXPECT_EQ(read_json(profile_json(example(), explanation(), {}), "it").count("steps.0.of_ceiling"), 0u);
+}
+
+TEST(ProfileReport, Trace) {
+  std::string trace = profile_trace(example());
+  auto values = read_json(trace, "trace");
+  std::vector<std::string> first;
+  for (const char* key : {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args.call", "args.step", "args.flops"})
+    first.push_back(values.at(std::string("traceEvents.0.") + key));
+  std::vector<std::string> expected{"gemm_f32", "hidden", "X", "1", "750", "1", "1", "0", "0", "7.5e+07"};
+  EXPECT_EQ(first, expected);
+  EXPECT_EQ(values.at("traceEvents.1.ts"), "752");
+  EXPECT_EQ(values.count("traceEvents.2.name"), 0u);
+}
+
+}  // namespace
+}  // namespace thtrain
