@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <map>
 
@@ -73,6 +74,7 @@ struct NativeProgram::Compiled {
   std::unique_ptr<Program> program;
   std::shared_ptr<const SharedObject> object;
   ThEntry entry;
+  std::vector<CheckText> checks;
 };
 
 NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool optimized)
@@ -83,6 +85,7 @@ NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool opti
   c.program = std::make_unique<Program>(planned(c.canonical, target.vector_bytes, optimized));
   TH_CHECK(c.program->shared.empty(), "a graph with shared variables");
   Source source = emit_cpp(*c.program, {.vector_bytes = target.vector_bytes});
+  c.checks = source.checks;
   LoadedObject loaded = cache_of(target).load_object(source.text);
   TH_CHECK(loaded.object, loaded.reason);
   c.object = loaded.object;
@@ -111,12 +114,18 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   context.version = TH_ABI_VERSION;
   context.threads = 1;
   context.parallel_for = parallel_for;
-  context.fail = [](ThContext* failed, int, long, long) { first_failure(failed); };
+  std::array<long, 3> failure{-1, 0, 0};
+  context.host = &failure;
+  context.fail = [](ThContext* failed, int check, long value, long limit) {
+    if (first_failure(failed)) *static_cast<std::array<long, 3>*>(failed->host) = {check, value, limit};
+  };
   context.call_reference = [](ThContext* failed, int, void* const*, const long*) { first_failure(failed); };
   context.arena = static_cast<char*>(arena.raw());
   set_matrix_products(context);
   int code = c.entry(&context, args.data());
-  TH_CHECK(code == 0, "the program returned ", code);
+  TH_CHECK(code == 0, "the program returned ", code, ": ",
+           failure[0] < 0 ? std::string("no check failed") : c.checks.at(static_cast<size_t>(failure[0])).what, ", value ",
+           failure[1], ", limit ", failure[2]);
   return outputs;
 }
 

@@ -1,5 +1,6 @@
 #include "tests/support/op_case_runner.h"
 
+#include <algorithm>
 #include <random>
 
 #include "compiler/ops/elemwise/elemwise.h"
@@ -7,22 +8,23 @@
 
 namespace thtrain {
 
-CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed) {
-  CaseInputs out;
+constexpr int64_t kLength = 5;  // a named length, unless a test wants another: no case may depend on which
+
+std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types, int64_t length, uint64_t seed) {
+  std::vector<Tensor> out;
   std::mt19937_64 random(seed);
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    const Type& type = c.inputs[i];
-    out.variables.push_back(make_input(type, str(prefix, i)));
-    // A named length is 5 here: no case may depend on which.
+  int64_t int_low = length < kLength ? std::max(c.int_low, -length) : c.int_low;
+  int64_t int_high = length < kLength ? std::min(c.int_high, std::max<int64_t>(length, 1)) : c.int_high;
+  for (const Type& type : types) {
     Shape shape;
-    for (const Dim& dim : type.dims) shape.push_back(dim.evaluate([](const std::string&) { return int64_t{5}; }));
+    for (const Dim& dim : type.dims) shape.push_back(dim.evaluate([&](const std::string&) { return length; }));
     Tensor value = Tensor::empty(type.dtype, shape);
     visit(type.dtype, [&](auto zero) {
       using T = decltype(zero);
       T* x = value.data<T>();
       for (int64_t k = 0; k < value.size(); ++k) {
         double u = std::uniform_real_distribution<double>(c.low, c.high)(random);
-        int64_t n = std::uniform_int_distribution<int64_t>(c.int_low, c.int_high - 1)(random);
+        int64_t n = std::uniform_int_distribution<int64_t>(int_low, int_high - 1)(random);
         if constexpr (std::is_same_v<T, bool>)
           x[k] = (n & 1) != 0;
         else if constexpr (is_complex_v<T>)
@@ -33,8 +35,15 @@ CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed
           x[k] = static_cast<T>(n);
       }
     });
-    out.values.push_back(value);
+    out.push_back(value);
   }
+  return out;
+}
+
+CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed) {
+  CaseInputs out;
+  for (size_t i = 0; i < c.inputs.size(); ++i) out.variables.push_back(make_input(c.inputs[i], str(prefix, i)));
+  out.values = make_values(c, c.inputs, kLength, seed);
   return out;
 }
 

@@ -17,6 +17,10 @@ struct CaseInputs {
 };
 CaseInputs make_inputs(const OpCase& c, const std::string& prefix, uint64_t seed);
 
+/// Values for inputs of these types where every named length is `length`: of few integers where it is small, so that
+/// they stay places in an axis.
+std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types, int64_t length, uint64_t seed);
+
 /// The mean of the outputs' floating elements under fixed random weights: a scalar to differentiate.
 Expr projection(const std::vector<Expr>& outputs, uint64_t seed);
 

@@ -33,6 +33,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(axes.axis), indices.shape().begin(),
                   indices.shape().end());
   require_same_shape(args.node, expected, y.shape(), "what is added has another shape than the taken elements");
+  axes.check_all(args.node, indices, out.dim(axes.axis));
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_index(y.shape(), [&](const Shape& at) {

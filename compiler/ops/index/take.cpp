@@ -21,6 +21,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   const Tensor &x = args.inputs[0], &indices = args.inputs[1];
   Tensor out = args.make_output();
   TakenAxes axes(args.node);
+  axes.check_all(args.node, indices, x.dim(axes.axis));
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_index(out.shape(), [&](const Shape& at) {
@@ -34,10 +35,15 @@ void lower(kernel::StepBuilder& b) {
   kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
   TakenAxes axes(b.node());
+  // The loops meet every index unless one around them is empty.
+  bool checked_inside = true;
+  for (size_t i = 0; i < axes.axis; ++i) checked_inside = checked_inside && x.type.dims[i].is_at_least(1);
+  if (!checked_inside) check_kernel(b, 1, axes.check("take"), x.type.dims[axes.axis]);
   kernel::Term position;
   NestOptions options{.enter_axis = axes.end, .enter = [&](const Terms& at) {
                         kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
-                        position = checked_position(b, axes.check("take"), index, b.length(x.type.dims[axes.axis]));
+                        position = checked_position(b, axes.check("take"), index, b.length(x.type.dims[axes.axis]),
+                                                    checked_inside);
                       }};
   LoopRange over = element_loops(
       b, out.type.dims, lanes_for(b, {&x, &out}),
@@ -99,6 +105,11 @@ IndexCheck TakenAxes::check(const std::string& op) const {
           .from_end = true};
 }
 
+void TakenAxes::check_all(const Node& node, const Tensor& indices, int64_t length) const {
+  for (int64_t i = 0; i < indices.size(); ++i)
+    checked_position(node, check(node.op->name), indices.dtype(), indices.as_int(i), length);
+}
+
 Shape TakenAxes::source_of(const Node& node, const Shape& at, const Tensor& indices, int64_t length) const {
   int64_t index = indices.as_int(indices.offset(index_part(at)));
   return with_position(at, checked_position(node, check(node.op->name), indices.dtype(), index, length));
@@ -110,7 +121,7 @@ const Op& take_op() {
       .doc =
           "y[a, i, c] = x[a, indices[i], c], where a and c stand for the axes before and after the taken one.\n"
           "Shapes: x [A, n, C], indices [I], y [A, I, C]. Negative indices count from the end; others outside the\n"
-          "axis fail when they are read. dtypes: x any, indices any integer.\n"
+          "axis fail, whether or not an element is read through them. dtypes: x any, indices any integer.\n"
           "Gradient: the cotangent added into zeros at the indices (inc_take); indices have none.",
       .infer = infer,
       .reference = reference,

@@ -35,6 +35,8 @@ struct TakenAxes {
     out.insert(out.end(), at.begin() + static_cast<std::ptrdiff_t>(end), at.end());
     return out;
   }
+  /// Every index, by the reference: also those that no element of the result is read through.
+  void check_all(const Node& node, const Tensor& indices, int64_t length) const;
   /// The index into x for an index into the result, by the reference.
   Shape source_of(const Node& node, const Shape& at, const Tensor& indices, int64_t length) const;
 

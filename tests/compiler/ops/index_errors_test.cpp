@@ -129,6 +129,10 @@ TEST(IndexErrors, IndicesFromData) {
   EXPECT_EQ(at(take(x, which, 1), {4, -6}),
             "error: take: the index -6 is outside axis 1\n"
             "  expected: -5 <= index < 5");
+  // As NumPy's: also where there is no element to read.
+  EXPECT_EQ(at(take(subtensor(x, {Slice{.stop = 0}}), which, 1), {5}),
+            "error: take: the index 5 is outside axis 1\n"
+            "  expected: -5 <= index < 5");
   EXPECT_EQ(at(inc_take(x, which, 1, 0), {4}),
             "error: inc_take: the index 4 is outside axis 0\n"
             "  expected: -4 <= index < 4");
