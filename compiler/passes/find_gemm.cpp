@@ -168,6 +168,8 @@ class Finder {
     }
     Expr alpha = coefficient(found.product, dtype);
     const Node& product = found.product.value.node();
+    // The product is what takes the time and overflows: a layer's, where the sum is an optimizer's.
+    InheritOrigin origin(product.origin);
     Expr a = built(product.inputs[0]), b = built(product.inputs[1]);
     Expr out;
     if (is_outer(product)) {

@@ -75,9 +75,7 @@ CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& op
     TH_CHECK(at != leaves.end(), "a pass brought in the shared variable ", leaf.name());
     image.shared_order.push_back(static_cast<size_t>(at - leaves.begin()));
   }
-  for_each_step(planned->body, [&](const Step& step) {
-    if (std::holds_alternative<kernel::ReferenceCall>(step.code)) image.reference_steps.push_back(step.node->op->name);
-  });
+  image.reference_steps = reference_steps_of(*planned);
   program->plan = planned;
   program->seconds_passes = seconds_since(start);
 
@@ -87,7 +85,8 @@ CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& op
   program->object = loaded.object;
   program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
   program->seconds_compile = seconds_since(start);
-  if (use_cache && image.reference_steps.empty()) cache().store_program(key, to_bytes(image));
+  if (use_cache)
+    if (std::optional<std::string> bytes = to_bytes(image)) cache().store_program(key, *bytes);
   return {program, {}};
 }
 

@@ -104,6 +104,16 @@ class Snapshot {
     add("the arena", s.arena.raw(), s.arena.bytes());
     for (const std::shared_ptr<SharedStorage>& storage : s.storages)
       add("the shared variable " + storage->name, storage->value.raw(), storage->value.bytes());
+    // The entry's arguments: inputs, shared variables, constants, outputs.
+    size_t inputs = s.graph.inputs.size(), constants = inputs + s.leaves.size(),
+           outputs = constants + s.program->image.constants.size();
+    for (size_t i = 0; i < inputs; ++i)
+      add("the input " + s.graph.inputs[i].name(), s.args[i].data, bytes_of(s.last_dtypes[i], s.last_shapes[i]));
+    for (size_t i = constants; i < outputs; ++i)
+      add("a constant", s.args[i].data, s.program->image.constants[i - constants].bytes());
+    for (size_t i = outputs; i < s.args.size(); ++i)
+      add(str("output ", i - outputs), s.args[i].data,
+          bytes_of(s.graph.outputs[i - outputs].dtype(), s.output_shapes[i - outputs]));
   }
   // The first buffer that changed outside these ranges.
   std::optional<std::string> changed(const std::vector<std::pair<char*, size_t>>& allowed) const {
@@ -126,7 +136,10 @@ class Snapshot {
     const char* address;
     std::vector<char> before;
   };
-  void add(std::string name, void* data, size_t bytes) {
+  static size_t bytes_of(DType dtype, const Shape& shape) {
+    return static_cast<size_t>(element_count(shape)) * size_of(dtype);
+  }
+  void add(std::string name, const void* data, size_t bytes) {
     const char* address = static_cast<const char*>(data);
     parts_.push_back({std::move(name), address, std::vector<char>(address, address + bytes)});
   }
@@ -218,14 +231,20 @@ Expr same_lengths(const Expr& value, const Type& type) {
 }
 
 void run_reference_step(Function::State& s, size_t number, void* const* buffers, const long*) {
-  std::vector<const Step*> steps = steps_of(*s.program->plan);
-  const Step& step = *steps.at(number);
+  const std::vector<ReferenceStep>& steps = s.program->image.reference_steps;
+  auto step = std::find_if(steps.begin(), steps.end(), [&](const ReferenceStep& r) { return r.number == number; });
+  TH_CHECK(step != steps.end(), "step ", number, " does not run through a reference");
+  auto value = [&](size_t i) {
+    const ReferenceStep::Value& v = step->values[i];
+    if (!v.has_elements) return Tensor(false);
+    return Tensor::wrap(v.type.dtype, s.canonical_lengths.evaluate(v.type.dims),
+                        s.canonical_lengths.evaluate(v.strides), buffers[i], nullptr);
+  };
   std::vector<Tensor> inputs;
-  for (size_t i = 0; i < step.inputs; ++i) inputs.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
-  std::vector<Tensor> outputs = evaluate_node(*step.node, inputs, s.canonical_lengths);
+  for (size_t i = 0; i < step->inputs; ++i) inputs.push_back(value(i));
+  std::vector<Tensor> outputs = evaluate_node(*step->node, inputs, s.canonical_lengths);
   for (size_t o = 0; o < outputs.size(); ++o)
-    if (step.operands[step.inputs + o].buffer >= 0)
-      wrapped(step.operands[step.inputs + o], buffers[step.inputs + o], s.canonical_lengths).assign(outputs[o]);
+    if (step->values[step->inputs + o].has_elements) value(step->inputs + o).assign(outputs[o]);
 }
 
 void make_watched(Function::State& s) {

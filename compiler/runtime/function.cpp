@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/compile.h"
@@ -454,7 +455,8 @@ const ProgramInfo& Function::info() const {
     s.info.kernels = image.kernels;
     s.info.arena_bytes = image.arena_bytes.is_known() ? image.arena_bytes.value() : -1;
     s.info.memory_bound = image.lower_bound.is_known() ? image.lower_bound.value() : -1;
-    s.info.reference_steps = image.reference_steps;
+    s.info.reference_steps.clear();
+    for (const ReferenceStep& step : image.reference_steps) s.info.reference_steps.push_back(step.node->op->name);
     s.info.seconds_passes = s.program->seconds_passes;
     s.info.seconds_compile = s.program->seconds_compile;
   }

@@ -5,7 +5,7 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 2\n";
+constexpr std::string_view kMark = "thtrain program 3\n";
 
 class Writer {
  public:
@@ -13,6 +13,13 @@ class Writer {
   void text(std::string_view value) {
     number(static_cast<int64_t>(value.size()));
     out_ += value;
+  }
+  void place(const ConfigPosition& at) {
+    text(at.file);
+    number(at.line);
+    number(at.column);
+    number(at.length);
+    text(at.source_line);
   }
   std::string out_{kMark};
 };
@@ -29,6 +36,15 @@ class Reader {
   std::string text() {
     int64_t size = number();
     return std::string(take(size < 0 ? SIZE_MAX : static_cast<size_t>(size)));
+  }
+  ConfigPosition place() {
+    ConfigPosition out;
+    out.file = text();
+    out.line = static_cast<int>(number());
+    out.column = static_cast<int>(number());
+    out.length = static_cast<int>(number());
+    out.source_line = text();
+    return out;
   }
   size_t count() {
     int64_t n = number();
@@ -49,9 +65,55 @@ class Reader {
   std::string_view rest_;
 };
 
+bool write_step(Writer& w, const ReferenceStep& step) {
+  std::optional<std::string> call = call_text(*step.node);
+  if (!call) return false;
+  w.number(static_cast<int64_t>(step.number));
+  w.text(*call);
+  const Origin& origin = step.node->origin;
+  w.text(origin.file);
+  w.number(origin.line);
+  w.number(origin.scope != nullptr);
+  w.text(origin.scope ? origin.scope->path : "");
+  w.place(origin.config());
+  w.number(static_cast<int64_t>(step.inputs));
+  w.number(static_cast<int64_t>(step.values.size()));
+  for (const ReferenceStep::Value& value : step.values) {
+    w.number(value.has_elements);
+    w.text(value.type.text());
+    w.text(Type{.dtype = DType::kBool, .dims = value.strides}.text());
+  }
+  return true;
+}
+
+std::optional<ReferenceStep> read_step(Reader& r) {
+  ReferenceStep out{};
+  out.number = static_cast<size_t>(r.number());
+  std::string call = r.text();
+  out.file = std::make_shared<const std::string>(r.text());
+  Origin origin{out.file->c_str(), static_cast<int>(r.number()), nullptr};
+  bool has_scope = r.number() != 0;
+  ScopeInfo scope{r.text(), r.place()};
+  if (has_scope) origin.scope = std::make_shared<const ScopeInfo>(std::move(scope));
+  out.inputs = static_cast<size_t>(r.number());
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
+    bool has_elements = r.number() != 0;
+    std::optional<Type> type = parse_type(r.text()), strides = parse_type(r.text());
+    if (!type || !strides) return std::nullopt;
+    out.values.push_back({has_elements, *type, strides->dims});
+  }
+  if (r.failed || out.inputs > out.values.size()) return std::nullopt;
+  try {
+    out.node = read_call(call, origin);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string to_bytes(const ProgramImage& image) {
+std::optional<std::string> to_bytes(const ProgramImage& image) {
   Writer w;
   w.text(image.source);
   w.number(static_cast<int64_t>(image.checks.size()));
@@ -59,11 +121,7 @@ std::string to_bytes(const ProgramImage& image) {
     w.text(check.what);
     w.text(check.expected);
     w.text(check.node);
-    w.text(check.config.file);
-    w.number(check.config.line);
-    w.number(check.config.column);
-    w.number(check.config.length);
-    w.text(check.config.source_line);
+    w.place(check.config);
     w.number(check.after_write);
   }
   w.number(static_cast<int64_t>(image.shared_order.size()));
@@ -76,6 +134,9 @@ std::string to_bytes(const ProgramImage& image) {
   w.text(image.arena_bytes.text());
   w.text(image.lower_bound.text());
   w.number(static_cast<int64_t>(image.kernels));
+  w.number(static_cast<int64_t>(image.reference_steps.size()));
+  for (const ReferenceStep& step : image.reference_steps)
+    if (!write_step(w, step)) return std::nullopt;
   return std::move(w.out_);
 }
 
@@ -89,11 +150,7 @@ std::optional<ProgramImage> from_bytes(std::string_view bytes) {
     check.what = r.text();
     check.expected = r.text();
     check.node = r.text();
-    check.config.file = r.text();
-    check.config.line = static_cast<int>(r.number());
-    check.config.column = static_cast<int>(r.number());
-    check.config.length = static_cast<int>(r.number());
-    check.config.source_line = r.text();
+    check.config = r.place();
     check.after_write = r.number() != 0;
     out.checks.push_back(std::move(check));
   }
@@ -112,6 +169,11 @@ std::optional<ProgramImage> from_bytes(std::string_view bytes) {
   }
   std::optional<Dim> arena = Dim::parse(r.text()), bound = Dim::parse(r.text());
   out.kernels = static_cast<size_t>(r.number());
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
+    std::optional<ReferenceStep> step = read_step(r);
+    if (!step) return std::nullopt;
+    out.reference_steps.push_back(std::move(*step));
+  }
   if (!arena || !bound || !r.done()) return std::nullopt;
   out.arena_bytes = *arena;
   out.lower_bound = *bound;

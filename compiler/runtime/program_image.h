@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/emit.h"
 #include "compiler/plan/program.h"
+#include "compiler/runtime/reference_step.h"
 
 namespace thtrain {
 
@@ -17,10 +18,11 @@ struct ProgramImage {
   std::vector<Tensor> constants;
   Dim arena_bytes = 0, lower_bound = 0;
   size_t kernels = 0;
-  std::vector<std::string> reference_steps;  // names of ops; a program that has any is not stored
+  std::vector<ReferenceStep> reference_steps;
 };
 
-std::string to_bytes(const ProgramImage& image);
+/// nullopt where a reference step has no text (see call_text).
+std::optional<std::string> to_bytes(const ProgramImage& image);
 /// nullopt where the bytes are not of this version.
 std::optional<ProgramImage> from_bytes(std::string_view bytes);
 

@@ -5,6 +5,9 @@
 #include <time.h>
 
 #include <chrono>
+#include <cmath>
+#include <fstream>
+#include <limits>
 #include <random>
 
 #include "datasets/npz.h"
@@ -167,6 +170,44 @@ TEST_F(CliRun, AnInterruptEndsWithACheckpoint) {
   ::kill(process, SIGINT);
   ::kill(process, SIGINT);
   EXPECT_EQ(Workshop::wait(process), 130);
+}
+
+// Data that is streamed is looked at batch by batch, in every epoch anew: a value that goes bad in mid-run ends the run,
+// and its folder stays as it was after the last checkpoint.
+TEST_F(CliRun, AStreamThatGoesBadEndsTheRun) {
+  constexpr int kRows = 40, kColumns = 3;
+  std::string x, y;
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    float value = static_cast<float>(i % 7) / 7;
+    x.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  for (int i = 0; i < kRows; ++i) y += static_cast<char>(i % 2);
+  workshop.write("x.npy", npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (40, 3), }", x));
+  workshop.write("y.npy", npy_bytes("{'descr': '|u1', 'fortran_order': False, 'shape': (40,), }", y));
+  workshop.write("stream.toml",
+                 "[data]\nsource = \"npy\"\ntrain = \"x.npy\"\ntrain_labels = \"y.npy\"\nn_valid = 0\n"
+                 "memory_limit = 1e-9\n\n[[model.layers]]\ntype = \"softmax\"\n\n"
+                 "[trainer]\nlearning_rate = 0.1\nbatch_size = 10\nepochs = 10000000\ncheckpoint_epochs = 1\n");
+  pid_t process = workshop.start({"train", "stream.toml", "--run-dir", "run"});
+  ASSERT_TRUE(wait_until([&] { return workshop.read("run/metrics.jsonl").size() > 200; })) << workshop.read("log");
+  std::fstream file(workshop.path("x.npy"), std::ios::in | std::ios::out | std::ios::binary);
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  file.seekp(-static_cast<std::streamoff>(sizeof nan * (2 * kColumns - 1)), std::ios::end);  // row 38, column 1
+  file.write(reinterpret_cast<const char*>(&nan), sizeof nan);
+  file.close();
+  EXPECT_EQ(Workshop::wait(process), 2);
+  std::string log = workshop.read("log");
+  EXPECT_NE(log.find("x.npy: row 38, column 1: not a finite number\n"
+                     "  expected: numbers that are finite in float32\n"
+                     "  got:      nan\n"),
+            std::string::npos)
+      << log;
+  auto kept = read_npz(workshop.path("run/checkpoint.npz"));
+  EXPECT_GT(kept.at("run.position").as_int(2), 0);
+  for (const auto& [name, value] : kept) {
+    if (name.starts_with("run.")) continue;
+    for (int64_t i = 0; i < value.size(); ++i) EXPECT_TRUE(std::isfinite(value.as_double(i))) << name;
+  }
 }
 
 TEST_F(CliRun, KilledAtAnyMomentItResumesToTheSameBits) {

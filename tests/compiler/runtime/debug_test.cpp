@@ -105,7 +105,7 @@ void lower_greedy(StepBuilder& b) {
   b.finish_kernel("greedy", "writes in1", 1);
 }
 Op planted(std::string name, void (*lower)(StepBuilder&)) {
-  return {.name = std::move(name), .infer = type_of_first, .reference = reversed, .lower = lower};
+  return {.name = std::move(name), .doc = {}, .infer = type_of_first, .reference = reversed, .lower = lower};
 }
 
 TEST(Debug, NamesAWrongKernel) {
@@ -150,6 +150,33 @@ TEST(Debug, NamesABufferThatAStepChanged) {
               f({Tensor::vector({1.0, 2.0})});
             }),
             str("error: debug: step 0 (greedy) changed the shared variable w outside its outputs\n", built_at(line)));
+}
+
+// What the caller lends is not the program's to write, borrowed or not; nor is an output that is done.
+TEST(Debug, NamesAnInputThatAStepChanged) {
+  static const Op op = planted("greedy_of_inputs", lower_greedy);
+  for (bool borrow : {false, true}) {
+    Expr x = vector("x", {2}), y = vector("y", {2});
+    int line = __LINE__ + 1;
+    Expr z = apply(op, {x, y});
+    Function f = debugged({x, In(y, {}, borrow)}, {z});
+    EXPECT_EQ(error_text([&] {
+                f({Tensor::vector({1.0, 2.0}), Tensor::vector({3.0, 4.0})});
+              }),
+              str("error: debug: step 0 (greedy_of_inputs) changed the input y outside its outputs\n", built_at(line)));
+  }
+}
+
+TEST(Debug, NamesAnOutputThatALaterStepChanged) {
+  static const Op op = planted("greedy_of_outputs", lower_greedy);
+  Expr x = vector("x", {2}), first = exp(x);
+  int line = __LINE__ + 1;
+  Expr second = apply(op, {x, first});
+  Function f = debugged({x}, {first, second});
+  EXPECT_EQ(error_text([&] {
+              f({Tensor::vector({1.0, 2.0})});
+            }),
+            str("error: debug: step 1 (greedy_of_outputs) changed output 0 outside its outputs\n", built_at(line)));
 }
 
 TEST(Debug, WatchShowsEachStep) {

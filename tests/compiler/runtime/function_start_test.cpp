@@ -9,6 +9,8 @@
 #include <map>
 
 #include "compiler/api.h"
+#include "compiler/ops/control/repeat.h"
+#include "compiler/ops/effect/effect.h"
 #include "compiler/runtime/cache.h"
 #include "tests/support/datasets_support.h"
 
@@ -21,6 +23,16 @@ Function make_step(int64_t tag, double rate) {
   Expr x = matrix("x"), y = ivector("y");
   Expr cost = -mean(pick_rows(log(softmax(dot(x, w))), y));
   return function({x, y}, {cost}, {{w, w.expr() - lr * grad(cost, w.expr())}});
+}
+
+// A program whose complex arithmetic and printing run through the references, inside a loop and beside native code.
+Function make_called_back(bool other_label) {
+  Expr x = make_input({.dtype = DType::kComplex128, .dims = {Dim("n")}}, "net/x");
+  Expr shown = print(real(x * x), other_label ? "other" : "square");
+  Expr last = repeat(3, {x}, {}, [](const std::vector<Expr>& s, const std::vector<Expr>&) {
+    return std::vector<Expr>{s[0] * s[0]};
+  })[0];
+  return function({x}, {shown + 1, real(last), tanh(shown)});
 }
 
 using Job = bool (*)();
@@ -43,6 +55,23 @@ const std::map<std::string, Job>& jobs() {
          Function f = function({x}, {x * 2}), g = function({x}, {x * 3}, {}, {.mode = Mode::kDebug});
          return f({Tensor::vector({1.0, 2.0})})[0].text() == "[2, 4]" && g({Tensor::vector({1.0})})[0].text() == "[3]";
        }},
+      {"called_back",
+       [] {
+         Function f = make_called_back(false);
+         return !f.info().from_cache && !f.info().reference_steps.empty();
+       }},
+      {"called_back_again",
+       [] {
+         for (int i = 0; i < 5; ++i) vector("x");
+         Function f = make_called_back(false);
+         using Complex = std::complex<double>;
+         testing::internal::CaptureStderr();
+         std::vector<Tensor> out = f({Tensor::vector<Complex>({{1, 1}, {2, 0}})});
+         std::string shown = testing::internal::GetCapturedStderr();
+         return f.info().from_cache && compile_stats().kernels_compiled == 0 && !f.info().reference_steps.empty() &&
+                out[0].text() == "[1, 5]" && out[1].text() == "[16, 256]" && shown == "square: float64[2] [0, 4]\n";
+       }},
+      {"called_back_otherwise", [] { return !make_called_back(true).info().from_cache; }},
       {"constants",
        [] {
          auto scaled = [](double factor) {
@@ -96,6 +125,14 @@ TEST(FunctionStart, SecondStartCompilesNothing) {
   EXPECT_EQ(in_child("another", environment), "exit 0");
   environment.emplace_back("THTRAIN_CXX", "");
   EXPECT_EQ(in_child("second", environment), "exit 0");  // no compiler is needed
+}
+
+TEST(FunctionStart, ReferenceStepsAreStoredToo) {
+  TemporaryFolder folder;
+  std::vector<std::pair<std::string, std::string>> environment{{"THTRAIN_CACHE_DIR", folder.path("cache")}};
+  EXPECT_EQ(in_child("called_back", environment), "exit 0");
+  EXPECT_EQ(in_child("called_back_again", environment), "exit 0");
+  EXPECT_EQ(in_child("called_back_otherwise", environment), "exit 0");
 }
 
 TEST(FunctionStart, WithoutACompilerTheReferenceRuns) {

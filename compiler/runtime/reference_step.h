@@ -1,0 +1,36 @@
+// Steps of a program that run through the reference of their op: what a call back needs, and its text in a finished
+// program.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/plan/program.h"
+
+namespace thtrain {
+
+struct ReferenceStep {
+  size_t number;                     // among the program's steps
+  std::shared_ptr<const Node> node;  // where it was read back: on stand-ins for its inputs
+  struct Value {
+    bool has_elements;  // a token has none
+    Type type;
+    Dims strides;
+  };
+  std::vector<Value> values;  // inputs, then outputs
+  size_t inputs;
+  std::shared_ptr<const std::string> file;  // of the node's origin, where it was read back
+};
+
+std::vector<ReferenceStep> reference_steps_of(const Program& program);
+
+/// The node on stand-ins for its inputs, as the text of a graph; constants stay. nullopt where that does not read back
+/// to the same types: an op that is not registered, a length that is the value of an input, a body with a constant of
+/// more than 64 elements.
+std::optional<std::string> call_text(const Node& node);
+/// The node of such a text, with this origin.
+std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin);
+
+}  // namespace thtrain
