@@ -1,8 +1,8 @@
 #include "compiler/ir/graph.h"
 
 #include <algorithm>
-#include <unordered_set>
 
+#include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
@@ -15,16 +15,16 @@ std::vector<Expr> Graph::roots() const {
 
 std::vector<const Node*> topological_order(std::span<const Expr> roots) {
   std::vector<const Node*> order;
-  std::unordered_set<const Node*> seen;
+  NodeMap<bool> seen;
   std::vector<std::pair<const Node*, size_t>> stack;  // node, next input to visit
   for (const Expr& root : roots) {
-    if (!seen.insert(&root.node()).second) continue;
+    if (!seen.try_emplace(&root.node()).second) continue;
     stack.emplace_back(&root.node(), 0);
     while (!stack.empty()) {
       auto& [node, next] = stack.back();
       if (next < node->inputs.size()) {
         const Node* input = &node->inputs[next++].node();
-        if (seen.insert(input).second) stack.emplace_back(input, 0);
+        if (seen.try_emplace(input).second) stack.emplace_back(input, 0);
       } else {
         order.push_back(node);
         stack.pop_back();

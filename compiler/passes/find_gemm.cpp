@@ -1,5 +1,6 @@
 #include "compiler/passes/find_gemm.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,10 +21,9 @@ struct Summand {
   bool negative;
 };
 
-// A sum that holds a product, in terms of the old graph.
+// A sum that holds products, in terms of the old graph.
 struct Found {
-  Summand product;
-  std::vector<Summand> rest;
+  std::vector<Summand> products, rest;
 };
 
 class Finder {
@@ -50,48 +50,54 @@ class Finder {
 
  private:
   void look_at(const Node& node) {
-    if (inside_.count(&node) || (node.op != &add_op() && node.op != &sub_op()) || !is_float(node.types[0].dtype))
+    static const Op* const ops[] = {&add_op(), &sub_op(), &neg_op(), &mul_op(), &true_div_op()};
+    if (inside_.count(&node) || std::find(std::begin(ops), std::end(ops), node.op) == std::end(ops) ||
+        !is_float(node.types[0].dtype))
       return;
-    std::vector<Summand> summands;
-    std::vector<const Node*> passed;
-    expand({node[0], {}, false}, true, summands, passed);
-    if (summands.size() < 2) return;
-    for (size_t i = 0; i < summands.size(); ++i) {
-      const Expr& value = summands[i].value;
-      if (readers_[&value.node()] != 1 || !is_product(value)) continue;
-      Found found{summands[i], {}};
-      for (size_t k = 0; k < summands.size(); ++k)
-        if (k != i) found.rest.push_back(summands[k]);
-      // beta needs one matrix to scale; a sum of several is made first.
-      found_.emplace(&node, std::move(found));
-      for (const Node* inner : passed) inside_.insert(inner);
-      return;
+    Found found;
+    for (Summand& s : expand(node[0])) {
+      const bool accumulates = readers_[&s.value.node()] == 1 && is_product(s.value);
+      (accumulates ? found.products : found.rest).push_back(std::move(s));
     }
+    if (found.products.empty()) return;
+    if (found.rest.empty()) {  // the first product is what the others are added to
+      found.rest.push_back(found.products.front());
+      found.products.erase(found.products.begin());
+    }
+    if (!found.products.empty()) found_.emplace(&node, std::move(found));
   }
 
-  // Splits a sum into its summands, through nodes that only this sum reads.
-  void expand(Summand s, bool outermost, std::vector<Summand>& out, std::vector<const Node*>& passed) {
-    const Node& node = s.value.node();
-    const Type& type = s.value.type();
-    bool own = outermost || readers_[&node] == 1;
-    auto same = [&](const Expr& e) { return e.type() == type; };
-    auto scalar = [&](const Expr& e) { return e.type().is_scalar() && e.dtype() == type.dtype; };
-    if (own && (node.op == &add_op() || node.op == &sub_op()) && same(node.inputs[0]) && same(node.inputs[1])) {
-      passed.push_back(&node);
-      expand({node.inputs[0], s.factors, s.negative}, false, out, passed);
-      expand({node.inputs[1], s.factors, s.negative != (node.op == &sub_op())}, false, out, passed);
-    } else if (own && node.op == &neg_op()) {
-      passed.push_back(&node);
-      expand({node.inputs[0], s.factors, !s.negative}, false, out, passed);
-    } else if (own && !outermost && node.op == &mul_op() &&
-               ((scalar(node.inputs[0]) && same(node.inputs[1])) || (scalar(node.inputs[1]) && same(node.inputs[0])))) {
-      passed.push_back(&node);
-      size_t factor = scalar(node.inputs[0]) ? 0 : 1;
-      s.factors.push_back(node.inputs[factor]);
-      expand({node.inputs[1 - factor], s.factors, s.negative}, false, out, passed);
-    } else {
-      out.push_back(std::move(s));
+  // Splits a sum, or a multiple of one, into its summands in order, through nodes that only this sum reads: those need
+  // no look of their own.
+  std::vector<Summand> expand(const Expr& sum) {
+    std::vector<Summand> out, stack{{sum, {}, false}};
+    while (!stack.empty()) {
+      Summand s = std::move(stack.back());
+      stack.pop_back();
+      const Node& node = s.value.node();
+      const Type& type = s.value.type();
+      const bool outermost = s.value.same(sum), own = outermost || readers_[&node] == 1;
+      auto same = [&](size_t i) { return node.inputs[i].type() == type; };
+      auto scalar = [&](size_t i) { return node.inputs[i].type().is_scalar() && node.inputs[i].dtype() == type.dtype; };
+      const bool subtracts = node.op == &sub_op(), divides = node.op == &true_div_op();
+      if (own && (node.op == &add_op() || subtracts) && same(0) && same(1)) {
+        stack.push_back({node.inputs[1], s.factors, s.negative != subtracts});
+        stack.push_back({node.inputs[0], std::move(s.factors), s.negative});
+      } else if (own && node.op == &neg_op()) {
+        stack.push_back({node.inputs[0], std::move(s.factors), !s.negative});
+      } else if (own && ((node.op == &mul_op() && ((scalar(0) && same(1)) || (scalar(1) && same(0)))) ||
+                         (divides && scalar(1) && same(0)))) {
+        const size_t factor = !divides && scalar(0) ? 0 : 1;
+        const Expr& scale = node.inputs[factor];
+        s.factors.push_back(divides ? number(1, type.dtype) / scale : scale);
+        stack.push_back({node.inputs[1 - factor], std::move(s.factors), s.negative});
+      } else {
+        out.push_back(std::move(s));
+        continue;
+      }
+      inside_.insert(&node);
     }
+    return out;
   }
 
   static bool is_outer(const Node& node) {
@@ -109,20 +115,23 @@ class Finder {
 
   Expr built(const Expr& old) { return rebuilder_.rebuild(old, nullptr); }
 
-  Expr number(double x, DType dtype) { return make_constant(Tensor(x).cast(dtype)); }
+  // One node for equal coefficients.
+  Expr unique(const Expr& e) { return Expr(rebuilder_.cons(e.node_ptr()), e.output()); }
+
+  Expr number(double x, DType dtype) { return unique(make_constant(Tensor(x).cast(dtype))); }
 
   Expr coefficient(const Summand& s, DType dtype) {
     double known = s.negative ? -1 : 1;
     Expr out;
     for (const Expr& factor : s.factors) {
-      Expr f = built(factor);
+      const Expr f = built(factor);
       if (std::optional<double> value = constant_number(f))
         known *= *value;
       else
-        out = out ? mul(out, f) : f;
+        out = out ? unique(out * f) : f;
     }
     if (!out) return number(known, dtype);
-    return known == 1 ? out : known == -1 ? neg(out) : mul(out, number(known, dtype));
+    return unique(known == 1 ? out : known == -1 ? -out : out * number(known, dtype));
   }
 
   std::vector<Expr> rewritten(const Node& node, const std::vector<Expr>& inputs) {
@@ -137,54 +146,53 @@ class Finder {
     }
     auto at = found_.find(&node);
     if (at == found_.end()) return {};
-    const Found& found = at->second;
-    DType dtype = node.types[0].dtype;
-
-    // What the product is added to, and its factor.
-    Expr target, beta;
-    bool one_value = true;
-    for (const Summand& s : found.rest) one_value = one_value && s.value.same(found.rest[0].value);
-    if (one_value) {
-      target = built(found.rest[0].value);
-      for (const Summand& s : found.rest) {
-        Expr c = coefficient(s, dtype);
-        if (!beta)
-          beta = c;
-        else if (constant_number(beta) && constant_number(c))
-          beta = number(*constant_number(beta) + *constant_number(c), dtype);
-        else
-          beta = add(beta, c);
-      }
-    } else {
-      for (const Summand& s : found.rest) {
-        Expr c = coefficient(s, dtype), value = built(s.value);
-        std::optional<double> known = constant_number(c);
-        if (!target)
-          target = known == 1 ? value : known == -1 ? neg(value) : mul(c, value);
-        else
-          target = known == 1 ? add(target, value) : known == -1 ? sub(target, value) : add(target, mul(c, value));
-      }
-      beta = number(1, dtype);
-    }
-    Expr alpha = coefficient(found.product, dtype);
-    const Node& product = found.product.value.node();
-    // The product is what takes the time and overflows: a layer's, where the sum is an optimizer's.
-    InheritOrigin origin(product.origin);
-    Expr a = built(product.inputs[0]), b = built(product.inputs[1]);
-    Expr out;
-    if (is_outer(product)) {
-      if (constant_number(beta) != 1) target = mul(beta, target);
-      out = apply(ger_op(), {target, alpha, a.node().inputs[0], b.node().inputs[0]});
-    } else if (a.rank() == 2 && b.rank() == 2) {
-      out = apply(gemm_op(), {target, alpha, a, b, beta});
-    } else if (a.rank() == 2) {
-      out = apply(gemv_op(), {target, alpha, a, b, beta});
-    } else {
-      out = apply(gemv_op(), {target, alpha, transpose(b), a, beta});
-    }
+    Expr out = accumulated(at->second, node.types[0].dtype);
     if (!(out.type() == node.types[0])) return {};
     context_.note("find_gemm", out.node().op->name, node[0], out);
     return {node.name.empty() ? out : named(out, node.name)};
+  }
+
+  // What the products are added to, and its factor.
+  std::pair<Expr, Expr> target_of(const std::vector<Summand>& rest, DType dtype) {
+    Expr target, beta = number(1, dtype);
+    bool one_value = true;
+    for (const Summand& s : rest) one_value = one_value && s.value.same(rest[0].value);
+    for (const Summand& s : rest) {
+      const Expr c = coefficient(s, dtype), value = built(s.value);
+      const std::optional<double> known = constant_number(c), sum = constant_number(beta);
+      if (!target) {
+        target = one_value || known == 1 ? value : known == -1 ? -value : c * value;
+        if (one_value) beta = c;
+      } else if (one_value) {
+        beta = known && sum ? number(*known + *sum, dtype) : beta + c;
+      } else {
+        target = known == 1 ? target + value : known == -1 ? target - value : target + c * value;
+      }
+    }
+    return {target, beta};
+  }
+
+  Expr accumulated(const Found& found, DType dtype) {
+    auto [out, beta] = target_of(found.rest, dtype);
+    for (const Summand& summand : found.products) {
+      const Expr alpha = coefficient(summand, dtype);
+      const Node& product = summand.value.node();
+      // The product is what takes the time and overflows: a layer's, where the sum is an optimizer's.
+      InheritOrigin origin(product.origin);
+      const Expr a = built(product.inputs[0]), b = built(product.inputs[1]);
+      if (is_outer(product)) {
+        if (constant_number(beta) != 1) out = beta * out;
+        out = apply(ger_op(), {out, alpha, a.node().inputs[0], b.node().inputs[0]});
+      } else if (a.rank() == 2 && b.rank() == 2) {
+        out = apply(gemm_op(), {out, alpha, a, b, beta});
+      } else if (a.rank() == 2) {
+        out = apply(gemv_op(), {out, alpha, a, b, beta});
+      } else {
+        out = apply(gemv_op(), {out, alpha, transpose(b), a, beta});
+      }
+      beta = number(1, dtype);
+    }
+    return out;
   }
 
   const Graph& graph_;

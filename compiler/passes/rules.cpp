@@ -5,7 +5,7 @@
 namespace thtrain {
 
 bool rule_allowed(const Rule& rule, DType dtype, Level level) {
-  const bool exact = kind_of(dtype) & (kBools | kInts);
+  const bool exact = !rule.compares && kind_of(dtype) & (kBools | kInts);
   return allowed(exact ? Safety::kExact : rule.safety, level) || (rule.for_gradients && level == Level::kStandard);
 }
 
@@ -36,21 +36,29 @@ static std::vector<const Rule*> joined(std::initializer_list<const std::vector<R
 const std::vector<const Rule*>& canonical_rules() {
   static const std::vector<const Rule*> rules =
       joined({&selection_rules(), &shape_rules(), &arithmetic_rules(), &power_rules(), &term_rules(), &factor_rules(),
-              &reduce_rules(), &index_rules()});
+              &inverse_rules(), &reduce_rules(), &extremum_rules(), &matrix_rules(), &part_rules(), &write_rules(),
+              &index_rules()});
   return rules;
 }
 
 const std::vector<const Rule*>& stable_rules() {
-  static const std::vector<const Rule*> rules = [] {
-    std::vector<const Rule*> out = joined({&softmax_rules(), &exponential_rules(), &quotient_rules()});
-    out.insert(out.end(), canonical_rules().begin(), canonical_rules().end());
-    return out;
-  }();
+  static const std::vector<const Rule*> rules = joined({&softmax_rules(), &exponential_rules(), &quotient_rules()});
+  return rules;
+}
+
+const std::vector<const Rule*>& last_rules() {
+  static const std::vector<const Rule*> rules = joined({&log_sum_exp_rules()});
   return rules;
 }
 
 const std::vector<const Rule*>& all_rules() {
-  return stable_rules();
+  static const std::vector<const Rule*> rules = [] {
+    std::vector<const Rule*> out;
+    for (const auto* table : {&canonical_rules(), &stable_rules(), &last_rules()})
+      out.insert(out.end(), table->begin(), table->end());
+    return out;
+  }();
+  return rules;
 }
 
 const Rule* find_rule(const std::string& name) {

@@ -36,7 +36,8 @@ struct RuleExample {
   int64_t int_low = 0, int_high = 4;  // integer inputs are drawn from [low, high)
 };
 
-/// Safety speaks of floats and complex numbers. On integers and bools every rule is exact, and so runs at every level.
+/// Safety speaks of floats and complex numbers. On integers and bools every rule is exact, and so runs at every level,
+/// but for those that compare floats.
 struct Rule {
   std::string name;
   Expr from = {}, to = {};  // patterns; both empty where `rewrite` is set
@@ -45,6 +46,8 @@ struct Rule {
   RuleCondition when = {};
   /// Of the finite-math rules, those that gradients need run at the standard level too.
   bool for_gradients = false;
+  /// Gives integers or bools for floats (argmax, x == x): its safety speaks of those too.
+  bool compares = false;
 
   RuleFunction rewrite = {};
   std::vector<const Op*> roots = {};  // the ops of the values that `rewrite` looks at; none: every elementwise op
@@ -68,18 +71,26 @@ const std::vector<Rule>& arithmetic_rules();   // signs, zeros, ones
 const std::vector<Rule>& power_rules();        // squares, roots, powers, divisions by numbers
 const std::vector<Rule>& term_rules();         // sums as a whole: numbers and equal terms come together
 const std::vector<Rule>& factor_rules();       // products as a whole: numbers, what cancels
-const std::vector<Rule>& selection_rules();    // switch, casts, extrema, logic
+const std::vector<Rule>& selection_rules();    // switch, casts, comparisons, extrema, logic
 const std::vector<Rule>& shape_rules();        // chains of views, broadcasting
-const std::vector<Rule>& reduce_rules();       // sums of sums, of scaled and of repeated values
-const std::vector<Rule>& index_rules();        // values with an element of each row added
+const std::vector<Rule>& reduce_rules();       // reductions of reductions, of views, of scaled and of repeated values
+const std::vector<Rule>& extremum_rules();     // argmax through increasing functions, max and min
+const std::vector<Rule>& matrix_rules();       // transposes and factors out of products, chains of products
+const std::vector<Rule>& part_rules();         // parts of computed values: only what is read is computed
+const std::vector<Rule>& write_rules();        // parts that are written
+const std::vector<Rule>& index_rules();        // zeros with some elements added
 const std::vector<Rule>& exponential_rules();  // log1p, expm1, softplus, sigmoid, erf
+const std::vector<Rule>& inverse_rules();      // functions of their inverses
 const std::vector<Rule>& quotient_rules();     // products of quotients that must not divide by zero
+const std::vector<Rule>& log_sum_exp_rules();  // what is left of logarithms of sums of exponentials
 const std::vector<Rule>& softmax_rules();      // log-softmax, and gradients through softmax
 
 /// What canonicalize applies.
 const std::vector<const Rule*>& canonical_rules();
-/// What stabilize applies: the stabilizing rules first, then the canonical ones, which tidy up behind them.
+/// What stabilize applies; the canonical ones tidy up behind them.
 const std::vector<const Rule*>& stable_rules();
+/// What stabilize applies in the end, when no rule looks for forms with a logarithm of a sum of exponentials any more.
+const std::vector<const Rule*>& last_rules();
 /// All, each once.
 const std::vector<const Rule*>& all_rules();
 /// The rule of that name, for what reads Fired; null if there is none.
@@ -90,8 +101,9 @@ const Rule* find_rule(const std::string& name);
 /// Applies the rules bottom-up, and again until none applies (four times at most). Each new node is rewritten at once,
 /// so one time is nearly always enough. A node may be rewritten 32 times, and rules may make four new nodes for each
 /// old one in all. Equal nodes merge, commutative ones in either order too. Nodes of constants alone become constants.
-/// Notes each rewrite under the name of the pass.
+/// Notes each rewrite under the name of the pass. The rules that tidy up look at new nodes only: those of the graph
+/// given have been through them before.
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
-                  const std::string& pass);
+                  const std::string& pass, std::span<const Rule* const> tidying = {});
 
 }  // namespace thtrain

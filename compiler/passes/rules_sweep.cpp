@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "compiler/ir/node_map.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/passes/rules.h"
@@ -19,6 +19,7 @@ constexpr int64_t kLargestFolded = 4096;  // elements
 struct Candidate {
   const Rule* rule;
   unsigned kinds;                        // at this level
+  bool tidies = false;                   // has seen the nodes of the graph given
   std::vector<const Op*> operands = {};  // null: any; constant_op: a number
 
   bool fits(const Node& node, const std::array<bool, 3>& is_number) const {
@@ -41,24 +42,9 @@ struct Candidate {
 // The candidates for each op, in the order of the table.
 class RuleIndex {
  public:
-  RuleIndex(std::span<const Rule* const> rules, Level level) {
-    for (const Rule* rule : rules) {
-      Candidate candidate{rule, 0};
-      for (DType dtype : kAllDTypes)
-        if (kind_of(dtype) & rule->kinds && rule_allowed(*rule, dtype, level)) candidate.kinds |= kind_of(dtype);
-      if (candidate.kinds == 0) continue;
-      if (!rule->rewrite) {
-        for (const Expr& operand : rule->from.node().inputs) {
-          const bool number = is_constant(operand) || is_any_number(operand);
-          const bool any = !number && operand.node().inputs.empty();
-          candidate.operands.push_back(number ? &constant_op() : any ? nullptr : operand.node().op);
-        }
-        by_op_[rule->from.node().op].push_back(candidate);
-      } else {
-        const std::vector<const Op*>& roots = rule->roots.empty() ? elementwise_ops() : rule->roots;
-        for (const Op* op : roots) by_op_[op].push_back(candidate);
-      }
-    }
+  RuleIndex(std::span<const Rule* const> rules, std::span<const Rule* const> tidying, Level level) {
+    for (const Rule* rule : rules) add(rule, level, false);
+    for (const Rule* rule : tidying) add(rule, level, true);
   }
   const std::vector<Candidate>& of(const Op* op) const {
     static const std::vector<Candidate> none;
@@ -67,12 +53,31 @@ class RuleIndex {
   }
 
  private:
+  void add(const Rule* rule, Level level, bool tidies) {
+    Candidate candidate{rule, 0, tidies};
+    for (DType dtype : kAllDTypes)
+      if (kind_of(dtype) & rule->kinds && rule_allowed(*rule, dtype, level)) candidate.kinds |= kind_of(dtype);
+    if (candidate.kinds == 0) return;
+    if (!rule->rewrite) {
+      for (const Expr& operand : rule->from.node().inputs) {
+        const bool number = is_constant(operand) || is_any_number(operand);
+        const bool any = !number && operand.node().inputs.empty();
+        candidate.operands.push_back(number ? &constant_op() : any ? nullptr : operand.node().op);
+      }
+      by_op_[rule->from.node().op].push_back(candidate);
+    } else {
+      const std::vector<const Op*>& roots = rule->roots.empty() ? elementwise_ops() : rule->roots;
+      for (const Op* op : roots) by_op_[op].push_back(candidate);
+    }
+  }
+
   std::unordered_map<const Op*, std::vector<Candidate>> by_op_;
 };
 
 // What a whole graph, its bodies included, may still cost.
 struct Budget {
   size_t new_nodes;
+  bool first = true;   // the nodes of the graph given have been tidied before
   bool again = false;  // another sweep may find more
 };
 
@@ -85,9 +90,9 @@ class Sweep : public RuleContext {
     const std::vector<Expr> roots = graph.roots();
     const std::vector<const Node*> order = topological_order(roots);
     old_.reserve(order.size());
-    new_.reserve(order.size());
+    new_.reserve(2 * order.size());
     for (const Node* node : order) {
-      old_.emplace(node, Old());
+      old_.try_emplace(node);
       for_each_operand(*node, [&](const Node* operand) { ++old_.at(operand).readers; });
     }
     for (const Expr& root : roots) ++old_.at(&root.node()).readers;
@@ -107,9 +112,9 @@ class Sweep : public RuleContext {
   }
 
   bool read_once(const Expr& value) const override {
-    auto at = new_.find(&value.node());
-    if (at == new_.end() || at->second.readers <= 1) return true;
-    shared_.insert(&value.node());
+    const New* at = new_.find(&value.node());
+    if (!at || at->readers <= 1) return true;
+    shared_.try_emplace(&value.node());
     return false;
   }
   Expr settle(const Expr& value) override {
@@ -130,7 +135,7 @@ class Sweep : public RuleContext {
     Expr value;
     size_t readers = 0;
   };
-  using Adopted = std::unordered_map<const Node*, Expr>;
+  using Adopted = NodeMap<Expr>;
 
   // Each once, however often it is read.
   template <class F>
@@ -152,12 +157,11 @@ class Sweep : public RuleContext {
     firings_left_ = kFiringsPerNode;
     recompute_ = node.recompute;
     if (node.types.size() == 1)
-      entry.value = settled(Expr(made));
+      entry.value = settled(Expr(made), budget_.first && made.get() == &node);
     else
       entry.made = made;
     const Node* result = entry.made ? made.get() : &entry.value.node();
-    new_.try_emplace(result, New{Expr(entry.made ? made : entry.value.node_ptr())}).first->second.readers +=
-        entry.readers;
+    new_.try_emplace(result, New{Expr(entry.made ? made : entry.value.node_ptr())}).first.readers += entry.readers;
   }
 
   std::shared_ptr<const Node> with_inputs(const Node& node, const std::vector<Expr>& inputs) {
@@ -185,18 +189,18 @@ class Sweep : public RuleContext {
     return commuted_.try_emplace(key, std::move(node)).first->second;
   }
 
-  // A unique value on settled inputs, after all rules.
-  Expr settled(const Expr& value) {
+  // A unique value on settled inputs, after all rules. An untouched one is a node of the graph given.
+  Expr settled(const Expr& value, bool untouched = false) {
     // While a value is being rewritten it stands for itself, so a circle of rules ends.
-    auto [at, fresh] = new_.try_emplace(&value.node(), New{value});
-    if (!fresh) return at->second.value;
+    auto [entry, fresh] = new_.try_emplace(&value.node(), New{value});
+    if (!fresh) return entry.value;
     if (value.node().is_leaf() || is_constant(value)) return value;
     Expr out = folded(value);
-    if (!out) out = rewritten(value);
+    if (!out) out = rewritten(value, untouched);
     return new_.at(&value.node()).value = out;
   }
 
-  Expr rewritten(const Expr& value) {
+  Expr rewritten(const Expr& value, bool untouched) {
     const Node& node = value.node();
     const std::vector<Candidate>& candidates = rules_.of(node.op);
     if (candidates.empty()) return value;
@@ -204,7 +208,7 @@ class Sweep : public RuleContext {
     std::array<bool, 3> is_number{};
     for (size_t i = 0; i < std::min<size_t>(3, node.inputs.size()); ++i) is_number[i] = number_in(node.inputs[i]);
     for (const Candidate& candidate : candidates) {
-      if (!(candidate.kinds & kind) || !candidate.fits(node, is_number)) continue;
+      if (!(candidate.kinds & kind) || (candidate.tidies && untouched) || !candidate.fits(node, is_number)) continue;
       if (firings_left_ == 0 || budget_.new_nodes == 0) break;
       const size_t noted = context_.fired ? context_.fired->size() : 0;
       Expr after = apply_rule(*candidate.rule, value, *this);
@@ -235,10 +239,10 @@ class Sweep : public RuleContext {
   // Takes a new expression into the graph: its new nodes become unique and are settled, inputs first.
   Expr adopt(const Expr& value, Adopted& done) {
     const Node& node = value.node();
-    if (auto at = new_.find(&node); at != new_.end())
-      return node.types.size() == 1 ? at->second.value : Expr(at->second.value.node_ptr(), value.output());
-    if (auto at = done.find(&node); at != done.end())
-      return Expr(at->second.node_ptr(), node.types.size() == 1 ? at->second.output() : value.output());
+    if (const New* at = new_.find(&node))
+      return node.types.size() == 1 ? at->value : Expr(at->value.node_ptr(), value.output());
+    if (const Expr* at = done.find(&node))
+      return Expr(at->node_ptr(), node.types.size() == 1 ? at->output() : value.output());
     std::vector<Expr> inputs;
     for (const Expr& input : node.inputs) inputs.push_back(adopt(input, done));
     std::shared_ptr<const Node> made = with_inputs(node, inputs);
@@ -247,7 +251,7 @@ class Sweep : public RuleContext {
     if (own == made && budget_.new_nodes > 0) --budget_.new_nodes;
     Expr out(own, value.output());
     if (own->types.size() == 1) out = settled(out);
-    done.emplace(&node, out);
+    done.try_emplace(&node, out);
     return out;
   }
 
@@ -269,14 +273,17 @@ class Sweep : public RuleContext {
 
   // A value that had several readers, which kept a rule away, may have one now.
   void look_for_more(const std::vector<Expr>& roots) {
-    if (shared_.empty() || budget_.again) return;
-    std::unordered_map<const Node*, size_t> readers;
-    for (const Node* node : topological_order(roots))
-      for_each_operand(*node, [&](const Node* operand) {
-        if (shared_.count(operand)) ++readers[operand];
-      });
-    for (const Expr& root : roots) ++readers[&root.node()];
-    for (const auto& [node, count] : readers) budget_.again = budget_.again || (count == 1 && shared_.count(node));
+    if (shared_.size() == 0 || budget_.again) return;
+    auto read = [&](const Node* node) {
+      if (size_t* readers = shared_.find(node)) ++*readers;
+    };
+    const std::vector<const Node*> order = topological_order(roots);
+    for (const Node* node : order) for_each_operand(*node, read);
+    for (const Expr& root : roots) read(&root.node());
+    for (const Node* node : order) {
+      const size_t* readers = shared_.find(node);
+      budget_.again = budget_.again || (readers && *readers == 1);
+    }
   }
 
   struct Operands {
@@ -301,24 +308,35 @@ class Sweep : public RuleContext {
   Budget& budget_;
   Rebuilder cons_;
   std::unordered_map<Operands, std::shared_ptr<const Node>, OperandsHash> commuted_;
-  std::unordered_map<const Node*, Old> old_;
-  std::unordered_map<const Node*, New> new_;
-  mutable std::unordered_set<const Node*> shared_;  // what read_once() said no to
+  NodeMap<Old> old_;
+  NodeMap<New> new_;
+  mutable NodeMap<size_t> shared_;  // what read_once() said no to, and how many read it in the end
   int firings_left_ = kFiringsPerNode;
   int recompute_ = 0;
 };
 
 }  // namespace
 
+static bool has_candidates(const Graph& graph, const RuleIndex& index) {
+  for (const Node* node : topological_order(graph.roots())) {
+    if (!index.of(node->op).empty()) return true;
+    for (const GraphPtr& body : node->bodies)
+      if (has_candidates(*body, index)) return true;
+  }
+  return false;
+}
+
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
-                  const std::string& pass) {
-  const RuleIndex index(rules, context.level);
+                  const std::string& pass, std::span<const Rule* const> tidying) {
+  const RuleIndex index(rules, tidying, context.level);
+  if (!has_candidates(graph, index)) return graph;
   Graph current = graph;
   Budget budget{.new_nodes = kMostGrowth * node_count(graph) + 256};
   for (int i = 0; i < kMostSweeps; ++i) {
     budget.again = false;
     current = Sweep(index, context, pass, budget).run(current);
     if (!budget.again) break;
+    budget.first = false;
   }
   return current;
 }

@@ -5,7 +5,8 @@
 namespace thtrain {
 
 Graph stabilize(const Graph& graph, const PassContext& context) {
-  return apply_rules(graph, stable_rules(), context, "stabilize");
+  const Graph stable = apply_rules(graph, stable_rules(), context, "stabilize", canonical_rules());
+  return apply_rules(stable, last_rules(), context, "stabilize");
 }
 
 }  // namespace thtrain

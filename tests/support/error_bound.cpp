@@ -33,6 +33,7 @@ double relative(double x, double e, double pole) {
 const std::unordered_map<std::string, Spread>& spreads() {
   using S = std::span<const double>;
   static const Spread same = [](S, S e, double) { return e[0]; };
+  static const Spread steps = [](S, S e, double) { return e[0] == 0 ? 0 : e[0] + 1; };
   static const Spread larger = [](S, S e, double) { return std::max(e[0], e[1]); };
   static const std::unordered_map<std::string, Spread> table{
       {"add", [](S, S e, double) { return e[0] + e[1]; }},
@@ -66,6 +67,17 @@ const std::unordered_map<std::string, Spread>& spreads() {
          return e[1] > 0 ? kInfinity : std::abs(y) * std::expm1(std::abs(x[1]) * relative(x[0], e[0], 0));
        }},
       {"sigmoid", [](S, S e, double y) { return std::min(e[0] / 4, y * std::expm1(std::min(e[0], 100.0))); }},
+      {"exp2", [](S, S e, double y) { return e[0] > 0 ? y * std::expm1(e[0]) : 0; }},
+      {"log2", [](S x, S e, double) { return 1.5 * relative(x[0], e[0], 0); }},
+      {"sinh", [](S x, S e, double) { return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0; }},
+      {"arcsinh", same},
+      {"arctanh",
+       [](S x, S e, double) {
+         const double farthest = std::abs(x[0]) + e[0];
+         return e[0] == 0 ? 0 : farthest < 1 ? e[0] / (1 - farthest * farthest) : kInfinity;
+       }},
+      {"floor", steps},
+      {"ceil", steps},
       {"softplus", same},
       {"tanh", same},
       {"erf", [](S, S e, double) { return 1.13 * e[0]; }},
@@ -81,16 +93,18 @@ const std::unordered_map<std::string, Spread>& spreads() {
 // Roundings of the result itself, in units of the last place. The references call the C library.
 double roundings(const std::string& op) {
   static const std::unordered_map<std::string, double> table{
-      {"neg", 0}, {"abs", 0},   {"switch", 0},  {"maximum", 0},  {"minimum", 0}, {"sign", 0},
-      {"exp", 2}, {"expm1", 3}, {"log", 2},     {"log1p", 3},    {"pow", 2},     {"tanh", 3},
-      {"erf", 3}, {"erfc", 6},  {"sigmoid", 6}, {"softplus", 6}, {"softmax", 4}, {"log_softmax", 4}};
+      {"neg", 0},      {"floor", 0},   {"ceil", 0},       {"abs", 0},     {"switch", 0}, {"maximum", 0},
+      {"minimum", 0},  {"sign", 0},    {"exp", 2},        {"expm1", 3},   {"log", 2},    {"exp2", 2},
+      {"log2", 2},     {"sinh", 3},    {"arcsinh", 3},    {"arctanh", 3}, {"max", 0},    {"min", 0},
+      {"log1p", 3},    {"pow", 2},     {"tanh", 3},       {"erf", 3},     {"erfc", 6},   {"sigmoid", 6},
+      {"softplus", 6}, {"softmax", 4}, {"log_softmax", 4}};
   auto at = table.find(op);
   return at == table.end() ? 0.5 : at->second;
 }
 
 bool moves_elements(const std::string& op) {
   for (const char* name : {"dimshuffle", "reshape", "broadcast_to", "join", "subtensor", "take", "pick_rows",
-                           "inc_picked", "inc_take", "inc_subtensor", "sum"})
+                           "inc_picked", "inc_take", "inc_subtensor", "sum", "max", "min"})
     if (op == name) return true;
   return false;
 }
@@ -136,6 +150,8 @@ class Evaluator {
       elementwise(at->second, values, errors, out);
     else if (moves_elements(name))
       out.error = moved(node, errors);
+    else if (name == "prod")
+      out.error = prod_error(node, values[0], errors[0]);
     else if (name == "dot")
       out.error = dot_error(node, values, errors);
     else if (name == "softmax" || name == "log_softmax")
@@ -192,6 +208,24 @@ class Evaluator {
       bound.emplace_back(leaves.back(), is_index ? known_.at(&input.node()).value : errors[i]);
     }
     return evaluate({Expr(make_node(*node.op, leaves, node.props))}, bound)[0].contiguous();
+  }
+
+  // The product of |x| + e, less that of |x|, and a rounding for each factor.
+  static Tensor prod_error(const Node& node, const Tensor& value, const Tensor& error) {
+    const Expr leaf = make_input({.dtype = DType::kFloat64, .dims = node.inputs[0].dims()}, "e");
+    Tensor magnitude = value.cast(DType::kFloat64).copy(), widened = magnitude.copy();
+    for (int64_t i = 0; i < magnitude.size(); ++i) {
+      double& x = magnitude.data<double>()[i];
+      x = std::abs(x);
+      widened.data<double>()[i] = x + error.data<double>()[i];
+    }
+    const double unit = precision_of(node.types[0].dtype).unit * static_cast<double>(value.size() + 1);
+    const Expr product(make_node(*node.op, {leaf}, node.props));
+    Tensor exact = evaluate({product}, {{leaf, magnitude}})[0].contiguous();
+    Tensor out = evaluate({product}, {{leaf, widened}})[0].copy();
+    for (int64_t i = 0; i < out.size(); ++i)
+      out.data<double>()[i] = out.data<double>()[i] * (1 + unit) - exact.data<double>()[i];
+    return out;
   }
 
   // |a| e_b + e_a |b| + e_a e_b + length u |a| |b|

@@ -4,17 +4,14 @@
 #include "compiler/passes/rules.h"
 
 namespace thtrain {
-
 const std::vector<Rule>& exponential_rules() {
   static const std::vector<Rule> rules = [] {
     const Expr x = any_value("x"), y = any_value("y"), z = any_value("z");
     constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
-    constexpr Safety kRange = Safety::kRangeChanging, kFinite = Safety::kFiniteMath;
+    constexpr Safety kRange = Safety::kRangeChanging;
     const RuleCondition sigmoid_once = operands_read_once(sigmoid_op()), exp_once = operands_read_once(exp_op());
     return std::vector<Rule>{
         // Logarithms. log(1 - x) stays: that it is log1p(-x) helps only where x is small, and hides the difference.
-        {"log_of_exp", log(exp(x)), x, kRange},
-        {"exp_of_log", exp(log(x)), x, kFinite},
         {"log1p", log(1 + x), log1p(x), kRange},
         {"log1p_of_exp", log1p(exp(x)), softplus(x), kRange},
         {"log_add_exp", log(exp(x) + exp(y)), maximum(x, y) + log1p(exp(-abs(x - y))), kRange},
@@ -23,6 +20,9 @@ const std::vector<Rule>& exponential_rules() {
         {"log1p_of_neg_sigmoid", log1p(-sigmoid(x)), -softplus(x), kRange},
         {"expm1", exp(x) - 1, expm1(x), kRange},
         {"neg_expm1", 1 - exp(x), -expm1(x), kRange},
+
+        {"mul_of_exp", exp(x) * exp(y), exp(x + y), kRange, kFloats, exp_once},
+        {"log_of_sqrt", log(sqrt(x)), 0.5 * log(x), kReassociating, kFloats, operands_read_once(sqrt_op())},
 
         // The sigmoid, however it is spelled.
         {"sigmoid", 1 / (1 + exp(-x)), sigmoid(x), kRange},

@@ -1,4 +1,4 @@
-// An element of each row added to zeros: what gradients of picked elements are made of.
+// Some elements added to zeros: what gradients of parts and of picked elements are made of.
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
@@ -10,44 +10,59 @@
 namespace thtrain {
 namespace {
 
-// inc_picked(0, labels, y): zeros but for one element of each row.
-bool is_picked_alone(const Expr& e) {
-  return is_op(e, inc_picked_op()) && number_of(input_of(e, 0)) == 0.0;
+// Which input is the increment y of inc_picked, inc_take or inc_subtensor; 0 for other values and where it is set.
+size_t increment_of(const Expr& e) {
+  if (is_op(e, inc_picked_op()) || is_op(e, inc_take_op())) return 2;
+  return is_op(e, inc_subtensor_op()) && !e.node().props.get<bool>("set") ? 1 : 0;
 }
 
-// sum(inc_picked(0, labels, y), 1) -> y
-Expr sum_of_picked(const Expr& value, RuleContext&) {
+// inc_picked(0, labels, y) and the like: zeros but for some elements.
+bool is_alone(const Expr& e) {
+  return increment_of(e) && number_of(input_of(e, 0)) == 0.0;
+}
+
+// The same elements of x, increased by y.
+Expr increased(const Expr& like, const Expr& x, const Expr& y) {
+  std::vector<Expr> inputs = like.node().inputs;
+  inputs[0] = x;
+  inputs[increment_of(like)] = y;
+  return Expr(make_node(*like.node().op, std::move(inputs), like.node().props));
+}
+
+// sum(inc_picked(0, labels, y), 1) -> y; the sum of all is sum(y) for every kind of increment.
+Expr sum_of_increment(const Expr& value, RuleContext&) {
   const Expr& x = input_of(value, 0);
   const Ints& axes = value.node().props.get<Ints>("axes");
-  if (!is_picked_alone(x) || axes.empty() || axes.back() != 1 || x.dtype() != value.dtype()) return {};
-  const Expr& y = input_of(x, 2);
-  return reshape(axes.size() == 2 ? sum(y) : y, value.dims());
+  if (!is_alone(x) || x.dtype() != value.dtype()) return {};
+  const Expr& y = input_of(x, increment_of(x));
+  if (axes.size() == x.rank()) return reshape(sum(y), value.dims());
+  return is_op(x, inc_picked_op()) && axes.back() == 1 ? reshape(y, value.dims()) : Expr();
 }
 
 // x + inc_picked(0, labels, y) -> inc_picked(x, labels, y), which may happen in place.
-Expr add_picked(const Expr& value, RuleContext& context) {
+Expr add_of_increment(const Expr& value, RuleContext& context) {
   const bool subtracts = is_op(value, sub_op());
   for (size_t i : {1, 0}) {
     const Expr &picked = input_of(value, i), &x = input_of(value, 1 - i);
-    if (!is_picked_alone(picked) || !context.read_once(picked)) continue;
+    if (!is_alone(picked) || !context.read_once(picked)) continue;
     if (!(x.type() == value.type()) || !(picked.type() == value.type())) continue;
-    const Expr &labels = input_of(picked, 1), &y = input_of(picked, 2);
-    return inc_picked(subtracts && i == 0 ? -x : x, labels, subtracts && i == 1 ? -y : y);
+    const Expr& y = input_of(picked, increment_of(picked));
+    return increased(picked, subtracts && i == 0 ? -x : x, subtracts && i == 1 ? -y : y);
   }
   return {};
 }
 
 // s * inc_picked(0, labels, y) -> inc_picked(0, labels, s * y), for a scalar s.
-Expr scaled_picked(const Expr& value, RuleContext& context) {
+Expr scaled_increment(const Expr& value, RuleContext& context) {
   const bool divides = is_op(value, true_div_op()), negates = is_op(value, neg_op());
   for (size_t i = 0; i < (divides || negates ? 1 : 2); ++i) {
     const Expr& picked = input_of(value, i);
-    if (!is_picked_alone(picked) || !context.read_once(picked) || picked.dtype() != value.dtype()) continue;
-    const Expr& y = input_of(picked, 2);
-    if (negates) return inc_picked(input_of(picked, 0), input_of(picked, 1), -y);
+    if (!is_alone(picked) || !context.read_once(picked) || picked.dtype() != value.dtype()) continue;
+    const Expr &zeros = input_of(picked, 0), &y = input_of(picked, increment_of(picked));
+    if (negates) return increased(picked, zeros, -y);
     const Expr& scale = input_of(value, 1 - i);
     if (scale.rank() != 0 || scale.dtype() != value.dtype()) continue;
-    return inc_picked(input_of(picked, 0), input_of(picked, 1), divides ? y / scale : scale * y);
+    return increased(picked, zeros, divides ? y / scale : scale * y);
   }
   return {};
 }
@@ -62,6 +77,11 @@ Type f32(Dims dims) {
   return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
+// Zeros whose second row is y.
+Expr part_alone(const Expr& y, const Dims& dims) {
+  return inc_subtensor(subtensor(zeros(dims, y.dtype()), {1}), y);
+}
+
 }  // namespace
 
 const std::vector<Rule>& index_rules() {
@@ -71,31 +91,47 @@ const std::vector<Rule>& index_rules() {
     return inc_picked(zeros({y.dims()[0], 5}, y.dtype()), labels, y);
   };
   static const std::vector<Rule> rules{
-      {.name = "sum_of_picked",
+      {.name = "sum_of_increment",
        .safety = kReassociating,
        .kinds = kReals,
-       .rewrite = sum_of_picked,
+       .rewrite = sum_of_increment,
        .roots = {&sum_op()},
        .examples = {{{i64({3}), f64({3})}, [picked](In in) { return sum(picked(in[0], in[1]), 1); }},
                     {{i64({3}), f32({3})}, [picked](In in) { return sum(picked(in[0], in[1]), 1, true); }},
+                    {{f64({3})},
+                     [](In in) {
+                       return sum(part_alone(in[0], {5, 3}));
+                     }},
                     {{i64({0}), f64({0})}, [picked](In in) { return sum(picked(in[0], in[1])); }}}},
-      {.name = "add_picked",
+      {.name = "add_of_increment",
        .safety = kReassociating,
        .kinds = kReals,
-       .rewrite = add_picked,
+       .rewrite = add_of_increment,
        .roots = {&add_op(), &sub_op()},
        .examples = {{{i64({3}), f64({3}), f64({3, 5})}, [picked](In in) { return in[2] + picked(in[0], in[1]); }},
                     {{i64({3}), f32({3}), f32({3, 5})}, [picked](In in) { return in[2] - picked(in[0], in[1]); }},
+                    {{f64({3}), f64({5, 3})},
+                     [](In in) {
+                       return in[1] + part_alone(in[0], {5, 3});
+                     }},
+                    {{i64({2}), f64({2, 3}), f64({5, 3})},
+                     [](In in) {
+                       return inc_take(zeros({5, 3}, DType::kFloat64), in[0], in[1]) - in[2];
+                     }},
                     {{i64({3}), f64({3}), f64({3, 5})}, [picked](In in) { return picked(in[0], in[1]) - in[2]; }}}},
       // The zeros are multiplied too.
-      {.name = "scaled_picked",
+      {.name = "scaled_increment",
        .safety = Safety::kFiniteMath,
        .kinds = kReals,
        .for_gradients = true,
-       .rewrite = scaled_picked,
+       .rewrite = scaled_increment,
        .roots = {&mul_op(), &true_div_op(), &neg_op()},
        .examples = {{{i64({3}), f64({3}), f64({})}, [picked](In in) { return in[2] * picked(in[0], in[1]); }},
                     {{i64({3}), f32({3}), f32({})}, [picked](In in) { return picked(in[0], in[1]) / in[2]; }},
+                    {{f64({3}), f64({})},
+                     [](In in) {
+                       return part_alone(in[0], {5, 3}) * in[1];
+                     }},
                     {{i64({3}), f64({3})}, [picked](In in) { return -picked(in[0], in[1]); }}}},
   };
   return rules;

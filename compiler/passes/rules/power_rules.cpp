@@ -80,6 +80,8 @@ const std::vector<Rule>& power_rules() {
         {"div_by_power_of_two", x / c, x * (1 / c), kExact, kFloats, exact_reciprocal},
         {"div_by_reciprocal", x / (1 / y), x * y, kReassociating, kFloats, operands_read_once(true_div_op())},
         {"mul_by_reciprocal", x * (1 / y), x / y, kReassociating, kFloats, y_as_long},
+        {"over_sqrt", x / sqrt(x), sqrt(x), Safety::kRangeChanging},
+        {"sqrt_over", sqrt(x) / x, 1 / sqrt(x), Safety::kRangeChanging},
         {"sqrt_of_sqr", sqrt(sqr(x)), abs(x), Safety::kRangeChanging},
         {"over_abs", x / abs(x), sign(x), Safety::kRangeChanging},
         {"abs_over", abs(x) / x, sign(x), Safety::kRangeChanging},

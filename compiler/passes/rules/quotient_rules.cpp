@@ -36,6 +36,43 @@ Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
   return {};
 }
 
+// Where erfc(x) = exp(-x^2) * tail(x) is nearly too small, the tail is not. To a rounding error beyond where tails
+// begin: Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), 7.1.23.
+Expr is_in_tail(const Expr& x) {
+  return gt(x, make_constant(Tensor(x.dtype() == DType::kFloat32 ? 9.0 : 25.0).cast(x.dtype())));
+}
+Expr tail_of_erfc(const Expr& x) {
+  const Expr t = 0.5 / sqr(x);
+  return (1 - t * (1 - t * (3 - t * (15 - t * (105 - t * (945 - 10395 * t)))))) / (x * 1.7724538509055160273);
+}
+
+// log(erfc(x)) -> log(tail(x)) - x^2 in the tail
+Expr log_of_erfc(const Expr& value, RuleContext& context) {
+  const Expr& y = input_of(value, 0);
+  if (!is_op(y, erfc_op()) || input_of(y, 0).dtype() != value.dtype() || !context.read_once(value)) return {};
+  const Expr& x = input_of(y, 0);
+  // log(1) = 0 in the branch that is not taken: so that the rule does not see its own result.
+  return switch_(is_in_tail(x), log(tail_of_erfc(x)) - sqr(x), log(switch_(is_in_tail(x), 1.0, y)));
+}
+
+// exp(-x^2) / erfc(x) -> 1 / tail(x) in the tail: the gradient of log(erfc(x)), of which both parts vanish there.
+Expr gradient_of_log_erfc(const Expr& value, RuleContext& context) {
+  Product product = factors_of(value, &context);
+  for (Factor& e : product.factors) {
+    if (!is_op(e.base, exp_op()) || e.above == 0) continue;
+    for (Factor& y : product.factors) {
+      if (!is_op(y.base, erfc_op()) || y.below == 0) continue;
+      const Expr x = input_of(y.base, 0), plain = e.base / switch_(is_in_tail(x), 1.0, y.base);
+      if (!context.settle(-sqr(x)).same(input_of(e.base, 0))) continue;
+      --e.above;
+      --y.below;
+      product.multiply(switch_(is_in_tail(x), 1 / tail_of_erfc(x), plain), 1, 0);
+      return product.value(value.dtype());
+    }
+  }
+  return {};
+}
+
 // The factors of `a` that `b` has not; nothing where b has others than a.
 std::optional<Product> quotient_of(const Product& a, const Product& b) {
   if (!a.numbers_above.empty() || !a.numbers_below.empty() || !b.numbers_above.empty() || !b.numbers_below.empty())
@@ -124,6 +161,18 @@ Type f32(Dims dims) {
 const std::vector<Rule>& quotient_rules() {
   using In = const std::vector<Expr>&;
   static const std::vector<Rule> rules{
+      {.name = "log_of_erfc",
+       .safety = Safety::kRangeChanging,
+       .rewrite = log_of_erfc,
+       .roots = {&log_op()},
+       .examples = {{{f64({3, 4})}, [](In in) { return log(erfc(in[0])); }},
+                    {{f32({7})}, [](In in) { return log(erfc(30 * in[0])); }}}},
+      {.name = "gradient_of_log_erfc",
+       .safety = Safety::kRangeChanging,
+       .rewrite = gradient_of_log_erfc,
+       .roots = {&mul_op(), &true_div_op()},
+       .examples = {{{f64({3, 4})}, [](In in) { return exp(-sqr(in[0])) / erfc(in[0]); }},
+                    {{f32({7}), f32({7})}, [](In in) { return in[1] / erfc(in[0]) * exp(-sqr(in[0])); }}}},
       {.name = "factor_out",
        .safety = Safety::kReassociating,
        .rewrite = factor_out,

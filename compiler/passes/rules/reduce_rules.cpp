@@ -1,5 +1,6 @@
-// Sums of sums, of scaled and of repeated values; products with zeros.
+// Reductions of reductions, of views, of scaled and of repeated values; products with zeros.
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
@@ -27,10 +28,19 @@ Expr summed_as(const Expr& like, const Expr& x) {
   return apply(sum_op(), {x}, like.node().props);
 }
 
-// sum(sum(x, 0), 0) -> sum(x, {0, 1})
-Expr sum_of_sum(const Expr& value, RuleContext& context) {
+const std::vector<const Op*>& reductions() {
+  static const std::vector<const Op*> ops{&sum_op(), &prod_op(), &min_op(), &max_op(), &any_op(), &all_op()};
+  return ops;
+}
+
+Expr reduced(const Expr& like, const Expr& x, Ints axes) {
+  return apply(*like.node().op, {x}, {{"axes", std::move(axes)}, {"keepdims", false}});
+}
+
+// sum(sum(x, 0), 0) -> sum(x, {0, 1}), and so for every reduction of itself.
+Expr reduction_of_same(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
-  if (!is_op(inner, sum_op()) || !context.read_once(inner)) return {};
+  if (!is_op(inner, *value.node().op) || !context.read_once(inner)) return {};
   const Expr& x = input_of(inner, 0);
   Ints axes = axes_of(inner);
   size_t inner_axis = 0;
@@ -40,12 +50,61 @@ Expr sum_of_sum(const Expr& value, RuleContext& context) {
     if (!gone || keeps_axes(inner)) ++inner_axis;
   }
   std::sort(axes.begin(), axes.end());
-  Expr out = apply(sum_op(), {x}, {{"axes", axes}, {"keepdims", false}});
-  return reshape(out, value.dims());
+  return reshape(reduced(value, x, axes), value.dims());
 }
 
-// The product with what does not change along the summed axes is made after the sum: sum(s * x) -> s * sum(x). With
-// lengths that the call decides that cannot be told, so only scalars count.
+// max(dimshuffle(x, [1, -1, 0]), 2) -> dimshuffle(max(x, 0), [0, -1])
+Expr reduction_of_shuffled(const Expr& value, RuleContext&) {
+  const Expr& inner = input_of(value, 0);
+  if (is_op(inner, reshape_op()) && axes_of(value).size() == inner.rank()) {
+    const Expr& x = input_of(inner, 0);
+    Ints axes(x.rank());
+    std::iota(axes.begin(), axes.end(), 0);
+    return reshape(reduced(value, x, axes), value.dims());
+  }
+  if (!is_op(inner, dimshuffle_op())) return {};
+  const Expr& x = input_of(inner, 0);
+  const Ints& order = inner.node().props.get<Ints>("order");
+  Ints axes, places(x.rank(), -1), out;  // places: where an axis of x is after the reduction
+  for (size_t k = 0; k < order.size(); ++k)
+    if (order[k] >= 0 && contains(axes_of(value), k)) axes.push_back(order[k]);
+  std::sort(axes.begin(), axes.end());
+  int64_t kept = 0;
+  for (size_t axis = 0; axis < x.rank(); ++axis)
+    if (!contains(axes, axis)) places[axis] = kept++;
+  for (size_t k = 0; k < order.size(); ++k)
+    if (!contains(axes_of(value), k))
+      out.push_back(order[k] < 0 ? -1 : places[static_cast<size_t>(order[k])]);
+    else if (keeps_axes(value))
+      out.push_back(-1);
+  return dimshuffle(reduced(value, x, axes), out);
+}
+
+// sum(join(0, a, b), 0) -> sum(a + b, 0), where a and b have length 1 there: no copy is made.
+Expr reduction_of_stack(const Expr& value, RuleContext& context) {
+  const Expr& inner = input_of(value, 0);
+  if (!is_op(inner, join_op()) || !context.read_once(inner)) return {};
+  const size_t axis = static_cast<size_t>(inner.node().props.get<int64_t>("axis"));
+  if (!contains(axes_of(value), axis)) return {};
+  const std::pair<const Op*, const Op*> ways[] = {{&sum_op(), &add_op()},        {&prod_op(), &mul_op()},
+                                                  {&max_op(), &maximum_op()},    {&min_op(), &minimum_op()},
+                                                  {&any_op(), &logical_or_op()}, {&all_op(), &logical_and_op()}};
+  const Op* combine = nullptr;
+  for (const auto& [reduction, operation] : ways)
+    if (is_op(value, *reduction)) combine = operation;
+  if (is_bool(value.dtype()) && !is_bool(inner.dtype())) return {};
+  Expr out;
+  for (const Expr& piece : inner.node().inputs) {
+    if (!piece.dims()[axis].is(1)) return {};
+    Expr element = cast(piece, value.dtype());
+    out = out ? apply(*combine, {out, element}) : element;
+  }
+  return apply(*value.node().op, {out}, value.node().props);
+}
+
+// A scalar multiplies the sum: sum(s * x) -> s * sum(x). So does 1 / s for any s that does not change along the summed
+// axes (known lengths of 1, and axes that it has not, tell that): a product is as cheap within the sum, a division is
+// not.
 Expr sum_of_scaled(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
   const bool divides = is_op(inner, true_div_op());
@@ -53,8 +112,18 @@ Expr sum_of_scaled(const Expr& value, RuleContext& context) {
   for (size_t i : {1, 0}) {
     if (divides && i == 0) break;
     const Expr &scale = input_of(inner, i), &x = input_of(inner, 1 - i);
-    if (scale.rank() != 0 || !(x.type() == inner.type())) continue;
-    return divides ? summed_as(value, x) / scale : scale * summed_as(value, x);
+    if (!(x.type() == inner.type()) || (!divides && scale.rank() > 0)) continue;
+    const size_t added = inner.rank() - scale.rank();
+    bool constant = true;
+    Ints kept;
+    for (size_t axis = 0; axis < scale.rank(); ++axis) {
+      const bool summed = contains(axes_of(value), axis + added);
+      constant = constant && (!summed || (scale.dims()[axis].is(1) && !inner.dims()[axis + added].is(1)));
+      if (!summed || keeps_axes(value)) kept.push_back(static_cast<int64_t>(axis));
+    }
+    if (!constant) continue;
+    const Expr total = summed_as(value, x), factor = dimshuffle(scale, kept);
+    return divides ? total / factor : factor * total;
   }
   return {};
 }
@@ -68,11 +137,33 @@ Expr sum_of_negative(const Expr& value, RuleContext& context) {
 }
 
 // Over axes of length 1 alone: the same elements.
-Expr sum_of_single(const Expr& value, RuleContext&) {
+Expr reduction_of_single(const Expr& value, RuleContext&) {
   const Expr& x = input_of(value, 0);
   for (int64_t axis : axes_of(value))
     if (!x.dims()[static_cast<size_t>(axis)].is(1)) return {};
-  return cast(reshape(x, value.dims()), value.dtype());
+  const Expr elements = reshape(x, value.dims());
+  if (is_bool(value.dtype()) && !is_bool(x.dtype())) return neq(elements, 0);
+  return cast(elements, value.dtype());
+}
+
+// max(broadcast_to(x, {3, n}), 0) -> max(x): an element and its copies. Only where there is one.
+Expr extremum_of_repeated(const Expr& value, RuleContext&) {
+  const Expr& inner = input_of(value, 0);
+  if (!is_op(inner, broadcast_to_op())) return {};
+  const Expr& x = input_of(inner, 0);
+  const size_t added = inner.rank() - x.rank();
+  Ints axes, order;  // of x, reduced; of what is left, where 1 was repeated
+  bool found = false;
+  Dims kept;
+  for (size_t i = 0; i < inner.rank(); ++i) {
+    const bool reduces = contains(axes_of(value), i);
+    const bool repeated = i < added || (x.dims()[i - added].is(1) && !inner.dims()[i].is(1));
+    if (reduces && repeated && !(inner.dims()[i].is_known() && inner.dims()[i].value() > 0)) return {};
+    found = found || (reduces && repeated);
+    if (reduces && i >= added) axes.push_back(static_cast<int64_t>(i - added));
+    if (i >= added && (!reduces || keeps_axes(value))) kept.push_back(reduces ? Dim(1) : x.dims()[i - added]);
+  }
+  return found ? reshape(reduced(value, x, axes), kept) : Expr();
 }
 
 // The number of repetitions as a scalar of this dtype.
@@ -130,18 +221,61 @@ const std::vector<Rule>& reduce_rules() {
   using In = const std::vector<Expr>&;
   constexpr Safety kReassociating = Safety::kReassociating;
   static const std::vector<Rule> rules{
-      {.name = "sum_of_sum",
+      {.name = "reduction_of_same",
        .safety = kReassociating,
-       .kinds = kReals,
-       .rewrite = sum_of_sum,
-       .roots = {&sum_op()},
+       .kinds = kBools | kReals,
+       .rewrite = reduction_of_same,
+       .roots = reductions(),
        .examples = {{{f64({3, 4, 5})}, [](In in) { return sum(sum(in[0], 1), 1); }},
                     {{f32({3, 4, 5})},
                      [](In in) {
                        return sum(sum(in[0], 0, true), {0, 1});
                      }},
-                    {{f64({3, 4})}, [](In in) { return sum(sum(in[0], 0), {}, true); }},
+                    {{f64({3, 4})}, [](In in) { return max(max(in[0], 0), {}, true); }},
+                    {{f32({3, 4})}, [](In in) { return prod(prod(in[0], 1)); }},
+                    {{of(DType::kBool, {3, 4})}, [](In in) { return any(any(in[0], 1)); }},
                     {{of(DType::kInt16, {3, 0, 5})}, [](In in) { return sum(sum(in[0], 2), 0); }}}},
+      {.name = "reduction_of_shuffled",
+       .safety = kReassociating,
+       .kinds = kBools | kReals,
+       .rewrite = reduction_of_shuffled,
+       .roots = reductions(),
+       .examples = {{{f64({3, 4})}, [](In in) { return sum(transpose(in[0]), 0); }},
+                    {{f32({3, 1, 4})},
+                     [](In in) {
+                       return max(dimshuffle(in[0], {2, -1, 0}), {2, 1}, true);
+                     }},
+                    {{f64({2, 3, 4})}, [](In in) { return min(transpose(in[0]), 1); }},
+                    {{f64({2, 3, 4})},
+                     [](In in) {
+                       return sum(reshape(in[0], {6, 4}), {}, true);
+                     }},
+                    {{of(DType::kInt32, {3, 4})}, [](In in) { return prod(transpose(in[0]), 1, true); }}}},
+      {.name = "reduction_of_stack",
+       .safety = kReassociating,
+       .kinds = kBools | kReals,
+       .rewrite = reduction_of_stack,
+       .roots = reductions(),
+       .examples = {{{f64({4}), f64({4})},
+                     [](In in) {
+                       return sum(stack({in[0], in[1]}), 0);
+                     }},
+                    {{f32({}), f32({}), f32({})},
+                     [](In in) {
+                       return prod(stack({in[0], in[1], in[2]}));
+                     }},
+                    {{f64({3, 4}), f64({3, 4})},
+                     [](In in) {
+                       return max(stack({in[0], in[1]}, 1), 1, true);
+                     }},
+                    {{of(DType::kBool, {4}), of(DType::kBool, {4})},
+                     [](In in) {
+                       return all(stack({in[0], in[1]}), 0);
+                     }},
+                    {{of(DType::kInt8, {4}), of(DType::kInt8, {4})},
+                     [](In in) {
+                       return sum(stack({in[0], in[1]}));
+                     }}}},
       {.name = "sum_of_scaled",
        .safety = kReassociating,
        .kinds = kReals,
@@ -149,6 +283,12 @@ const std::vector<Rule>& reduce_rules() {
        .roots = {&sum_op()},
        .examples = {{{f64({3, 4}), f64({})}, [](In in) { return sum(in[0] * in[1], 0); }},
                     {{f32({3, 4})}, [](In in) { return sum(3 * in[0]); }},
+                    {{f64({3, 4}), f64({3, 1})}, [](In in) { return sum(in[0] / in[1], 1); }},
+                    {{f64({3, 4}), f64({4})}, [](In in) { return sum(in[0] / in[1], 0, true); }},
+                    {{f32({2, 3, 4}), f32({3, 1})},
+                     [](In in) {
+                       return sum(in[0] / in[1], {0, 2});
+                     }},
                     {{f32({3, 4}), f32({})}, [](In in) { return sum(in[0] / in[1], 1, true); }},
                     {{of(DType::kInt64, {7})}, [](In in) { return sum(in[0] * 3); }}}},
       {.name = "sum_of_negative",
@@ -158,14 +298,29 @@ const std::vector<Rule>& reduce_rules() {
        .roots = {&sum_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return sum(-in[0], 0); }},
                     {{of(DType::kInt64, {0, 4})}, [](In in) { return sum(-in[0], 0); }}}},
-      {.name = "sum_of_single",
+      {.name = "reduction_of_single",
        .safety = kReassociating,
-       .kinds = kReals,
-       .rewrite = sum_of_single,
-       .roots = {&sum_op()},
+       .kinds = kBools | kReals,
+       .rewrite = reduction_of_single,
+       .roots = reductions(),
        .examples = {{{f64({1, 4})}, [](In in) { return sum(in[0], 0); }},
                     {{of(DType::kInt8, {3, 1})}, [](In in) { return sum(in[0], 1, true); }},
-                    {{f32({})}, [](In in) { return sum(in[0]); }}}},
+                    {{f64({3, 1})}, [](In in) { return max(in[0], 1); }},
+                    {{f64({3, 1})}, [](In in) { return any(in[0], 1); }},
+                    {{f32({})}, [](In in) { return prod(in[0]); }}}},
+      {.name = "extremum_of_repeated",
+       .kinds = kBools | kReals,
+       .rewrite = extremum_of_repeated,
+       .roots = {&min_op(), &max_op(), &any_op(), &all_op()},
+       .examples = {{{f64({4})},
+                     [](In in) {
+                       return max(broadcast_to(in[0], {3, 4}), 0);
+                     }},
+                    {{f32({3, 1})},
+                     [](In in) {
+                       return min(broadcast_to(in[0], {2, 3, 5}), {0, 2}, true);
+                     }},
+                    {{of(DType::kBool, {})}, [](In in) { return all(broadcast_to(in[0], {3})); }}}},
       {.name = "sum_of_repeated",
        .safety = kReassociating,
        .kinds = kReals,
@@ -184,20 +339,14 @@ const std::vector<Rule>& reduce_rules() {
                      [](In in) {
                        return sum(broadcast_to(in[0], {5, 2, 3, 4}), {0, 1, 2}, true);
                      }},
-                    {{of(DType::kInt8, {4})},
-                     [](In in) {
-                       return sum(broadcast_to(in[0], {0, 4}), 0);
-                     }}}},
+                    {{of(DType::kInt8, {4})}, [](In in) { return sum(broadcast_to(in[0], {0, 4}), 0); }}}},
       {.name = "dot_with_zeros",
        .safety = Safety::kFiniteMath,
        .kinds = kAll,
        .for_gradients = true,
        .rewrite = dot_with_zeros,
        .roots = {&dot_op()},
-       .examples = {{{f64({3, 4})},
-                     [](In in) {
-                       return dot(zeros({2, 3}, DType::kFloat64), in[0]);
-                     }},
+       .examples = {{{f64({3, 4})}, [](In in) { return dot(zeros({2, 3}, DType::kFloat64), in[0]); }},
                     {{of(DType::kInt32, {3, 4})}, [](In in) { return dot(in[0], zeros({4}, DType::kInt32)); }}}},
   };
   return rules;

@@ -3,6 +3,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/shape/shape.h"
 #include "compiler/passes/rules.h"
 
 namespace thtrain {
@@ -43,6 +44,30 @@ Expr decided_switch(const Expr& value, RuleContext&) {
   return cast(input_of(value, *condition != 0 ? 1 : 2), value.dtype());
 }
 
+Expr all_of(const Expr& value, bool truth) {
+  return full(value.dims(), Operand(truth));
+}
+bool is_of_same(const Expr& value) {
+  return input_of(value, 0).same(input_of(value, 1));
+}
+
+// x < x is false, of NaN too; x != x only of integers.
+Expr order_of_same(const Expr& value, RuleContext&) {
+  const unsigned kind = kind_of(input_of(value, 0).dtype());
+  if (!is_of_same(value) || kind == kComplexes || (kind == kFloats && is_op(value, neq_op()))) return {};
+  return all_of(value, false);
+}
+
+// x == x
+Expr equal_integers(const Expr& value, RuleContext&) {
+  const unsigned kind = kind_of(input_of(value, 0).dtype());
+  return is_of_same(value) && (kind & (kBools | kInts)) ? all_of(value, true) : Expr();
+}
+Expr equal_floats(const Expr& value, RuleContext&) {
+  const bool floats = is_float(input_of(value, 0).dtype());
+  return is_of_same(value) && floats ? all_of(value, !is_op(value, neq_op())) : Expr();
+}
+
 std::vector<RuleExample> cast_examples() {
   using D = DType;
   std::vector<RuleExample> out;
@@ -64,9 +89,12 @@ std::vector<RuleExample> cast_examples() {
 const std::vector<Rule>& selection_rules() {
   using In = const std::vector<Expr>&;
   static const std::vector<Rule> rules = [] {
-    const Expr x = any_value("x"), y = any_value("y"), condition = any_condition("condition");
+    const Expr x = any_value("x"), y = any_value("y"), z = any_value("z"), condition = any_condition("condition");
     const Type f64{.dtype = DType::kFloat64, .dims = {3, 5}}, f32{.dtype = DType::kFloat32, .dims = {5}};
-    constexpr Safety kExact = Safety::kExact;
+    const Type i64{.dtype = DType::kInt64, .dims = {5}};
+    constexpr Safety kExact = Safety::kExact, kFinite = Safety::kFiniteMath;
+    const RuleCondition switch_once = operands_read_once(switch_op());
+    auto of_bools = [x](const Binding& b, const RuleContext&) { return is_bool(b.value(x).dtype()); };
     return std::vector<Rule>{
         {.name = "cast_of_cast",
          .kinds = kAll,
@@ -88,11 +116,60 @@ const std::vector<Rule>& selection_rules() {
          .examples = {{{f64, f32}, [](In in) { return switch_(true, in[0], in[1]); }},
                       {{f64, f32}, [](In in) { return switch_(false, in[0], in[1]); }},
                       {{f64, f64}, [](In in) { return switch_(2, in[0], in[1]); }}}},
+        {"switch_in_first", switch_(condition, switch_(condition, x, y), z), switch_(condition, x, z), kExact, kAll},
+        {"switch_in_second", switch_(condition, x, switch_(condition, y, z)), switch_(condition, x, z), kExact, kAll},
+        {"switch_of_true_false", switch_(condition, true, false), condition, kExact, kBools},
+        {"switch_of_false_true", switch_(condition, false, true), logical_not(condition), kExact, kBools},
+        // 0 * y, where the condition says 0: what y is there (an infinity, no number) must not matter.
+        {"mul_of_switch_zero", switch_(condition, x, 0) * y, switch_(condition, x * y, 0), kFinite, kFloats,
+         switch_once, true},
+        {"mul_of_switch_zero_first", switch_(condition, 0, x) * y, switch_(condition, 0, x * y), kFinite, kFloats,
+         switch_once, true},
+        {"div_of_switch_zero", switch_(condition, x, 0) / y, switch_(condition, x / y, 0), kFinite, kFloats,
+         switch_once, true},
+        {"div_of_switch_zero_first", switch_(condition, 0, x) / y, switch_(condition, 0, x / y), kFinite, kFloats,
+         switch_once, true},
         {"switch_of_same", switch_(condition, x, x), x, kExact, kAll},
         {"switch_of_not", switch_(logical_not(condition), x, y), switch_(condition, y, x), kExact, kAll},
         {"not_of_not", logical_not(logical_not(x)), x, kExact, kBools},
         {"and_of_same", logical_and(x, x), x, kExact, kBools},
         {"or_of_same", logical_or(x, x), x, kExact, kBools},
+        {"and_with_true", logical_and(x, true), x, kExact, kBools, of_bools},
+        {"and_with_false", logical_and(x, false), Operand(false).expr(), kExact, kBools},
+        {"or_with_true", logical_or(x, true), Operand(true).expr(), kExact, kBools},
+        {"or_with_false", logical_or(x, false), x, kExact, kBools, of_bools},
+        {"not_of_eq", logical_not(eq(x, y)), neq(x, y), kExact, kBools, operands_read_once(eq_op())},
+        {"not_of_neq", logical_not(neq(x, y)), eq(x, y), kExact, kBools, operands_read_once(neq_op())},
+        {.name = "order_of_same",
+         .kinds = kBools,
+         .rewrite = order_of_same,
+         .roots = {&lt_op(), &gt_op(), &neq_op()},
+         .examples = {{{f64}, [](In in) { return lt(in[0], in[0]); }},
+                      {{f32}, [](In in) { return gt(in[0], in[0]); }},
+                      {{i64}, [](In in) { return neq(in[0], in[0]); }}}},
+        {.name = "equal_integers",
+         .kinds = kBools,
+         .rewrite = equal_integers,
+         .roots = {&eq_op(), &le_op(), &ge_op()},
+         .examples = {{{i64}, [](In in) { return eq(in[0], in[0]); }},
+                      {{i64}, [](In in) { return le(in[0], in[0]); }}}},
+        {.name = "equal_floats",
+         .safety = kFinite,
+         .kinds = kBools,
+         .compares = true,
+         .rewrite = equal_floats,
+         .roots = {&eq_op(), &le_op(), &ge_op(), &neq_op()},
+         .examples = {{{f64}, [](In in) { return eq(in[0], in[0]); }},
+                      {{f32}, [](In in) { return ge(in[0], in[0]); }},
+                      {{f64}, [](In in) { return neq(in[0], in[0]); }}}},
+        {"maximum_again", maximum(x, maximum(x, y)), maximum(x, y), kExact, kBools | kReals},
+        {"minimum_again", minimum(x, minimum(x, y)), minimum(x, y), kExact, kBools | kReals},
+        {"neg_of_maximum_of_negs", -maximum(-x, -y), minimum(x, y), Safety::kReassociating, kFloats,
+         operands_read_once(maximum_op())},
+        {"neg_of_minimum_of_negs", -minimum(-x, -y), maximum(x, y), Safety::kReassociating, kFloats,
+         operands_read_once(minimum_op())},
+        {"floor_div_by_one", floor_div(x, 1), x, kExact, kInts},
+        {"mod_by_one", x % 1, Operand(0).expr(), kExact, kInts},
         {"maximum_of_same", maximum(x, x), x, kExact, kBools | kReals},
         {"minimum_of_same", minimum(x, x), x, kExact, kBools | kReals},
     };

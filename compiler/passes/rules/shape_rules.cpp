@@ -4,8 +4,9 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/passes/rules.h"
+#include "compiler/passes/rules/parts.h"
 
 namespace thtrain {
 namespace {
@@ -111,6 +112,145 @@ Expr repeated_result(const Expr& value, RuleContext&) {
     if (input.dims() == value.dims()) return {};
   }
   return Expr(make_node(*node.op, std::move(inputs), node.props));
+}
+
+// reshape(x, {n, 1}) -> dimshuffle(x, [0, -1]): a view of any layout.
+Expr reshape_by_ones(const Expr& value, RuleContext&) {
+  const Expr& x = input_of(value, 0);
+  Ints order;
+  size_t axis = 0;
+  auto skip_ones = [&] {
+    while (axis < x.rank() && x.dims()[axis].is(1)) ++axis;
+  };
+  for (const Dim& dim : value.dims()) {
+    if (dim.is(1)) {
+      order.push_back(-1);
+      continue;
+    }
+    skip_ones();
+    if (axis == x.rank() || !(x.dims()[axis] == dim)) return {};
+    order.push_back(static_cast<int64_t>(axis++));
+  }
+  skip_ones();
+  return axis == x.rank() ? dimshuffle(x, order) : Expr();
+}
+
+// ---- views and loops -----------------------------------------------------------------------------------------------
+
+// The same view of each operand of `loop`, an elementwise operation, instead of its result; empty where that is none.
+Expr with_viewed_operands(const Expr& view, const Expr& loop) {
+  const Node& node = loop.node();
+  if (!node.op->scalar || node.types.size() != 1) return {};
+  std::vector<Expr> inputs;
+  for (const Expr& operand : node.inputs) {
+    if (operand.rank() == 0) {
+      inputs.push_back(operand);
+    } else if (is_op(view, reshape_op())) {
+      if (operand.dims() != loop.dims()) return {};
+      inputs.push_back(reshape(operand, view.dims()));
+    } else {
+      const int64_t added = static_cast<int64_t>(loop.rank() - operand.rank());
+      Ints order = order_of(view);
+      for (int64_t& axis : order) axis = std::max<int64_t>(axis - added, -1);
+      inputs.push_back(dimshuffle(operand, order));
+    }
+  }
+  return Expr(make_node(*node.op, std::move(inputs), node.props));
+}
+
+// exp(transpose(tanh(x))) -> exp(tanh(transpose(x))): one loop. Only views of as many elements as the outer loop has.
+Expr view_between_loops(const Expr& value, RuleContext& context) {
+  const Node& node = value.node();
+  if (node.types.size() != 1) return {};
+  std::vector<Expr> inputs = node.inputs;
+  bool found = false;
+  for (Expr& input : inputs) {
+    if ((!is_op(input, dimshuffle_op()) && !is_op(input, reshape_op())) || input.dims() != value.dims()) continue;
+    const Expr& loop = input_of(input, 0);
+    if (!context.read_once(input) || !context.read_once(loop)) continue;
+    if (Expr moved = with_viewed_operands(input, loop)) {
+      input = moved;
+      found = true;
+    }
+  }
+  return found ? Expr(make_node(*node.op, std::move(inputs), node.props)) : Expr();
+}
+
+// transpose(exp(transpose(x))) -> exp(x), where the views of all operands cancel.
+Expr shuffle_of_shuffled(const Expr& value, RuleContext& context) {
+  const Expr& loop = input_of(value, 0);
+  if (!context.read_once(loop)) return {};
+  bool found = false;
+  for (const Expr& operand : loop.node().inputs) {
+    if (operand.rank() == 0) continue;
+    if (!is_op(operand, dimshuffle_op()) || operand.rank() != loop.rank()) return {};
+    const Expr& x = input_of(operand, 0);
+    const Ints &outer = order_of(value), &inner = order_of(operand);
+    if (outer.size() != x.rank()) return {};
+    for (size_t k = 0; k < outer.size(); ++k)
+      if (outer[k] < 0 || inner[static_cast<size_t>(outer[k])] != static_cast<int64_t>(k)) return {};
+    found = true;
+  }
+  return found ? with_viewed_operands(value, loop) : Expr();
+}
+
+// ---- joins ---------------------------------------------------------------------------------------------------------
+
+size_t axis_of_join(const Expr& join) {
+  return static_cast<size_t>(join.node().props.get<int64_t>("axis"));
+}
+Expr joined_as(const Expr& like, std::vector<Expr> pieces) {
+  return apply(join_op(), std::move(pieces), like.node().props);
+}
+
+// join(0, x of length 0, y) -> y
+Expr join_without_empty(const Expr& value, RuleContext&) {
+  std::vector<Expr> pieces;
+  for (const Expr& piece : value.node().inputs)
+    if (!piece.dims()[axis_of_join(value)].is(0)) pieces.push_back(piece);
+  if (pieces.empty()) pieces.push_back(input_of(value, 0));
+  return pieces.size() < value.node().inputs.size() ? joined_as(value, pieces) : Expr();
+}
+
+// join(0, join(0, x, y), z) -> join(0, x, y, z)
+Expr join_of_joins(const Expr& value, RuleContext& context) {
+  constexpr size_t kMostPieces = 64;
+  std::vector<Expr> pieces;
+  for (const Expr& piece : value.node().inputs) {
+    if (is_op(piece, join_op()) && axis_of_join(piece) == axis_of_join(value) && context.read_once(piece))
+      pieces.insert(pieces.end(), piece.node().inputs.begin(), piece.node().inputs.end());
+    else
+      pieces.push_back(piece);
+  }
+  const bool found = pieces.size() > value.node().inputs.size() && pieces.size() <= kMostPieces;
+  return found ? joined_as(value, pieces) : Expr();
+}
+
+// join(0, x[0:2], x[2:5]) -> x[0:5]
+Expr join_of_neighbours(const Expr& value, RuleContext&) {
+  const size_t axis = axis_of_join(value);
+  std::vector<Expr> pieces;
+  std::optional<Box> last;
+  for (const Expr& piece : value.node().inputs) {
+    std::optional<Box> box = is_op(piece, subtensor_op()) ? box_of(piece) : std::nullopt;
+    if (box && !box->dropped.empty()) box.reset();
+    if (box) box->inside = box->to_end = {};
+    if (box && last && input_of(pieces.back(), 0).same(input_of(piece, 0))) {
+      Box next = *last;  // what the piece would be if it followed
+      next.starts[axis] = last->starts[axis] + last->counts[axis] * Dim(last->steps[axis]);
+      next.counts[axis] = box->counts[axis];
+      if (are_equal(next, *box)) {
+        last->counts[axis] = last->counts[axis] + box->counts[axis];
+        Props props;
+        last->add_to(props);
+        pieces.back() = apply(subtensor_op(), {input_of(piece, 0)}, std::move(props));
+        continue;
+      }
+    }
+    pieces.push_back(piece);
+    last = box;
+  }
+  return pieces.size() < value.node().inputs.size() ? joined_as(value, pieces) : Expr();
 }
 
 // join of one value -> the value
@@ -222,6 +362,68 @@ const std::vector<Rule>& shape_rules() {
                      [](In in) {
                        return broadcast_to(in[0], {2, 3}) - in[1];
                      }}}},
+      {.name = "reshape_by_ones",
+       .kinds = kAll,
+       .rewrite = reshape_by_ones,
+       .roots = {&reshape_op()},
+       .examples = {{{f64({3, 4})},
+                     [](In in) {
+                       return reshape(in[0], {3, 1, 4, 1});
+                     }},
+                    {{f32({1, 3, 1})}, [](In in) { return flatten(in[0]); }},
+                    {{f64({0, 1})},
+                     [](In in) {
+                       return reshape(in[0], {1, 0});
+                     }}}},
+      {.name = "view_between_loops",
+       .kinds = kAll,
+       .rewrite = view_between_loops,
+       .examples = {{{f64({3, 4})}, [](In in) { return exp(transpose(tanh(in[0]))); }},
+                    {{f32({3, 4}), f32({4})}, [](In in) { return exp(transpose(in[0] + in[1])); }},
+                    {{f64({3, 4}), f64({})}, [](In in) { return in[1] * flatten(in[0] + in[1]); }},
+                    {{f64({4})}, [](In in) { return -expand_dims(exp(in[0]), {1}); }}}},
+      {.name = "shuffle_of_shuffled",
+       .kinds = kAll,
+       .rewrite = shuffle_of_shuffled,
+       .roots = {&dimshuffle_op()},
+       .examples = {{{f64({3, 4})}, [](In in) { return transpose(exp(transpose(in[0]))); }},
+                    {{f32({2, 3, 4}), f32({2, 3, 4})},
+                     [](In in) {
+                       return transpose(transpose(in[0], {1, 2, 0}) + transpose(in[1], {1, 2, 0}), {2, 0, 1});
+                     }}}},
+      {.name = "join_without_empty",
+       .kinds = kAll,
+       .rewrite = join_without_empty,
+       .roots = {&join_op()},
+       .examples = {{{f64({2, 3}), f64({0, 3})},
+                     [](In in) {
+                       return join(0, {in[1], in[0], in[1]});
+                     }},
+                    {{f32({0}), f32({0})},
+                     [](In in) {
+                       return join(0, {in[0], in[1]});
+                     }}}},
+      {.name = "join_of_joins",
+       .kinds = kAll,
+       .rewrite = join_of_joins,
+       .roots = {&join_op()},
+       .examples = {{{f64({2, 3}), f64({2, 1})},
+                     [](In in) {
+                       return join(1, {join(1, {in[0], in[1]}), in[0]});
+                     }}}},
+      {.name = "join_of_neighbours",
+       .kinds = kAll,
+       .rewrite = join_of_neighbours,
+       .roots = {&join_op()},
+       .examples =
+           {{{f64({5, 3})},
+             [](In in) {
+               return join(0, {subtensor(in[0], {Slice{0, 2}}), subtensor(in[0], {Slice{2, 5}})});
+             }},
+            {{f32({5, 3}), f32({5, 1})},
+             [](In in) {
+               return join(1, {in[1], subtensor(in[0], {all(), Slice{0, 1}}), subtensor(in[0], {all(), Slice{1, 3}})});
+             }}}},
       {.name = "join_of_one",
        .kinds = kAll,
        .rewrite = join_of_one,

@@ -81,6 +81,28 @@ Expr softmax_quotient(const Expr& value, RuleContext&) {
   return axis < 0 ? Expr() : softmax(input_of(e, 0), axis);
 }
 
+// (a / sum(exp(x), axis, keepdims)) * exp(x) -> a * softmax(x, axis): the gradient of a logarithm of the sum.
+Expr softmax_quotient_times(const Expr& value, RuleContext&) {
+  for (size_t i : {0, 1}) {
+    const Expr& e = input_of(value, i);
+    Expr quotient = input_of(value, 1 - i);
+    if (!is_op(e, exp_op()) || !(e.type() == value.type())) continue;
+    Ints order;  // of a view of the quotient
+    const bool viewed = is_op(quotient, dimshuffle_op());
+    if (viewed) {
+      order = quotient.node().props.get<Ints>("order");
+      quotient = input_of(quotient, 0);
+    }
+    if (!is_op(quotient, true_div_op()) || quotient.dtype() != value.dtype()) continue;
+    const Expr &a = input_of(quotient, 0), &total = input_of(quotient, 1);
+    if (total.dims() != quotient.dims() || (a.rank() != 0 && a.dims() != quotient.dims())) continue;
+    const int64_t axis = axis_of_total(viewed ? dimshuffle(total, order) : total, e, false);
+    if (axis < 0) continue;
+    return (viewed && a.rank() != 0 ? dimshuffle(a, order) : a) * softmax(input_of(e, 0), axis);
+  }
+  return {};
+}
+
 // The value of exp(x) that a logarithm of its sum was made of; empty where there is none.
 Expr exponential_under(Expr e) {
   while (is_op(e, log_op()) || is_op(e, sum_op()) || keeps_order(e)) e = input_of(e, 0);
@@ -265,6 +287,14 @@ const std::vector<Rule>& softmax_rules() {
                     {{f32({3, 5})}, [](In in) { return exp(in[0]) / sum(exp(in[0]), 0, true); }},
                     {{f64({7})}, [](In in) { return exp(in[0]) / sum(exp(in[0])); }},
                     {{f64({3, 5})}, [](In in) { return exp(in[0]) / expand_dims(sum(exp(in[0]), 1), {1}); }}}},
+      {.name = "softmax_quotient_times",
+       .safety = kRange,
+       .rewrite = softmax_quotient_times,
+       .roots = {&mul_op()},
+       .examples = {{{f64({3, 5}), f64({3, 1})}, [](In in) { return in[1] / sum(exp(in[0]), 1, true) * exp(in[0]); }},
+                    {{f64({3, 5}), f64({3})},
+                     [](In in) { return exp(in[0]) * expand_dims(in[1] / sum(exp(in[0]), 1), {1}); }},
+                    {{f32({7})}, [](In in) { return (2 / sum(exp(in[0]))) * exp(in[0]); }}}},
       {.name = "log_softmax_difference",
        .safety = kRange,
        .rewrite = log_softmax_difference,

@@ -25,11 +25,11 @@ class FindGemm : public testing::Test {
        u = vector("u", {3});
   Expr lr = scalar("lr"), c = scalar("c");
 
-  // The graph after the pass: the same value, with one call of `name` and no dot left (unless told).
-  void expect_one(const std::string& name, const Expr& before, size_t dots = 0) {
+  // The graph after the pass: the same value, with that many calls of `name` and no dot left (unless told).
+  void expect_calls(size_t calls, const std::string& name, const Expr& before, size_t dots = 0) {
     Graph graph{{w, x, d, v, u, lr, c}, {before}, {}};
     Graph after = find_gemm(graph, {});
-    EXPECT_EQ(count(after, name), 1u);
+    EXPECT_EQ(count(after, name), calls);
     EXPECT_EQ(count(after, "dot"), dots);
     std::vector<std::pair<Expr, Tensor>> values;
     double next = 0.1;
@@ -41,6 +41,7 @@ class FindGemm : public testing::Test {
     }
     EXPECT_FALSE(difference(evaluate(after.outputs, values)[0], evaluate(graph.outputs, values)[0], 64));
   }
+  void expect_one(const std::string& name, const Expr& before) { expect_calls(1, name, before); }
 };
 
 TEST_F(FindGemm, SpellingsOfAMatrixUpdate) {
@@ -54,6 +55,34 @@ TEST_F(FindGemm, SpellingsOfAMatrixUpdate) {
   expect_one("gemm", w - lr * (g + c * w));
   expect_one("gemm", g + w);
   expect_one("gemm", 0.5 * w - (0.25 * g - w));
+}
+
+TEST_F(FindGemm, FactorsOfEveryKind) {
+  Expr g = dot(transpose(x), d);
+  expect_one("gemm", w - g / lr);
+  expect_one("gemm", (w - lr * g) / c);
+  expect_one("gemm", w + 2 * w - g / 4);
+  expect_one("gemm", c * (lr * w - g));
+}
+
+// Each product accumulates into the sum before it; without any other summand the first one is that sum.
+TEST_F(FindGemm, SumsOfSeveralProducts) {
+  Expr g = dot(transpose(x), d), h = dot(w, dot(transpose(d), d));
+  expect_calls(2, "gemm", w - lr * g + h, 1);
+  expect_calls(2, "gemm", w - lr * (g + c * h), 1);
+  expect_calls(1, "gemm", lr * g + c * h, 2);
+  expect_calls(2, "gemm", g - w * c + h - w, 1);
+}
+
+TEST_F(FindGemm, IsLinearInLongSums) {
+  Expr sum = w;
+  std::vector<Expr> terms;
+  for (int i = 0; i < 20000; ++i) {
+    terms.push_back(matrix("t", {3, 4}));
+    sum = i % 2 ? sum - lr * terms.back() : sum + terms.back();
+  }
+  Graph graph{terms, {sum + dot(transpose(x), d)}, {}};
+  EXPECT_EQ(count(find_gemm(graph, {}), "gemm"), 1u);
 }
 
 TEST_F(FindGemm, VectorsAndOuterProducts) {

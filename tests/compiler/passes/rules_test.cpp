@@ -36,11 +36,5 @@ TEST(RuleAllowed, FollowsTheLevel) {
   }
 }
 
-TEST(RuleTables, StableOnesComeFirst) {
-  ASSERT_GT(stable_rules().size(), canonical_rules().size());
-  size_t added = stable_rules().size() - canonical_rules().size();
-  for (size_t i = 0; i < canonical_rules().size(); ++i) EXPECT_EQ(stable_rules()[added + i], canonical_rules()[i]);
-}
-
 }  // namespace
 }  // namespace thtrain

@@ -62,7 +62,7 @@ TEST(ArithmeticRules, Stay) {
       {"sub_of_same", [](L l) { return l.x - l.x; }, Level::kStandard},
       {"div_of_same", [](L l) { return l.x / l.x; }, Level::kStandard},
       {"mul_by_zero", [](L l) { return l.x * 0; }, Level::kStrict},
-      {"", [](L l) { return eq(l.x, l.x); }},
+      {"", [](L l) { return eq(l.x, l.x); }, Level::kStandard},
       {"add_of_same", [](L l) { return l.b + l.b; }},
       // A product that is read twice is not computed twice.
       {"neg_times_number", [](L l) { return tanh(3 * l.x) + exp(-(3 * l.x)); }},

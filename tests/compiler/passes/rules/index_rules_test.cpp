@@ -21,27 +21,27 @@ Expr matrix_of(const Expr& x) {
 
 TEST(IndexRules, Rewrite) {
   expect_rewrites({
-      {"sum_of_picked", [](L l) { return sum(picked(l.x), 1); }, [](L l) { return l.x; }},
-      {"sum_of_picked", [](L l) { return sum(picked(l.x), 1, true); },
+      {"sum_of_increment", [](L l) { return sum(picked(l.x), 1); }, [](L l) { return l.x; }},
+      {"sum_of_increment", [](L l) { return sum(picked(l.x), 1, true); },
        [](L l) {
          return reshape(l.x, {7, 1});
        }},
-      {"sum_of_picked", [](L l) { return sum(picked(l.x)); }, [](L l) { return sum(l.x); }},
-      {"add_picked", [](L l) { return picked(l.x) + matrix_of(l.y); },
+      {"sum_of_increment", [](L l) { return sum(picked(l.x)); }, [](L l) { return sum(l.x); }},
+      {"add_of_increment", [](L l) { return picked(l.x) + matrix_of(l.y); },
        [](L l) { return inc_picked(matrix_of(l.y), l.i, l.x); }},
-      {"add_picked", [](L l) { return matrix_of(l.y) - picked(l.x); },
+      {"add_of_increment", [](L l) { return matrix_of(l.y) - picked(l.x); },
        [](L l) { return inc_picked(matrix_of(l.y), l.i, -l.x); }},
-      {"scaled_picked", [](L l) { return picked(l.x) * l.s; }, [](L l) { return picked(l.s * l.x); }},
-      {"scaled_picked", [](L l) { return -picked(l.x); }, [](L l) { return picked(-l.x); }},
+      {"scaled_increment", [](L l) { return picked(l.x) * l.s; }, [](L l) { return picked(l.s * l.x); }},
+      {"scaled_increment", [](L l) { return -picked(l.x); }, [](L l) { return picked(-l.x); }},
   });
 }
 
 TEST(IndexRules, Stay) {
   expect_unchanged({
-      {"sum_of_picked", [](L l) { return sum(picked(l.x), 0); }},
-      {"sum_of_picked", [](L l) { return sum(inc_picked(matrix_of(l.y), l.i, l.x), 1); }},
-      {"add_picked", [](L l) { return (picked(l.x) + matrix_of(l.y)) * tanh(picked(l.x)); }},
-      {"scaled_picked", [](L l) { return picked(l.x) * matrix_of(l.y); }},
+      {"sum_of_increment", [](L l) { return sum(picked(l.x), 0); }},
+      {"sum_of_increment", [](L l) { return sum(inc_picked(matrix_of(l.y), l.i, l.x), 1); }},
+      {"add_of_increment", [](L l) { return (picked(l.x) + matrix_of(l.y)) * tanh(picked(l.x)); }},
+      {"scaled_increment", [](L l) { return picked(l.x) * matrix_of(l.y); }},
   });
 }
 

@@ -14,12 +14,12 @@ using L = const Leaves&;
 
 TEST(ReduceRules, Rewrite) {
   expect_rewrites({
-      {"sum_of_sum", [](L l) { return sum(sum(l.m, 0)); }, [](L l) { return sum(l.m); }},
-      {"sum_of_sum", [](L l) { return sum(sum(l.m, 1, true), 0); }, [](L l) { return reshape(sum(l.m), {1}); }},
+      {"reduction_of_same", [](L l) { return sum(sum(l.m, 0)); }, [](L l) { return sum(l.m); }},
+      {"reduction_of_same", [](L l) { return sum(sum(l.m, 1, true), 0); }, [](L l) { return reshape(sum(l.m), {1}); }},
       {"sum_of_scaled", [](L l) { return sum(3 * l.m, 0); }, [](L l) { return 3 * sum(l.m, 0); }},
       {"sum_of_scaled", [](L l) { return sum(l.m / l.s); }, [](L l) { return sum(l.m) / l.s; }},
       {"sum_of_negative", [](L l) { return sum(-l.m, 1); }, [](L l) { return -sum(l.m, 1); }},
-      {"sum_of_single", [](L l) { return sum(expand_dims(l.x, {0}), 0); }, [](L l) { return l.x; }},
+      {"reduction_of_single", [](L l) { return sum(expand_dims(l.x, {0}), 0); }, [](L l) { return l.x; }},
       {"sum_of_repeated", [](L l) { return sum(broadcast_like(l.x, l.m), 0); }, [](L l) { return l.x * 3; }},
       {"sum_of_repeated", [](L l) { return sum(broadcast_like(l.s, l.m)); }, [](L l) { return l.s * 21; }},
       {"dot_with_zeros",
@@ -36,10 +36,10 @@ TEST(ReduceRules, Stay) {
   expect_unchanged({
       {"sum_of_scaled", [](L l) { return sum(l.x * l.m, 0); }},
       {"sum_of_scaled", [](L l) { return sum(cast(l.i, DType::kInt32) * 3); }},  // would not wrap at 2^31 any more
-      {"sum_of_sum", [](L l) { return sum(sum(l.m, 0)) + max(sum(l.m, 0)); }},
-      {"sum_of_sum", [](L l) { return sum(max(l.m, 0)); }},
-      {"sum_of_sum", [](L l) { return sum(sum(l.m, 0)); }, Level::kStrict},
-      {"sum_of_single", [](L l) { return sum(l.x); }},
+      {"reduction_of_same", [](L l) { return sum(sum(l.m, 0)) + max(sum(l.m, 0)); }},
+      {"reduction_of_same", [](L l) { return sum(max(l.m, 0)); }},
+      {"reduction_of_same", [](L l) { return sum(sum(l.m, 0)); }, Level::kStrict},
+      {"reduction_of_single", [](L l) { return sum(l.x); }},
       {"",
        [](L l) {
          return sum(broadcast_to(l.x, {3, 7}), 1);

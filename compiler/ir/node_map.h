@@ -1,0 +1,73 @@
+// A map from nodes to values, for passes that visit every node of a graph: one block of memory, no order.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/node.h"
+
+namespace thtrain {
+
+/// Keys are the nodes' addresses: whoever fills the map keeps the nodes alive. An insertion may move the values, so
+/// that references to them hold until the next one only. Nothing can be taken out, and nobody can walk over it: what
+/// depended on that order would depend on addresses.
+template <class T>
+class NodeMap {
+ public:
+  void reserve(size_t count) {
+    size_t size = 16;
+    while (size * 3 < count * 4) size *= 2;
+    if (size > slots_.size()) grow(size);
+  }
+  size_t size() const { return count_; }
+
+  T* find(const Node* node) {
+    if (slots_.empty()) return nullptr;
+    Slot& slot = slots_[place_of(node)];
+    return slot.node ? &slot.value : nullptr;
+  }
+  const T* find(const Node* node) const { return const_cast<NodeMap*>(this)->find(node); }
+  bool contains(const Node* node) const { return find(node) != nullptr; }
+  /// The value of a node that is there.
+  T& at(const Node* node) { return slots_[place_of(node)].value; }
+  const T& at(const Node* node) const { return slots_[place_of(node)].value; }
+
+  /// The value, and whether it is new.
+  std::pair<T&, bool> try_emplace(const Node* node, T value = T()) {
+    if ((count_ + 1) * 4 > slots_.size() * 3) grow(slots_.empty() ? 16 : 2 * slots_.size());
+    Slot& slot = slots_[place_of(node)];
+    const bool fresh = slot.node == nullptr;
+    if (fresh) {
+      slot.node = node;
+      slot.value = std::move(value);
+      ++count_;
+    }
+    return {slot.value, fresh};
+  }
+  T& operator[](const Node* node) { return try_emplace(node).first; }
+
+ private:
+  struct Slot {
+    const Node* node = nullptr;
+    T value = T();
+  };
+
+  // Of the node, or the free one where it belongs.
+  size_t place_of(const Node* node) const {
+    const size_t mask = slots_.size() - 1;
+    size_t place = (reinterpret_cast<uintptr_t>(node) * 0x9e3779b97f4a7c15ull >> 20) & mask;
+    while (slots_[place].node && slots_[place].node != node) place = (place + 1) & mask;
+    return place;
+  }
+  void grow(size_t size) {
+    std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size));
+    for (Slot& slot : old)
+      if (slot.node) slots_[place_of(slot.node)] = std::move(slot);
+  }
+
+  std::vector<Slot> slots_;  // a power of two, three quarters full at most
+  size_t count_ = 0;
+};
+
+}  // namespace thtrain

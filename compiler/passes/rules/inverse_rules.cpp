@@ -1,0 +1,48 @@
+// Functions of their inverses, functions that change nothing a second time, and signs of what has none.
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+
+const std::vector<Rule>& inverse_rules() {
+  static const std::vector<Rule> rules = [] {
+    const Expr x = any_value("x"), y = any_value("y");
+    constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
+    constexpr Safety kRange = Safety::kRangeChanging, kFinite = Safety::kFiniteMath;
+    return std::vector<Rule>{
+        // The inner function is defined everywhere.
+        {"log_of_exp", log(exp(x)), x, kRange},
+        {"log2_of_exp2", log2(exp2(x)), x, kRange},
+        {"log1p_of_expm1", log1p(expm1(x)), x, kRange},
+        {"arcsinh_of_sinh", arcsinh(sinh(x)), x, kRange},
+        {"sinh_of_arcsinh", sinh(arcsinh(x)), x, kReassociating},
+        {"arctanh_of_tanh", arctanh(tanh(x)), x, kRange},
+        // It is not: beside its domain there was a NaN.
+        {"exp_of_log", exp(log(x)), x, kFinite},
+        {"exp2_of_log2", exp2(log2(x)), x, kFinite},
+        {"expm1_of_log1p", expm1(log1p(x)), x, kFinite},
+        {"sqr_of_sqrt", sqr(sqrt(x)), x, kFinite},
+        {"tanh_of_arctanh", tanh(arctanh(x)), x, kFinite},
+
+        // Nothing is left to do.
+        {"floor_of_floor", floor(floor(x)), floor(x), kExact},
+        {"ceil_of_ceil", ceil(ceil(x)), ceil(x), kExact},
+        {"trunc_of_trunc", trunc(trunc(x)), trunc(x), kExact},
+        {"round_of_round", round(round(x)), round(x), kExact},
+        {"floor_of_ceil", floor(ceil(x)), ceil(x), kExact},
+        {"ceil_of_floor", ceil(floor(x)), floor(x), kExact},
+        {"sign_of_sign", sign(sign(x)), sign(x), kExact, kReals},
+
+        // No sign to take away.
+        {"abs_of_exp", abs(exp(x)), exp(x), kExact},
+        {"abs_of_sigmoid", abs(sigmoid(x)), sigmoid(x), kExact},
+        {"abs_of_softplus", abs(softplus(x)), softplus(x), kExact},
+        {"mul_of_abs", abs(x) * abs(y), abs(x * y), kExact},
+        {"div_of_abs", abs(x) / abs(y), abs(x / y), kExact},
+    };
+  }();
+  return rules;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,68 @@
+// Logarithms of sums of exponentials that no softmax took up.
+#include <algorithm>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+namespace {
+
+// Is a maximum taken off already?
+bool is_shifted(const Expr& x) {
+  if (!is_op(x, sub_op())) return false;
+  const Node* shift = &input_of(x, 1).node();
+  while (shift->op == &dimshuffle_op() || shift->op == &reshape_op()) shift = &shift->inputs[0].node();
+  if (shift->op == &switch_op()) shift = &shift->inputs[2].node();
+  return shift->op == &max_op();
+}
+
+// log(sum(exp(x))) -> m + log(sum(exp(x - m))) with m = max(x), or 0 where that is infinite. A maximum of no elements
+// is an error, so that the lengths must be known.
+Expr log_sum_exp(const Expr& value, RuleContext& context) {
+  const Expr& total = input_of(value, 0);
+  if (!is_op(total, sum_op()) || !context.read_once(total)) return {};
+  const Expr& e = input_of(total, 0);
+  if (!is_op(e, exp_op()) || !(e.dtype() == value.dtype()) || !context.read_once(e)) return {};
+  const Expr& x = input_of(e, 0);
+  const Ints& axes = total.node().props.get<Ints>("axes");
+  if (x.dtype() != value.dtype() || axes.empty() || is_shifted(x)) return {};
+  for (int64_t axis : axes)
+    if (const Dim& length = x.dims()[static_cast<size_t>(axis)]; !length.is_known() || length.value() < 2) return {};
+  const Expr largest = max(x, Axes(axes), true);
+  const Expr m = switch_(isinf(largest), make_constant(Tensor(0.0).cast(x.dtype())), largest);
+  Ints order;  // without the axes that go
+  for (size_t axis = 0; axis < x.rank(); ++axis)
+    if (total.rank() == x.rank() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) == axes.end())
+      order.push_back(static_cast<int64_t>(axis));
+  return dimshuffle(m, order) + log(apply(sum_op(), {exp(x - m)}, total.node().props));
+}
+
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
+
+}  // namespace
+
+const std::vector<Rule>& log_sum_exp_rules() {
+  using In = const std::vector<Expr>&;
+  constexpr Safety kRange = Safety::kRangeChanging;
+  static const std::vector<Rule> rules{
+      {.name = "log_sum_exp",
+       .safety = kRange,
+       .rewrite = log_sum_exp,
+       .roots = {&log_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return log(sum(exp(in[0]), 1)); }},
+                    {{f32({3, 5})}, [](In in) { return log(sum(exp(in[0]), 0, true)); }},
+                    {{f64({7})}, [](In in) { return log(sum(exp(in[0]))); }}}},
+  };
+  return rules;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,175 @@
+// Products of matrices: transposes, factors and signs move out, and chains are computed in the cheapest order.
+#include <cmath>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+namespace {
+
+bool is_transposed(const Expr& e) {
+  return is_op(e, dimshuffle_op()) && e.node().props.get<Ints>("order") == Ints{1, 0};
+}
+
+// transpose(dot(a, b)) -> dot(transpose(b), transpose(a)): a product reads both as they lie, and writes row by row.
+Expr transpose_of_dot(const Expr& value, RuleContext& context) {
+  const Expr& product = input_of(value, 0);
+  if (!is_transposed(value) || !is_op(product, dot_op()) || !context.read_once(product)) return {};
+  if (input_of(product, 0).rank() != 2 || input_of(product, 1).rank() != 2) return {};
+  return dot(transpose(input_of(product, 1)), transpose(input_of(product, 0)));
+}
+
+// dot(s * a, b) -> s * dot(a, b) for a scalar s, where nothing else would be computed in the loop over a: the factor of
+// a product costs nothing, or less. Where a is a computed value, its loop multiplies on the way.
+Expr dot_of_scaled(const Expr& value, RuleContext& context) {
+  for (size_t i : {0, 1}) {
+    const Expr &scaled = input_of(value, i), &other = input_of(value, 1 - i);
+    if (!context.read_once(scaled) || scaled.rank() == 0 || scaled.dtype() != value.dtype()) continue;
+    const bool negates = is_op(scaled, neg_op()), divides = is_op(scaled, true_div_op());
+    if (!negates && !divides && !is_op(scaled, mul_op())) continue;
+    for (size_t k : {0, 1}) {
+      if (k == 1 && (negates || divides)) break;
+      const Expr& a = input_of(scaled, k);
+      if (!(a.type() == scaled.type()) || a.node().op->scalar) continue;
+      const Expr scale = negates ? Expr() : input_of(scaled, 1 - k);
+      if (scale && (scale.rank() != 0 || scale.dtype() != value.dtype())) continue;
+      const Expr product = i == 0 ? dot(a, other) : dot(other, a);
+      return negates ? -product : divides ? product / scale : scale * product;
+    }
+  }
+  return {};
+}
+
+// dot(column [n, 1], row [1, m]) -> column * row
+Expr dot_of_single(const Expr& value, RuleContext&) {
+  const Expr &a = input_of(value, 0), &b = input_of(value, 1);
+  if (a.rank() != 2 || b.rank() != 2 || !a.dims()[1].is(1) || !b.dims()[0].is(1)) return {};
+  if (a.dtype() != value.dtype() || b.dtype() != value.dtype()) return {};
+  return a * b;
+}
+
+// ---- chains --------------------------------------------------------------------------------------------------------
+
+constexpr size_t kLongestChain = 12;
+
+double known(const Dim& dim) {
+  return dim.is_known() ? static_cast<double>(dim.value()) : std::nan("");
+}
+
+// The matrices of a product of products that nobody else reads, and the multiplications of the order that it has; no
+// number where a length is not known.
+double collect_chain(const Expr& e, size_t depth, const RuleContext& context, std::vector<Expr>& out) {
+  const bool splits = is_op(e, dot_op()) && depth + out.size() < kLongestChain && (depth == 0 || context.read_once(e));
+  if (!splits) {
+    out.push_back(e);
+    return 0;
+  }
+  const Expr &a = input_of(e, 0), &b = input_of(e, 1);
+  const double before = collect_chain(a, depth + 1, context, out) + collect_chain(b, depth + 1, context, out);
+  return before + known(a.dims()[0]) * known(a.dims()[1]) * known(b.dims()[1]);
+}
+
+// The cheapest order for every part of a chain: Godbole, "On efficient computation of matrix chain products" (1973).
+class ChainOrder {
+ public:
+  explicit ChainOrder(const std::vector<double>& lengths)
+      : n_(lengths.size() - 1), cost_(n_ * n_, 0), split_(n_ * n_, 0) {
+    for (size_t span = 1; span < n_; ++span)
+      for (size_t i = 0; i + span < n_; ++i) {
+        const size_t k = i + span;
+        for (size_t at = i; at < k; ++at) {
+          double cost = cost_[i * n_ + at] + cost_[(at + 1) * n_ + k] + lengths[i] * lengths[at + 1] * lengths[k + 1];
+          if (at > i && cost >= cost_[i * n_ + k]) continue;
+          cost_[i * n_ + k] = cost;
+          split_[i * n_ + k] = at;
+        }
+      }
+  }
+  double cost() const { return cost_[n_ - 1]; }
+  Expr build(const std::vector<Expr>& chain, size_t i, size_t k) const {
+    if (i == k) return chain[i];
+    const size_t at = split_[i * n_ + k];
+    return dot(build(chain, i, at), build(chain, at + 1, k));
+  }
+
+ private:
+  size_t n_;
+  std::vector<double> cost_;
+  std::vector<size_t> split_;
+};
+
+// dot(dot(a, b), v) -> dot(a, dot(b, v)): with a vector always cheaper, else where the lengths are known and say so.
+Expr dot_chain(const Expr& value, RuleContext& context) {
+  const Expr &a = input_of(value, 0), &b = input_of(value, 1);
+  auto splits = [&](const Expr& e) {
+    return is_op(e, dot_op()) && context.read_once(e) && input_of(e, 0).rank() == 2 && input_of(e, 1).rank() == 2;
+  };
+  if (b.rank() == 1 && a.rank() == 2 && splits(a)) return dot(input_of(a, 0), dot(input_of(a, 1), b));
+  if (a.rank() == 1 && b.rank() == 2 && splits(b)) return dot(dot(a, input_of(b, 0)), input_of(b, 1));
+  if (value.rank() != 2) return {};
+  std::vector<Expr> chain;
+  const double cost = collect_chain(value, 0, context, chain);
+  if (chain.size() < 3 || std::isnan(cost)) return {};
+  std::vector<double> lengths{known(chain[0].dims()[0])};
+  for (const Expr& matrix : chain) lengths.push_back(known(matrix.dims()[1]));
+  const ChainOrder order(lengths);
+  if (!(order.cost() < cost)) return {};
+  return order.build(chain, 0, chain.size() - 1);
+}
+
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
+
+}  // namespace
+
+const std::vector<Rule>& matrix_rules() {
+  using In = const std::vector<Expr>&;
+  constexpr Safety kReassociating = Safety::kReassociating;
+  static const std::vector<Rule> rules{
+      {.name = "transpose_of_dot",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = transpose_of_dot,
+       .roots = {&dimshuffle_op()},
+       .examples = {{{f64({3, 4}), f64({4, 2})}, [](In in) { return transpose(dot(in[0], in[1])); }},
+                    {{f32({4, 3}), f32({4, 2})}, [](In in) { return transpose(dot(transpose(in[0]), in[1])); }},
+                    {{f64({0, 4}), f64({4, 2})}, [](In in) { return transpose(dot(in[0], in[1])); }}}},
+      {.name = "dot_of_scaled",
+       .safety = kReassociating,
+       .rewrite = dot_of_scaled,
+       .roots = {&dot_op()},
+       .examples = {{{f64({3, 4}), f64({4, 2}), f64({})}, [](In in) { return dot(in[2] * in[0], in[1]); }},
+                    {{f32({3, 4}), f32({4}), f32({})}, [](In in) { return dot(in[0], in[1] / in[2]); }},
+                    {{f64({4}), f64({4, 2})}, [](In in) { return dot(-in[0], in[1]); }},
+                    {{f64({4, 3}), f64({4, 2})}, [](In in) { return dot(0.5 * transpose(in[0]), in[1]); }}}},
+      {.name = "dot_of_single",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = dot_of_single,
+       .roots = {&dot_op()},
+       .examples = {{{f64({3, 1}), f64({1, 2})}, [](In in) { return dot(in[0], in[1]); }},
+                    {{f32({3}), f32({2})}, [](In in) { return dot(expand_dims(in[0], {1}), expand_dims(in[1], {0})); }},
+                    {{f64({0, 1}), f64({1, 2})}, [](In in) { return dot(in[0], in[1]); }}}},
+      {.name = "dot_chain",
+       .safety = kReassociating,
+       .kinds = kReals,
+       .rewrite = dot_chain,
+       .roots = {&dot_op()},
+       .examples = {{{f64({3, 4}), f64({4, 5}), f64({5})}, [](In in) { return dot(dot(in[0], in[1]), in[2]); }},
+                    {{f32({3}), f32({3, 5}), f32({5, 4})}, [](In in) { return dot(in[0], dot(in[1], in[2])); }},
+                    {{f64({9, 2}), f64({2, 9}), f64({9, 2})}, [](In in) { return dot(dot(in[0], in[1]), in[2]); }},
+                    {{f64({2, 9}), f64({9, 3}), f64({3, 8}), f64({8, 2})},
+                     [](In in) { return dot(in[0], dot(dot(in[1], in[2]), in[3])); }}}},
+  };
+  return rules;
+}
+
+}  // namespace thtrain

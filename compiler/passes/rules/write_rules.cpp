@@ -1,0 +1,166 @@
+// Parts that are written: what was written is read back, and what is written twice is written once.
+#include <algorithm>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules/parts.h"
+
+namespace thtrain {
+namespace {
+
+bool is_set(const Expr& written) {
+  return written.node().props.get<bool>("set");
+}
+
+// x with that part replaced by y, or increased by it.
+Expr written(const Expr& x, const Expr& y, Box box, bool set) {
+  box.inside = box.to_end = {};
+  Props props;
+  box.add_to(props);
+  props.set("set", set);
+  return apply(inc_subtensor_op(), {x, y}, std::move(props));
+}
+
+// A part without elements, of x with that part written -> x
+Expr write_of_nothing(const Expr& value, RuleContext&) {
+  const std::optional<Box> box = box_of(value);
+  if (!box || std::none_of(box->counts.begin(), box->counts.end(), [](const Dim& d) { return d.is(0); })) return {};
+  return input_of(value, 0);
+}
+
+// x with x[i] set to x[i] -> x
+Expr set_of_own_part(const Expr& value, RuleContext&) {
+  const std::optional<Box> box = box_of(value), read = box_of(input_of(value, 1));
+  if (!box || !read || !is_set(value) || !is_op(input_of(value, 1), subtensor_op())) return {};
+  const bool own = input_of(input_of(value, 1), 0).same(input_of(value, 0)) && are_equal(*box, *read);
+  return own ? input_of(value, 0) : Expr();
+}
+
+// x with x[:] set to y -> y; increased by y -> x + y
+Expr write_of_whole(const Expr& value, RuleContext&) {
+  const Expr &x = input_of(value, 0), &y = input_of(value, 1);
+  const std::optional<Box> box = box_of(value);
+  if (!box || !is_whole(*box, x.dims())) return {};
+  Ints order;
+  int64_t next = 0;
+  for (size_t axis = 0; axis < x.rank(); ++axis) order.push_back(box->has(box->dropped, axis) ? -1 : next++);
+  const Expr all = dimshuffle(y, order);
+  return is_set(value) ? all : x + all;
+}
+
+// What is increased by zeros, or set to zeros where it is zero.
+Expr increment_by_zeros(const Expr& value, RuleContext&) {
+  const Expr &x = input_of(value, 0), &y = input_of(value, 1);
+  if (number_of(y) != 0.0 || (is_set(value) && number_of(x) != 0.0)) return {};
+  return x;
+}
+
+// The second of two writes of one part.
+Expr written_again(const Expr& value, RuleContext& context, bool set) {
+  const Expr& inner = input_of(value, 0);
+  if (!is_op(inner, inc_subtensor_op()) || is_set(value) != set || !context.read_once(inner)) return {};
+  const std::optional<Box> box = box_of(value), first = box_of(inner);
+  if (!box || !first || !are_equal(*box, *first)) return {};
+  const Expr &x = input_of(inner, 0), &y = input_of(value, 1);
+  return set ? written(x, y, *box, true) : written(x, input_of(inner, 1) + y, *box, is_set(inner));
+}
+
+// (x with x[i] set to y)[i] -> y, and another part of it -> x[k]
+Expr part_of_written(const Expr& value, RuleContext& context) {
+  const Expr& inner = input_of(value, 0);
+  if (!is_op(inner, inc_subtensor_op())) return {};
+  const std::optional<Box> box = box_of(value), wrote = box_of(inner);
+  if (!box || !wrote) return {};
+  const Expr &x = input_of(inner, 0), &y = input_of(inner, 1);
+  if (are_apart(*box, *wrote)) return part_of(x, *box);
+  if (!are_equal(*box, *wrote)) return {};
+  if (is_set(inner)) return y;
+  return context.read_once(inner) ? part_of(x, *box) + y : Expr();
+}
+
+Type f64(Dims dims) {
+  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
+}
+Type f32(Dims dims) {
+  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
+}
+Type i64(Dims dims) {
+  return {.dtype = DType::kInt64, .dims = std::move(dims)};
+}
+Expr set(const Expr& x, const std::vector<Index>& part, const Expr& y) {
+  return set_subtensor(subtensor(x, part), y);
+}
+Expr inc(const Expr& x, const std::vector<Index>& part, const Expr& y) {
+  return inc_subtensor(subtensor(x, part), y);
+}
+
+Rule about_writes(const char* name, RuleFunction rewrite, Safety safety, std::vector<RuleExample> examples) {
+  return {.name = name,
+          .safety = safety,
+          .kinds = kAll,
+          .rewrite = std::move(rewrite),
+          .roots = {&inc_subtensor_op()},
+          .examples = std::move(examples)};
+}
+
+}  // namespace
+
+const std::vector<Rule>& write_rules() {
+  using In = const std::vector<Expr>&;
+  constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
+  static const std::vector<Rule> rules{
+      about_writes("write_of_nothing", write_of_nothing, kExact,
+                   {{{f64({4, 3}), f64({0, 3})},
+                     [](In in) {
+                       return set(in[0], {Slice{2, 2}}, in[1]);
+                     }},
+                    {{f32({0, 3}), f32({0})},
+                     [](In in) {
+                       return inc(in[0], {all(), 1}, in[1]);
+                     }}}),
+      about_writes("set_of_own_part", set_of_own_part, kExact,
+                   {{{f64({4, 3})}, [](In in) { return set(in[0], {1}, subtensor(in[0], {1})); }},
+                    {{i64({4})},
+                     [](In in) {
+                       return set(in[0], {Slice{1, 3}}, subtensor(in[0], {Slice{1, 3}}));
+                     }}}),
+      about_writes("write_of_whole", write_of_whole, kExact,
+                   {{{f64({4, 3}), f64({3})}, [](In in) { return set(in[0], {all()}, in[1]); }},
+                    {{f32({1, 3}), f32({3})}, [](In in) { return inc(in[0], {0}, in[1]); }},
+                    {{i64({4}), i64({4})},
+                     [](In in) {
+                       return inc(in[0], {Slice{0, 4}}, in[1]);
+                     }}}),
+      about_writes("increment_by_zeros", increment_by_zeros, kReassociating,
+                   {{{f64({4, 3})}, [](In in) { return inc(in[0], {1}, Operand(0.0).expr()); }},
+                    {{},
+                     [](In) {
+                       return set(zeros({4, 3}), {1}, zeros({3}));
+                     }}}),
+      about_writes("set_again",
+                   [](const Expr& value, RuleContext& context) { return written_again(value, context, true); }, kExact,
+                   {{{f64({4, 3}), f64({3}), f64({})}, [](In in) { return set(set(in[0], {1}, in[1]), {1}, in[2]); }},
+                    {{f32({4}), f32({2})},
+                     [](In in) { return set(inc(in[0], {Slice{.step = 2}}, in[1]), {Slice{.step = 2}}, in[1]); }}}),
+      about_writes("increment_again",
+                   [](const Expr& value, RuleContext& context) { return written_again(value, context, false); },
+                   kReassociating,
+                   {{{f64({4, 3}), f64({3}), f64({})}, [](In in) { return inc(inc(in[0], {1}, in[1]), {1}, in[2]); }},
+                    {{f32({4}), f32({2})},
+                     [](In in) {
+                       return inc(set(in[0], {Slice{1, 3}}, in[1]), {Slice{1, 3}}, in[1]);
+                     }}}),
+      {.name = "part_of_written",
+       .kinds = kAll,
+       .rewrite = part_of_written,
+       .roots = {&subtensor_op()},
+       .examples = {{{f64({4, 3}), f64({3})}, [](In in) { return subtensor(set(in[0], {1}, in[1]), {1}); }},
+                    {{f32({4, 3}), f32({3})}, [](In in) { return subtensor(inc(in[0], {1}, in[1]), {1}); }},
+                    {{i64({4, 3}), i64({3})},
+                     [](In in) { return subtensor(inc(in[0], {1}, in[1]), {Slice{.start = 2}}); }}}},
+  };
+  return rules;
+}
+
+}  // namespace thtrain

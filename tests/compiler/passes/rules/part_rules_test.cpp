@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "tests/support/rule_tester.h"
+
+namespace thtrain {
+namespace {
+
+using L = const Leaves&;
+
+Expr part(const Expr& x, const std::vector<Index>& indices) {
+  return subtensor(x, indices);
+}
+
+TEST(PartRules, Rewrite) {
+  expect_rewrites({
+      {"whole_part",
+       [](L l) {
+         return part(l.m, {all(), Slice{0, 7}});
+       },
+       [](L l) { return l.m; }, Level::kStrict},
+      {"part_of_part",
+       [](L l) {
+         return part(part(l.x, {Slice{1, 6}}), {Slice{1, 3}});
+       },
+       [](L l) {
+         return part(l.x, {Slice{2, 4}});
+       },
+       Level::kStrict},
+      {"part_of_elementwise", [](L l) { return part(l.m * l.x, {1}); }, [](L l) { return part(l.m, {1}) * l.x; },
+       Level::kStrict},
+      {"part_of_repeated", [](L l) { return part(broadcast_like(l.x, l.m), {1}); }, [](L l) { return l.x; },
+       Level::kStrict},
+      {"part_of_shuffled", [](L l) { return part(transpose(l.m), {1}); },
+       [](L l) {
+         return part(l.m, {all(), 1});
+       },
+       Level::kStrict},
+      {"part_of_join",
+       [](L l) {
+         return part(join(0, {l.x, l.y}), {Slice{7, 14}});
+       },
+       [](L l) { return l.y; }, Level::kStrict},
+      {"part_of_dot",
+       [](L l) {
+         return part(dot(l.m, transpose(l.m)), {1, 2});
+       },
+       [](L l) { return dot(part(l.m, {1}), part(l.m, {2})); }},
+      {"part_of_reduction", [](L l) { return part(sum(l.m, 1), {2}); }, [](L l) { return sum(part(l.m, {2})); }},
+      {"part_of_softmax", [](L l) { return part(softmax(l.m), {2}); }, [](L l) { return softmax(part(l.m, {2})); }},
+      {"take_of_number", [](L l) { return take(l.m, -1); }, [](L l) { return part(l.m, {2}); }, Level::kStrict},
+  });
+}
+
+TEST(PartRules, Stay) {
+  expect_unchanged({
+      // What others read whole is computed once.
+      {"part_of_elementwise", [](L l) { return part(exp(l.m), {1}) + sum(exp(l.m), 0); }},
+      {"part_of_dot",
+       [](L l) {
+         return part(dot(l.m, l.x), {Slice{0, 2}}) * sum(dot(l.m, l.x));
+       }},
+      {"part_of_reduction", [](L l) { return part(sum(l.m, 0), {1}) * sum(l.m, 0); }},
+      {"whole_part", [](L l) { return part(l.x, {Slice{.step = -1}}); }},
+      {"whole_part",
+       [](L l) {
+         return part(l.x, {Slice{1, 7}});
+       }},
+      // A part of two pieces; part of the axis that the softmax runs over; reduced axes.
+      {"part_of_join",
+       [](L l) {
+         return part(join(0, {l.x, l.y}), {Slice{5, 9}});
+       }},
+      {"part_of_softmax",
+       [](L l) {
+         return part(softmax(l.m), {all(), Slice{0, 3}});
+       }},
+      {"part_of_softmax", [](L l) { return part(softmax(l.m, 0), {1}); }},
+      {"part_of_dot", [](L l) { return part(dot(l.m, l.x), {1}); }, Level::kStrict},
+      // Only the data knows where it lies.
+      {"part_of_elementwise", [](L l) { return part(exp(l.x), {take(l.i, 0)}); }},
+      {"take_of_number", [](L l) { return take(l.m, part(l.i, {1})); }},
+  });
+}
+
+}  // namespace
+}  // namespace thtrain
