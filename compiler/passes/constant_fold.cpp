@@ -7,19 +7,34 @@
 
 namespace thtrain {
 
+constexpr int64_t kLargest = 4096;  // elements
+
+static bool folds(const Node& node, const std::vector<Expr>& inputs) {
+  if (node.op == &constant_op() || node.is_leaf() || !node.op->foldable || node.op->has_effect || !node.bodies.empty())
+    return false;
+  if (!std::all_of(inputs.begin(), inputs.end(), is_constant)) return false;
+  for (const Type& type : node.types)
+    if (type.kind != TypeKind::kTensor || !type.is_known() || type.elements().value() > kLargest) return false;
+  // Without inputs (length, eye, arange) the properties say all, once their lengths are known.
+  for (const auto& [name, value] : node.props.all())
+    if (const Dims* dims = std::get_if<Dims>(&value))
+      if (!std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.is_known(); })) return false;
+  return true;
+}
+
+static bool anything_folds(const Graph& graph) {
+  for (const Node* node : topological_order(graph.roots())) {
+    if (folds(*node, node->inputs)) return true;
+    for (const GraphPtr& body : node->bodies)
+      if (anything_folds(*body)) return true;
+  }
+  return false;
+}
+
 Graph constant_fold(const Graph& graph, const PassContext& context) {
-  constexpr int64_t kLargest = 4096;
+  if (!anything_folds(graph)) return graph;
   return rewrite_graph(graph, [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (node.op == &constant_op() || node.is_leaf() || !node.op->foldable || node.op->has_effect ||
-        !node.bodies.empty())
-      return {};
-    if (!std::all_of(inputs.begin(), inputs.end(), [](const Expr& e) { return is_constant(e); })) return {};
-    for (const Type& type : node.types)
-      if (type.kind != TypeKind::kTensor || !type.is_known() || type.elements().value() > kLargest) return {};
-    // Without inputs (length, eye, arange) the properties say all, once their lengths are known.
-    for (const auto& [name, value] : node.props.all())
-      if (const Dims* dims = std::get_if<Dims>(&value))
-        if (!std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.is_known(); })) return {};
+    if (!folds(node, inputs)) return {};
     std::vector<Tensor> values;
     for (const Expr& input : inputs) values.push_back(*constant_value(input));
     std::vector<Expr> out;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
@@ -31,12 +31,16 @@ class Finder {
   Finder(const Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
 
   Graph run() {
-    std::vector<Expr> roots = graph_.roots();
-    std::vector<const Node*> order = topological_order(roots);
+    const std::vector<Expr> roots = graph_.roots();
+    const std::vector<const Node*> order = topological_order(roots);
+    readers_.reserve(order.size());
     for (const Node* node : order)
       for (const Expr& input : node->inputs) ++readers_[&input.node()];
     for (const Expr& root : roots) ++readers_[&root.node()];
     for (size_t i = order.size(); i-- > 0;) look_at(*order[i]);  // readers first: the outermost sum wins
+
+    const bool bodies = std::any_of(order.begin(), order.end(), [](const Node* node) { return !node->bodies.empty(); });
+    if (found_.empty() && !bodies) return graph_;
 
     Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) {
       return rewritten(node, inputs);
@@ -51,7 +55,7 @@ class Finder {
  private:
   void look_at(const Node& node) {
     static const Op* const ops[] = {&add_op(), &sub_op(), &neg_op(), &mul_op(), &true_div_op()};
-    if (inside_.count(&node) || std::find(std::begin(ops), std::end(ops), node.op) == std::end(ops) ||
+    if (inside_.contains(&node) || std::find(std::begin(ops), std::end(ops), node.op) == std::end(ops) ||
         !is_float(node.types[0].dtype))
       return;
     Found found;
@@ -95,7 +99,7 @@ class Finder {
         out.push_back(std::move(s));
         continue;
       }
-      inside_.insert(&node);
+      inside_.try_emplace(&node);
     }
     return out;
   }
@@ -197,8 +201,8 @@ class Finder {
 
   const Graph& graph_;
   const PassContext& context_;
-  std::unordered_map<const Node*, size_t> readers_;
-  std::unordered_set<const Node*> inside_;  // nodes that a larger sum has swallowed
+  NodeMap<size_t> readers_;
+  NodeMap<bool> inside_;  // nodes that a larger sum has swallowed
   std::unordered_map<const Node*, Found> found_;
   Rebuilder rebuilder_;
 };

@@ -9,6 +9,7 @@ namespace {
 
 // The number as a scalar constant of this dtype.
 Expr number_as(const Expr& value, DType dtype) {
+  if (is_constant(value) && value.rank() == 0 && value.dtype() == dtype) return value;
   const Tensor* number = number_in(value);
   return number ? make_constant(number->reshape({}).cast(dtype)) : Expr();
 }

@@ -29,11 +29,13 @@ Expr without_exponential(Product product, DType dtype, RuleContext& context) {
 }
 
 Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
+  const Product own = factors_of(value, &context);
+  if (Expr out = without_exponential(own, value.dtype(), context)) return out;
   // An exponential saved is worth some products that are made a second time.
-  for (const RuleContext* through :
-       {static_cast<const RuleContext*>(&context), static_cast<const RuleContext*>(nullptr)})
-    if (Expr out = without_exponential(factors_of(value, through), value.dtype(), context)) return out;
-  return {};
+  const bool has_one_of_them = std::any_of(own.factors.begin(), own.factors.end(), [](const Factor& factor) {
+    return is_op(factor.base, sigmoid_op()) || is_op(factor.base, exp_op());
+  });
+  return has_one_of_them ? without_exponential(factors_of(value, nullptr), value.dtype(), context) : Expr();
 }
 
 // Where erfc(x) = exp(-x^2) * tail(x) is nearly too small, the tail is not. To a rounding error beyond where tails
@@ -95,6 +97,7 @@ Expr factor_out(const Expr& value, RuleContext& context) {
   const Expr &a = input_of(value, 0), &b = input_of(value, 1);
   for (bool first : {true, false}) {
     const Expr &x = first ? a : b, &x_y = first ? b : a;
+    if (!is_op(x_y, mul_op()) && !is_op(x_y, sqr_op()) && !is_op(x_y, true_div_op()) && !is_op(x_y, neg_op())) continue;
     if (!(x.type() == value.type()) || !(x_y.type() == value.type()) || !context.read_once(x_y)) continue;
     if (number_in(x)) continue;
     const std::optional<Product> y = quotient_of(factors_of(x_y, &context), factors_of(x, &context));
@@ -105,6 +108,15 @@ Expr factor_out(const Expr& value, RuleContext& context) {
   return {};
 }
 
+// Is there a quotient among the factors of one of the terms?
+bool has_quotient(const Expr& e, int steps) {
+  if (is_op(e, true_div_op())) return true;
+  const bool arithmetic = is_op(e, add_op()) || is_op(e, sub_op()) || is_op(e, mul_op()) || is_op(e, neg_op());
+  if (steps == 0 || !arithmetic) return false;
+  const std::vector<Expr>& inputs = e.node().inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Expr& input) { return has_quotient(input, steps - 1); });
+}
+
 // (a / x - b / y) * x * y -> a * y - b * x: where x rounds to 0, the quotient is no number and the product is. Only
 // where every denominator of the sum is cancelled, where no value leaves the expression altogether, and where it is no
 // more work.
@@ -113,7 +125,7 @@ Expr distribute_quotients(const Expr& value, RuleContext& context) {
   for (size_t f = 0; f < outer.factors.size(); ++f) {
     const Expr sum = outer.factors[f].base;
     if (outer.factors[f].above != 1 || outer.factors[f].below != 0 || !context.read_once(sum)) continue;
-    if (!is_op(sum, add_op()) && !is_op(sum, sub_op())) continue;
+    if ((!is_op(sum, add_op()) && !is_op(sum, sub_op())) || !has_quotient(sum, 6)) continue;
     const std::vector<Term> terms = terms_of(sum, &context);
     if (terms.size() > 4) continue;
 

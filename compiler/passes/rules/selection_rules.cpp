@@ -1,6 +1,7 @@
 // switch, casts, extrema, logic.
 #include <array>
 
+#include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/shape/shape.h"
@@ -35,6 +36,12 @@ Expr cast_of_cast(const Expr& value, RuleContext&) {
 
 Expr useless_cast(const Expr& value, RuleContext&) {
   return input_of(value, 0).dtype() == value.dtype() ? input_of(value, 0) : Expr();
+}
+
+// check(x, true) -> x
+Expr check_that_holds(const Expr& value, RuleContext&) {
+  const std::optional<double> condition = number_of(input_of(value, 1));
+  return condition.value_or(0) != 0 ? input_of(value, 0) : Expr();
 }
 
 // switch(true, a, b) -> a, also where a is shorter or narrower than the result.
@@ -94,7 +101,6 @@ const std::vector<Rule>& selection_rules() {
     const Type i64{.dtype = DType::kInt64, .dims = {5}};
     constexpr Safety kExact = Safety::kExact, kFinite = Safety::kFiniteMath;
     const RuleCondition switch_once = operands_read_once(switch_op());
-    auto of_bools = [x](const Binding& b, const RuleContext&) { return is_bool(b.value(x).dtype()); };
     return std::vector<Rule>{
         {.name = "cast_of_cast",
          .kinds = kAll,
@@ -109,6 +115,12 @@ const std::vector<Rule>& selection_rules() {
                        [](In in) {
                          return apply(cast_op(), {in[0]}, {{"dtype", DType::kFloat32}});
                        }}}},
+        {.name = "check_that_holds",
+         .kinds = kAll,
+         .rewrite = check_that_holds,
+         .roots = {&check_op()},
+         .examples = {{{f64}, [](In in) { return check(in[0], true, "never"); }},
+                      {{f32}, [](In in) { return check(in[0], ones({3}, DType::kBool), "never"); }}}},
         {.name = "decided_switch",
          .kinds = kAll,
          .rewrite = decided_switch,
@@ -134,10 +146,10 @@ const std::vector<Rule>& selection_rules() {
         {"not_of_not", logical_not(logical_not(x)), x, kExact, kBools},
         {"and_of_same", logical_and(x, x), x, kExact, kBools},
         {"or_of_same", logical_or(x, x), x, kExact, kBools},
-        {"and_with_true", logical_and(x, true), x, kExact, kBools, of_bools},
+        {"and_with_true", logical_and(x, true), x, kExact, kBools},
         {"and_with_false", logical_and(x, false), Operand(false).expr(), kExact, kBools},
         {"or_with_true", logical_or(x, true), Operand(true).expr(), kExact, kBools},
-        {"or_with_false", logical_or(x, false), x, kExact, kBools, of_bools},
+        {"or_with_false", logical_or(x, false), x, kExact, kBools},
         {"not_of_eq", logical_not(eq(x, y)), neq(x, y), kExact, kBools, operands_read_once(eq_op())},
         {"not_of_neq", logical_not(neq(x, y)), eq(x, y), kExact, kBools, operands_read_once(neq_op())},
         {.name = "order_of_same",

@@ -17,7 +17,9 @@ TEST(NodeMap, KeepsEveryValue) {
   for (int i = 0; i < 1000; ++i) {
     const Node* node = &nodes[static_cast<size_t>(i)].node();
     EXPECT_EQ(map.contains(node), i % 2 == 0);
-    if (i % 2 == 0) EXPECT_EQ(map.at(node), i);
+    if (i % 2 == 0) {
+      EXPECT_EQ(map.at(node), i);
+    }
   }
 }
 

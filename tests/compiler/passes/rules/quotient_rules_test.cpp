@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "compiler/autodiff/gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/reduce/reduce.h"
 #include "tests/support/rule_tester.h"
 
 namespace thtrain {
@@ -30,6 +32,11 @@ TEST(QuotientRules, Rewrite) {
 
 TEST(QuotientRules, Stay) {
   expect_unchanged({
+      {"log_of_erfc", [](L l) { return log(erfc(l.x)); }, Level::kStrict},
+      {"log_of_erfc", [](L l) { return log(2 + erfc(l.x)); }},
+      {"gradient_of_log_erfc", [](L l) { return exp(-sqr(l.x)) / erfc(l.y); }},
+      {"gradient_of_log_erfc", [](L l) { return exp(sqr(l.x)) / erfc(l.x); }},
+      {"gradient_of_log_erfc", [](L l) { return exp(-sqr(l.x)) * erfc(l.x); }},
       {"factor_out", [](L l) { return l.x - l.x * l.m; }},
       {"factor_out", [](L l) { return (l.x - l.x * l.y) * tanh(l.x * l.y); }},
       {"factor_out", [](L l) { return 2 - 2 * l.y; }},
@@ -61,6 +68,29 @@ TEST(QuotientRules, StayFiniteWhereProbabilitiesVanish) {
   for (int64_t i = 0; i < 7; ++i) {
     double q = 1 / (1 + std::exp(-inputs[0].second.as_double(i)));
     EXPECT_NEAR(out.as_double(i), i % 2 ? -q : 1 - q, 1e-15) << i;
+  }
+}
+
+// Numbers by mpmath 1.3 with 40 digits: log(erfc(x)) and its derivative, where erfc(x) is no number of float64 any
+// more.
+TEST(QuotientRules, TellTheTailOfErfc) {
+  const Leaves& l = leaves();
+  const double x[] = {-3, 0, 3, 24.9, 25.1, 30, 100};
+  const double value[] = {0.69313613525044681032, 0,
+                          -10.720363041981112568, -623.79803756557437181,
+                          -633.80602485873522019, -903.97411711064387808,
+                          -10005.177585122664333};
+  const double slope[] = {-0.000069627295024149802247, -1.1283791670955125739, -6.303753689003234425,
+                          -49.840096128020328832,      -50.239777648825090037, -60.033296398756228406,
+                          -200.00999900024990754};
+  for (const Expr& spelling : {log(erfc(l.x)), log(1 - erf(l.x))}) {
+    const std::vector<Expr> out = stable_all({spelling, grad(sum(spelling), l.x)});
+    const std::vector<Tensor> got =
+        evaluate(out, {{l.x, Tensor::of(std::vector<double>(std::begin(x), std::end(x)), {7})}});
+    for (int64_t i = 0; i < 7; ++i) {
+      EXPECT_NEAR(got[0].as_double(i), value[i], 1e-14 * std::abs(value[i])) << x[i];
+      EXPECT_NEAR(got[1].as_double(i), slope[i], 1e-13 * std::abs(slope[i])) << x[i];
+    }
   }
 }
 

@@ -34,6 +34,28 @@ TEST(ReduceRules, Rewrite) {
 
 TEST(ReduceRules, Stay) {
   expect_unchanged({
+      {"reduction_of_stack",
+       [](L l) {
+         return sum(stack({l.x, l.y}), 1);
+       }},  // along each piece
+      {"reduction_of_stack",
+       [](L l) {
+         return sum(join(0, {l.x, l.y}));
+       }},
+      {"reduction_of_stack",
+       [](L l) {
+         return any(stack({l.x, l.y}), 0);
+       }},  // of floats
+      {"extremum_of_repeated", [](L l) { return max(l.m, 0); }},
+      {"extremum_of_repeated",
+       [](L l) {
+         return max(broadcast_to(l.x, {3, 7}), 1);
+       }},
+      {"reduction_of_shuffled",
+       [](L l) {
+         return sum(reshape(l.m, {7, 3}), 0);
+       }},
+      {"sum_of_scaled", [](L l) { return sum(l.m / l.x, 1); }},
       {"sum_of_scaled", [](L l) { return sum(l.x * l.m, 0); }},
       {"sum_of_scaled", [](L l) { return sum(cast(l.i, DType::kInt32) * 3); }},  // would not wrap at 2^31 any more
       {"reduction_of_same", [](L l) { return sum(sum(l.m, 0)) + max(sum(l.m, 0)); }},

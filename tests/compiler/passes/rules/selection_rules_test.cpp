@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
 #include "tests/support/rule_tester.h"
@@ -32,6 +33,16 @@ TEST(SelectionRules, Rewrite) {
 
 TEST(SelectionRules, Stay) {
   expect_unchanged({
+      {"check_that_holds", [](L l) { return check(l.x, false, "always"); }},
+      {"check_that_holds", [](L l) { return check(l.x, l.b, "sometimes"); }},
+      {"switch_in_first", [](L l) { return switch_(l.b, switch_(logical_and(l.b, l.x > 0), l.x, l.y), l.z); }},
+      {"switch_of_true_false", [](L l) { return switch_(l.b, 1, 0); }},  // no bools
+      {"mul_of_switch_zero", [](L l) { return l.y * switch_(l.b, l.x, 0); }, Level::kStrict},
+      {"mul_of_switch_zero", [](L l) { return l.y * switch_(l.b, l.x, 1); }},
+      {"order_of_same", [](L l) { return neq(l.x, l.x); }},  // true of a NaN
+      {"equal_floats", [](L l) { return eq(l.x, l.x); }, Level::kStandard},
+      {"not_of_eq", [](L l) { return logical_and(logical_not(eq(l.x, l.y)), eq(l.x, l.y)); }},
+      {"neg_of_maximum_of_negs", [](L l) { return -maximum(-l.x, l.y); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.x, kF32), kF64); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.i, kF64), DType::kInt64); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.i, DType::kUInt64), kF64); }},

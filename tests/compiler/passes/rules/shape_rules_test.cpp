@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
 #include "tests/support/rule_tester.h"
 
@@ -69,6 +70,30 @@ TEST(ShapeRules, Rewrite) {
 
 TEST(ShapeRules, Stay) {
   expect_unchanged({
+      // A view that others read, loops that others read, views that are shorter than the loop.
+      {"view_between_loops", [](L l) { return exp(transpose(tanh(l.m))) + transpose(tanh(l.m)); }},
+      {"view_between_loops", [](L l) { return l.m * expand_dims(exp(l.x), {0}); }},
+      {"view_between_loops",
+       [](L l) {
+         return exp(reshape(l.m + l.x, {7, 3}));
+       }},
+      {"shuffle_of_shuffled", [](L l) { return transpose(exp(l.m)); }},
+      {"reshape_by_ones",
+       [](L l) {
+         return reshape(l.m, {7, 3});
+       }},
+      {"join_of_neighbours",
+       [](L l) {
+         return join(0, {subtensor(l.x, {Slice{3, 7}}), subtensor(l.x, {Slice{0, 3}})});
+       }},
+      {"join_of_neighbours",
+       [](L l) {
+         return join(0, {subtensor(l.x, {Slice{0, 3}}), subtensor(l.y, {Slice{3, 7}})});
+       }},
+      {"join_of_joins",
+       [](L l) {
+         return join(0, {join(1, {l.m, l.m}), join(1, {l.m, l.m})});
+       }},
       {"", [](L l) { return transpose(l.m); }},
       {"", [](L l) { return broadcast_like(l.s, l.x); }},
       // Without the repetition the result would be shorter.

@@ -1,6 +1,7 @@
 // Powers, signs, casts, comparisons, switches.
 #include <gtest/gtest.h>
 
+#include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
 #include "tests/support/simplification_rows.h"
@@ -90,6 +91,8 @@ TEST(SimplifyScalarFunctions, Comparisons) {
 
 TEST(SimplifyScalarFunctions, Switches) {
   expect_simplified({
+      {"a check that holds", [](L l) { return check(l.x, true, "never"); }, 0, kStrict},
+      {"a check of lengths", [](L l) { return check(l.x, length(l.x, 0) > 6, "never"); }, 0, kStrict},
       {"true", [](L l) { return switch_(true, l.x, l.y); }, 0, kStrict},
       {"false", [](L l) { return switch_(false, l.x, l.y); }, 0, kStrict},
       {"same", [](L l) { return switch_(l.p, l.x, l.x); }, 0, kStrict},
