@@ -4,21 +4,27 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
+#include "bench/scratch_folder.h"
+#include "bench/worker.h"
 #include "compiler/api.h"
 #include "compiler/codegen/emit.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
+#include "compiler/runtime/cache.h"
 #include "compiler/runtime/cpu.h"
 
 namespace thtrain {
 
 namespace {
 
-// A training step of tanh layers of 16 units: about 24 nodes a layer with its gradient and update.
+// About this many nodes in each layer, op and term, so that a peer's graph of the same case is the same.
+constexpr int64_t kNodesOfLayer = 20, kNodesOfTerm = 4;
+constexpr int64_t kUnits = 16;
+
 Graph deep_mlp(int64_t layers, DType dtype) {
-  constexpr int64_t kUnits = 16;
-  Expr x = matrix("x", {"n", kUnits}), h = cast(x, dtype);
+  Expr x = tensor("x", {"n", kUnits}, dtype), h = x;
   std::vector<Expr> parameters;
   for (int64_t i = 0; i < layers; ++i) {
     Shared W(Tensor::zeros(dtype, {kUnits, kUnits}), str("W", i)), b(Tensor::zeros(dtype, {kUnits}), str("b", i));
@@ -45,40 +51,86 @@ Graph wide_sum(int64_t terms, DType dtype) {
   return {.inputs = {x}, .outputs = {sum}, .updates = {}};
 }
 
-// A graph of about that many nodes: each kind grows by the same number of nodes with each piece.
 Graph graph_of(const std::string& kind, int64_t nodes, DType dtype) {
-  Graph (*make)(int64_t, DType) = kind == "mlp"     ? deep_mlp
-                                  : kind == "chain" ? chain
-                                  : kind == "sum"   ? wide_sum
-                                                    : nullptr;
-  if (!make) throw UserError(Message{.what = "bench: no such graph", .expected = "mlp, chain, sum", .got = kind});
-  auto count = [&](int64_t pieces) { return static_cast<double>(node_count(make(pieces, dtype))); };
-  double step = (count(12) - count(2)) / 10, rest = count(2) - 2 * step;
-  return make(std::max<int64_t>(1, std::llround((static_cast<double>(nodes) - rest) / step)), dtype);
+  if (kind == "mlp") return deep_mlp(std::max<int64_t>(1, nodes / kNodesOfLayer), dtype);
+  if (kind == "chain") return chain(nodes, dtype);
+  if (kind == "sum") return wide_sum(std::max<int64_t>(1, nodes / kNodesOfTerm), dtype);
+  throw UserError(Message{.what = "bench: no such graph", .expected = "mlp, chain, sum", .got = kind});
+}
+
+template <class F>
+double seconds_of(F f) {
+  auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// `units` a second, of three calls of seconds(), or of one that took more than two seconds.
+template <class F>
+Rate rate_of(double units, F seconds) {
+  std::vector<double> rates;
+  while (rates.size() < 3 && (rates.empty() || units / rates.back() < 2)) rates.push_back(units / seconds());
+  auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+  return {median(rates), *low, *high};
+}
+
+std::string printed(const Graph& graph) {
+  int vector_bytes = cpu().vector_bytes;
+  CanonicalGraph canonical = canonical_lengths(graph);
+  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = vector_bytes});
+  return emit_cpp(program, {.vector_bytes = vector_bytes}).text;
+}
+
+Rate of_graph(const std::string& kind, int64_t nodes, bool by_host_compiler, DType dtype) {
+  Graph graph = graph_of(kind, nodes, dtype);
+  auto units = static_cast<double>(nodes);
+  if (!by_host_compiler) return rate_of(units, [&] { return seconds_of([&] { printed(graph); }); });
+  std::string source = printed(graph);
+  int turn = 0;
+  return rate_of(units, [&] {
+    std::string text = str(source, "// ", ++turn, "\n");  // another text each time: the cache has none of them
+    return seconds_of([&] { cache().load_object(text); });
+  });
+}
+
+Rate of_start(const std::string& net, bool warm, const WorkloadOptions& options) {
+  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  auto seconds = [&](const ScratchFolder& folder) {
+    Worker worker({self, "bench", "compile", "--worker", "thtrain", "--dtype", std::string(name_of(options.dtype)),
+                   "--threads", std::to_string(options.threads)},
+                  {{"THTRAIN_CACHE_DIR", folder.path()}});
+    worker.read();
+    auto answer = worker.ask("build/" + net, 0);
+    if (answer.contains("error")) throw UserError(Message{.what = answer["error"]});
+    return 1 / std::stod(answer["value"]);
+  };
+  ScratchFolder kept;
+  if (warm) seconds(kept);
+  return rate_of(1, [&] {
+    if (warm) return seconds(kept);
+    ScratchFolder empty;
+    return seconds(empty);
+  });
 }
 
 }  // namespace
 
-Rate measure_compile(const std::string& text, const WorkloadOptions& options) {
+Rate measure_compile(const std::string& text, const std::string& implementation, const WorkloadOptions& options) {
   size_t slash = text.find('/');
+  std::string kind = text.substr(0, slash), what = slash == std::string::npos ? "" : text.substr(slash + 1);
+  bool by_host_compiler = implementation == "host_compiler";
+  if (kind == "cold" || kind == "warm" || kind == "build") {
+    if (by_host_compiler) throw UserError(Message{.what = "bench: a start has no share of the host compiler alone"});
+    if (kind != "build") return of_start(what, kind == "warm", options);
+    double rate = 1 / seconds_to_build(what, options);
+    return {rate, rate, rate};
+  }
   int64_t nodes = 0;
-  const char* end = text.data() + text.size();
-  if (slash == std::string::npos || std::from_chars(text.data() + slash + 1, end, nodes).ptr != end || nodes < 1)
+  auto end = what.data() + what.size();
+  if (std::from_chars(what.data(), end, nodes).ptr != end || nodes < 1)
     throw UserError(
         Message{.what = "bench: no such case", .expected = "a graph and its nodes, such as mlp/1000", .got = text});
-  set_floatX(options.dtype);
-  Graph graph = graph_of(text.substr(0, slash), nodes, options.dtype);
-  auto exact = static_cast<double>(node_count(graph));
-  std::vector<double> rates;
-  for (int i = 0; i < (nodes < 100000 ? 3 : 1); ++i) {
-    auto begin = std::chrono::steady_clock::now();
-    CanonicalGraph canonical = canonical_lengths(graph);
-    Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = cpu().vector_bytes});
-    emit_cpp(program, {.vector_bytes = cpu().vector_bytes});
-    rates.push_back(exact / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  auto [low, high] = std::minmax_element(rates.begin(), rates.end());
-  return {median(rates), *low, *high};
+  return of_graph(kind, nodes, by_host_compiler, options.dtype);
 }
 
 }  // namespace thtrain

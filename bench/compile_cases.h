@@ -7,10 +7,15 @@
 
 namespace thtrain {
 
-/// A case is "mlp/1000": the kind of graph ("mlp", a deep network with its gradient; "chain", one elementwise after
-/// another; "sum", a wide sum) and about how many nodes it has before any pass. Rates are nodes a second through
-/// passes, planner and printer together, without the host's compiler. The median, lowest and highest of three; of one
-/// from 100,000 nodes on.
-Rate measure_compile(const std::string& text, const WorkloadOptions& options);
+/// A case "chain/1000" is a graph of about so many nodes before any pass: "mlp", a deep network with its gradient and
+/// updates; "chain", one elementwise op after another; "sum", a wide sum. Nodes a second, by implementation: "thtrain",
+/// passes, planner and printer together; "host_compiler", the system's compiler on what was printed.
+///
+/// A case "cold/784-500-10/60" or "warm/784-500-10/60" is a training step (of bench/peers/net.py's kind) from the first
+/// expression to a function that can be called, in a process of its own, with a cache that is empty or has it;
+/// "cold/1000-layers" one of so many layers of 16 units. Starts a second; "host_compiler" has none.
+///
+/// The median, lowest and highest of three; of one where it takes long. What is compiled goes to $THTRAIN_CACHE_DIR.
+Rate measure_compile(const std::string& text, const std::string& implementation, const WorkloadOptions& options);
 
 }  // namespace thtrain

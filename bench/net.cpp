@@ -1,5 +1,5 @@
 // The training step of a dense network: tanh, softmax, mean negative log-likelihood, plain SGD, data in memory.
-#include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "bench/workloads.h"
@@ -20,12 +20,19 @@ Tensor first_weights(RandomState& rng, int64_t in, int64_t out, bool is_last, DT
   return is_last ? Tensor::zeros(dtype, {in, out}) : drawn;
 }
 
-Function training_step(const NetCase& net, const WorkloadOptions& options) {
-  RandomState rng(2344);
-  const int64_t pixels = net.sizes.front(), classes = net.sizes.back();
-  auto drawn = rng.normal(0, 1, static_cast<size_t>(kExamples * pixels));
-  Shared x_all(Tensor::of(drawn, {kExamples, pixels}).cast(options.dtype), "x", true);
-  Shared y_all(Tensor::of(rng.integers(0, classes, static_cast<size_t>(kExamples)), {kExamples}), "y", true);
+struct Data {
+  RandomState rng{2344};
+  Tensor x, y;
+  Data(const NetCase& net, DType dtype) {
+    auto drawn = rng.normal(0, 1, static_cast<size_t>(kExamples * net.sizes.front()));
+    x = Tensor::of(drawn, {kExamples, net.sizes.front()}).cast(dtype);
+    y = Tensor::of(rng.integers(0, net.sizes.back(), static_cast<size_t>(kExamples)), {kExamples});
+  }
+};
+
+Function training_step(const NetCase& net, Data& data, const WorkloadOptions& options) {
+  RandomState& rng = data.rng;
+  Shared x_all(data.x, "x", true), y_all(data.y, "y", true);
   Shared learning_rate(Tensor(kLearningRate).cast(options.dtype), "learning_rate");
 
   Expr start = iscalar("start");
@@ -56,7 +63,8 @@ Function training_step(const NetCase& net, const WorkloadOptions& options) {
 
 Workload net_workload(const std::string& text, const WorkloadOptions& options) {
   NetCase net = net_case(text);
-  auto train = std::make_shared<Function>(training_step(net, options));
+  Data data(net, options.dtype);
+  auto train = std::make_shared<Function>(training_step(net, data, options));
   auto run = [train, batch = net.batch, start = Tensor(int64_t{0})](long calls) {
     int64_t& at = *start.data<int64_t>();
     for (; calls > 0; --calls) {
@@ -66,6 +74,20 @@ Workload net_workload(const std::string& text, const WorkloadOptions& options) {
     }
   };
   return {run, static_cast<double>(net.batch)};
+}
+
+double seconds_to_build(const std::string& text, const WorkloadOptions& options) {
+  NetCase net;
+  if (size_t at = text.find("-layers"); at != std::string::npos) {
+    net.sizes.assign(static_cast<size_t>(std::stol(text.substr(0, at))) + 1, 16);
+    net.batch = 60;
+  } else {
+    net = net_case(text);
+  }
+  Data data(net, options.dtype);
+  auto begin = std::chrono::steady_clock::now();
+  training_step(net, data, options);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace thtrain

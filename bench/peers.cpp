@@ -1,11 +1,9 @@
 #include "bench/peers.h"
 
-#include <stdlib.h>
-
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
+#include "bench/scratch_folder.h"
 #include "bench/worker.h"
 #include "compiler/base/error.h"
 #include "compiler/runtime/blas.h"
@@ -16,26 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder in which MKL has the names under which Debian's NumPy and SciPy look for their BLAS. It stays for the
-// workers and is removed when the process ends.
-class MklFolder {
- public:
-  explicit MklFolder(const std::string& library) {
-    std::string name = (fs::temp_directory_path() / "thtrain_mkl_XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw UserError(Message{.what = "bench: cannot make a temporary folder"});
-    path_ = name;
-    for (const char* alias : {"libblas.so.3", "liblapack.so.3"}) fs::create_symlink(library, fs::path(path_) / alias);
-  }
-  ~MklFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::map<std::string, std::string> environment_with(const std::string& mkl) {
   std::map<std::string, std::string> out;
   const char* chosen = std::getenv("OPENBLAS_CORETYPE");
@@ -44,7 +22,10 @@ std::map<std::string, std::string> environment_with(const std::string& mkl) {
   std::error_code error;
   fs::path library = fs::canonical(mkl, error);
   if (error) throw UserError(Message{.what = str("bench: --mkl: there is no ", mkl)});
-  static MklFolder folder(library.string());
+  // MKL under the names under which Debian's NumPy and SciPy look for their BLAS. It stays for all workers.
+  static const ScratchFolder folder;
+  for (const char* alias : {"libblas.so.3", "liblapack.so.3"})
+    if (fs::path link = fs::path(folder.path()) / alias; !fs::is_symlink(link)) fs::create_symlink(library, link);
   out["LD_LIBRARY_PATH"] = str(folder.path(), ":", library.parent_path().string());
   out["MKL_THREADING_LAYER"] = "GNU";  // NumPy's and SciPy's other code brings that one
   return out;

@@ -91,7 +91,7 @@ std::string ratio_tables(const std::vector<Measurement>& all) {
   std::string out;
   const Measurement* before = nullptr;
   for (const Measurement& ours : all) {
-    if (ours.implementation != "thtrain") continue;
+    if (ours.implementation != "thtrain" || ours.unit == "starts/s") continue;
     bool has_times = elements_of(ours) > 0;
     if (!before || before->bench != ours.bench || before->dtype != ours.dtype || before->threads != ours.threads) {
       out += str(before ? "\n" : "", ours.bench, ", ", ours.dtype, ", ", ours.threads,
@@ -105,6 +105,64 @@ std::string ratio_tables(const std::vector<Measurement>& all) {
         {ours.case_name, ours.form == "none" ? "" : ours.form, rate_text(ours.value),
          has_times ? time_text(elements_of(ours) / ours.value) : str(rate_text(ours.low), "-", rate_text(ours.high)),
          ceiling_text(ours, all), peer_text(best), ratio_text(best), peer_text(user), ratio_text(user)});
+  }
+  return out;
+}
+
+namespace {
+
+/// The graphs of one kind, made ready by one implementation: nodes and seconds.
+struct Growth {
+  std::string head;  // dtype, threads
+  std::string kind, implementation;
+  std::vector<std::pair<double, double>> points;
+};
+
+double fitted_exponent(const std::vector<std::pair<double, double>>& points) {
+  double n = static_cast<double>(points.size()), x = 0, y = 0, xx = 0, xy = 0;
+  for (auto [nodes, seconds] : points) {
+    double a = std::log(nodes), b = std::log(seconds);
+    x += a, y += b, xx += a * a, xy += a * b;
+  }
+  return (n * xy - x * y) / (n * xx - x * x);
+}
+
+std::vector<Growth> growths(const std::vector<Measurement>& all) {
+  std::vector<Growth> out;
+  for (const Measurement& m : all) {
+    if (m.unit != "nodes/s") continue;
+    size_t slash = m.case_name.find('/');
+    std::string head = str(m.dtype, ", ", m.threads), kind = m.case_name.substr(0, slash);
+    auto same = [&](const Growth& g) {
+      return g.head == head && g.kind == kind && g.implementation == m.implementation;
+    };
+    auto at = std::find_if(out.begin(), out.end(), same);
+    if (at == out.end()) at = out.insert(out.end(), {head, kind, m.implementation, {}});
+    double nodes = std::stod(m.case_name.substr(slash + 1));
+    at->points.emplace_back(nodes, nodes / m.value);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string compile_tables(const std::vector<Measurement>& all) {
+  std::string out;
+  for (const Growth& growth : growths(all)) {
+    if (out.empty()) out = head_text({"graph", "dtype, threads", "implementation", "seconds", "exponent"});
+    auto cell = [](const auto& point) { return format("%.0f nodes %.3g s", point.first, point.second); };
+    bool fits = growth.points.size() > 1;
+    out += row_text({growth.kind, growth.head, growth.implementation, join(growth.points, ", ", cell),
+                     fits ? format("%.2f", fitted_exponent(growth.points)) : "-"});
+  }
+  bool first = true;
+  for (const Measurement& m : all) {
+    if (m.unit != "starts/s") continue;
+    if (first) out += str(out.empty() ? "" : "\n", head_text({"start", "dtype", "threads", "seconds", "spread"}));
+    first = false;
+    out +=
+        row_text({m.case_name == "cold/1000-layers" ? "cold/1000-layers (limit 120 s)" : m.case_name, m.dtype,
+                  std::to_string(m.threads), format("%.3g", 1 / m.value), format("%.3g-%.3g", 1 / m.high, 1 / m.low)});
   }
   return out;
 }

@@ -22,6 +22,11 @@ Ratio ratio_to_fastest(const Measurement& ours, const std::vector<Measurement>& 
 /// its ratios over the fastest form of any peer and over the fastest form that peers' users write.
 std::string ratio_tables(const std::vector<Measurement>& all);
 
+/// Of the benchmark "compile": the seconds that each graph takes, by implementation, with the exponent of a power of
+/// its nodes fitted through them (by least squares of the logarithms), and the seconds of each start. Empty without
+/// any.
+std::string compile_tables(const std::vector<Measurement>& all);
+
 /// Every measurement, a row each.
 std::string full_table(const std::vector<Measurement>& all);
 

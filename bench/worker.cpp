@@ -64,7 +64,7 @@ void serve_worker(const std::string& family, const std::string& implementation, 
     try {
       Rate rate;
       if (family == "compile") {
-        rate = measure_compile(case_name, options);
+        rate = measure_compile(case_name, implementation, options);
       } else {
         if (case_name != ready) {
           workload = {};  // its arrays go before the next ones come

@@ -16,8 +16,8 @@
 
 namespace thtrain {
 
-/// Serves "thtrain" or "ceiling" (`implementation`) of a family ("net", "elementwise", "gemm", "compile") on standard
-/// input and output.
+/// Serves `implementation` ("thtrain", "ceiling"; of "compile" "thtrain", "host_compiler") of a family ("net",
+/// "elementwise", "gemm", "compile") on standard input and output.
 void serve_worker(const std::string& family, const std::string& implementation, const WorkloadOptions& options);
 
 /// The other side: a process with pipes to it.

@@ -45,6 +45,9 @@ GemmCase gemm_case(const std::string& text);
 
 /// A training step of a dense network (bench/peers/net.py says of which kind); units are examples.
 Workload net_workload(const std::string& text, const WorkloadOptions& options);
+/// How long it takes from the first expression of such a step to a function that can be called; "1000-layers" is one of
+/// so many layers of 16 units at batch 60.
+double seconds_to_build(const std::string& text, const WorkloadOptions& options);
 /// A call of a compiled formula; units are elements.
 Workload elementwise_workload(const std::string& text, const WorkloadOptions& options);
 /// A matrix product into a matrix that stays; units are 10^9 operations.

@@ -98,7 +98,8 @@ void Panel::draw_curve(const Curve& curve) {
 }
 
 void Panel::line_at(double value, Colour colour) {
-  canvas_.line(box_.left, y_of(value), box_.right, y_of(value), 1.2, colour);
+  double y = std::round(y_of(value)) + 0.5;
+  canvas_.line(box_.left, y, box_.right, y, 1.2, colour);
 }
 
 void Panel::draw_bars(const std::string& title, const std::vector<Bar>& bars) {

@@ -37,6 +37,7 @@ std::vector<Measurement> run_one(const BenchArguments& arguments, const std::str
     for (const Measurement& m : result.measurements) print_text(json_line(m) + "\n");
   } else {
     print_text(ratio_tables(result.measurements) + "\n");
+    if (std::string tables = compile_tables(result.measurements); !tables.empty()) print_text(tables + "\n");
     if (arguments.all) print_text(full_table(result.measurements) + "\n");
   }
   for (const std::string& note : result.notes) std::fprintf(stderr, "%s\n", note.c_str());

@@ -1,0 +1,148 @@
+// Ratios, tables and figures from measurements that are written here.
+#include "bench/report.h"
+
+#include <png.h>
+
+#include "bench/figures.h"
+#include "tests/support/datasets_support.h"
+#include "trainers/json.h"
+
+namespace thtrain {
+namespace {
+
+Measurement measured(const std::string& implementation, const std::string& kind, std::vector<double> rounds,
+                     const std::string& form = "none") {
+  Measurement m;
+  m.bench = "mlp";
+  m.case_name = "784-500-10/60";
+  m.dtype = "float32";
+  m.form = form;
+  m.implementation = implementation;
+  m.kind = kind;
+  m.unit = "examples/s";
+  m.value = median(rounds);
+  m.low = *std::min_element(rounds.begin(), rounds.end());
+  m.high = *std::max_element(rounds.begin(), rounds.end());
+  m.rounds = std::move(rounds);
+  return m;
+}
+
+TEST(BenchReport, RatiosAreTakenRoundByRoundOverTheFastest) {
+  std::vector<Measurement> all = {measured("thtrain", "", {100, 80, 120}), measured("numpy", "user", {50, 20, 40}),
+                                  measured("numpy_blas", "best", {80, 80, 60}), measured("ceiling", "", {200})};
+  Ratio best = ratio_to_fastest(all[0], all, false);
+  ASSERT_NE(best.peer, nullptr);
+  EXPECT_EQ(best.peer->implementation, "numpy_blas");
+  EXPECT_DOUBLE_EQ(best.value, 1.25);  // of 1.25, 1, 2
+  EXPECT_DOUBLE_EQ(best.low, 1);
+  EXPECT_DOUBLE_EQ(best.high, 2);
+  Ratio user = ratio_to_fastest(all[0], all, true);
+  ASSERT_NE(user.peer, nullptr);
+  EXPECT_EQ(user.peer->implementation, "numpy");
+  EXPECT_DOUBLE_EQ(user.value, 3);
+  std::string text = ratio_tables(all);
+  EXPECT_NE(text.find("| 784-500-10/60 |  | 100 | 80-120 | 50 % | numpy_blas 80 | 1.25x (1.00-2.00) | numpy 40 | "
+                      "3.00x (2.00-4.00) |\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(BenchReport, APeerOfAnotherRowOrFormIsNoMatch) {
+  std::vector<Measurement> all = {measured("thtrain", "", {100}, "owned"),
+                                  measured("numpy_out", "best", {50}, "borrowed"),
+                                  measured("torch", "user", {70}, "owned")};
+  all[2].threads = 2;
+  EXPECT_EQ(ratio_to_fastest(all[0], all, false).peer, nullptr);
+  EXPECT_NE(ratio_tables(all).find("| - | - | - | - |\n"), std::string::npos);
+}
+
+TEST(BenchReport, AMeasurementIsALineOfJson) {
+  Measurement m = measured("numpy", "user", {50, 20, 40});
+  m.setting = "openblas SkylakeX";
+  m.version = "numpy 1.24.2";
+  auto values = read_json(json_line(m), "here");
+  std::map<std::string, std::string> wanted = {{"bench", "mlp"},
+                                               {"case", "784-500-10/60"},
+                                               {"dtype", "float32"},
+                                               {"threads", "1"},
+                                               {"form", "none"},
+                                               {"implementation", "numpy"},
+                                               {"kind", "user"},
+                                               {"setting", "openblas SkylakeX"},
+                                               {"version", "numpy 1.24.2"},
+                                               {"unit", "examples/s"},
+                                               {"value", "40"},
+                                               {"low", "20"},
+                                               {"high", "50"}};
+  EXPECT_EQ(values, wanted);
+}
+
+TEST(BenchReport, TheExponentOfGrowth) {
+  std::vector<Measurement> all;
+  for (double nodes : {100.0, 1000.0, 10000.0}) {
+    Measurement m = measured("thtrain", "", {1000 / nodes});  // nodes / seconds, with seconds = nodes ** 2 / 1000
+    m.bench = "compile";
+    m.unit = "nodes/s";
+    m.case_name = str("chain/", static_cast<int64_t>(nodes));
+    all.push_back(m);
+  }
+  EXPECT_NE(compile_tables(all).find("10000 nodes 1e+05 s | 2.00 |\n"), std::string::npos) << compile_tables(all);
+  EXPECT_EQ(compile_tables({}), "");
+}
+
+TEST(BenchReport, RatesAsText) {
+  EXPECT_EQ(rate_text(5.257), "5.26");
+  EXPECT_EQ(rate_text(57123.4), "57,123");
+  EXPECT_EQ(rate_text(1004.2), "1,004");
+  EXPECT_EQ(rate_text(1.2345e6), "1.23 M");
+  EXPECT_EQ(rate_text(3.1e9), "3.10 G");
+}
+
+// How many pixels of a PNG have each colour of interest.
+std::map<std::string, int> colours(const std::string& path, uint32_t width, uint32_t height) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  EXPECT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0) << image.message;
+  image.format = PNG_FORMAT_RGB;
+  EXPECT_EQ(image.width, width);
+  EXPECT_EQ(image.height, height);
+  std::vector<uint8_t> pixels(PNG_IMAGE_SIZE(image));
+  EXPECT_NE(png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr), 0);
+  std::map<std::string, int> out;
+  for (size_t i = 0; i < pixels.size(); i += 3) {
+    std::vector<int> rgb(pixels.begin() + static_cast<std::ptrdiff_t>(i),
+                         pixels.begin() + static_cast<std::ptrdiff_t>(i) + 3);
+    ++out[join(rgb, " ")];
+  }
+  return out;
+}
+
+TEST(BenchFigures, BarsAreAsHighAsTheRates) {
+  TemporaryFolder folder;
+  draw_bars(folder.path("bars.png"), {measured("thtrain", "", {100}), measured("numpy", "user", {50}),
+                                      measured("numpy_blas", "best", {80}), measured("torch_sgd", "user", {25})});
+  auto count = colours(folder.path("bars.png"), 720, 420);
+  double blue = count["31 98 180"], orange = count["222 114 20"], grey = count["130 130 130"];
+  EXPECT_NEAR(orange / blue, 0.8, 0.05);  // the legend's squares count too
+  EXPECT_NEAR(grey / blue, 0.75, 0.05);
+}
+
+TEST(BenchFigures, SpeedUpsAreCurves) {
+  std::vector<Measurement> all;
+  for (const char* formula : {"poly2", "2a+3b", "a+1", "2a+b^10"})
+    for (const char* size : {"1000", "100000", "10000000"})
+      for (auto [name, kind, rate] :
+           {std::tuple("thtrain", "", 300.0), {"numpy", "user", 100.0}, {"numexpr", "user", 200.0}}) {
+        all.push_back(measured(name, kind, {rate}, "owned"));
+        all.back().case_name = str(formula, '/', size);
+      }
+  TemporaryFolder folder;
+  draw_speedups(folder.path("grid.png"), all);
+  auto count = colours(folder.path("grid.png"), 960, 760);
+  EXPECT_GT(count["31 98 180"], 1500);
+  EXPECT_GT(count["222 114 20"], 1500);
+  EXPECT_GT(count["0 0 0"], 1500);  // the line at 1
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,90 @@
+// Cases as text, what they count, and that every workload and ceiling runs and is timed.
+#include "bench/workloads.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "bench/compile_cases.h"
+#include "bench/run.h"
+#include "compiler/base/error.h"
+#include "compiler/ir/dtype.h"
+
+namespace thtrain {
+namespace {
+
+TEST(BenchCases, TextsAreReadOrRefused) {
+  NetCase net = net_case("784-500-10/60");
+  EXPECT_EQ(net.sizes, (std::vector<int64_t>{784, 500, 10}));
+  EXPECT_EQ(net.batch, 60);
+  EXPECT_EQ(elementwise_case("2a+b^10/5000").formula, "2a+b^10");
+  GemmCase gemm = gemm_case("784x60x500/TN");
+  EXPECT_EQ(gemm.k, 60);
+  EXPECT_TRUE(gemm.a_transposed);
+  EXPECT_FALSE(gemm.b_transposed);
+  for (const char* text : {"784/60", "784-500-10", "784-500-10/0", "784--10/6", "784-10/7000", "784-x/6", ""})
+    EXPECT_THROW(net_case(text), UserError) << text;
+  for (const char* text : {"poly2", "poly3/10", "a+1/0", "a+1/1e3"}) EXPECT_THROW(elementwise_case(text), UserError);
+  for (const char* text : {"1x2/NN", "1x2x3", "1x2x3/N", "1x2x3/NX"}) EXPECT_THROW(gemm_case(text), UserError);
+}
+
+TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
+  for (const Bench& bench : benches())
+    for (const auto* cases : {&bench.cases, &bench.quick_cases})
+      for (const std::string& text : *cases) {
+        if (bench.family == "net") net_case(text);
+        if (bench.family == "elementwise") elementwise_case(text);
+        if (bench.family == "gemm") gemm_case(text);
+      }
+  EXPECT_THROW(bench_named("mlpp"), UserError);
+}
+
+TEST(BenchCases, OperationsOfAnExample) {
+  // Forward and weight gradients 2 * 397,000 each, and 2 * 5,000 through the output layer: the paper's 1.598 million.
+  EXPECT_DOUBLE_EQ(flops_per_example(net_case("784-500-10/60")), 1.598e6);
+  EXPECT_DOUBLE_EQ(flops_per_example(net_case("784-10/60")), 4 * 7840);
+}
+
+TEST(BenchMeasure, ARateIsUnitsOverTime) {
+  Workload sleeper{[](long calls) { std::this_thread::sleep_for(std::chrono::milliseconds(2 * calls)); }, 10};
+  Rate rate = measure(sleeper, 0.05);
+  EXPECT_LE(rate.value, 5000.0);  // a sleep is never too short
+  EXPECT_GT(rate.value, 50.0);
+  EXPECT_LE(rate.low, rate.value);
+  EXPECT_GE(rate.high, rate.value);
+}
+
+TEST(BenchMeasure, EveryWorkloadRuns) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64})
+    for (bool borrow : {true, false}) {
+      WorkloadOptions options{.dtype = dtype, .threads = 2, .borrow = borrow};
+      EXPECT_GT(measure(net_workload("20-15-10/12", options), 0.005).value, 0);
+      EXPECT_GT(measure(net_workload("20-10/1", options), 0.005).value, 0);
+      for (const std::string& formula : elementwise_formulae())
+        EXPECT_GT(measure(elementwise_workload(formula + "/1000", options), 0.005).value, 0) << formula;
+      EXPECT_GT(measure(gemm_workload("6x7x5/TN", options), 0.005).value, 0);
+    }
+}
+
+TEST(BenchMeasure, CeilingsStandAboveWhatRuns) {
+  WorkloadOptions options{.dtype = DType::kFloat32, .threads = 1};
+  // The best stretch of time against the middle one: a neighbour may have had the processor meanwhile.
+  EXPECT_GT(measure(net_ceiling("784-500-10/60", options), 0.1).high,
+            measure(net_workload("784-500-10/60", options), 0.02).value);
+  EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);  // any processor has a GFLOP/s
+  EXPECT_GT(measure(elementwise_ceiling("a+1/100000", options), 0.02).value, 1e7);
+  EXPECT_THROW(elementwise_ceiling("a+1/4", options), UserError);
+}
+
+TEST(BenchCompile, GraphsAreCompiled) {
+  for (const char* text : {"mlp/100", "chain/50", "sum/50"}) {
+    EXPECT_GT(measure_compile(text, "thtrain", {}).value, 0) << text;
+    EXPECT_GT(measure_compile(text, "host_compiler", {}).value, 0) << text;
+  }
+  EXPECT_GT(measure_compile("build/20-15-10/12", "thtrain", {}).value, 0);
+  EXPECT_GT(measure_compile("build/5-layers", "thtrain", {}).value, 0);
+  for (const char* text : {"mlp", "mlp/x", "tree/100"}) EXPECT_THROW(measure_compile(text, "thtrain", {}), UserError);
+}
+
+}  // namespace
+}  // namespace thtrain

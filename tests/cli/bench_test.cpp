@@ -1,0 +1,102 @@
+// `thtrain bench`, shortened: what it prints and writes, and how it speaks with its workers.
+#include <sstream>
+
+#include "compiler/base/str.h"
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+class CliBench : public testing::Test {
+ protected:
+  // The JSON lines of a run with a Python that is none, so that there are no peers.
+  std::vector<Row> rows(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "bench");
+    for (const char* word : {"--quick", "--turns", "1", "--rounds", "1", "--json", "--python", "no-python"})
+      arguments.push_back(word);
+    Ended ended = workshop.run(arguments);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    notes = ended.err;
+    std::vector<Row> out;
+    std::istringstream lines(ended.out);
+    for (std::string line; std::getline(lines, line);) out.push_back(read_json(line, "standard output"));
+    return out;
+  }
+  Workshop workshop;
+  std::string notes;
+};
+
+TEST_F(CliBench, EveryBenchmarkGivesItsNumbers) {
+  const std::map<std::string, std::pair<std::string, size_t>> wanted = {{"mlp", {"examples/s", 2}},
+                                                                        {"logreg", {"examples/s", 2}},
+                                                                        {"elementwise", {"elements/s", 3}},
+                                                                        {"gemm", {"GFLOP/s", 2}},
+                                                                        {"compile", {"nodes/s", 2}}};
+  for (const auto& [name, of] : wanted) {
+    std::vector<Row> found = rows({name, "--dtype", "float64", "--threads", "1"});
+    EXPECT_EQ(found.size(), of.second) << name;
+    for (Row& row : found) {
+      EXPECT_EQ(row["bench"], name);
+      EXPECT_EQ(row["dtype"], "float64");
+      EXPECT_EQ(row["threads"], "1");
+      EXPECT_EQ(row["unit"], of.first);
+      EXPECT_EQ(row["kind"], "");
+      EXPECT_GT(std::stod(row["value"]), 0);
+      EXPECT_LE(std::stod(row["low"]), std::stod(row["value"]));
+      EXPECT_GE(std::stod(row["high"]), std::stod(row["value"]));
+      for (const char* key : {"case", "form", "implementation", "setting", "version"}) EXPECT_TRUE(row.contains(key));
+    }
+    ASSERT_FALSE(found.empty());
+    EXPECT_EQ(found[0]["implementation"], "thtrain");
+    EXPECT_NE(notes.find("no-python does not run "), std::string::npos) << notes;
+  }
+}
+
+TEST_F(CliBench, FormsDtypesThreadsAndCasesAreThoseAskedFor) {
+  std::vector<Row> found = rows({"elementwise", "--case", "a+1/500,sigm_tanh/300", "--dtype", "float32", "--threads",
+                                 "1,2", "--only", "thtrain"});
+  std::vector<std::string> seen;
+  for (Row& row : found) seen.push_back(str(row["case"], ' ', row["threads"], ' ', row["form"]));
+  EXPECT_EQ(seen, (std::vector<std::string>{"a+1/500 1 owned", "a+1/500 1 borrowed", "sigm_tanh/300 1 owned",
+                                            "sigm_tanh/300 1 borrowed", "a+1/500 2 owned", "a+1/500 2 borrowed",
+                                            "sigm_tanh/300 2 owned", "sigm_tanh/300 2 borrowed"}));
+}
+
+TEST_F(CliBench, ThePaperGivesTablesAndFigures) {
+  Ended ended =
+      workshop.run({"bench", "paper", "--quick", "--turns", "1", "--rounds", "1", "--python", "no-python", "--all"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* part : {"mlp, float64, 1 thread, examples/s\n", "elementwise, float64, 1 thread, elements/s\n",
+                           "| 20-15-10/12 |", "| poly2/1000 | owned |", "figures: fig5.png, fig7.png\n"})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
+  EXPECT_EQ(workshop.list(), (std::vector<std::string>{"fig5.png", "fig7.png"}));
+}
+
+TEST_F(CliBench, MistakesAreNamed) {
+  auto error = [&](const std::vector<std::string>& arguments) {
+    Ended ended = workshop.run(arguments);
+    EXPECT_EQ(ended.code, 2);
+    return ended.err;
+  };
+  EXPECT_EQ(error({"bench", "elementwize"}),
+            "error: bench: no benchmark elementwize\n"
+            "  expected: mlp, logreg, elementwise, gemm, compile, paper\n"
+            "  hint:     did you mean elementwise?\n");
+  EXPECT_EQ(error({"bench", "mlp", "--peers", "nowhere"}),
+            "error: bench: the peers' scripts are not there\n"
+            "  got:      no worker.py in nowhere\n"
+            "  hint:     --peers names the folder bench/peers of thtrain's sources\n");
+  EXPECT_EQ(error({"bench", "paper", "--threads", "1,2"}),
+            "error: bench paper: a figure is of one dtype and one number of threads\n");
+  EXPECT_NE(error({"bench", "mlp", "--dtype", "float16"}).find("is none of float32, float64"), std::string::npos);
+}
+
+TEST_F(CliBench, ACaseThatIsNoneIsANote) {
+  EXPECT_TRUE(rows({"mlp", "--case", "784/60", "--dtype", "float32", "--threads", "1"}).empty());
+  EXPECT_NE(notes.find("thtrain: not measured: bench: no such case\n"), std::string::npos) << notes;
+}
+
+}  // namespace
+}  // namespace thtrain
