@@ -39,15 +39,15 @@ static double seconds_of(const Workload& workload, long calls) {
 }
 
 Rate measure(const Workload& workload, double seconds) {
-  constexpr int kStretches = 9;
-  workload.run(1);
   workload.run(1);
   long calls = 1;
   double last = seconds_of(workload, calls);
   for (double spent = last; spent <= seconds / 3; spent += last) last = seconds_of(workload, calls *= 2);
-  calls = std::max(1L, std::lround(static_cast<double>(calls) * seconds / kStretches / std::max(last, 1e-9)));
+  double fitting = static_cast<double>(calls) * seconds / 9 / std::max(last, 1e-9);
+  int stretches = fitting < 1 ? 3 : 9;
+  calls = std::max(1L, std::lround(fitting));
   std::vector<double> rates;
-  for (int i = 0; i < kStretches; ++i)
+  for (int i = 0; i < stretches; ++i)
     rates.push_back(static_cast<double>(calls) * workload.units / seconds_of(workload, calls));
   auto [low, high] = std::minmax_element(rates.begin(), rates.end());
   return {median(rates), *low, *high};

@@ -40,8 +40,9 @@ struct Rate {
   double value = 0, low = 0, high = 0;
 };
 
-/// Units a second over nine stretches of time of together about `seconds`: the median, the lowest, the highest. Warms
-/// up for a third of that time before. A stretch is at least one call.
+/// Units a second over nine stretches of time of together about `seconds`: the median, the lowest, the highest. A
+/// stretch is at least one call; where a call takes longer than one should, three. Warms up for a third of `seconds`
+/// before.
 Rate measure(const Workload& workload, double seconds);
 
 }  // namespace thtrain

@@ -5,8 +5,9 @@
     worker.py FAMILY IMPLEMENTATION [--dtype float32|float64] [--threads N]
 
 The last form says on its first line what it is, or what is missing. Then it reads lines "CASE SECONDS" and answers each
-with one JSON object: the median rate, the lowest and the highest of nine stretches of time. `thtrain bench` starts one
-such process for each implementation and turn, and asks them in turn. The last case stays ready.
+with one JSON object: the median rate, the lowest and the highest of nine stretches of time (three, where a call takes
+longer than one). `thtrain bench` starts one such process for each implementation and turn, and asks them in turn. The
+last case stays ready.
 """
 import argparse
 import importlib
@@ -29,7 +30,6 @@ class Form:
 def measure(run, units, seconds):
     """run(n) does n calls of `units` each. Rates in units a second: median, lowest, highest."""
     run(1)
-    run(1)
     calls, spent = 1, 0.0
     while True:  # warm-up, which finds how many calls fill a ninth of the time
         begin = time.perf_counter()
@@ -39,14 +39,15 @@ def measure(run, units, seconds):
         if spent > seconds / 3:
             break
         calls *= 2
-    calls = max(1, round(calls * seconds / 9 / last))
+    fitting = calls * seconds / 9 / last
+    calls = max(1, round(fitting))
     rates = []
-    for _ in range(9):
+    for _ in range(9 if fitting >= 1 else 3):
         begin = time.perf_counter()
         run(calls)
         rates.append(calls * units / (time.perf_counter() - begin))
     rates.sort()
-    return {"value": rates[4], "low": rates[0], "high": rates[-1]}
+    return {"value": rates[len(rates) // 2], "low": rates[0], "high": rates[-1]}
 
 
 def loaded_blas():
