@@ -12,7 +12,7 @@
 namespace thtrain {
 
 struct ProgramImage {
-  std::string source;                // the translation unit
+  std::string source;  // the translation unit
   std::vector<CheckText> checks;
   std::vector<size_t> shared_order;  // argument order, as places in leaves_of(user's graph)
   std::vector<Tensor> constants;

@@ -172,8 +172,8 @@ TEST_F(CliRun, AnInterruptEndsWithACheckpoint) {
   EXPECT_EQ(Workshop::wait(process), 130);
 }
 
-// Data that is streamed is looked at batch by batch, in every epoch anew: a value that goes bad in mid-run ends the run,
-// and its folder stays as it was after the last checkpoint.
+// Data that is streamed is looked at batch by batch, in every epoch anew: a value that goes bad in mid-run ends the
+// run, and its folder stays as it was after the last checkpoint.
 TEST_F(CliRun, AStreamThatGoesBadEndsTheRun) {
   constexpr int kRows = 40, kColumns = 3;
   std::string x, y;

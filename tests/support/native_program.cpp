@@ -124,8 +124,8 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   set_matrix_products(context);
   int code = c.entry(&context, args.data());
   TH_CHECK(code == 0, "the program returned ", code, ": ",
-           failure[0] < 0 ? std::string("no check failed") : c.checks.at(static_cast<size_t>(failure[0])).what, ", value ",
-           failure[1], ", limit ", failure[2]);
+           failure[0] < 0 ? std::string("no check failed") : c.checks.at(static_cast<size_t>(failure[0])).what,
+           ", value ", failure[1], ", limit ", failure[2]);
   return outputs;
 }
 

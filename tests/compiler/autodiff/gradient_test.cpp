@@ -107,9 +107,8 @@ TEST(Grad, IntegersHaveNoDerivativeButPassNoneOn) {
 TEST(Grad, TheCostMustBeAFloatingScalar) {
   Expr x = vector("x", {2});
   for (const auto& [cost, got] : {std::pair(sqr(x), "sqr float64[2]"), std::pair(argmax(x), "argmax int64[]")})
-    EXPECT_EQ(error_text([&] { grad(cost, x); }),
-              str("error: grad: the cost must be a floating scalar\n  got:      ", got,
-                  "\n  hint:     take its sum or mean first"));
+    EXPECT_EQ(error_text([&] { grad(cost, x); }), str("error: grad: the cost must be a floating scalar\n  got:      ",
+                                                      got, "\n  hint:     take its sum or mean first"));
 }
 
 // ---- constants and known cotangents --------------------------------------------------------------------------------
@@ -138,7 +137,9 @@ TEST(Grad, KnownCotangentsStandForTheRestOfTheCost) {
   // Of a value that the cost itself passes through.
   Expr inner = grad(sum(exp(hidden)), x, {.known_grads = {{hidden, given}}});
   expect_derivative(inner, sum(exp(hidden)) + sum(hidden * given), x, at);
-  EXPECT_EQ(error_text([&] { grad(Expr(), x, {.known_grads = {{hidden, scalar("s")}}}); }),
+  EXPECT_EQ(error_text([&] {
+              grad(Expr(), x, {.known_grads = {{hidden, scalar("s")}}});
+            }),
             "error: grad: a known gradient must have the type of its value\n"
             "  expected: tanh float64[3]\n  got:      s float64[]");
 }
@@ -204,18 +205,18 @@ TEST(Grad, ManyOrders) {
 TEST(Grad, ThroughEveryView) {
   Expr x = tensor("x", {3, 1, 4}, DType::kFloat64), m = tensor("m", {3, 4}, DType::kFloat64);
   Expr open = tensor("open", {"a", "b"}, DType::kFloat64);
-  std::vector<std::pair<Expr, Expr>> views{  // the view, what it is of
-      {transpose(x, {2, 0, 1}), x},
-      {dimshuffle(x, {2, -1, 0}), x},
-      {reshape(m, {2, 6}), m},
-      {reshape(transpose(m), {2, 6}), m},
-      {flatten(x, 2), x},
-      {broadcast_to(x, {3, 5, 4}), x},
-      {broadcast_to(m, {2, 3, 4}), m},
-      {subtensor(m, {Slice{.step = -2}, Slice{.start = 1, .stop = -1}}), m},
-      {subtensor(m, {2}), m},
-      {rows(m, 1, 2), m},
-      {specify_lengths(open, {3, 4}), open}};
+  std::vector<std::pair<Expr, Expr>> views{// the view, what it is of
+                                           {transpose(x, {2, 0, 1}), x},
+                                           {dimshuffle(x, {2, -1, 0}), x},
+                                           {reshape(m, {2, 6}), m},
+                                           {reshape(transpose(m), {2, 6}), m},
+                                           {flatten(x, 2), x},
+                                           {broadcast_to(x, {3, 5, 4}), x},
+                                           {broadcast_to(m, {2, 3, 4}), m},
+                                           {subtensor(m, {Slice{.step = -2}, Slice{.start = 1, .stop = -1}}), m},
+                                           {subtensor(m, {2}), m},
+                                           {rows(m, 1, 2), m},
+                                           {specify_lengths(open, {3, 4}), open}};
   std::set<const Op*> met;
   for (const auto& [view, of] : views) {
     std::vector<Expr> way{view};

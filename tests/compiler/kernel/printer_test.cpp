@@ -41,8 +41,8 @@ TEST(GoldenCode, EveryStatement) {
     b.store(b.output(), i, select(x < y, sqrt(fabs(x)), fma(x, y, splat(constant(DType::kFloat32, 0.1), 8))));
     code.store(part.node().name, 0, 1, x);
   });
-  code.if_(n > Term(3), [&] { code.assign(sum, sum + b.load(b.input(0), n % Term(3))); },
-           [&] { code.assign(sum, -sum); });
+  code.if_(
+      n > Term(3), [&] { code.assign(sum, sum + b.load(b.input(0), n % Term(3))); }, [&] { code.assign(sum, -sum); });
   Term k = code.var("k", Term(0));
   code.while_(k < n, [&] { code.assign(k, k * Term(2) + Term(1)); });
   code.loop("u", 0, 4, 1, LoopMark::kUnrolled, [&](Term u) {

@@ -58,7 +58,8 @@ TEST(Cpu, OverrideBeyondTheProcessorIsAnError) {
     FAIL() << "no error";
   } catch (const UserError& error) {
     EXPECT_EQ(error.what(), str("error: THTRAIN_VECTOR_BYTES is wider than this processor's vectors\n"
-                                "  expected: at most ", usual.vector_bytes, "\n  got:      64"));
+                                "  expected: at most ",
+                                usual.vector_bytes, "\n  got:      64"));
   }
 }
 
