@@ -1,5 +1,6 @@
 // The largest and the smallest elements: where they stand is told without the increasing function that was applied.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
@@ -29,8 +30,9 @@ Expr under_increasing(const Expr& e, const Ints& axes) {
   for (size_t i : {0, 1}) {
     const Expr &x = input_of(e, i), &other = input_of(e, 1 - i);
     if (!(x.type() == e.type()) || (i == 1 && (divides || is_op(e, sub_op())))) continue;
+    const std::optional<double> number = number_of(other);  // of a computed one nobody knows that it is finite
     const bool scales = divides || is_op(e, mul_op());
-    if (scales ? number_of(other).value_or(0) > 0 : other.rank() == 0 && !is_op(other, neg_op())) return x;
+    if (number && std::isfinite(*number) && (*number > 0 || !scales)) return x;
   }
   return {};
 }
@@ -76,7 +78,7 @@ const std::vector<Rule>& extremum_rules() {
        .examples = {{{f64({3, 5})}, [](In in) { return argmax(softmax(in[0]), 1); }},
                     {{f32({3, 5})}, [](In in) { return argmin(log_softmax(in[0], 0), 0); }},
                     {{f64({7})}, [](In in) { return argmax(sigmoid(2 * in[0] + 1)); }},
-                    {{f64({3, 5}), f64({})}, [](In in) { return argmax(tanh(in[0] / 3) - in[1], 1, true); }}}},
+                    {{f64({3, 5})}, [](In in) { return argmax(tanh(in[0] / 3) - 0.5, 1, true); }}}},
       {.name = "neg_of_extremum_of_neg",
        .safety = Safety::kReassociating,
        .rewrite = neg_of_extremum_of_neg,

@@ -14,7 +14,7 @@ using L = const Leaves&;
 TEST(ExtremumRules, Rewrite) {
   expect_rewrites({
       {"argument_of_increasing", [](L l) { return argmax(softmax(l.m), 1); }, [](L l) { return argmax(l.m, 1); }},
-      {"argument_of_increasing", [](L l) { return argmin(2 * sigmoid(l.m) + l.s, 0); },
+      {"argument_of_increasing", [](L l) { return argmin(2 * sigmoid(l.m) + 3, 0); },
        [](L l) { return argmin(l.m, 0); }},
       {"neg_of_extremum_of_neg", [](L l) { return -max(-l.m, 1); }, [](L l) { return min(l.m, 1); }},
   });
@@ -27,6 +27,7 @@ TEST(ExtremumRules, Stay) {
       {"argument_of_increasing", [](L l) { return argmax(l.s * l.m, 1); }},  // a factor of unknown sign
       {"argument_of_increasing", [](L l) { return argmax(-2 * l.m, 1); }},
       {"argument_of_increasing", [](L l) { return argmax(1 - l.x); }},
+      {"argument_of_increasing", [](L l) { return argmax(l.x + l.s); }},  // perhaps no number
       {"argument_of_increasing", [](L l) { return argmax(l.m + l.x, 1); }},
       {"argument_of_increasing", [](L l) { return argmax(log(l.x)); }},  // not defined for all numbers
       {"argument_of_increasing", [](L l) { return argmax(exp(l.x)); }, Level::kStrict},
