@@ -24,6 +24,7 @@ struct CommandLine {
   void add_predict();
   void add_check();
   void add_explain();
+  void add_tune();
   void add_info();
   void add_data();
   void add_bench();
@@ -39,6 +40,7 @@ struct CommandLine {
   PredictArguments predict;
   CheckArguments check;
   ExplainArguments explain;
+  TuneArguments tune;
   InfoArguments info;
   DataArguments data;
   BenchArguments bench;
@@ -79,6 +81,7 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
   add_predict();
   add_check();
   add_explain();
+  add_tune();
   add_info();
   add_data();
   add_bench();
@@ -142,6 +145,12 @@ void CommandLine::add_explain() {
   add_experiment(*c, explain.experiment, "CONFIG", "the experiment file");
   c->add_option("--stage", explain.stage, join(explain_stages(), ", "))->check(one_of(explain_stages()));
   c->add_option("--function", explain.function, join(explain_functions(), ", "))->check(one_of(explain_functions()));
+}
+
+void CommandLine::add_tune() {
+  CLI::App* c = add("tune", "measure who computes the matrix products fastest", [this] { return run_tune(tune); });
+  add_experiment(*c, tune.experiment, "CONFIG", "the experiment file");
+  c->add_flag("--json", tune.json, "print one JSON object");
 }
 
 void CommandLine::add_info() {

@@ -32,6 +32,10 @@ Explanation ErrorCounter::explain(int64_t count, int64_t batch) {
   return of_length(evaluation_chunk(count, batch)).explain();
 }
 
+const std::vector<kernel::ProductChoice>& ErrorCounter::choices(int64_t count, int64_t batch) {
+  return of_length(evaluation_chunk(count, batch)).info().choices;
+}
+
 ErrorCounter::Count ErrorCounter::count(Examples& examples, int64_t count, int64_t batch) {
   int64_t chunk = evaluation_chunk(count, batch);
   Count out;

@@ -245,6 +245,11 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
       .unit("threads")
       .synonyms({"num_threads", "jobs"})
       .help("Threads of a compiled function; 0 takes OMP_NUM_THREADS, or else all cores.");
+  f.choice("tune", &CompilerConfig::tune,
+           {{"never", Tune::kNever}, {"cached", Tune::kCached}, {"always", Tune::kAlways}})
+      .help(
+          "Who computes a matrix product: `never` takes a built-in rule; `cached` what `thtrain tune` measured on this "
+          "machine, else the rule; `always` measures what is not remembered, before the first step.");
 }
 
 void OutputConfig::describe(Fields<OutputConfig>& f) {

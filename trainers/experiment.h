@@ -10,6 +10,7 @@
 
 #include "compiler/base/config.h"
 #include "compiler/ir/dtype.h"
+#include "compiler/runtime/tuner.h"
 
 namespace thtrain {
 
@@ -185,6 +186,7 @@ struct CompilerConfig : Section {
   Mode mode = Mode::kNative;
   Optimizer optimizer = Optimizer::kDefault;
   int64_t threads = 0;  // 0: OMP_NUM_THREADS, or all cores
+  Tune tune = Tune::kCached;
   static void describe(Fields<CompilerConfig>& f);
 };
 

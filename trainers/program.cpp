@@ -36,6 +36,7 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
       break;
   }
   out.threads = static_cast<int>(config.threads);
+  out.tune = config.tune;
   out.name = std::move(name);
   return out;
 }
@@ -195,8 +196,18 @@ ModelSummary TrainingProgram::summary() const {
   return out;
 }
 
+std::vector<kernel::ProductChoice> TrainingProgram::all_choices() {
+  std::vector<kernel::ProductChoice> out = choices();
+  if (!has_valid()) return out;
+  const auto& more = counter_->choices(used_of(valid_.size()), experiment_.trainer.batch_size);
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
 Pins TrainingProgram::pins() const {
+  auto text = [](const kernel::ProductChoice& c) { return str(text_of(c.product), ": ", c.candidate); };
   return {{"program", step_->identity()},
+          {"matrix products", join(choices(), ", ", text)},
           {"training data", feed_->examples().identity()},
           {"validation data", valid_.identity()},
           {"test data", test_.identity()}};

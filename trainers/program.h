@@ -65,7 +65,11 @@ class TrainingProgram {
   Explanation explain() const { return step_->explain(); }
   /// The function that counts the errors on the validation examples. UserError where there are none.
   Explanation explain_errors();
-  /// Hashes of the program's graph and of the data.
+  /// The training step's matrix products, and what computes them.
+  const std::vector<kernel::ProductChoice>& choices() const { return step_->info().choices; }
+  /// Those of the function that counts errors too.
+  std::vector<kernel::ProductChoice> all_choices();
+  /// Hashes of the program's graph and of the data, and who computes its matrix products.
   Pins pins() const;
   /// What one call of step() computes, and from what: for looking into it without native code.
   const Graph& graph() const { return graph_; }

@@ -1,5 +1,6 @@
 #include "trainers/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ir/variables.h"
@@ -93,6 +94,15 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
   program.begin_epoch(random);
   program.step(0);
   return {program.summary(), program.loss_sum()};
+}
+
+std::vector<kernel::MatrixProduct> matrix_products(const Experiment& experiment, const Dataset& data,
+                                                   const std::string& config_folder) {
+  TrainingProgram program(experiment, data, config_folder);
+  std::vector<kernel::MatrixProduct> out;
+  for (const kernel::ProductChoice& choice : program.all_choices())
+    if (std::find(out.begin(), out.end(), choice.product) == out.end()) out.push_back(choice.product);
+  return out;
 }
 
 Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {

@@ -68,6 +68,13 @@ struct ExplainArguments {
 };
 int run_explain(const ExplainArguments& arguments);
 
+struct TuneArguments {
+  ExperimentArguments experiment;
+  bool json = false;
+};
+/// Times the candidates for each matrix product of the experiment, and remembers the fastest.
+int run_tune(const TuneArguments& arguments);
+
 struct InfoArguments {
   bool ops = false;
   bool json = false;

@@ -6,6 +6,7 @@
 #include "compiler/runtime/blas.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/cpu.h"
+#include "compiler/runtime/onednn.h"
 #include "compiler/runtime/threads.h"
 #include "datasets/locate.h"
 
@@ -102,6 +103,7 @@ int run_info(const InfoArguments& arguments) {
         .add("threads", thread_count())
         .add("blas", has_blas ? blas().version : "")
         .add("blas_kernels", has_blas ? blas().corename : "")
+        .add("onednn", onednn() ? onednn()->version : "")
         .add("compiler", cache().compiler_text())
         .add("has_compiler", cache().has_compiler())
         .add("cache_folder", cache_folder_text())
@@ -118,6 +120,7 @@ int run_info(const InfoArguments& arguments) {
                              {"cores", std::to_string(processor.cores)},
                              {"threads", std::to_string(thread_count())},
                              {"BLAS", blas_name},
+                             {"oneDNN", onednn() ? onednn()->version : "none (a candidate of `thtrain tune`)"},
                              {"compiler", cache().compiler_text()},
                              {"cache", cache_folder_text()},
                              {"data", join(data_folders(""), ", ")},

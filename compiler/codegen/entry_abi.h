@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 1
+#define TH_ABI_VERSION 2
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
  * element. */
@@ -37,6 +37,9 @@ struct ThContext {
                    const float* b, long ldb, float beta, float* c, long ldc);
   void (*gemm_f64)(ThContext*, int trans_a, int trans_b, long m, long n, long k, double alpha, const double* a,
                    long lda, const double* b, long ldb, double beta, double* c, long ldc);
+  /* The same by oneDNN, in programs whose tuner chose it. No length is 0. */
+  void (*onednn_f32)(ThContext*, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
+                     long lda, const float* b, long ldb, float beta, float* c, long ldc);
   /* y[m or n] = alpha op(A) x + beta y with A[m, n] row-major; inc: elements between entries. */
   void (*gemv_f32)(ThContext*, int trans_a, long m, long n, float alpha, const float* a, long lda, const float* x,
                    long incx, float beta, float* y, long incy);

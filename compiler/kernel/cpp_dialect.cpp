@@ -9,6 +9,9 @@
 namespace thtrain::kernel {
 namespace {
 
+// One instruction each: left to themselves, compilers stop inlining where a kernel is long.
+constexpr const char* kInline = "static inline __attribute__((always_inline)) ";
+
 struct Name {
   const char* c;      // of the C++ type
   const char* brief;  // in helpers' names
@@ -178,14 +181,22 @@ class CppDialect : public Dialect {
     const char* element = name_of_element(dtype).c;
     if (h.need(name)) {
       std::string lanes = count.empty() ? std::to_string(s.type.lanes) : "n";
-      h.add(str("static inline void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
-                count.empty() ? "" : ", long n", ") {\n",
-                near ? str("  __builtin_memcpy(p, &v, ", lanes, " * sizeof(", element, "));\n")
-                     : str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n"),
-                "}\n"));
+      std::string body = near ? str("  __builtin_memcpy(p, &v, ", lanes, " * sizeof(", element, "));\n")
+                              : str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n");
+      if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, s.type.lanes, 0}, body);
+      h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
+                count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
     }
     return str(name, "((", element, "*)(", s.name, " + ", index, ")", near ? "" : ", " + stride, ", ", vector,
                count.empty() ? "" : ", " + count, ")");
+  }
+
+  std::string prefetch(const std::string& address, Prefetch kind) const override {
+    return str("__builtin_prefetch(", address,
+               kind == Prefetch::kWrite ? ", 1"
+               : kind == Prefetch::kFar ? ", 0, 2"
+                                        : "",
+               ")");
   }
 
   std::string signature(const std::string& name) const override {
@@ -201,6 +212,15 @@ class CppDialect : public Dialect {
       h.add(str("typedef ", name.c, " ", v, " __attribute__((vector_size(",
                 size_of(element) * static_cast<size_t>(lanes), ")));\n"));
     return v;
+  }
+
+  // A whole AVX-512 vector of floats has one instruction for "n lanes of it": `instruction` of (p, v, mask). The
+  // `plain` way goes through memory.
+  static std::string with_masks(const char* instruction, const TermType& t, const std::string& plain) {
+    if (!is_float(t.dtype) || size_of(t.dtype) * static_cast<size_t>(t.lanes) != 64) return plain;
+    bool f32 = t.dtype == DType::kFloat32;
+    return str("#ifdef __AVX512F__\n  ", instruction, f32 ? "ups" : "upd", "512_mask(p, v, (unsigned ",
+               f32 ? "short" : "char", ")((1u << n) - 1));\n#else\n", plain, "#endif\n");
   }
 
   std::string convert_mask(const std::string& mask, int from, int to, int lanes, Helpers& h) const {
@@ -251,8 +271,8 @@ class CppDialect : public Dialect {
         parameters += str(i ? ", " : "", v, " ", kArgs[i]);
         lanes += str(i ? ", " : "", kArgs[i], "[i]");
       }
-      h.add(str("static inline ", v, " ", name, "(", parameters, ") {\n  ", v, " r;\n  for (int i = 0; i < ",
-                n.type.lanes, "; ++i) r[i] = ", builtin(function, n.type.dtype), "(", lanes, ");\n  return r;\n}\n"));
+      h.add(str(kInline, v, " ", name, "(", parameters, ") {\n  ", v, " r;\n  for (int i = 0; i < ", n.type.lanes,
+                "; ++i) r[i] = ", builtin(function, n.type.dtype), "(", lanes, ");\n  return r;\n}\n"));
     }
     return str(name, "(", join(a, ", "), ")");
   }
@@ -308,11 +328,11 @@ class CppDialect : public Dialect {
     const char* element = name_of_element(dtype).c;
     if (h.need(name)) {
       std::string lanes = padded ? "n" : std::to_string(n.type.lanes);
-      h.add(str("static inline ", v, " ", name, "(const ", element, "* p", near ? "" : ", long stride",
-                padded ? ", long n" : "", ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n",
-                near ? str("  __builtin_memcpy(&v, p, ", lanes, " * sizeof(", element, "));\n")
-                     : str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n"),
-                "  return v;\n}\n"));
+      std::string body = near ? str("  __builtin_memcpy(&v, p, ", lanes, " * sizeof(", element, "));\n")
+                              : str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n");
+      if (near && padded) body = with_masks("v = __builtin_ia32_load", {dtype, n.type.lanes, 0}, body);
+      h.add(str(kInline, v, " ", name, "(const ", element, "* p", near ? "" : ", long stride", padded ? ", long n" : "",
+                ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n", body, "  return v;\n}\n"));
     }
     std::string text = str(name, "((const ", element, "*)(", n.name, " + ", a[0], ")", near ? "" : ", " + a[1],
                            padded ? ", " + a[2] : "", ")");
@@ -333,9 +353,8 @@ class CppDialect : public Dialect {
     std::string name = str("splat_", v, t.dtype == DType::kBool ? "_mask" : "");
     if (h.need(name))
       // Lane by lane: adding to a vector of zeros would turn -0 into 0.
-      h.add(str("static inline ", v, " ", name, "(", name_of_element(t.dtype).c, " x) {\n  ", v,
-                " r;\n  for (int i = 0; i < ", t.lanes, "; ++i) r[i] = ", t.dtype == DType::kBool ? "x ? -1 : 0" : "x",
-                ";\n  return r;\n}\n"));
+      h.add(str(kInline, v, " ", name, "(", name_of_element(t.dtype).c, " x) {\n  ", v, " r;\n  for (int i = 0; i < ",
+                t.lanes, "; ++i) r[i] = ", t.dtype == DType::kBool ? "x ? -1 : 0" : "x", ";\n  return r;\n}\n"));
     return name;
   }
 

@@ -111,23 +111,28 @@ Term reduce_lanes(std::string operation, Term vector);
 
 enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled, kBlock, kThread };
 
+/// Where a prefetched line is wanted: in the first or the second cache, to be read, or in the first to be written.
+enum class Prefetch : uint8_t { kNear, kFar, kWrite };
+
 struct Statement;
 using Block = std::vector<Statement>;
 
 struct Statement {
   enum class Kind : uint8_t {
-    kComment, kLet, kVar, kAssign, kStore, kLoop, kIf, kWhile, kLocalArray, kAtomicAdd, kBarrier, kFail, kReturn
+    kComment, kLet, kVar, kAssign, kStore, kLoop, kIf, kWhile, kLocalArray, kAtomicAdd, kBarrier, kFail, kReturn,
+    kPrefetch,
   };
   Kind kind;
   std::string name;          // variable, buffer, comment text
   TermType type = {};        // of kVar and kLocalArray
   Term value = {};           // of kLet, kVar, kAssign, kStore, kAtomicAdd; condition of kIf, kWhile; limit of kFail
-  Term index = {};           // of kStore, kAtomicAdd; the check's number of kFail
+  Term index = {};           // of kStore, kAtomicAdd, kPrefetch; the check's number of kFail
   Term stride = {};          // of kStore
   Term count = {};           // of kStore: only so many lanes are written; of kLocalArray: its length; value of kFail
   Term begin = {}, end = {}, step = {};  // of kLoop
   LoopMark mark = LoopMark::kSequential;
   std::shared_ptr<Block> body = {}, otherwise = {};
+  Prefetch prefetch = Prefetch::kNear;
 };
 
 struct BufferParameter {

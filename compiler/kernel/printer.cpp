@@ -97,10 +97,13 @@ class Printer {
         line("}");
         break;
       case Kind::kLocalArray:
-        line(str(dialect_.type(s.type, helpers_), " ", s.name, "[", term(s.count), "];"));
+        line(str("alignas(64) ", dialect_.type(s.type, helpers_), " ", s.name, "[", term(s.count), "];"));
         break;
       case Kind::kAtomicAdd:
         line(str("__atomic_fetch_add(&", s.name, "[", term(s.index), "], ", term(s.value), ", __ATOMIC_RELAXED);"));
+        break;
+      case Kind::kPrefetch:
+        line(dialect_.prefetch(str(s.name, " + ", term(s.index)), s.prefetch) + ";");
         break;
       case Kind::kBarrier:
         line("barrier();");

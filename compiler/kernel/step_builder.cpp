@@ -99,6 +99,13 @@ void Code::atomic_add(const std::string& buffer, Term index, Term value) {
   current_->push_back(std::move(out));
 }
 
+void Code::prefetch(const std::string& buffer, Term index, Prefetch kind) {
+  Statement out{.kind = Statement::Kind::kPrefetch, .name = buffer};
+  out.index = std::move(index);
+  out.prefetch = kind;
+  current_->push_back(std::move(out));
+}
+
 void Code::fail(Term check, Term value, Term limit) {
   Statement out{.kind = Statement::Kind::kFail, .name = {}, .value = std::move(limit)};
   out.index = std::move(check);
@@ -151,12 +158,13 @@ Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term st
 }
 
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
-                         int overwrites)
+                         int overwrites, const Chooser* chooser)
     : node_(node),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       vector_bytes_(vector_bytes),
-      overwrites_(overwrites) {}
+      overwrites_(overwrites),
+      chooser_(chooser) {}
 
 std::string StepBuilder::buffer(const Operand& operand, bool written) {
   for (size_t i = 0; i < used_operands_.size(); ++i)
@@ -197,6 +205,10 @@ Term StepBuilder::load(const Operand& operand, Term index, int lanes, Term strid
 
 void StepBuilder::store(const Operand& operand, Term index, Term value, Term stride, Term count) {
   code_.store(buffer(operand, true), std::move(index), std::move(stride), std::move(value), std::move(count));
+}
+
+void StepBuilder::prefetch(const Operand& operand, Term index, Prefetch kind) {
+  code_.prefetch(buffer(operand, false), std::move(index), kind);
 }
 
 void StepBuilder::require(Term condition, RuntimeCheck check, Term value, Term limit) {

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/layout.h"
 #include "compiler/ir/node.h"
+#include "compiler/kernel/chooser.h"
 #include "compiler/kernel/kernel_ir.h"
 
 namespace thtrain::kernel {
@@ -35,9 +36,12 @@ class Code {
   }
   void if_(Term condition, const std::function<void()>& then, const std::function<void()>& otherwise = nullptr);
   void while_(Term condition, const std::function<void()>& body);
-  Term local_array(std::string name, TermType type, int64_t count);  // gives its buffer's name as a variable
+  /// Aligned to 64 bytes, on the stack of the thread; gives its buffer's name as a variable.
+  Term local_array(std::string name, TermType type, int64_t count);
   void store(const std::string& buffer, Term index, Term stride, Term value, Term count = {});
   void atomic_add(const std::string& buffer, Term index, Term value);
+  /// Asks for the cache line of buffer[index], which need not exist.
+  void prefetch(const std::string& buffer, Term index, Prefetch kind);
   void fail(Term check, Term value, Term limit);  // and return
   Block take();                                   // and begin anew
 
@@ -89,13 +93,15 @@ class StepBuilder {
  public:
   /// `vector_bytes`: the width of the target's vectors.
   /// `overwrites`: the input whose buffer output 0 shares, or -1.
+  /// `chooser`: who computes matrix products; null where the library does.
   StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
-              int overwrites = -1);
+              int overwrites = -1, const Chooser* chooser = nullptr);
 
   const Node& node() const { return node_; }
   const Operand& input(size_t i) const { return inputs_[i]; }
   const Operand& output(size_t i = 0) const { return outputs_[i]; }
   int vector_bytes() const { return vector_bytes_; }
+  const Chooser* chooser() const { return chooser_; }
   /// Does output 0 share the buffer of this input? (Only of one that the op may overwrite.)
   bool overwrites(size_t input) const { return overwrites_ == static_cast<int>(input); }
   /// Lanes of a vector whose widest element has that dtype.
@@ -109,6 +115,7 @@ class StepBuilder {
   Term index_of(const Operand& operand, const std::vector<Term>& index);
   Term load(const Operand& operand, Term index, int lanes = 1, Term stride = 1, Term count = {});
   void store(const Operand& operand, Term index, Term value, Term stride = 1, Term count = {});
+  void prefetch(const Operand& operand, Term index, Prefetch kind);
   /// Fails the call unless `condition`; the text may show {value} and {limit}.
   void require(Term condition, RuntimeCheck check, Term value, Term limit);
   /// The variables begin and end of the kernel's range.
@@ -128,6 +135,7 @@ class StepBuilder {
   const Node& node_;
   std::vector<Operand> inputs_, outputs_;
   int vector_bytes_, overwrites_;
+  const Chooser* chooser_;
   Code code_;
   Function function_;
   std::vector<int> used_operands_;

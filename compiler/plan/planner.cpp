@@ -242,7 +242,8 @@ class Planner {
     for (size_t i = 0; i < inputs.size(); ++i) in.push_back({static_cast<int>(i), inputs[i].type, inputs[i].layout});
     for (size_t o = 0; o < outputs.size(); ++o)
       out.push_back({static_cast<int>(inputs.size() + o), outputs[o].type, outputs[o].layout});
-    kernel::StepBuilder builder(node, std::move(in), std::move(out), options_.vector_bytes, overwrites);
+    kernel::StepBuilder builder(node, std::move(in), std::move(out), options_.vector_bytes, overwrites,
+                                options_.chooser);
     if (calls_back) {
       builder.call_reference();
     } else if (node.op->scalar) {

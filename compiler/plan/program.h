@@ -72,6 +72,7 @@ void for_each_step(const Region& region, const std::function<void(const Step&)>&
 struct PlanOptions {
   int vector_bytes = 64;
   bool in_place = true;  // temporaries and shared variables may be overwritten
+  const kernel::Chooser* chooser = nullptr;  // of implementations; null: the library's
 };
 
 /// Orders the nodes of an optimized graph, gives every value a buffer, lowers every node, and packs the arena.

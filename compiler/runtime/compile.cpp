@@ -39,12 +39,13 @@ CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& op
   int vector_bytes = cpu().vector_bytes;
   bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
                    !options.pipeline.records && !options.pipeline.fired;
+  Tuner tuner(options.tune, options.threads);
   std::string key;
   if (use_cache) {
     key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),
                         build_id, str(vector_bytes, " threads ", options.threads, " abi ", TH_ABI_VERSION)});
     if (std::optional<std::string> bytes = cache().load_program(key))
-      if (std::optional<ProgramImage> image = from_bytes(*bytes)) {
+      if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
         auto start = std::chrono::steady_clock::now();
         LoadedObject loaded = cache().load_object(image->source);
         if (loaded.object) {
@@ -60,12 +61,14 @@ CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& op
 
   auto start = std::chrono::steady_clock::now();
   Graph optimized = optimize(canonical.graph, options.pipeline);
-  auto planned = std::make_shared<Program>(plan(optimized, canonical.value_checks, {.vector_bytes = vector_bytes}));
+  auto planned = std::make_shared<Program>(
+      plan(optimized, canonical.value_checks, {.vector_bytes = vector_bytes, .chooser = &tuner}));
   Source source = emit_cpp(*planned, {.vector_bytes = vector_bytes, .probes = options.probes});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);
   image.checks = std::move(source.checks);
   image.kernels = source.kernels;
+  image.choices = tuner.answers();
   image.constants = planned->constants;
   image.arena_bytes = planned->memory.arena_bytes;
   image.lower_bound = planned->memory.lower_bound;

@@ -9,6 +9,7 @@
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/program_image.h"
+#include "compiler/runtime/tuner.h"
 
 namespace thtrain {
 
@@ -28,6 +29,7 @@ struct CompileOptions {
   int threads = 1;
   bool probes = false;
   bool use_cache = true;
+  Tune tune = Tune::kCached;
 };
 
 struct CompileOutcome {

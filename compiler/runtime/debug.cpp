@@ -257,6 +257,7 @@ void make_watched(Function::State& s) {
   options.pipeline.without = s.options.without;
   options.pipeline.extra = s.options.extra_passes;
   options.threads = s.context.threads;
+  options.tune = s.options.tune;
   options.probes = true;
   CompileOutcome outcome = compile(s.canonical, options);
   if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});

@@ -139,6 +139,7 @@ void compile_native(State& s) {
   options.pipeline.extra = s.options.extra_passes;
   options.threads = s.context.threads;
   options.use_cache = s.options.use_cache;
+  options.tune = s.options.tune;
   options.probes = s.options.mode == Mode::kDebug;
   CompileOutcome outcome = compile(s.canonical, options);
   if (!outcome.program) {
@@ -441,7 +442,9 @@ Explanation Function::explain() const {
   for (const PassRecord& record : out.passes)
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
-  Program program = plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes});
+  Tuner tuner(s.options.tune, s.context.threads,
+              s.program ? s.program->image.choices : std::vector<kernel::ProductChoice>());
+  Program program = plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes, .chooser = &tuner});
   out.program = program_text(program);
   out.cpp = emit_cpp(program, {.vector_bytes = cpu().vector_bytes}).text;
   return out;
@@ -457,6 +460,7 @@ const ProgramInfo& Function::info() const {
     s.info.memory_bound = image.lower_bound.is_known() ? image.lower_bound.value() : -1;
     s.info.reference_steps.clear();
     for (const ReferenceStep& step : image.reference_steps) s.info.reference_steps.push_back(step.node->op->name);
+    s.info.choices = image.choices;
     s.info.seconds_passes = s.program->seconds_passes;
     s.info.seconds_compile = s.program->seconds_compile;
   }

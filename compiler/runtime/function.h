@@ -12,6 +12,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/runtime/profile.h"
 #include "compiler/runtime/shared.h"
+#include "compiler/runtime/tuner.h"
 
 namespace thtrain {
 
@@ -50,6 +51,7 @@ struct FunctionOptions {
   /// An input that nothing reads: an error, or allowed.
   bool allow_unused_inputs = false;
   bool use_cache = true;  // the second key: finished programs
+  Tune tune = Tune::kCached;
 };
 
 /// What became of one graph. `thtrain explain` prints these.
@@ -61,11 +63,12 @@ struct Explanation {
 
 /// Facts about a compiled program.
 struct ProgramInfo {
-  bool from_cache = false;                   // found finished: no pass ran
-  size_t kernels = 0;                        // generated loops in the program
-  int64_t arena_bytes = -1;                  // -1 where a call decides it
-  int64_t memory_bound = -1;                 // bytes alive at the worst step
-  std::vector<std::string> reference_steps;  // ops that run through the reference
+  bool from_cache = false;                     // found finished: no pass ran
+  size_t kernels = 0;                          // generated loops in the program
+  int64_t arena_bytes = -1;                    // -1 where a call decides it
+  int64_t memory_bound = -1;                   // bytes alive at the worst step
+  std::vector<std::string> reference_steps;    // ops that run through the reference
+  std::vector<kernel::ProductChoice> choices;  // who computes its matrix products
   double seconds_passes = 0, seconds_compile = 0;
 };
 

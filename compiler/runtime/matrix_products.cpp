@@ -6,13 +6,13 @@
 #include <type_traits>
 
 #include "compiler/runtime/blas.h"
+#include "compiler/runtime/onednn.h"
 #include "compiler/runtime/threads.h"
 
 namespace thtrain {
 namespace {
 
-// Pieces start at multiples of the widest microkernel's rows or columns.
-constexpr long kUnit = 16;
+constexpr long kUnit = detail::kGemmUnit;
 // A second thread pays from here on: half a million operations are about 5 microseconds of one core, and two threads
 // meet in 1 to 2 where both are awake.
 constexpr double kGemmFlopsOfPiece = 250e3;
@@ -241,6 +241,7 @@ void set_matrix_products(ThContext& context) {
   blas();  // a missing library is reported here, where an exception may pass
   context.gemm_f32 = gemm<float>;
   context.gemm_f64 = gemm<double>;
+  context.onednn_f32 = onednn_f32;
   context.gemv_f32 = gemv<float>;
   context.gemv_f64 = gemv<double>;
   context.ger_f32 = ger<float>;

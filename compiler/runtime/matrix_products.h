@@ -13,6 +13,8 @@ namespace thtrain {
 void set_matrix_products(ThContext& context);
 
 namespace detail {
+/// Pieces start at multiples of the widest microkernel's rows or columns.
+constexpr long kGemmUnit = 16;
 /// How a product [m, k] x [k, n] is divided: a grid of row_pieces x column_pieces.
 struct GemmGrid {
   int row_pieces = 1, column_pieces = 1;

@@ -5,7 +5,7 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 3\n";
+constexpr std::string_view kMark = "thtrain program 4\n";
 
 class Writer {
  public:
@@ -137,6 +137,13 @@ std::optional<std::string> to_bytes(const ProgramImage& image) {
   w.number(static_cast<int64_t>(image.reference_steps.size()));
   for (const ReferenceStep& step : image.reference_steps)
     if (!write_step(w, step)) return std::nullopt;
+  w.number(static_cast<int64_t>(image.choices.size()));
+  for (const auto& [p, candidate] : image.choices) {
+    w.number(p.dtype == DType::kFloat64);
+    for (int64_t length : {p.m, p.n, p.k}) w.number(length);
+    for (bool flag : {p.trans_a, p.trans_b, p.accumulates}) w.number(flag);
+    w.text(candidate);
+  }
   return std::move(w.out_);
 }
 
@@ -173,6 +180,13 @@ std::optional<ProgramImage> from_bytes(std::string_view bytes) {
     std::optional<ReferenceStep> step = read_step(r);
     if (!step) return std::nullopt;
     out.reference_steps.push_back(std::move(*step));
+  }
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
+    kernel::MatrixProduct p;
+    p.dtype = r.number() != 0 ? DType::kFloat64 : DType::kFloat32;
+    for (int64_t* length : {&p.m, &p.n, &p.k}) *length = r.number();
+    for (bool* flag : {&p.trans_a, &p.trans_b, &p.accumulates}) *flag = r.number() != 0;
+    out.choices.push_back({p, r.text()});
   }
   if (!arena || !bound || !r.done()) return std::nullopt;
   out.arena_bytes = *arena;

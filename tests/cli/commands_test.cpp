@@ -30,7 +30,7 @@ class CliCommands : public testing::Test {
 };
 
 TEST_F(CliCommands, Help) {
-  expect_parts(output({"--help"}), {"train", "resume", "eval", "predict", "check", "explain", "info", "data"});
+  expect_parts(output({"--help"}), {"train", "resume", "eval", "predict", "check", "explain", "tune", "info", "data"});
   expect_parts(output({"train", "--help"}),
                {"Usage: thtrain train ", "CONFIG", "key=value", "--run-dir", "--resume", "--json", "--quiet"});
   expect_parts(output({"--version"}), {"thtrain "});

@@ -5,6 +5,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
+#include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -120,14 +121,7 @@ void lower(StepBuilder& b) {
   DType dtype = x.type.dtype;
   if (is_complex(dtype)) return b.call_reference();
   if (!has_blas(dtype)) return lower_loops(b);
-  if (x.type.rank() == 2 && y.type.rank() == 2) {
-    MatrixLayout a = *matrix_layout(x.type.dims, x.layout), c = *matrix_layout(y.type.dims, y.layout);
-    Lengths n = lengths_of(x.type, y.type);
-    b.call_library({"gemm_" + suffix(dtype),
-                    {Dim(a.transposed), Dim(c.transposed), n.m, n.n, n.k, 1.0, PointerTo{x.index}, a.leading,
-                     PointerTo{y.index}, c.leading, 0.0, PointerTo{b.output().index}, max(n.n, 1)}});
-    return;
-  }
+  if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b, x, y, 1.0, 0.0);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;
   const kernel::Operand &vector = matrix_left ? y : x, &other = matrix_left ? x : y;

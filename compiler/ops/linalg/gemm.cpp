@@ -5,6 +5,7 @@
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
+#include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -25,6 +26,11 @@ std::string suffix(DType dtype) {
 Argument scalar(StepBuilder& b, size_t i) {
   if (const Tensor* value = constant_value(b.node().inputs[i])) return value->as_double();
   return ScalarOf{b.input(i).index};
+}
+
+GemmFactor factor(StepBuilder& b, size_t i) {
+  if (const Tensor* value = constant_value(b.node().inputs[i])) return value->as_double();
+  return static_cast<int>(i);
 }
 
 // Without the right to write over input 0, the output starts as its copy.
@@ -107,12 +113,7 @@ const Op& gemm_op() {
       .lower =
           [](StepBuilder& b) {
             copy_first(b);
-            const kernel::Operand &x = b.input(2), &y = b.input(3);
-            MatrixLayout p = *matrix_layout(x.type.dims, x.layout), q = *matrix_layout(y.type.dims, y.layout);
-            const Dim &m = x.type.dims[0], &k = x.type.dims[1], &n = y.type.dims[1];
-            b.call_library({"gemm_" + suffix(x.type.dtype),
-                            {Dim(p.transposed), Dim(q.transposed), m, n, k, scalar(b, 1), PointerTo{x.index}, p.leading,
-                             PointerTo{y.index}, q.leading, scalar(b, 4), PointerTo{b.output().index}, max(n, 1)}});
+            lower_matrix_product(b, b.input(2), b.input(3), factor(b, 1), factor(b, 4));
           },
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {

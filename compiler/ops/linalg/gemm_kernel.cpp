@@ -1,0 +1,288 @@
+#include "compiler/ops/linalg/gemm_kernel.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace thtrain {
+namespace {
+
+using kernel::Code;
+using kernel::LoopMark;
+using kernel::Prefetch;
+using kernel::StepBuilder;
+using kernel::Term;
+
+constexpr int64_t kLineBytes = 64;
+constexpr int64_t kPanelBytes = 256 << 10;  // on the stack of a thread
+// Rows of B between the one that is used and the one that is asked for: a row takes about 12 cycles, memory some 200.
+constexpr int64_t kAhead = 16;
+constexpr int kMostRows = 14;
+constexpr int64_t kFewBlocks = 32;
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Accumulators, one row of B, one element of A.
+int registers_of(const GemmTiling& t) {
+  return t.rows * t.vectors + t.vectors + 1;
+}
+
+class Gemm {
+ public:
+  Gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling)
+      : builder_(builder),
+        code_(builder.code()),
+        call_(call),
+        p_(call.product),
+        tiling_(tiling),
+        lanes_(builder.lanes_of(p_.dtype)),
+        line_(kLineBytes / static_cast<int64_t>(size_of(p_.dtype))),
+        tile_columns_(int64_t{lanes_} * tiling.vectors) {}
+
+  void run() {
+    int64_t tiles = ceil_div(p_.n, tile_columns_), last = p_.n - (tiles - 1) * tile_columns_;
+    alpha_ = factor(call_.alpha);
+    beta_ = factor(call_.beta);
+    panel_ = code_.local_array("panel", {p_.dtype, 1, 0}, depth() * tile_columns_).node().name;
+    code_.loop("tile", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](Term tile) {
+      Term column = code_.let("column", tile * Term(tile_columns_));
+      if (last == tile_columns_ || tiles == 1) return column_tile(column, last);
+      code_.if_(
+          tile < Term(tiles - 1), [&] { column_tile(column, tile_columns_); }, [&] { column_tile(column, last); });
+    });
+    Dim grain = std::max<int64_t>(1, ceil_div(kGrainFlops, 2 * p_.m * p_.k * tile_columns_));
+    builder_.finish_kernel(str("gemm_", tiling_.rows, "x", tiling_.vectors, "x", tiling_.depth), comment(), tiles,
+                           tiles == 1 ? Dim(0) : grain);
+  }
+
+ private:
+  // Half a million operations are about 5 microseconds: worth a second thread.
+  static constexpr int64_t kGrainFlops = 500'000;
+
+  struct Block {
+    int rows, vectors;
+    int64_t columns;  // at most vectors * lanes
+  };
+  // Products k0, ..., k0 + length - 1 of the tile that starts at `column`; is it the first slab, the last?
+  struct Slab {
+    Term column, k0, length, first, last;
+  };
+  enum class Source { kMatrix, kMatrixAndFillPanel, kPanel };
+
+  int64_t depth() const { return std::min(tiling_.depth, p_.k); }
+
+  std::string comment() const {
+    return str("out0[", p_.m, ", ", p_.n, "] = ", p_.accumulates ? "beta out0 + " : "", "alpha A",
+               p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ", name_of(tiling_));
+  }
+
+  // A number as it is (1 and 0 are left out where they appear), an input as a vector of its value.
+  Term factor(const GemmFactor& factor) {
+    if (const double* number = std::get_if<double>(&factor)) return kernel::constant(p_.dtype, *number);
+    Term scalar = builder_.load(builder_.input(static_cast<size_t>(std::get<int>(factor))), 0);
+    return code_.let("factor", scalar);
+  }
+  static bool is_number(const GemmFactor& factor, double number) {
+    const double* known = std::get_if<double>(&factor);
+    return known && *known == number;
+  }
+
+  // One tile of C: `columns` of them from `column` on, all rows.
+  void column_tile(const Term& column, int64_t columns) {
+    int vectors = static_cast<int>(ceil_div(columns, lanes_));
+    int64_t most_rows = std::min(tiling_.rows * tiling_.vectors / vectors, kMostRows);
+    int64_t rows = ceil_div(p_.m, ceil_div(p_.m, most_rows));
+    Block block{static_cast<int>(rows), vectors, columns};
+    if (depth() == p_.k) return slab(block, {column, 0, p_.k, 1, 1});
+    code_.loop("k0", 0, p_.k, depth(), LoopMark::kSequential, [&](Term k0) {
+      Term length = depth();
+      if (p_.k % depth() != 0)
+        length = code_.let("length", select(k0 + Term(depth()) <= Term(p_.k), Term(depth()), Term(p_.k) - k0));
+      slab(block, {column, k0, length, k0 == Term(0), k0 + Term(depth()) >= Term(p_.k)});
+    });
+  }
+
+  void slab(const Block& block, const Slab& s) {
+    // As even as can be: some blocks of `rows`, then some of one row less.
+    int64_t blocks = ceil_div(p_.m, block.rows), high = p_.m - blocks * (block.rows - 1);
+    Block lower{block.rows - 1, block.vectors, block.columns};
+    if (p_.trans_b) fill_panel(block, s);
+    rows_block(block, s, 0, p_.trans_b ? Source::kPanel : blocks == 1 ? Source::kMatrix : Source::kMatrixAndFillPanel);
+    auto rest = [&](const Block& b, int64_t begin, int64_t end) {
+      if (begin < end)
+        code_.loop("i", begin, end, b.rows, LoopMark::kSequential,
+                   [&](Term i) { rows_block(b, s, i, Source::kPanel); });
+    };
+    rest(block, block.rows, high * block.rows);
+    rest(lower, high * block.rows, p_.m);
+  }
+
+  // B^T is copied by columns, which lie side by side in B.
+  void fill_panel(const Block& block, const Slab& s) {
+    code_.loop("p", s.length, [&](Term p) {
+      for (int w = 0; w < block.vectors; ++w)
+        code_.store(panel_, p * panel_step(block) + Term(w * lanes_), 1,
+                    builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(w * lanes_)), lanes_, Term(call_.ldb),
+                                  count(block, w)));
+    });
+  }
+
+  Term panel_step(const Block& block) const { return Term(int64_t{lanes_} * block.vectors); }
+  Term b_index(const Term& p, const Term& column) const {
+    return p_.trans_b ? column * Term(call_.ldb) + p : p * Term(call_.ldb) + column;
+  }
+  Term a_index(const Term& row, const Term& p) const {
+    return p_.trans_a ? p * Term(call_.lda) + row : row * Term(call_.lda) + p;
+  }
+  // Lanes of vector w that exist; no term where all do.
+  Term count(const Block& block, int w) const {
+    int64_t left = block.columns - int64_t{w} * lanes_;
+    return left < lanes_ ? Term(left) : Term();
+  }
+
+  // The accumulators of rows [i, i + rows) of the tile, over the slab, and their way into C.
+  void rows_block(const Block& block, const Slab& s, const Term& i, Source source) {
+    std::vector<std::vector<Term>> sums(static_cast<size_t>(block.rows));
+    Term zero = kernel::splat(kernel::constant(p_.dtype, 0), lanes_);
+    for (int r = 0; r < block.rows; ++r)
+      for (int w = 0; w < block.vectors; ++w)
+        sums[static_cast<size_t>(r)].push_back(code_.var(str("c", r, "_", w), zero));
+    if (p_.accumulates) prefetch_c(block, s, i);
+    // Worth its instructions where a tile of B is read by few blocks of rows.
+    bool asks_for_next = source == Source::kPanel && !p_.trans_b && ceil_div(p_.m, block.rows) <= kFewBlocks;
+    Term next = asks_for_next ? next_line(block, s, i) : Term();
+    code_.loop("p", s.length, [&](Term p) {
+      Term inner = s.k0 + p;
+      std::vector<Term> b;
+      for (int w = 0; w < block.vectors; ++w)
+        b.push_back(code_.let(str("b", w), b_vector(block, s, p, inner, w, source)));
+      if (source == Source::kMatrixAndFillPanel) {
+        for (int w = 0; w < block.vectors; ++w)
+          code_.store(panel_, p * panel_step(block) + Term(w * lanes_), 1, b[static_cast<size_t>(w)]);
+        for (int64_t at = 0; at < block.columns; at += line_) prefetch_b(inner + Term(kAhead), s.column + Term(at));
+        prefetch_b(inner + Term(kAhead), s.column + Term(block.columns - 1));
+      }
+      if (next) builder_.prefetch(call_.b, next + p * Term(call_.ldb), Prefetch::kFar);
+      if (p_.trans_a && source != Source::kMatrix)  // the columns of A that the next block reads
+        builder_.prefetch(call_.a, a_index(i + Term(2 * block.rows - 1), inner), Prefetch::kNear);
+      for (int r = 0; r < block.rows; ++r) {
+        Term a = code_.let(str("a", r), kernel::splat(builder_.load(call_.a, a_index(i + Term(r), inner)), lanes_));
+        for (int w = 0; w < block.vectors; ++w) {
+          const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
+          code_.assign(sum, fma(a, b[static_cast<size_t>(w)], sum));
+        }
+      }
+    });
+    write(block, s, i, sums);
+  }
+
+  Term b_vector(const Block& block, const Slab& s, const Term& p, const Term& inner, int w, Source source) {
+    if (source == Source::kPanel)
+      return kernel::load(panel_, p_.dtype, lanes_, p * panel_step(block) + Term(w * lanes_), 1);
+    return builder_.load(call_.b, b_index(inner, s.column + Term(w * lanes_)), lanes_, 1, count(block, w));
+  }
+
+  void prefetch_b(const Term& p, const Term& column) {
+    builder_.prefetch(call_.b, b_index(p, column), Prefetch::kNear);
+  }
+
+  void prefetch_c(const Block& block, const Slab& s, const Term& i) {
+    for (int r = 0; r < block.rows; ++r) {
+      Term row = (i + Term(r)) * Term(call_.ldc) + s.column;
+      for (int64_t at = 0; at < block.columns; at += line_)
+        builder_.prefetch(call_.c, row + Term(at), Prefetch::kWrite);
+      builder_.prefetch(call_.c, row + Term(block.columns - 1), Prefetch::kWrite);
+    }
+  }
+
+  // Where the line lies of the next slab's (or tile's) first row that this block asks for: one line for each p, and
+  // with the later blocks all of them.
+  Term next_line(const Block& block, const Slab& s, const Term& i) {
+    Term next = s.column + Term(block.columns);
+    if (depth() < p_.k) next = select(s.last, next, (s.k0 + Term(depth())) * Term(call_.ldb) + s.column);
+    Term line = (i / Term(block.rows) - Term(1)) * Term(line_), end = Term(block.columns - 1);
+    return code_.let("next", next + select(line < end, line, end));
+  }
+
+  // C = beta C + alpha sums in the first slab, C += alpha sums in the others.
+  void write(const Block& block, const Slab& s, const Term& i, const std::vector<std::vector<Term>>& sums) {
+    auto each = [&](bool first, bool last) {
+      for (int r = 0; r < block.rows; ++r)
+        for (int w = 0; w < block.vectors; ++w) {
+          Term row = i + Term(r), column = s.column + Term(w * lanes_);
+          Term value =
+              result(sums[static_cast<size_t>(r)][static_cast<size_t>(w)], row, column, count(block, w), first);
+          if (last && call_.epilogue) value = call_.epilogue(value, row, column, count(block, w));
+          builder_.store(call_.c, row * Term(call_.ldc) + column, value, 1, count(block, w));
+        }
+    };
+    auto with_last = [&](bool first) {
+      if (depth() == p_.k || !call_.epilogue) return each(first, true);
+      code_.if_(
+          s.last, [&] { each(first, true); }, [&] { each(first, false); });
+    };
+    if (depth() == p_.k || is_number(call_.beta, 1)) return with_last(true);
+    code_.if_(
+        s.first, [&] { with_last(true); }, [&] { with_last(false); });
+  }
+
+  Term result(const Term& sum, const Term& row, const Term& column, const Term& count, bool first) {
+    auto old = [&] { return builder_.load(call_.c, row * Term(call_.ldc) + column, lanes_, 1, count); };
+    bool alpha_is_1 = is_number(call_.alpha, 1);
+    if (first && is_number(call_.beta, 0)) return alpha_is_1 ? sum : sum * alpha_;
+    Term base = old();
+    if (first && !is_number(call_.beta, 1)) {
+      base = base * beta_;
+      // A factor that only the call knows may be 0, and what it multiplies then anything.
+      if (!std::holds_alternative<double>(call_.beta))
+        base = select(beta_ == kernel::constant(p_.dtype, 0), kernel::constant(p_.dtype, 0), base);
+    }
+    return alpha_is_1 ? base + sum : fma(sum, alpha_, base);
+  }
+
+  StepBuilder& builder_;
+  Code& code_;
+  const GemmCall& call_;
+  const kernel::MatrixProduct& p_;
+  GemmTiling tiling_;
+  int lanes_;
+  int64_t line_, tile_columns_;  // elements of a cache line, of a tile's row
+  Term alpha_, beta_;
+  std::string panel_;
+};
+
+}  // namespace
+
+std::string name_of(const GemmTiling& tiling) {
+  return str("tile ", tiling.rows, "x", tiling.vectors, "x", tiling.depth);
+}
+
+std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
+  constexpr std::string_view kPrefix = "tile ";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const char *at = name.data() + kPrefix.size(), *end = name.data() + name.size();
+  int64_t numbers[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0 && (at == end || *at++ != 'x')) return std::nullopt;
+    auto [after, error] = std::from_chars(at, end, numbers[i]);
+    if (error != std::errc() || numbers[i] < 1 || numbers[i] > (1 << 20)) return std::nullopt;
+    at = after;
+  }
+  if (at != end) return std::nullopt;
+  return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2]};
+}
+
+bool is_possible(const GemmTiling& tiling, DType dtype, int vector_bytes) {
+  int registers = vector_bytes == 64 ? 32 : 16;
+  return registers_of(tiling) <= registers && tiling.rows <= kMostRows &&
+         tiling.depth * tiling.vectors * vector_bytes <= kPanelBytes && is_float(dtype);
+}
+
+void lower_gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling) {
+  const kernel::MatrixProduct& p = call.product;
+  TH_CHECK(p.m > 0 && p.n > 0 && p.k > 0 && is_float(p.dtype), "gemm: no such product");
+  Gemm(builder, call, tiling).run();
+}
+
+}  // namespace thtrain

@@ -1,0 +1,62 @@
+// Matrix products written in the loop language, for known lengths: the tuner's own candidates.
+//
+// The scheme is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008),
+// cut down to what small and skinny products need:
+//
+//   for each column tile of C (threads share them)         `vectors` vectors wide
+//     for each slab of the inner length                    `depth` long
+//       for each block of rows                             `rows` high
+//         accumulators[rows][vectors] stay in registers: for each p of the slab,
+//           load `vectors` vectors of B, broadcast `rows` elements of A, multiply and add
+//         C tile = beta C + alpha accumulators
+//
+// A is read where it lies. The first block of rows copies the tile of B into a panel (aligned, contiguous) while it
+// computes with it, so the copy waits for memory beside arithmetic; the later blocks read the panel, and ask for the
+// next tile's lines meanwhile. Each element's products are added in the order of p, slab by slab, whatever the thread
+// or the place in C: the bits depend on `depth` alone.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "compiler/kernel/step_builder.h"
+
+namespace thtrain {
+
+struct GemmTiling {
+  int rows = 1;       // of a block
+  int vectors = 1;    // of a column tile
+  int64_t depth = 1;  // of a slab
+
+  friend bool operator==(const GemmTiling&, const GemmTiling&) = default;
+};
+
+/// "tile 6x4x392": rows, vectors, depth; and back (nullopt where it is no such name).
+std::string name_of(const GemmTiling& tiling);
+std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
+
+/// Does it fit the registers of a processor with vectors of `vector_bytes`, and its panel a thread's stack?
+bool is_possible(const GemmTiling& tiling, DType dtype, int vector_bytes);
+
+/// A known factor, or the number of the input that holds it.
+using GemmFactor = std::variant<double, int>;
+
+/// What becomes of an element of the result before it is stored: `value` is a vector of C's row from `column` on, of
+/// which `count` lanes exist (no term: all).
+using GemmEpilogue =
+    std::function<kernel::Term(kernel::Term value, kernel::Term row, kernel::Term column, kernel::Term count)>;
+
+struct GemmCall {
+  kernel::MatrixProduct product;  // no length is 0
+  kernel::Operand a, b, c;        // c: what is written, and read where beta is not 0
+  int64_t lda = 0, ldb = 0, ldc = 0;
+  GemmFactor alpha = 1.0, beta = 0.0;  // with a beta that turns out to be 0, C is not used
+  GemmEpilogue epilogue = nullptr;
+};
+
+/// Adds the kernel to the step. float32 and float64.
+void lower_gemm(kernel::StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling);
+
+}  // namespace thtrain

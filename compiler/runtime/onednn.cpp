@@ -1,0 +1,65 @@
+#include "compiler/runtime/onednn.h"
+
+#include <dlfcn.h>
+
+#include <memory>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/matrix_products.h"
+#include "compiler/runtime/threads.h"
+
+namespace thtrain {
+namespace {
+
+struct Version {  // the beginning of dnnl_version_t
+  int major, minor, patch;
+};
+
+template <class Function>
+void find(void* library, const char* name, Function*& out) {
+  out = reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+std::unique_ptr<OneDnn> load() {
+  for (const char* name : {"libdnnl.so.3", "libdnnl.so.2"}) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) continue;
+    auto out = std::make_unique<OneDnn>();
+    const Version* (*version)() = nullptr;
+    find(library, "dnnl_version", version);
+    find(library, "dnnl_sgemm", out->sgemm);
+    find(library, "omp_set_num_threads", out->set_threads);
+    if (version && out->sgemm) {
+      const Version& v = *version();
+      out->version = str("oneDNN ", v.major, ".", v.minor, ".", v.patch);
+      return out;
+    }
+    dlclose(library);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const OneDnn* onednn() {
+  static const std::unique_ptr<OneDnn> once = load();
+  return once.get();
+}
+
+void onednn_f32(ThContext* context, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
+                long lda, const float* b, long ldb, float beta, float* c, long ldc) {
+  const OneDnn& library = *onednn();
+  detail::GemmGrid grid = detail::gemm_grid(m, n, k, context->threads);
+  Partition rows(m, 1, detail::kGemmUnit, grid.row_pieces), columns(n, 1, detail::kGemmUnit, grid.column_pieces);
+  run_pieces(rows.pieces() * columns.pieces(), [&](int piece) {
+    thread_local bool alone = false;  // OpenMP's setting belongs to the thread that makes it
+    if (!alone && library.set_threads) library.set_threads(1);
+    alone = true;
+    long i = rows.begin(piece / columns.pieces()), j = columns.begin(piece % columns.pieces());
+    long height = rows.end(piece / columns.pieces()) - i, width = columns.end(piece % columns.pieces()) - j;
+    library.sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', height, width, k, alpha, a + (trans_a ? i : i * lda), lda,
+                  b + (trans_b ? j * ldb : j), ldb, beta, c + i * ldc + j, ldc);
+  });
+}
+
+}  // namespace thtrain

@@ -1,0 +1,25 @@
+// oneDNN's matrix product, where the library is installed: a candidate of the tuner, never required.
+#pragma once
+
+#include <string>
+
+#include "compiler/codegen/entry_abi.h"
+
+namespace thtrain {
+
+struct OneDnn {
+  std::string version;  // "oneDNN 2.6.3"
+  int (*sgemm)(char trans_a, char trans_b, long m, long n, long k, float alpha, const float* a, long lda,
+               const float* b, long ldb, float beta, float* c, long ldc) = nullptr;
+  void (*set_threads)(int) = nullptr;  // of OpenMP, for the calling thread; null where it is built without
+};
+
+/// Loaded at the first call and kept; null where there is none.
+const OneDnn* onednn();
+
+/// ThContext::onednn_f32: the contract of gemm_f32. Its own threads are never used: they spin while they wait, and are
+/// slow beside any neighbour (docs/decisions/0005). Pieces are those of gemm_f32.
+void onednn_f32(ThContext* context, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
+                long lda, const float* b, long ldb, float beta, float* c, long ldc);
+
+}  // namespace thtrain

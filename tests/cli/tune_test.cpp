@@ -1,0 +1,50 @@
+// `thtrain tune`: what it prints, and that what it found is used.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+// Numbers that are measured become "#", names of candidates "CANDIDATE".
+std::string without_measurements(std::string text) {
+  text = std::regex_replace(text, std::regex("library|oneDNN [0-9.]+|tile [0-9x]+"), "CANDIDATE");
+  text = std::regex_replace(text, std::regex(" +[0-9.]+ +[0-9.]+\n"), " # #\n");
+  text = std::regex_replace(text, std::regex("(  CANDIDATE # #\n)+"), "  CANDIDATE # #\n");
+  text = std::regex_replace(text, std::regex(" +GFLOP/s +microseconds"), " GFLOP/s microseconds");
+  return std::regex_replace(text, std::regex("remembered in .*\n"), "remembered in FOLDER\n");
+}
+
+TEST(CliTune, MeasuresEveryProductAndRemembersTheFastest) {
+  Workshop workshop;
+  workshop.write("tiny.toml", tiny_experiment());
+  Ended ended = workshop.run({"tune", "tiny.toml", "compiler.threads=1"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  auto product = [](const std::string& name) {
+    return name + ": CANDIDATE\n  candidate GFLOP/s microseconds\n  CANDIDATE # #\n\n";
+  };
+  EXPECT_EQ(without_measurements(ended.out),
+            product("float32 20x784x20 NN") + product("float32 20x20x10 NN") + product("float32 20x10x20 NT") +
+                product("float32 784x20x20 TN added") + product("float32 20x20x10 TN added") +
+                product("float32 40x784x20 NN") + product("float32 40x20x10 NN") +
+                "7 products for 1 thread, remembered in FOLDER\n");
+
+  Ended json = workshop.run({"tune", "tiny.toml", "compiler.threads=1", "--json"});
+  ASSERT_EQ(json.code, 0) << json.err;
+  std::map<std::string, std::string> values = one_json_line(json.out);
+  EXPECT_EQ(values["threads"], "1");
+  EXPECT_EQ(values["products.0.product"], "float32 20x784x20 NN");
+  EXPECT_EQ(values["products.0.choice"], values["products.0.trials.0.candidate"]);
+
+  std::string program = workshop.run({"explain", "tiny.toml", "compiler.threads=1", "--stage=program"}).out;
+  std::string choice = values["products.0.choice"];
+  std::string shown = choice == "library"            ? "-- gemm_f32"
+                      : choice.starts_with("oneDNN") ? "-- onednn_f32"
+                                                     : "kernel gemm_" + choice.substr(5);
+  EXPECT_NE(program.find(shown), std::string::npos) << choice << "\n" << program;
+}
+
+}  // namespace
+}  // namespace thtrain

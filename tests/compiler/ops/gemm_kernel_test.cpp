@@ -1,0 +1,167 @@
+// The generated matrix products against their definition: transposes, dtypes, widths of vectors, odd sizes, factors.
+#include "compiler/ops/linalg/gemm_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "compiler/api.h"
+#include "compiler/ir/variables.h"
+#include "compiler/kernel/printer.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/runtime/gemm_trials.h"
+#include "compiler/runtime/threads.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::MatrixProduct;
+
+struct Factors {
+  double alpha, beta;
+};
+
+ThContext context_of(int threads) {
+  ThContext context{};
+  context.version = TH_ABI_VERSION;
+  context.threads = threads;
+  context.parallel_for = parallel_for;
+  return context;
+}
+
+template <class T>
+std::vector<T> numbers(int64_t count, uint64_t seed) {
+  std::vector<double> values = RandomState(seed).normal(0, 1, static_cast<size_t>(count));
+  return {values.begin(), values.end()};
+}
+
+// Every candidate's C within the error of adding k rounded products, and the same bits for every number of threads.
+template <class T>
+void expect_product(const MatrixProduct& p, Factors f, const std::vector<std::string>& tilings, int vector_bytes) {
+  SCOPED_TRACE(str(name_of(p.dtype), " ", p.m, "x", p.k, "x", p.n, p.trans_a ? " T" : " N", p.trans_b ? "T" : "N",
+                   ", alpha ", f.alpha, ", beta ", f.beta, ", ", vector_bytes, " bytes"));
+  GemmCandidates candidates(p, tilings, f.alpha, f.beta, vector_bytes);
+  std::vector<T> a = numbers<T>(p.m * p.k, 1), b = numbers<T>(p.k * p.n, 2), c = numbers<T>(p.m * p.n, 3);
+  if (f.beta == 0) c.assign(c.size(), std::numeric_limits<T>::quiet_NaN());  // not to be read
+  for (size_t t = 0; t < tilings.size(); ++t) {
+    std::vector<T> one = c;
+    ThContext context = context_of(1);
+    candidates.run(t, context, a.data(), b.data(), one.data());
+    for (int threads : {2, 3}) {
+      std::vector<T> many = c;
+      context = context_of(threads);
+      candidates.run(t, context, a.data(), b.data(), many.data());
+      ASSERT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)), 0) << tilings[t] << ", " << threads;
+    }
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        double sum = 0, size = 0, old = f.beta == 0 ? 0 : f.beta * static_cast<double>(c[i * p.n + j]);
+        for (int64_t l = 0; l < p.k; ++l) {
+          double product = static_cast<double>(p.trans_a ? a[l * p.m + i] : a[i * p.k + l]) *
+                           static_cast<double>(p.trans_b ? b[j * p.k + l] : b[l * p.n + j]);
+          sum += product;
+          size += std::fabs(product);
+        }
+        double bound = (static_cast<double>(p.k) + 4) * std::numeric_limits<T>::epsilon() *
+                       (std::fabs(f.alpha) * size + std::fabs(old));
+        ASSERT_NEAR(one[i * p.n + j], f.alpha * sum + old, bound) << tilings[t] << " at " << i << ", " << j;
+      }
+  }
+}
+
+void expect_product(const MatrixProduct& p, Factors f, const std::vector<std::string>& tilings, int vector_bytes) {
+  if (p.dtype == DType::kFloat32)
+    expect_product<float>(p, f, tilings, vector_bytes);
+  else
+    expect_product<double>(p, f, tilings, vector_bytes);
+}
+
+TEST(GemmKernel, IsTheDefinition) {
+  struct Lengths {
+    int64_t m, k, n;
+  };
+  const Lengths all[] = {{1, 1, 1}, {7, 1, 7}, {13, 31, 17}, {60, 10, 130}, {60, 50, 10}, {29, 200, 65}};
+  const Factors factors[] = {{1, 0}, {-0.01, 1}, {0.5, 0.25}, {2, 0}};
+  const int widths[] = {64, 32, 16};
+  size_t turn = 0;  // walks through dtypes, widths and factors beside the shapes and transposes
+  for (const Lengths& n : all)
+    for (bool trans_a : {false, true})
+      for (bool trans_b : {false, true}) {
+        DType dtype = turn % 2 == 0 ? DType::kFloat32 : DType::kFloat64;
+        Factors f = factors[(turn / 2 + turn / 8) % 4];
+        MatrixProduct p{dtype, n.m, n.n, n.k, trans_a, trans_b, f.beta != 0};
+        expect_product(p, f, {"tile 6x2x64", "tile 4x3x7"}, widths[turn % 3]);
+        ++turn;
+      }
+}
+
+TEST(GemmKernel, IsTheDefinitionOfTheLargeProductsOfAnMlp) {
+  expect_product({DType::kFloat32, 60, 500, 784, false, false, false}, {1, 0}, {"tile 6x4x392", "tile 8x3x196"}, 64);
+  expect_product({DType::kFloat64, 784, 500, 60, true, false, true}, {-0.01, 1}, {"tile 6x4x60"}, 64);
+}
+
+TEST(GemmKernel, FactorsMayBeKnownToTheCallOnly) {
+  Expr c = tensor("c", {20, 40}, DType::kFloat32), a = tensor("a", {20, 9}, DType::kFloat32),
+       b = tensor("b", {9, 40}, DType::kFloat32), alpha = tensor("alpha", {}, DType::kFloat32),
+       beta = tensor("beta", {}, DType::kFloat32);
+  Function f = function({c, alpha, a, b, beta}, {apply(gemm_op(), {c, alpha, a, b, beta})}, {},
+                        {.threads = 1, .tune = Tune::kNever});
+  auto tensor_of = [](std::vector<float> values, Shape shape) {
+    return Tensor::of(std::move(values), std::move(shape));
+  };
+  std::vector<float> va = numbers<float>(180, 1), vb = numbers<float>(360, 2), vc = numbers<float>(800, 3);
+  auto call = [&](float x, float y, const std::vector<float>& old) {
+    return f({tensor_of(old, {20, 40}), Tensor(x), tensor_of(va, {20, 9}), tensor_of(vb, {9, 40}), Tensor(y)})[0];
+  };
+  Tensor sum = call(1, 0, vc), both = call(2, 3, vc);
+  Tensor over_nan = call(1, 0, std::vector<float>(800, std::numeric_limits<float>::quiet_NaN()));
+  for (size_t i = 0; i < 800; ++i) {
+    double expected = 0;
+    for (size_t l = 0; l < 9; ++l) expected += double{va[i / 40 * 9 + l]} * double{vb[l * 40 + i % 40]};
+    ASSERT_NEAR(sum.data<float>()[i], expected, 1e-5);
+    ASSERT_EQ(over_nan.data<float>()[i], sum.data<float>()[i]);
+    ASSERT_NEAR(both.data<float>()[i], 2 * expected + 3 * double{vc[i]}, 2e-5);
+  }
+}
+
+// An epilogue sees each element once, when all its products are there.
+TEST(GemmKernel, EndsWithItsEpilogue) {
+  MatrixProduct p{DType::kFloat32, 4, 16, 20, false, false, false};
+  Expr a = tensor("a", {p.m, p.k}, p.dtype), b = tensor("b", {p.k, p.n}, p.dtype), c = dot(a, b);
+  auto text = [&](int64_t depth) {
+    kernel::StepBuilder builder(c.node(), {{0, a.type(), row_major(a.dims())}, {1, b.type(), row_major(b.dims())}},
+                                {{2, c.type(), row_major(c.dims())}}, 64);
+    GemmCall call{p, builder.input(0), builder.input(1), builder.output(), p.k, p.n, p.n};
+    call.epilogue = [](kernel::Term value, kernel::Term, kernel::Term, kernel::Term) { return sqrt(value); };
+    lower_gemm(builder, call, {4, 1, depth});
+    kernel::Helpers helpers;
+    return kernel::print_function(std::get<kernel::KernelCall>(builder.take().front()).function, "f",
+                                  kernel::cpp_dialect(64), helpers);
+  };
+  auto count = [](const std::string& in, const std::string& what) {
+    int out = 0;
+    for (size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++out;
+    return out;
+  };
+  EXPECT_EQ(count(text(20), "sqrt_f32x16("), 4);  // a row each
+  std::string slabs = text(10);                   // two: stored plainly where it is the first or not the last
+  EXPECT_EQ(count(slabs, "sqrt_f32x16("), 8);
+  EXPECT_EQ(count(slabs, "store_f32x16((float*)(out0"), 16);
+}
+
+TEST(GemmKernel, NamesOfTilings) {
+  GemmTiling tiling{6, 4, 392};
+  EXPECT_EQ(name_of(tiling), "tile 6x4x392");
+  EXPECT_EQ(gemm_tiling_named("tile 6x4x392"), tiling);
+  for (const char* wrong : {"", "tile", "tile 6x4", "tile 6x4x", "tile 6x4x392 ", "tile 0x4x392", "tile -6x4x392",
+                            "tile 6x4x392x1", "Tile 6x4x392", "tile 6x4x9999999", "library"})
+    EXPECT_FALSE(gemm_tiling_named(wrong)) << wrong;
+  EXPECT_TRUE(is_possible({6, 4, 392}, DType::kFloat32, 64));
+  EXPECT_FALSE(is_possible({6, 4, 392}, DType::kFloat32, 32));   // 24 accumulators of 16 registers
+  EXPECT_FALSE(is_possible({6, 4, 4000}, DType::kFloat32, 64));  // a panel of a megabyte
+}
+
+}  // namespace
+}  // namespace thtrain

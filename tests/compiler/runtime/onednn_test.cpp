@@ -1,0 +1,50 @@
+// oneDNN's product, where it is installed, beside the library's.
+#include "compiler/runtime/onednn.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/matrix_products.h"
+
+namespace thtrain {
+namespace {
+
+std::vector<float> numbers(long count, long seed) {
+  std::vector<float> out(static_cast<size_t>(count));
+  for (long i = 0; i < count; ++i) out[static_cast<size_t>(i)] = static_cast<float>((i * 37 + seed) % 101 - 50) / 50;
+  return out;
+}
+
+TEST(OneDnn, ComputesWhatTheLibraryComputes) {
+  if (!onednn()) GTEST_SKIP() << "oneDNN is not installed";
+  EXPECT_TRUE(onednn()->version.starts_with("oneDNN ")) << onednn()->version;
+  ThContext context{};
+  context.version = TH_ABI_VERSION;
+  set_matrix_products(context);
+  const long m = 61, n = 130, k = 97, spare = 3;  // rows with something behind them
+  for (int threads : {1, 2, 5})
+    for (int trans_a : {0, 1})
+      for (int trans_b : {0, 1})
+        for (float beta : {0.0f, 0.5f}) {
+          SCOPED_TRACE(str("threads ", threads, ", transposed ", trans_a, trans_b, ", beta ", beta));
+          context.threads = threads;
+          long lda = (trans_a ? m : k) + spare, ldb = (trans_b ? k : n) + spare, ldc = n + spare;
+          std::vector<float> a = numbers(lda * (trans_a ? k : m), 1), b = numbers(ldb * (trans_b ? n : k), 2);
+          std::vector<float> c = numbers(ldc * m, 3), expected = c;
+          if (beta == 0) std::fill(c.begin(), c.end(), NAN);  // not to be read
+          context.onednn_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, c.data(),
+                             ldc);
+          context.gemm_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta,
+                           expected.data(), ldc);
+          for (long i = 0; i < m; ++i)
+            for (long j = 0; j < n; ++j)
+              ASSERT_NEAR(c[static_cast<size_t>(i * ldc + j)], expected[static_cast<size_t>(i * ldc + j)], 1e-4)
+                  << i << ", " << j;
+        }
+}
+
+}  // namespace
+}  // namespace thtrain
