@@ -263,7 +263,7 @@ error: which weights shall e.toml have?
 TEST_F(CliErrors, WordsOfTheCommandLine) {
   expect({"trian", "e.toml"}, R"(
 error: unknown command trian
-  expected: train, resume, eval, predict, check, explain, info, data, bench
+  expected: train, resume, eval, predict, check, explain, tune, info, data, bench
   hint:     did you mean train?
 )");
   expect({"train", "e.toml", "--quite"}, R"(
