@@ -92,7 +92,7 @@ const std::vector<Example>& examples() {
       {"dropped_then_used",
        {{6, 9}},
        [](In x) {
-         return std::vector{x[0] - dimshuffle(log(sum(exp(x[0]), 1)), {0, -1})};
+         return std::vector{x[0] * dimshuffle(log(sum(exp(x[0]), 1)), {0, -1})};
        }},
       {"middle", {{3, 4, 5}}, [](In x) { return std::vector{x[0] / sum(sqr(x[0]), 1, true)}; }},
       {"outer_and_inner",
