@@ -244,8 +244,6 @@ class Emitter {
 
   void print_call(const Step& s, const KernelCall& call) {
     // The kernel under a name of its own, unless an equal one is there already.
-    kernel::Function plain = call.function;
-    plain.comment = call.function.comment;
     std::string text = kernel::print_function(call.function, "@", dialect_, helpers_);
     auto [at, fresh] = kernels_.try_emplace(text, "");
     if (fresh) {
@@ -262,7 +260,8 @@ class Emitter {
     });
     std::string arrays = str("void* const b[] = {", buffers.empty() ? "0" : buffers, "}; ");
     arrays += lengths.empty() ? "const long* const n = 0; " : str("const long n[] = {", lengths, "}; ");
-    if (call.grain.is(0))
+    bool never_split = call.range.is_known() && call.grain.is_known() && call.range.value() <= call.grain.value();
+    if (call.grain.is(0) || never_split)
       line(str("{ ", arrays, at->second, "(ctx, b, n, 0, ", code(call.range), "); }"));
     else
       line(str("{ ", arrays, "const long all = ", code(call.range), ", grain = ", code(call.grain),

@@ -102,18 +102,10 @@ void write_node(kernel::Code& code, const Node& node, BodyValues& values) {
 }
 
 std::string identifier(std::string name) {
+  if (size_t slash = name.rfind('/'); slash != std::string::npos) name = name.substr(slash + 1);
+  while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back()))) name.pop_back();
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  static const char* reserved[] = {"i",     "begin", "end",    "ctx",  "buffers", "lengths", "switch", "and",
-                                   "or",    "not",   "xor",    "int",  "float",   "double",  "bool",   "long",
-                                   "short", "char",  "const",  "if",   "for",     "do",      "while",  "return",
-                                   "new",   "this",  "static", "void", "auto",    "rest",    "count",  "abs"};
-  for (const char* word : reserved)
-    if (name == word) return name + "_";
-  // Helpers and buffers have names like exp_f32x16, in0, n1: a digit at the end gets a mark of its own.
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ||
-      std::isdigit(static_cast<unsigned char>(name.back())))
-    return "v_" + name + "_";
   return "v_" + name;
 }
 
@@ -140,7 +132,10 @@ std::string kernel_comment(std::span<const Node* const> nodes, std::span<const E
   }
   for (const Node* node : nodes) {
     std::string text = str(node->op->name, "(", join(node->inputs, ", ", text_of), ")");
-    if (text.size() > 120) text = text.substr(0, 117) + "...";  // shared values would double it at every use
+    if (text.size() > 120) {  // shared values would double it at every use
+      text.resize(117);
+      text += "...";
+    }
     texts[node] = std::vector<std::string>(node->types.size(), text);
   }
   std::string out;

@@ -51,7 +51,8 @@ class BodyValues {
 /// Writes the code of one elementwise node, whose inputs are known, and notes its outputs.
 void write_node(kernel::Code& code, const Node& node, BodyValues& values);
 
-/// A variable's name in generated code, from a name that a person gave.
+/// A variable's name in generated code, from a name that a person gave. Layers' names and numbers are left out: kernels
+/// of layers of one shape then have one text, which is compiled once.
 std::string identifier(std::string name);
 /// "add_tanh": what a kernel over these nodes is called.
 std::string kernel_name(std::span<const Node* const> nodes);
