@@ -79,5 +79,16 @@ TEST(Emit, EqualKernelsArePrintedOnce) {
   EXPECT_EQ(emit_cpp(program, {.vector_bytes = 32}).kernels, 1u);
 }
 
+TEST(Emit, TheEntryOfALongProgramIsNotOptimized) {
+  auto products = [](int count) {
+    Expr x = matrix("x", {7, 7}), w = matrix("w", {7, 7}), value = x;
+    for (int i = 0; i < count; ++i) value = dot(value, w);
+    return emitted({x, w}, {value});
+  };
+  const std::string mark = "__attribute__((optimize(\"O0\")))\n#endif\nextern \"C\" int thtrain_entry";
+  EXPECT_EQ(products(200).find(mark), std::string::npos);
+  EXPECT_NE(products(201).find(mark), std::string::npos);
+}
+
 }  // namespace
 }  // namespace thtrain
