@@ -22,7 +22,7 @@ using kernel::ScalarOf;
 // seconds instead of 4), and gains nothing: it only calls them.
 constexpr int kLongProgram = 200;  // steps
 constexpr const char* kNotOptimized =
-    "#ifdef __clang__\n__attribute__((optnone))\n#else\n__attribute__((optimize(\"O0\")))\n#endif\n";
+    "\n#ifdef __clang__\n__attribute__((optnone, noinline))\n#else\n__attribute__((optimize(\"O0\")))\n#endif\n";
 
 std::string c_type(DType dtype) {
   switch (dtype) {
@@ -91,8 +91,8 @@ class Emitter {
             "static inline long th_max(long a, long b) { return a > b ? a : b; }\n"
             "static inline long th_min(long a, long b) { return a < b ? a : b; }\n"
             "static inline long th_floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n",
-            helpers_.text(), "\n", functions_, steps_ > kLongProgram ? kNotOptimized : "",
-            "extern \"C\" int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
+            helpers_.text(), "\n", functions_, "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
+            "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
             "  if (ctx->version != TH_ABI_VERSION) return 3;\n", head_, body_, "}\n");
     source_.text = std::move(text);
     return std::move(source_);
