@@ -5,12 +5,13 @@
 
 namespace thtrain {
 
-/// exp(x) / sum(exp(x), 1, keepdims) -> fused_slices(x). Exact: the same operations; a kernel adds up in its own order.
+/// exp(x) / sum(exp(x), 1, keepdims) -> fused_slices(x)
 ///
-/// Ops that expand into simpler ones (softmax along an axis of known length) do so first. Then a reduction, what it
-/// reads and what is computed from it element by element join one region, with further reductions over the same axes:
-/// softmax, a normalization, the mean of a loss, a bias's gradient with its update. Runs before fuse_elementwise, which
-/// takes what is left.
+/// The same operations, but a kernel adds up in its own order, and an op that expands into simpler ones (softmax along
+/// an axis of known length, which does so first) is equal within its own bound. Then a reduction, what it reads and
+/// what is computed from it element by element join one region, with further reductions over the same axes: softmax, a
+/// normalization, the mean of a loss, a bias's gradient with its update. Runs before fuse_elementwise, which takes what
+/// is left.
 Graph fuse_slices(const Graph& graph, const PassContext& context);
 
 }  // namespace thtrain
