@@ -223,6 +223,17 @@ class CppDialect : public Dialect {
                f32 ? "short" : "char", ")((1u << n) - 1));\n#else\n", plain, "#endif\n");
   }
 
+  // A matrix product is hundreds of fmas: as one instruction each they compile in a third of the time of `loops`.
+  static std::string with_fma(const TermType& t, const std::string& loops) {
+    bool f32 = t.dtype == DType::kFloat32;
+    size_t bytes = size_of(t.dtype) * static_cast<size_t>(t.lanes);
+    if (bytes < 16 || bytes > 64) return loops;
+    const char* width = bytes == 64 ? "512_mask" : bytes == 32 ? "256" : "";
+    const char* all_lanes = bytes < 64 ? "" : f32 ? ", (unsigned short)-1, 4" : ", (unsigned char)-1, 4";
+    return str("#ifdef ", bytes == 64 ? "__AVX512F__" : "__FMA__", "\n  return __builtin_ia32_vfmadd",
+               f32 ? "ps" : "pd", width, "(a, b, c", all_lanes, ");\n#else\n", loops, "#endif\n");
+  }
+
   std::string convert_mask(const std::string& mask, int from, int to, int lanes, Helpers& h) const {
     if (from == to) return mask;
     return str("__builtin_convertvector(", mask, ", ", vector_type(mask_dtype(to), lanes, h), ")");
@@ -271,8 +282,10 @@ class CppDialect : public Dialect {
         parameters += str(i ? ", " : "", v, " ", kArgs[i]);
         lanes += str(i ? ", " : "", kArgs[i], "[i]");
       }
-      h.add(str(kInline, v, " ", name, "(", parameters, ") {\n  ", v, " r;\n  for (int i = 0; i < ", n.type.lanes,
-                "; ++i) r[i] = ", builtin(function, n.type.dtype), "(", lanes, ");\n  return r;\n}\n"));
+      std::string body = str("  ", v, " r;\n  for (int i = 0; i < ", n.type.lanes,
+                             "; ++i) r[i] = ", builtin(function, n.type.dtype), "(", lanes, ");\n  return r;\n");
+      if (n.prim == Prim::kFma) body = with_fma(n.type, body);
+      h.add(str(kInline, v, " ", name, "(", parameters, ") {\n", body, "}\n"));
     }
     return str(name, "(", join(a, ", "), ")");
   }
@@ -352,9 +365,11 @@ class CppDialect : public Dialect {
     std::string v = type(t, h);
     std::string name = str("splat_", v, t.dtype == DType::kBool ? "_mask" : "");
     if (h.need(name))
-      // Lane by lane: adding to a vector of zeros would turn -0 into 0.
-      h.add(str(kInline, v, " ", name, "(", name_of_element(t.dtype).c, " x) {\n  ", v, " r;\n  for (int i = 0; i < ",
-                t.lanes, "; ++i) r[i] = ", t.dtype == DType::kBool ? "x ? -1 : 0" : "x", ";\n  return r;\n}\n"));
+      // Subtracting 0, not adding it: -0 + 0 would be 0.
+      h.add(t.dtype == DType::kBool
+                ? str(kInline, v, " ", name, "(bool x) {\n  const ", name_of_element(mask_dtype(t.mask_bytes)).c,
+                      " all = x ? -1 : 0;\n  return all - (", v, "){};\n}\n")
+                : str(kInline, v, " ", name, "(", name_of_element(t.dtype).c, " x) { return x - (", v, "){}; }\n"));
     return name;
   }
 

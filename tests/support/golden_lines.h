@@ -10,11 +10,11 @@ namespace thtrain {
 
 struct GoldenLine {
   std::string text;  // the whole line
-  std::string name;
-  std::vector<std::string> arguments;
+  std::string name = {};
+  std::vector<std::string> arguments = {};
   bool is_error = false;
-  Shape shape;
-  std::vector<std::string> values;
+  Shape shape = {};
+  std::vector<std::string> values = {};
 
   /// The result as a tensor of that dtype.
   Tensor result(DType dtype) const;

@@ -44,7 +44,9 @@ TEST(LogSumExpRules, IsFiniteWhereSumsOverflow) {
     const Expr value = log(sum(exp(l.x)));
     const std::vector<Expr> out = stable_all({value, grad(value, l.x)});
     EXPECT_DOUBLE_EQ(evaluate({out[0]}, {{l.x, x}})[0].as_double(), expected);
-    if (std::isfinite(expected)) EXPECT_TRUE(std::isfinite(evaluate({out[1]}, {{l.x, x}})[0].as_double(0)));
+    if (std::isfinite(expected)) {
+      EXPECT_TRUE(std::isfinite(evaluate({out[1]}, {{l.x, x}})[0].as_double(0)));
+    }
   }
 }
 
