@@ -156,7 +156,7 @@ class RootTable {
     }
   }
   /// Of a number below kReach^2.
-  int32_t operator()(int64_t square) const { return roots_[static_cast<size_t>(square / kOne)]; }
+  int32_t operator()(int32_t square) const { return roots_[static_cast<size_t>(square / kOne)]; }
   static constexpr int32_t kReach = 4 * kOne;
 
  private:
@@ -165,6 +165,13 @@ class RootTable {
 
 using Image = std::array<int32_t, kSide * kSide>;
 
+/// part / whole in 1/256, at least 0 and at most 1. (A double divides faster than integers do, and its quotient of such
+/// numbers never rounds up to a whole one.)
+int32_t share(int32_t part, int32_t whole) {
+  if (part <= 0) return 0;
+  return part >= whole ? kOne : static_cast<int32_t>(double{kOne} * part / whole);
+}
+
 /// Adds the ink of a thick line with round ends; each pixel takes the darkest ink that touches it.
 void draw_line(Image& image, const PenPoint& from, const PenPoint& to, int32_t ink) {
   static const RootTable kRoot;
@@ -172,17 +179,17 @@ void draw_line(Image& image, const PenPoint& from, const PenPoint& to, int32_t i
   auto pixel = [](int32_t length) { return std::clamp(length / kOne, 0, kSide - 1); };
   int32_t left = pixel(std::min(from.at.x, to.at.x) - reach), right = pixel(std::max(from.at.x, to.at.x) + reach);
   int32_t top = pixel(std::min(from.at.y, to.at.y) - reach), bottom = pixel(std::max(from.at.y, to.at.y) + reach);
-  int64_t dx = to.at.x - from.at.x, dy = to.at.y - from.at.y;
-  int64_t square = std::max<int64_t>(dx * dx + dy * dy, 1);
+  int32_t dx = to.at.x - from.at.x, dy = to.at.y - from.at.y;
+  int32_t square = std::max(dx * dx + dy * dy, 1);
   for (int32_t row = top; row <= bottom; ++row) {
     for (int32_t column = left; column <= right; ++column) {
-      int64_t x = column * kOne + kOne / 2 - from.at.x, y = row * kOne + kOne / 2 - from.at.y;
-      int64_t along = std::clamp<int64_t>((x * dx + y * dy) * kOne / square, 0, kOne);
+      int32_t x = column * kOne + kOne / 2 - from.at.x, y = row * kOne + kOne / 2 - from.at.y;
+      int32_t along = share(x * dx + y * dy, square);
       x -= dx * along / kOne;
       y -= dy * along / kOne;
-      int64_t distance = x * x + y * y;
-      if (distance >= int64_t{reach} * reach) continue;
-      auto radius = from.radius + (to.radius - from.radius) * static_cast<int32_t>(along) / kOne;
+      int32_t distance = x * x + y * y;
+      if (distance >= reach * reach) continue;
+      auto radius = from.radius + (to.radius - from.radius) * along / kOne;
       int32_t cover = std::clamp(radius + kSoftEdge / 2 - kRoot(distance), 0, kSoftEdge);
       int32_t& value = image[static_cast<size_t>(row * kSide + column)];
       value = std::max(value, ink * cover / kSoftEdge);
