@@ -8,6 +8,7 @@
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/scalar_op.h"
+#include "compiler/plan/in_place.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/plan/program.h"
 #include "compiler/plan/schedule.h"
@@ -53,12 +54,12 @@ class Planner {
       if (!out.node().is_leaf() && !out.node().op->view) wanted_.try_emplace(key(out), output_buffers_.back());
     }
     std::vector<bool> in_place(graph.updates.size(), false);
-    for (size_t u : order.late_enough) {
-      const Update& update = graph.updates[u];
-      if (!options_.in_place || update.value.node().op->view || !reads_safely(update)) continue;
-      if (is_update_of_another(graph, u)) continue;
-      wanted_[key(update.value)] = values_.at(key(update.variable)).buffer;
-      in_place[u] = true;
+    for (size_t u = 0; u < graph.updates.size(); ++u) {
+      if (!options_.in_place || is_update_of_another(graph, u)) continue;
+      for (const Expr& value : order.in_place[u]) {
+        wanted_[key(value)] = values_.at(key(graph.updates[u].variable)).buffer;
+        in_place[u] = true;
+      }
     }
 
     for (position_ = 0; position_ < order.order.size(); ++position_) place(*order.order[position_]);
@@ -105,21 +106,6 @@ class Planner {
     return false;
   }
 
-  // The value's producer may write the variable's buffer: it does not read it, or it reads it element by element as it
-  // writes (through no view of another shape).
-  bool reads_safely(const Update& update) const {
-    const Node& producer = update.value.node();
-    if (producer.op->lower_region) return false;
-    const Node* variable = &update.variable.node();
-    for (size_t i = 0; i < producer.inputs.size(); ++i) {
-      const Expr& input = producer.inputs[i];
-      if (root_of(input) != variable) continue;
-      if (&input.node() != variable) return false;  // a view
-      if (!may_overwrite(producer, update.value.output(), i)) return false;
-    }
-    return true;
-  }
-
   static const Node* root_of(const Expr& value) {
     const Node* node = &value.node();
     while (node->op->view) node = &node->inputs[0].node();
@@ -133,12 +119,6 @@ class Planner {
   }
 
   static bool is_elementwise(const Node& node) { return node.op->scalar || node.op->fused; }
-
-  static bool may_overwrite(const Node& node, size_t output, size_t input) {
-    if (!(node.types[output] == node.inputs[input].type())) return false;
-    if (is_elementwise(node)) return true;
-    return output == 0 && std::count(node.op->may_overwrite.begin(), node.op->may_overwrite.end(), input) != 0;
-  }
 
   // The buffer of a temporary that dies with this node and that output `o` may take over; -1 if there is none.
   int reusable(const Node& node, size_t o, const std::vector<BufferView>& inputs) const {

@@ -25,17 +25,17 @@ struct Buffer {
 
 /// A value: elements of a buffer under a layout.
 struct BufferView {
-  int buffer = -1;       // -1: a token, which has no elements
+  int buffer = -1;  // -1: a token, which has no elements
   Type type;
   Layout layout;
 };
 
 struct Step {
-  const Node* node;                   // what it computes; null for copies
+  const Node* node;  // what it computes; null for copies
   std::string comment;
-  std::vector<BufferView> operands;   // inputs of the node, then outputs
-  size_t inputs;                      // how many of them are inputs
-  kernel::StepCode code;              // operand numbers refer to `operands`
+  std::vector<BufferView> operands;  // inputs of the node, then outputs
+  size_t inputs;                     // how many of them are inputs
+  kernel::StepCode code;             // operand numbers refer to `operands`
   Origin origin;
 };
 
@@ -52,16 +52,16 @@ struct Region {
 
 struct MemoryPlan {
   Dim arena_bytes = 0;
-  Dim lower_bound = 0;   // bytes alive at the worst step, where lengths are known; else the arena's
+  Dim lower_bound = 0;  // bytes alive at the worst step, where lengths are known; else the arena's
 };
 
 struct Program {
-  Graph graph;                       // after all passes: keeps the nodes alive that steps point to
+  Graph graph;  // after all passes: keeps the nodes alive that steps point to
   std::vector<Buffer> buffers;
-  std::vector<Expr> shared;          // leaves, in argument order
+  std::vector<Expr> shared;  // leaves, in argument order
   std::vector<bool> shared_written;
   std::vector<Tensor> constants;
-  std::vector<LengthCheck> checks;   // of the lengths, before the first step
+  std::vector<LengthCheck> checks;  // of the lengths, before the first step
   Region body;
   MemoryPlan memory;
 };
@@ -71,7 +71,7 @@ void for_each_step(const Region& region, const std::function<void(const Step&)>&
 
 struct PlanOptions {
   int vector_bytes = 64;
-  bool in_place = true;  // temporaries and shared variables may be overwritten
+  bool in_place = true;                      // temporaries and shared variables may be overwritten
   const kernel::Chooser* chooser = nullptr;  // of implementations; null: the library's
 };
 

@@ -1,9 +1,12 @@
 #include "compiler/plan/schedule.h"
 
+#include <algorithm>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/op.h"
+#include "compiler/plan/in_place.h"
 
 namespace thtrain {
 
@@ -32,21 +35,36 @@ Schedule schedule(const Graph& graph) {
       hard[position[&input.node()]].push_back(i);
       ++hard_left[i];
     }
+  std::unordered_set<const Node*> returned;
+  for (const Expr& root : roots) returned.insert(&root.node());
+  // Nodes go in the order of their ranks. What an update's value will overwrite goes just before it: until then the
+  // variable keeps its old value, and its memory is not needed.
+  std::vector<size_t> rank(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) rank[i] = i;
+  std::vector<std::vector<Expr>> chains;
   for (const Update& update : graph.updates) {
-    if (update.value.node().is_leaf()) continue;
-    size_t writer = position[&update.value.node()];
-    for (const Node* reader : readers_of_buffer(&update.variable.node()))
-      if (size_t r = position[reader]; r != writer) {
-        soft[r].push_back(writer);
-        ++soft_left[writer];
-      }
+    std::vector<Expr>& chain = chains.emplace_back(values_in_place(update, readers, returned));
+    std::vector<const Node*> old_readers = readers_of_buffer(&update.variable.node());
+    // Nothing below a reader of the old value can go after it.
+    for (size_t n = 1; n < chain.size(); ++n)
+      if (std::count(old_readers.begin(), old_readers.end(), &chain[n - 1].node())) chain.resize(n);
+    for (const Expr& value : chain) {
+      size_t writer = position[&value.node()];
+      rank[writer] = std::max(rank[writer], position[&update.value.node()]);
+      for (const Node* reader : old_readers)
+        if (size_t r = position[reader]; r != writer) {
+          soft[r].push_back(writer);
+          ++soft_left[writer];
+        }
+    }
   }
 
-  using Queue = std::priority_queue<size_t, std::vector<size_t>, std::greater<>>;
+  using Place = std::pair<size_t, size_t>;  // rank, index
+  using Queue = std::priority_queue<Place, std::vector<Place>, std::greater<>>;
   Queue ready, waiting;  // waiting: only soft edges hold it back
-  std::vector<bool> released(nodes.size(), false), done(nodes.size(), false);
+  std::vector<bool> done(nodes.size(), false);
   auto offer = [&](size_t i) {
-    if (hard_left[i] == 0 && !done[i]) (soft_left[i] == 0 || released[i] ? ready : waiting).push(i);
+    if (hard_left[i] == 0 && !done[i]) (soft_left[i] == 0 ? ready : waiting).push({rank[i], i});
   };
   for (size_t i = 0; i < nodes.size(); ++i) offer(i);
 
@@ -55,12 +73,12 @@ Schedule schedule(const Graph& graph) {
   while (out.order.size() < nodes.size()) {
     size_t i;
     if (!ready.empty()) {
-      i = ready.top();
+      i = ready.top().second;
       ready.pop();
     } else {
       // Every node that could go would overwrite what another still reads: the first goes, and not in place.
       TH_CHECK(!waiting.empty(), "the graph has a cycle");
-      i = waiting.top();
+      i = waiting.top().second;
       waiting.pop();
       if (done[i]) continue;
       if (soft_left[i] != 0) early[i] = true;
@@ -75,10 +93,15 @@ Schedule schedule(const Graph& graph) {
     for (size_t next : soft[i])
       if (--soft_left[next] == 0) offer(next);
   }
-  for (size_t k = 0; k < graph.updates.size(); ++k) {
-    const Node* writer = &graph.updates[k].value.node();
-    if (!writer->is_leaf() && !early[position[writer]]) out.late_enough.insert(k);
+  for (size_t u = 0; u < graph.updates.size(); ++u) {
+    std::vector<Expr>& chain = chains[u];
+    size_t n = 0;
+    while (n < chain.size() && !early[position[&chain[n].node()]] &&
+           reads_safely(chain[n].node(), chain[n].output(), graph.updates[u].variable.node()))
+      ++n;
+    chain.resize(n);
   }
+  out.in_place = std::move(chains);
   return out;
 }
 

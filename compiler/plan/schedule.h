@@ -1,7 +1,6 @@
 // The order of a graph's nodes: inputs first, and writers of shared variables after the last reader of the old value.
 #pragma once
 
-#include <unordered_set>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -10,8 +9,9 @@ namespace thtrain {
 
 struct Schedule {
   std::vector<const Node*> order;
-  /// Updates (by their number) whose producer comes after every other reader of the variable: may write in place.
-  std::unordered_set<size_t> late_enough;
+  /// For each update, which values may be computed in the variable's buffer, because their producers come after every
+  /// other reader of the old value: the update's value, then what it overwrites (in_place.h). Empty: none.
+  std::vector<std::vector<Expr>> in_place;
 };
 
 /// Deterministic; n log n in the number of nodes.
