@@ -181,8 +181,9 @@ class CppDialect : public Dialect {
     const char* element = name_of_element(dtype).c;
     if (h.need(name)) {
       std::string lanes = count.empty() ? std::to_string(s.type.lanes) : "n";
-      std::string body = near ? str("  __builtin_memcpy(p, &v, ", lanes, " * sizeof(", element, "));\n")
-                              : str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n");
+      std::string body = !near           ? str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n")
+                         : count.empty() ? str("  *(", unaligned(dtype, s.type.lanes, h), "*)p = v;\n")
+                                         : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
       if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, s.type.lanes, 0}, body);
       h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
                 count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
@@ -211,6 +212,15 @@ class CppDialect : public Dialect {
     if (h.need(v))
       h.add(str("typedef ", name.c, " ", v, " __attribute__((vector_size(",
                 size_of(element) * static_cast<size_t>(lanes), ")));\n"));
+    return v;
+  }
+
+  // A vector that lies anywhere in memory. (A memcpy is as good, but costs the compilers a seventh of their time.)
+  std::string unaligned(DType element, int lanes, Helpers& h) const {
+    std::string v = str(vector_type(element, lanes, h), "_anywhere");
+    if (h.need(v))
+      h.add(str("typedef ", name_of_element(element).c, " ", v, " __attribute__((vector_size(",
+                size_of(element) * static_cast<size_t>(lanes), "), aligned(", size_of(element), "), may_alias));\n"));
     return v;
   }
 
@@ -341,8 +351,9 @@ class CppDialect : public Dialect {
     const char* element = name_of_element(dtype).c;
     if (h.need(name)) {
       std::string lanes = padded ? "n" : std::to_string(n.type.lanes);
-      std::string body = near ? str("  __builtin_memcpy(&v, p, ", lanes, " * sizeof(", element, "));\n")
-                              : str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n");
+      std::string body = !near    ? str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n")
+                         : padded ? str("  __builtin_memcpy(&v, p, n * sizeof(", element, "));\n")
+                                  : str("  v = *(const ", unaligned(dtype, n.type.lanes, h), "*)p;\n");
       if (near && padded) body = with_masks("v = __builtin_ia32_load", {dtype, n.type.lanes, 0}, body);
       h.add(str(kInline, v, " ", name, "(const ", element, "* p", near ? "" : ", long stride", padded ? ", long n" : "",
                 ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n", body, "  return v;\n}\n"));

@@ -48,7 +48,9 @@ std::string read_until_closed(int fd) {
   }
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 /// The compiler's own first complaint, which may stand after lines that only say where.
 std::string first_error_line(const std::string& output) {
@@ -126,8 +128,10 @@ detail::Finished detail::run_program(const std::vector<std::string>& arguments) 
   while (waited < 0 && errno == EINTR);
   // A host program that ignores SIGCHLD leaves no status: what the program wrote must speak for itself.
   if (waited < 0) return out;
-  if (WIFEXITED(status)) out.exit_code = WEXITSTATUS(status);
-  else out = {-1, out.output, str("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")")};
+  if (WIFEXITED(status))
+    out.exit_code = WEXITSTATUS(status);
+  else
+    out = {-1, out.output, str("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")")};
   return out;
 }
 
@@ -159,11 +163,13 @@ std::string generated_flags() {
 
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu) {
   bool x86 = cpu.architecture == "x86-64";
-  // Loops that matter are printed as explicit vectors and run alike at every level. g++'s -O2 leaves other loops scalar
-  // unless it is told; -O3 takes a fifth longer (322 lines: -O1 108 ms, -O2 166, as here 180, -O3 200 to 230).
-  std::vector<std::string> flags = {"-O2", "-std=gnu++17"};
+  // Loops that matter are printed as explicit vectors and run alike at every level, but for g++'s -O1 on long products
+  // (8 % slower): what of -O2 they need is listed. The lab's MLP takes 0.7 s so, and 1.05 s with -O2.
+  std::vector<std::string> flags = {compiler.is_clang() ? "-O2" : "-O1", "-std=gnu++17"};
   if (!compiler.is_clang())
-    flags.insert(flags.end(), {"-ftree-vectorize", "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0"});
+    flags.insert(flags.end(), {"-fexpensive-optimizations", "-fgcse", "-fschedule-insns2", "-fstrict-aliasing",
+                               "-finline-small-functions", "-fno-tree-bit-ccp", "-ftree-vectorize",
+                               "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0"});
   flags.push_back(x86 ? "-march=native" : "-mcpu=native");
   if (x86 && cpu.vector_bytes == 64) flags.push_back("-mprefer-vector-width=512");
   // Contraction would change bits with fusion and with the compiler; the other two change none that a program sees.
