@@ -66,12 +66,11 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
     }
 }
 
-TEST(BenchMeasure, CeilingsStandAboveWhatRuns) {
+TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   WorkloadOptions options{.dtype = DType::kFloat32, .threads = 1};
-  // The best stretch of time against the middle one: a neighbour may have had the processor meanwhile.
-  EXPECT_GT(measure(net_ceiling("784-500-10/60", options), 0.1).high,
-            measure(net_workload("784-500-10/60", options), 0.02).value);
-  EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);  // any processor has a GFLOP/s
+  // Any processor does far more than a GFLOP/s, and an example of this network takes 2.4 MFLOP.
+  EXPECT_GT(measure(net_ceiling("784-500-10/60", options), 0.02).value, 400);
+  EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);
   EXPECT_GT(measure(elementwise_ceiling("a+1/100000", options), 0.02).value, 1e7);
   EXPECT_THROW(elementwise_ceiling("a+1/4", options), UserError);
 }

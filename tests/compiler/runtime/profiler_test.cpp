@@ -33,7 +33,9 @@ TEST(Profile, CountsWhatEachStepDoes) {
   for (size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(profile.time_line[i].step, i % 2);
     EXPECT_EQ(profile.time_line[i].call, static_cast<int64_t>(i / 2));
-    if (i > 0) EXPECT_GE(profile.time_line[i].begin, profile.time_line[i - 1].begin + profile.time_line[i - 1].length);
+    if (i > 0) {
+      EXPECT_GE(profile.time_line[i].begin, profile.time_line[i - 1].begin + profile.time_line[i - 1].length);
+    }
     inside += profile.time_line[i].length;
   }
   EXPECT_LE(inside, profile.seconds);
