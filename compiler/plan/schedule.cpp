@@ -37,10 +37,10 @@ Schedule schedule(const Graph& graph) {
     }
   std::unordered_set<const Node*> returned;
   for (const Expr& root : roots) returned.insert(&root.node());
-  // Nodes go in the order of their ranks. What an update's value will overwrite goes just before it: until then the
-  // variable keeps its old value, and its memory is not needed.
-  std::vector<size_t> rank(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) rank[i] = i;
+  // An update goes as soon as nobody needs the old value: what its last reader read is still in the caches then. Leaves
+  // and views cost nothing, and hold no update up.
+  std::vector<bool> urgent(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) urgent[i] = nodes[i]->is_leaf() || nodes[i]->op->view;
   std::vector<std::vector<Expr>> chains;
   for (const Update& update : graph.updates) {
     std::vector<Expr>& chain = chains.emplace_back(values_in_place(update, readers, returned));
@@ -48,23 +48,28 @@ Schedule schedule(const Graph& graph) {
     // Nothing below a reader of the old value can go after it.
     for (size_t n = 1; n < chain.size(); ++n)
       if (std::count(old_readers.begin(), old_readers.end(), &chain[n - 1].node())) chain.resize(n);
-    for (const Expr& value : chain) {
-      size_t writer = position[&value.node()];
-      rank[writer] = std::max(rank[writer], position[&update.value.node()]);
-      for (const Node* reader : old_readers)
-        if (size_t r = position[reader]; r != writer) {
-          soft[r].push_back(writer);
+    for (size_t n = 0; n < chain.size(); ++n) {
+      size_t writer = position[&chain[n].node()];
+      urgent[writer] = true;
+      auto goes_after = [&](const Node* node) {
+        if (size_t first = position[node]; first != writer) {
+          soft[first].push_back(writer);
           ++soft_left[writer];
         }
+      };
+      for (const Node* reader : old_readers) goes_after(reader);
+      // What is overwritten goes just before: until then the variable keeps its old value.
+      if (n > 0)
+        for (const Expr& beside : chain[n - 1].node().inputs) goes_after(&beside.node());
     }
   }
 
-  using Place = std::pair<size_t, size_t>;  // rank, index
+  using Place = std::pair<bool, size_t>;  // the urgent first, then by index
   using Queue = std::priority_queue<Place, std::vector<Place>, std::greater<>>;
   Queue ready, waiting;  // waiting: only soft edges hold it back
   std::vector<bool> done(nodes.size(), false);
   auto offer = [&](size_t i) {
-    if (hard_left[i] == 0 && !done[i]) (soft_left[i] == 0 ? ready : waiting).push({rank[i], i});
+    if (hard_left[i] == 0 && !done[i]) (soft_left[i] == 0 ? ready : waiting).push({!urgent[i], i});
   };
   for (size_t i = 0; i < nodes.size(); ++i) offer(i);
 
