@@ -158,14 +158,15 @@ std::shared_ptr<const Node> make_fused(GraphPtr body, std::vector<Expr> inputs) 
   return make_node(fused_op(), std::move(inputs), {}, {std::move(body)});
 }
 
-const Op& fused_op() {
-  static const Op op{
-      .name = "fused",
-      .doc = "Several elementwise expressions over one domain, computed in one loop nest.",
+Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&)> lower,
+              std::function<std::vector<OpCase>()> cases) {
+  return {
+      .name = std::move(name),
+      .doc = std::move(doc),
       .infer =
           [](const TypeArgs& a) {
             const Graph& body = *a.bodies[0];
-            TH_CHECK(body.inputs.size() == a.inputs.size(), "fused: ", a.inputs.size(), " inputs for ",
+            TH_CHECK(body.inputs.size() == a.inputs.size(), a.inputs.size(), " inputs for a body of ",
                      body.inputs.size());
             std::vector<Type> out;
             for (const Expr& e : body.outputs) out.push_back(e.type());
@@ -181,34 +182,41 @@ const Op& fused_op() {
             std::vector<Expr> outputs = substitute(body.outputs, replacements);
             return a.differentiate(outputs, a.cotangents, a.node.inputs);
           },
-      .lower = [](StepBuilder& b) { lower_elementwise(b, b.node().bodies[0]->inputs, b.node().bodies[0]->outputs); },
+      .lower = std::move(lower),
       .fused = true,
-      .cases =
-          [] {
-            // Two outputs; one operand that a row shares, one that is a scalar.
-            auto build = [](const std::vector<Expr>& x) {
-              auto body = std::make_shared<Graph>();
-              for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
-              const std::vector<Expr>& in = body->inputs;
-              Expr product = tanh(in[0] + in[1]) * in[2];
-              body->outputs = {product, product - in[0]};
-              std::shared_ptr<const Node> node = make_fused(body, x);
-              return std::vector<Expr>{(*node)[0], (*node)[1]};
-            };
-            auto case_of = [&](std::string name, DType dtype, Dims matrix, Dims row) {
-              return OpCase{.name = std::move(name),
-                            .inputs = {{.dtype = dtype, .dims = std::move(matrix)},
-                                       {.dtype = dtype, .dims = std::move(row)},
-                                       {.dtype = dtype, .dims = {}}},
-                            .build = build,
-                            .bound = 8};
-            };
-            return std::vector<OpCase>{
-                case_of("rows", DType::kFloat64, {3, 21}, {21}), case_of("rows_f32", DType::kFloat32, {2, 35}, {35}),
-                case_of("columns", DType::kFloat64, {4, 3}, {4, 1}), case_of("named", DType::kFloat64, {"n", 3}, {3}),
-                case_of("empty", DType::kFloat64, {0, 3}, {3})};
-          },
+      .cases = std::move(cases),
   };
+}
+
+static std::vector<OpCase> fused_cases() {
+  // Two outputs; one operand that a row shares, one that is a scalar.
+  auto build = [](const std::vector<Expr>& x) {
+    auto body = std::make_shared<Graph>();
+    for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
+    const std::vector<Expr>& in = body->inputs;
+    Expr product = tanh(in[0] + in[1]) * in[2];
+    body->outputs = {product, product - in[0]};
+    std::shared_ptr<const Node> node = make_fused(body, x);
+    return std::vector<Expr>{(*node)[0], (*node)[1]};
+  };
+  auto case_of = [&](std::string name, DType dtype, Dims matrix, Dims row) {
+    return OpCase{.name = std::move(name),
+                  .inputs = {{.dtype = dtype, .dims = std::move(matrix)},
+                             {.dtype = dtype, .dims = std::move(row)},
+                             {.dtype = dtype, .dims = {}}},
+                  .build = build,
+                  .bound = 8};
+  };
+  return {case_of("rows", DType::kFloat64, {3, 21}, {21}), case_of("rows_f32", DType::kFloat32, {2, 35}, {35}),
+          case_of("columns", DType::kFloat64, {4, 3}, {4, 1}), case_of("named", DType::kFloat64, {"n", 3}, {3}),
+          case_of("empty", DType::kFloat64, {0, 3}, {3})};
+}
+
+const Op& fused_op() {
+  static const Op op = op_of_body(
+      "fused", "Several elementwise expressions over one domain, computed in one loop nest.",
+      [](StepBuilder& b) { lower_elementwise(b, b.node().bodies[0]->inputs, b.node().bodies[0]->outputs); },
+      fused_cases);
   return op;
 }
 

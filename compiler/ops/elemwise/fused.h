@@ -1,12 +1,19 @@
 // Fused elementwise regions: one loop nest that computes any number of elementwise expressions over one domain.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/op.h"
 #include "compiler/kernel/step_builder.h"
 
 namespace thtrain {
+
+/// An op that is its body: types, values and derivatives are those of the body's outputs on the op's inputs.
+Op op_of_body(std::string name, std::string doc, std::function<void(kernel::StepBuilder&)> lower,
+              std::function<std::vector<OpCase>()> cases);
 
 /// An op made from a body graph of elementwise nodes and scalar constants; its outputs are the body's, all of the same
 /// lengths. Made by the pass `fuse_elementwise`.

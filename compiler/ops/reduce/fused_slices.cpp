@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
@@ -146,30 +147,10 @@ std::vector<OpCase> cases() {
 }  // namespace
 
 const Op& fused_slices_op() {
-  static const Op op{
-      .name = "fused_slices",
-      .doc = "Elementwise expressions and reductions over the same axes, computed slice by slice in one loop nest.",
-      .infer =
-          [](const TypeArgs& a) {
-            const Graph& body = *a.bodies[0];
-            TH_CHECK(body.inputs.size() == a.inputs.size(), "fused_slices: ", a.inputs.size(), " inputs for ",
-                     body.inputs.size());
-            std::vector<Type> out;
-            for (const Expr& e : body.outputs) out.push_back(e.type());
-            return out;
-          },
-      .reference = [](const ReferenceArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs); },
-      .gradient =
-          [](const GradientArgs& a) {
-            const Graph& body = *a.node.bodies[0];
-            std::vector<std::pair<Expr, Expr>> replacements;
-            for (size_t i = 0; i < body.inputs.size(); ++i) replacements.emplace_back(body.inputs[i], a.node.inputs[i]);
-            return a.differentiate(substitute(body.outputs, replacements), a.cotangents, a.node.inputs);
-          },
-      .lower = [](kernel::StepBuilder& b) { lower_slices(b, *b.node().bodies[0]); },
-      .fused = true,
-      .cases = cases,
-  };
+  static const Op op = op_of_body(
+      "fused_slices",
+      "Elementwise expressions and reductions over the same axes, computed slice by slice in one loop nest.",
+      [](kernel::StepBuilder& b) { lower_slices(b, *b.node().bodies[0]); }, cases);
   return op;
 }
 
