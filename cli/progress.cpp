@@ -109,6 +109,7 @@ static std::string summary_json(const TrainSummary& summary) {
       .add("stopped_early", summary.stopped_early)
       .add("run_dir", summary.run_dir)
       .add("plot", summary.plot);
+  if (summary.native_from_step) out.add("native_from_step", *summary.native_from_step);
   return out.line();
 }
 

@@ -87,8 +87,9 @@ std::string summary_text(const ModelSummary& model) {
       {"optimizer", bytes(model.optimizer_bytes)},
       {"data", model.data_bytes ? bytes(model.data_bytes) : "read while training"},
       {"temporaries", temporaries},
-      {"compiling",
-       str(count_text(model.kernels_compiled, "kernel"), " compiled, ", seconds_text(model.seconds_compile))},
+      {"compiling", model.is_compiling ? "in the background; the reference trains until it is done"
+                                       : str(count_text(model.kernels_compiled, "kernel"), " compiled, ",
+                                             seconds_text(model.seconds_compile))},
       {"threads", std::to_string(model.threads)}};
   if (!model.reference_steps.empty()) facts.emplace_back("by reference", join(model.reference_steps, ", "));
   return table_text(rows) + facts_text(facts);

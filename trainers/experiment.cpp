@@ -250,6 +250,11 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
       .help(
           "Who computes a matrix product: `never` takes a built-in rule; `cached` what `thtrain tune` measured on this "
           "machine, else the rule; `always` measures what is not remembered, before the first step.");
+  f.field("background", &CompilerConfig::background)
+      .help(
+          "Train with the reference at once, while the training step is compiled, and go over to native code when it "
+          "is "
+          "there. At which step that is, and so the bits, differ from run to run.");
 }
 
 void OutputConfig::describe(Fields<OutputConfig>& f) {

@@ -114,7 +114,9 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
     for (const In& in : batch.inputs) graph->inputs.push_back(in.variable);
     graph->updates = updates;
   }
-  return function(batch.inputs, {}, updates, function_options(experiment_.compiler, "train"));
+  FunctionOptions options = function_options(experiment_.compiler, "train");
+  options.background = experiment_.compiler.background;
+  return function(batch.inputs, {}, updates, options);
 }
 
 std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
@@ -191,6 +193,7 @@ ModelSummary TrainingProgram::summary() const {
   out.batches = batches_;
   out.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   out.seconds_compile = info.seconds_passes + info.seconds_compile;
+  out.is_compiling = experiment_.compiler.background && !is_native() && !is_reference();
   out.reference_steps = info.reference_steps;
   out.threads = thread_count(static_cast<int>(experiment_.compiler.threads));
   return out;

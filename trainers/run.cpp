@@ -1,5 +1,6 @@
 #include "trainers/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -15,6 +16,14 @@ static double seconds_between(std::chrono::steady_clock::time_point from, std::c
   return std::chrono::duration<double>(to - from).count();
 }
 
+// What a run says of steps that the reference did because the compiler was not done: nothing else has their bits.
+static constexpr const char* kNativePin = "native code";
+
+static std::string* find_pin(Pins& pins, std::string_view name) {
+  auto found = std::find_if(pins.begin(), pins.end(), [&](const auto& pin) { return pin.first == name; });
+  return found == pins.end() ? nullptr : &found->second;
+}
+
 Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
          const TrainOptions& options)
     : experiment_(experiment),
@@ -28,6 +37,8 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       next_random_(program_.model().random()) {
   Pins more = program_.pins();
   pins_.insert(pins_.end(), more.begin(), more.end());
+  waits_for_native_ = program_.summary().is_compiling;
+  if (waits_for_native_) pins_.emplace_back(kNativePin, "not at the beginning");
   state_.random = next_random_;
   state_.report.epoch = 1;
   summary_.run_dir = folder.path();
@@ -76,12 +87,22 @@ void Run::after_step() {
   state_.loss_sum = program_.loss_sum();
   if (!std::isfinite(state_.loss_sum)) fail_non_finite();
   Clock::time_point now = Clock::now();
+  if (waits_for_native_ && program_.is_native()) note_native_start();
   if (summary_.seconds_to_first_step == 0) summary_.seconds_to_first_step = seconds_between(options_.started, now);
   ++batches_since_told_;
   if (hooks_.on_batch && seconds_between(told_, now) >= 0.05) tell_progress(now);
   if (monitor_.validates_after(step)) validate(step);
   if (monitor_.ends_after(step)) state_.stopped_early = true;
   if (stop_wanted()) interrupted_ = true;
+}
+
+void Run::note_native_start() {
+  waits_for_native_ = false;
+  summary_.native_from_step = state_.step;
+  *find_pin(pins_, kNativePin) += str(", from step ", state_.step, " on");
+  folder_.write_facts(experiment_.seed, pins_);
+  if (hooks_.on_message)
+    hooks_.on_message(str("native code from step ", state_.step, " on: the bits of this run are its own"));
 }
 
 void Run::tell_progress(Clock::time_point now) {
@@ -244,6 +265,14 @@ void Run::put_back(const Checkpoint& checkpoint) {
 }
 
 void Run::restore(const Checkpoint& checkpoint) {
+  // What ran before the checkpoint is a fact of the run, whatever runs now.
+  for (const auto& [name, value] : checkpoint.pins)
+    if (name == kNativePin) {
+      if (std::string* now = find_pin(pins_, kNativePin))
+        *now = value;
+      else
+        pins_.emplace_back(name, value);
+    }
   std::vector<std::string> differing = differences(checkpoint.pins, pins_);
   if (!differing.empty() && !options_.allow_different_bits)
     throw UserError(Message{.what = str(folder_.path(), ": the run would go on with other bits than it would have had"),

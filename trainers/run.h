@@ -34,6 +34,7 @@ class Run {
   bool is_over() const;
   bool stop_wanted() const { return options_.stop && options_.stop->load(std::memory_order_relaxed) != 0; }
   void tell_progress(Clock::time_point now);
+  void note_native_start();
 
   NamedArrays weight_arrays() const;
   NamedArrays optimizer_arrays() const;
@@ -56,6 +57,7 @@ class Run {
   NamedArrays best_;         // weights with the best validation error; none before the first validation
   bool best_is_written_ = true;
   int64_t last_test_step_ = -1;
+  bool waits_for_native_ = false;  // the reference trains until the compiler is done
   bool interrupted_ = false;
   TrainSummary summary_;
   Clock::time_point began_, epoch_began_, saved_, told_;

@@ -49,6 +49,7 @@ struct ModelSummary {
   int64_t batches = 0;                       // minibatches of an epoch
   int64_t kernels_compiled = 0;              // compiled now and not found in the cache
   double seconds_compile = 0;                // passes and compiler
+  bool is_compiling = false;                 // in the background
   std::vector<std::string> reference_steps;  // ops that run through their reference
   int threads = 1;
 };
@@ -93,10 +94,12 @@ struct TrainSummary {
   double seconds = 0;                // of this process, from the first step to the end
   double seconds_to_first_step = 0;  // from TrainOptions::started until the first minibatch is done
   int64_t kernels_compiled = 0;
+  /// The step from which on native code ran, where compiler.background began with the reference; counted from 1.
+  std::optional<int64_t> native_from_step = {};
   bool interrupted = false;    // by TrainOptions::stop
   bool stopped_early = false;  // the patience was spent
   std::string run_dir;
-  std::string plot;  // of the learning curves; empty where none was drawn
+  std::string plot;                             // of the learning curves; empty where none was drawn
   std::optional<Profile> profile = {};          // where TrainOptions::profile wanted one
   std::optional<Explanation> explanation = {};  // of the profiled step: its passes and the rules that fired
 };

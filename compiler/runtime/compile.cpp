@@ -34,7 +34,7 @@ std::string origins_text(const Graph& graph) {
 
 }  // namespace
 
-CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& options) {
+PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {
   auto program = std::make_shared<CompiledProgram>();
   int vector_bytes = cpu().vector_bytes;
   bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
@@ -54,7 +54,7 @@ CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& op
           program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
           program->from_cache = true;
           program->seconds_compile = seconds_since(start);
-          return {program, {}};
+          return {program, key, false};
         }
       }
   }
@@ -82,15 +82,25 @@ CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& op
   program->plan = planned;
   program->seconds_passes = seconds_since(start);
 
-  start = std::chrono::steady_clock::now();
-  LoadedObject loaded = cache().load_object(image.source);
+  return {program, key, use_cache};
+}
+
+CompileOutcome finish(const PreparedProgram& prepared) {
+  const std::shared_ptr<CompiledProgram>& program = prepared.program;
+  if (program->object) return {program, {}};
+  auto start = std::chrono::steady_clock::now();
+  LoadedObject loaded = cache().load_object(program->image.source);
   if (!loaded.object) return {nullptr, loaded.reason};
   program->object = loaded.object;
   program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
   program->seconds_compile = seconds_since(start);
-  if (use_cache)
-    if (std::optional<std::string> bytes = to_bytes(image)) cache().store_program(key, *bytes);
+  if (prepared.is_stored)
+    if (std::optional<std::string> bytes = to_bytes(program->image)) cache().store_program(prepared.key, *bytes);
   return {program, {}};
+}
+
+CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& options) {
+  return finish(prepare(canonical, options));
 }
 
 }  // namespace thtrain

@@ -37,6 +37,18 @@ struct CompileOutcome {
   std::string reason;  // why there is none: no compiler, and not in the cache
 };
 
+/// A program as it was found in the cache, or planned and printed, before the host compiler has seen it.
+struct PreparedProgram {
+  std::shared_ptr<CompiledProgram> program;
+  std::string key;         // in the cache of finished programs
+  bool is_stored = false;  // there, when it is compiled
+};
+
+/// The cache, or passes, planner and printer.
+PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options);
+/// The host compiler and the loader, where the program was not found. May run in another thread.
+CompileOutcome finish(const PreparedProgram& prepared);
+/// One after the other.
 CompileOutcome compile(const CanonicalGraph& canonical, const CompileOptions& options);
 
 }  // namespace thtrain

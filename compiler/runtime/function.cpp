@@ -1,7 +1,9 @@
 #include "compiler/runtime/function.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <future>
 #include <mutex>
 #include <set>
 #include <unordered_set>
@@ -132,6 +134,16 @@ void prepare(State& s) {
   for (const Expr& out : s.graph.outputs) s.fixed = s.fixed && out.type().is_known();
 }
 
+void take(State& s, const CompileOutcome& outcome) {
+  if (!outcome.program) {
+    warn_once(str("no native code: ", outcome.reason, "; running the reference implementation, which is slow"));
+    s.options.mode = Mode::kReference;
+    return;
+  }
+  s.program = outcome.program;
+  s.fixed = s.fixed && s.program->image.arena_bytes.is_known();
+}
+
 void compile_native(State& s) {
   CompileOptions options;
   options.pipeline.level = s.options.level;
@@ -141,14 +153,11 @@ void compile_native(State& s) {
   options.use_cache = s.options.use_cache;
   options.tune = s.options.tune;
   options.probes = s.options.mode == Mode::kDebug;
-  CompileOutcome outcome = compile(s.canonical, options);
-  if (!outcome.program) {
-    warn_once(str("no native code: ", outcome.reason, "; running the reference implementation, which is slow"));
-    s.options.mode = Mode::kReference;
-    return;
-  }
-  s.program = outcome.program;
-  s.fixed = s.fixed && s.program->image.arena_bytes.is_known();
+  PreparedProgram prepared = prepare(s.canonical, options);
+  if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object)
+    return take(s, finish(prepared));
+  s.planned = prepared.program;
+  s.coming = std::async(std::launch::async, [prepared] { return finish(prepared); });
 }
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
@@ -248,7 +257,7 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
     if (inputs[i].dtype() != s.last_dtypes[i] || inputs[i].shape() != s.last_shapes[i]) return true;
   // The reference and whoever watches see lengths inside views too; native code tells those by itself.
   bool values_seen =
-      s.options.mode != Mode::kNative || s.watcher || (s.program && !s.program->image.reference_steps.empty());
+      s.options.mode != Mode::kNative || !s.program || s.watcher || !s.program->image.reference_steps.empty();
   return values_seen || (!s.fixed && s.values_matter);
 }
 
@@ -270,6 +279,7 @@ std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
 
 std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
+  if (s.coming.valid()) take_coming(s, false);
   bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
   std::vector<Tensor> copies;
   if (!dense)
@@ -294,7 +304,7 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
     }
     s.bound = true;
   }
-  if (s.options.mode == Mode::kReference) return run_reference(s, inputs);
+  if (!s.program) return run_reference(s, inputs);
 
   size_t n = 0;
   s.args.resize(inputs.size() + s.leaves.size() + s.program->image.constants.size() + s.graph.outputs.size());
@@ -334,6 +344,15 @@ Function::State::State() {
   context.parallel_for = parallel_for;
   context.call_reference = on_reference;
   context.fail = on_fail;
+}
+
+void take_coming(State& s, bool wait) {
+  if (!s.coming.valid()) return;
+  if (!wait && s.coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  std::shared_future<CompileOutcome> coming = std::exchange(s.coming, {});
+  s.planned = nullptr;
+  s.bound = false;  // the arena is the program's
+  take(s, coming.get());
 }
 
 std::shared_ptr<SharedStorage> Function::State::storage_of(const Expr& leaf) const {
@@ -411,11 +430,13 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
 
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
+  take_coming(*state_, true);
   return watched_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
 }
 
 void Function::start_profile() {
   State& s = *state_;
+  take_coming(s, true);
   make_watched(s);
   s.program = s.watched;
   s.context.probe = Profiler::probe;
@@ -443,7 +464,9 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   Tuner tuner(s.options.tune, s.context.threads,
-              s.program ? s.program->image.choices : std::vector<kernel::ProductChoice>());
+              s.program   ? s.program->image.choices
+              : s.planned ? s.planned->image.choices
+                          : std::vector<kernel::ProductChoice>());
   Program program = plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes, .chooser = &tuner});
   out.program = program_text(program);
   out.cpp = emit_cpp(program, {.vector_bytes = cpu().vector_bytes}).text;
@@ -452,19 +475,23 @@ Explanation Function::explain() const {
 
 const ProgramInfo& Function::info() const {
   State& s = *state_;
-  if (s.program) {
-    const ProgramImage& image = s.program->image;
-    s.info.from_cache = s.program->from_cache;
+  if (const CompiledProgram* program = s.program ? s.program.get() : s.planned.get()) {
+    const ProgramImage& image = program->image;
+    s.info.from_cache = program->from_cache;
     s.info.kernels = image.kernels;
     s.info.arena_bytes = image.arena_bytes.is_known() ? image.arena_bytes.value() : -1;
     s.info.memory_bound = image.lower_bound.is_known() ? image.lower_bound.value() : -1;
     s.info.reference_steps.clear();
     for (const ReferenceStep& step : image.reference_steps) s.info.reference_steps.push_back(step.node->op->name);
     s.info.choices = image.choices;
-    s.info.seconds_passes = s.program->seconds_passes;
-    s.info.seconds_compile = s.program->seconds_compile;
+    s.info.seconds_passes = program->seconds_passes;
+    if (s.program) s.info.seconds_compile = s.program->seconds_compile;
   }
   return s.info;
+}
+
+bool Function::is_native() const {
+  return state_->program != nullptr;
 }
 
 std::string Function::identity() const {

@@ -52,6 +52,9 @@ struct FunctionOptions {
   bool allow_unused_inputs = false;
   bool use_cache = true;  // the second key: finished programs
   Tune tune = Tune::kCached;
+  /// In native mode: a program that must be compiled is compiled by another thread. Calls run the reference until it is
+  /// there; from which call on the bits are the native code's is then an accident of that run.
+  bool background = false;
 };
 
 /// What became of one graph. `thtrain explain` prints these.
@@ -104,6 +107,8 @@ class Function {
   Function copy(const std::vector<std::pair<Shared, Shared>>& swap) const;
 
   const ProgramInfo& info() const;
+  /// Did the last call run native code? (Before the first: is there some to run?)
+  bool is_native() const;
   /// A hash of the graph, mode and level: the same for the same function in every process, whatever its passes made of
   /// it.
   std::string identity() const;

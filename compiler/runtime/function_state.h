@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <future>
 
 #include "compiler/ir/lengths.h"
 #include "compiler/runtime/compile.h"
@@ -21,7 +22,9 @@ struct Function::State {
   CanonicalGraph canonical;
   std::vector<Expr> leaves;                              // shared variables, in the order of the user's graph
   std::vector<std::shared_ptr<SharedStorage>> storages;  // theirs, or what copy() put in their place
-  std::shared_ptr<const CompiledProgram> program;        // null in reference mode
+  std::shared_ptr<const CompiledProgram> program;        // null in reference mode, and until `coming` is there
+  std::shared_ptr<const CompiledProgram> planned;        // while another thread compiles it: its image
+  std::shared_future<CompileOutcome> coming;             // valid while another thread compiles
   std::shared_ptr<const CompiledProgram> watched;        // the same with probes, made when first wanted
   ProgramInfo info;
 
@@ -41,8 +44,8 @@ struct Function::State {
   long failed_value = 0, failed_limit = 0;
   std::exception_ptr failure;  // thrown by a reference step
   const std::function<void(const StepEvent&)>* watcher = nullptr;
-  bool rewrites_checked = false;        // debug mode: once for each function
-  std::shared_ptr<Profiler> profiler;   // null unless the calls are profiled
+  bool rewrites_checked = false;       // debug mode: once for each function
+  std::shared_ptr<Profiler> profiler;  // null unless the calls are profiled
 
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
 };
@@ -55,6 +58,10 @@ Expr same_lengths(const Expr& value, const Type& type);
 
 /// A step of the program through the reference of its op.
 void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);
+
+/// Takes the program that another thread compiles, if it is done, or waits for it. InternalError where it did not
+/// compile.
+void take_coming(Function::State& state, bool wait);
 
 /// Makes the program with probes, on the first use. UserError where there is no native program.
 void make_watched(Function::State& state);

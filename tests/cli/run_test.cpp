@@ -2,6 +2,7 @@
 // bits.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <chrono>
@@ -170,6 +171,43 @@ TEST_F(CliRun, AnInterruptEndsWithACheckpoint) {
   ::kill(process, SIGINT);
   ::kill(process, SIGINT);
   EXPECT_EQ(Workshop::wait(process), 130);
+}
+
+// The compiler begins, and goes on when the file "go" is there. The first error count waits for it too: every step of
+// the first epoch, and no other, is done by then.
+TEST_F(CliRun, TheReferenceTrainsWhileTheCompilerIsAtWork) {
+  workshop.write("slow-g++",
+                 "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
+                 "echo began >>began\nwhile [ ! -e go ]; do sleep 0.01; done\nexec g++ \"$@\"\n");
+  ASSERT_EQ(::chmod(workshop.path("slow-g++").c_str(), 0755), 0);
+  ::setenv("THTRAIN_CXX", workshop.path("slow-g++").c_str(), 1);
+  ::setenv("THTRAIN_CACHE_DIR", workshop.path("cache").c_str(), 1);
+  pid_t process = workshop.start(
+      {"train", "tiny.toml", "--run-dir", "run", "--verbose", "compiler.background=true", "trainer.epochs=1000000"});
+  EXPECT_TRUE(wait_until([&] { return workshop.read("began") == "began\nbegan\n"; })) << workshop.read("log");
+  EXPECT_NE(workshop.read("log").find("in the background; the reference trains until it is done"), std::string::npos);
+  EXPECT_FALSE(workshop.exists("run/metrics.jsonl"));
+  workshop.write("go", "");
+  const std::string before = "\nnative code from step ", after = " on: the bits of this run are its own\n";
+  auto switched = [&] {
+    std::string log = workshop.read("log");
+    size_t at = log.find(before), end = log.find(after);
+    return at < end && end != std::string::npos ? log.substr(at + before.size(), end - at - before.size()) : "";
+  };
+  EXPECT_TRUE(wait_until([&] { return !switched().empty(); })) << workshop.read("log");
+  ::kill(process, SIGINT);
+  EXPECT_EQ(Workshop::wait(process), 130);
+  EXPECT_GT(std::stoll(switched()), 10);
+  std::string told = str("\"native code\": \"not at the beginning, from step ", switched(), " on\"");
+  EXPECT_NE(workshop.read("run/run.json").find(told), std::string::npos) << workshop.read("run/run.json");
+
+  // It is the same run that goes on, now from the cache.
+  process = workshop.start({"resume", "run"});
+  EXPECT_TRUE(wait_until([&] { return workshop.read("log").find("\nepoch ") != std::string::npos; }));
+  ::kill(process, SIGINT);
+  EXPECT_EQ(Workshop::wait(process), 130) << workshop.read("log");
+  EXPECT_EQ(workshop.read("log").find("other bits"), std::string::npos) << workshop.read("log");
+  EXPECT_NE(workshop.read("run/run.json").find(told), std::string::npos) << workshop.read("run/run.json");
 }
 
 // Data that is streamed is looked at batch by batch, in every epoch anew: a value that goes bad in mid-run ends the

@@ -60,7 +60,7 @@ std::vector<std::string> Workshop::list() const {
     if (file < 0 || ::dup2(file, target) < 0) ::_exit(99);
   };
   onto("/dev/null", O_RDONLY, 0);
-  onto(out, O_WRONLY | O_CREAT | O_TRUNC, 1);
+  onto(out, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 1);
   onto(err, O_WRONLY | O_CREAT | O_APPEND, 2);
   ::unsetenv("THTRAIN_DATA");
   std::vector<char*> words = {const_cast<char*>(THTRAIN_BINARY)};

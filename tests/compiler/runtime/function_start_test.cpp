@@ -1,11 +1,14 @@
 // Starting: what comes from the cache, and what runs where there is no compiler.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "compiler/api.h"
@@ -33,6 +36,13 @@ Function make_called_back(bool other_label) {
     return std::vector<Expr>{s[0] * s[0]};
   })[0];
   return function({x}, {shown + 1, real(last), tanh(shown)});
+}
+
+// exp(x), and x is added to the variable.
+std::pair<Function, Shared> make_in_background() {
+  Shared w(Tensor::zeros(DType::kFloat64, {2}), "w");
+  Expr x = vector("x", {2});
+  return {function({x}, {exp(x)}, {{w, w.expr() + x}}, {.background = true}), w};
 }
 
 using Job = bool (*)();
@@ -72,6 +82,28 @@ const std::map<std::string, Job>& jobs() {
                 out[0].text() == "[1, 5]" && out[1].text() == "[16, 256]" && shown == "square: float64[2] [0, 4]\n";
        }},
       {"called_back_otherwise", [] { return !make_called_back(true).info().from_cache; }},
+      {"background",
+       [] {
+         auto [f, w] = make_in_background();
+         bool good = !f.is_native() && f.info().kernels > 0;
+         int calls = 0;
+         auto call = [&, &f = f] {
+           Tensor out = f({Tensor::vector({0.0, 1.0})})[0];
+           ++calls;
+           good = good && std::fabs(out.as_double(1) - std::exp(1.0)) < 1e-14;
+         };
+         call();
+         good = good && !f.is_native() && compile_stats().kernels_compiled == 0;
+         close(open("go", O_CREAT | O_WRONLY, 0600));
+         while (!f.is_native()) call();  // the test ends it where this never comes true
+         call();
+         return good && compile_stats().kernels_compiled == 1 && w.get_value().as_double(1) == calls;
+       }},
+      {"background_again",
+       [] {
+         Function f = make_in_background().first;
+         return f.is_native() && f.info().from_cache;
+       }},
       {"constants",
        [] {
          auto scaled = [](double factor) {
@@ -141,6 +173,22 @@ TEST(FunctionStart, WithoutACompilerTheReferenceRuns) {
   EXPECT_TRUE(text.starts_with("warning: no native code: ")) << text;
   EXPECT_TRUE(text.ends_with("; running the reference implementation, which is slow\nexit 0")) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;  // said once
+}
+
+TEST(FunctionStart, TheReferenceRunsUntilTheBackgroundIsDone) {
+  TemporaryFolder folder;
+  std::string compiler = folder.path("slow-g++");
+  std::ofstream(compiler) << "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
+                             "while [ ! -e go ]; do sleep 0.01; done\nexec g++ \"$@\"\n";
+  ASSERT_EQ(chmod(compiler.c_str(), 0755), 0);
+  std::vector<std::pair<std::string, std::string>> environment{{"THTRAIN_CACHE_DIR", folder.path("cache")},
+                                                               {"THTRAIN_CXX", compiler}};
+  char* here = realpath("/proc/self/cwd", nullptr);
+  ASSERT_EQ(chdir(folder.path("").c_str()), 0);
+  EXPECT_EQ(in_child("background", environment), "exit 0");
+  EXPECT_EQ(in_child("background_again", environment), "exit 0");
+  EXPECT_EQ(chdir(here), 0);
+  std::free(here);
 }
 
 TEST(FunctionStart, ConstantsArePartOfTheKey) {
