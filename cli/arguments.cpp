@@ -143,7 +143,11 @@ void CommandLine::add_check() {
 void CommandLine::add_explain() {
   CLI::App* c = add("explain", "print a stage of compiling a function", [this] { return run_explain(explain); });
   add_experiment(*c, explain.experiment, "CONFIG", "the experiment file");
-  c->add_option("--stage", explain.stage, join(explain_stages(), ", "))->check(one_of(explain_stages()));
+  CLI::Option* stage =
+      c->add_option("--stage", explain.stage, join(explain_stages(), ", "))->check(one_of(explain_stages()));
+  c->add_option("--html", explain.html, "write all stages, with pictures, as one page for a browser")
+      ->type_name("FILE")
+      ->excludes(stage);
   c->add_option("--function", explain.function, join(explain_functions(), ", "))->check(one_of(explain_functions()));
 }
 

@@ -109,7 +109,15 @@ std::string read_file(const std::string& path) {
   return out;
 }
 
+void check_replaceable(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+  throw file_error(path, "the file cannot be written", "a new name, or that of a file",
+                   S_ISDIR(status.st_mode) ? "a folder" : "a device, pipe or socket");
+}
+
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  check_replaceable(path_);
   static std::atomic<uint64_t> counter{0};
   temporary_ = str(path_, ".tmp-", ::getpid(), "-", counter++);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

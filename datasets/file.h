@@ -38,10 +38,13 @@ class InputFile {
 /// All bytes of a file; errors as InputFile.
 std::string read_file(const std::string& path);
 
+/// UserError where something stands at `path` that is no regular file: a folder, a device, a pipe.
+void check_replaceable(const std::string& path);
+
 /// Writes beside `path` and renames into place: a reader sees the old file or the new one, never a part.
 class AtomicFile {
  public:
-  /// UserError if the folder is missing or may not be written.
+  /// UserError if the folder is missing or may not be written, or as check_replaceable().
   explicit AtomicFile(std::string path);
   /// Removes the temporary file unless commit() came first.
   ~AtomicFile();

@@ -65,6 +65,7 @@ struct ExplainArguments {
   ExperimentArguments experiment;
   std::string stage = "graph";
   std::string function = "train";
+  std::string html = {};  // a file for the page; "": the stage is printed
 };
 int run_explain(const ExplainArguments& arguments);
 

@@ -1,16 +1,19 @@
-// `thtrain explain`: the stages of a function, from the graph to the C++ text.
+// `thtrain explain`: the stages of a function, from the graph to the C++ text; or all of them as a page.
 #include <map>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
+#include "datasets/file.h"
+#include "trainers/explain/page.h"
+#include "trainers/explain/pass_changes.h"
 #include "trainers/load_data.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
 
 const std::vector<std::string>& explain_stages() {
-  static const std::vector<std::string> names = {"graph", "passes", "canonical", "fused", "program", "cpp"};
+  static const std::vector<std::string> names = {"graph", "passes", "rewrites", "canonical", "fused", "program", "cpp"};
   return names;
 }
 
@@ -32,13 +35,30 @@ static std::string passes_text(const Explanation& explanation) {
   return table_text(rows, "") + (counts.empty() ? "" : "\n" + table_text(rules, ""));
 }
 
+static void write_page(const ExplainArguments& arguments, const Explanation& explanation) {
+  const std::string& config = arguments.experiment.config;
+  const bool trains = arguments.function == "train";
+  std::string page = explain_page(explanation, {.experiment = config.substr(config.rfind('/') + 1),
+                                                .function = trains ? "the training step" : "the counting of errors"});
+  AtomicFile file(arguments.html);
+  file.write(page);
+  file.commit();
+  print_text(str("page of ", bytes_text(static_cast<double>(page.size())), " written to ", arguments.html, "\n"));
+}
+
 int run_explain(const ExplainArguments& arguments) {
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  if (!arguments.html.empty()) check_replaceable(arguments.html);
   auto explain = arguments.function == "valid" ? explain_errors : explain_training;
   Explanation explanation = explain(loaded.experiment, data, loaded.config_folder);
+  if (!arguments.html.empty()) {
+    write_page(arguments, explanation);
+    return kDone;
+  }
   const std::string& stage = arguments.stage;
   std::string text = stage == "passes"      ? passes_text(explanation)
+                     : stage == "rewrites"  ? rewrites_text(explanation)
                      : stage == "canonical" ? explanation.canonical
                      : stage == "fused"     ? explanation.fused
                      : stage == "program"   ? explanation.program

@@ -1,62 +1,53 @@
 #include "compiler/ir/print.h"
 
-#include <unordered_map>
-
 #include "compiler/ir/op.h"
 
 namespace thtrain {
 namespace {
 
-class Printer {
- public:
-  std::string graph(const Graph& g, int depth) {
-    std::unordered_map<const Node*, size_t> outer = numbers_;
-    size_t outer_next = next_;
-    std::string out, indent(static_cast<size_t>(depth) * 2, ' ');
-    auto leaf = [&](std::string_view kind, const Expr& e) {
-      numbers_[&e.node()] = next_;
-      out += str(indent, kind, " %", next_++, e.name().empty() ? "" : " ", e.name(), " : ", e.type().text(), "\n");
-    };
-    for (const Expr& input : g.inputs) leaf("input ", input);
-    std::vector<Expr> roots = g.roots();
-    for (const Update& update : g.updates) roots.push_back(update.variable);
-    for (const Node* node : topological_order(roots)) {
-      if (numbers_.count(node) && outer.count(node) == 0) continue;
-      if (node->is_leaf()) {
-        leaf(node->op == &shared_op() ? "shared" : "free  ", (*node)[0]);
-        continue;
-      }
-      numbers_[node] = next_;
-      out += str(indent, "%", next_++, " = ", node->op->name, "(",
-                 join(node->inputs, ", ", [&](const Expr& e) { return ref(e); }), ")");
-      if (!node->props.empty())
-        out += str(" {",
-                   join(node->props.all(), ", ", [](const auto& p) { return str(p.first, "=", prop_text(p.second)); }),
-                   "}");
-      if (node->recompute) out += str(" again ", node->recompute);
-      out += str(" : ", join(node->types, "; ", [](const Type& t) { return t.text(); }));
-      if (!node->name.empty()) out += str("  # ", node->name);
-      out += "\n";
-      for (const GraphPtr& body : node->bodies)
-        out += str(indent, "  body\n", graph(*body, depth + 2), indent, "  end\n");
-    }
-    for (const Expr& e : g.outputs) out += str(indent, "output  ", ref(e), "\n");
-    for (const Update& u : g.updates) out += str(indent, "update  ", ref(u.variable), " <- ", ref(u.value), "\n");
-    if (depth > 0) {
-      numbers_ = std::move(outer);
-      next_ = outer_next;
-    }
-    return out;
-  }
+std::string ref(const Expr& e, const NodeNumbers& numbers) {
+  std::string out = str("%", numbers.at(&e.node()));
+  return e.node().types.size() > 1 ? str(out, ".", e.output()) : out;
+}
 
- private:
-  std::string ref(const Expr& e) const {
-    std::string out = str("%", numbers_.at(&e.node()));
-    return e.node().types.size() > 1 ? str(out, ".", e.output()) : out;
+std::string text_from(const Graph& graph, size_t first_number, int depth);
+
+std::string leaf_text(const Node& node, size_t number, std::string_view kind) {
+  return str(kind, " %", number, node.name.empty() ? "" : " ", node.name, " : ", node.types[0].text(), "\n");
+}
+
+std::string line_of(const Node& node, size_t number, const NodeNumbers& numbers, int depth) {
+  std::string indent(static_cast<size_t>(depth) * 2, ' ');
+  std::string out = str(indent, "%", number, " = ", node.op->name, "(",
+                        join(node.inputs, ", ", [&](const Expr& e) { return ref(e, numbers); }), ")");
+  if (!node.props.empty())
+    out += str(" {", join(node.props.all(), ", ", [](const auto& p) { return str(p.first, "=", prop_text(p.second)); }),
+               "}");
+  if (node.recompute) out += str(" again ", node.recompute);
+  out += str(" : ", join(node.types, "; ", [](const Type& t) { return t.text(); }));
+  if (!node.name.empty()) out += str("  # ", node.name);
+  out += "\n";
+  for (const GraphPtr& body : node.bodies)
+    out += str(indent, "  body\n", text_from(*body, number + 1, depth + 2), indent, "  end\n");
+  return out;
+}
+
+std::string text_from(const Graph& graph, size_t first_number, int depth) {
+  const std::vector<const Node*> order = text_order(graph);
+  NodeNumbers numbers;
+  for (size_t i = 0; i < order.size(); ++i) numbers[order[i]] = first_number + i;
+  std::string out, indent(static_cast<size_t>(depth) * 2, ' ');
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Node& node = *order[i];
+    const char* kind = i < graph.inputs.size() ? "input " : node.op == &shared_op() ? "shared" : "free  ";
+    const size_t number = numbers.at(&node);
+    out += node.is_leaf() ? indent + leaf_text(node, number, kind) : line_of(node, number, numbers, depth);
   }
-  std::unordered_map<const Node*, size_t> numbers_;
-  size_t next_ = 0;
-};
+  for (const Expr& e : graph.outputs) out += str(indent, "output  ", ref(e, numbers), "\n");
+  for (const Update& u : graph.updates)
+    out += str(indent, "update  ", ref(u.variable, numbers), " <- ", ref(u.value, numbers), "\n");
+  return out;
+}
 
 void nested(const Expr& value, size_t limit, std::string& out) {
   if (out.size() >= limit) return;
@@ -79,8 +70,27 @@ void nested(const Expr& value, size_t limit, std::string& out) {
 
 }  // namespace
 
+std::vector<const Node*> text_order(const Graph& graph) {
+  std::vector<const Node*> out;
+  NodeMap<bool> given;
+  for (const Expr& input : graph.inputs) {
+    out.push_back(&input.node());
+    given[&input.node()] = true;
+  }
+  std::vector<Expr> roots = graph.roots();
+  for (const Update& update : graph.updates) roots.push_back(update.variable);
+  for (const Node* node : topological_order(roots))
+    if (!given.contains(node)) out.push_back(node);
+  return out;
+}
+
+std::string node_text(const Node& node, size_t number, const NodeNumbers& numbers) {
+  if (!node.is_leaf()) return line_of(node, number, numbers, 0);
+  return leaf_text(node, number, node.op == &shared_op() ? "shared" : "input ");
+}
+
 std::string graph_text(const Graph& graph) {
-  return Printer().graph(graph, 0);
+  return text_from(graph, 0, 0);
 }
 
 std::string expr_text(const Expr& value, size_t limit) {

@@ -4,8 +4,12 @@
 #include <string>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/node_map.h"
 
 namespace thtrain {
+
+/// What texts call nodes: 3 is "%3".
+using NodeNumbers = NodeMap<size_t>;
 
 /// One line for each node, inputs first, numbered in that order; bodies are indented under their node:
 ///
@@ -17,6 +21,13 @@ namespace thtrain {
 ///
 /// Canonical names of lengths are printed as they are, so parse_graph() reads the text back to an equal graph.
 std::string graph_text(const Graph& graph);
+
+/// The nodes of a graph (not of its bodies) in the order of the text form, which numbers them from 0.
+std::vector<const Node*> text_order(const Graph& graph);
+
+/// The line of one node as graph_text() has it, its bodies below it, under its own number and those of what it reads.
+/// The bodies' nodes are numbered from the one after the node.
+std::string node_text(const Node& node, size_t number, const NodeNumbers& numbers);
 
 /// Expressions as nested text, "tanh(dot(x, W) + b)", cut at `limit` characters: for messages.
 std::string expr_text(const Expr& value, size_t limit = 120);

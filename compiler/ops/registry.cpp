@@ -6,6 +6,7 @@
 
 namespace thtrain {
 
+#define TH_FAMILY(name)
 #define TH_OP(function) const Op& function();
 #include "compiler/ops/op_list.inc"
 #undef TH_OP
@@ -16,6 +17,7 @@ const std::vector<const Op*>& all_ops() {
 #define TH_OP(function) out.push_back(&function());
 #include "compiler/ops/op_list.inc"
 #undef TH_OP
+#undef TH_FAMILY
     const std::vector<const Op*>& elementwise = elementwise_ops();
     out.insert(out.end(), elementwise.begin(), elementwise.end());
     return out;
@@ -31,6 +33,22 @@ const Op* find_op(std::string_view name) {
   }();
   auto found = by_name.find(name);
   return found == by_name.end() ? nullptr : found->second;
+}
+
+std::string_view family_of(const Op& op) {
+  static const std::unordered_map<const Op*, std::string_view> families = [] {
+    std::unordered_map<const Op*, std::string_view> out;
+    std::string_view family;
+#define TH_FAMILY(name) family = #name;
+#define TH_OP(function) out.emplace(&function(), family);
+#include "compiler/ops/op_list.inc"
+#undef TH_OP
+#undef TH_FAMILY
+    for (const Op* elementwise : elementwise_ops()) out.emplace(elementwise, "elemwise");
+    return out;
+  }();
+  auto found = families.find(&op);
+  return found == families.end() ? std::string_view() : found->second;
 }
 
 }  // namespace thtrain

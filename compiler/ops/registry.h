@@ -14,4 +14,8 @@ const std::vector<const Op*>& all_ops();
 /// The op of that name; null if there is none.
 const Op* find_op(std::string_view name);
 
+/// The folder of compiler/ops/ where an op stands: "shape", "linalg", "elemwise"; "leaf" for inputs, shared variables
+/// and constants, "" for an op that is in no list.
+std::string_view family_of(const Op& op);
+
 }  // namespace thtrain

@@ -54,14 +54,15 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
   for (const PipelineEntry& entry : pipeline())
     if (!options.without.count(entry.pass.name)) entries.push_back(entry);
   for (const PipelineEntry& entry : entries) {
-    size_t before = options.records ? node_count(current) : 0;
+    size_t before = options.records ? node_count(current) : 0, noted = options.fired ? options.fired->size() : 0;
     auto start = std::chrono::steady_clock::now();
     Graph next = entry.pass.run(current, context);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (size_t i = noted; options.fired && i < options.fired->size(); ++i) (*options.fired)[i].pass = entry.pass.name;
     if (options.verify) verify(next, entry.pass.name);
     current = std::move(next);
     if (options.records)
-      options.records->push_back({entry.pass.name, entry.stage, seconds, before, node_count(current),
+      options.records->push_back({entry.pass.name, entry.pass.what, entry.stage, seconds, before, node_count(current),
                                   options.keep_graphs ? current : Graph{}});
   }
   return current;

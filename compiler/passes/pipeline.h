@@ -18,7 +18,7 @@ struct PipelineEntry {
 const std::vector<PipelineEntry>& pipeline();
 
 struct PassRecord {
-  std::string name, stage;
+  std::string name, what, stage;
   double seconds;
   size_t nodes_before, nodes_after;
   Graph after;  // kept only where PipelineOptions::keep_graphs is set
@@ -29,8 +29,8 @@ struct PipelineOptions {
   std::set<std::string> without;  // passes left out; UserError for an unknown name
   std::vector<Pass> extra = {};   // a program's own passes, before all others
   bool keep_graphs = false;
-  bool verify = false;  // types and structure, after every pass
-  std::vector<Fired>* fired = nullptr;
+  bool verify = false;                  // types and structure, after every pass
+  std::vector<Fired>* fired = nullptr;  // each under the name of the pass that ran, in their order
   std::vector<PassRecord>* records = nullptr;
 };
 

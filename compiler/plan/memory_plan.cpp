@@ -5,10 +5,6 @@
 namespace thtrain {
 namespace {
 
-struct Life {
-  int first = -1, last = -1;  // steps
-};
-
 // Numbers the steps; a buffer that a loop's body touches and that exists outside it lives through the whole loop.
 class Lives {
  public:
@@ -52,10 +48,14 @@ Dim aligned(const Dim& bytes) {
 
 }  // namespace
 
-MemoryPlan plan_memory(Program& program) {
+std::vector<Life> lives_of(const Program& program) {
   Lives finder(program.buffers.size());
   finder.visit(program.body);
-  const std::vector<Life>& lives = finder.lives;
+  return std::move(finder.lives);
+}
+
+MemoryPlan plan_memory(Program& program) {
+  const std::vector<Life> lives = lives_of(program);
 
   std::vector<size_t> known, open;
   for (size_t b = 0; b < program.buffers.size(); ++b) {

@@ -467,9 +467,11 @@ Explanation Function::explain() const {
               s.program   ? s.program->image.choices
               : s.planned ? s.planned->image.choices
                           : std::vector<kernel::ProductChoice>());
-  Program program = plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes, .chooser = &tuner});
-  out.program = program_text(program);
-  out.cpp = emit_cpp(program, {.vector_bytes = cpu().vector_bytes}).text;
+  out.given = s.canonical.graph;
+  out.plan = std::make_shared<const Program>(
+      plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes, .chooser = &tuner}));
+  out.program = program_text(*out.plan);
+  out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;
   return out;
 }
 

@@ -57,11 +57,15 @@ struct FunctionOptions {
   bool background = false;
 };
 
+struct Program;  // compiler/plan/program.h
+
 /// What became of one graph. `thtrain explain` prints these.
 struct Explanation {
   std::string graph, canonical, fused, program, cpp;
-  std::vector<PassRecord> passes;
+  Graph given;                     // what the first pass takes: the user's graph, its lengths under canonical names
+  std::vector<PassRecord> passes;  // with their graphs
   std::vector<Fired> fired;
+  std::shared_ptr<const Program> plan;
 };
 
 /// Facts about a compiled program.

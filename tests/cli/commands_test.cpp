@@ -48,11 +48,29 @@ TEST_F(CliCommands, Check) {
 }
 
 TEST_F(CliCommands, Explain) {
-  for (const char* stage : {"graph", "passes", "canonical", "fused", "program", "cpp"})
+  for (const char* stage : {"graph", "passes", "rewrites", "canonical", "fused", "program", "cpp"})
     EXPECT_FALSE(output({"explain", "tiny.toml", "--stage", stage}).empty()) << stage;
   expect_parts(output({"explain", "tiny.toml"}), {"hidden/W"});
   expect_parts(output({"explain", "tiny.toml", "--stage=cpp"}), {"extern \"C\""});
   EXPECT_NE(output({"explain", "tiny.toml", "--function=valid"}), output({"explain", "tiny.toml", "--function=train"}));
+}
+
+TEST_F(CliCommands, ExplainTellsWhatEachPassDid) {
+  const std::string text = output({"explain", "tiny.toml", "--stage=rewrites"});
+  expect_parts(text, {"pass canonicalize: -(-x) + 0 + x -> 2 * x\n  nodes: ", "\n  rule ", " (exact", "\n  - %",
+                      "\n  + %", "\npass find_gemm: ", " -> gemm(velocity/hidden/W, "});
+  EXPECT_EQ(output({"explain", "tiny.toml", "--stage=rewrites"}), text);
+}
+
+TEST_F(CliCommands, ExplainWritesAPage) {
+  const std::string said = output({"explain", "tiny.toml", "--html", "page.html"}, "page.html");
+  expect_parts(said, {"page of ", " written to page.html\n"});
+  const std::string page = workshop.read("page.html");
+  expect_parts(page, {"<h1>tiny.toml</h1>", "the training step", "hidden/W", "</html>\n"});
+  // A file that is there is replaced.
+  workshop.write("page.html", "old");
+  output({"explain", "tiny.toml", "--function=valid", "--html", "page.html"});
+  expect_parts(workshop.read("page.html"), {"the counting of errors", "</html>\n"});
 }
 
 TEST_F(CliCommands, Data) {

@@ -282,8 +282,32 @@ error: thtrain resume: one word too many: b
 error: thtrain eval: --part: "tset" is none of train, valid, test; did you mean test?
   hint:     `thtrain eval --help` lists what it takes
 )");
-  expect({"explain", "e.toml", "--stage=grpah"}, R"(
-error: thtrain explain: --stage: "grpah" is none of graph, passes, canonical, fused, program, cpp; did you mean graph?
+  expect({"explain", "e.toml", "--stage=grpah"},
+         "\nerror: thtrain explain: --stage: \"grpah\" is none of graph, passes, rewrites, canonical, fused, program, "
+         "cpp; did you mean graph?\n  hint:     `thtrain explain --help` lists what it takes\n");
+}
+
+TEST_F(CliErrors, AFileForAPageThatCannotBe) {
+  workshop.write("e.toml", tiny_experiment());
+  workshop.write("folder/file", "");
+  expect({"explain", "e.toml", "--html", "missing/page.html"}, R"(
+error: missing/page.html: the file cannot be written
+  expected: a folder missing
+  got:      no such folder
+  hint:     run: mkdir -p missing
+)");
+  expect({"explain", "e.toml", "--html", "folder"}, R"(
+error: folder: the file cannot be written
+  expected: a new name, or that of a file
+  got:      a folder
+)");
+  expect({"explain", "e.toml", "--html", "/dev/null"}, R"(
+error: /dev/null: the file cannot be written
+  expected: a new name, or that of a file
+  got:      a device, pipe or socket
+)");
+  expect({"explain", "e.toml", "--html", "page.html", "--stage=cpp"}, R"(
+error: thtrain explain: --stage excludes --html
   hint:     `thtrain explain --help` lists what it takes
 )");
 }

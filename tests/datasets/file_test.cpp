@@ -96,6 +96,16 @@ TEST(AtomicFile, AWriteThatFailsNamesThePath) {
                 "\n  got:      no such folder\n  hint:     run: mkdir -p " + folder.path());
 }
 
+TEST(AtomicFile, ReplacesFilesOnly) {
+  TemporaryFolder folder;
+  const std::string expected = ": the file cannot be written\n  expected: a new name, or that of a file\n  got:      ";
+  EXPECT_EQ(error_text([&] { AtomicFile file(folder.path()); }), "error: " + folder.path() + expected + "a folder");
+  EXPECT_EQ(error_text([] { AtomicFile file("/dev/null"); }),
+            "error: /dev/null" + expected + "a device, pipe or socket");
+  EXPECT_NO_THROW(check_replaceable(folder.write("a", "old")));
+  EXPECT_NO_THROW(check_replaceable(folder.path("new")));
+}
+
 TEST(WriteError, SaysWhatIsMissing) {
   const std::string head = "error: out/a: the file cannot be written\n";
   EXPECT_EQ(std::string(write_error("out/a", ENOSPC).what()),

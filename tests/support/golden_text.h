@@ -18,7 +18,7 @@ inline void expect_golden(const std::string& text, const std::string& file) {
   std::ostringstream kept;
   kept << std::ifstream(path).rdbuf();
   EXPECT_EQ(text, kept.str()) << "where the new text is right, this makes it the golden one:\n"
-                              << "  THTRAIN_REWRITE_GOLDEN=1 ./run_tests -R GoldenCode && git diff tests/golden";
+                              << "  THTRAIN_REWRITE_GOLDEN=1 ./run_tests -R Golden && git diff tests/golden";
 }
 
 }  // namespace thtrain

@@ -9,7 +9,9 @@
 namespace thtrain {
 namespace {
 
-bool is_leaf(const Op& op) { return &op == &input_op() || &op == &shared_op() || &op == &constant_op(); }
+bool is_leaf(const Op& op) {
+  return &op == &input_op() || &op == &shared_op() || &op == &constant_op();
+}
 
 TEST(Registry, FindsEveryOpByItsName) {
   std::set<std::string> names;
@@ -19,6 +21,17 @@ TEST(Registry, FindsEveryOpByItsName) {
   }
   EXPECT_GT(names.size(), 60u);
   EXPECT_EQ(find_op("no such op"), nullptr);
+}
+
+TEST(Registry, EveryOpHasAFamily) {
+  std::set<std::string_view> families;
+  for (const Op* op : all_ops()) families.insert(family_of(*op));
+  EXPECT_EQ(families.count(""), 0u);
+  EXPECT_EQ(family_of(shared_op()), "leaf");
+  EXPECT_EQ(family_of(*find_op("dot")), "linalg");
+  EXPECT_EQ(family_of(*find_op("sum")), "reduce");
+  EXPECT_EQ(family_of(*find_op("tanh")), "elemwise");
+  EXPECT_EQ(family_of(Op{.name = "of a user", .doc = "f(x)"}), "");
 }
 
 TEST(Registry, NamesAreOneWord) {

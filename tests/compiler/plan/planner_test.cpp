@@ -30,6 +30,19 @@ size_t steps(const Program& program) {
   return out;
 }
 
+TEST(Lives, FromTheFirstStepThatTouchesABufferToTheLast) {
+  Expr x = make_input({.dtype = DType::kFloat64, .dims = {3, 4}}, "x");
+  Shared w(Tensor::zeros(DType::kFloat64, {4, 5}), "w");
+  Program program = planned({x}, {dot(exp(x), w)});
+  const std::vector<Life> lives = lives_of(program);
+  ASSERT_EQ(lives.size(), program.buffers.size());
+  for (size_t b = 0; b < lives.size(); ++b) {
+    const bool made_first = program.buffers[b].kind == BufferKind::kTemporary;
+    EXPECT_EQ(lives[b].first, made_first || program.buffers[b].kind == BufferKind::kInput ? 0 : 1);
+    EXPECT_EQ(lives[b].last, program.buffers[b].kind == BufferKind::kInput ? 0 : 1);
+  }
+}
+
 TEST(Schedule, AWriterComesAfterTheLastReader) {
   Shared w(Tensor::zeros(DType::kFloat64, {4}), "w"), v(Tensor::zeros(DType::kFloat64, {4}), "v");
   // The new w is made first in the text, and v still wants the old one.

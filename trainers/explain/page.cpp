@@ -1,0 +1,372 @@
+#include "trainers/explain/page.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "compiler/plan/program.h"
+#include "trainers/explain/graph_drawing.h"
+#include "trainers/explain/markup.h"
+#include "trainers/explain/memory_drawing.h"
+#include "trainers/explain/pass_changes.h"
+#include "trainers/json.h"
+
+namespace thtrain {
+namespace {
+
+std::string cell(const std::string& markup, std::string_view kind = {}) {
+  return str("<td", kind.empty() ? "" : str(" class=\"", kind, "\""), ">", markup, "</td>");
+}
+
+std::string table(const std::string& head, const std::string& rows) {
+  return str("<div class=\"wide\"><table>\n<thead><tr>", head, "</tr></thead>\n<tbody>\n", rows,
+             "</tbody></table></div>\n");
+}
+
+std::string folded(std::string_view summary, const std::string& inner) {
+  return str("<details><summary>", summary, "</summary>\n", inner, "</details>\n");
+}
+
+std::string pre(const std::string& markup) {
+  return str("<pre><code>", markup, "</code></pre>\n");
+}
+
+std::string number_text(int64_t count, const std::string& noun) {
+  return str(count, " ", noun, count == 1 ? "" : "s");
+}
+
+// ---- the function as a whole ---------------------------------------------------------------------------------------
+
+size_t step_count(const Explanation& e) {
+  size_t out = 0;
+  for_each_step(e.plan->body, [&](const Step&) { ++out; });
+  return out;
+}
+
+std::string header(const Explanation& e, const PageTitle& title) {
+  auto item = [](const char* link, size_t count, const std::string& what) {
+    return str("<li><a href=\"#", link, "\"><b>", count, "</b> ", what, "</a></li>\n");
+  };
+  std::string out =
+      str("<header>\n<h1>", markup_text(title.experiment), "</h1>\n<p class=\"soft\">", markup_text(title.function),
+          ": from the expression to the code that runs</p>\n<ol class=\"way\">\n",
+          item("graph", node_count(e.given), "nodes in the graph"));
+  for (size_t i = 0; i < e.passes.size(); ++i) {
+    const PassRecord& pass = e.passes[i];
+    if (i + 1 == e.passes.size() || e.passes[i + 1].stage != pass.stage)
+      out += item(str("pass-", pass.name).c_str(), pass.nodes_after, pass.stage);
+  }
+  const auto lines = static_cast<size_t>(std::count(e.cpp.begin(), e.cpp.end(), '\n'));
+  return out + item("program", step_count(e), "steps") + item("cpp", lines, "lines of C++") + "</ol>\n</header>\n";
+}
+
+std::string navigation(const std::vector<PassChange>& changes) {
+  std::string out = "<nav><div><a href=\"#graph\">graph</a>\n";
+  for (const PassChange& change : changes)
+    out += str("<a href=\"#pass-", markup_text(change.pass->name), "\"",
+               change.difference.empty() ? " class=\"still\"" : "", ">", markup_text(change.pass->name), "</a>\n");
+  return out +
+         "<a href=\"#program\">program</a>\n<a href=\"#memory\">memory</a>\n<a href=\"#cpp\">C++</a></div></nav>\n";
+}
+
+// The kinds that occur in any of the graphs.
+std::string legend(const Explanation& e) {
+  static constexpr std::array<std::pair<const char*, const char*>, 13> kKinds = {{{"input", "input"},
+                                                                                  {"shared", "shared variable"},
+                                                                                  {"constant", "constant"},
+                                                                                  {"elemwise", "elementwise"},
+                                                                                  {"reduce", "reduction"},
+                                                                                  {"linalg", "matrix product"},
+                                                                                  {"shape", "shape"},
+                                                                                  {"index", "indexing"},
+                                                                                  {"nnet", "softmax and its like"},
+                                                                                  {"fused", "fused: one kernel"},
+                                                                                  {"effect", "print, check"},
+                                                                                  {"control", "loop, branch"},
+                                                                                  {"other", "another op"}}};
+  std::set<std::string_view> used;
+  auto collect = [&](const Graph& graph) {
+    for (const Node* node : text_order(graph)) used.insert(kind_of_node(*node));
+  };
+  collect(e.given);
+  for (const PassRecord& pass : e.passes) collect(pass.after);
+  auto row = [](std::string_view kind, std::string_view what) {
+    return str("<li><svg xmlns=\"http://www.w3.org/2000/svg\"><g class=\"node ", kind,
+               "\"><rect x=\"2\" y=\"2\" width=\"22\" height=\"12\" rx=\"3\"/></g></svg>", what, "</li>\n");
+  };
+  std::string out = "<ul class=\"legend\">\n";
+  for (const auto& [kind, what] : kKinds)
+    if (used.erase(kind)) out += row(kind, what);
+  for (std::string_view kind : used) out += row(kind, kind);  // families that have no words of their own
+  return out + row("output", "output") + row("update", "update of a shared variable") +
+         row("gone", "goes in this pass") + row("come", "comes in this pass") + "</ul>\n";
+}
+
+// ---- graphs --------------------------------------------------------------------------------------------------------
+
+struct View {
+  const Graph& graph;
+  const NodeNumbers& numbers;
+  std::span<const Node* const> marked = {};
+  std::string kind = {};  // "before", "after", "" for a graph that stands alone
+};
+
+std::string figure(const View& view, const std::string& label) {
+  return str(
+      "<figure class=\"", view.kind,
+      "\"><div class=\"zoom\"><button value=\"+\" title=\"larger\">+</button><button value=\"-\" "
+      "title=\"smaller\">&#8722;</button><button value=\"fit\" title=\"as wide as the page\">fit</button><button "
+      "value=\"1:1\" title=\"plain size\">1:1</button></div>\n<div class=\"view\">",
+      graph_drawing(view.graph, view.numbers, view.marked, view.kind == "before" ? "gone" : "come", label),
+      "</div></figure>\n");
+}
+
+std::string too_large(const Graph& graph) {
+  return str("<p>The graph has ", drawn_count(graph), " boxes, more than the ", kMostDrawn,
+             " that a picture can show; its text form stands instead.</p>\n");
+}
+
+std::string text_of(const Graph& graph, std::string_view summary) {
+  return folded(summary, pre(markup_text(readable(graph_text(graph)))));
+}
+
+std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
+  std::string out =
+      "<section id=\"graph\">\n<h2>The expression graph</h2>\n<p>What the layers, the loss, the gradient and the "
+      "optimizer "
+      "wrote down, before any pass. Every box is an operation, with its number and the layer that it belongs to; every "
+      "edge carries a value of the type that stands on it. Scalar constants stand in the boxes that read them. Point "
+      "at "
+      "a box for its line of the text form and its place in the source.</p>\n";
+  out += legend(e);
+  if (drawn_count(e.given) > kMostDrawn)
+    out += too_large(e.given);
+  else
+    out += figure({e.given, numbers}, "the expression graph");
+  return out + text_of(e.given, "the same as text") + "</section>\n";
+}
+
+// ---- passes --------------------------------------------------------------------------------------------------------
+
+std::string pass_table(const std::vector<PassChange>& changes, bool with_times) {
+  std::string rows;
+  for (const PassChange& change : changes) {
+    const PassRecord& pass = *change.pass;
+    rows += str("<tr>", cell(str("<a href=\"#pass-", markup_text(pass.name), "\">", markup_text(pass.name), "</a>")),
+                cell(markup_text(pass.what), "code"), cell(markup_text(pass.stage)),
+                cell(std::to_string(pass.nodes_before), "number"), cell(std::to_string(pass.nodes_after), "number"),
+                cell(std::to_string(change.fired), "number"),
+                with_times ? cell(json_fixed(1e3 * pass.seconds, 3), "number") : "", "</tr>\n");
+  }
+  return table(str("<th>pass</th><th>for example</th><th>stage</th><th class=\"number\">nodes before</th><th "
+                   "class=\"number\">after</th><th class=\"number\">rewrites</th>",
+                   with_times ? "<th class=\"number\">milliseconds</th>" : ""),
+               rows);
+}
+
+// A row for each rule, with its first rewrite.
+std::string rule_table(const std::vector<RuleUse>& uses) {
+  std::vector<const RuleUse*> rules;
+  std::map<std::string, int64_t> times;
+  for (const RuleUse& use : uses) {
+    if (times.count(use.rule) == 0) rules.push_back(&use);
+    times[use.rule] += use.times;
+  }
+  std::string rows;
+  for (const RuleUse* use : rules) {
+    const std::string safety = name_of(use->safety);
+    rows += str(
+        "<tr>", cell(std::to_string(times[use->rule]), "number"), cell(markup_text(use->rule)),
+        cell(str("<span class=\"safety ", safety, "\">", safety, "</span>")),
+        cell(str(markup_text(use->before), "<span class=\"arrow\">&#8594;</span>", markup_text(use->after)), "code"),
+        "</tr>\n");
+  }
+  return table("<th class=\"number\">times</th><th>rule</th><th>keeps</th><th>an example</th>", rows);
+}
+
+std::string coloured_difference(const std::string& text) {
+  std::string out;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    out += str("<span class=\"", text[begin] == '+' ? "come" : "gone", "\">",
+               markup_text(text.substr(begin, end - begin)), "</span>\n");
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string both_graphs(const PassChange& change) {
+  const std::string name = markup_text(change.pass->name);
+  const Graph& after = change.pass->after;
+  if (std::max(drawn_count(*change.before), drawn_count(after)) > kMostDrawn)
+    return too_large(drawn_count(after) > kMostDrawn ? after : *change.before) +
+           text_of(*change.before, "the graph before") + text_of(after, "the graph after");
+  auto pick = [&](const char* kind, const char* what, bool checked) {
+    return str("<input type=\"radio\" class=\"pick ", kind, "\" name=\"view-", name, "\" id=\"", kind, "-", name, "\"",
+               checked ? " checked=\"checked\"" : "", "/><label for=\"", kind, "-", name, "\">", what, "</label>\n");
+  };
+  return str(
+      pick("before", "before", false), pick("after", "after", true),
+      figure({*change.before, change.numbers, change.difference.gone, "before"},
+             str("the graph before ", change.pass->name)),
+      figure({after, change.numbers, change.difference.come, "after"}, str("the graph after ", change.pass->name)));
+}
+
+std::string pass_section(const PassChange& change) {
+  const PassRecord& pass = *change.pass;
+  const bool still = change.difference.empty() && change.rules.empty();
+  std::string out = str("<details class=\"pass\" id=\"pass-", markup_text(pass.name), "\"",
+                        still ? "" : " open=\"open\"", "><summary><h3>", markup_text(pass.name), "</h3> <code>",
+                        markup_text(pass.what), "</code><span class=\"count\">",
+                        still ? str(pass.nodes_after, " nodes, unchanged")
+                              : str(pass.nodes_before, " &#8594; ", pass.nodes_after, " nodes"),
+                        "</span></summary>\n");
+  if (still) return out + "<p>The graph is as it was.</p>\n</details>\n";
+  if (change.rules.empty())
+    out += "<p>No rules: the pass rebuilds parts of the graph as a whole.</p>\n";
+  else
+    out += rule_table(change.rules);
+  if (!change.difference.empty()) {
+    out += both_graphs(change);
+    out +=
+        folded(str("the lines that changed: ", number_text(static_cast<int64_t>(change.difference.gone.size()), "node"),
+                   " went, ", number_text(static_cast<int64_t>(change.difference.come.size()), "node"), " came, ",
+                   number_text(static_cast<int64_t>(change.difference.same), "node"), " stayed"),
+               pre(coloured_difference(readable(change.difference.text))));
+  }
+  return out + "</details>\n";
+}
+
+// ---- the program ---------------------------------------------------------------------------------------------------
+
+// Finds the kernels that the entry calls, step after step.
+class EntryReader {
+ public:
+  explicit EntryReader(const std::string& cpp) : cpp_(cpp), at_(cpp.find("thtrain_entry(")) {}
+
+  /// The name of the function that a step calls for its kernel; "" where the entry has none.
+  std::string function_of(size_t step, const std::string& kernel) {
+    const size_t begin = cpp_.find(str("// ", step, ": "), at_);
+    if (begin == std::string::npos) return {};
+    at_ = begin;
+    const size_t end = cpp_.find(str("// ", step + 1, ": "), begin), name = cpp_.find(str("_", kernel, "("), begin);
+    if (name == std::string::npos || name > end) return {};
+    const size_t first = cpp_.rfind(' ', name) + 1;
+    return cpp_.substr(first, name + 1 + kernel.size() - first);
+  }
+
+ private:
+  const std::string& cpp_;
+  size_t at_;
+};
+
+std::string code_of_step(const Step& step, size_t number, EntryReader& entry) {
+  if (const auto* call = std::get_if<kernel::KernelCall>(&step.code)) {
+    const std::string function = entry.function_of(number, call->function.name);
+    const std::string text = markup_text(call->function.name);
+    return function.empty() ? text : str("<a href=\"#", markup_text(function), "\">", text, "</a>");
+  }
+  if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) return markup_text("library: " + call->function);
+  return "the reference, called back";
+}
+
+std::string views(const Program& program, std::span<const BufferView> operands) {
+  return join(operands, "<br/>", [&](const BufferView& view) {
+    if (view.buffer < 0) return std::string("token");
+    const Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
+    return markup_text(
+        str(buffer.name.empty() ? "value" : buffer.name, "#", view.buffer, " ", readable(view.type.text())));
+  });
+}
+
+void add_steps(const Program& program, const Region& region, EntryReader& entry, size_t& number, std::string& rows) {
+  for (const auto& item : region.items) {
+    if (const Step* step = std::get_if<Step>(&item)) {
+      const std::span<const BufferView> operands(step->operands);
+      rows += str("<tr>", cell(std::to_string(number), "number"), cell(markup_text(step->comment)),
+                  cell(code_of_step(*step, number, entry), "code"),
+                  cell(views(program, operands.first(step->inputs)), "code"),
+                  cell(views(program, operands.subspan(step->inputs)), "code"), "</tr>\n");
+      ++number;
+    } else {
+      const Loop& loop = std::get<Loop>(item);
+      rows += str("<tr><td></td><td colspan=\"4\">loop, ", markup_text(readable(loop.count.text())),
+                  " times: ", markup_text(loop.comment), "</td></tr>\n");
+      add_steps(program, *loop.body, entry, number, rows);
+      rows += "<tr><td></td><td colspan=\"4\">end of the loop</td></tr>\n";
+    }
+  }
+}
+
+std::string program_section(const Explanation& e) {
+  std::string rows;
+  size_t number = 0;
+  EntryReader entry(e.cpp);
+  add_steps(*e.plan, e.plan->body, entry, number, rows);
+  return str(
+      "<section id=\"program\">\n<h2>The program</h2>\n<p>The steps of one call, in order. A step is a generated "
+      "kernel, whose C++ stands below, or a call of a library.</p>\n",
+      table("<th class=\"number\">step</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>", rows),
+      folded("buffers and steps as text", pre(markup_text(e.program))), "</section>\n");
+}
+
+std::string memory_section(const Program& program) {
+  auto bytes = [](const Dim& dim) {
+    return dim.is_known() ? bytes_text(static_cast<double>(dim.value())) : readable(dim.text()) + " bytes";
+  };
+  std::string out = str("<section id=\"memory\">\n<h2>The memory plan</h2>\n<p>Temporaries share one arena of <b>",
+                        markup_text(bytes(program.memory.arena_bytes)), "</b>; alive at the worst step are <b>",
+                        markup_text(bytes(program.memory.lower_bound)), "</b>.");
+  const std::string picture = memory_drawing(program);
+  if (picture.empty())
+    return out + " There is nothing to draw: a call decides the lengths, or has no temporaries.</p>\n</section>\n";
+  return out +
+         " Steps run to the right, bytes of the arena downwards, not to scale. Buffers that do not live at the "
+         "same time lie on the same bytes.</p>\n<div class=\"wide\">" +
+         picture + "</div>\n</section>\n";
+}
+
+// Each kernel's definition can be linked to.
+std::string cpp_section(const std::string& cpp) {
+  const std::string_view opening = "static void ";
+  std::string out;
+  size_t from = 0;
+  for (size_t at = cpp.find(opening); at != std::string::npos; at = cpp.find(opening, at + 1)) {
+    const size_t begin = at + opening.size(), end = cpp.find('(', begin);
+    if (end == std::string::npos || (at > 0 && cpp[at - 1] != '\n')) continue;
+    out += cpp_markup(std::string_view(cpp).substr(from, at - from));
+    out += str("<a class=\"mark\" id=\"", markup_text(cpp.substr(begin, end - begin)), "\"></a>");
+    from = at;
+  }
+  out += cpp_markup(std::string_view(cpp).substr(from));
+  return str(
+      "<section id=\"cpp\">\n<h2>The C++ text</h2>\n<p>One translation unit: the kernels, then the entry that walks "
+      "the steps.</p>\n",
+      pre(out), "</section>\n");
+}
+
+}  // namespace
+
+std::string explain_page(const Explanation& explanation, const PageTitle& title) {
+  const std::vector<PassChange> changes = pass_changes(explanation);
+  std::string out = str(
+      "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
+      markup_text(title.experiment), ", explained</title>\n<style>", kPageStyle, "</style>\n</head>\n<body>\n",
+      header(explanation, title), navigation(changes), "<main>\n");
+  out += given_graph(explanation, LastingNumbers(explanation.given).of);
+  out +=
+      str("<section id=\"passes\">\n<h2>The passes</h2>\n<p>Each pass takes a graph and gives a graph that computes "
+          "the same. A rule says how far: <span class=\"safety exact\">exact</span> keeps every bit, <span "
+          "class=\"safety\">reassociating</span> is equal up to rounding, <span class=\"safety\">range-changing</span> "
+          "is finite in more cases, <span class=\"safety finite-math\">finite-math</span> takes all values for "
+          "finite.</p>\n",
+          pass_table(changes, title.with_times));
+  for (const PassChange& change : changes) out += pass_section(change);
+  out += "</section>\n";
+  out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp);
+  return out + str("</main>\n<script>", kPageScript, "</script>\n</body>\n</html>\n");
+}
+
+}  // namespace thtrain
