@@ -35,24 +35,37 @@ class Layout {
  private:
   // ---- layers ------------------------------------------------------------------------------------------------------
 
+  // Nodes that nothing reads stand as high as they can; all others just above their first reader, so that what is read
+  // late stands low. What has more operands than readers goes up again: that makes more edges shorter than longer.
+  // Operands without operands of their own do not count, since they follow.
   void choose_layers() {
     const size_t count = nodes_.size();
-    std::vector<std::vector<size_t>> readers(count);
-    std::vector<size_t> operands(count, 0);
+    std::vector<std::vector<size_t>> readers(count), operands(count);
     layer_.assign(count, 0);
     for (const LayoutEdge& edge : edges_) {
       readers[edge.from].push_back(edge.to);
-      ++operands[edge.to];
+      operands[edge.to].push_back(edge.from);
     }
     for (size_t i = 0; i < count; ++i)
       for (size_t reader : readers[i]) layer_[reader] = std::max(layer_[reader], layer_[i] + 1);
-    // Down to its readers where that makes more edges shorter than longer.
-    for (size_t i = count; i-- > 0;) {
-      if (readers[i].size() <= operands[i]) continue;
-      size_t lowest = layer_[readers[i][0]];
-      for (size_t reader : readers[i]) lowest = std::min(lowest, layer_[reader]);
-      layer_[i] = lowest - 1;
+    auto lower = [&](size_t i) {
+      if (readers[i].empty()) return;
+      size_t first = layer_[readers[i][0]];
+      for (size_t reader : readers[i]) first = std::min(first, layer_[reader]);
+      layer_[i] = first - 1;
+    };
+    for (size_t i = count; i-- > 0;) lower(i);
+    for (size_t i = 0; i < count; ++i) {
+      size_t heavy = 0, highest = 0;
+      for (size_t operand : operands[i]) {
+        if (operands[operand].empty()) continue;
+        ++heavy;
+        highest = std::max(highest, layer_[operand] + 1);
+      }
+      if (heavy > readers[i].size() && !readers[i].empty()) layer_[i] = highest;
     }
+    for (size_t i = 0; i < count; ++i)
+      if (operands[i].empty()) lower(i);
   }
 
   void make_items() {

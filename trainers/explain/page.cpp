@@ -15,6 +15,30 @@
 namespace thtrain {
 namespace {
 
+const std::string kAboutGraph = R"(<section id="graph">
+<h2>The expression graph</h2>
+<p>What the layers wrote down, and where the function trains the loss, the gradient and the updates; before any pass,
+but equal expressions are one box. Every box is an operation, with its number and the layer that it belongs to; every
+edge carries a value of the type that stands on it. Scalar constants stand in the boxes that read them. Point at a
+box for its line of the text form and its place in the source.</p>
+)";
+const std::string kAboutPasses = R"(<section id="passes">
+<h2>The passes</h2>
+<p>Each pass takes a graph and gives a graph that computes the same. A rule says how far:
+<span class="safety exact">exact</span> keeps every bit, <span class="safety">reassociating</span> is equal up to
+rounding, <span class="safety">range-changing</span> is finite in more cases,
+<span class="safety finite-math">finite-math</span> takes all values for finite. Nodes inside fused ones are counted
+too.</p>
+)";
+const std::string kAboutProgram = R"(<section id="program">
+<h2>The program</h2>
+<p>The steps of one call, in order. A step is a generated kernel, whose C++ stands below, or a call of a library.</p>
+)";
+const std::string kAboutCpp = R"(<section id="cpp">
+<h2>The C++ text</h2>
+<p>One translation unit: the kernels, then the entry that walks the steps.</p>
+)";
+
 std::string cell(const std::string& markup, std::string_view kind = {}) {
   return str("<td", kind.empty() ? "" : str(" class=\"", kind, "\""), ">", markup, "</td>");
 }
@@ -132,13 +156,7 @@ std::string text_of(const Graph& graph, std::string_view summary) {
 }
 
 std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
-  std::string out =
-      "<section id=\"graph\">\n<h2>The expression graph</h2>\n<p>What the layers, the loss, the gradient and the "
-      "optimizer "
-      "wrote down, before any pass. Every box is an operation, with its number and the layer that it belongs to; every "
-      "edge carries a value of the type that stands on it. Scalar constants stand in the boxes that read them. Point "
-      "at "
-      "a box for its line of the text form and its place in the source.</p>\n";
+  std::string out = kAboutGraph;
   out += legend(e);
   if (drawn_count(e.given) > kMostDrawn)
     out += too_large(e.given);
@@ -304,11 +322,9 @@ std::string program_section(const Explanation& e) {
   size_t number = 0;
   EntryReader entry(e.cpp);
   add_steps(*e.plan, e.plan->body, entry, number, rows);
-  return str(
-      "<section id=\"program\">\n<h2>The program</h2>\n<p>The steps of one call, in order. A step is a generated "
-      "kernel, whose C++ stands below, or a call of a library.</p>\n",
-      table("<th class=\"number\">step</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>", rows),
-      folded("buffers and steps as text", pre(markup_text(e.program))), "</section>\n");
+  return kAboutProgram +
+         table("<th class=\"number\">step</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>", rows) +
+         folded("buffers and steps as text", pre(markup_text(e.program))) + "</section>\n";
 }
 
 std::string memory_section(const Program& program) {
@@ -340,10 +356,7 @@ std::string cpp_section(const std::string& cpp) {
     from = at;
   }
   out += cpp_markup(std::string_view(cpp).substr(from));
-  return str(
-      "<section id=\"cpp\">\n<h2>The C++ text</h2>\n<p>One translation unit: the kernels, then the entry that walks "
-      "the steps.</p>\n",
-      pre(out), "</section>\n");
+  return kAboutCpp + pre(out) + "</section>\n";
 }
 
 }  // namespace
@@ -356,13 +369,7 @@ std::string explain_page(const Explanation& explanation, const PageTitle& title)
       markup_text(title.experiment), ", explained</title>\n<style>", kPageStyle, "</style>\n</head>\n<body>\n",
       header(explanation, title), navigation(changes), "<main>\n");
   out += given_graph(explanation, LastingNumbers(explanation.given).of);
-  out +=
-      str("<section id=\"passes\">\n<h2>The passes</h2>\n<p>Each pass takes a graph and gives a graph that computes "
-          "the same. A rule says how far: <span class=\"safety exact\">exact</span> keeps every bit, <span "
-          "class=\"safety\">reassociating</span> is equal up to rounding, <span class=\"safety\">range-changing</span> "
-          "is finite in more cases, <span class=\"safety finite-math\">finite-math</span> takes all values for "
-          "finite.</p>\n",
-          pass_table(changes, title.with_times));
+  out += kAboutPasses + pass_table(changes, title.with_times);
   for (const PassChange& change : changes) out += pass_section(change);
   out += "</section>\n";
   out += program_section(explanation) + memory_section(*explanation.plan) + cpp_section(explanation.cpp);

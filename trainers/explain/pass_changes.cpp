@@ -63,10 +63,10 @@ static std::string indented(const std::string& lines) {
 }
 
 std::string rewrites_text(const Explanation& explanation) {
-  std::string out;
+  std::string out = "before the passes, equal expressions merged\n" + indented(readable(graph_text(explanation.given)));
   for (const PassChange& change : pass_changes(explanation)) {
     const PassRecord& pass = *change.pass;
-    out += str(out.empty() ? "" : "\n", "pass ", pass.name, ": ", pass.what, "\n");
+    out += str("\npass ", pass.name, ": ", pass.what, "\n");
     if (change.difference.empty() && change.rules.empty()) {
       out += "  changes nothing\n";
       continue;

@@ -31,8 +31,8 @@ std::vector<PassChange> pass_changes(const Explanation& explanation);
 /// "exact", "reassociating", "range-changing", "finite-math": docs/semantics.md
 const char* name_of(Safety safety);
 
-/// Pass by pass: what it is for, nodes before and after, rules with their safety and an example for each, and the lines
-/// of the graph with - and +. The graph that the first pass takes has the numbers of `--stage=graph`.
+/// The graph that the first pass takes; then pass by pass what it is for, nodes before and after (those of bodies
+/// counted), the rules that fired with their safety and what became of what, and the lines of the graph with - and +.
 std::string rewrites_text(const Explanation& explanation);
 
 }  // namespace thtrain

@@ -113,6 +113,29 @@ TEST(LayeredLayout, WhatIsReadLateStandsJustAboveItsReader) {
   LayeredLayout layout = layered_layout(example.nodes, example.edges);
   EXPECT_EQ(layout.layers, (std::vector<size_t>{0, 1, 2, 3, 2, 3}));
   expect_sound(example, layout, "late");
+  // So does all of a branch that is read late: 4 -> 5 -> 6 beside the chain 0 -> 1 -> 2 -> 3 -> 7.
+  Example branch{std::vector<LayoutNode>(8, {30, 20}), {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {5, 6}, {3, 7}, {6, 7}}};
+  layout = layered_layout(branch.nodes, branch.edges);
+  EXPECT_EQ(layout.layers, (std::vector<size_t>{0, 1, 2, 3, 1, 2, 3, 4}));
+  // But not what makes many values one: 3 sums 0, 1 and 2, each made from an input, and is read by the end of a chain.
+  Example funnel{std::vector<LayoutNode>(12, {30, 20}),
+                 {{0, 3},
+                  {1, 4},
+                  {2, 5},
+                  {3, 6},
+                  {4, 6},
+                  {5, 6},
+                  {7, 8},
+                  {8, 9},
+                  {9, 10},
+                  {10, 11},
+                  {6, 11},
+                  {3, 8},
+                  {4, 8},
+                  {5, 8}}};
+  layout = layered_layout(funnel.nodes, funnel.edges);
+  EXPECT_EQ(layout.layers[6], 2u);
+  expect_sound(funnel, layout, "funnel");
 }
 
 TEST(LayeredLayout, EdgesAreUncrossed) {
