@@ -18,10 +18,10 @@ struct PipelineEntry {
 const std::vector<PipelineEntry>& pipeline();
 
 struct PassRecord {
-  std::string name, what, stage;
-  double seconds;
-  size_t nodes_before, nodes_after;
-  Graph after;  // kept only where PipelineOptions::keep_graphs is set
+  std::string name, what = {}, stage = {};
+  double seconds = 0;
+  size_t nodes_before = 0, nodes_after = 0;
+  Graph after = {};  // kept only where PipelineOptions::keep_graphs is set
 };
 
 struct PipelineOptions {

@@ -9,9 +9,9 @@ namespace thtrain {
 
 /// One step of the program, over all profiled calls.
 struct StepProfile {
-  std::string step;   // "fused_slices", "gemm", "row-major copy"
-  std::string code;   // the kernel or the library's entry that ran: "kernel add_tanh", "gemm_f32"
-  std::string scope;  // the layer that it belongs to: "hidden"; empty where it belongs to none
+  std::string step = {};   // "fused_slices", "gemm", "row-major copy"
+  std::string code = {};   // the kernel or the library's entry that ran: "kernel add_tanh", "gemm_f32"
+  std::string scope = {};  // the layer that it belongs to: "hidden"; empty where it belongs to none
   int64_t calls = 0;
   double seconds = 0;  // of all calls
   double flops = 0;    // floating-point operations of one call
