@@ -42,7 +42,9 @@ struct RewriteRow {
   std::function<Expr(const Leaves&)> before, after = {};
   Level level = Level::kStandard;
 };
-/// Also compares values by the references, on ordinary inputs.
+/// What is wrong with the row where `instead` takes the place of the rule of its name (null: with the tables as they
+/// are), empty where nothing is. Also compares values by the references, on ordinary inputs.
+std::string broken_row(const RewriteRow& row, const Rule* instead = nullptr);
 void expect_rewrites(const std::vector<RewriteRow>& rows);
 
 /// A value that no rule of this name may rewrite; no name: no rule at all.
@@ -51,6 +53,7 @@ struct UnchangedRow {
   std::function<Expr(const Leaves&)> value;
   Level level = Level::kFast;
 };
+std::string broken_row(const UnchangedRow& row, const Rule* instead = nullptr);
 void expect_unchanged(const std::vector<UnchangedRow>& rows);
 
 /// Spellings of one value: the same node after the passes.

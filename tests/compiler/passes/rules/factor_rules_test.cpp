@@ -3,15 +3,11 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
-#include "tests/support/rule_tester.h"
+#include "tests/compiler/passes/rules/rows.h"
 
 namespace thtrain {
-namespace {
-
-using L = const Leaves&;
-
-TEST(FactorRules, Rewrite) {
-  expect_rewrites({
+std::vector<RewriteRow> factor_rewrites() {
+  return {
       {"collect_factors", [](L l) { return 2 * l.x / 3; }, [](L l) { return l.x * (2.0 / 3); }},
       {"collect_factors", [](L l) { return (2 * l.x) / (4 * l.y); }, [](L l) { return 0.5 * l.x / l.y; }},
       {"collect_factors", [](L l) { return 3 * l.i * 5; }, [](L l) { return 15 * l.i; }, Level::kStrict},
@@ -24,11 +20,15 @@ TEST(FactorRules, Rewrite) {
       {"cancel_kept_factors", [](L l) { return sqr(l.x) / l.x; }, [](L l) { return l.x; }},
       {"cancel_kept_factors", [](L l) { return l.x / sqr(l.x); }, [](L l) { return 1 / l.x; }},
       {"cancel_kept_factors", [](L l) { return l.y / l.x * (l.x * (1 - l.x)); }, [](L l) { return l.y * (1 - l.x); }},
-  });
+  };
 }
 
-TEST(FactorRules, Stay) {
-  expect_unchanged({
+TEST(FactorRules, Rewrite) {
+  expect_rewrites(factor_rewrites());
+}
+
+std::vector<UnchangedRow> factor_unchanged() {
+  return {
       {"", [](L l) { return l.x * l.y / l.z; }},
       {"", [](L l) { return l.x / l.y / l.z; }},
       // A NaN or an infinity in x would be lost.
@@ -40,8 +40,11 @@ TEST(FactorRules, Stay) {
       {"collect_factors", [](L l) { return l.x * 1e-200 * 1e-200; }},
       // s * 2 is a scalar: it is made once.
       {"collect_factors", [](L l) { return (l.s * 2) * (3 * l.x); }},
-  });
+  };
 }
 
-}  // namespace
+TEST(FactorRules, Stay) {
+  expect_unchanged(factor_unchanged());
+}
+
 }  // namespace thtrain

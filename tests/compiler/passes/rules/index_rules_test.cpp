@@ -4,12 +4,10 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
-#include "tests/support/rule_tester.h"
+#include "tests/compiler/passes/rules/rows.h"
 
 namespace thtrain {
 namespace {
-
-using L = const Leaves&;
 
 // Of [7, 4], in row k the element i[k].
 Expr picked(const Expr& y) {
@@ -19,8 +17,10 @@ Expr matrix_of(const Expr& x) {
   return expand_dims(x, {1}) * make_constant(Tensor::vector({1.0, 2.0, 3.0, 4.0}));
 }
 
-TEST(IndexRules, Rewrite) {
-  expect_rewrites({
+}  // namespace
+
+std::vector<RewriteRow> index_rewrites() {
+  return {
       {"sum_of_increment", [](L l) { return sum(picked(l.x), 1); }, [](L l) { return l.x; }},
       {"sum_of_increment", [](L l) { return sum(picked(l.x), 1, true); },
        [](L l) {
@@ -33,17 +33,24 @@ TEST(IndexRules, Rewrite) {
        [](L l) { return inc_picked(matrix_of(l.y), l.i, -l.x); }},
       {"scaled_increment", [](L l) { return picked(l.x) * l.s; }, [](L l) { return picked(l.s * l.x); }},
       {"scaled_increment", [](L l) { return -picked(l.x); }, [](L l) { return picked(-l.x); }},
-  });
+  };
 }
 
-TEST(IndexRules, Stay) {
-  expect_unchanged({
+TEST(IndexRules, Rewrite) {
+  expect_rewrites(index_rewrites());
+}
+
+std::vector<UnchangedRow> index_unchanged() {
+  return {
       {"sum_of_increment", [](L l) { return sum(picked(l.x), 0); }},
       {"sum_of_increment", [](L l) { return sum(inc_picked(matrix_of(l.y), l.i, l.x), 1); }},
       {"add_of_increment", [](L l) { return (picked(l.x) + matrix_of(l.y)) * tanh(picked(l.x)); }},
       {"scaled_increment", [](L l) { return picked(l.x) * matrix_of(l.y); }},
-  });
+  };
 }
 
-}  // namespace
+TEST(IndexRules, Stay) {
+  expect_unchanged(index_unchanged());
+}
+
 }  // namespace thtrain

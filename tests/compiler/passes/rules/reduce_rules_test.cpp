@@ -5,15 +5,11 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/registry.h"
 #include "compiler/ops/shape/shape.h"
-#include "tests/support/rule_tester.h"
+#include "tests/compiler/passes/rules/rows.h"
 
 namespace thtrain {
-namespace {
-
-using L = const Leaves&;
-
-TEST(ReduceRules, Rewrite) {
-  expect_rewrites({
+std::vector<RewriteRow> reduce_rewrites() {
+  return {
       {"reduction_of_same", [](L l) { return sum(sum(l.m, 0)); }, [](L l) { return sum(l.m); }},
       {"reduction_of_same", [](L l) { return sum(sum(l.m, 1, true), 0); }, [](L l) { return reshape(sum(l.m), {1}); }},
       {"sum_of_scaled", [](L l) { return sum(3 * l.m, 0); }, [](L l) { return 3 * sum(l.m, 0); }},
@@ -29,11 +25,15 @@ TEST(ReduceRules, Rewrite) {
        [](L l) {
          return broadcast_to(l.x, {2, 7});
        }},
-  });
+  };
 }
 
-TEST(ReduceRules, Stay) {
-  expect_unchanged({
+TEST(ReduceRules, Rewrite) {
+  expect_rewrites(reduce_rewrites());
+}
+
+std::vector<UnchangedRow> reduce_unchanged() {
+  return {
       {"reduction_of_stack",
        [](L l) {
          return sum(stack({l.x, l.y}), 1);
@@ -68,7 +68,11 @@ TEST(ReduceRules, Stay) {
        },
        Level::kStrict},
       {"dot_with_zeros", [](L l) { return dot(l.m, l.x); }},
-  });
+  };
+}
+
+TEST(ReduceRules, Stay) {
+  expect_unchanged(reduce_unchanged());
 }
 
 // The number of repetitions may be a length that the call decides.
@@ -80,5 +84,4 @@ TEST(ReduceRules, CountsWhatTheCallDecides) {
               is_op(r.value, *find_op("mul")));
 }
 
-}  // namespace
 }  // namespace thtrain

@@ -3,7 +3,7 @@
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
-#include "tests/support/rule_tester.h"
+#include "tests/compiler/passes/rules/rows.h"
 
 namespace thtrain {
 namespace {
@@ -11,8 +11,10 @@ namespace {
 using L = const Leaves&;
 constexpr DType kF32 = DType::kFloat32, kF64 = DType::kFloat64;
 
-TEST(SelectionRules, Rewrite) {
-  expect_rewrites({
+}  // namespace
+
+std::vector<RewriteRow> selection_rewrites() {
+  return {
       {"cast_of_cast", [](L l) { return cast(cast(l.f, kF64), kF32); }, [](L l) { return l.f; }, Level::kStrict},
       {"cast_of_cast", [](L l) { return cast(cast(l.b, DType::kInt8), kF64); }, [](L l) { return cast(l.b, kF64); },
        Level::kStrict},
@@ -28,11 +30,15 @@ TEST(SelectionRules, Rewrite) {
        Level::kStrict},
       {"and_of_same", [](L l) { return logical_and(l.b, l.b); }, [](L l) { return l.b; }, Level::kStrict},
       {"maximum_of_same", [](L l) { return maximum(l.x, l.x); }, [](L l) { return l.x; }, Level::kStrict},
-  });
+  };
 }
 
-TEST(SelectionRules, Stay) {
-  expect_unchanged({
+TEST(SelectionRules, Rewrite) {
+  expect_rewrites(selection_rewrites());
+}
+
+std::vector<UnchangedRow> selection_unchanged() {
+  return {
       {"check_that_holds", [](L l) { return check(l.x, false, "always"); }},
       {"check_that_holds", [](L l) { return check(l.x, l.b, "sometimes"); }},
       {"switch_in_first", [](L l) { return switch_(l.b, switch_(logical_and(l.b, l.x > 0), l.x, l.y), l.z); }},
@@ -50,8 +56,11 @@ TEST(SelectionRules, Stay) {
       {"cast_of_cast", [](L l) { return cast(cast(l.i, DType::kBool), DType::kInt64); }},
       {"decided_switch", [](L l) { return switch_(l.x, 1, l.y); }},
       {"maximum_of_same", [](L l) { return maximum(l.x, l.y); }},
-  });
+  };
 }
 
-}  // namespace
+TEST(SelectionRules, Stay) {
+  expect_unchanged(selection_unchanged());
+}
+
 }  // namespace thtrain
