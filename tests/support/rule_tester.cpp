@@ -197,6 +197,7 @@ Tensor hard_values(DType dtype, const Shape& shape, std::mt19937_64& random) {
         std::normal_distribution<double> normal;
         element = random() % 3 ? static_cast<T>(normal(random)) * scales[random() % std::size(scales)]
                                : special[random() % std::size(special)];
+        if (random() % 8 == 0) element = 0;  // so that zeros of both signs meet
         if (random() % 2) element = -element;
       } else {
         element = {static_cast<typename T::value_type>(static_cast<int>(random() % 9) - 4),

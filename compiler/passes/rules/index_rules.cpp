@@ -96,7 +96,7 @@ const std::vector<Rule>& index_rules() {
        .kinds = kReals,
        .rewrite = sum_of_increment,
        .roots = {&sum_op()},
-       .examples = {{{i64({3}), f64({3})}, [picked](In in) { return sum(picked(in[0], in[1]), 1); }},
+       .examples = {{{i64({60}), f64({60})}, [picked](In in) { return sum(picked(in[0], in[1]), 1); }},
                     {{i64({3}), f32({3})}, [picked](In in) { return sum(picked(in[0], in[1]), 1, true); }},
                     {{f64({3})},
                      [](In in) {

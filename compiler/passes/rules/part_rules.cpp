@@ -298,7 +298,7 @@ const std::vector<Rule>& part_rules() {
                       return part(part(in[0], {Slice{3, 5}}), {Slice{1, 1}});
                     }}}),
       about_parts("part_of_elementwise", part_of_elementwise, kExact,
-                  {{{f64({5, 4}), f64({4})}, [](In in) { return part(exp(in[0]) + in[1], {2}); }},
+                  {{{f64({5, 4}), f64({4})}, [](In in) { return part(exp(in[0]) - in[1], {2}); }},
                    {{f32({5, 4}), f32({5, 1})},
                     [](In in) {
                       return part(in[0] * in[1], {Slice{1, 3}, 2});

@@ -168,6 +168,11 @@ Type f32(Dims dims) {
   return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
+// Where the tail begins and erfc is not too small yet: both forms are right.
+Expr near_tail(const Expr& x) {
+  return x.dtype() == DType::kFloat32 ? 9.1 + 0.08 * tanh(x) : 25.7 + 0.6 * tanh(x);
+}
+
 }  // namespace
 
 const std::vector<Rule>& quotient_rules() {
@@ -178,13 +183,16 @@ const std::vector<Rule>& quotient_rules() {
        .rewrite = log_of_erfc,
        .roots = {&log_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return log(erfc(in[0])); }},
-                    {{f32({7})}, [](In in) { return log(erfc(30 * in[0])); }}}},
+                    {{f32({7})}, [](In in) { return log(erfc(30 * in[0])); }},
+                    {{f64({20})}, [](In in) { return log(erfc(near_tail(in[0]))); }}}},
       {.name = "gradient_of_log_erfc",
        .safety = Safety::kRangeChanging,
        .rewrite = gradient_of_log_erfc,
        .roots = {&mul_op(), &true_div_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return exp(-sqr(in[0])) / erfc(in[0]); }},
-                    {{f32({7}), f32({7})}, [](In in) { return in[1] / erfc(in[0]) * exp(-sqr(in[0])); }}}},
+                    {{f32({7}), f32({7})}, [](In in) { return in[1] / erfc(in[0]) * exp(-sqr(in[0])); }},
+                    {{f64({20})}, [](In in) { return exp(-sqr(near_tail(in[0]))) / erfc(near_tail(in[0])); }},
+                    {{f32({20})}, [](In in) { return exp(-sqr(near_tail(in[0]))) / erfc(near_tail(in[0])); }}}},
       {.name = "factor_out",
        .safety = Safety::kReassociating,
        .rewrite = factor_out,

@@ -241,6 +241,7 @@ const std::vector<Rule>& reduce_rules() {
        .rewrite = reduction_of_shuffled,
        .roots = reductions(),
        .examples = {{{f64({3, 4})}, [](In in) { return sum(transpose(in[0]), 0); }},
+                    {{f64({3, 4})}, [](In in) { return sum(transpose(in[0])); }},
                     {{f32({3, 1, 4})},
                      [](In in) {
                        return max(dimshuffle(in[0], {2, -1, 0}), {2, 1}, true);
@@ -297,6 +298,7 @@ const std::vector<Rule>& reduce_rules() {
        .rewrite = sum_of_negative,
        .roots = {&sum_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return sum(-in[0], 0); }},
+                    {{f32({0, 4})}, [](In in) { return sum(-in[0], 0); }},
                     {{of(DType::kInt64, {0, 4})}, [](In in) { return sum(-in[0], 0); }}}},
       {.name = "reduction_of_single",
        .safety = kReassociating,
@@ -306,7 +308,7 @@ const std::vector<Rule>& reduce_rules() {
        .examples = {{{f64({1, 4})}, [](In in) { return sum(in[0], 0); }},
                     {{of(DType::kInt8, {3, 1})}, [](In in) { return sum(in[0], 1, true); }},
                     {{f64({3, 1})}, [](In in) { return max(in[0], 1); }},
-                    {{f64({3, 1})}, [](In in) { return any(in[0], 1); }},
+                    {{f64({60, 1})}, [](In in) { return any(in[0], 1); }},
                     {{f32({})}, [](In in) { return prod(in[0]); }}}},
       {.name = "extremum_of_repeated",
        .kinds = kBools | kReals,
@@ -320,25 +322,28 @@ const std::vector<Rule>& reduce_rules() {
                      [](In in) {
                        return min(broadcast_to(in[0], {2, 3, 5}), {0, 2}, true);
                      }},
+                    {{f64({3, 1})},
+                     [](In in) {
+                       return max(broadcast_to(in[0], {2, 3, 5}), {0, 1});
+                     }},
+                    {{f64({3})},
+                     [](In in) {
+                       return min(broadcast_to(in[0], {2, 3}));
+                     }},
+                    {{of(DType::kBool, {3})},
+                     [](In in) {
+                       return all(broadcast_to(in[0], {2, 3}));
+                     }},
                     {{of(DType::kBool, {})}, [](In in) { return all(broadcast_to(in[0], {3})); }}}},
       {.name = "sum_of_repeated",
        .safety = kReassociating,
        .kinds = kReals,
        .rewrite = sum_of_repeated,
        .roots = {&sum_op()},
-       .examples = {{{f64({})},
-                     [](In in) {
-                       return sum(broadcast_to(in[0], {3, 4}), 0);
-                     }},
-                    {{f32({4})},
-                     [](In in) {
-                       return sum(broadcast_to(in[0], {3, 4}));
-                     }},
+       .examples = {{{f64({})}, [](In in) { return sum(broadcast_to(in[0], {3, 4}), 0); }},
+                    {{f32({4})}, [](In in) { return sum(broadcast_to(in[0], {3, 4})); }},
                     {{f64({3, 1}), f64({3, 5})}, [](In in) { return sum(broadcast_like(in[0], in[1]), {1}, true); }},
-                    {{f64({2, 1, 4})},
-                     [](In in) {
-                       return sum(broadcast_to(in[0], {5, 2, 3, 4}), {0, 1, 2}, true);
-                     }},
+                    {{f64({2, 1, 4})}, [](In in) { return sum(broadcast_to(in[0], {5, 2, 3, 4}), {0, 1, 2}, true); }},
                     {{of(DType::kInt8, {4})}, [](In in) { return sum(broadcast_to(in[0], {0, 4}), 0); }}}},
       {.name = "dot_with_zeros",
        .safety = Safety::kFiniteMath,

@@ -343,6 +343,10 @@ const std::vector<Rule>& shape_rules() {
                        return broadcast_to(in[0], {2, 3}) * broadcast_to(in[1], {2, 3});
                      }},
                     {{f64({3})}, [](In in) { return in[0] + make_constant(Tensor::vector({2.5})); }},
+                    {{f32({2, 3}), f32({})},
+                     [](In in) {
+                       return lt(broadcast_to(in[1], {2, 3}), in[0]);
+                     }},
                     {{f32({0, 3}), f32({})},
                      [](In in) {
                        return lt(broadcast_to(in[1], {0, 3}), in[0]);

@@ -54,6 +54,10 @@ std::vector<UnchangedRow> arithmetic_unchanged() {
       // A sign stays with the shorter value: m is longer than x, and s than m.
       {"mul_of_neg", [](L l) { return l.m * -l.x; }},
       {"mul_of_neg", [](L l) { return -l.s * l.m; }},
+      {"sub_from_neg", [](L l) { return -l.x - l.m; }},
+      {"neg_over", [](L l) { return -l.x / l.m; }},
+      {"over_neg", [](L l) { return l.m / -l.x; }},
+      {"sub_negative_multiple", [](L l) { return l.x - 3 * l.y; }},
       // Strict keeps the sign of a zero.
       {"add_zero", [](L l) { return l.x + 0; }, Level::kStrict},
       {"neg_of_sub", [](L l) { return -(l.x - l.y); }, Level::kStrict},
@@ -66,6 +70,9 @@ std::vector<UnchangedRow> arithmetic_unchanged() {
       {"add_of_same", [](L l) { return l.b + l.b; }},
       // A product that is read twice is not computed twice.
       {"neg_times_number", [](L l) { return tanh(3 * l.x) + exp(-(3 * l.x)); }},
+      {"neg_of_number_over", [](L l) { return tanh(3 / l.x) + exp(-(3 / l.x)); }},
+      {"neg_of_over_number", [](L l) { return tanh(l.x / 3) + exp(-(l.x / 3)); }},
+      {"neg_of_add_number", [](L l) { return tanh(l.x + 3) + exp(-(l.x + 3)); }},
   };
 }
 

@@ -65,6 +65,8 @@ std::vector<UnchangedRow> exponential_unchanged() {
       // One exponential is enough where sigmoid(x) is read elsewhere.
       {"1_minus_sigmoid", [](L l) { return sigmoid(l.x) * (1 - sigmoid(l.x)); }},
       {"over_exp", [](L l) { return l.y / exp(l.x) + exp(l.x); }},
+      {"mul_of_exp", [](L l) { return exp(l.x) * exp(l.y) + tanh(exp(l.x)) * tanh(exp(l.y)); }},
+      {"log_of_sqrt", [](L l) { return log(sqrt(l.x)) + tanh(sqrt(l.x)); }},
       // No such functions of complex numbers.
       {"log1p", [](L l) { return real(log(1 + cast(l.x, DType::kComplex128))); }},
   };

@@ -42,6 +42,7 @@ std::vector<UnchangedRow> power_unchanged() {
       // One division for a scalar, not one for each element.
       {"mul_by_reciprocal", [](L l) { return l.x * (1 / l.s); }},
       {"mul_by_reciprocal", [](L l) { return l.x * (1 / l.y) + tanh(1 / l.y); }},
+      {"div_by_reciprocal", [](L l) { return l.x / (1 / l.y) + tanh(1 / l.y); }},
   };
 }
 

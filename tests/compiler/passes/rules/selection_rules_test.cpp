@@ -48,7 +48,15 @@ std::vector<UnchangedRow> selection_unchanged() {
       {"order_of_same", [](L l) { return neq(l.x, l.x); }},  // true of a NaN
       {"equal_floats", [](L l) { return eq(l.x, l.x); }, Level::kStandard},
       {"not_of_eq", [](L l) { return logical_and(logical_not(eq(l.x, l.y)), eq(l.x, l.y)); }},
+      {"not_of_neq", [](L l) { return logical_and(logical_not(neq(l.x, l.y)), neq(l.x, l.y)); }},
       {"neg_of_maximum_of_negs", [](L l) { return -maximum(-l.x, l.y); }},
+      // What others read too is not computed in two ways.
+      {"neg_of_maximum_of_negs", [](L l) { return -maximum(-l.x, -l.y) * exp(maximum(-l.x, -l.y)); }},
+      {"neg_of_minimum_of_negs", [](L l) { return -minimum(-l.x, -l.y) * exp(minimum(-l.x, -l.y)); }},
+      {"mul_of_switch_zero", [](L l) { return l.y * switch_(l.b, l.x, 0) + exp(switch_(l.b, l.x, 0)); }},
+      {"mul_of_switch_zero_first", [](L l) { return l.y * switch_(l.b, 0, l.x) + exp(switch_(l.b, 0, l.x)); }},
+      {"div_of_switch_zero", [](L l) { return switch_(l.b, l.x, 0) / l.y + exp(switch_(l.b, l.x, 0)); }},
+      {"div_of_switch_zero_first", [](L l) { return switch_(l.b, 0, l.x) / l.y + exp(switch_(l.b, 0, l.x)); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.x, kF32), kF64); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.i, kF64), DType::kInt64); }},
       {"cast_of_cast", [](L l) { return cast(cast(l.i, DType::kUInt64), kF64); }},
