@@ -4,19 +4,21 @@
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "compiler/codegen/emit.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
-#include "compiler/plan/program.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/matrix_products.h"
 #include "compiler/runtime/threads.h"
 
 namespace thtrain {
 namespace {
+
+constexpr int kUnwritten = 0x5b;  // in every byte: no likely value of any dtype
 
 Cache& cache_of(const Target& target) {
   static std::map<std::string, std::unique_ptr<Cache>> made;
@@ -68,6 +70,10 @@ bool is_all_native(const Graph& graph) {
   return out;
 }
 
+Program unoptimized_program(const Graph& graph, const Target& target) {
+  return planned(canonical_lengths(graph), target.vector_bytes, false);
+}
+
 struct NativeProgram::Compiled {
   Graph graph;
   CanonicalGraph canonical;
@@ -77,13 +83,15 @@ struct NativeProgram::Compiled {
   std::vector<CheckText> checks;
 };
 
-NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool optimized)
+NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool optimized,
+                             const std::function<void(Program&)>& edit)
     : compiled_(std::make_unique<Compiled>()) {
   Compiled& c = *compiled_;
   c.graph = graph;
   c.canonical = canonical_lengths(graph);
   c.program = std::make_unique<Program>(planned(c.canonical, target.vector_bytes, optimized));
   TH_CHECK(c.program->shared.empty(), "a graph with shared variables");
+  if (edit) edit(*c.program);
   Source source = emit_cpp(*c.program, {.vector_bytes = target.vector_bytes});
   c.checks = source.checks;
   LoadedObject loaded = cache_of(target).load_object(source.text);
@@ -105,6 +113,9 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   Tensor arena = Tensor::empty(DType::kUInt8, {canonical.evaluate(c.program->memory.arena_bytes)});
   std::vector<Tensor> outputs;
   for (const Expr& out : c.graph.outputs) outputs.push_back(Tensor::empty(out.dtype(), user.evaluate(out.dims())));
+  // What is not written is seen.
+  for (const Tensor& t : outputs) std::memset(t.raw(), kUnwritten, t.bytes());
+  std::memset(arena.raw(), kUnwritten, arena.bytes());
   std::vector<ThTensor> args;
   auto bind = [&](const Tensor& t) { args.push_back({t.raw(), t.shape().data()}); };
   for (const Tensor& t : inputs) bind(t);

@@ -1,12 +1,14 @@
 // A graph compiled by a compiler and for a vector width of the test's choice; functions take the process's own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/plan/program.h"
 
 namespace thtrain {
 
@@ -27,10 +29,15 @@ Target usual_width(const std::string& compiler);
 /// No step of the graph as it stands runs through the reference of its op.
 bool is_all_native(const Graph& graph);
 
+/// The program of the graph as it stands.
+Program unoptimized_program(const Graph& graph, const Target& target);
+
 class NativeProgram {
  public:
   /// `optimized`: with all passes; else the graph as it stands. The graph has no shared variables and is all native.
-  NativeProgram(const Graph& graph, const Target& target, bool optimized = true);
+  /// `edit` changes the program before it is printed, for tests of what wrong programs compute.
+  NativeProgram(const Graph& graph, const Target& target, bool optimized = true,
+                const std::function<void(Program&)>& edit = nullptr);
   ~NativeProgram();
   NativeProgram(NativeProgram&&) noexcept;
 

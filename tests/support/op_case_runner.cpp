@@ -1,41 +1,105 @@
 #include "tests/support/op_case_runner.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/fused_slices.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/reduce/reduce_op.h"
 
 namespace thtrain {
 
 constexpr int64_t kLength = 5;  // a named length, unless a test wants another: no case may depend on which
 
+static Shape shape_of(const Type& type, int64_t length) {
+  Shape out;
+  for (const Dim& dim : type.dims) out.push_back(dim.evaluate([&](const std::string&) { return length; }));
+  return out;
+}
+
+// Of truth values, in turn: about half of them true; so few, or all but so few, that a slice need not have any.
+static double share_of_true(const Shape& shape, uint64_t seed) {
+  int64_t longest = 2;
+  for (int64_t length : shape) longest = std::max(longest, length);
+  const double few = 1 / static_cast<double>(longest);
+  return seed % 3 == 0 ? 0.5 : seed % 3 == 1 ? few : 1 - few;
+}
+
 std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types, int64_t length, uint64_t seed) {
   std::vector<Tensor> out;
   std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> chance(0, 1);
   int64_t int_low = length < kLength ? std::max(c.int_low, -length) : c.int_low;
   int64_t int_high = length < kLength ? std::min(c.int_high, std::max<int64_t>(length, 1)) : c.int_high;
   for (const Type& type : types) {
-    Shape shape;
-    for (const Dim& dim : type.dims) shape.push_back(dim.evaluate([&](const std::string&) { return length; }));
+    const Shape shape = shape_of(type, length);
     Tensor value = Tensor::empty(type.dtype, shape);
+    const bool truths = is_bool(type.dtype) || (int_low == 0 && int_high == 2);
+    const double share = share_of_true(shape, seed);
     visit(type.dtype, [&](auto zero) {
       using T = decltype(zero);
       T* x = value.data<T>();
       for (int64_t k = 0; k < value.size(); ++k) {
         double u = std::uniform_real_distribution<double>(c.low, c.high)(random);
         int64_t n = std::uniform_int_distribution<int64_t>(int_low, int_high - 1)(random);
-        if constexpr (std::is_same_v<T, bool>)
-          x[k] = (n & 1) != 0;
+        if constexpr (std::is_integral_v<T>)
+          x[k] = truths ? static_cast<T>(chance(random) < share) : static_cast<T>(n);
         else if constexpr (is_complex_v<T>)
           x[k] = T(static_cast<typename T::value_type>(u), static_cast<typename T::value_type>(-u / 2));
         else if constexpr (std::is_floating_point_v<T>)
           x[k] = static_cast<T>(u);
-        else
-          x[k] = static_cast<T>(n);
       }
     });
     out.push_back(value);
+  }
+  return out;
+}
+
+bool takes_any_values(const Op& op) {
+  for (const Op* known : {&argmin_op(), &argmax_op(), &softmax_op(), &log_softmax_op(), &fused_slices_op()})
+    if (&op == known) return true;
+  return reduction_of(op) || (op.scalar && &op != &cast_op());
+}
+
+std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& types, uint64_t seed) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kUneven = 1.5184892492433937;  // the large ones over it are no whole numbers after rounding
+  std::vector<double> special{1, 1, -1, 2, -2, 3, 0.5, -0.5, 6, 0.1, 0.3};
+  // Not of products: whether these overflow depends on their order.
+  if (&op != &prod_op())
+    special.insert(special.end(),
+                   {800, -800, kUneven, kUneven, 363734536943023, -363734536943023, 375469217691158, -375469217691158});
+  const size_t finite = special.size();
+  special.insert(special.end(), {kInfinity, -kInfinity, NAN});
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> chance(0, 1);
+  std::vector<Tensor> out;
+  for (const Type& type : types) {
+    const Shape shape = shape_of(type, kLength);
+    const double share = share_of_true(shape, seed);
+    Tensor value = Tensor::empty(DType::kFloat64, shape);
+    for (int64_t k = 0; k < value.size(); ++k) {
+      // An infinity or NaN here and there: one is enough for a whole slice.
+      double x = special[random() % (k % 16 == 5 ? special.size() : finite)];
+      if (chance(random) >= share) x = random() % 2 ? 0.0 : -0.0;
+      if (is_int(type.dtype) && !(std::abs(x) < 100 && x == std::trunc(x))) x = 5;
+      value.data<double>()[k] = x;
+    }
+    // The last element decides for its slice.
+    const bool few = seed % 3 == 1, most = seed % 3 == 2;
+    for (int64_t k = value.size() / 2; (few || most) && k < value.size(); ++k) {
+      double& x = value.data<double>()[k];
+      if ((k + 1 == value.size()) == few)
+        x = x == 0 ? 1 : x;
+      else
+        x = 0;
+    }
+    out.push_back(value.cast(type.dtype));
   }
   return out;
 }

@@ -108,6 +108,8 @@ std::vector<OpCase> cases(const Op& op, const Reduction& record) {
                      .build = [&op, props](const std::vector<Expr>& in) { return std::vector{apply(op, in, props)}; },
                      .low = 0.5,
                      .high = 1.5,
+                     .int_low = record.int_low,
+                     .int_high = record.int_high,
                      .smooth = record.gradient != nullptr,
                      .bound = record.ulps});
     }

@@ -35,6 +35,8 @@ struct Reduction {
   std::function<Expr(const Expr& x, const Expr& out, const Expr& cotangent, const Ints& axes)> gradient = {};
   /// Native against reference, units in the last place of the largest value; 0: equal bits.
   double ulps = 0;
+  /// Integer elements of the test cases: such that every element can decide the result.
+  int64_t int_low = 0, int_high = 4;
 };
 
 /// Elements that one lane combines before the second level takes over, where Reduction::rounds.

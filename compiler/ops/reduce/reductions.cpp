@@ -163,7 +163,8 @@ const Defined& prod_defined() {
          return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
        }),
        .gradient = prod_gradient,
-       .ulps = 256},
+       .ulps = 256,
+       .int_low = 1},
       prod_op};
   return defined;
 }
@@ -179,7 +180,9 @@ const Defined& min_defined() {
        .lanes = "min",
        .empty_allowed = false,
        .reference = extremum_reference<false>(),
-       .gradient = extremum_gradient},
+       .gradient = extremum_gradient,
+       .int_low = -100,
+       .int_high = 100},
       min_op};
   return defined;
 }
@@ -195,7 +198,9 @@ const Defined& max_defined() {
        .lanes = "max",
        .empty_allowed = false,
        .reference = extremum_reference<true>(),
-       .gradient = extremum_gradient},
+       .gradient = extremum_gradient,
+       .int_low = -100,
+       .int_high = 100},
       max_op};
   return defined;
 }
@@ -211,7 +216,8 @@ const Defined& any_defined() {
                                   bool found = false;
                                   for (int64_t i = 0; i < n; ++i) found = found || x[i] != std::decay_t<decltype(*x)>();
                                   return found;
-                                })},
+                                }),
+                                .int_high = 2},
                                any_op};
   return defined;
 }
@@ -227,7 +233,8 @@ const Defined& all_defined() {
                                   bool kept = true;
                                   for (int64_t i = 0; i < n; ++i) kept = kept && x[i] != std::decay_t<decltype(*x)>();
                                   return kept;
-                                })},
+                                }),
+                                .int_high = 2},
                                all_op};
   return defined;
 }

@@ -1,0 +1,224 @@
+#include "tests/compiler/ops/mutants/kernel_mutants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace thtrain {
+namespace {
+
+using kernel::Block;
+using kernel::Function;
+using kernel::Prim;
+using kernel::Statement;
+using kernel::Term;
+using kernel::TermNode;
+using Kind = Statement::Kind;
+
+Term made(TermNode node) {
+  return Term(std::make_shared<const TermNode>(std::move(node)));
+}
+
+// The primitives that one is taken for, with the words for it; operands and types stay.
+const std::map<Prim, std::vector<std::pair<Prim, const char*>>>& siblings() {
+  static const std::map<Prim, std::vector<std::pair<Prim, const char*>>> table{
+      {Prim::kAdd, {{Prim::kSub, "- for +"}}},
+      {Prim::kSub, {{Prim::kAdd, "+ for -"}}},
+      {Prim::kMul, {{Prim::kAdd, "+ for *"}}},
+      {Prim::kDiv, {{Prim::kMul, "* for /"}}},
+      {Prim::kBitAnd, {{Prim::kBitOr, "| for &"}}},
+      {Prim::kBitOr, {{Prim::kBitXor, "^ for |"}}},
+      {Prim::kBitXor, {{Prim::kBitOr, "| for ^"}}},
+      {Prim::kShiftLeft, {{Prim::kShiftRight, ">> for <<"}}},
+      {Prim::kShiftRight, {{Prim::kShiftLeft, "<< for >>"}}},
+      {Prim::kLess, {{Prim::kLessEqual, "<= for <"}, {Prim::kGreater, "> for <"}}},
+      {Prim::kLessEqual, {{Prim::kLess, "< for <="}, {Prim::kGreaterEqual, ">= for <="}}},
+      {Prim::kGreater, {{Prim::kGreaterEqual, ">= for >"}, {Prim::kLess, "< for >"}}},
+      {Prim::kGreaterEqual, {{Prim::kGreater, "> for >="}, {Prim::kLessEqual, "<= for >="}}},
+      {Prim::kEqual, {{Prim::kNotEqual, "!= for =="}}},
+      {Prim::kNotEqual, {{Prim::kEqual, "== for !="}}},
+      {Prim::kAnd, {{Prim::kOr, "|| for &&"}}},
+      {Prim::kOr, {{Prim::kAnd, "&& for ||"}}},
+      {Prim::kSqrt, {{Prim::kFabs, "fabs for sqrt"}}},
+      {Prim::kFloor, {{Prim::kCeil, "ceil for floor"}, {Prim::kTrunc, "trunc for floor"}}},
+      {Prim::kCeil, {{Prim::kFloor, "floor for ceil"}}},
+      {Prim::kRint, {{Prim::kTrunc, "trunc for rint"}, {Prim::kFloor, "floor for rint"}}},
+      {Prim::kTrunc, {{Prim::kFloor, "floor for trunc"}, {Prim::kRint, "rint for trunc"}}},
+  };
+  return table;
+}
+
+// Functions of the target's table and reductions of lanes, by name.
+const std::map<std::string, std::string>& sibling_names() {
+  static const std::map<std::string, std::string> table{
+      {"exp", "expm1"},   {"expm1", "exp"},  {"exp2", "exp"},    {"log", "log1p"}, {"log1p", "log"}, {"log2", "log10"},
+      {"log10", "log2"},  {"sin", "cos"},    {"cos", "sin"},     {"tan", "tanh"},  {"tanh", "tan"},  {"asin", "acos"},
+      {"acos", "asin"},   {"atan", "asinh"}, {"atan2", "hypot"}, {"sinh", "cosh"}, {"cosh", "sinh"}, {"asinh", "sinh"},
+      {"acosh", "asinh"}, {"atanh", "tanh"}, {"erf", "erfc"},    {"erfc", "erf"},  {"pow", "atan2"}, {"cbrt", "exp"},
+      {"hypot", "atan2"}, {"add", "max"},    {"mul", "add"},     {"max", "min"},   {"min", "max"},   {"and", "or"},
+      {"or", "and"},
+  };
+  return table;
+}
+
+// Functions of one operand that can be left out.
+bool can_go(Prim prim) {
+  return prim == Prim::kNegate || prim == Prim::kFabs || prim == Prim::kNot || prim == Prim::kBitNot;
+}
+
+// Does an int64 take part in it, other than as an address?
+bool has_int64(const Term& term) {
+  if (term.dtype() == DType::kInt64) return true;
+  return term.node().prim != Prim::kLoad && std::ranges::any_of(term.node().args, has_int64);
+}
+
+bool divides_integers(const Term& term) {
+  const TermNode& n = term.node();
+  if ((n.prim == Prim::kDiv || n.prim == Prim::kRemainder) && is_int(n.type.dtype)) return true;
+  return std::ranges::any_of(n.args, divides_integers);
+}
+bool divides_integers(const Block& block) {
+  return std::ranges::any_of(block, [](const Statement& s) {
+    return (bool(s.value) && divides_integers(s.value)) || (s.body && divides_integers(*s.body)) ||
+           (s.otherwise && divides_integers(*s.otherwise));
+  });
+}
+
+// The element before, but for the first.
+Term before(const Term& index) {
+  return index - kernel::cast(index > Term(0), DType::kInt64);
+}
+bool has_before(const Term& index, const Term& stride, int lanes) {
+  return !kernel::is_constant(index, 0) && (lanes == 1 || kernel::is_constant(stride, 1));
+}
+
+bool is_number(const Term& term) {
+  return term.node().prim == Prim::kConstant ||
+         (!term.node().args.empty() && std::ranges::all_of(term.node().args, is_number));
+}
+
+// A loop that some lengths have and others do not.
+bool never_runs(const Statement& loop) {
+  const TermNode &begin = loop.begin.node(), &end = loop.end.node();
+  return begin.prim == Prim::kConstant && end.prim == Prim::kConstant && begin.integer >= end.integer;
+}
+
+// What an array on the stack holds before it is written is not defined, and may be right.
+bool clears_local(const Statement& loop, const std::set<std::string>& local) {
+  return std::ranges::all_of(*loop.body, [&](const Statement& s) {
+    return s.kind == Kind::kStore && local.count(s.name) && is_number(s.value);
+  });
+}
+
+// Walks through the places of a kernel in order; the one whose number is wanted is changed.
+class Places {
+ public:
+  explicit Places(size_t wanted) : wanted_(wanted) {}
+
+  std::vector<std::string> run(Function& f) {
+    if (!divides_integers(f.body)) block(f.body, false);
+    return std::move(met_);
+  }
+
+ private:
+  bool here(const std::string& what) {
+    met_.push_back(what);
+    return met_.size() == wanted_ + 1;
+  }
+
+  void block(Block& statements, bool in_while) {
+    for (size_t i = 0; i < statements.size(); ++i) {
+      Statement& s = statements[i];
+      if (s.kind == Kind::kStore && here("a store left out")) {
+        statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(i--));
+        continue;
+      }
+      if (s.kind == Kind::kAssign && !in_while && here("an assignment left out")) {
+        statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(i--));
+        continue;
+      }
+      statement(s, in_while);
+    }
+  }
+
+  void statement(Statement& s, bool in_while) {
+    if (s.kind == Kind::kLocalArray) local_.insert(s.name);
+    if (s.kind == Kind::kLoop && (never_runs(s) || clears_local(s, local_))) return;
+    const bool computes = s.kind == Kind::kLet || s.kind == Kind::kVar || s.kind == Kind::kAssign ||
+                          s.kind == Kind::kStore || s.kind == Kind::kAtomicAdd ||
+                          (s.kind == Kind::kIf && !has_int64(s.value));
+    if (computes && !in_while) s.value = value(s.value);
+    if (s.kind == Kind::kStore && has_before(s.index, s.stride, s.value.lanes()) && here("writes the element before"))
+      s.index = before(s.index);
+    if (s.kind == Kind::kStore && bool(s.count) && here("does not write the last lane")) s.count = s.count - Term(1);
+    if (s.kind == Kind::kLoop && here("without the first step of a loop")) s.begin = s.begin + s.step;
+    if (s.kind == Kind::kLoop && here("without the last step of a loop")) s.end = s.end - s.step;
+    if (s.body) block(*s.body, in_while || s.kind == Kind::kWhile);
+    if (s.otherwise) block(*s.otherwise, in_while);
+  }
+
+  // A shared term is one place.
+  Term value(const Term& term) {
+    if (auto at = known_.find(&term.node()); at != known_.end()) return at->second;
+    const TermNode& n = term.node();
+    TermNode changed = n;
+    if (n.prim != Prim::kLoad)
+      for (Term& arg : changed.args) arg = value(arg);
+    const Term out = place(changed, !has_int64(term));
+    known_.emplace(&term.node(), out);
+    kept_.push_back(term);
+    return out;
+  }
+
+  Term place(TermNode n, bool no_address) {
+    if (n.prim == Prim::kLoad) return load(std::move(n));
+    if (!no_address) return made(std::move(n));
+    const TermNode original = n;
+    if (auto at = siblings().find(n.prim); at != siblings().end())
+      for (const auto& [prim, what] : at->second)
+        if (here(what)) n.prim = prim;
+    if (n.prim == Prim::kMath || n.prim == Prim::kReduceLanes)
+      if (auto at = sibling_names().find(original.name); at != sibling_names().end())
+        if (here(str(at->second, " for ", at->first))) n.name = at->second;
+    if ((original.prim == Prim::kSub || original.prim == Prim::kDiv) && here("operands swapped"))
+      std::swap(n.args[0], n.args[1]);
+    if (n.prim == Prim::kMath && n.args.size() == 2 && here("operands swapped")) std::swap(n.args[0], n.args[1]);
+    if (n.prim == Prim::kSelect && here("branches swapped")) std::swap(n.args[1], n.args[2]);
+    if (n.prim == Prim::kFma && here("without the addend of fma")) return original.args[0] * original.args[1];
+    if (n.prim == Prim::kFma && here("addend and factor of fma swapped")) std::swap(n.args[1], n.args[2]);
+    if (can_go(n.prim) && here("without a sign, or a not")) return original.args[0];
+    if (n.prim == Prim::kConstant && here("a number one larger")) {
+      n.number = std::isinf(n.number) ? -n.number : n.number + 1;
+      n.integer = is_bool(n.type.dtype) ? 1 - n.integer : n.integer + 1;
+    }
+    return made(std::move(n));
+  }
+
+  Term load(TermNode n) {
+    if (has_before(n.args[0], n.args[1], n.type.lanes) && here("reads the element before"))
+      n.args[0] = before(n.args[0]);
+    if (n.args.size() == 3 && here("does not read the last lane")) n.args[2] = n.args[2] - Term(1);
+    return made(std::move(n));
+  }
+
+  size_t wanted_;
+  std::vector<std::string> met_;
+  std::set<std::string> local_;  // arrays
+  std::unordered_map<const TermNode*, Term> known_;
+  std::vector<Term> kept_;  // so that no address is used again
+};
+
+}  // namespace
+
+std::vector<std::string> kernel_mutations(const Function& kernel) {
+  Function copy = kernel;
+  return Places(SIZE_MAX - 1).run(copy);
+}
+
+void mutate_kernel(Function& kernel, size_t number) {
+  Places(number).run(kernel);
+}
+
+}  // namespace thtrain
