@@ -88,7 +88,7 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
       double x = special[random() % (k % 16 == 5 ? special.size() : finite)];
       if (chance(random) >= share) x = random() % 2 ? 0.0 : -0.0;
       if (is_int(type.dtype) && !(std::abs(x) < 100 && x == std::trunc(x))) x = 5;
-      value.data<double>()[k] = x;
+      value.data<double>()[k] = is_unsigned_int(type.dtype) ? std::abs(x) : x;
     }
     // The last element decides for its slice.
     const bool few = seed % 3 == 1, most = seed % 3 == 2;
