@@ -14,6 +14,7 @@
 #include "compiler/plan/program.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/cpu.h"
+#include "compiler/runtime/tuner.h"
 
 namespace thtrain {
 
@@ -77,7 +78,9 @@ Rate rate_of(double units, F seconds) {
 std::string printed(const Graph& graph) {
   int vector_bytes = cpu().vector_bytes;
   CanonicalGraph canonical = canonical_lengths(graph);
-  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = vector_bytes});
+  Tuner rule(Tune::kNever, 1);
+  Program program =
+      plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = vector_bytes, .chooser = &rule});
   return emit_cpp(program, {.vector_bytes = vector_bytes}).text;
 }
 
