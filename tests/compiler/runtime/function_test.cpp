@@ -175,8 +175,9 @@ TEST(Function, BatchesOfAnyLength) {
   Function native = function({x}, outputs), reference = function({x}, outputs, {}, {.mode = Mode::kReference});
   for (int64_t n : {5, 1, 0, 17, 0, 5}) {
     std::vector<Tensor> got = native({numbers({n, 3})}), expected = reference({numbers({n, 3})});
+    // The derivative, 1 - tanh^2, has few digits left where tanh is near 1.
     for (size_t i = 0; i < got.size(); ++i)
-      EXPECT_FALSE(difference(got[i], expected[i], 16)) << "batch " << n << ", output " << i;
+      EXPECT_FALSE(difference(got[i], expected[i], i == 4 ? 256 : 16)) << "batch " << n << ", output " << i;
   }
   EXPECT_FALSE(native.info().from_cache && native.info().kernels == 0);
 }
