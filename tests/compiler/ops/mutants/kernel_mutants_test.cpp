@@ -14,6 +14,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/registry.h"
 #include "compiler/passes/rename_lengths.h"
+#include "compiler/runtime/host_compiler.h"
 #include "tests/support/native_program.h"
 #include "tests/support/op_case_runner.h"
 
@@ -189,6 +190,7 @@ class Batch {
 };
 
 TEST(KernelMutants, AreCaught) {
+  if (!generated_flags().empty()) GTEST_SKIP() << "a mutant may leave an output unwritten, which sanitizers report";
   const Target target{"g++", 32};
   if (std::string reason = why_not(target); !reason.empty()) GTEST_SKIP() << reason;
   std::vector<Place> all;
