@@ -302,44 +302,81 @@ class CppDialect : public Dialect {
 
   std::string math(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
     DType dtype = n.type.dtype;
-    int size = static_cast<int>(size_of(dtype));
-    // A single element goes through one lane of the target's whole vector: an element's bits do not depend on where it
-    // is.
-    int lanes = n.type.is_vector() ? n.type.lanes : vector_bytes_ / size;
-    std::string v = vector_type(dtype, lanes, h);
-    std::string name = str(n.name, "_", v);
-    bool f32 = dtype == DType::kFloat32;
-    if (h.need(name)) {
-      std::string c_name = n.name + (f32 ? "f" : "");
-      std::string args = a.size() == 2 ? str(v, " a, ", v, " b") : str(v, " a");
+    int whole = vector_bytes_ / static_cast<int>(size_of(dtype));
 #if defined(__x86_64__)
-      bool vector = in_libmvec(n.name) && lanes * size >= 16;
+    bool by_libmvec = in_libmvec(n.name);
 #else
-      bool vector = false;  // Debian 12's libmvec is x86-64's only
+    bool by_libmvec = false;  // Debian 12's libmvec is x86-64's only
 #endif
-      if (vector) {
-        const char* isa = lanes * size == 64 ? "e" : lanes * size == 32 ? "d" : "b";
-        std::string symbol = str("_ZGV", isa, "N", lanes, a.size() == 2 ? "vv_" : "v_", c_name);
-        h.add(str("extern \"C\" __attribute__((const)) ", v, " ", symbol, "(", args, ");\n"));
-        h.add(str("static inline ", v, " ", name, "(", args, ") { return ", symbol, a.size() == 2 ? "(a, b)" : "(a)",
-                  "; }\n"));
-      } else {
-        std::string element = name_of_element(dtype).c;
-        h.add(str("extern \"C\" __attribute__((const)) ", element, " ", c_name, "(", element,
-                  a.size() == 2 ? ", " + element : "", ");\n"));
-        h.add(str("static inline ", v, " ", name, "(", args, ") {\n  ", v, " r;\n  for (int i = 0; i < ", lanes,
-                  "; ++i) r[i] = ", c_name, a.size() == 2 ? "(a[i], b[i])" : "(a[i])", ";\n  return r;\n}\n"));
-      }
+    std::string arguments = str("(", join(a, ", "), ")");
+    if (!by_libmvec) {
+      if (n.type.is_vector()) return lane_by_lane(n, a.size(), h) + arguments;
+      return declared_in_libm(n, a.size(), h) + arguments;
     }
-    if (n.type.is_vector()) return str(name, "(", join(a, ", "), ")");
-    std::string element = name_of_element(dtype).c, scalar = str(n.name, "_", name_of_element(dtype).brief);
-    std::string splat = splat_helper({dtype, lanes, 0}, h);
-    if (h.need(scalar))
-      h.add(a.size() == 2 ? str("static inline ", element, " ", scalar, "(", element, " a, ", element, " b) { return ",
-                                name, "(", splat, "(a), ", splat, "(b))[0]; }\n")
-                          : str("static inline ", element, " ", scalar, "(", element, " a) { return ", name, "(", splat,
-                                "(a))[0]; }\n"));
-    return str(scalar, "(", join(a, ", "), ")");
+    // libmvec's widths differ in last bits. An element of a narrower vector, or a single one, goes through the target's
+    // whole vector: its bits do not depend on where it is, nor on what it is fused with.
+    std::string name = by_whole_vectors(n, a.size(), whole, h);
+    if (n.type.lanes == whole) return name + arguments;
+    TH_CHECK(n.type.lanes < whole, n.name, " of ", n.type.lanes, " lanes on vectors of ", vector_bytes_, " bytes");
+    return (n.type.is_vector() ? narrow(n, a.size(), name, whole, h) : single(n, a.size(), name, whole, h)) + arguments;
+  }
+
+  // "f32x4 a, f32x4 b"
+  static std::string parameters(const std::string& type, size_t arity) {
+    return arity == 2 ? str(type, " a, ", type, " b") : str(type, " a");
+  }
+
+  std::string declared_in_libm(const TermNode& n, size_t arity, Helpers& h) const {
+    std::string name = n.name + (n.type.dtype == DType::kFloat32 ? "f" : "");
+    std::string element = name_of_element(n.type.dtype).c;
+    if (h.need(name))
+      h.add(str("extern \"C\" __attribute__((const)) ", element, " ", name, "(", parameters(element, arity), ");\n"));
+    return name;
+  }
+
+  std::string lane_by_lane(const TermNode& n, size_t arity, Helpers& h) const {
+    std::string v = type(n.type, h), name = str(n.name, "_", v), libm = declared_in_libm(n, arity, h);
+    if (h.need(name))
+      h.add(str("static inline ", v, " ", name, "(", parameters(v, arity), ") {\n  ", v, " r;\n  for (int i = 0; i < ",
+                n.type.lanes, "; ++i) r[i] = ", libm, arity == 2 ? "(a[i], b[i])" : "(a[i])", ";\n  return r;\n}\n"));
+    return name;
+  }
+
+  std::string by_whole_vectors(const TermNode& n, size_t arity, int whole, Helpers& h) const {
+    std::string v = vector_type(n.type.dtype, whole, h), name = str(n.name, "_", v);
+    if (h.need(name)) {
+      const char* isa = vector_bytes_ == 64 ? "e" : vector_bytes_ == 32 ? "d" : "b";
+      std::string symbol =
+          str("_ZGV", isa, "N", whole, arity == 2 ? "vv_" : "v_", n.name, n.type.dtype == DType::kFloat32 ? "f" : "");
+      h.add(str("extern \"C\" __attribute__((const)) ", v, " ", symbol, "(", parameters(v, arity), ");\n"));
+      h.add(str("static inline ", v, " ", name, "(", parameters(v, arity), ") { return ", symbol,
+                arity == 2 ? "(a, b)" : "(a)", "; }\n"));
+    }
+    return name;
+  }
+
+  // The narrow vector's lanes again and again: no lane costs what theirs do not.
+  std::string narrow(const TermNode& n, size_t arity, const std::string& function, int whole, Helpers& h) const {
+    std::string v = type(n.type, h), name = str(n.name, "_", v);
+    if (h.need(name)) {
+      std::string wide, first;
+      for (int i = 0; i < whole; ++i) wide += str(", ", i % n.type.lanes);
+      for (int i = 0; i < n.type.lanes; ++i) first += str(", ", i);
+      auto widened = [&](const char* x) { return str("__builtin_shufflevector(", x, ", ", x, wide, ")"); };
+      h.add(str("static inline ", v, " ", name, "(", parameters(v, arity), ") {\n  ",
+                vector_type(n.type.dtype, whole, h), " r = ", function, "(", widened("a"),
+                arity == 2 ? ", " + widened("b") : "", ");\n  return __builtin_shufflevector(r, r", first, ");\n}\n"));
+    }
+    return name;
+  }
+
+  std::string single(const TermNode& n, size_t arity, const std::string& function, int whole, Helpers& h) const {
+    Name element = name_of_element(n.type.dtype);
+    std::string name = str(n.name, "_", element.brief), splat = splat_helper({n.type.dtype, whole, 0}, h);
+    if (h.need(name))
+      h.add(str("static inline ", element.c, " ", name, "(", parameters(element.c, arity), ") { return ", function, "(",
+                splat, "(a)", arity == 2 ? str(", ", splat, "(b)") : "", ")[0]; }\n"));
+    return name;
   }
 
   std::string load(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {

@@ -10,11 +10,18 @@ static constexpr double kTwoOverSqrtPi = 2 * std::numbers::inv_sqrtpi;
 const Op& sigmoid_op() {
   static const ScalarOp record{
       .name = "sigmoid",
-      .doc = "1 / (1 + e^-x), of real numbers. d/dx = y (1 - y). Saturates to exactly 0 or 1, never NaN for a finite "
-             "x.",
+      .doc =
+          "1 / (1 + e^-x), of real numbers, as min(e^x, 1) / (1 + e^-|x|): no overflow, and gradual underflow. d/dx = "
+          "y (1 - y). Saturates to exactly 0 or 1, never NaN for a finite x.",
       .signature = floats_to_same(kFloats),
-      .reference = reference1<kFloats>([](auto x) { return 1 / (1 + std::exp(-x)); }),
-      .code = code1<kFloats>([](Term x) { return 1 / (1 + kernel::math("exp", {-x})); }),
+      .reference = reference1<kFloats>([](auto x) {
+        auto small = std::exp(-std::abs(x));
+        return (x < 0 ? small : 1) / (1 + small);
+      }),
+      .code = code1<kFloats>([](Term x) {
+        Term small = kernel::math("exp", {-kernel::fabs(x)});
+        return kernel::select(x < 0, small, kernel::constant(x.dtype(), 1)) / (1 + small);
+      }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.out() * (1 - g.out()))}; },
       .edge_cases = {-1e4, -104, -88.8, 16, 37, 1e4},
       .ulps = 6};
@@ -68,9 +75,17 @@ const Op& erfc_op() {
   return op;
 }
 
-Expr sigmoid(const Operand& x) { return unary(sigmoid_op(), x); }
-Expr softplus(const Operand& x) { return unary(softplus_op(), x); }
-Expr erf(const Operand& x) { return unary(erf_op(), x); }
-Expr erfc(const Operand& x) { return unary(erfc_op(), x); }
+Expr sigmoid(const Operand& x) {
+  return unary(sigmoid_op(), x);
+}
+Expr softplus(const Operand& x) {
+  return unary(softplus_op(), x);
+}
+Expr erf(const Operand& x) {
+  return unary(erf_op(), x);
+}
+Expr erfc(const Operand& x) {
+  return unary(erfc_op(), x);
+}
 
 }  // namespace thtrain

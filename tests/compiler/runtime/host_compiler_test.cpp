@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <vector>
 
 #include "compiler/base/error.h"
@@ -112,12 +113,35 @@ TEST(CompileFlags, FollowCompilerAndProcessor) {
     EXPECT_TRUE(has(flags, "-march=native"));
     EXPECT_TRUE(has(flags, "-mprefer-vector-width=512"));
     EXPECT_EQ(has(flags, "-nostdlib"), generated_flags().empty());
-    EXPECT_FALSE(has(flags, "-ffast-math"));
   }
   cpu.vector_bytes = 32;
   EXPECT_FALSE(has(compile_flags({"g++", "g++ 12"}, cpu), "-mprefer-vector-width=512"));
   cpu.architecture = "arm64";
   EXPECT_TRUE(has(compile_flags({"g++", "g++ 12"}, cpu), "-mcpu=native"));
+}
+
+// Neither generated code nor thtrain itself: what flushes or forgets in one object does so in the whole process.
+TEST(CompileFlags, NothingRelaxesIeeeArithmetic) {
+  constexpr const char* kRelaxing[] = {"fast-math",     "Ofast",           "unsafe-math",      "finite-math",
+                                       "assoc",         "reciprocal-math", "no-signed-zeros",  "fp-contract=fast",
+                                       "limited-range", "fp-model",        "denormal-fp-math", "daz-ftz"};
+  std::map<std::string, std::string> texts;
+  for (int vector_bytes : {16, 32, 64})
+    for (const char* compiler : {"g++", "clang++"}) {
+      Cpu cpu;
+      cpu.architecture = "x86-64";
+      cpu.vector_bytes = vector_bytes;
+      texts[str(compiler, " ", vector_bytes)] = join(compile_flags({compiler, str(compiler, " 14")}, cpu), " ");
+    }
+  for (const char* file : {"CMakeLists.txt", "CMakePresets.json", "cmake/generated.cmake"}) {
+    std::ifstream in(file);
+    texts[file] = {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
+  for (const auto& [name, text] : texts) {
+    ASSERT_FALSE(text.empty()) << name;
+    for (const char* relaxing : kRelaxing)
+      EXPECT_EQ(text.find(relaxing), std::string::npos) << name << ": " << relaxing;
+  }
 }
 
 TEST(RunProgram, OutputExitCodeAndSignals) {
