@@ -29,7 +29,7 @@ using GraphPtr = std::shared_ptr<const Graph>;
 class Expr {
  public:
   Expr() = default;
-  explicit Expr(std::shared_ptr<const Node> node, size_t output = 0) : node_(std::move(node)), output_(output) {}
+  explicit Expr(std::shared_ptr<const Node> node, size_t output = 0) : output_(output), node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }
   const Node& node() const { return *node_; }
@@ -44,8 +44,8 @@ class Expr {
   bool same(const Expr& other) const { return node_ == other.node_ && output_ == other.output_; }
 
  private:
+  size_t output_ = 0;  // first: in `e = e.node().inputs[0]` the assignment of node_ may free what is read
   std::shared_ptr<const Node> node_;
-  size_t output_ = 0;
 };
 
 /// The value of a shared variable: the buffer that functions read and update. Held by the nodes that name it.

@@ -123,6 +123,9 @@ Tensor box_view(const ReferenceArgs& args, const Box& box, const Tensor& x, size
            .node = args.node.origin.text(),
            .config = args.node.origin.config()});
     }
+    int64_t last = start + (count - 1) * box.steps[axis];
+    TH_CHECK(count <= 0 || (std::min(start, last) >= 0 && std::max(start, last) < length), args.node.op->name,
+             ": positions ", start, " to ", last, " of axis ", axis, " with ", length);
     offset += start * x.strides()[axis];
   }
   Shape shape, strides;

@@ -47,7 +47,7 @@ const std::vector<Survivors>& survivors() {
         "sub_negative_multiple: abs for neg"}},
       {"of the references the bits are the same; native code adds in another order, or has another formula",
        {"pow_minus_1: as exact", "reduction_of_shuffled: as exact", "neg_of_extremum_of_neg: as exact",
-        "part_of_reduction: as exact", "part_of_softmax: as exact", "sigmoid_of_neg: as exact"}},
+        "part_of_reduction: as exact", "part_of_softmax: as exact"}},
       {"symmetric, but for the sign of a zero, which the class of the rule does not promise",
        {"reduction_of_stack: swap 0", "log_add_exp: operands of maximum swapped",
         "log_add_exp: operands of sub swapped"}},
