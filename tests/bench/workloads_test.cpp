@@ -68,7 +68,7 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
 
 TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   WorkloadOptions options{.dtype = DType::kFloat32, .threads = 1};
-  // Any processor does far more than a GFLOP/s, and an example of this network takes 2.4 MFLOP.
+  // Any processor does far more than a GFLOP/s, and an example of this network takes 1.6 MFLOP.
   EXPECT_GT(measure(net_ceiling("784-500-10/60", options), 0.02).value, 400);
   EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);
   EXPECT_GT(measure(elementwise_ceiling("a+1/100000", options), 0.02).value, 1e7);
