@@ -193,7 +193,7 @@ ModelSummary TrainingProgram::summary() const {
   out.batches = batches_;
   out.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   out.seconds_compile = info.seconds_passes + info.seconds_compile;
-  out.is_compiling = experiment_.compiler.background && !is_native() && !is_reference();
+  out.is_compiling = is_compiling();
   out.reference_steps = info.reference_steps;
   out.threads = thread_count(static_cast<int>(experiment_.compiler.threads));
   return out;

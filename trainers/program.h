@@ -50,8 +50,8 @@ class TrainingProgram {
   void start_profile() { step_->start_profile(); }
   Profile profile() const { return step_->profile(); }
   const ProgramInfo& step_info() const { return step_->info(); }
-  /// Was the last step() native code? (Before the first: would it be?)
-  bool is_native() const { return step_->is_native(); }
+  /// Is the reference training, because the compiler is still at work in the background?
+  bool is_compiling() const { return experiment_.compiler.background && !step_->is_native() && !is_reference(); }
   /// The same call with a callback around each step of the program.
   void watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback);
   /// Of the minibatches of the epoch so far; NaN or infinite as soon as one loss is.

@@ -37,7 +37,7 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       next_random_(program_.model().random()) {
   Pins more = program_.pins();
   pins_.insert(pins_.end(), more.begin(), more.end());
-  waits_for_native_ = program_.summary().is_compiling;
+  waits_for_native_ = program_.is_compiling();
   if (waits_for_native_) pins_.emplace_back(kNativePin, "not at the beginning");
   state_.random = next_random_;
   state_.report.epoch = 1;
@@ -87,7 +87,7 @@ void Run::after_step() {
   state_.loss_sum = program_.loss_sum();
   if (!std::isfinite(state_.loss_sum)) fail_non_finite();
   Clock::time_point now = Clock::now();
-  if (waits_for_native_ && program_.is_native()) note_native_start();
+  if (waits_for_native_ && !program_.is_compiling()) note_native_start();
   if (summary_.seconds_to_first_step == 0) summary_.seconds_to_first_step = seconds_between(options_.started, now);
   ++batches_since_told_;
   if (hooks_.on_batch && seconds_between(told_, now) >= 0.05) tell_progress(now);

@@ -215,7 +215,7 @@ class CppDialect : public Dialect {
     return v;
   }
 
-  // A vector that lies anywhere in memory. (A memcpy is as good, but costs the compilers a seventh of their time.)
+  // A vector that lies anywhere in memory. (A memcpy is as good, but takes compilers longer.)
   std::string unaligned(DType element, int lanes, Helpers& h) const {
     std::string v = str(vector_type(element, lanes, h), "_anywhere");
     if (h.need(v))
@@ -233,7 +233,7 @@ class CppDialect : public Dialect {
                f32 ? "short" : "char", ")((1u << n) - 1));\n#else\n", plain, "#endif\n");
   }
 
-  // A matrix product is hundreds of fmas: as one instruction each they compile in a third of the time of `loops`.
+  // A matrix product is hundreds of fmas: as one instruction each they compile in less than half the time of `loops`.
   static std::string with_fma(const TermType& t, const std::string& loops) {
     bool f32 = t.dtype == DType::kFloat32;
     size_t bytes = size_of(t.dtype) * static_cast<size_t>(t.lanes);

@@ -6,7 +6,7 @@
 
 namespace thtrain {
 
-static const Node* root_of(const Expr& value) {
+const Node* root_of(const Expr& value) {
   const Node* node = &value.node();
   while (node->op->view) node = &node->inputs[0].node();
   return node;

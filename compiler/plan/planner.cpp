@@ -106,12 +106,6 @@ class Planner {
     return false;
   }
 
-  static const Node* root_of(const Expr& value) {
-    const Node* node = &value.node();
-    while (node->op->view) node = &node->inputs[0].node();
-    return node;
-  }
-
   // Does the value lie in the buffer of a variable whose old value it is? (A view that had to be copied does not.)
   bool is_leaf_alias(const Expr& value) const {
     return root_of(value)->op == &shared_op() &&
