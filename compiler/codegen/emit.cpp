@@ -38,25 +38,29 @@ std::string c_type(DType dtype) {
 // Names become identifiers; equal names of different things get numbers.
 class Names {
  public:
+  Names() {
+    for (const char* name : kTaken) used_.emplace(name, 1);
+  }
   std::string unique(std::string_view wish) {
     std::string name;
     for (char c : readable(wish)) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
     if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) name = "v_" + name;
-    if (!used_.insert(name).second) {
-      int i = 2;
-      while (!used_.insert(str(name, "_", i)).second) ++i;
-      name = str(name, "_", i);
-    }
-    return name;
+    auto [at, fresh] = used_.try_emplace(name, 1);
+    if (fresh) return name;
+    std::string numbered;
+    do numbered = str(name, "_", ++used_[name]);
+    while (!used_.try_emplace(numbered, 1).second);
+    return numbered;
   }
 
  private:
-  std::set<std::string> used_{"args",   "ctx",    "b",        "n",        "int",     "long",   "float",
-                              "double", "char",   "for",      "if",       "do",      "new",    "return",
-                              "while",  "const",  "static",   "this",     "auto",    "bool",   "short",
-                              "void",   "switch", "case",     "default",  "delete",  "class",  "struct",
-                              "union",  "enum",   "template", "operator", "not",     "and",    "or",
-                              "xor",    "signed", "unsigned", "register", "private", "public", "using"};
+  static constexpr const char* kTaken[] = {"args",   "ctx",    "b",        "n",        "int",     "long",   "float",
+                                           "double", "char",   "for",      "if",       "do",      "new",    "return",
+                                           "while",  "const",  "static",   "this",     "auto",    "bool",   "short",
+                                           "void",   "switch", "case",     "default",  "delete",  "class",  "struct",
+                                           "union",  "enum",   "template", "operator", "not",     "and",    "or",
+                                           "xor",    "signed", "unsigned", "register", "private", "public", "using"};
+  std::unordered_map<std::string, int> used_;  // how often each was wished for
 };
 
 class Emitter {
@@ -249,15 +253,22 @@ class Emitter {
     return join(s.operands, ", ", [&](const BufferView& view) { return str("(void*)", pointer(view)); });
   }
 
-  void print_call(const Step& s, const KernelCall& call) {
-    // The kernel under a name of its own, unless an equal one is there already.
-    std::string text = kernel::print_function(call.function, "@", dialect_, helpers_);
+  // The kernel is printed under a name of its own, unless an equal one is there already.
+  const std::string& name_of(const std::shared_ptr<const kernel::Function>& function) {
+    std::string& name = names_of_kernels_[function.get()];
+    if (!name.empty()) return name;
+    std::string text = kernel::print_function(*function, "@", dialect_, helpers_);
     auto [at, fresh] = kernels_.try_emplace(text, "");
     if (fresh) {
-      at->second = str("k", source_.kernels++, "_", call.function.name);
+      at->second = str("k", source_.kernels++, "_", function->name);
       size_t mark = text.find("void @(");
       functions_ += text.substr(0, mark) + "void " + at->second + text.substr(mark + 6) + "\n";
     }
+    return name = at->second;
+  }
+
+  void print_call(const Step& s, const KernelCall& call) {
+    const std::string& kernel = name_of(call.function);
     std::string buffers =
         join(call.operands, ", ", [&](int k) { return str("(void*)", pointer(s.operands[static_cast<size_t>(k)])); });
     std::string lengths = join(call.lengths, ", ", [&](const auto& length) {
@@ -269,11 +280,11 @@ class Emitter {
     arrays += lengths.empty() ? "const long* const n = 0; " : str("const long n[] = {", lengths, "}; ");
     bool never_split = call.range.is_known() && call.grain.is_known() && call.range.value() <= call.grain.value();
     if (call.grain.is(0) || never_split)
-      line(str("{ ", arrays, at->second, "(ctx, b, n, 0, ", code(call.range), "); }"));
+      line(str("{ ", arrays, kernel, "(ctx, b, n, 0, ", code(call.range), "); }"));
     else
       line(str("{ ", arrays, "const long all = ", code(call.range), ", grain = ", code(call.grain),
-               "; if (ctx->threads > 1 && all > grain) ctx->parallel_for(ctx, ", at->second, ", b, n, all, grain, ",
-               call.multiple, "); else ", at->second, "(ctx, b, n, 0, all); }"));
+               "; if (ctx->threads > 1 && all > grain) ctx->parallel_for(ctx, ", kernel, ", b, n, all, grain, ",
+               call.multiple, "); else ", kernel, "(ctx, b, n, 0, all); }"));
   }
 
   void print_call(const Step& s, const LibraryCall& call) {
@@ -303,9 +314,10 @@ class Emitter {
   const kernel::Dialect& dialect_;
   kernel::Helpers helpers_;
   Names names_;
-  std::map<std::string, std::string> lengths_;  // name -> variable
-  std::vector<std::string> buffers_;            // variables
-  std::map<std::string, std::string> kernels_;  // text -> name
+  std::map<std::string, std::string> lengths_;            // name -> variable
+  std::vector<std::string> buffers_;                      // variables
+  std::unordered_map<std::string, std::string> kernels_;  // text -> name
+  std::unordered_map<const kernel::Function*, std::string> names_of_kernels_;
   std::string functions_, head_, body_;
   int depth_ = 0, steps_ = 0;
   bool wrote_shared_ = false;

@@ -1,8 +1,8 @@
 #include "compiler/ir/graph.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
@@ -62,92 +62,104 @@ static void mix(size_t& seed, size_t value) {
   seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2);
 }
 
-size_t Rebuilder::Hash::operator()(const std::shared_ptr<const Node>& node) const {
-  size_t seed = std::hash<const void*>{}(node->op);
-  if (node->is_leaf()) {
-    mix(seed, std::hash<const void*>{}(node.get()));
-    return seed;
-  }
-  mix(seed, node->props.hash());
-  mix(seed, static_cast<size_t>(node->recompute));
-  for (const Expr& input : node->inputs) {
+// Of what makes a node's identity. A leaf is itself.
+static size_t hash_of(const Node& node) {
+  if (node.is_leaf()) return std::hash<const void*>{}(&node);
+  size_t seed = std::hash<const void*>{}(node.op);
+  mix(seed, node.props.hash());
+  mix(seed, static_cast<size_t>(node.recompute));
+  for (const Expr& input : node.inputs) {
     mix(seed, std::hash<const void*>{}(&input.node()));
     mix(seed, input.output());
   }
   return seed;
 }
 
-bool Rebuilder::Equal::operator()(const std::shared_ptr<const Node>& a, const std::shared_ptr<const Node>& b) const {
-  if (a == b) return true;
-  if (a->is_leaf() || b->is_leaf()) return false;
-  if (a->op != b->op || a->recompute != b->recompute || a->inputs.size() != b->inputs.size() ||
-      a->bodies.size() != b->bodies.size() || !(a->props == b->props))
+static bool are_equal(const Node& a, const Node& b) {
+  if (&a == &b) return true;
+  if (a.is_leaf() || b.is_leaf()) return false;
+  if (a.op != b.op || a.recompute != b.recompute || a.inputs.size() != b.inputs.size() ||
+      a.bodies.size() != b.bodies.size() || !(a.props == b.props))
     return false;
-  for (size_t i = 0; i < a->inputs.size(); ++i)
-    if (!a->inputs[i].same(b->inputs[i])) return false;
-  for (size_t i = 0; i < a->bodies.size(); ++i)
-    if (a->bodies[i] != b->bodies[i] && !same_graph(*a->bodies[i], *b->bodies[i])) return false;
+  for (size_t i = 0; i < a.inputs.size(); ++i)
+    if (!a.inputs[i].same(b.inputs[i])) return false;
+  for (size_t i = 0; i < a.bodies.size(); ++i)
+    if (a.bodies[i] != b.bodies[i] && !same_graph(*a.bodies[i], *b.bodies[i])) return false;
   return true;
 }
 
+// The equal node's slot, or the free one where `node` belongs.
+Rebuilder::Unique& Rebuilder::slot_of(size_t hash, const Node& node) {
+  const size_t mask = unique_.size() - 1;
+  size_t place = (hash * 0x9e3779b97f4a7c15ull >> 20) & mask;
+  while (unique_[place].node && (unique_[place].hash != hash || !are_equal(*unique_[place].node, node)))
+    place = (place + 1) & mask;
+  return unique_[place];
+}
+
 std::shared_ptr<const Node> Rebuilder::cons(std::shared_ptr<const Node> node) {
-  auto [at, fresh] = consed_.try_emplace(node, node);
-  return at->second;
+  if ((unique_count_ + 1) * 4 > unique_.size() * 3) {
+    std::vector<Unique> old = std::exchange(unique_, std::vector<Unique>(std::max<size_t>(16, 2 * unique_.size())));
+    for (Unique& entry : old)
+      if (entry.node) slot_of(entry.hash, *entry.node) = std::move(entry);
+  }
+  const size_t hash = hash_of(*node);
+  Unique& slot = slot_of(hash, *node);
+  if (!slot.node) {
+    slot = {hash, std::move(node)};
+    ++unique_count_;
+  }
+  return slot.node;
 }
 
 void Rebuilder::replace(const Expr& from, const Expr& to) {
-  auto& outputs = done_[&from.node()];
-  kept_.push_back(from.node_ptr());
-  if (outputs.empty())
-    for (size_t i = 0; i < from.node().types.size(); ++i) outputs.push_back(from.node()[i]);
-  outputs[from.output()] = to;
+  Done& done = done_[&from.node()];
+  done.kept = from.node_ptr();
+  if (done.outputs.empty())
+    for (size_t i = 0; i < from.node().types.size(); ++i) done.outputs.push_back(from.node()[i]);
+  done.outputs[from.output()] = to;
 }
 
 Expr Rebuilder::rebuild(const Expr& root, const Rewrite& rewrite) {
-  std::vector<std::shared_ptr<const Node>> stack{root.node_ptr()};
+  std::vector<const Node*> stack{&root.node()};  // alive by the root
+  std::vector<Expr> inputs;
   while (!stack.empty()) {
-    std::shared_ptr<const Node> node = stack.back();
-    if (done_.count(node.get())) {
+    const Node* node = stack.back();
+    if (done_.contains(node)) {
       stack.pop_back();
       continue;
     }
     bool ready = true;
     for (size_t i = node->inputs.size(); i-- > 0;)
-      if (!done_.count(&node->inputs[i].node())) {
-        stack.push_back(node->inputs[i].node_ptr());
+      if (!done_.contains(&node->inputs[i].node())) {
+        stack.push_back(&node->inputs[i].node());
         ready = false;
       }
     if (!ready) continue;
     stack.pop_back();
 
     bool changed = false;
-    std::vector<Expr> inputs;
-    inputs.reserve(node->inputs.size());
+    inputs.clear();
     for (const Expr& input : node->inputs) {
       inputs.push_back(done_.at(&input.node())[input.output()]);
       changed |= !inputs.back().same(input);
     }
-    std::vector<Expr> outputs;
+    Done done{node->self.lock(), nullptr, {}};
     if (rewrite) {
       InheritOrigin origin(node->origin);
-      outputs = rewrite(*node, inputs);
+      done.outputs = rewrite(*node, inputs);
     }
-    if (outputs.empty()) {
-      std::shared_ptr<const Node> same = changed ? remake(*node, std::move(inputs), node->bodies) : node;
-      same = cons(std::move(same));
-      for (size_t i = 0; i < same->types.size(); ++i) outputs.emplace_back(same, i);
-    } else {
-      for (Expr& output : outputs)
-        if (output) output = Expr(cons(output.node_ptr()), output.output());
-    }
-    kept_.push_back(node);
-    done_.emplace(node.get(), std::move(outputs));
+    for (Expr& output : done.outputs)
+      if (output) output = Expr(cons(output.node_ptr()), output.output());
+    if (done.outputs.empty()) done.made = cons(changed ? remake(*node, inputs, node->bodies) : done.kept);
+    done_.try_emplace(node, std::move(done));
   }
   return done_.at(&root.node())[root.output()];
 }
 
 std::vector<Expr> Rebuilder::rebuild(std::span<const Expr> roots, const Rewrite& rewrite) {
   std::vector<Expr> out;
+  out.reserve(roots.size());
   for (const Expr& root : roots) out.push_back(rebuild(root, rewrite));
   return out;
 }
@@ -206,14 +218,30 @@ bool same_graph(const Graph& a, const Graph& b) {
   return true;
 }
 
-std::unordered_map<const Node*, std::vector<const Node*>> readers_of(std::span<const Node* const> order) {
-  std::unordered_map<const Node*, std::vector<const Node*>> readers;
+Readers::Readers(std::span<const Node* const> order) : begin_(order.size() + 1, 0) {
+  number_.reserve(order.size());
+  for (const Node* node : order) number_.try_emplace(node, static_cast<uint32_t>(number_.size()));
+  std::vector<std::pair<uint32_t, const Node*>> pairs;  // a node's number, its reader
   for (const Node* node : order)
-    for (const Expr& input : node->inputs) {
-      auto& list = readers[&input.node()];
-      if (list.empty() || list.back() != node) list.push_back(node);
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      const Node* input = &node->inputs[i].node();
+      const uint32_t* number = number_.find(input);
+      auto is_same = [&](const Expr& e) { return &e.node() == input; };
+      if (!number || std::any_of(node->inputs.begin(), node->inputs.begin() + static_cast<std::ptrdiff_t>(i), is_same))
+        continue;
+      pairs.emplace_back(*number, node);
+      ++begin_[*number + 1];
     }
-  return readers;
+  for (size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
+  all_.resize(pairs.size());
+  std::vector<uint32_t> next = begin_;
+  for (const auto& [number, reader] : pairs) all_[next[number]++] = reader;
+}
+
+std::span<const Node* const> Readers::of(const Node& node) const {
+  const uint32_t* number = number_.find(&node);
+  if (!number) return {};
+  return {all_.data() + begin_[*number], all_.data() + begin_[*number + 1]};
 }
 
 }  // namespace thtrain

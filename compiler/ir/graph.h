@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/node.h"
+#include "compiler/ir/node_map.h"
 
 namespace thtrain {
 
@@ -56,15 +56,22 @@ class Rebuilder {
   std::shared_ptr<const Node> cons(std::shared_ptr<const Node> node);
 
  private:
-  struct Hash {
-    size_t operator()(const std::shared_ptr<const Node>& node) const;
+  // What a node became: the outputs of `made`, or `outputs` where they come from different nodes.
+  struct Done {
+    std::shared_ptr<const Node> kept;  // the key stays alive
+    std::shared_ptr<const Node> made;
+    std::vector<Expr> outputs;
+    Expr operator[](size_t o) const { return outputs.empty() ? Expr(made, o) : outputs[o]; }
   };
-  struct Equal {
-    bool operator()(const std::shared_ptr<const Node>& a, const std::shared_ptr<const Node>& b) const;
+  struct Unique {
+    size_t hash = 0;
+    std::shared_ptr<const Node> node;  // null: free
   };
-  std::unordered_map<const Node*, std::vector<Expr>> done_;
-  std::vector<std::shared_ptr<const Node>> kept_;  // keys of done_ stay alive
-  std::unordered_map<std::shared_ptr<const Node>, std::shared_ptr<const Node>, Hash, Equal> consed_;
+  Unique& slot_of(size_t hash, const Node& node);
+
+  NodeMap<Done> done_;
+  std::vector<Unique> unique_;  // a power of two, three quarters full at most
+  size_t unique_count_ = 0;
 };
 
 /// Rebuilds a whole graph, bodies first (each by its own Rebuilder), and merges equal nodes.
@@ -76,7 +83,17 @@ std::vector<Expr> substitute(std::span<const Expr> roots, std::span<const std::p
 /// Do the two graphs have the same nodes under a mapping of their inputs? Linear.
 bool same_graph(const Graph& a, const Graph& b);
 
-/// Calls of inputs: for each node of the order, who reads it. Graph outputs and updates are not counted.
-std::unordered_map<const Node*, std::vector<const Node*>> readers_of(std::span<const Node* const> order);
+/// Who reads each node of an order: every reader once, in the order. Graph outputs and updates are not counted.
+class Readers {
+ public:
+  explicit Readers(std::span<const Node* const> order);
+  /// None of a node that is not in the order.
+  std::span<const Node* const> of(const Node& node) const;
+
+ private:
+  NodeMap<uint32_t> number_;
+  std::vector<uint32_t> begin_;  // of each number's readers in all_, and the end
+  std::vector<const Node*> all_;
+};
 
 }  // namespace thtrain

@@ -66,8 +66,30 @@ Expr apply(const Op& op, std::vector<Expr> inputs, Props props, std::source_loca
   return Expr(make_node(op, std::move(inputs), std::move(props), {}, where));
 }
 
+// Do the types of the outputs stay what they are on these inputs? They follow from types, properties, bodies and the
+// values of integer scalars, which may be lengths.
+static bool keeps_types(const Node& node, const std::vector<Expr>& inputs, const std::vector<GraphPtr>& bodies) {
+  if (inputs.size() != node.inputs.size() || bodies != node.bodies) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i] || !(inputs[i].type() == node.inputs[i].type())) return false;
+    if (inputs[i].type().is_scalar() && is_int(inputs[i].dtype()) && !inputs[i].same(node.inputs[i])) return false;
+  }
+  return true;
+}
+
 std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies) {
-  auto out = typed(*node.op, std::move(inputs), node.props, std::move(bodies), node.origin);
+  std::shared_ptr<Node> out;
+  if (keeps_types(node, inputs, bodies)) {
+    out = std::make_shared<Node>();
+    out->op = node.op;
+    out->inputs = std::move(inputs);
+    out->props = node.props;
+    out->bodies = std::move(bodies);
+    out->types = node.types;
+    out->origin = node.origin;
+  } else {
+    out = typed(*node.op, std::move(inputs), node.props, std::move(bodies), node.origin);
+  }
   out->recompute = node.recompute;
   out->name = node.name;
   return finish(std::move(out));

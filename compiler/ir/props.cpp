@@ -30,7 +30,8 @@ void mix(size_t& seed, size_t value) {
 }
 
 size_t tensor_hash(const Tensor& t) {
-  size_t seed = std::hash<std::string>{}(t.type_text());
+  size_t seed = static_cast<size_t>(t.dtype());
+  for (int64_t length : t.shape()) mix(seed, static_cast<size_t>(length));
   Tensor flat = t.contiguous();
   // A long constant is told apart by its first bytes; equality looks at all of them.
   mix(seed, std::hash<std::string_view>{}({static_cast<const char*>(flat.raw()), std::min<size_t>(flat.bytes(), 256)}));
@@ -76,8 +77,16 @@ size_t Props::hash() const {
   size_t seed = values_.size();
   for (const auto& [name, value] : values_) {
     mix(seed, std::hash<std::string>{}(name));
-    const Tensor* tensor = std::get_if<Tensor>(&value);
-    mix(seed, tensor ? tensor_hash(*tensor) : std::hash<std::string>{}(prop_text(value)));
+    if (const Tensor* tensor = std::get_if<Tensor>(&value))
+      mix(seed, tensor_hash(*tensor));
+    else if (const Ints* ints = std::get_if<Ints>(&value))
+      for (int64_t i : *ints) mix(seed, static_cast<size_t>(i));
+    else if (const int64_t* i = std::get_if<int64_t>(&value))
+      mix(seed, static_cast<size_t>(*i));
+    else if (const bool* b = std::get_if<bool>(&value))
+      mix(seed, *b ? 1 : 2);
+    else
+      mix(seed, std::hash<std::string>{}(prop_text(value)));
   }
   return seed;
 }

@@ -158,6 +158,9 @@ class CppDialect : public Dialect {
         return iota(n, h);
       case Prim::kReduceLanes:
         return reduce(n, a[0], h);
+      case Prim::kEvenBlocks:
+      case Prim::kOddBlocks:
+        return blocks(n, a);
       case Prim::kConstant:
       case Prim::kVariable:
         break;
@@ -206,6 +209,16 @@ class CppDialect : public Dialect {
   }
 
  private:
+  static std::string blocks(const TermNode& n, const std::vector<std::string>& a) {
+    const int lanes = n.type.lanes, width = static_cast<int>(n.integer), odd = n.prim == Prim::kOddBlocks ? width : 0;
+    std::vector<int> order;  // lanes of a count from 0, those of b follow
+    for (int i = 0; i < lanes; ++i) {
+      const int pair = i / (2 * width) * 2 * width, of_b = i / width % 2;
+      order.push_back(pair + odd + i % width + (of_b ? lanes : 0));
+    }
+    return str("__builtin_shufflevector(", a[0], ", ", a[1], ", ", join(order, ", "), ")");
+  }
+
   std::string vector_type(DType element, int lanes, Helpers& h) const {
     Name name = name_of_element(element);
     std::string v = str(name.brief, "x", lanes);

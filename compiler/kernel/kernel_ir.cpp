@@ -183,4 +183,16 @@ Term reduce_lanes(std::string operation, Term vector) {
   return make(Prim::kReduceLanes, type, {std::move(vector)}, std::move(operation));
 }
 
+static Term blocks(Prim prim, Term a, Term b, int width) {
+  const TermType type = a.type();
+  TH_CHECK(type == b.type() && width > 0 && type.lanes % (2 * width) == 0, "loop language: blocks of ", width,
+           " lanes of ", type.lanes);
+  auto node = std::make_shared<TermNode>(TermNode{.prim = prim, .type = type, .args = {}, .name = {}});
+  node->args = {std::move(a), std::move(b)};
+  node->integer = width;
+  return Term(std::move(node));
+}
+Term even_blocks(Term a, Term b, int width) { return blocks(Prim::kEvenBlocks, std::move(a), std::move(b), width); }
+Term odd_blocks(Term a, Term b, int width) { return blocks(Prim::kOddBlocks, std::move(a), std::move(b), width); }
+
 }  // namespace thtrain::kernel

@@ -33,6 +33,7 @@ enum class Prim : uint8_t {
   kLoad,                                                    // buffer[index], lanes of them `stride` apart
   kSplat, kIota,                                            // x in all lanes; 0, 1, 2, ...
   kReduceLanes,                                             // by name: add, mul, max, min, and, or
+  kEvenBlocks, kOddBlocks,                                  // of two vectors by turns; `integer` lanes each
 };
 
 struct TermNode;
@@ -60,7 +61,7 @@ struct TermNode {
   std::vector<Term> args;
   std::string name;       // of a variable, function, buffer or reduction
   double number = 0;      // of a floating constant
-  int64_t integer = 0;    // of an integer or bool constant
+  int64_t integer = 0;    // of an integer or bool constant; width of blocks
   // kLoad: args are index, stride (int64; constant 1 reads lanes side by side) and, for a padded tail, the count of
   // lanes that exist; the others are 1.
 };
@@ -108,6 +109,10 @@ Term math(std::string function, std::vector<Term> args);
 Term splat(Term a, int lanes);
 Term iota(DType dtype, int lanes);
 Term reduce_lanes(std::string operation, Term vector);
+/// Two vectors in blocks of `width` lanes: blocks 0, 2, 4, ... of both by turns, a0 b0 a2 b2 ...
+Term even_blocks(Term a, Term b, int width);
+/// And blocks 1, 3, 5, ...: a1 b1 a3 b3 ...
+Term odd_blocks(Term a, Term b, int width);
 
 enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled, kBlock, kThread };
 

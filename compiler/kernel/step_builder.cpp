@@ -147,6 +147,18 @@ std::vector<Term> bind_shared(Code& code, const std::vector<Term>& results) {
   return out;
 }
 
+// Squares within the square change places: first the two of half its size off the diagonal, in the end single elements.
+std::vector<Term> transposed(Code& code, std::vector<Term> rows) {
+  for (size_t width = rows.size() / 2; width > 0; width /= 2)
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (i & width) continue;
+      const Term a = rows[i], b = rows[i + width];
+      rows[i] = code.let("t", even_blocks(a, b, static_cast<int>(width)));
+      rows[i + width] = code.let("t", odd_blocks(a, b, static_cast<int>(width)));
+    }
+  return rows;
+}
+
 Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count) {
   auto node = std::make_shared<TermNode>();
   node->prim = Prim::kLoad;
@@ -223,8 +235,12 @@ void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range
   function_.name = std::move(name);
   function_.comment = std::move(comment);
   function_.body = code_.take();
-  KernelCall call{std::move(function_), std::move(used_operands_), std::move(lengths_),
-                  std::move(range),     std::move(grain),          multiple};
+  KernelCall call{std::make_shared<const Function>(std::move(function_)),
+                  std::move(used_operands_),
+                  std::move(lengths_),
+                  std::move(range),
+                  std::move(grain),
+                  multiple};
   steps_.push_back(std::move(call));
   function_ = {};
   used_operands_ = {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -55,6 +56,10 @@ class Code {
 /// `results` with every inner term that has several readers bound to a name, so that it is printed and computed once.
 std::vector<Term> bind_shared(Code& code, const std::vector<Term>& results);
 
+/// The columns of a square whose rows are given, as many vectors as each has lanes (a power of two). n log2(n)
+/// shuffles.
+std::vector<Term> transposed(Code& code, std::vector<Term> rows);
+
 Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count = {});
 
 /// A check inside a kernel: what the message says when it fails.
@@ -65,7 +70,7 @@ struct RuntimeCheck {
 };
 
 struct KernelCall {
-  Function function;
+  std::shared_ptr<const Function> function;
   std::vector<int> operands;                             // of function.buffers
   std::vector<std::variant<Dim, RuntimeCheck>> lengths;  // of function.lengths; a check passes its number
   Dim range = 1;                                         // [0, range)

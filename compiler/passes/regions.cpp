@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <set>
+#include <utility>
 
 #include "compiler/ir/op.h"
 
@@ -19,10 +18,11 @@ bool is_scalar_constant(const Expr& e) {
 
 }  // namespace
 
-RegionFuser::RegionFuser(const Graph& graph) : graph_(graph), order_(topological_order(graph.roots())) {
-  for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
-  readers_ = readers_of(order_);
-  for (const Expr& root : graph.roots()) is_root_.insert(&root.node());
+RegionFuser::RegionFuser(const Graph& graph)
+    : graph_(graph), order_(topological_order(graph.roots())), readers_(order_), seen_(order_.size(), 0) {
+  places_.reserve(order_.size());
+  for (size_t i = 0; i < order_.size(); ++i) places_.try_emplace(order_[i], {.position = i});
+  for (const Expr& root : graph.roots()) places_.at(&root.node()).is_root = true;
 }
 
 Graph RegionFuser::run() {
@@ -34,15 +34,9 @@ Graph RegionFuser::run() {
   return out;
 }
 
-const std::vector<const Node*>& RegionFuser::readers(const Node& node) const {
-  static const std::vector<const Node*> none;
-  auto at = readers_.find(&node);
-  return at == readers_.end() ? none : at->second;
-}
-
 bool RegionFuser::is_in(const Node& node, const Region& region) const {
-  auto at = region_of_.find(&node);
-  return at != region_of_.end() && &regions_[static_cast<size_t>(at->second)] == &region;
+  const int number = places_.at(&node).region;
+  return number >= 0 && &regions_[static_cast<size_t>(number)] == &region;
 }
 
 // Readers first: a node joins the region of the last of its readers that can take it.
@@ -52,7 +46,7 @@ void RegionFuser::grow() {
     if (!is_fusable(*node)) continue;
     std::vector<int> candidates;
     for (const Node* reader : readers(*node))
-      if (auto at = region_of_.find(reader); at != region_of_.end()) candidates.push_back(at->second);
+      if (int region = places_.at(reader).region; region >= 0) candidates.push_back(region);
     std::sort(candidates.begin(), candidates.end(), std::greater<>());
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
     auto found = std::find_if(candidates.begin(), candidates.end(), [&](int r) { return can_join(node, r); });
@@ -65,18 +59,18 @@ void RegionFuser::grow() {
       }
     }
     regions_[static_cast<size_t>(region)].nodes.push_back(node);
-    region_of_[node] = region;
+    places_.at(node).region = region;
     if (found == candidates.end()) continue;
     std::iter_swap(candidates.begin(), found);
     merge_readers(candidates);
   }
   for (Region& region : regions_) {
     if (!is_worth_it(region)) {
-      for (const Node* node : region.nodes) region_of_.erase(node);
+      for (const Node* node : region.nodes) places_.at(node).region = -1;
       region.nodes.clear();
     }
     std::sort(region.nodes.begin(), region.nodes.end(),
-              [&](const Node* a, const Node* b) { return position_[a] < position_[b]; });
+              [&](const Node* a, const Node* b) { return places_.at(a).position < places_.at(b).position; });
   }
 }
 
@@ -95,7 +89,7 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
     std::vector<const Node*> nodes = into.nodes;
     nodes.insert(nodes.end(), from.nodes.begin(), from.nodes.end());
     if (operands(both, nullptr) > kMostOperands || leads_outside_and_back(nodes, both)) continue;
-    for (const Node* node : from.nodes) region_of_[node] = regions[0];
+    for (const Node* node : from.nodes) places_.at(node).region = regions[0];
     into.nodes = std::move(nodes);
     if (into.reduced.empty()) into.reduced = from.reduced;
     into.has_reduction |= from.has_reduction;
@@ -107,37 +101,41 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
 // reach, all can.
 bool RegionFuser::leads_outside_and_back(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const {
   constexpr size_t kMostSteps = 400;
-  auto is_member = [&](const Node* node) {
-    auto at = region_of_.find(node);
-    return at != region_of_.end() && std::find(regions.begin(), regions.end(), at->second) != regions.end();
+  auto is_member = [&](const Place& place) {
+    return place.region >= 0 && std::find(regions.begin(), regions.end(), place.region) != regions.end();
   };
   std::vector<const Node*> stack;
-  std::unordered_set<const Node*> seen;
-  auto visit = [&](const Node* node) {
-    if (seen.insert(node).second) stack.push_back(node);
+  size_t visited = 0;
+  ++walk_;
+  auto visit = [&](const Node* node, const Place& place) {
+    if (std::exchange(seen_[place.position], walk_) == walk_) return;
+    stack.push_back(node);
+    ++visited;
   };
   for (const Node* node : nodes)
     for (const Node* reader : readers(*node))
-      if (!is_member(reader)) visit(reader);
+      if (const Place& place = places_.at(reader); !is_member(place)) visit(reader, place);
   while (!stack.empty()) {
     const Node* now = stack.back();
     stack.pop_back();
-    if (is_member(now) || seen.size() > kMostSteps) return true;
-    for (const Node* reader : readers(*now)) visit(reader);
-    if (auto at = region_of_.find(now); at != region_of_.end())  // all of its region runs together
-      for (const Node* sibling : regions_[static_cast<size_t>(at->second)].nodes) visit(sibling);
+    const Place& place = places_.at(now);
+    if (is_member(place) || visited > kMostSteps) return true;
+    for (const Node* reader : readers(*now)) visit(reader, places_.at(reader));
+    if (place.region >= 0)  // all of its region runs together
+      for (const Node* sibling : regions_[static_cast<size_t>(place.region)].nodes) visit(sibling, places_.at(sibling));
   }
   return false;
 }
 
 // How many values from outside the regions, with `with` in them, are read; scalar constants are printed.
 size_t RegionFuser::operands(const std::vector<int>& regions, const Node* with) const {
-  std::set<std::pair<const Node*, size_t>> seen;
+  std::vector<const Expr*> seen;
   auto count = [&](const Node* node) {
     for (const Expr& e : node->inputs) {
-      auto at = region_of_.find(&e.node());
-      bool inside = at != region_of_.end() && std::find(regions.begin(), regions.end(), at->second) != regions.end();
-      if (&e.node() != with && !inside && !is_scalar_constant(e)) seen.emplace(&e.node(), e.output());
+      const int region = places_.at(&e.node()).region;
+      bool inside = region >= 0 && std::find(regions.begin(), regions.end(), region) != regions.end();
+      if (&e.node() == with || inside || is_scalar_constant(e)) continue;
+      if (std::none_of(seen.begin(), seen.end(), [&](const Expr* other) { return other->same(e); })) seen.push_back(&e);
     }
   };
   for (int region : regions)
@@ -146,43 +144,49 @@ size_t RegionFuser::operands(const std::vector<int>& regions, const Node* with) 
   return seen.size();
 }
 
+Expr RegionFuser::built(const Expr& old) const {
+  const Built& built = built_.at(&old.node());
+  return built.made ? Expr(built.made, old.output()) : built.outputs[old.output()];
+}
+
 // The new value of an old one. Iterative over regions and nodes.
 Expr RegionFuser::build(const Expr& root) {
   std::vector<const Node*> stack{&root.node()};
   while (!stack.empty()) {
     const Node* node = stack.back();
-    if (built_.count(node)) {
+    if (built_.contains(node)) {
       stack.pop_back();
       continue;
     }
-    auto at = region_of_.find(node);
-    std::vector<const Node*> members =
-        at == region_of_.end() ? std::vector<const Node*>{node} : regions_[static_cast<size_t>(at->second)].nodes;
+    const int region = places_.at(node).region;
     bool ready = true;
-    for (const Node* member : members)
-      for (const Expr& e : member->inputs) {
-        auto inside = region_of_.find(&e.node());
-        bool own = at != region_of_.end() && inside != region_of_.end() && inside->second == at->second;
-        if (!own && !built_.count(&e.node())) {
-          stack.push_back(&e.node());
-          ready = false;
-        }
+    auto needs = [&](const Node& member) {
+      for (const Expr& e : member.inputs) {
+        const bool own = region >= 0 && places_.at(&e.node()).region == region;
+        if (own || built_.contains(&e.node())) continue;
+        stack.push_back(&e.node());
+        ready = false;
       }
+    };
+    if (region < 0)
+      needs(*node);
+    else
+      for (const Node* member : regions_[static_cast<size_t>(region)].nodes) needs(*member);
     if (!ready) continue;
     stack.pop_back();
-    if (at == region_of_.end())
+    if (region < 0)
       build_single(*node);
     else
-      build_region(regions_[static_cast<size_t>(at->second)]);
+      build_region(regions_[static_cast<size_t>(region)]);
   }
-  return built_.at(&root.node())[root.output()];
+  return built(root);
 }
 
 void RegionFuser::build_single(const Node& node) {
   std::vector<Expr> inputs;
   bool changed = false;
   for (const Expr& e : node.inputs) {
-    inputs.push_back(built_.at(&e.node())[e.output()]);
+    inputs.push_back(built(e));
     changed |= !inputs.back().same(e);
   }
   std::vector<GraphPtr> bodies;
@@ -195,49 +199,51 @@ void RegionFuser::build_single(const Node& node) {
     changed = true;
   }
   std::shared_ptr<const Node> made = changed ? remake(node, std::move(inputs), std::move(bodies)) : node.self.lock();
-  made = consing_.cons(made);
-  for (size_t o = 0; o < node.types.size(); ++o) built_[&node].push_back((*made)[o]);
+  built_[&node].made = consing_.cons(made);
 }
 
 void RegionFuser::build_region(const Region& region) {
   InheritOrigin origin(region.nodes.back()->origin);
-  std::unordered_map<const Node*, std::vector<Expr>> inner;
+  const int number = places_.at(region.nodes[0]).region;
+  auto is_inside = [&](const Node* node) { return places_.at(node).region == number; };
+  std::vector<std::shared_ptr<const Node>> inner;  // of each node of the region, which are in topological order
+  auto inner_of = [&](const Node* node) -> const std::shared_ptr<const Node>& {
+    return inner[static_cast<size_t>(std::find(region.nodes.begin(), region.nodes.end(), node) - region.nodes.begin())];
+  };
   auto body = std::make_shared<Graph>();
   std::vector<Expr> outer_inputs;
-  std::unordered_map<const Node*, std::map<std::pair<size_t, int>, Expr>> stand_ins;
-  std::vector<std::pair<const Node*, size_t>> results;
+  std::vector<std::pair<const Expr*, int>> read;  // what each input of the body stands for, and how it is read
   for (const Node* node : region.nodes) {
     std::vector<Expr> inputs;
+    inputs.reserve(node->inputs.size());
     for (const Expr& e : node->inputs) {
-      if (auto at = inner.find(&e.node()); at != inner.end()) {
-        inputs.push_back(at->second[e.output()]);
+      if (is_inside(&e.node())) {
+        inputs.emplace_back(inner_of(&e.node()), e.output());
       } else if (is_scalar_constant(e)) {
         inputs.push_back(e);
       } else {
-        Expr& stand_in = stand_ins[&e.node()][{e.output(), way_of_reading(region, *node)}];
-        if (!stand_in) {
-          Expr value = built_.at(&e.node())[e.output()];
-          stand_in = make_input(value.type(), e.name());
-          body->inputs.push_back(stand_in);
-          outer_inputs.push_back(value);
+        const int way = way_of_reading(region, *node);
+        size_t k = 0;
+        while (k < read.size() && !(read[k].second == way && read[k].first->same(e))) ++k;
+        if (k == read.size()) {
+          read.emplace_back(&e, way);
+          outer_inputs.push_back(built(e));
+          body->inputs.push_back(make_input(outer_inputs.back().type(), e.name()));
         }
-        inputs.push_back(stand_in);
+        inputs.push_back(body->inputs[k]);
       }
     }
-    std::shared_ptr<const Node> made = remake(*node, std::move(inputs), {});
-    for (size_t o = 0; o < node->types.size(); ++o) inner[node].push_back((*made)[o]);
+    inner.push_back(remake(*node, std::move(inputs), {}));
   }
   // What others read, in the region's order.
-  for (const Node* node : region.nodes) {
-    bool read = is_root(*node);
-    for (const Node* reader : readers_[node]) read = read || !inner.count(reader);
-    if (!read) continue;
-    for (size_t o = 0; o < node->types.size(); ++o) results.emplace_back(node, o);
-  }
-  for (const auto& [node, o] : results) body->outputs.push_back(inner[node][o]);
-  std::shared_ptr<const Node> made = make(body, std::move(outer_inputs));
-  for (const Node* node : region.nodes) built_[node].resize(node->types.size());
-  for (size_t k = 0; k < results.size(); ++k) built_[results[k].first][results[k].second] = (*made)[k];
+  std::vector<std::pair<const Node*, size_t>> results;
+  for (const Node* node : region.nodes)
+    if (is_root(*node) || !std::all_of(readers(*node).begin(), readers(*node).end(), is_inside))
+      for (size_t o = 0; o < node->types.size(); ++o) results.emplace_back(node, o);
+  for (const auto& [node, o] : results) body->outputs.emplace_back(inner_of(node), o);
+  const std::shared_ptr<const Node> made = make(body, std::move(outer_inputs));
+  for (const Node* node : region.nodes) built_[node].outputs.resize(node->types.size());
+  for (size_t k = 0; k < results.size(); ++k) built_.at(results[k].first).outputs[results[k].second] = (*made)[k];
 }
 
 }  // namespace thtrain

@@ -4,8 +4,7 @@
 
 #include <memory>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
+#include <span>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -45,8 +44,8 @@ class RegionFuser {
   /// The same fusion for a body graph.
   virtual Graph fuse_body(const Graph& body) const = 0;
 
-  bool is_root(const Node& node) const { return is_root_.count(&node) != 0; }
-  const std::vector<const Node*>& readers(const Node& node) const;
+  bool is_root(const Node& node) const { return places_.at(&node).is_root; }
+  std::span<const Node* const> readers(const Node& node) const { return readers_.of(node); }
   /// Is the node a member of that region?
   bool is_in(const Node& node, const Region& region) const;
 
@@ -61,15 +60,28 @@ class RegionFuser {
   void build_single(const Node& node);
   void build_region(const Region& region);
 
+  // Where a node stands in the order, and the region that it is in; -1: none.
+  struct Place {
+    size_t position = 0;
+    int region = -1;
+    bool is_root = false;
+  };
+  // What became of a node: the outputs of one, or of a region's (some may be inner values, which have none).
+  struct Built {
+    std::shared_ptr<const Node> made;
+    std::vector<Expr> outputs;
+  };
+  Expr built(const Expr& old) const;
+
   const Graph& graph_;
   std::vector<const Node*> order_;
-  std::unordered_map<const Node*, size_t> position_;
-  std::unordered_map<const Node*, std::vector<const Node*>> readers_;
-  std::unordered_set<const Node*> is_root_;
-  std::unordered_map<const Node*, int> region_of_;
+  NodeMap<Place> places_;
+  Readers readers_;
   std::vector<Region> regions_;
-  std::unordered_map<const Node*, std::vector<Expr>> built_;
+  NodeMap<Built> built_;
   Rebuilder consing_;
+  mutable std::vector<uint32_t> seen_;  // by position: the number of the last walk that came by
+  mutable uint32_t walk_ = 0;
 };
 
 }  // namespace thtrain

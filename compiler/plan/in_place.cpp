@@ -27,13 +27,12 @@ bool reads_safely(const Node& node, size_t output, const Node& variable) {
   return true;
 }
 
-std::vector<Expr> values_in_place(const Update& update,
-                                  const std::unordered_map<const Node*, std::vector<const Node*>>& readers,
+std::vector<Expr> values_in_place(const Update& update, const Readers& readers,
                                   const std::unordered_set<const Node*>& returned) {
   auto is_computed = [](const Expr& value) { return !value.node().is_leaf() && !value.node().op->view; };
   // Nobody but `reader` looks at the value, and it does so once.
   auto is_read_once = [&](const Expr& value, const Node& reader) {
-    return !returned.count(&value.node()) && readers.at(&value.node()).size() == 1 &&
+    return !returned.count(&value.node()) && readers.of(value.node()).size() == 1 &&
            std::count_if(reader.inputs.begin(), reader.inputs.end(), [&](const Expr& e) { return e.same(value); }) == 1;
   };
   std::vector<Expr> out;

@@ -1,7 +1,6 @@
 // Which values may lie in the buffer of what they are computed from.
 #pragma once
 
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -21,9 +20,8 @@ bool reads_safely(const Node& node, size_t output, const Node& variable);
 
 /// The values that can be made one over the other in the buffer of an updated variable: the update's value, then what
 /// it may overwrite and nobody else reads, and so on. Each is computed before the one in front of it.
-/// `readers` is readers_of the whole graph, `returned` holds the nodes of its roots.
-std::vector<Expr> values_in_place(const Update& update,
-                                  const std::unordered_map<const Node*, std::vector<const Node*>>& readers,
+/// `readers` are those of the whole graph, `returned` holds the nodes of its roots.
+std::vector<Expr> values_in_place(const Update& update, const Readers& readers,
                                   const std::unordered_set<const Node*>& returned);
 
 }  // namespace thtrain

@@ -1,6 +1,10 @@
 #include "compiler/plan/memory_plan.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
 
 namespace thtrain {
 namespace {
@@ -54,9 +58,91 @@ std::vector<Life> lives_of(const Program& program) {
   return std::move(finder.lives);
 }
 
+namespace {
+
+// A part of the arena and who has it when.
+struct Taken {
+  int64_t begin, end;  // bytes
+  Life life;
+};
+
+bool overlap(const Life& a, const Life& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+// Buffers of known size: the largest first, each at the lowest place that is free all its life. Gives the bytes of all.
+int64_t pack_known(Program& program, const std::vector<Life>& lives, std::vector<size_t> buffers,
+                   const std::function<int64_t(size_t)>& bytes_of) {
+  std::stable_sort(buffers.begin(), buffers.end(), [&](size_t a, size_t b) { return bytes_of(a) > bytes_of(b); });
+  int64_t total = 0;
+  std::vector<Taken> placed;  // by begin
+  for (size_t b : buffers) {
+    const int64_t bytes = bytes_of(b);
+    int64_t at = 0;
+    for (const Taken& other : placed) {
+      if (!overlap(other.life, lives[b])) continue;
+      if (other.begin - at >= bytes) break;
+      at = std::max(at, other.end);
+    }
+    program.buffers[b].arena_offset = at;
+    total = std::max(total, at + bytes);
+    auto behind = [](int64_t place, const Taken& other) { return place < other.begin; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), at, behind), {at, at + bytes, lives[b]});
+  }
+  return total;
+}
+
+// Buffers of lengths that only a call knows share a place with others of equal size alone. In the order of their lives
+// the first free place is the best: as many as are alive at once are enough.
+Dim pack_open(Program& program, const std::vector<Life>& lives, std::vector<size_t> buffers, Dim begin) {
+  struct Size {
+    Dim bytes = 0;
+    std::vector<Dim> offsets = {};                // of its places
+    std::set<size_t> free = {};                   // places
+    std::set<std::pair<int, size_t>> taken = {};  // last step, place
+  };
+  std::map<std::string, Size> sizes;
+  std::stable_sort(buffers.begin(), buffers.end(), [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
+  for (size_t b : buffers) {
+    Buffer& buffer = program.buffers[b];
+    const Dim bytes = aligned(buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype))));
+    Size& size = sizes.try_emplace(bytes.text(), Size{.bytes = bytes}).first->second;
+    while (!size.taken.empty() && size.taken.begin()->first < lives[b].first) {
+      size.free.insert(size.taken.begin()->second);
+      size.taken.erase(size.taken.begin());
+    }
+    if (size.free.empty()) {
+      size.free.insert(size.offsets.size());
+      size.offsets.push_back(begin);
+      begin = begin + bytes;
+    }
+    const size_t place = *size.free.begin();
+    size.free.erase(place);
+    size.taken.emplace(lives[b].last, place);
+    buffer.arena_offset = size.offsets[place];
+  }
+  return begin;
+}
+
+// Bytes alive at the worst step.
+int64_t most_alive(const std::vector<Life>& lives, const std::vector<size_t>& buffers,
+                   const std::function<int64_t(size_t)>& bytes_of) {
+  int steps = 0;
+  for (const Life& life : lives) steps = std::max(steps, life.last + 1);
+  std::vector<int64_t> change(static_cast<size_t>(steps) + 1, 0);
+  for (size_t b : buffers) {
+    change[static_cast<size_t>(lives[b].first)] += bytes_of(b);
+    change[static_cast<size_t>(lives[b].last) + 1] -= bytes_of(b);
+  }
+  int64_t most = 0, sum = 0;
+  for (int64_t c : change) most = std::max(most, sum += c);
+  return most;
+}
+
+}  // namespace
+
 MemoryPlan plan_memory(Program& program) {
   const std::vector<Life> lives = lives_of(program);
-
   std::vector<size_t> known, open;
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
@@ -66,63 +152,10 @@ MemoryPlan plan_memory(Program& program) {
   auto bytes_of = [&](size_t b) {
     return aligned(program.buffers[b].elements.value() * static_cast<int64_t>(size_of(program.buffers[b].dtype)));
   };
-  auto overlap = [&](size_t a, size_t b) { return lives[a].first <= lives[b].last && lives[b].first <= lives[a].last; };
-
-  std::stable_sort(known.begin(), known.end(), [&](size_t a, size_t b) { return bytes_of(a) > bytes_of(b); });
-  int64_t total = 0;
-  std::vector<size_t> placed;
-  for (size_t b : known) {
-    std::vector<std::pair<int64_t, int64_t>> taken;  // [begin, end)
-    for (size_t other : placed)
-      if (overlap(b, other)) {
-        int64_t begin = program.buffers[other].arena_offset.value();
-        taken.emplace_back(begin, begin + bytes_of(other));
-      }
-    std::sort(taken.begin(), taken.end());
-    int64_t at = 0;
-    for (const auto& [begin, end] : taken) {
-      if (begin - at >= bytes_of(b)) break;
-      at = std::max(at, end);
-    }
-    program.buffers[b].arena_offset = at;
-    total = std::max(total, at + bytes_of(b));
-    placed.push_back(b);
-  }
-  MemoryPlan out{total, 0};
-  int64_t bound = 0;
-  int steps = 0;
-  for (const Life& life : lives) steps = std::max(steps, life.last + 1);
-  std::vector<int64_t> alive(static_cast<size_t>(steps) + 1, 0);
-  for (size_t b : known) {
-    alive[static_cast<size_t>(lives[b].first)] += bytes_of(b);
-    alive[static_cast<size_t>(lives[b].last) + 1] -= bytes_of(b);
-  }
-  int64_t sum = 0;
-  for (int64_t change : alive) bound = std::max(bound, sum += change);
-  out.lower_bound = bound;
-
-  struct Slot {
-    Dim bytes, offset;
-    std::vector<size_t> owners;
-  };
-  std::vector<Slot> slots;
-  for (size_t b : open) {
-    Buffer& buffer = program.buffers[b];
-    Dim bytes = aligned(buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype))));
-    auto fits = [&](const Slot& slot) {
-      return slot.bytes == bytes &&
-             std::none_of(slot.owners.begin(), slot.owners.end(), [&](size_t o) { return overlap(o, b); });
-    };
-    auto slot = std::find_if(slots.begin(), slots.end(), fits);
-    if (slot == slots.end()) {
-      slots.push_back({bytes, out.arena_bytes, {}});
-      out.arena_bytes = out.arena_bytes + bytes;
-      slot = slots.end() - 1;
-    }
-    slot->owners.push_back(b);
-    buffer.arena_offset = slot->offset;
-  }
-  if (!open.empty()) out.lower_bound = out.arena_bytes;
+  MemoryPlan out{.arena_bytes = pack_known(program, lives, known, bytes_of),
+                 .lower_bound = most_alive(lives, known, bytes_of)};
+  if (open.empty()) return out;
+  out.arena_bytes = out.lower_bound = pack_open(program, lives, open, out.arena_bytes);
   return out;
 }
 

@@ -1,14 +1,11 @@
-// Gives values their buffers, lowers nodes, and proves where writing in place is safe.
+// Gives values their buffers, and proves where writing in place is safe.
 #include <algorithm>
-#include <map>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/plan/in_place.h"
+#include "compiler/plan/lowering.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/plan/program.h"
 #include "compiler/plan/schedule.h"
@@ -18,14 +15,18 @@ namespace {
 
 constexpr size_t kForever = static_cast<size_t>(-1);
 
-using Key = std::pair<const Node*, size_t>;
-struct KeyHash {
-  size_t operator()(const Key& key) const { return std::hash<const void*>{}(key.first) * 31 + key.second; }
+// What is known of a value while its graph is placed.
+struct Value {
+  std::optional<BufferView> view = {};  // once it is computed
+  size_t last_reader = 0;               // position in the order
+  int wanted = -1;                      // the buffer that it should be computed into
+  int copy = -1;                        // of a row-major one, where a reader needed that
 };
 
 class Planner {
  public:
-  Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options) : options_(options) {
+  Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options)
+      : options_(options), lowering_(options_) {
     program_.graph = graph;
     program_.checks = std::move(checks);
     region_ = &program_.body;
@@ -44,20 +45,21 @@ class Planner {
 
     // What is returned lives to the end; an update's value must be in the variable's buffer then.
     for (size_t p = 0; p < order.order.size(); ++p)
-      for (const Expr& input : order.order[p]->inputs) last_reader_[key(input)] = p;
-    for (const Expr& root : graph.roots()) last_reader_[key(root)] = kForever;
+      for (const Expr& input : order.order[p]->inputs) value(input).last_reader = p;
+    for (const Expr& root : graph.roots()) value(root).last_reader = kForever;
 
     for (size_t k = 0; k < graph.outputs.size(); ++k) {
       const Expr& out = graph.outputs[k];
       add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k)});
       output_buffers_.push_back(static_cast<int>(program_.buffers.size()) - 1);
-      if (!out.node().is_leaf() && !out.node().op->view) wanted_.try_emplace(key(out), output_buffers_.back());
+      if (!out.node().is_leaf() && !out.node().op->view && value(out).wanted < 0)
+        value(out).wanted = output_buffers_.back();
     }
     std::vector<bool> in_place(graph.updates.size(), false);
     for (size_t u = 0; u < graph.updates.size(); ++u) {
       if (!options_.in_place || is_update_of_another(graph, u)) continue;
-      for (const Expr& value : order.in_place[u]) {
-        wanted_[key(value)] = values_.at(key(graph.updates[u].variable)).buffer;
+      for (const Expr& link : order.in_place[u]) {
+        value(link).wanted = view_of(graph.updates[u].variable).buffer;
         in_place[u] = true;
       }
     }
@@ -70,10 +72,22 @@ class Planner {
   }
 
  private:
-  static Key key(const Expr& e) { return {&e.node(), e.output()}; }
+  // Numbers of values count the outputs of nodes, in the order in which they are first asked for.
+  size_t number_of(const Expr& e) {
+    auto [first, fresh] = first_.try_emplace(&e.node(), values_.size());
+    if (fresh) values_.resize(values_.size() + e.node().types.size());
+    return first + e.output();
+  }
+  Value& value(const Expr& e) { return values_[number_of(e)]; }  // holds until another value is first asked for
+  const BufferView& view_of(const Expr& e) {
+    const Value& v = value(e);
+    TH_CHECK(v.view, "a value is read before it is computed: ", e.node().op->name);
+    return *v.view;
+  }
 
   int add_buffer(Buffer buffer) {
     program_.buffers.push_back(std::move(buffer));
+    users_.emplace_back();
     return static_cast<int>(program_.buffers.size()) - 1;
   }
 
@@ -83,19 +97,18 @@ class Planner {
 
   void bind_leaf(const Expr& leaf, BufferKind kind, size_t index) {
     int buffer = add_buffer({kind, leaf.dtype(), leaf.type().elements(), index, 0, leaf.name()});
-    values_[key(leaf)] = {buffer, leaf.type(), row_major(leaf.dims())};
+    value(leaf).view = BufferView{buffer, leaf.type(), row_major(leaf.dims())};
   }
 
   void add_shared(const Expr& leaf) {
-    if (values_.count(key(leaf))) return;
+    if (value(leaf).view) return;
     bind_leaf(leaf, BufferKind::kShared, program_.shared.size());
     program_.shared.push_back(leaf);
     program_.shared_written.push_back(false);
   }
 
-  size_t shared_index(const Expr& leaf) const {
-    return program_.buffers[static_cast<size_t>(values_.at(key(leaf)).buffer)].index;
-  }
+  size_t shared_index(const Expr& leaf) { return buffer_of(leaf).index; }
+  const Buffer& buffer_of(const Expr& e) { return program_.buffers[static_cast<size_t>(view_of(e).buffer)]; }
 
   // ---- safety ------------------------------------------------------------------------------------------------------
 
@@ -107,19 +120,18 @@ class Planner {
   }
 
   // Does the value lie in the buffer of a variable whose old value it is? (A view that had to be copied does not.)
-  bool is_leaf_alias(const Expr& value) const {
-    return root_of(value)->op == &shared_op() &&
-           program_.buffers[static_cast<size_t>(values_.at(key(value)).buffer)].kind == BufferKind::kShared;
+  bool is_leaf_alias(const Expr& e) {
+    return root_of(e)->op == &shared_op() && buffer_of(e).kind == BufferKind::kShared;
   }
 
   static bool is_elementwise(const Node& node) { return node.op->scalar || node.op->fused; }
 
   // The buffer of a temporary that dies with this node and that output `o` may take over; -1 if there is none.
-  int reusable(const Node& node, size_t o, const std::vector<BufferView>& inputs) const {
+  int reusable(const Node& node, size_t o, std::span<const BufferView> inputs) const {
     if (!options_.in_place) return -1;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const BufferView& in = inputs[i];
-      if (in.buffer < 0 || !may_overwrite(node, o, i) || taken_.count(in.buffer)) continue;
+      if (in.buffer < 0 || !may_overwrite(node, o, i) || is_taken(in.buffer)) continue;
       if (program_.buffers[static_cast<size_t>(in.buffer)].kind != BufferKind::kTemporary || depth_ > 0) continue;
       if (!(program_.buffers[static_cast<size_t>(in.buffer)].elements == in.type.elements())) continue;
       if (!in.layout.offset.is(0) || !is_row_major(in.type.dims, in.layout)) continue;
@@ -129,16 +141,15 @@ class Planner {
             !(is_elementwise(node) && inputs[k].layout.strides == in.layout.strides && inputs[k].layout.offset.is(0) &&
               inputs[k].type == in.type))
           alone = false;
-      auto users = users_.find(in.buffer);
-      if (users != users_.end())
-        for (const Key& user : users->second) {
-          auto last = last_reader_.find(user);
-          if (last != last_reader_.end() && (last->second == kForever || last->second > position_)) alone = false;
-        }
+      for (size_t user : users_[static_cast<size_t>(in.buffer)])
+        alone = alone && values_[user].last_reader <= position_;  // kForever is larger
       if (alone) return in.buffer;
     }
     return -1;
   }
+
+  // By an earlier output of the node that is being placed?
+  bool is_taken(int buffer) const { return std::find(taken_.begin(), taken_.end(), buffer) != taken_.end(); }
 
   // ---- placing -----------------------------------------------------------------------------------------------------
 
@@ -153,7 +164,7 @@ class Planner {
       return;
     }
     if (node.op->view) {
-      BufferView source = values_.at(key(node.inputs[0]));
+      BufferView source = view_of(node.inputs[0]);
       if (std::optional<Layout> layout = node.op->view({node, source.layout})) {
         set(node[0], {source.buffer, node.types[0], std::move(*layout)});
         return;
@@ -173,62 +184,48 @@ class Planner {
 
     bool calls_back = node.op->calls_reference || (node.op->scalar && !has_scalar_code(node)) ||
                       (!node.op->lower && !node.op->scalar);
-    std::vector<BufferView> inputs;
+    std::vector<BufferView> operands;  // inputs, then outputs
+    operands.reserve(node.inputs.size() + node.types.size());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const BufferView& value = values_.at(key(node.inputs[i]));
-      bool fits = value.buffer < 0 || ((!node.op->accepts_layout || node.op->accepts_layout(node, i, value.layout)) &&
-                                       (!calls_back || is_row_major(value.type.dims, value.layout)));
-      inputs.push_back(fits ? value : materialized(node.inputs[i]));
+      const BufferView& view = view_of(node.inputs[i]);
+      bool fits = view.buffer < 0 || ((!node.op->accepts_layout || node.op->accepts_layout(node, i, view.layout)) &&
+                                      (!calls_back || is_row_major(view.type.dims, view.layout)));
+      operands.push_back(fits ? view : materialized(node.inputs[i]));
     }
-    std::vector<BufferView> outputs;
+    const std::span<const BufferView> inputs(operands.data(), node.inputs.size());  // nothing below moves them
     int overwrites = -1;
     taken_.clear();
     for (size_t o = 0; o < node.types.size(); ++o) {
       const Type& type = node.types[o];
       if (type.kind == TypeKind::kToken) {
-        outputs.push_back({-1, type, {}});
+        operands.push_back({-1, type, {}});
         continue;
       }
-      auto wanted = wanted_.find({&node, o});
-      int buffer = wanted != wanted_.end() && depth_ == 0 ? wanted->second
-                   : calls_back                           ? -1
-                                                          : reusable(node, o, inputs);
+      const int wanted = value(node[o]).wanted;
+      int buffer = wanted >= 0 && depth_ == 0 ? wanted : calls_back ? -1 : reusable(node, o, inputs);
       if (buffer < 0) buffer = add_temporary(type, node.name.empty() ? node.op->name : node.name);
-      taken_.insert(buffer);
+      taken_.push_back(buffer);
       for (size_t i = 0; o == 0 && i < inputs.size(); ++i)
         if (inputs[i].buffer == buffer) overwrites = static_cast<int>(i);
-      outputs.push_back({buffer, type, row_major(type.dims)});
+      operands.push_back({buffer, type, row_major(type.dims)});
     }
-    emit(node, inputs, outputs, overwrites, calls_back);
+    const auto outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
     for (size_t o = 0; o < outputs.size(); ++o) set(node[o], outputs[o]);
+    emit(node, lowering_.lower(node, inputs, outputs, overwrites, calls_back), std::move(operands));
   }
 
-  void set(const Expr& value, BufferView view) {
-    users_[view.buffer].push_back(key(value));
-    values_[key(value)] = std::move(view);
+  void set(const Expr& e, BufferView view) {
+    const size_t number = number_of(e);
+    if (view.buffer >= 0) users_[static_cast<size_t>(view.buffer)].push_back(number);
+    values_[number].view = std::move(view);
   }
 
-  void emit(const Node& node, const std::vector<BufferView>& inputs, const std::vector<BufferView>& outputs,
-            int overwrites, bool calls_back) {
-    std::vector<kernel::Operand> in, out;
-    std::vector<BufferView> operands = inputs;
-    operands.insert(operands.end(), outputs.begin(), outputs.end());
-    for (size_t i = 0; i < inputs.size(); ++i) in.push_back({static_cast<int>(i), inputs[i].type, inputs[i].layout});
-    for (size_t o = 0; o < outputs.size(); ++o)
-      out.push_back({static_cast<int>(inputs.size() + o), outputs[o].type, outputs[o].layout});
-    kernel::StepBuilder builder(node, std::move(in), std::move(out), options_.vector_bytes, overwrites,
-                                options_.chooser);
-    if (calls_back) {
-      builder.call_reference();
-    } else if (node.op->scalar) {
-      std::vector<Expr> results;
-      for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
-      lower_elementwise(builder, node.inputs, results);
-    } else {
-      node.op->lower(builder);
-    }
-    for (kernel::StepCode& code : builder.take())
-      region_->items.push_back(Step{&node, comment_of(node), operands, inputs.size(), std::move(code), node.origin});
+  void emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands) {
+    const std::string comment = comment_of(node);
+    for (size_t k = 0; k + 1 < code.size(); ++k)
+      region_->items.push_back(Step{&node, comment, operands, node.inputs.size(), std::move(code[k]), node.origin});
+    region_->items.push_back(
+        Step{&node, comment, std::move(operands), node.inputs.size(), std::move(code.back()), node.origin});
   }
 
   static std::string comment_of(const Node& node) {
@@ -237,40 +234,22 @@ class Planner {
                scope.empty() ? "" : str("  [", scope, "]"));
   }
 
-  // A complex number is two floats side by side.
-  static std::pair<Type, Layout> as_pairs(Type type, Layout layout) {
-    if (!is_complex(type.dtype)) return {std::move(type), std::move(layout)};
-    type.dtype = type.dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
-    type.dims.push_back(2);
-    for (Dim& stride : layout.strides) stride = stride * Dim(2);
-    layout.strides.push_back(1);
-    return {std::move(type), std::move(layout)};
-  }
-
   // Elements of one view into another, as a step of its own.
   void copy(const BufferView& from, const BufferView& to, std::string why, const Origin& origin) {
-    // The copy is the identity on a stand-in for the value: the loop nest wants expressions.
-    auto [source_type, source_layout] = as_pairs(from.type, from.layout);
-    auto [target_type, target_layout] = as_pairs(to.type, to.layout);
-    Expr stand_in = make_input(source_type, "x");
-    std::vector<Expr> ends{stand_in};
-    kernel::StepBuilder builder(stand_in.node(), {{0, source_type, source_layout}}, {{1, target_type, target_layout}},
-                                options_.vector_bytes);
-    lower_elementwise(builder, ends, ends);
-    for (kernel::StepCode& code : builder.take())
-      region_->items.push_back(Step{nullptr, std::move(why), {from, to}, 1, std::move(code), origin});
+    for (kernel::StepCode& code : lowering_.copy(from, to))
+      region_->items.push_back(Step{nullptr, why, {from, to}, 1, std::move(code), origin});
   }
 
-  BufferView materialized(const Expr& value) {
-    BufferView source = values_.at(key(value));
+  BufferView materialized(const Expr& e) {
+    const BufferView source = view_of(e);
     if (is_row_major(source.type.dims, source.layout)) return source;
-    auto known = materialized_.find(key(value));
-    if (known != materialized_.end() && depth_ == 0) return known->second;
-    BufferView dense{add_temporary(value.type(), "copy"), value.type(), row_major(value.dims())};
-    copy(source, dense, "row-major copy", value.node().origin);
+    int& known = value(e).copy;
+    if (known >= 0 && depth_ == 0) return {known, e.type(), row_major(e.dims())};
+    BufferView dense{add_temporary(e.type(), "copy"), e.type(), row_major(e.dims())};
+    copy(source, dense, "row-major copy", e.node().origin);
     if (depth_ == 0) {
-      materialized_[key(value)] = dense;
-      users_[dense.buffer].push_back(key(value));  // other readers of the value will read the copy
+      known = dense.buffer;
+      users_[static_cast<size_t>(dense.buffer)].push_back(number_of(e));  // other readers will read the copy
     }
     return dense;
   }
@@ -286,7 +265,7 @@ class Planner {
     for (size_t k = 0; k < program_.graph.outputs.size(); ++k) {
       const Expr& out = program_.graph.outputs[k];
       if (out.type().kind == TypeKind::kToken) continue;
-      const BufferView& value = values_.at(key(out));
+      const BufferView& value = view_of(out);
       if (value.buffer == output_buffers_[k]) continue;
       if (is_leaf_alias(out)) {
         // Before the first step: the variable may be overwritten later.
@@ -305,8 +284,8 @@ class Planner {
     std::vector<std::pair<BufferView, size_t>> late;
     for (size_t u = 0; u < graph.updates.size(); ++u) {
       const Update& update = graph.updates[u];
-      BufferView value = values_.at(key(update.value));
-      if (in_place[u] && value.buffer == values_.at(key(update.variable)).buffer) continue;
+      BufferView value = view_of(update.value);
+      if (in_place[u] && value.buffer == view_of(update.variable).buffer) continue;
       if (is_leaf_alias(update.value)) {
         // The old value of a variable: saved before the first step.
         BufferView saved{add_temporary(update.value.type(), "old value"), update.value.type(),
@@ -320,7 +299,7 @@ class Planner {
       late.emplace_back(value, u);
     }
     for (const auto& [value, u] : late)
-      copy(value, values_.at(key(graph.updates[u].variable)), str("update of ", graph.updates[u].variable.name()),
+      copy(value, view_of(graph.updates[u].variable), str("update of ", graph.updates[u].variable.name()),
            graph.updates[u].value.node().origin);
   }
 
@@ -331,7 +310,7 @@ class Planner {
     Builder(Planner& planner, const Node& node, std::vector<BufferView> outputs)
         : planner_(planner), node_(node), outputs_(std::move(outputs)) {}
     const Node& node() const override { return node_; }
-    kernel::RegionValue input(size_t i) override { return add(planner_.values_.at(key(node_.inputs[i]))); }
+    kernel::RegionValue input(size_t i) override { return add(planner_.view_of(node_.inputs[i])); }
     kernel::RegionValue output(size_t i) override { return add(outputs_[i]); }
     void copy(kernel::RegionValue from, kernel::RegionValue to) override {
       planner_.copy(views_[static_cast<size_t>(from.id)], views_[static_cast<size_t>(to.id)], "carried value",
@@ -340,14 +319,14 @@ class Planner {
     std::vector<kernel::RegionValue> inline_body(const Graph& body,
                                                  std::span<const kernel::RegionValue> inputs) override {
       for (size_t i = 0; i < inputs.size(); ++i)
-        planner_.values_[key(body.inputs[i])] = views_[static_cast<size_t>(inputs[i].id)];
+        planner_.value(body.inputs[i]).view = views_[static_cast<size_t>(inputs[i].id)];
       ++planner_.depth_;
       for (const Node* inner : topological_order(body.outputs)) planner_.place(*inner);
       --planner_.depth_;
       std::vector<kernel::RegionValue> out;
       for (const Expr& e : body.outputs) {
         // A result that is an input's buffer, or another result's, would change under its reader: it gets its own.
-        BufferView value = planner_.values_.at(key(e));
+        BufferView value = planner_.view_of(e);
         BufferView own{planner_.add_temporary(e.type(), "result"), e.type(), row_major(e.dims())};
         planner_.copy(value, own, "result of the body", e.node().origin);
         out.push_back(add(own));
@@ -376,11 +355,11 @@ class Planner {
   void place_region(const Node& node) {
     std::vector<BufferView> outputs;
     for (size_t o = 0; o < node.types.size(); ++o) {
-      auto wanted = wanted_.find({&node, o});
-      bool own = wanted != wanted_.end() && depth_ == 0 &&
-                 program_.buffers[static_cast<size_t>(wanted->second)].kind == BufferKind::kOutput;
-      outputs.push_back({own ? wanted->second : add_temporary(node.types[o], node.op->name), node.types[o],
-                         row_major(node.types[o].dims)});
+      const int wanted = value(node[o]).wanted;
+      bool own =
+          wanted >= 0 && depth_ == 0 && program_.buffers[static_cast<size_t>(wanted)].kind == BufferKind::kOutput;
+      outputs.push_back(
+          {own ? wanted : add_temporary(node.types[o], node.op->name), node.types[o], row_major(node.types[o].dims)});
     }
     Builder builder(*this, node, outputs);
     node.op->lower_region(builder);
@@ -388,15 +367,15 @@ class Planner {
   }
 
   PlanOptions options_;
+  Lowering lowering_;
   Program program_;
   Region* region_;
   size_t position_ = 0;
-  int depth_ = 0;  // of bodies
-  std::unordered_map<Key, BufferView, KeyHash> values_, materialized_;
-  std::unordered_map<Key, size_t, KeyHash> last_reader_;
-  std::unordered_map<Key, int, KeyHash> wanted_;     // the buffer that a value should be computed into
-  std::unordered_map<int, std::vector<Key>> users_;  // values that live in a buffer
-  std::unordered_set<int> taken_;                    // by outputs of the node being placed
+  int depth_ = 0;          // of bodies
+  NodeMap<size_t> first_;  // number of a node's first output
+  std::vector<Value> values_;
+  std::vector<std::vector<size_t>> users_;  // by buffer: the values that live in it
+  std::vector<int> taken_;                  // by outputs of the node being placed
   std::vector<int> output_buffers_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <queue>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/ir/op.h"
@@ -13,28 +12,26 @@ namespace thtrain {
 Schedule schedule(const Graph& graph) {
   std::vector<Expr> roots = graph.roots();
   std::vector<const Node*> nodes = topological_order(roots);
-  std::unordered_map<const Node*, size_t> position;
-  for (size_t i = 0; i < nodes.size(); ++i) position[nodes[i]] = i;
+  NodeMap<size_t> position;
+  position.reserve(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) position.try_emplace(nodes[i], i);
 
   // Who looks at each variable's buffer: its readers, and readers of views of it.
-  std::unordered_map<const Node*, std::vector<const Node*>> readers = readers_of(nodes);
+  const Readers readers(nodes);
   auto readers_of_buffer = [&](const Node* leaf) {
     std::vector<const Node*> out, aliases{leaf};
     for (size_t i = 0; i < aliases.size(); ++i)
-      for (const Node* reader : readers[aliases[i]]) {
+      for (const Node* reader : readers.of(*aliases[i])) {
         out.push_back(reader);
         if (reader->op->view && &reader->inputs[0].node() == aliases[i]) aliases.push_back(reader);
       }
     return out;
   };
 
-  std::vector<std::vector<size_t>> hard(nodes.size()), soft(nodes.size());  // successors
+  std::vector<std::vector<size_t>> soft(nodes.size());  // successors; those that nothing changes are the readers
   std::vector<size_t> hard_left(nodes.size(), 0), soft_left(nodes.size(), 0);
-  for (size_t i = 0; i < nodes.size(); ++i)
-    for (const Expr& input : nodes[i]->inputs) {
-      hard[position[&input.node()]].push_back(i);
-      ++hard_left[i];
-    }
+  for (const Node* node : nodes)
+    for (const Node* reader : readers.of(*node)) ++hard_left[position.at(reader)];
   std::unordered_set<const Node*> returned;
   for (const Expr& root : roots) returned.insert(&root.node());
   // An update goes as soon as nobody needs the old value: what its last reader read is still in the caches then. Leaves
@@ -49,10 +46,10 @@ Schedule schedule(const Graph& graph) {
     for (size_t n = 1; n < chain.size(); ++n)
       if (std::count(old_readers.begin(), old_readers.end(), &chain[n - 1].node())) chain.resize(n);
     for (size_t n = 0; n < chain.size(); ++n) {
-      size_t writer = position[&chain[n].node()];
+      size_t writer = position.at(&chain[n].node());
       urgent[writer] = true;
       auto goes_after = [&](const Node* node) {
-        if (size_t first = position[node]; first != writer) {
+        if (size_t first = position.at(node); first != writer) {
           soft[first].push_back(writer);
           ++soft_left[writer];
         }
@@ -91,7 +88,8 @@ Schedule schedule(const Graph& graph) {
     if (done[i]) continue;
     done[i] = true;
     out.order.push_back(nodes[i]);
-    for (size_t next : hard[i]) {
+    for (const Node* reader : readers.of(*nodes[i])) {
+      const size_t next = position.at(reader);
       --hard_left[next];
       offer(next);
     }
@@ -101,7 +99,7 @@ Schedule schedule(const Graph& graph) {
   for (size_t u = 0; u < graph.updates.size(); ++u) {
     std::vector<Expr>& chain = chains[u];
     size_t n = 0;
-    while (n < chain.size() && !early[position[&chain[n].node()]] &&
+    while (n < chain.size() && !early[position.at(&chain[n].node())] &&
            reads_safely(chain[n].node(), chain[n].output(), graph.updates[u].variable.node()))
       ++n;
     chain.resize(n);

@@ -53,7 +53,7 @@ std::string source_of(const MatrixProduct& p, const std::vector<std::string>& na
     if (!tiling) continue;
     kernel::KernelCall call = kernel_of(p, *tiling, alpha, beta, vector_bytes);
     std::string name = str("gemm_", i);
-    kernels += kernel::print_function(call.function, name, dialect, helpers);
+    kernels += kernel::print_function(*call.function, name, dialect, helpers);
     std::string all = call.range.text(), run_all = str(name, "(ctx, b, 0, 0, ", all, ")");
     kernels += str("extern \"C\" void candidate_", i, "(ThContext* ctx, void* const* buffers) {\n  void* const b[] = {",
                    join(call.operands, ", ", [](int k) { return str("buffers[", k, "]"); }), "};\n  ");

@@ -281,8 +281,8 @@ class EntryReader {
 
 std::string code_of_step(const Step& step, size_t number, EntryReader& entry) {
   if (const auto* call = std::get_if<kernel::KernelCall>(&step.code)) {
-    const std::string function = entry.function_of(number, call->function.name);
-    const std::string text = markup_text(call->function.name);
+    const std::string function = entry.function_of(number, call->function->name);
+    const std::string text = markup_text(call->function->name);
     return function.empty() ? text : str("<a href=\"#", markup_text(function), "\">", text, "</a>");
   }
   if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) return markup_text("library: " + call->function);

@@ -1,6 +1,7 @@
 #include "compiler/ops/elemwise/body_code.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "compiler/ops/elemwise/elemwise.h"
@@ -39,10 +40,20 @@ bool has_scalar_code(const Node& node) {
   if (!node.op->scalar || !node.op->scalar->code) return false;
   for (const Expr& input : node.inputs)
     if (is_complex(input.dtype())) return false;
-  for (const Type& type : node.types)
+  uint64_t dtypes = 1;  // of inputs and outputs, which the signature follows from
+  for (const Expr& input : node.inputs) dtypes = dtypes << 4 | static_cast<uint64_t>(input.dtype());
+  for (const Type& type : node.types) {
     if (is_complex(type.dtype)) return false;
-  Signature signature = signature_of(node);
-  return !node.op->scalar->code(dummy_terms(signature), signature).empty();
+    dtypes = dtypes << 4 | static_cast<uint64_t>(type.dtype);
+  }
+  // Every pass that fuses asks this of every node, and the answer is had by writing the code. Records are never freed.
+  thread_local std::map<std::pair<const ScalarOp*, uint64_t>, bool> known;
+  auto [at, fresh] = known.try_emplace({node.op->scalar, dtypes}, false);
+  if (fresh) {
+    Signature signature = signature_of(node);
+    at->second = !node.op->scalar->code(dummy_terms(signature), signature).empty();
+  }
+  return at->second;
 }
 
 int64_t weight_of(const Node& node) {

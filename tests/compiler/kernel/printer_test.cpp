@@ -24,7 +24,7 @@ std::string printed(StepBuilder& b) {
   std::vector<StepCode> steps = b.take();
   EXPECT_EQ(steps.size(), 1u);
   Helpers helpers;
-  std::string text = print_function(std::get<KernelCall>(steps[0]).function, "f", cpp_dialect(32), helpers);
+  std::string text = print_function(*std::get<KernelCall>(steps[0]).function, "f", cpp_dialect(32), helpers);
   return helpers.text() + "\n" + text;
 }
 

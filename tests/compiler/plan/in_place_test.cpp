@@ -20,7 +20,7 @@ struct InPlaceTest : testing::Test {
     std::vector<Expr> roots = graph.roots();
     std::unordered_set<const Node*> returned;
     for (const Expr& root : roots) returned.insert(&root.node());
-    return values_in_place(graph.updates[0], readers_of(topological_order(roots)), returned);
+    return values_in_place(graph.updates[0], Readers(topological_order(roots)), returned);
   }
 };
 

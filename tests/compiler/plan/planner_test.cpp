@@ -117,12 +117,13 @@ TEST(Planner, ALaterReaderKeepsItsBuffer) {
   });
 }
 
-// No two temporaries that live at the same time overlap, on random graphs.
-TEST(MemoryPlan, LiveBuffersAreApart) {
+// No two temporaries that live at the same time overlap, on random graphs of lengths that are known or not.
+void expect_apart(const Dims& lengths) {
+  auto value_of = [](const Dim& dim) { return dim.evaluate([](const std::string&) { return int64_t{6}; }); };
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 random(seed);
     std::vector<Expr> values;
-    std::vector<Expr> inputs{matrix("a", {6, 6}), matrix("b", {6, 6})};
+    std::vector<Expr> inputs{matrix("a", lengths), matrix("b", lengths)};
     values = inputs;
     for (int i = 0; i < 25; ++i) {
       Expr x = values[random() % values.size()], y = values[random() % values.size()];
@@ -145,12 +146,25 @@ TEST(MemoryPlan, LiveBuffersAreApart) {
         if (x.kind != BufferKind::kTemporary || y.kind != BufferKind::kTemporary || first[a] < 0 || first[b] < 0)
           continue;
         if (last[a] < first[b] || last[b] < first[a]) continue;
-        int64_t size = 6 * 6 * 8;
-        EXPECT_TRUE(x.arena_offset.value() + size <= y.arena_offset.value() ||
-                    y.arena_offset.value() + size <= x.arena_offset.value())
-            << "seed " << seed << ", buffers " << a << " and " << b;
+        const int64_t size = 6 * 6 * 8, at_x = value_of(x.arena_offset), at_y = value_of(y.arena_offset);
+        EXPECT_TRUE(at_x + size <= at_y || at_y + size <= at_x) << "seed " << seed << ", buffers " << a << " and " << b;
       }
+    EXPECT_GE(value_of(program.memory.arena_bytes), value_of(program.memory.lower_bound));
+    // Buffers of one size need no more places than are alive at once, of which there are those of the worst step.
+    std::vector<int64_t> alive(static_cast<size_t>(now), 0);
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      for (int t = first[b]; program.buffers[b].kind == BufferKind::kTemporary && t >= 0 && t <= last[b]; ++t)
+        alive[static_cast<size_t>(t)] += 320;  // 6 x 6 x 8, rounded up to whole cache lines
+    EXPECT_EQ(value_of(program.memory.arena_bytes), *std::max_element(alive.begin(), alive.end())) << "seed " << seed;
   }
+}
+
+TEST(MemoryPlan, LiveBuffersAreApart) {
+  expect_apart({6, 6});
+}
+
+TEST(MemoryPlan, LiveBuffersOfOpenLengthsAreApart) {
+  expect_apart({"n", "n"});
 }
 
 }  // namespace

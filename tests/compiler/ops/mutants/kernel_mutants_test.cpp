@@ -56,13 +56,17 @@ bool can_fail(const kernel::KernelCall& call) {
                              [](const auto& length) { return std::holds_alternative<kernel::RuntimeCheck>(length); });
 }
 
-// The kernels that an op lowers to, in order, but for those that check something.
+// The kernels that an op lowers to, in order, but for those that check something. What is changed belongs to one step
+// alone, where equal steps share theirs.
 void for_each_kernel(Region& region, const std::set<const Op*>& ops,
                      const std::function<void(const Step&, kernel::Function&)>& visit) {
   for (auto& item : region.items)
     if (Step* step = std::get_if<Step>(&item)) {
       auto* call = std::get_if<kernel::KernelCall>(&step->code);
-      if (step->node && ops.count(step->node->op) && call && !can_fail(*call)) visit(*step, call->function);
+      if (!step->node || !ops.count(step->node->op) || !call || can_fail(*call)) continue;
+      auto own = std::make_shared<kernel::Function>(*call->function);
+      visit(*step, *own);
+      call->function = own;
     } else {
       for_each_kernel(*std::get<Loop>(item).body, ops, visit);
     }

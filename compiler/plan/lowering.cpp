@@ -1,0 +1,160 @@
+#include "compiler/plan/lowering.h"
+
+#include <algorithm>
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/elemwise/fused.h"
+
+namespace thtrain {
+namespace {
+
+// Appends all that Op::lower may look at, so that equal keys have equal code.
+class Key {
+ public:
+  Key(const Node& node, std::span<const BufferView> inputs, std::span<const BufferView> outputs, int overwrites) {
+    number(overwrites);
+    this->node(node);
+    for (const Expr& input : node.inputs) {
+      number(first_equal(node.inputs, input));
+      text(identifier(readable(input.name())));
+      if (input.type().is_scalar()) constant(input);  // of a matrix product's factors the values are printed
+    }
+    for (const GraphPtr& body : node.bodies) graph(*body);
+    for (const BufferView& view : inputs) operand(view);
+    for (const BufferView& view : outputs) operand(view);
+  }
+  std::string take() { return std::move(key_); }
+
+ private:
+  void number(int64_t value) { key_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  void text(std::string_view value) {
+    number(static_cast<int64_t>(value.size()));
+    key_ += value;
+  }
+  void dim(const Dim& dim) {
+    if (dim.is_known()) {
+      number(dim.value());
+    } else {
+      number(-1);
+      text(dim.text());
+    }
+  }
+  void type(const Type& type) {
+    number(static_cast<int64_t>(type.kind) << 8 | static_cast<int64_t>(type.dtype));
+    number(static_cast<int64_t>(type.rank()));
+    for (const Dim& length : type.dims) dim(length);
+  }
+  void operand(const BufferView& view) {
+    type(view.type);
+    for (const Dim& stride : view.layout.strides) dim(stride);
+    number(view.buffer < 0);
+  }
+  void constant(const Expr& value) {
+    const Tensor* tensor = constant_value(value);
+    number(tensor != nullptr);
+    if (tensor) text(prop_text(*tensor));
+  }
+  void node(const Node& node) {
+    number(reinterpret_cast<intptr_t>(node.op));
+    // Kernels name their variables after values, without scopes and numbers of layers.
+    text(identifier(node.name));
+    number(static_cast<int64_t>(node.props.all().size()));
+    for (const auto& [name, value] : node.props.all()) {
+      text(name);
+      number(static_cast<int64_t>(value.index()));
+      text(prop_text(value));
+    }
+  }
+  static int64_t first_equal(std::span<const Expr> values, const Expr& value) {
+    return std::find_if(values.begin(), values.end(), [&](const Expr& e) { return e.same(value); }) - values.begin();
+  }
+  void graph(const Graph& graph) {
+    const std::vector<const Node*> order = topological_order(graph.outputs);
+    NodeMap<int64_t> place;
+    place.reserve(order.size() + graph.inputs.size());
+    for (const Expr& input : graph.inputs) {
+      place.try_emplace(&input.node(), static_cast<int64_t>(place.size()));
+      type(input.type());
+      text(identifier(readable(input.name())));
+    }
+    for (const Node* inner : order) {
+      if (!place.try_emplace(inner, static_cast<int64_t>(place.size())).second) continue;
+      node(*inner);
+      for (const Type& t : inner->types) type(t);
+      for (const Expr& e : inner->inputs) {
+        number(place.at(&e.node()));
+        number(static_cast<int64_t>(e.output()));
+      }
+      for (const GraphPtr& body : inner->bodies) this->graph(*body);
+    }
+    number(static_cast<int64_t>(order.size()));
+    for (const Expr& e : graph.outputs) {
+      number(place.at(&e.node()));
+      number(static_cast<int64_t>(e.output()));
+    }
+  }
+
+  std::string key_;
+};
+
+// The messages of checks tell where their own node comes from.
+bool has_check(const kernel::StepCode& code) {
+  const kernel::KernelCall* call = std::get_if<kernel::KernelCall>(&code);
+  return call && std::any_of(call->lengths.begin(), call->lengths.end(),
+                             [](const auto& length) { return std::holds_alternative<kernel::RuntimeCheck>(length); });
+}
+
+std::vector<kernel::Operand> operands_of(std::span<const BufferView> views, size_t first) {
+  std::vector<kernel::Operand> out;
+  out.reserve(views.size());
+  for (const BufferView& view : views) out.push_back({static_cast<int>(first + out.size()), view.type, view.layout});
+  return out;
+}
+
+// A complex number is two floats side by side.
+BufferView as_pairs(BufferView view) {
+  if (!is_complex(view.type.dtype)) return view;
+  view.type.dtype = view.type.dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+  view.type.dims.push_back(2);
+  for (Dim& stride : view.layout.strides) stride = stride * Dim(2);
+  view.layout.strides.push_back(1);
+  return view;
+}
+
+}  // namespace
+
+std::vector<kernel::StepCode> Lowering::lower(const Node& node, std::span<const BufferView> inputs,
+                                              std::span<const BufferView> outputs, int overwrites, bool calls_back) {
+  if (calls_back) return {kernel::ReferenceCall{}};
+  auto [known, fresh] = known_.try_emplace(Key(node, inputs, outputs, overwrites).take());
+  if (!fresh) return known->second;
+  kernel::StepBuilder builder(node, operands_of(inputs, 0), operands_of(outputs, inputs.size()), options_.vector_bytes,
+                              overwrites, options_.chooser);
+  if (node.op->scalar) {
+    std::vector<Expr> results;
+    for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
+    lower_elementwise(builder, node.inputs, results);
+  } else {
+    node.op->lower(builder);
+  }
+  std::vector<kernel::StepCode> code = builder.take();
+  if (std::any_of(code.begin(), code.end(), has_check))
+    known_.erase(known);
+  else
+    known->second = code;
+  return code;
+}
+
+std::vector<kernel::StepCode> Lowering::copy(const BufferView& from, const BufferView& to) {
+  // The copy is the identity on a stand-in for the value: the loop nest wants expressions.
+  const BufferView source = as_pairs(from), target = as_pairs(to);
+  const Expr stand_in = make_input(source.type, "x");
+  const std::vector<Expr> ends{stand_in};
+  kernel::StepBuilder builder(stand_in.node(), operands_of({&source, 1}, 0), operands_of({&target, 1}, 1),
+                              options_.vector_bytes);
+  lower_elementwise(builder, ends, ends);
+  return builder.take();
+}
+
+}  // namespace thtrain

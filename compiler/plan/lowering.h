@@ -1,0 +1,30 @@
+// Nodes to kernels and library calls. What equal nodes were lowered to is remembered: the layers of a deep model are
+// lowered once, and share their kernels.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/plan/program.h"
+
+namespace thtrain {
+
+class Lowering {
+ public:
+  explicit Lowering(const PlanOptions& options) : options_(options) {}
+
+  /// The code of one node; operand numbers count the inputs, then the outputs. `overwrites`: the input whose buffer
+  /// output 0 takes, or -1. `calls_back`: the op's reference computes it.
+  std::vector<kernel::StepCode> lower(const Node& node, std::span<const BufferView> inputs,
+                                      std::span<const BufferView> outputs, int overwrites, bool calls_back);
+  /// Elements of one view into another of the same type.
+  std::vector<kernel::StepCode> copy(const BufferView& from, const BufferView& to);
+
+ private:
+  const PlanOptions& options_;
+  std::unordered_map<std::string, std::vector<kernel::StepCode>> known_;  // by everything that a lowering may look at
+};
+
+}  // namespace thtrain
