@@ -22,7 +22,7 @@ namespace {
 using kernel::MatrixProduct;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kScheme = "gemm kernels 2";
+constexpr const char* kScheme = "gemm kernels 3";
 constexpr const char* kFolder = "tuning";
 
 int64_t ceil_div(int64_t a, int64_t b) {

@@ -120,13 +120,33 @@ class Gemm {
     rest(lower, high * block.rows, p_.m);
   }
 
-  // B^T is copied by columns, which lie side by side in B.
+  // B^T: rows of B are read as they lie, and become columns of the panel in squares of a vector's lanes.
   void fill_panel(const Block& block, const Slab& s) {
-    code_.loop("p", s.length, [&](Term p) {
+    const bool any_square = depth() >= lanes_,
+               any_rest = p_.k % lanes_ != 0 || (depth() < p_.k && depth() % lanes_ != 0);
+    Term whole = any_square ? code_.let("whole", s.length / Term(lanes_) * Term(lanes_)) : Term(0);
+    if (any_square) fill_by_squares(block, s, whole);
+    if (!any_rest) return;
+    code_.loop("p", whole, s.length, 1, LoopMark::kSequential, [&](Term p) {
       for (int w = 0; w < block.vectors; ++w)
         code_.store(panel_, p * panel_step(block) + Term(w * lanes_), 1,
                     builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(w * lanes_)), lanes_, Term(call_.ldb),
                                   count(block, w)));
+    });
+  }
+
+  void fill_by_squares(const Block& block, const Slab& s, const Term& whole) {
+    code_.loop("p", 0, whole, Term(lanes_), LoopMark::kSequential, [&](Term p) {
+      for (int w = 0; w < block.vectors; ++w) {
+        std::vector<Term> square;
+        for (int64_t j = int64_t{w} * lanes_; j < int64_t{w + 1} * lanes_; ++j)
+          square.push_back(j < block.columns
+                               ? code_.let("b", builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(j)), lanes_))
+                               : kernel::splat(kernel::constant(p_.dtype, 0), lanes_));
+        square = transposed(code_, std::move(square));
+        for (int q = 0; q < lanes_; ++q)
+          code_.store(panel_, (p + Term(q)) * panel_step(block) + Term(w * lanes_), 1, square[static_cast<size_t>(q)]);
+      }
     });
   }
 

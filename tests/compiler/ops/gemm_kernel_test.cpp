@@ -100,6 +100,7 @@ TEST(GemmKernel, IsTheDefinition) {
 TEST(GemmKernel, IsTheDefinitionOfTheLargeProductsOfAnMlp) {
   expect_product({DType::kFloat32, 60, 500, 784, false, false, false}, {1, 0}, {"tile 6x4x392", "tile 8x3x196"}, 64);
   expect_product({DType::kFloat64, 784, 500, 60, true, false, true}, {-0.01, 1}, {"tile 6x4x60"}, 64);
+  expect_product({DType::kFloat32, 60, 140, 330, false, true, false}, {1, 0}, {"tile 6x4x330", "tile 6x4x165"}, 64);
 }
 
 TEST(GemmKernel, FactorsMayBeKnownToTheCallOnly) {
@@ -137,7 +138,7 @@ TEST(GemmKernel, EndsWithItsEpilogue) {
     call.epilogue = [](kernel::Term value, kernel::Term, kernel::Term, kernel::Term) { return sqrt(value); };
     lower_gemm(builder, call, {4, 1, depth});
     kernel::Helpers helpers;
-    return kernel::print_function(std::get<kernel::KernelCall>(builder.take().front()).function, "f",
+    return kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function, "f",
                                   kernel::cpp_dialect(64), helpers);
   };
   auto count = [](const std::string& in, const std::string& what) {
