@@ -1,5 +1,6 @@
 // `thtrain explain`: the stages of a function, from the graph to the C++ text; or all of them as a page.
 #include <map>
+#include <optional>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
@@ -35,12 +36,11 @@ static std::string passes_text(const Explanation& explanation) {
   return table_text(rows, "") + (counts.empty() ? "" : "\n" + table_text(rules, ""));
 }
 
-static void write_page(const ExplainArguments& arguments, const Explanation& explanation) {
+static void write_page(const ExplainArguments& arguments, const Explanation& explanation, AtomicFile& file) {
   const std::string& config = arguments.experiment.config;
   const bool trains = arguments.function == "train";
   std::string page = explain_page(explanation, {.experiment = config.substr(config.rfind('/') + 1),
                                                 .function = trains ? "the training step" : "the counting of errors"});
-  AtomicFile file(arguments.html);
   file.write(page);
   file.commit();
   print_text(str("page of ", bytes_text(static_cast<double>(page.size())), " written to ", arguments.html, "\n"));
@@ -49,11 +49,12 @@ static void write_page(const ExplainArguments& arguments, const Explanation& exp
 int run_explain(const ExplainArguments& arguments) {
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
-  if (!arguments.html.empty()) check_replaceable(arguments.html);
+  std::optional<AtomicFile> page;  // opened before the work: a place that cannot be written is told at once
+  if (!arguments.html.empty()) page.emplace(arguments.html);
   auto explain = arguments.function == "valid" ? explain_errors : explain_training;
   Explanation explanation = explain(loaded.experiment, data, loaded.config_folder);
-  if (!arguments.html.empty()) {
-    write_page(arguments, explanation);
+  if (page) {
+    write_page(arguments, explanation, *page);
     return kDone;
   }
   const std::string& stage = arguments.stage;
