@@ -19,6 +19,10 @@ using kernel::MatrixProduct;
 // How long all trials of one product may take, and one turn of one candidate.
 constexpr double kSeconds = 0.4, kTurnSeconds = 0.0005;
 constexpr int kLeastTurns = 9;
+// A step of training touches much else before it comes back to the same product: operands that the second cache does
+// not hold take turns, so that they are not found nearer than they will be there.
+constexpr int64_t kStaysNear = 1 << 20;
+constexpr size_t kTakeTurns = 3;
 
 struct Stored {
   int64_t rows, columns;
@@ -73,6 +77,10 @@ void run_library(Product product, ThContext& context, const MatrixProduct& p, do
           p.n);
 }
 
+struct Operands {
+  Tensor a, b, c;
+};
+
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -119,9 +127,13 @@ std::vector<GemmTrial> time_candidates(const MatrixProduct& p, const std::vector
   context.threads = threads;
   context.parallel_for = parallel_for;
   set_matrix_products(context);
-  Tensor a = filled(p.dtype, stored_a(p).rows, stored_a(p).columns);
-  Tensor b = filled(p.dtype, stored_b(p).rows, stored_b(p).columns), c = filled(p.dtype, p.m, p.n);
+  const auto bytes = static_cast<int64_t>(size_of(p.dtype)) * (p.m * p.k + p.k * p.n + p.m * p.n);
+  std::vector<Operands> operands(bytes < kStaysNear ? 1 : kTakeTurns);
+  for (Operands& o : operands)
+    o = {filled(p.dtype, stored_a(p).rows, stored_a(p).columns), filled(p.dtype, stored_b(p).rows, stored_b(p).columns),
+         filled(p.dtype, p.m, p.n)};
 
+  size_t next = 0;
   std::vector<int> calls(names.size());
   std::vector<double> fastest(names.size(), std::numeric_limits<double>::infinity());
   double begin = seconds_now();
@@ -130,7 +142,8 @@ std::vector<GemmTrial> time_candidates(const MatrixProduct& p, const std::vector
       double start = seconds_now();
       int done = 0;
       while (done == 0 || (calls[i] == 0 ? seconds_now() - start < kTurnSeconds : done < calls[i])) {
-        candidates.run(i, context, a.raw(), b.raw(), c.raw());
+        const Operands& o = operands[next++ % operands.size()];
+        candidates.run(i, context, o.a.raw(), o.b.raw(), o.c.raw());
         ++done;
       }
       if (turn < 0)

@@ -47,7 +47,22 @@ std::vector<std::pair<int, int>> shapes_of(const MatrixProduct& p) {
   std::vector<std::pair<int, int>> shapes = {{6, 4}, {8, 3}, {12, 2}, {14, 1}};
   if (cpu().vector_bytes < 64) shapes = {{6, 2}, {4, 3}, {12, 1}};
   std::erase_if(shapes, [&](const auto& s) { return s.second > std::max(1, vectors_in(p)); });
+  if (shapes.size() > 2) shapes.resize(2);
   return shapes;
+}
+
+// C of more than the second cache holds, and so many rows that copying all of B does not matter.
+bool is_large_and_flat(const MatrixProduct& p) {
+  return p.m * p.n * static_cast<int64_t>(size_of(p.dtype)) > (1 << 20) && p.m >= 4 * p.k;
+}
+std::vector<GemmTiling> by_rows(const MatrixProduct& p) {
+  std::vector<GemmTiling> out;
+  if (!is_large_and_flat(p)) return out;
+  for (auto [rows, vectors] : {std::pair{6, 4}, {4, 6}, {6, 2}, {4, 3}})
+    if (GemmTiling tiling{rows, vectors, 1 << 20, true};
+        rows * vectors >= (cpu().vector_bytes < 64 ? 12 : 24) && is_possible(tiling, p, cpu().vector_bytes))
+      out.push_back(tiling);
+  return out;
 }
 
 std::string machine_text(int threads) {
@@ -81,8 +96,11 @@ TuningTable& table_for(int threads) {
 bool is_onednn(std::string_view candidate) {
   return candidate.starts_with("oneDNN ");
 }
-bool is_here(const std::string& candidate) {
-  return !is_onednn(candidate) || (onednn() && onednn()->version == candidate);
+// Is it installed, and does it fit this processor?
+bool is_usable(const std::string& candidate, const MatrixProduct& product) {
+  if (is_onednn(candidate)) return onednn() && onednn()->version == candidate;
+  std::optional<GemmTiling> tiling = gemm_tiling_named(candidate);
+  return tiling ? is_possible(*tiling, product, cpu().vector_bytes) : candidate == "library";
 }
 
 std::string fastest(const MatrixProduct& product, int threads) {
@@ -104,12 +122,13 @@ std::vector<std::string> candidates_of(const MatrixProduct& p) {
   if (onednn() && p.dtype == DType::kFloat32) out.push_back(onednn()->version);
   if (!has_fma() || !cache().has_compiler()) return out;
   for (auto [rows, vectors] : shapes_of(p))
-    for (int64_t most : {256, 512, 1024}) {
+    for (int64_t most : {128, 256, 512, 1024}) {
       GemmTiling tiling{rows, vectors, depth_of(p.k, most)};
       std::string name = name_of(tiling);
-      if (is_possible(tiling, p.dtype, cpu().vector_bytes) && std::count(out.begin(), out.end(), name) == 0)
+      if (is_possible(tiling, p, cpu().vector_bytes) && std::count(out.begin(), out.end(), name) == 0)
         out.push_back(name);
     }
+  for (const GemmTiling& tiling : by_rows(p)) out.push_back(name_of(tiling));
   return out;
 }
 
@@ -119,6 +138,7 @@ std::string rule_choice(const MatrixProduct& p, int threads) {
   constexpr double kMostProducts = 1e9;
   bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMostProducts;
   if (!has_fma() || cpu().vector_bytes < 32 || !small || (p.trans_a && vectors_in(p) == 1)) return "library";
+  if (std::vector<GemmTiling> tilings = by_rows(p); !tilings.empty()) return name_of(tilings.front());
   auto [rows, vectors] = shapes_of(p).front();
   if (threads > 1 && vectors_in(p) < threads * vectors && p.m * p.n * p.k > 500'000) return "library";
   return name_of(GemmTiling{rows, vectors, depth_of(p.k, 512)});
@@ -131,7 +151,7 @@ std::string Tuner::choose(const MatrixProduct& product) const {
   if (policy_ != Tune::kNever) {
     TuningTable table = remembered(threads_);
     auto found = table.find(text_of(product));
-    if (found != table.end() && is_here(found->second)) {
+    if (found != table.end() && is_usable(found->second, product)) {
       candidate = found->second;
     } else if (policy_ == Tune::kAlways) {
       candidate = fastest(product, threads_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 namespace thtrain {
 namespace {
@@ -13,7 +14,7 @@ using kernel::StepBuilder;
 using kernel::Term;
 
 constexpr int64_t kLineBytes = 64;
-constexpr int64_t kPanelBytes = 256 << 10;  // on the stack of a thread
+constexpr int64_t kPanelBytes = 256 << 10, kAllPanelsBytes = 512 << 10;  // on the stack of a thread
 // Rows of B between the one that is used and the one that is asked for: a row takes about 12 cycles, memory some 200.
 constexpr int64_t kAhead = 16;
 constexpr int kMostRows = 14;
@@ -44,6 +45,7 @@ class Gemm {
     int64_t tiles = ceil_div(p_.n, tile_columns_), last = p_.n - (tiles - 1) * tile_columns_;
     alpha_ = factor(call_.alpha);
     beta_ = factor(call_.beta);
+    if (tiling_.by_rows) return run_by_rows(tiles, last);
     panel_ = code_.local_array("panel", {p_.dtype, 1, 0}, depth() * tile_columns_).node().name;
     code_.loop("tile", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](Term tile) {
       Term column = code_.let("column", tile * Term(tile_columns_));
@@ -88,6 +90,40 @@ class Gemm {
     return known && *known == number;
   }
 
+  // Blocks of rows are shared among threads; each has the panels of all tiles.
+  void run_by_rows(int64_t tiles, int64_t last_columns) {
+    const int64_t rows = std::min<int64_t>(tiling_.rows, p_.m), blocks = ceil_div(p_.m, rows);
+    const int64_t last_rows = p_.m - (blocks - 1) * rows;
+    panel_ = code_.local_array("panel", {p_.dtype, 1, 0}, p_.k * tiles * tile_columns_).node().name;
+    each_tile(tiles, last_columns, 1, [&](const Block& block, const Slab& s) { fill_panel(block, s); });
+    auto row_of_tiles = [&](const Term& i, int64_t height) {
+      each_tile(tiles, last_columns, height,
+                [&](const Block& block, const Slab& s) { rows_block(block, s, i, Source::kPanel); });
+    };
+    code_.loop("block", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](Term block) {
+      Term i = code_.let("i", block * Term(rows));
+      if (last_rows == rows) return row_of_tiles(i, rows);
+      code_.if_(
+          block < Term(blocks - 1), [&] { row_of_tiles(i, rows); }, [&] { row_of_tiles(i, last_rows); });
+    });
+    Dim grain = std::max<int64_t>(1, ceil_div(kGrainFlops, 2 * rows * p_.k * p_.n));
+    builder_.finish_kernel(str("gemm_rows_", tiling_.rows, "x", tiling_.vectors), comment(), blocks, grain);
+  }
+
+  // Column tiles one after the other, the whole inner length as one slab; the last tile may be narrower.
+  void each_tile(int64_t tiles, int64_t last_columns, int64_t rows,
+                 const std::function<void(const Block&, const Slab&)>& body) {
+    auto tile = [&](const Term& column, int64_t columns) {
+      panel_begin_ = column * Term(p_.k);
+      body({static_cast<int>(rows), static_cast<int>(ceil_div(columns, lanes_)), columns}, {column, 0, p_.k, 1, 1});
+    };
+    const int64_t whole = last_columns == tile_columns_ ? tiles : tiles - 1;
+    if (whole > 0)
+      code_.loop("column", 0, whole * tile_columns_, tile_columns_, LoopMark::kSequential,
+                 [&](Term column) { tile(column, tile_columns_); });
+    if (whole < tiles) tile(whole * tile_columns_, last_columns);
+  }
+
   // One tile of C: `columns` of them from `column` on, all rows.
   void column_tile(const Term& column, int64_t columns) {
     int vectors = static_cast<int>(ceil_div(columns, lanes_));
@@ -120,18 +156,20 @@ class Gemm {
     rest(lower, high * block.rows, p_.m);
   }
 
-  // B^T: rows of B are read as they lie, and become columns of the panel in squares of a vector's lanes.
+  // B is copied row by row. B^T: rows of B are read as they lie, and become columns of the panel in squares of a
+  // vector's lanes.
   void fill_panel(const Block& block, const Slab& s) {
-    const bool any_square = depth() >= lanes_,
-               any_rest = p_.k % lanes_ != 0 || (depth() < p_.k && depth() % lanes_ != 0);
+    const bool any_square = p_.trans_b && depth() >= lanes_;
+    const bool any_rest = !any_square || p_.k % lanes_ != 0 || (depth() < p_.k && depth() % lanes_ != 0);
     Term whole = any_square ? code_.let("whole", s.length / Term(lanes_) * Term(lanes_)) : Term(0);
     if (any_square) fill_by_squares(block, s, whole);
     if (!any_rest) return;
+    const Term stride = p_.trans_b ? Term(call_.ldb) : Term(1);
     code_.loop("p", whole, s.length, 1, LoopMark::kSequential, [&](Term p) {
       for (int w = 0; w < block.vectors; ++w)
-        code_.store(panel_, p * panel_step(block) + Term(w * lanes_), 1,
-                    builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(w * lanes_)), lanes_, Term(call_.ldb),
-                                  count(block, w)));
+        code_.store(
+            panel_, panel_index(block, p, w), 1,
+            builder_.load(call_.b, b_index(s.k0 + p, s.column + Term(w * lanes_)), lanes_, stride, count(block, w)));
     });
   }
 
@@ -145,12 +183,14 @@ class Gemm {
                                : kernel::splat(kernel::constant(p_.dtype, 0), lanes_));
         square = transposed(code_, std::move(square));
         for (int q = 0; q < lanes_; ++q)
-          code_.store(panel_, (p + Term(q)) * panel_step(block) + Term(w * lanes_), 1, square[static_cast<size_t>(q)]);
+          code_.store(panel_, panel_index(block, p + Term(q), w), 1, square[static_cast<size_t>(q)]);
       }
     });
   }
 
-  Term panel_step(const Block& block) const { return Term(int64_t{lanes_} * block.vectors); }
+  Term panel_index(const Block& block, const Term& p, int w) const {
+    return panel_begin_ + p * Term(int64_t{lanes_} * block.vectors) + Term(w * lanes_);
+  }
   Term b_index(const Term& p, const Term& column) const {
     return p_.trans_b ? column * Term(call_.ldb) + p : p * Term(call_.ldb) + column;
   }
@@ -172,7 +212,8 @@ class Gemm {
         sums[static_cast<size_t>(r)].push_back(code_.var(str("c", r, "_", w), zero));
     if (p_.accumulates) prefetch_c(block, s, i);
     // Worth its instructions where a tile of B is read by few blocks of rows.
-    bool asks_for_next = source == Source::kPanel && !p_.trans_b && ceil_div(p_.m, block.rows) <= kFewBlocks;
+    bool asks_for_next =
+        !tiling_.by_rows && source == Source::kPanel && !p_.trans_b && ceil_div(p_.m, block.rows) <= kFewBlocks;
     Term next = asks_for_next ? next_line(block, s, i) : Term();
     code_.loop("p", s.length, [&](Term p) {
       Term inner = s.k0 + p;
@@ -181,7 +222,7 @@ class Gemm {
         b.push_back(code_.let(str("b", w), b_vector(block, s, p, inner, w, source)));
       if (source == Source::kMatrixAndFillPanel) {
         for (int w = 0; w < block.vectors; ++w)
-          code_.store(panel_, p * panel_step(block) + Term(w * lanes_), 1, b[static_cast<size_t>(w)]);
+          code_.store(panel_, panel_index(block, p, w), 1, b[static_cast<size_t>(w)]);
         for (int64_t at = 0; at < block.columns; at += line_) prefetch_b(inner + Term(kAhead), s.column + Term(at));
         prefetch_b(inner + Term(kAhead), s.column + Term(block.columns - 1));
       }
@@ -200,8 +241,7 @@ class Gemm {
   }
 
   Term b_vector(const Block& block, const Slab& s, const Term& p, const Term& inner, int w, Source source) {
-    if (source == Source::kPanel)
-      return kernel::load(panel_, p_.dtype, lanes_, p * panel_step(block) + Term(w * lanes_), 1);
+    if (source == Source::kPanel) return kernel::load(panel_, p_.dtype, lanes_, panel_index(block, p, w), 1);
     return builder_.load(call_.b, b_index(inner, s.column + Term(w * lanes_)), lanes_, 1, count(block, w));
   }
 
@@ -272,38 +312,45 @@ class Gemm {
   int64_t line_, tile_columns_;  // elements of a cache line, of a tile's row
   Term alpha_, beta_;
   std::string panel_;
+  Term panel_begin_ = 0;  // of the tile's panel
 };
 
 }  // namespace
 
 std::string name_of(const GemmTiling& tiling) {
+  if (tiling.by_rows) return str("rows ", tiling.rows, "x", tiling.vectors);
   return str("tile ", tiling.rows, "x", tiling.vectors, "x", tiling.depth);
 }
 
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
-  constexpr std::string_view kPrefix = "tile ";
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  const char *at = name.data() + kPrefix.size(), *end = name.data() + name.size();
-  int64_t numbers[3] = {};
-  for (int i = 0; i < 3; ++i) {
+  constexpr std::string_view kTile = "tile ", kRows = "rows ";
+  constexpr int64_t kMost = 1 << 20;
+  const bool by_rows = name.starts_with(kRows);
+  if (!by_rows && !name.starts_with(kTile)) return std::nullopt;
+  const char *at = name.data() + kTile.size(), *end = name.data() + name.size();
+  int64_t numbers[3] = {1, 1, kMost};
+  for (int i = 0; i < (by_rows ? 2 : 3); ++i) {
     if (i > 0 && (at == end || *at++ != 'x')) return std::nullopt;
     auto [after, error] = std::from_chars(at, end, numbers[i]);
-    if (error != std::errc() || numbers[i] < 1 || numbers[i] > (1 << 20)) return std::nullopt;
+    if (error != std::errc() || numbers[i] < 1 || numbers[i] > kMost) return std::nullopt;
     at = after;
   }
   if (at != end) return std::nullopt;
-  return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2]};
+  return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], by_rows};
 }
 
-bool is_possible(const GemmTiling& tiling, DType dtype, int vector_bytes) {
-  int registers = vector_bytes == 64 ? 32 : 16;
-  return registers_of(tiling) <= registers && tiling.rows <= kMostRows &&
-         tiling.depth * tiling.vectors * vector_bytes <= kPanelBytes && is_float(dtype);
+bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& p, int vector_bytes) {
+  const int registers = vector_bytes == 64 ? 32 : 16;
+  if (!is_float(p.dtype) || registers_of(tiling) > registers || tiling.rows > kMostRows) return false;
+  const int64_t tile_bytes = int64_t{tiling.vectors} * vector_bytes;
+  if (!tiling.by_rows) return tiling.depth * tile_bytes <= kPanelBytes;
+  return p.k * ceil_div(p.n * static_cast<int64_t>(size_of(p.dtype)), tile_bytes) * tile_bytes <= kAllPanelsBytes;
 }
 
 void lower_gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling) {
   const kernel::MatrixProduct& p = call.product;
   TH_CHECK(p.m > 0 && p.n > 0 && p.k > 0 && is_float(p.dtype), "gemm: no such product");
+  TH_CHECK(is_possible(tiling, p, builder.vector_bytes()), "gemm: ", name_of(tiling), " does not fit");
   Gemm(builder, call, tiling).run();
 }
 

@@ -12,7 +12,9 @@
 //
 // A is read where it lies. The first block of rows copies the tile of B into a panel (aligned, contiguous) while it
 // computes with it, so the copy waits for memory beside arithmetic; the later blocks read the panel, and ask for the
-// next tile's lines meanwhile. Each element's products are added in the order of p, slab by slab, whatever the thread
+// next tile's lines meanwhile. Where C is large and the inner length short, as in a weight's gradient, C's own lines
+// are what is waited for: "by rows" copies all of B into panels first (the second cache holds them), and then walks C
+// row by row, as memory likes it. Each element's products are added in the order of p, slab by slab, whatever the thread
 // or the place in C: the bits depend on `depth` alone.
 #pragma once
 
@@ -26,19 +28,20 @@
 namespace thtrain {
 
 struct GemmTiling {
-  int rows = 1;       // of a block
-  int vectors = 1;    // of a column tile
-  int64_t depth = 1;  // of a slab
+  int rows = 1;          // of a block
+  int vectors = 1;       // of a column tile
+  int64_t depth = 1;     // of a slab; by rows: of the one slab, whatever its length
+  bool by_rows = false;  // blocks of rows outside, column tiles inside
 
   friend bool operator==(const GemmTiling&, const GemmTiling&) = default;
 };
 
-/// "tile 6x4x392": rows, vectors, depth; and back (nullopt where it is no such name).
+/// "tile 6x4x392": rows, vectors, depth; "rows 6x4" by rows; and back (nullopt where it is no such name).
 std::string name_of(const GemmTiling& tiling);
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
 
 /// Does it fit the registers of a processor with vectors of `vector_bytes`, and its panel a thread's stack?
-bool is_possible(const GemmTiling& tiling, DType dtype, int vector_bytes);
+bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& product, int vector_bytes);
 
 /// A known factor, or the number of the input that holds it.
 using GemmFactor = std::variant<double, int>;

@@ -92,14 +92,14 @@ TEST(GemmKernel, IsTheDefinition) {
         DType dtype = turn % 2 == 0 ? DType::kFloat32 : DType::kFloat64;
         Factors f = factors[(turn / 2 + turn / 8) % 4];
         MatrixProduct p{dtype, n.m, n.n, n.k, trans_a, trans_b, f.beta != 0};
-        expect_product(p, f, {"tile 6x2x64", "tile 4x3x7"}, widths[turn % 3]);
+        expect_product(p, f, {"tile 6x2x64", "tile 4x3x7", "rows 6x2", "rows 4x3"}, widths[turn % 3]);
         ++turn;
       }
 }
 
 TEST(GemmKernel, IsTheDefinitionOfTheLargeProductsOfAnMlp) {
   expect_product({DType::kFloat32, 60, 500, 784, false, false, false}, {1, 0}, {"tile 6x4x392", "tile 8x3x196"}, 64);
-  expect_product({DType::kFloat64, 784, 500, 60, true, false, true}, {-0.01, 1}, {"tile 6x4x60"}, 64);
+  expect_product({DType::kFloat64, 784, 500, 60, true, false, true}, {-0.01, 1}, {"tile 6x4x60", "rows 4x6"}, 64);
   expect_product({DType::kFloat32, 60, 140, 330, false, true, false}, {1, 0}, {"tile 6x4x330", "tile 6x4x165"}, 64);
 }
 
@@ -156,12 +156,19 @@ TEST(GemmKernel, NamesOfTilings) {
   GemmTiling tiling{6, 4, 392};
   EXPECT_EQ(name_of(tiling), "tile 6x4x392");
   EXPECT_EQ(gemm_tiling_named("tile 6x4x392"), tiling);
-  for (const char* wrong : {"", "tile", "tile 6x4", "tile 6x4x", "tile 6x4x392 ", "tile 0x4x392", "tile -6x4x392",
-                            "tile 6x4x392x1", "Tile 6x4x392", "tile 6x4x9999999", "library"})
+  for (const char* wrong :
+       {"", "rows", "rows 6x", "rows 6x4x60", "tile", "tile 6x4", "tile 6x4x", "tile 6x4x392 ", "tile 0x4x392",
+        "tile -6x4x392", "tile 6x4x392x1", "Tile 6x4x392", "tile 6x4x9999999", "library"})
     EXPECT_FALSE(gemm_tiling_named(wrong)) << wrong;
-  EXPECT_TRUE(is_possible({6, 4, 392}, DType::kFloat32, 64));
-  EXPECT_FALSE(is_possible({6, 4, 392}, DType::kFloat32, 32));   // 24 accumulators of 16 registers
-  EXPECT_FALSE(is_possible({6, 4, 4000}, DType::kFloat32, 64));  // a panel of a megabyte
+  GemmTiling by_rows{4, 6, 1 << 20, true};
+  EXPECT_EQ(name_of(by_rows), "rows 4x6");
+  EXPECT_EQ(gemm_tiling_named("rows 4x6"), by_rows);
+  const MatrixProduct p{DType::kFloat32, 784, 500, 60, true, false, true};
+  EXPECT_TRUE(is_possible({6, 4, 392}, p, 64));
+  EXPECT_FALSE(is_possible({6, 4, 392}, p, 32));   // 24 accumulators of 16 registers
+  EXPECT_FALSE(is_possible({6, 4, 4000}, p, 64));  // a panel of a megabyte
+  EXPECT_TRUE(is_possible(by_rows, p, 64));
+  EXPECT_FALSE(is_possible(by_rows, {DType::kFloat32, 784, 5000, 60, true, false, true}, 64));  // 1.2 MB of panels
 }
 
 }  // namespace

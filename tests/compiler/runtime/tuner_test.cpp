@@ -91,9 +91,30 @@ TEST(Tuner, CandidatesFitTheProcessor) {
       EXPECT_EQ(names.front(), "library");
       for (const std::string& name : names) {
         auto tiling = gemm_tiling_named(name);
-        EXPECT_TRUE(!tiling || is_possible(*tiling, dtype, cpu().vector_bytes)) << name;
+        EXPECT_TRUE(!tiling || is_possible(*tiling, product, cpu().vector_bytes)) << name;
       }
     }
+}
+
+// A weight's gradient: C is large, and both measuring and the rule know kernels that walk it row by row.
+TEST(Tuner, LargeGradientsAreWalkedByRows) {
+  if (!(cpu().fma || cpu().architecture == "arm64") || !cache().has_compiler()) GTEST_SKIP() << "no kernels of our own";
+  const MatrixProduct gradient{DType::kFloat32, 1000, 1000, 60, true, false, true};
+  const MatrixProduct forward{DType::kFloat32, 60, 1000, 1000, false, false, false};
+  auto any_by_rows = [](const std::vector<std::string>& names) {
+    return std::any_of(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("rows "); });
+  };
+  EXPECT_TRUE(any_by_rows(candidates_of(gradient)));
+  EXPECT_FALSE(any_by_rows(candidates_of(forward)));
+  EXPECT_EQ(rule_choice(gradient, 1), cpu().vector_bytes == 64 ? "rows 6x4" : "rows 6x2");
+  EXPECT_TRUE(rule_choice(forward, 1).starts_with("tile ")) << rule_choice(forward, 1);
+}
+
+// What a file remembers is used only where it can be.
+TEST(Tuner, AnImpossibleTilingIsNotUsed) {
+  const MatrixProduct product = product_of(83);
+  remember({{text_of(product), "tile 99x9x83"}}, kOtherThreads);
+  EXPECT_EQ(Tuner(Tune::kCached, kOtherThreads).choose(product), rule_choice(product, kOtherThreads));
 }
 
 TEST(Tuner, TimesEveryCandidate) {
