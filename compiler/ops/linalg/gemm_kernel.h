@@ -14,8 +14,10 @@
 // computes with it, so the copy waits for memory beside arithmetic; the later blocks read the panel, and ask for the
 // next tile's lines meanwhile. Where C is large and the inner length short, as in a weight's gradient, C's own lines
 // are what is waited for: "by rows" copies all of B into panels first (the second cache holds them), and then walks C
-// row by row, as memory likes it. Each element's products are added in the order of p, slab by slab, whatever the thread
-// or the place in C: the bits depend on `depth` alone.
+// row by row, as memory likes it.
+//
+// Each element's products are added in the order of p, slab by slab, whatever the thread or the place in C: the bits
+// depend on `depth` alone.
 #pragma once
 
 #include <functional>
