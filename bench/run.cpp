@@ -71,7 +71,7 @@ const Bench& bench_named(const std::string& name) {
     if (bench.name == name) return bench;
     names.push_back(bench.name);
   }
-  names.push_back("paper");
+  names.insert(names.end(), {"maths", "paper"});
   std::string near = nearest_name(name, names);
   throw UserError(Message{.what = str("bench: no benchmark ", name),
                           .expected = join(names, ", "),

@@ -176,7 +176,7 @@ void CommandLine::add_bench() {
     return run_bench_command(bench);
   });
   BenchOptions& o = bench.options;
-  c->add_option("BENCH", bench.name, join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", paper")
+  c->add_option("BENCH", bench.name, join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper")
       ->required();
   c->add_option("--case", o.cases, "cases; else all of the benchmark")->delimiter(',');
   c->add_option("--dtype", o.dtypes, "float32, float64; else both")
@@ -187,6 +187,12 @@ void CommandLine::add_bench() {
   c->add_option("--turns", o.turns, "how often everybody is measured anew")->check(CLI::Range(1, 1000));
   c->add_option("--rounds", o.rounds, "how often they alternate in a turn")->check(CLI::Range(1, 1000));
   c->add_option("--seconds", o.seconds, "for each case, implementation and round")->check(CLI::Range(0.001, 1000.0));
+  c->add_option("--vector-bytes", bench.vector_bytes, "`maths`: widths of vectors; else all that the processor has")
+      ->delimiter(',')
+      ->check(CLI::IsMember({16, 32, 64}));
+  c->add_option("--samples", bench.samples,
+                "`maths`: how many inputs; else every float32, and 10^8 where there are more")
+      ->check(CLI::Range(1.0, 1e12));
   c->add_flag("--quick", o.quick, "small cases, and little time for each");
   c->add_option("--python", o.pythons, "where the peers are; may be given again")->type_name("PATH");
   c->add_option("--peers", o.peers_folder, "the peers' scripts")->type_name("DIR");

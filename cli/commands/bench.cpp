@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "bench/figures.h"
+#include "bench/maths.h"
 #include "bench/report.h"
 #include "bench/run.h"
 #include "bench/worker.h"
@@ -63,11 +64,33 @@ int run_paper(const BenchArguments& arguments) {
   return kDone;
 }
 
+// On one thread unless something else is asked for: errors do not depend on it.
+int run_maths(const BenchArguments& arguments) {
+  const BenchOptions& o = arguments.options;
+  if (o.threads.size() > 1) throw UserError(Message{.what = "bench maths: a measurement is of one number of threads"});
+  MathsOptions options{.functions = o.cases,
+                       .dtypes = o.dtypes,
+                       .vector_bytes = arguments.vector_bytes,
+                       .threads = o.threads.empty() ? 1 : o.threads.front(),
+                       .samples = arguments.samples,
+                       .quick = o.quick};
+  std::vector<MathsMeasurement> all;
+  auto found = [&](const MathsMeasurement& m) {
+    all.push_back(m);
+    if (arguments.json) print_text(json_line(m) + "\n");
+  };
+  measure_maths(options, show, found);
+  show("");
+  if (!arguments.json) print_text(maths_table(all));
+  return kDone;
+}
+
 }  // namespace
 
 int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.worker.empty()) return serve(arguments);
   if (arguments.name == "paper") return run_paper(arguments);
+  if (arguments.name == "maths") return run_maths(arguments);
   run_one(arguments, arguments.name, arguments.options);
   return kDone;
 }

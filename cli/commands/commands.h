@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -90,10 +91,12 @@ struct DataArguments {
 int run_data(const DataArguments& arguments);
 
 struct BenchArguments {
-  std::string name;  // of the benchmark, or "paper"
+  std::string name;  // of the benchmark, or "maths" or "paper"
   BenchOptions options;
-  std::string figures = {};  // the folder for those of "paper"; "": the current one
-  bool all = false;          // every measurement, beside the ratios
+  std::string figures = {};             // the folder for those of "paper"; "": the current one
+  std::vector<int> vector_bytes = {};   // of "maths"; empty: all that the processor has
+  std::optional<int64_t> samples = {};  // of "maths"
+  bool all = false;                     // every measurement, beside the ratios
   bool json = false;
   std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
   std::string output = "borrowed";  // of the worker's function

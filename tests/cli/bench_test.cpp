@@ -74,6 +74,18 @@ TEST_F(CliBench, ThePaperGivesTablesAndFigures) {
   EXPECT_EQ(workshop.list(), (std::vector<std::string>{"fig5.png", "fig7.png"}));
 }
 
+TEST_F(CliBench, MathsGivesTheErrorsOfFunctions) {
+  Ended ended = workshop.run({"bench", "maths", "--quick", "--case", "tanh", "--dtype", "float32,float64"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* part : {"| tanh | float32 | ", "| tanh | float64 | "})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
+  ended = workshop.run({"bench", "maths", "--case", "tangh"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err.find("error: bench maths: no function tangh\n  expected: exp, exp2,"), 0u) << ended.err;
+  EXPECT_EQ(workshop.run({"bench", "maths", "--threads", "1,2"}).err,
+            "error: bench maths: a measurement is of one number of threads\n");
+}
+
 TEST_F(CliBench, MistakesAreNamed) {
   auto error = [&](const std::vector<std::string>& arguments) {
     Ended ended = workshop.run(arguments);
@@ -82,7 +94,7 @@ TEST_F(CliBench, MistakesAreNamed) {
   };
   EXPECT_EQ(error({"bench", "elementwize"}),
             "error: bench: no benchmark elementwize\n"
-            "  expected: mlp, logreg, elementwise, gemm, compile, paper\n"
+            "  expected: mlp, logreg, elementwise, gemm, compile, maths, paper\n"
             "  hint:     did you mean elementwise?\n");
   EXPECT_EQ(error({"bench", "mlp", "--peers", "nowhere"}),
             "error: bench: the peers' scripts are not there\n"
