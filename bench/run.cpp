@@ -96,8 +96,9 @@ bool is_start(const std::string& case_name) {
 
 class Runner {
  public:
-  Runner(const Bench& bench, const BenchOptions& options, const std::function<void(const std::string&)>& progress)
-      : bench_(bench), options_(options), progress_(progress) {}
+  Runner(const Bench& bench, const BenchOptions& options, const std::function<void(const std::string&)>& progress,
+         const std::function<void(const std::vector<Measurement>&)>& finished)
+      : bench_(bench), options_(options), progress_(progress), finished_(finished) {}
 
   BenchResult run() {
     for (const std::string& dtype : or_default(options_.dtypes, {"float32", "float64"}))
@@ -198,8 +199,10 @@ class Runner {
             add_round(found[c][i], all[i], workers[i]->ask(cases()[c], seconds));
           }
     }
+    const auto before = static_cast<std::ptrdiff_t>(result_.measurements.size());
     for (size_t c = 0; c < cases().size(); ++c)
       for (size_t i = 0; i < all.size(); ++i) keep(found[c][i], all[i], cases()[c], dtype, threads);
+    finished_({result_.measurements.begin() + before, result_.measurements.end()});
   }
 
   void add_round(Measurement& into, const Candidate& who, const std::map<std::string, std::string>& answer) {
@@ -236,6 +239,7 @@ class Runner {
   const Bench& bench_;
   const BenchOptions& options_;
   const std::function<void(const std::string&)>& progress_;
+  const std::function<void(const std::vector<Measurement>&)>& finished_;
   std::optional<std::vector<Peer>> peers_;
   ScratchFolder cache_;  // where `compile` compiles to
   BenchResult result_;
@@ -244,8 +248,9 @@ class Runner {
 }  // namespace
 
 BenchResult run_bench(const Bench& bench, const BenchOptions& options,
-                      const std::function<void(const std::string&)>& progress) {
-  return Runner(bench, options, progress).run();
+                      const std::function<void(const std::string&)>& progress,
+                      const std::function<void(const std::vector<Measurement>&)>& finished) {
+  return Runner(bench, options, progress, finished).run();
 }
 
 }  // namespace thtrain

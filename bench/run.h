@@ -44,8 +44,10 @@ struct BenchResult {
 };
 
 /// Each turn starts every worker anew; each round of it lets them measure a case one after the other, so that a noisy
-/// neighbour hits all alike. `progress` is told what is being done.
+/// neighbour hits all alike. `progress` is told what is being done, and `finished` gets the measurements of a dtype and
+/// number of threads as soon as all are there: a run that is broken off has shown what it had.
 BenchResult run_bench(const Bench& bench, const BenchOptions& options,
-                      const std::function<void(const std::string&)>& progress);
+                      const std::function<void(const std::string&)>& progress,
+                      const std::function<void(const std::vector<Measurement>&)>& finished);
 
 }  // namespace thtrain

@@ -32,12 +32,13 @@ int serve(const BenchArguments& arguments) {
 
 std::vector<Measurement> run_one(const BenchArguments& arguments, const std::string& name,
                                  const BenchOptions& options) {
-  BenchResult result = run_bench(bench_named(name), options, show);
-  show("");
-  if (arguments.json) {
-    for (const Measurement& m : result.measurements) print_text(json_line(m) + "\n");
-  } else {
-    print_text(ratio_tables(result.measurements) + "\n");
+  auto print = [&](const std::vector<Measurement>& measurements) {
+    show("");
+    if (!arguments.json) return print_text(ratio_tables(measurements) + "\n");
+    for (const Measurement& m : measurements) print_text(json_line(m) + "\n");
+  };
+  BenchResult result = run_bench(bench_named(name), options, show, print);
+  if (!arguments.json) {
     if (std::string tables = compile_tables(result.measurements); !tables.empty()) print_text(tables + "\n");
     if (arguments.all) print_text(full_table(result.measurements) + "\n");
   }
