@@ -226,13 +226,27 @@ class Emitter {
       probe(s, 0);
       line("if (ctx->failed) return 1;");
     }
-    for (size_t k = s.inputs; k < s.operands.size(); ++k)
-      if (int b = s.operands[k].buffer; b >= 0 && program_.buffers[static_cast<size_t>(b)].kind == BufferKind::kShared)
-        wrote_shared_ = true;
+    wrote_shared_ = wrote_shared_ || writes_shared(s);
     std::visit([&](const auto& call) { print_call(s, call); }, s.code);
     if (options_.probes) probe(s, 1);
     if (options_.probes || may_fail(s)) line("if (ctx->failed) return 1;");
     ++steps_;
+  }
+
+  // A kernel that only checks writes none of its step's outputs.
+  bool writes_shared(const Step& s) const {
+    auto is_shared = [&](size_t k) {
+      int b = s.operands[k].buffer;
+      return b >= 0 && program_.buffers[static_cast<size_t>(b)].kind == BufferKind::kShared;
+    };
+    if (const KernelCall* call = std::get_if<KernelCall>(&s.code)) {
+      for (size_t i = 0; i < call->operands.size(); ++i)
+        if (call->function->buffers[i].written && is_shared(static_cast<size_t>(call->operands[i]))) return true;
+      return false;
+    }
+    for (size_t k = s.inputs; k < s.operands.size(); ++k)
+      if (is_shared(k)) return true;
+    return false;
   }
 
   static bool may_fail(const Step& s) {

@@ -110,7 +110,7 @@ struct Op {
   /// Output 0 may be written over input i (same type): i itself where its buffer is not needed any more.
   std::vector<size_t> may_overwrite = {};
   /// Made by fusion: the body is one kernel's text, which no pass looks into, and any output may be written over an
-  /// input of its type.
+  /// input of its type, but for what the body reads through an index.
   bool fused = false;
   bool commutative = false;  // two inputs, any order
   bool has_effect = false;   // stays although nothing reads it; ordered by tokens

@@ -170,13 +170,14 @@ Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term st
 }
 
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
-                         int overwrites, const Chooser* chooser)
+                         int overwrites, const Chooser* chooser, bool writes_variable)
     : node_(node),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       vector_bytes_(vector_bytes),
       overwrites_(overwrites),
-      chooser_(chooser) {}
+      chooser_(chooser),
+      writes_variable_(writes_variable) {}
 
 std::string StepBuilder::buffer(const Operand& operand, bool written) {
   for (size_t i = 0; i < used_operands_.size(); ++i)

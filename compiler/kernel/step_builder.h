@@ -99,8 +99,9 @@ class StepBuilder {
   /// `vector_bytes`: the width of the target's vectors.
   /// `overwrites`: the input whose buffer output 0 shares, or -1.
   /// `chooser`: who computes matrix products; null where the library does.
+  /// `writes_variable`: an output lies in the buffer of a shared variable.
   StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
-              int overwrites = -1, const Chooser* chooser = nullptr);
+              int overwrites = -1, const Chooser* chooser = nullptr, bool writes_variable = false);
 
   const Node& node() const { return node_; }
   const Operand& input(size_t i) const { return inputs_[i]; }
@@ -109,6 +110,8 @@ class StepBuilder {
   const Chooser* chooser() const { return chooser_; }
   /// Does output 0 share the buffer of this input? (Only of one that the op may overwrite.)
   bool overwrites(size_t input) const { return overwrites_ == static_cast<int>(input); }
+  /// Does an output lie in a shared variable? Then what can fail goes before the first write.
+  bool writes_variable() const { return writes_variable_; }
   /// Lanes of a vector whose widest element has that dtype.
   int lanes_of(DType widest) const { return vector_bytes_ / static_cast<int>(size_of(widest)); }
 
@@ -141,6 +144,7 @@ class StepBuilder {
   std::vector<Operand> inputs_, outputs_;
   int vector_bytes_, overwrites_;
   const Chooser* chooser_;
+  bool writes_variable_;
   Code code_;
   Function function_;
   std::vector<int> used_operands_;

@@ -1,6 +1,7 @@
 #include "compiler/ops/cost.h"
 
 #include "compiler/ir/graph.h"
+#include "compiler/ops/index/gather.h"
 
 namespace thtrain {
 namespace {
@@ -15,11 +16,15 @@ Dim bytes_of(const Type& type) {
 Cost cost_of(const Node& node) {
   if (node.op->cost) return node.op->cost(node);
   Cost out;
-  for (const Expr& input : node.inputs) out.bytes = out.bytes + bytes_of(input.type());
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (!node.op->fused || !is_gathered(node, i)) out.bytes = out.bytes + bytes_of(node.inputs[i].type());
   for (const Type& type : node.types) out.bytes = out.bytes + bytes_of(type);
-  if (node.op->fused)
-    for (const Node* inner : topological_order(node.bodies[0]->outputs))
-      if (!inner->inputs.empty()) out.flops = out.flops + cost_of(*inner).flops;
+  if (!node.op->fused) return out;
+  for (const Node* inner : topological_order(node.bodies[0]->outputs)) {
+    if (!inner->inputs.empty()) out.flops = out.flops + cost_of(*inner).flops;
+    if (reads_through_index(*inner))
+      out.bytes = out.bytes + bytes_of(inner->types[0]) + bytes_of(inner->inputs[1].type());
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/index/gather.h"
 #include "compiler/ops/reduce/fused_slices.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
@@ -69,11 +70,12 @@ class SliceFuser : public RegionFuser {
   bool is_fusable(const Node& node) const override {
     if (node.types.size() != 1) return false;
     if (reduction_of(*node.op)) return !is_complex(node.inputs[0].dtype());
-    return has_scalar_code(node) || only_adds_axes(node);
+    return has_scalar_code(node) || only_adds_axes(node) || may_be_gathered(node);
   }
 
   bool joins(const Node& node, Region& region) const override {
     if (reduction_of(*node.op)) return reduction_joins(node, region);
+    if (reads_through_index(node) && !is_only_read_in(node, region)) return false;
     const Dims& dims = node.types[0].dims;
     bool adds_axes = node.op == &dimshuffle_op();
     if (region.nodes.empty()) {
@@ -114,6 +116,7 @@ class SliceFuser : public RegionFuser {
 
   int way_of_reading(const Region& region, const Node& reader) const override {
     SliceDomain slices{region.domain, region.reduced};
+    if (reads_through_index(reader)) return 2;
     return !reduction_of(*reader.op) && (reader.op == &dimshuffle_op() || reader.types[0].dims == slices.dropped());
   }
 
@@ -158,8 +161,7 @@ class SliceFuser : public RegionFuser {
     if (region.reduced.size() != region.domain.size()) return true;
     Dim count = node.types[0].elements();
     if (count.is_known() && count.value() <= kMostAlone) return true;
-    return !is_root(node) && std::all_of(readers(node).begin(), readers(node).end(),
-                                         [&](const Node* reader) { return is_in(*reader, region); });
+    return is_only_read_in(node, region);
   }
 };
 

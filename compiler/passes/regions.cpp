@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
+#include "compiler/ops/index/gather.h"
 
 namespace thtrain {
 namespace {
@@ -32,6 +33,11 @@ Graph RegionFuser::run() {
   for (const Expr& e : graph_.outputs) out.outputs.push_back(build(e));
   for (const Update& u : graph_.updates) out.updates.push_back({u.variable, build(u.value)});
   return out;
+}
+
+bool RegionFuser::is_only_read_in(const Node& node, const Region& region) const {
+  return !is_root(node) && std::all_of(readers(node).begin(), readers(node).end(),
+                                       [&](const Node* reader) { return is_in(*reader, region); });
 }
 
 bool RegionFuser::is_in(const Node& node, const Region& region) const {
@@ -77,7 +83,18 @@ void RegionFuser::grow() {
 bool RegionFuser::can_join(const Node* node, int region) {
   Region& r = regions_[static_cast<size_t>(region)];
   return r.nodes.size() < kMostNodes && operands({region}, node) <= kMostOperands &&
-         !leads_outside_and_back({node}, {region}) && joins(*node, r);
+         !leads_outside_and_back({node}, {region}) &&
+         std::none_of(readers(*node).begin(), readers(*node).end(),
+                      [&](const Node* reader) { return is_in(*reader, r) && reads_through_index(*reader); }) &&
+         joins(*node, r);
+}
+
+bool RegionFuser::gathers_from_itself(const std::vector<const Node*>& nodes) const {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) {
+    return reads_through_index(*node) && std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Expr& e) {
+             return std::find(nodes.begin(), nodes.end(), &e.node()) != nodes.end();
+           });
+  });
 }
 
 // regions[0] has just taken a node that the others read too.
@@ -88,7 +105,8 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
     if (into.nodes.size() + from.nodes.size() > kMostNodes || !merges(into, from)) continue;
     std::vector<const Node*> nodes = into.nodes;
     nodes.insert(nodes.end(), from.nodes.begin(), from.nodes.end());
-    if (operands(both, nullptr) > kMostOperands || leads_outside_and_back(nodes, both)) continue;
+    if (operands(both, nullptr) > kMostOperands || leads_outside_and_back(nodes, both) || gathers_from_itself(nodes))
+      continue;
     for (const Node* node : from.nodes) places_.at(node).region = regions[0];
     into.nodes = std::move(nodes);
     if (into.reduced.empty()) into.reduced = from.reduced;

@@ -12,8 +12,9 @@ namespace {
 // Appends all that Op::lower may look at, so that equal keys have equal code.
 class Key {
  public:
-  Key(const Node& node, std::span<const BufferView> inputs, std::span<const BufferView> outputs, int overwrites) {
-    number(overwrites);
+  Key(const Node& node, const Placement& at) {
+    number(at.overwrites);
+    number(at.writes_variable);
     this->node(node);
     for (const Expr& input : node.inputs) {
       number(first_equal(node.inputs, input));
@@ -21,8 +22,8 @@ class Key {
       if (input.type().is_scalar()) constant(input);  // of a matrix product's factors the values are printed
     }
     for (const GraphPtr& body : node.bodies) graph(*body);
-    for (const BufferView& view : inputs) operand(view);
-    for (const BufferView& view : outputs) operand(view);
+    for (const BufferView& view : at.inputs) operand(view);
+    for (const BufferView& view : at.outputs) operand(view);
   }
   std::string take() { return std::move(key_); }
 
@@ -124,13 +125,11 @@ BufferView as_pairs(BufferView view) {
 
 }  // namespace
 
-std::vector<kernel::StepCode> Lowering::lower(const Node& node, std::span<const BufferView> inputs,
-                                              std::span<const BufferView> outputs, int overwrites, bool calls_back) {
-  if (calls_back) return {kernel::ReferenceCall{}};
-  auto [known, fresh] = known_.try_emplace(Key(node, inputs, outputs, overwrites).take());
+std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement& at) {
+  auto [known, fresh] = known_.try_emplace(Key(node, at).take());
   if (!fresh) return known->second;
-  kernel::StepBuilder builder(node, operands_of(inputs, 0), operands_of(outputs, inputs.size()), options_.vector_bytes,
-                              overwrites, options_.chooser);
+  kernel::StepBuilder builder(node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()),
+                              options_.vector_bytes, at.overwrites, options_.chooser, at.writes_variable);
   if (node.op->scalar) {
     std::vector<Expr> results;
     for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);

@@ -11,14 +11,19 @@
 
 namespace thtrain {
 
+/// Where the operands of a node lie.
+struct Placement {
+  std::span<const BufferView> inputs = {}, outputs = {};
+  int overwrites = -1;           // the input whose buffer output 0 takes
+  bool writes_variable = false;  // does an output lie in a shared variable?
+};
+
 class Lowering {
  public:
   explicit Lowering(const PlanOptions& options) : options_(options) {}
 
-  /// The code of one node; operand numbers count the inputs, then the outputs. `overwrites`: the input whose buffer
-  /// output 0 takes, or -1. `calls_back`: the op's reference computes it.
-  std::vector<kernel::StepCode> lower(const Node& node, std::span<const BufferView> inputs,
-                                      std::span<const BufferView> outputs, int overwrites, bool calls_back);
+  /// The code of one node; operand numbers count the inputs, then the outputs.
+  std::vector<kernel::StepCode> lower(const Node& node, const Placement& at);
   /// Elements of one view into another of the same type.
   std::vector<kernel::StepCode> copy(const BufferView& from, const BufferView& to);
 

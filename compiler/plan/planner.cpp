@@ -138,8 +138,8 @@ class Planner {
       bool alone = true;
       for (size_t k = 0; k < inputs.size(); ++k)  // nobody else of this node looks at it in another order
         if (k != i && inputs[k].buffer == in.buffer &&
-            !(is_elementwise(node) && inputs[k].layout.strides == in.layout.strides && inputs[k].layout.offset.is(0) &&
-              inputs[k].type == in.type))
+            !(is_elementwise(node) && may_overwrite(node, o, k) && inputs[k].layout.strides == in.layout.strides &&
+              inputs[k].layout.offset.is(0) && inputs[k].type == in.type))
           alone = false;
       for (size_t user : users_[static_cast<size_t>(in.buffer)])
         alone = alone && values_[user].last_reader <= position_;  // kForever is larger
@@ -192,8 +192,7 @@ class Planner {
                                       (!calls_back || is_row_major(view.type.dims, view.layout)));
       operands.push_back(fits ? view : materialized(node.inputs[i]));
     }
-    const std::span<const BufferView> inputs(operands.data(), node.inputs.size());  // nothing below moves them
-    int overwrites = -1;
+    Placement at{.inputs = {operands.data(), node.inputs.size()}};  // nothing below moves them
     taken_.clear();
     for (size_t o = 0; o < node.types.size(); ++o) {
       const Type& type = node.types[o];
@@ -202,16 +201,22 @@ class Planner {
         continue;
       }
       const int wanted = value(node[o]).wanted;
-      int buffer = wanted >= 0 && depth_ == 0 ? wanted : calls_back ? -1 : reusable(node, o, inputs);
+      int buffer = wanted >= 0 && depth_ == 0 ? wanted : calls_back ? -1 : reusable(node, o, at.inputs);
       if (buffer < 0) buffer = add_temporary(type, node.name.empty() ? node.op->name : node.name);
       taken_.push_back(buffer);
-      for (size_t i = 0; o == 0 && i < inputs.size(); ++i)
-        if (inputs[i].buffer == buffer) overwrites = static_cast<int>(i);
+      for (size_t i = 0; o == 0 && i < at.inputs.size(); ++i)
+        if (at.inputs[i].buffer == buffer) at.overwrites = static_cast<int>(i);
+      at.writes_variable |= program_.buffers[static_cast<size_t>(buffer)].kind == BufferKind::kShared;
       operands.push_back({buffer, type, row_major(type.dims)});
     }
-    const auto outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
-    for (size_t o = 0; o < outputs.size(); ++o) set(node[o], outputs[o]);
-    emit(node, lowering_.lower(node, inputs, outputs, overwrites, calls_back), std::move(operands));
+    at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
+    for (size_t o = 0; o < at.outputs.size(); ++o) set(node[o], at.outputs[o]);
+    std::vector<kernel::StepCode> code;
+    if (calls_back)
+      code.emplace_back(kernel::ReferenceCall{});
+    else
+      code = lowering_.lower(node, at);
+    emit(node, std::move(code), std::move(operands));
   }
 
   void set(const Expr& e, BufferView view) {

@@ -1,6 +1,7 @@
 #include "trainers/explain/memory_drawing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "compiler/plan/memory_plan.h"
@@ -41,7 +42,7 @@ std::map<int64_t, double> byte_places(const std::vector<Shown>& buffers) {
   const double all = static_cast<double>(out.rbegin()->first - out.begin()->first);
   double y = kTop;
   for (auto at = out.begin(); at != out.end(); ++at) {
-    at->second = y;
+    at->second = std::round(10 * y) / 10;  // what is printed, so that boxes meet and do not overlap
     if (auto next = std::next(at); next != out.end())
       y += least + kHeight / 2 * static_cast<double>(next->first - at->first) / all;
   }

@@ -57,6 +57,7 @@ bool has_scalar_code(const Node& node) {
 }
 
 int64_t weight_of(const Node& node) {
+  if (!node.op->scalar) return 4;
   Signature signature = signature_of(node);
   int64_t out = 0;
   for (const Term& term : node.op->scalar->code(dummy_terms(signature), signature)) out += weight_of(term);
@@ -64,6 +65,7 @@ int64_t weight_of(const Node& node) {
 }
 
 size_t widest_of(const Node& node) {
+  if (!node.op->scalar) return size_of(node.types[0].dtype);
   Signature signature = signature_of(node);
   size_t out = 1;
   for (DType dtype : signature.inputs) out = std::max(out, size_of(dtype));

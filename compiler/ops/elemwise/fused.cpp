@@ -4,6 +4,8 @@
 
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/gather.h"
+#include "compiler/ops/index/index.h"
 
 namespace thtrain {
 namespace {
@@ -14,19 +16,6 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-// The loop nest over `domain`.
-std::vector<LoopAxis> axes_over(const Dims& domain, const std::vector<Operand>& operands) {
-  std::vector<Dims> strides;
-  for (const Operand& operand : operands) strides.push_back(strides_over(domain, operand));
-  std::vector<LoopAxis> axes;
-  for (size_t i = 0; i < domain.size(); ++i) {
-    LoopAxis axis{domain[i], {}};
-    for (const Dims& s : strides) axis.strides.push_back(s[i]);
-    axes.push_back(std::move(axis));
-  }
-  return collapse(axes);
-}
-
 class Emitter {
  public:
   Emitter(StepBuilder& b, std::span<const Expr> inputs, std::span<const Expr> outputs)
@@ -34,25 +23,30 @@ class Emitter {
     for (size_t i = 0; i < inputs.size(); ++i) operands_.push_back(b.input(i));
     for (size_t i = 0; i < outputs.size(); ++i) operands_.push_back(b.output(i));
     nodes_ = nodes_between(inputs, outputs);
-    axes_ = axes_over(outputs[0].dims(), operands_);
+    gathers_ = gathers_among(nodes_, inputs, b);
+    find_axes(outputs[0].dims());
     size_t widest = 1;
     for (const Node* node : nodes_) {
       widest = std::max(widest, widest_of(*node));
       weight_ += weight_of(*node);
     }
-    for (const Operand& operand : operands_) widest = std::max(widest, size_of(operand.type.dtype));
+    for (size_t k = 0; k < operands_.size(); ++k)
+      if (!is_gathered(k)) widest = std::max(widest, size_of(operands_[k].type.dtype));
     lanes_ = b.vector_bytes() / static_cast<int>(widest);
   }
 
   void run() {
+    for (Gather& gather : gathers_) gather.check_before_loops();
     if (axes_.empty()) {
+      offsets_.assign(operands_.size() + Gather::kStepped * gathers_.size(), Term(0));
       load_inputs([](size_t) { return true; }, Term(0), 1, {});
+      for (size_t g = 0; g < gathers_.size(); ++g) gather(g, Term(0), 1, {});
       compute([](const Node&) { return true; });
       store_outputs(Term(0), 1, {});
       b_.finish_kernel(kernel_name(nodes_), kernel_comment(nodes_, inputs_, outputs_), 1);
       return;
     }
-    std::vector<Term> offsets(operands_.size(), Term(0));
+    std::vector<Term> offsets(axes_[0].strides.size(), Term(0));
     nest(0, offsets);
     Dim inner = 1;
     for (size_t i = 1; i < axes_.size(); ++i) inner = inner * axes_[i].length;
@@ -64,6 +58,25 @@ class Emitter {
   }
 
  private:
+  // Is an input read through an index, and not at the loops' own place?
+  bool is_gathered(size_t k) const { return k < inputs_.size() && reads(gathers_, inputs_[k]); }
+
+  // The loop nest over `domain`. Strides of the operands, then of what each gather steps through.
+  void find_axes(const Dims& domain) {
+    std::vector<Dims> strides;
+    for (size_t k = 0; k < operands_.size(); ++k)
+      strides.push_back(is_gathered(k) ? Dims(domain.size(), Dim(0)) : strides_over(domain, operands_[k]));
+    for (const Gather& gather : gathers_)
+      strides.insert(strides.end(), gather.strides().begin(), gather.strides().end());
+    std::vector<LoopAxis> axes;
+    for (size_t i = 0; i < domain.size(); ++i) {
+      LoopAxis axis{domain[i], {}};
+      for (const Dims& s : strides) axis.strides.push_back(s[i]);
+      axes.push_back(std::move(axis));
+    }
+    axes_ = collapse(axes);
+  }
+
   // Loops over axis `depth` and those inside it. offsets: each operand's element index so far.
   void nest(size_t depth, const std::vector<Term>& offsets) {
     Code& code = b_.code();
@@ -72,7 +85,7 @@ class Emitter {
     if (depth + 1 < axes_.size()) {
       code.loop(str("i", depth), first, last, 1, LoopMark::kSequential, [&](Term i) {
         std::vector<Term> inside;
-        for (size_t k = 0; k < operands_.size(); ++k)
+        for (size_t k = 0; k < offsets.size(); ++k)
           inside.push_back(code.let(str("at", k), offsets[k] + i * b_.length(axes_[depth].strides[k])));
         nest(depth + 1, inside);
       });
@@ -82,6 +95,12 @@ class Emitter {
     values_ = {};
     // Outside the innermost loop: operands that stand still along it, and what follows from them alone.
     load_inputs([&](size_t k) { return axes_.back().strides[k].is(0); }, Term(0), 1, {});
+    positions_.assign(gathers_.size(), {});
+    for (size_t g = 0; g < gathers_.size(); ++g) {
+      if (!stands_still(g, Gather::kIndex) || !stands_still(g, Gather::kShown)) continue;
+      positions_[g] = gathers_[g].position(steps_of(g, offsets_));
+      if (stands_still(g, Gather::kSource)) gather(g, Term(0), 1, {});
+    }
     compute([&](const Node& node) {
       return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& e) { return values_.known(e); });
     });
@@ -89,6 +108,8 @@ class Emitter {
     auto body = [&](Term i, Term count) {
       values_ = outside;
       load_inputs([&](size_t k) { return !axes_.back().strides[k].is(0); }, i, lanes_, count);
+      for (size_t g = 0; g < gathers_.size(); ++g)
+        if (!values_.has((gathers_[g].node())[0])) gather(g, i, lanes_, count);
       compute([](const Node&) { return true; });
       store_outputs(i, lanes_, count);
     };
@@ -110,7 +131,7 @@ class Emitter {
   template <class Which>
   void load_inputs(Which which, Term i, int lanes, Term count) {
     for (size_t k = 0; k < inputs_.size(); ++k) {
-      if (!which(k)) continue;
+      if (!which(k) || is_gathered(k)) continue;
       Term stride = axes_.empty() ? Term(0) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
       bool vector = lanes > 1 && !axes_.empty() && !axes_.back().strides[k].is(0);
@@ -118,6 +139,30 @@ class Emitter {
       std::string hint = inputs_[k].name().empty() ? str("x", k) : readable(inputs_[k].name());
       values_.set(inputs_[k], b_.code().let(identifier(hint), value));
     }
+  }
+
+  // What gather g steps through, of a list with a term for each operand before.
+  Gather::Steps steps_of(size_t g, const std::vector<Term>& terms) const {
+    Gather::Steps out;
+    for (size_t i = 0; i < Gather::kStepped; ++i) out[i] = terms[operands_.size() + Gather::kStepped * g + i];
+    return out;
+  }
+
+  bool stands_still(size_t g, Gather::Stepped what) const {
+    return axes_.back().strides[operands_.size() + Gather::kStepped * g + what].is(0);
+  }
+
+  // What the gather reads: one element, or a vector from place i of the innermost axis on.
+  void gather(size_t g, Term i, int lanes, Term count) {
+    Gather::Steps at = steps_of(g, offsets_), step;
+    for (size_t s = 0; s < Gather::kStepped; ++s) {
+      size_t k = operands_.size() + Gather::kStepped * g + s;
+      step[s] = axes_.empty() ? Term(0) : b_.length(axes_.back().strides[k]);
+      at[s] = at[s] + i * step[s];
+    }
+    const Node& node = gathers_[g].node();
+    Term value = gathers_[g].load(at, step, lanes, count, axes_.empty() ? Term() : positions_[g]);
+    values_.set(node[0], b_.code().let(identifier(node.name.empty() ? node.op->name : node.name), value));
   }
 
   template <class Which>
@@ -141,6 +186,8 @@ class Emitter {
   std::span<const Expr> inputs_, outputs_;
   std::vector<Operand> operands_;
   std::vector<const Node*> nodes_;
+  std::vector<Gather> gathers_;
+  std::vector<Term> positions_;  // of gathers whose index stands still along the innermost axis
   std::vector<LoopAxis> axes_;
   int64_t weight_ = 0;
   int lanes_;
@@ -188,6 +235,37 @@ Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&
   };
 }
 
+// Loops that read through an index: whole rows, elements of rows, one of each row.
+static std::vector<OpCase> gathering_cases() {
+  struct Example {
+    std::string name;
+    DType dtype;
+    Dims source, indices;
+    Expr (*gather)(const Expr& x, const Expr& at);
+  };
+  auto rows = [](const Expr& x, const Expr& at) { return take(x, at); };
+  auto columns = [](const Expr& x, const Expr& at) { return take(x, at, 1); };
+  auto picked = [](const Expr& x, const Expr& at) { return pick_rows(x, at); };
+  const std::vector<Example> examples{{"gathered_rows", DType::kFloat64, {4, 21}, {5}, rows},
+                                      {"gathered_columns", DType::kFloat32, {3, 4}, {37}, columns},
+                                      {"gathered_numbers", DType::kInt16, {4}, {19}, rows},
+                                      {"gathered_empty", DType::kFloat64, {4, 0}, {5}, rows},
+                                      {"picked", DType::kFloat64, {21, 4}, {21}, picked}};
+  std::vector<OpCase> out;
+  for (const Example& example : examples)
+    out.push_back({.name = example.name,
+                   .inputs = {{.dtype = example.dtype, .dims = example.source},
+                              {.dtype = DType::kInt64, .dims = example.indices}},
+                   .build = [gather = example.gather](const std::vector<Expr>& x) {
+                     auto body = std::make_shared<Graph>();
+                     for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
+                     Expr value = gather(body->inputs[0], body->inputs[1]);
+                     body->outputs = {value * value + value};
+                     return std::vector<Expr>{(*make_fused(body, x))[0]};
+                   }});
+  return out;
+}
+
 static std::vector<OpCase> fused_cases() {
   // Two outputs; one operand that a row shares, one that is a scalar.
   auto build = [](const std::vector<Expr>& x) {
@@ -207,9 +285,12 @@ static std::vector<OpCase> fused_cases() {
                   .build = build,
                   .bound = 8};
   };
-  return {case_of("rows", DType::kFloat64, {3, 21}, {21}), case_of("rows_f32", DType::kFloat32, {2, 35}, {35}),
-          case_of("columns", DType::kFloat64, {4, 3}, {4, 1}), case_of("named", DType::kFloat64, {"n", 3}, {3}),
-          case_of("empty", DType::kFloat64, {0, 3}, {3})};
+  std::vector<OpCase> out{
+      case_of("rows", DType::kFloat64, {3, 21}, {21}), case_of("rows_f32", DType::kFloat32, {2, 35}, {35}),
+      case_of("columns", DType::kFloat64, {4, 3}, {4, 1}), case_of("named", DType::kFloat64, {"n", 3}, {3}),
+      case_of("empty", DType::kFloat64, {0, 3}, {3})};
+  for (OpCase& c : gathering_cases()) out.push_back(std::move(c));
+  return out;
 }
 
 const Op& fused_op() {

@@ -15,8 +15,8 @@ namespace thtrain {
 Op op_of_body(std::string name, std::string doc, std::function<void(kernel::StepBuilder&)> lower,
               std::function<std::vector<OpCase>()> cases);
 
-/// An op made from a body graph of elementwise nodes and scalar constants; its outputs are the body's, all of the same
-/// lengths. Made by the pass `fuse_elementwise`.
+/// An op made from a body graph of elementwise nodes, reads through an index (gather.h) and scalar constants; its
+/// outputs are the body's, all of the same lengths. Made by the pass `fuse_elementwise`.
 const Op& fused_op();
 /// Outputs of the body on `inputs`.
 std::shared_ptr<const Node> make_fused(GraphPtr body, std::vector<Expr> inputs);

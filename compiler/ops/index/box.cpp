@@ -146,7 +146,7 @@ BoxWindow box_window(StepBuilder& b, const Box& box, const kernel::Operand& whol
     size_t axis = static_cast<size_t>(box.given[i]);
     Term number = b.load(b.input(first_given + i), 0);
     Term positions = b.length(whole.type.dims[axis] - box.counts[axis] + 1);
-    starts[axis] = checked_position(b, given_check(b.node(), box, axis), number, positions);
+    starts[axis] = checked_position(b, b.node(), given_check(b.node(), box, axis), number, positions);
   }
   Term first = b.index_of(whole, starts);
   out.first = b.code().let("first", is_complex(whole.type.dtype) ? first * Term(2) : first);

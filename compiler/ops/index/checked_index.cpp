@@ -27,22 +27,25 @@ int64_t checked_position(const Node& node, const IndexCheck& check, DType dtype,
   return position;
 }
 
-Term checked_position(StepBuilder& b, const IndexCheck& check, Term index, Term length, bool checked, Term shown) {
+Term checked_position(StepBuilder& b, const Node& node, const IndexCheck& check, Term index, Term length, bool checked,
+                      Term shown) {
   DType dtype = index.dtype();
   Term number = b.code().let("index", kernel::cast(index, DType::kInt64));
   Term position = number;
   if (check.from_end && is_signed_int(dtype))
     position = b.code().let("position", kernel::select(number < Term(0), number + length, number));
   if (checked)
-    b.require(position >= Term(0) && position < length, {check.what, check.expected, b.node().origin}, number,
+    b.require(position >= Term(0) && position < length, {check.what, check.expected, node.origin}, number,
               shown ? shown : length);
   return position;
 }
 
-void check_kernel(StepBuilder& b, size_t i, const IndexCheck& check, const Dim& length) {
+void check_kernel(StepBuilder& b, const Node& node, size_t i, const IndexCheck& check, const Dim& length,
+                  bool shows_row) {
   const kernel::Operand& indices = b.input(i);
   LoopRange over = element_loops(b, indices.type.dims, 1, [&](const Terms& index, int) {
-    checked_position(b, check, b.load(indices, b.index_of(indices, index)), b.length(length));
+    checked_position(b, node, check, b.load(indices, b.index_of(indices, index)), b.length(length), true,
+                     shows_row ? index[0] : Term());
   });
   b.finish_kernel("check", "every index is inside", over.range);
 }

@@ -56,7 +56,7 @@ void lower(kernel::StepBuilder& b) {
   kernel::Operand y = parts_of(b.input(2)), out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
   const Dim& length = out.type.dims[axes.axis];
-  check_kernel(b, 1, axes.check("inc_take"), length);
+  check_kernel(b, b.node(), 1, axes.check("inc_take"), length);
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before some of it is added to");
 
   kernel::Term position;
@@ -64,7 +64,8 @@ void lower(kernel::StepBuilder& b) {
                       .enter =
                           [&](const Terms& at) {
                             kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
-                            position = checked_position(b, axes.check("inc_take"), index, b.length(length), false);
+                            position =
+                                checked_position(b, b.node(), axes.check("inc_take"), index, b.length(length), false);
                           },
                       .range_axis = parallel_axis(axes, y.type.dims)};
   int lanes = lanes_for(b, {&out, &y});

@@ -23,7 +23,8 @@ IndexCheck label_check(const Node& node) {
 kernel::Term label_column(kernel::StepBuilder& b, const kernel::Term& row, bool checked) {
   const kernel::Operand& labels = b.input(1);
   kernel::Term label = b.load(labels, b.index_of(labels, {row}));
-  return checked_position(b, label_check(b.node()), label, b.length(b.node().inputs[0].dims()[1]), checked, row);
+  return checked_position(b, b.node(), label_check(b.node()), label, b.length(b.node().inputs[0].dims()[1]), checked,
+                          row);
 }
 
 Terms picked_index(const Terms& at, const kernel::Term& column) {

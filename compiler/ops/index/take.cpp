@@ -38,12 +38,12 @@ void lower(kernel::StepBuilder& b) {
   // The loops meet every index unless one around them is empty.
   bool checked_inside = true;
   for (size_t i = 0; i < axes.axis; ++i) checked_inside = checked_inside && x.type.dims[i].is_at_least(1);
-  if (!checked_inside) check_kernel(b, 1, axes.check("take"), x.type.dims[axes.axis]);
+  if (!checked_inside) check_kernel(b, b.node(), 1, axes.check("take"), x.type.dims[axes.axis]);
   kernel::Term position;
   NestOptions options{.enter_axis = axes.end, .enter = [&](const Terms& at) {
                         kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
-                        position = checked_position(b, axes.check("take"), index, b.length(x.type.dims[axes.axis]),
-                                                    checked_inside);
+                        position = checked_position(b, b.node(), axes.check("take"), index,
+                                                    b.length(x.type.dims[axes.axis]), checked_inside);
                       }};
   LoopRange over = element_loops(
       b, out.type.dims, lanes_for(b, {&x, &out}),

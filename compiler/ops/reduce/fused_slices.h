@@ -10,7 +10,8 @@ namespace thtrain {
 
 /// An op made from a body graph over a domain and some of its axes, along which it has reductions. Every value of the
 /// body has one of three forms: elements (the domain's lengths), or one number for each slice, as the reductions leave
-/// it (those axes dropped, or kept with length 1). Made by the pass `fuse_slices`.
+/// it (those axes dropped, or kept with length 1); elements and numbers may be read through an index (gather.h). Made
+/// by the pass `fuse_slices`.
 const Op& fused_slices_op();
 std::shared_ptr<const Node> make_fused_slices(GraphPtr body, std::vector<Expr> inputs);
 

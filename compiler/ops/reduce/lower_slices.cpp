@@ -11,9 +11,11 @@
 #include <unordered_set>
 
 #include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/index/gather.h"
 #include "compiler/ops/reduce/fused_slices.h"
 #include "compiler/ops/reduce/reduce_lower.h"
 #include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/reduce/slice_axes.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -35,7 +37,7 @@ constexpr int64_t kRunOverSlices = 128;   // elements that a lane combines befor
 
 // Where a loop stands in a slice.
 struct Place {
-  std::vector<Term> at;  // each operand's element index without the innermost reduced axis
+  std::vector<Term> at;  // each operand's element index without the innermost reduced axis; then the gathers'
   Term j;                // along that axis
   Term count;            // lanes that exist, of vectors along the slice; empty: all
   int accumulator;
@@ -55,7 +57,10 @@ class Emitter {
     nodes_ = nodes_between(body.inputs, body.outputs);
     for (size_t i = 0; i < body.inputs.size(); ++i) operands_.push_back(b.input(i));
     for (size_t o = 0; o < body.outputs.size(); ++o) operands_.push_back(b.output(o));
-    split_axes();
+    gathers_ = gathers_among(nodes_, body.inputs, b);
+    SliceAxes axes = slice_axes(domain_, body, nodes_, operands_, gathers_);
+    kept_ = std::move(axes.kept), reduced_ = std::move(axes.reduced);
+    varies_ = std::move(axes.varies), count_ = axes.count;
     for (const Node* node : nodes_) weight_ += node->op->scalar ? weight_of(*node) : 1;
     lanes_ = b.vector_bytes() / static_cast<int>(widest(false));
     choose_direction();
@@ -67,10 +72,11 @@ class Emitter {
 
   void run() {
     check_empty();
+    for (Gather& gather : gathers_) gather.check_before_loops();
     if (!tiles_.empty())
       for (auto& [node, tile] : tiles_)
         tile = code_.local_array("kept", {node->types[0].dtype, 1, 0}, tile_elements()).node().name;
-    slices(0, std::vector<Term>(operands_.size(), Term(0)));
+    slices(0, std::vector<Term>(varies_.size(), Term(0)));
     Dim range = kept_.empty() ? Dim(1) : kept_[0].length, each = count_;
     for (size_t i = 1; i < kept_.size(); ++i) each = each * kept_[i].length;
     Dim grain = kept_.empty() ? Dim(0) : floor_div(Dim(kGrainOfWork / weight_), max(each, 1)) + 1;
@@ -83,51 +89,15 @@ class Emitter {
  private:
   // ---- geometry ----------------------------------------------------------------------------------------------------
 
-  bool is_dropped(const Expr& e) const { return e.rank() < domain_.dims.size() && e.dims() == domain_.dropped(); }
   bool is_element(const Expr& e) const { return e.dims() == domain_.dims; }
 
-  // Is an input read as a number of each slice whose axis was dropped? Otherwise it is aligned to the domain.
-  bool reads_dropped(const Expr& input) const {
-    for (const Node* node : nodes_)
-      for (const Expr& e : node->inputs)
-        if (e.same(input) && (is_dropped((*node)[0]) || node->op == &dimshuffle_op()) && !reduction_of(*node->op))
-          return true;
-    return false;
-  }
-
-  Dims strides_of(size_t k) const {
-    const Operand& operand = operands_[k];
-    size_t inputs = body_.inputs.size();
-    bool dropped = k < inputs ? reads_dropped(body_.inputs[k]) : is_dropped(body_.outputs[k - inputs]);
-    if (!dropped) return strides_over(domain_.dims, operand);
-    Dims over = strides_over(domain_.dropped(), operand), out(domain_.dims.size(), Dim(0));
-    for (size_t i = 0, next = 0; i < out.size(); ++i)
-      if (!domain_.reduces(i)) out[i] = over[next++];
-    return out;
-  }
-
-  void split_axes() {
-    std::vector<Dims> strides;
-    for (size_t k = 0; k < operands_.size(); ++k) strides.push_back(strides_of(k));
-    for (size_t i = 0; i < domain_.dims.size(); ++i) {
-      LoopAxis axis{domain_.dims[i], {}};
-      for (const Dims& s : strides) axis.strides.push_back(s[i]);
-      (domain_.reduces(i) ? reduced_ : kept_).push_back(std::move(axis));
-    }
-    kept_ = collapse(kept_);
-    reduced_ = collapse(reduced_);
-    if (reduced_.empty()) reduced_.push_back({1, Dims(operands_.size(), Dim(0))});
-    for (const LoopAxis& axis : reduced_) count_ = count_ * axis.length;
-    for (size_t k = 0; k < operands_.size(); ++k)
-      varies_.push_back(
-          std::any_of(reduced_.begin(), reduced_.end(), [&](const LoopAxis& axis) { return !axis.strides[k].is(0); }));
-  }
+  bool is_gathered(size_t k) const { return k < body_.inputs.size() && reads(gathers_, body_.inputs[k]); }
 
   // Bytes of the widest element that is computed with, the numbers of slices included or not.
   size_t widest(bool numbers_too) const {
     size_t out = 1;
     for (size_t k = 0; k < operands_.size(); ++k)
-      if (varies_[k] || numbers_too) out = std::max(out, size_of(operands_[k].type.dtype));
+      if (varies_[k] || (numbers_too && !is_gathered(k))) out = std::max(out, size_of(operands_[k].type.dtype));
     for (const Node* node : nodes_)
       if (!node->op->scalar)
         out = std::max(out, size_of(node->types[0].dtype));
@@ -145,6 +115,10 @@ class Emitter {
       if (!varies_[k]) continue;
       along += reduced_.back().strides[k].is(1);
       over += next.strides[k].is(1);
+    }
+    for (size_t g = 0; g < gathers_.size(); ++g) {
+      along += reduced_.back().strides[first_of(g)].is(1);
+      over += next.strides[first_of(g)].is(1);
     }
     bool is_short = count_.is_known() && count_.value() <= kShortSlice;
     bool enough = !(next.length.is_known() && next.length.value() < lanes_);
@@ -267,6 +241,7 @@ class Emitter {
       const Node* now = stack.back();
       stack.pop_back();
       if (now->op->scalar) out += weight_of(*now);
+      if (reads_through_index(*now)) out += lanes_;
       if (now->inputs.empty() && across_) out += kept_.back().strides[0].is(1) ? 1 : lanes_;  // a gather
       for (const Expr& e : now->inputs)
         if (varies(e) && !known.count(&e.node()) && seen.insert(&e.node()).second) stack.push_back(&e.node());
@@ -326,7 +301,14 @@ class Emitter {
     values_ = {};
     elements_.clear();
     for (size_t k = 0; k < body_.inputs.size(); ++k)
-      if (!varies_[k]) values_.set(body_.inputs[k], load(k, at[k], across_ ? &kept_.back() : nullptr, group));
+      if (!varies_[k] && !is_gathered(k))
+        values_.set(body_.inputs[k], load(k, at[k], across_ ? &kept_.back() : nullptr, group));
+    positions_.assign(gathers_.size(), {});
+    for (size_t g = 0; g < gathers_.size(); ++g)
+      if (!is_element(gathers_[g].node()[0]))
+        gather(g, steps_of(g, at), across_ ? &kept_.back() : nullptr, group, values_);
+      else if (!across_ && !varies_[first_of(g) + Gather::kIndex] && !varies_[first_of(g) + Gather::kShown])
+        positions_[g] = gathers_[g].position(steps_of(g, at));
     between_loops(0);
     for (size_t p = 0; p < reductions_.size(); ++p) {
       one_loop(p, at);
@@ -363,6 +345,21 @@ class Emitter {
     Term value = vector ? b_.load(operands_[k], index, lanes_, b_.length(axis->strides[k]), count)
                         : b_.load(operands_[k], index);
     return code_.let(identifier(name), value);
+  }
+
+  // What gather g steps through, after the operands.
+  size_t first_of(size_t g) const { return operands_.size() + Gather::kStepped * g; }
+  Gather::Steps steps_of(size_t g, const std::vector<Term>& at) const {
+    return {at[first_of(g)], at[first_of(g) + 1], at[first_of(g) + 2]};
+  }
+
+  // What the gather reads at `at`: one element, or a vector along `axis`.
+  void gather(size_t g, const Gather::Steps& at, const LoopAxis* axis, const Term& count, BodyValues& values) {
+    Gather::Steps step{Term(0), Term(0), Term(0)};
+    for (size_t s = 0; axis && s < Gather::kStepped; ++s) step[s] = b_.length(axis->strides[first_of(g) + s]);
+    const Node& node = gathers_[g].node();
+    Term value = gathers_[g].load(at, step, axis ? lanes_ : 1, count, positions_[g]);
+    values.set(node[0], code_.let(identifier(node.name.empty() ? node.op->name : node.name), value));
   }
 
   // ---- elements ----------------------------------------------------------------------------------------------------
@@ -488,6 +485,12 @@ class Emitter {
         while (!body_.inputs[k].same((*node)[0])) ++k;
         Term index = place.at[k] + place.j * b_.length(inner.strides[k]);
         values.set((*node)[0], load(k, index, across_ ? &kept_.back() : &inner, across_ ? group_ : place.count));
+      } else if (reads_through_index(*node)) {
+        size_t g = 0;
+        while (&gathers_[g].node() != node) ++g;
+        Gather::Steps at = steps_of(g, place.at);
+        for (size_t s = 0; s < at.size(); ++s) at[s] = at[s] + place.j * b_.length(inner.strides[first_of(g) + s]);
+        gather(g, at, across_ ? &kept_.back() : &inner, across_ ? group_ : place.count, values);
       } else {
         write_node(code_, *node, values);
       }
@@ -537,7 +540,8 @@ class Emitter {
   EmptySlices empty_;
   std::vector<const Node*> nodes_;
   std::vector<Operand> operands_;  // inputs of the body, then outputs
-  std::vector<bool> varies_;       // along a slice
+  std::vector<Gather> gathers_;
+  std::vector<bool> varies_;  // along a slice: of the operands, then of what the gathers step through
   std::vector<LoopAxis> kept_, reduced_;
   Dim count_ = 1;  // elements of a slice
   int lanes_ = 1;
@@ -550,6 +554,7 @@ class Emitter {
   std::vector<std::unordered_set<const Node*>> read_;          // kept values that a loop reads
   std::vector<std::pair<const Node*, std::string>> tiles_;     // kept values and their arrays
 
+  std::vector<Term> positions_;       // of gathers whose index belongs to the slice
   Term group_;                        // slices that exist, in one vector over them
   BodyValues values_;                 // of the slice
   std::vector<BodyValues> elements_;  // of each place, if unrolled

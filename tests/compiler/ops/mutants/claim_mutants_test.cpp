@@ -9,6 +9,7 @@
 
 #include "compiler/api.h"
 #include "compiler/ir/compare.h"
+#include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
@@ -52,11 +53,17 @@ const std::vector<WrongClaim>& wrong_claims() {
   const Type places{.dtype = DType::kInt64, .dims = {13}}, number{.dtype = DType::kFloat64, .dims = {}};
   auto product = [](In1 in) { return dot(in[0], in[1]); };
   auto gemm = [](In1 in) { return apply(gemm_op(), {in[0], in[3], in[1], in[2], in[3]}); };
+  auto loop = [](In1 in) {
+    Expr x = make_input(in[0].type(), "x"), at = make_input(in[1].type(), "at");
+    auto body = std::make_shared<Graph>(Graph{{x, at}, {sqr(take(x, at))}, {}});
+    return (*make_fused(body, {in[0], in[1]}))[0];
+  };
   auto whole = [](const Expr& x) { return subtensor(x, {Slice{.step = -1}}); };
   static const std::vector<WrongClaim> table{
       {"dot over its left side", {square, square}, product, 0},
       {"gemm over its left side", {square, square, square, number}, gemm, 2},
       {"take over what is taken from", {row, places}, [](In1 in) { return take(in[0], in[1]); }, 0},
+      {"a loop over what it takes from", {row, places}, loop, 0},
       {"inc_take over what is added", {row, places, row}, [](In1 in) { return inc_take(in[0], in[1], in[2]); }, 2},
       {"inc_subtensor over what is added",
        {row, row},
@@ -79,6 +86,7 @@ std::string debugged(const WrongClaim& claim, bool claims) {
   const Expr value = claim.build(temporaries);
   Op op = *value.node().op;
   op.name = str(op.name, claims ? "_with_claim" : "_without");
+  op.fused = false;  // of loops the planner looks at the body
   op.may_overwrite = claims ? std::vector<size_t>{claim.input} : std::vector<size_t>{};
   const Expr copy(make_node(op, value.node().inputs, value.node().props, value.node().bodies));
   FunctionOptions options{.mode = Mode::kDebug, .use_cache = false};
