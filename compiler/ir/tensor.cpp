@@ -1,11 +1,9 @@
 #include "compiler/ir/tensor.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+
+#include "compiler/ir/memory_blocks.h"
 
 namespace thtrain {
 
@@ -35,25 +33,14 @@ void throw_element_count(size_t given, const Shape& shape) {
                    .got = str(given)});
 }
 
-// Pages of 2 MiB for what is large: a product's tiles touch a page in each row, more than the processor's tables hold
-// of small ones (a step of three 1,000x1,000 layers at batch 1 takes a tenth less).
-static void* allocate(size_t bytes) {
-  constexpr size_t kLine = 64, kHugePage = size_t{2} << 20, kLarge = size_t{1} << 20;
-  size_t alignment = bytes < kLarge ? kLine : kHugePage;
-  size_t rounded = std::max(kLine, (bytes + alignment - 1) / alignment * alignment);
-  void* memory = std::aligned_alloc(alignment, rounded);
-  if (!memory) throw std::bad_alloc();
-  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // advice: a refusal changes no result
-  return memory;
-}
-
 Tensor::Tensor() : Tensor(0.0) {}
 
 Tensor Tensor::empty(DType dtype, Shape shape) {
   size_t bytes = static_cast<size_t>(element_count(shape)) * size_of(dtype);
-  void* memory = allocate(bytes);
+  void* memory = take_block(bytes);
+  std::shared_ptr<void> owner(memory, [bytes](void* block) { give_block(block, bytes); });
   Shape strides = row_major_strides(shape);
-  return Tensor(dtype, std::move(shape), std::move(strides), memory, std::shared_ptr<void>(memory, std::free));
+  return Tensor(dtype, std::move(shape), std::move(strides), memory, std::move(owner));
 }
 
 Tensor Tensor::zeros(DType dtype, Shape shape) {

@@ -58,7 +58,7 @@ bool is_large_and_flat(const MatrixProduct& p) {
 std::vector<GemmTiling> by_rows(const MatrixProduct& p) {
   std::vector<GemmTiling> out;
   if (!is_large_and_flat(p)) return out;
-  for (auto [rows, vectors] : {std::pair{6, 4}, {4, 6}, {6, 2}, {4, 3}})
+  for (auto [rows, vectors] : {std::pair{4, 6}, {6, 4}, {6, 2}, {4, 3}})
     if (GemmTiling tiling{rows, vectors, 1 << 20, true};
         rows * vectors >= (cpu().vector_bytes < 64 ? 12 : 24) && is_possible(tiling, p, cpu().vector_bytes))
       out.push_back(tiling);
@@ -138,7 +138,10 @@ std::string rule_choice(const MatrixProduct& p, int threads) {
   constexpr double kMostProducts = 1e9;
   bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMostProducts;
   if (!has_fma() || cpu().vector_bytes < 32 || !small || (p.trans_a && vectors_in(p) == 1)) return "library";
-  if (std::vector<GemmTiling> tilings = by_rows(p); !tilings.empty()) return name_of(tilings.front());
+  // By rows where C is not found in the caches; somewhat above their size it still is, between one step and the next.
+  const int64_t bytes_of_c = p.m * p.n * static_cast<int64_t>(size_of(p.dtype));
+  if (std::vector<GemmTiling> tilings = by_rows(p); !tilings.empty() && bytes_of_c > (2 << 20))
+    return name_of(tilings.front());
   auto [rows, vectors] = shapes_of(p).front();
   if (threads > 1 && vectors_in(p) < threads * vectors && p.m * p.n * p.k > 500'000) return "library";
   return name_of(GemmTiling{rows, vectors, depth_of(p.k, 512)});

@@ -106,7 +106,7 @@ TEST(Tuner, LargeGradientsAreWalkedByRows) {
   };
   EXPECT_TRUE(any_by_rows(candidates_of(gradient)));
   EXPECT_FALSE(any_by_rows(candidates_of(forward)));
-  EXPECT_EQ(rule_choice(gradient, 1), cpu().vector_bytes == 64 ? "rows 6x4" : "rows 6x2");
+  EXPECT_EQ(rule_choice(gradient, 1), cpu().vector_bytes == 64 ? "rows 4x6" : "rows 6x2");
   EXPECT_TRUE(rule_choice(forward, 1).starts_with("tile ")) << rule_choice(forward, 1);
 }
 

@@ -1,0 +1,21 @@
+// The memory of tensors: aligned blocks, of which large freed ones are kept for the next of the same size.
+#pragma once
+
+#include <cstddef>
+
+namespace thtrain {
+
+/// Blocks of this size or more lie on pages of 2 MiB, where the system has them, and are kept when they are freed: its
+/// pages are zeroed anew each time, which takes as long as an elementwise formula on them does.
+inline constexpr size_t kLargeBlockBytes = size_t{1} << 20;
+/// At most so much is kept; what was freed first is given back first.
+inline constexpr size_t kMostKeptBytes = size_t{256} << 20;
+
+/// At least `bytes` bytes, aligned to a cache line, of any content. std::bad_alloc where there are none. Thread-safe.
+void* take_block(size_t bytes);
+/// Ends the life of a block of take_block(bytes).
+void give_block(void* block, size_t bytes);
+/// Bytes that are kept now.
+size_t kept_bytes();
+
+}  // namespace thtrain

@@ -1,0 +1,86 @@
+// Large blocks come back, and not too many are kept.
+#include "compiler/ir/memory_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "compiler/ir/tensor.h"
+
+namespace thtrain {
+namespace {
+
+constexpr size_t kSize = (size_t{5} << 20) + 8;
+
+TEST(MemoryBlocks, AreAligned) {
+  for (size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, kLargeBlockBytes - 1, kLargeBlockBytes, kSize}) {
+    void* block = take_block(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (bytes < kLargeBlockBytes ? 64 : size_t{2} << 20), 0u) << bytes;
+    if (bytes > 0) std::memset(block, 1, bytes);
+    give_block(block, bytes);
+  }
+}
+
+TEST(MemoryBlocks, ALargeOneComesBackToTheNextOfItsSize) {
+  void* first = take_block(kSize);
+  void* second = take_block(kSize);
+  EXPECT_NE(first, second);
+  give_block(first, kSize);
+  const size_t kept = kept_bytes();
+  void* other = take_block(2 * kSize);
+  EXPECT_NE(other, first);
+  EXPECT_EQ(take_block(kSize - 8), first) << "the same number of pages";
+  EXPECT_EQ(kept_bytes(), kept - (size_t{6} << 20));
+  give_block(first, kSize - 8);
+  give_block(second, kSize);
+  give_block(other, 2 * kSize);
+}
+
+TEST(MemoryBlocks, ZerosAreZeroInAUsedBlock) {
+  const Shape shape{1000, 300};
+  void* where;
+  {
+    Tensor used = Tensor::empty(DType::kFloat64, shape);
+    where = used.raw();
+    std::memset(where, 0xff, used.bytes());
+  }
+  Tensor zeros = Tensor::zeros(DType::kFloat64, shape);
+  EXPECT_EQ(zeros.raw(), where);
+  for (int64_t i = 0; i < zeros.size(); ++i) ASSERT_EQ(zeros.data<double>()[i], 0);
+}
+
+TEST(MemoryBlocks, NotMoreIsKeptThanSaid) {
+  constexpr size_t kEach = size_t{48} << 20;  // six do not fit
+  std::vector<void*> blocks;
+  for (int i = 0; i < 6; ++i) blocks.push_back(take_block(kEach));
+  for (void* block : blocks) give_block(block, kEach);
+  EXPECT_LE(kept_bytes(), kMostKeptBytes);
+  EXPECT_EQ(take_block(kEach), blocks.back()) << "the last freed is the first given";
+  EXPECT_GE(kept_bytes(), 4 * kEach);
+  give_block(blocks.back(), kEach);
+  const size_t kept = kept_bytes();
+  void* huge = take_block(kMostKeptBytes + 1);  // never touched, so it has no pages
+  give_block(huge, kMostKeptBytes + 1);
+  EXPECT_EQ(kept_bytes(), kept) << "what would push out everything else is not kept";
+}
+
+TEST(MemoryBlocks, ThreadsShareThem) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([t] {
+      for (int i = 0; i < 200; ++i) {
+        auto* block = static_cast<unsigned char*>(take_block(kLargeBlockBytes));
+        block[0] = static_cast<unsigned char>(t);
+        std::this_thread::yield();
+        EXPECT_EQ(block[0], t);
+        give_block(block, kLargeBlockBytes);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace thtrain
