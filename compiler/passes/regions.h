@@ -21,8 +21,8 @@ struct Region {
 /// Grows regions from readers to what they read: a node joins the region of the last of its readers that takes it, if
 /// no way leads out of the region and back (a node outside would have to run in the middle of the kernel); regions that
 /// read the node beside it become one with it on the same terms. What a member reads through an index is computed
-/// before, and stays outside. Regions of more than 64 nodes or 24 operands are not grown: their values would not stay in
-/// registers. Iterative; for each node at most 400 others are walked to prove it.
+/// before, and stays outside. Regions of more than 64 nodes or 24 operands are not grown: their values would not stay
+/// in registers. Iterative; for each node at most 400 others are walked to prove it.
 class RegionFuser {
  public:
   explicit RegionFuser(const Graph& graph);
