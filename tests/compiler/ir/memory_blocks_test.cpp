@@ -14,6 +14,7 @@ namespace thtrain {
 namespace {
 
 constexpr size_t kSize = (size_t{5} << 20) + 8;
+constexpr bool kKeeps = kMostKeptBytes > 0;  // not under a sanitizer
 
 TEST(MemoryBlocks, AreAligned) {
   for (size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, kLargeBlockBytes - 1, kLargeBlockBytes, kSize}) {
@@ -25,6 +26,7 @@ TEST(MemoryBlocks, AreAligned) {
 }
 
 TEST(MemoryBlocks, ALargeOneComesBackToTheNextOfItsSize) {
+  if (!kKeeps) GTEST_SKIP() << "sanitizers see every block freed";
   void* first = take_block(kSize);
   void* second = take_block(kSize);
   EXPECT_NE(first, second);
@@ -48,11 +50,12 @@ TEST(MemoryBlocks, ZerosAreZeroInAUsedBlock) {
     std::memset(where, 0xff, used.bytes());
   }
   Tensor zeros = Tensor::zeros(DType::kFloat64, shape);
-  EXPECT_EQ(zeros.raw(), where);
+  if (kKeeps) EXPECT_EQ(zeros.raw(), where);
   for (int64_t i = 0; i < zeros.size(); ++i) ASSERT_EQ(zeros.data<double>()[i], 0);
 }
 
 TEST(MemoryBlocks, NotMoreIsKeptThanSaid) {
+  if (!kKeeps) GTEST_SKIP() << "sanitizers see every block freed";
   constexpr size_t kEach = size_t{48} << 20;  // six do not fit
   std::vector<void*> blocks;
   for (int i = 0; i < 6; ++i) blocks.push_back(take_block(kEach));
