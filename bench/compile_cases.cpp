@@ -80,7 +80,8 @@ std::string printed(const Graph& graph) {
   CanonicalGraph canonical = canonical_lengths(graph);
   Tuner rule(Tune::kNever, 1);
   Program program =
-      plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = vector_bytes, .chooser = &rule});
+      plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
+           {.vector_bytes = vector_bytes, .chooser = &rule});
   return emit_cpp(program, {.vector_bytes = vector_bytes}).text;
 }
 

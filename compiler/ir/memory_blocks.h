@@ -8,8 +8,8 @@ namespace thtrain {
 /// Blocks of this size or more lie on pages of 2 MiB, where the system has them, and are kept when they are freed: its
 /// pages are zeroed anew each time, which takes as long as an elementwise formula on them does.
 inline constexpr size_t kLargeBlockBytes = size_t{1} << 20;
-/// At most so much is kept; what was freed first is given back first. Nothing under a sanitizer, which could not see the
-/// use of a freed block that is kept.
+/// At most so much is kept; what was freed first is given back first. Under a sanitizer nothing is: it could not see a
+/// freed block used.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr size_t kMostKeptBytes = 0;
 #else

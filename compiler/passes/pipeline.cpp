@@ -7,6 +7,7 @@
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/find_gemm.h"
 #include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/fuse_products.h"
 #include "compiler/passes/fuse_slices.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/stabilize.h"
@@ -34,6 +35,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"constant_fold_again", "what the rules left constant", constant_fold}, "stable"},
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
       {{"fuse_slices", "exp(x) / sum(exp(x), 1) -> fused_slices(x)", fuse_slices}, "fused"},
+      {{"fuse_products", "tanh(dot(x, W) + b) -> fused_product(x, W, b)", fuse_products}, "fused"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
   };
   return table;
@@ -48,7 +50,7 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
                        .expected = join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })});
   }
   Graph current = graph;
-  PassContext context{options.level, options.fired};
+  PassContext context{options.level, options.fired, options.chooser};
   std::vector<PipelineEntry> entries;
   for (const Pass& pass : options.extra) entries.push_back({pass, "canonical"});
   for (const PipelineEntry& entry : pipeline())

@@ -6,11 +6,19 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/index/gather.h"
+#include "compiler/ops/linalg/fused_product.h"
 
 namespace thtrain {
 namespace {
 
 constexpr size_t kMostNodes = 64, kMostOperands = 24;
+
+// Does the reader want more of the value than the element that it computes itself?
+bool reads_beyond_its_element(const Node& reader, const Node& value) {
+  for (size_t i = 0; i < reader.inputs.size(); ++i)
+    if (&reader.inputs[i].node() == &value && (reads_through_index(reader) || is_factor(reader, i))) return true;
+  return false;
+}
 
 bool is_scalar_constant(const Expr& e) {
   const Tensor* value = constant_value(e);
@@ -84,16 +92,18 @@ bool RegionFuser::can_join(const Node* node, int region) {
   Region& r = regions_[static_cast<size_t>(region)];
   return r.nodes.size() < kMostNodes && operands({region}, node) <= kMostOperands &&
          !leads_outside_and_back({node}, {region}) &&
-         std::none_of(readers(*node).begin(), readers(*node).end(),
-                      [&](const Node* reader) { return is_in(*reader, r) && reads_through_index(*reader); }) &&
+         std::none_of(
+             readers(*node).begin(), readers(*node).end(),
+             [&](const Node* reader) { return is_in(*reader, r) && reads_beyond_its_element(*reader, *node); }) &&
          joins(*node, r);
 }
 
-bool RegionFuser::gathers_from_itself(const std::vector<const Node*>& nodes) const {
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) {
-    return reads_through_index(*node) && std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Expr& e) {
-             return std::find(nodes.begin(), nodes.end(), &e.node()) != nodes.end();
-           });
+bool RegionFuser::reads_beyond_elements(const std::vector<const Node*>& nodes) const {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* reader) {
+    return std::any_of(reader->inputs.begin(), reader->inputs.end(), [&](const Expr& e) {
+      return std::find(nodes.begin(), nodes.end(), &e.node()) != nodes.end() &&
+             reads_beyond_its_element(*reader, e.node());
+    });
   });
 }
 
@@ -105,7 +115,7 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
     if (into.nodes.size() + from.nodes.size() > kMostNodes || !merges(into, from)) continue;
     std::vector<const Node*> nodes = into.nodes;
     nodes.insert(nodes.end(), from.nodes.begin(), from.nodes.end());
-    if (operands(both, nullptr) > kMostOperands || leads_outside_and_back(nodes, both) || gathers_from_itself(nodes))
+    if (operands(both, nullptr) > kMostOperands || leads_outside_and_back(nodes, both) || reads_beyond_elements(nodes))
       continue;
     for (const Node* node : from.nodes) places_.at(node).region = regions[0];
     into.nodes = std::move(nodes);

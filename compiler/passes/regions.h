@@ -20,9 +20,9 @@ struct Region {
 
 /// Grows regions from readers to what they read: a node joins the region of the last of its readers that takes it, if
 /// no way leads out of the region and back (a node outside would have to run in the middle of the kernel); regions that
-/// read the node beside it become one with it on the same terms. What a member reads through an index is computed
-/// before, and stays outside. Regions of more than 64 nodes or 24 operands are not grown: their values would not stay
-/// in registers. Iterative; for each node at most 400 others are walked to prove it.
+/// read the node beside it become one with it on the same terms. What a member reads through an index, or multiplies as
+/// a matrix, is computed before, and stays outside. Regions of more than 64 nodes or 24 operands are not grown: their
+/// values would not stay in registers. Iterative; for each node at most 400 others are walked to prove it.
 class RegionFuser {
  public:
   explicit RegionFuser(const Graph& graph);
@@ -54,8 +54,8 @@ class RegionFuser {
  private:
   void grow();
   bool can_join(const Node* node, int region);
-  /// Does one of `nodes` read another of them through an index?
-  bool gathers_from_itself(const std::vector<const Node*>& nodes) const;
+  /// Does one of `nodes` read another of them through an index, or as a factor of a product?
+  bool reads_beyond_elements(const std::vector<const Node*>& nodes) const;
   void merge_readers(const std::vector<int>& regions);
   /// Is there a way from one of `nodes` to a node of `regions` through a node outside of them?
   bool leads_outside_and_back(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const;

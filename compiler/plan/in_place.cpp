@@ -4,6 +4,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/index/gather.h"
+#include "compiler/ops/linalg/fused_product.h"
 
 namespace thtrain {
 
@@ -16,7 +17,7 @@ const Node* root_of(const Expr& value) {
 bool may_overwrite(const Node& node, size_t output, size_t input) {
   if (!(node.types[output] == node.inputs[input].type())) return false;
   if (node.op->scalar) return true;
-  if (node.op->fused) return !is_gathered(node, input);
+  if (node.op->fused) return !is_gathered(node, input) && !is_multiplied(node, input);
   return output == 0 && std::count(node.op->may_overwrite.begin(), node.op->may_overwrite.end(), input) != 0;
 }
 

@@ -60,7 +60,9 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   }
 
   auto start = std::chrono::steady_clock::now();
-  Graph optimized = optimize(canonical.graph, options.pipeline);
+  PipelineOptions pipeline = options.pipeline;
+  pipeline.chooser = &tuner;
+  Graph optimized = optimize(canonical.graph, pipeline);
   auto planned = std::make_shared<Program>(
       plan(optimized, canonical.value_checks, {.vector_bytes = vector_bytes, .chooser = &tuner}));
   Source source = emit_cpp(*planned, {.vector_bytes = vector_bytes, .probes = options.probes});

@@ -52,13 +52,15 @@ bool closed(const Expr& value, const std::unordered_set<const Node*>& bound) {
 void check_rewrites(Function::State& s, std::span<const Tensor> inputs) {
   std::vector<Fired> fired;
   std::vector<PassRecord> records;
+  const Tuner tuner(s.options.tune, s.context.threads, s.program->image.choices);
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
                           .extra = s.options.extra_passes,
                           .keep_graphs = true,
                           .verify = true,
                           .fired = &fired,
-                          .records = &records};
+                          .records = &records,
+                          .chooser = &tuner};
   optimize(s.canonical.graph, options);
 
   std::vector<std::pair<Expr, Tensor>> bound;

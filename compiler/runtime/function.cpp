@@ -453,20 +453,21 @@ Explanation Function::explain() const {
   const State& s = *state_;
   Explanation out;
   out.graph = graph_text(s.graph);
+  Tuner tuner(s.options.tune, s.context.threads,
+              s.program   ? s.program->image.choices
+              : s.planned ? s.planned->image.choices
+                          : std::vector<kernel::ProductChoice>());
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
                           .extra = s.options.extra_passes,
                           .keep_graphs = true,
                           .fired = &out.fired,
-                          .records = &out.passes};
+                          .records = &out.passes,
+                          .chooser = &tuner};
   Graph optimized = optimize(s.canonical.graph, options);
   for (const PassRecord& record : out.passes)
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
-  Tuner tuner(s.options.tune, s.context.threads,
-              s.program   ? s.program->image.choices
-              : s.planned ? s.planned->image.choices
-                          : std::vector<kernel::ProductChoice>());
   out.given = s.canonical.graph;
   out.plan = std::make_shared<const Program>(
       plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes, .chooser = &tuner}));

@@ -29,6 +29,15 @@ int registers_of(const GemmTiling& t) {
   return t.rows * t.vectors + t.vectors + 1;
 }
 
+bool is_one_slab(const GemmTiling& t, const kernel::MatrixProduct& p) {
+  return t.by_rows || t.depth >= p.k;
+}
+
+// How many rows of a column tile's sums wait for an epilogue: those of a block, or all until the last slab is done.
+int64_t summed_rows(const GemmTiling& t, const kernel::MatrixProduct& p) {
+  return is_one_slab(t, p) ? t.rows : p.m;
+}
+
 class Gemm {
  public:
   Gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling)
@@ -43,8 +52,12 @@ class Gemm {
 
   void run() {
     int64_t tiles = ceil_div(p_.n, tile_columns_), last = p_.n - (tiles - 1) * tile_columns_;
-    alpha_ = factor(call_.alpha);
-    beta_ = factor(call_.beta);
+    if (call_.epilogue) {
+      sums_ = code_.local_array("sums", {p_.dtype, 1, 0}, summed_rows(tiling_, p_) * tile_columns_).node().name;
+    } else {
+      alpha_ = factor(call_.alpha);
+      beta_ = factor(call_.beta);
+    }
     if (tiling_.by_rows) return run_by_rows(tiles, last);
     panel_ = code_.local_array("panel", {p_.dtype, 1, 0}, depth() * tile_columns_).node().name;
     code_.loop("tile", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](Term tile) {
@@ -54,7 +67,7 @@ class Gemm {
           tile < Term(tiles - 1), [&] { column_tile(column, tile_columns_); }, [&] { column_tile(column, last); });
     });
     Dim grain = std::max<int64_t>(1, ceil_div(kGrainFlops, 2 * p_.m * p_.k * tile_columns_));
-    builder_.finish_kernel(str("gemm_", tiling_.rows, "x", tiling_.vectors, "x", tiling_.depth), comment(), tiles,
+    builder_.finish_kernel(name(str(tiling_.rows, "x", tiling_.vectors, "x", tiling_.depth)), comment(), tiles,
                            tiles == 1 ? Dim(0) : grain);
   }
 
@@ -74,7 +87,14 @@ class Gemm {
 
   int64_t depth() const { return std::min(tiling_.depth, p_.k); }
 
+  std::string name(const std::string& tiling) const {
+    return str("gemm_", tiling, call_.epilogue ? str("_", call_.epilogue->name()) : std::string());
+  }
+
   std::string comment() const {
+    if (call_.epilogue)
+      return str(call_.epilogue->comment(), "; of ", p_.m, " x ", p_.n, " sums, inner length ", p_.k, "; ",
+                 name_of(tiling_));
     return str("out0[", p_.m, ", ", p_.n, "] = ", p_.accumulates ? "beta out0 + " : "", "alpha A",
                p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ", name_of(tiling_));
   }
@@ -107,7 +127,7 @@ class Gemm {
           block < Term(blocks - 1), [&] { row_of_tiles(i, rows); }, [&] { row_of_tiles(i, last_rows); });
     });
     Dim grain = std::max<int64_t>(1, ceil_div(kGrainFlops, 2 * rows * p_.k * p_.n));
-    builder_.finish_kernel(str("gemm_rows_", tiling_.rows, "x", tiling_.vectors), comment(), blocks, grain);
+    builder_.finish_kernel(name(str("rows_", tiling_.rows, "x", tiling_.vectors)), comment(), blocks, grain);
   }
 
   // Column tiles one after the other, the whole inner length as one slab; the last tile may be narrower.
@@ -210,7 +230,7 @@ class Gemm {
     for (int r = 0; r < block.rows; ++r)
       for (int w = 0; w < block.vectors; ++w)
         sums[static_cast<size_t>(r)].push_back(code_.var(str("c", r, "_", w), zero));
-    if (p_.accumulates) prefetch_c(block, s, i);
+    if (call_.epilogue || p_.accumulates) prefetch_c(block, s, i);
     // Worth its instructions where a tile of B is read by few blocks of rows.
     bool asks_for_next =
         !tiling_.by_rows && source == Source::kPanel && !p_.trans_b && ceil_div(p_.m, block.rows) <= kFewBlocks;
@@ -237,7 +257,10 @@ class Gemm {
         }
       }
     });
-    write(block, s, i, sums);
+    if (call_.epilogue)
+      write_epilogue(block, s, i, sums);
+    else
+      write(block, s, i, sums);
   }
 
   Term b_vector(const Block& block, const Slab& s, const Term& p, const Term& inner, int w, Source source) {
@@ -250,11 +273,13 @@ class Gemm {
   }
 
   void prefetch_c(const Block& block, const Slab& s, const Term& i) {
+    auto line = [&](const Term& row, const Term& column) {
+      if (call_.epilogue) return call_.epilogue->prefetch(row, column);
+      builder_.prefetch(call_.c, row * Term(call_.ldc) + column, Prefetch::kWrite);
+    };
     for (int r = 0; r < block.rows; ++r) {
-      Term row = (i + Term(r)) * Term(call_.ldc) + s.column;
-      for (int64_t at = 0; at < block.columns; at += line_)
-        builder_.prefetch(call_.c, row + Term(at), Prefetch::kWrite);
-      builder_.prefetch(call_.c, row + Term(block.columns - 1), Prefetch::kWrite);
+      for (int64_t at = 0; at < block.columns; at += line_) line(i + Term(r), s.column + Term(at));
+      line(i + Term(r), s.column + Term(block.columns - 1));
     }
   }
 
@@ -267,26 +292,58 @@ class Gemm {
     return code_.let("next", next + select(line < end, line, end));
   }
 
+  using Sums = std::vector<std::vector<Term>>;  // by row and vector
+
   // C = beta C + alpha sums in the first slab, C += alpha sums in the others.
-  void write(const Block& block, const Slab& s, const Term& i, const std::vector<std::vector<Term>>& sums) {
-    auto each = [&](bool first, bool last) {
+  void write(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
+    auto each = [&](bool first) {
       for (int r = 0; r < block.rows; ++r)
         for (int w = 0; w < block.vectors; ++w) {
           Term row = i + Term(r), column = s.column + Term(w * lanes_);
-          Term value =
-              result(sums[static_cast<size_t>(r)][static_cast<size_t>(w)], row, column, count(block, w), first);
-          if (last && call_.epilogue) value = call_.epilogue(value, row, column, count(block, w));
-          builder_.store(call_.c, row * Term(call_.ldc) + column, value, 1, count(block, w));
+          const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
+          builder_.store(call_.c, row * Term(call_.ldc) + column, result(sum, row, column, count(block, w), first), 1,
+                         count(block, w));
         }
     };
-    auto with_last = [&](bool first) {
-      if (depth() == p_.k || !call_.epilogue) return each(first, true);
-      code_.if_(
-          s.last, [&] { each(first, true); }, [&] { each(first, false); });
-    };
-    if (depth() == p_.k || is_number(call_.beta, 1)) return with_last(true);
+    if (depth() == p_.k || is_number(call_.beta, 1)) return each(true);
     code_.if_(
-        s.first, [&] { with_last(true); }, [&] { with_last(false); });
+        s.first, [&] { each(true); }, [&] { each(false); });
+  }
+
+  // A loop of its own: written for each of the block's vectors, an epilogue with a tanh would be most of the kernel.
+  void write_epilogue(const Block& block, const Slab& s, const Term& i, const Sums& sums) {
+    const int64_t width = int64_t{block.vectors} * lanes_;
+    Term first_row = is_one_slab(tiling_, p_) ? Term(0) : i * Term(width);
+    auto place = [&](const Term& r, const Term& column) { return first_row + r * Term(width) + column; };
+    auto load = [&](const Term& at) { return kernel::load(sums_, p_.dtype, lanes_, at, 1); };
+    auto each = [&](bool first) {
+      for (int r = 0; r < block.rows; ++r)
+        for (int w = 0; w < block.vectors; ++w) {
+          const Term& sum = sums[static_cast<size_t>(r)][static_cast<size_t>(w)];
+          Term at = place(Term(r), Term(w * lanes_));
+          code_.store(sums_, at, 1, first ? sum : load(at) + sum);
+        }
+    };
+    const int64_t whole = block.columns / lanes_ * lanes_;
+    auto finish = [&] {
+      code_.loop("r", 0, block.rows, 1, LoopMark::kSequential, [&](Term r) {
+        Term row = code_.let("row", i + r);
+        auto vector = [&](const Term& at, const Term& count) {
+          Term sum = code_.let("sum", load(place(r, at)));
+          call_.epilogue->write(sum, row, code_.let("at", s.column + at), count);
+        };
+        if (whole > 0) code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { vector(j, {}); });
+        if (whole < block.columns) vector(Term(whole), Term(block.columns - whole));
+      });
+    };
+    if (is_one_slab(tiling_, p_)) {
+      each(true);
+      finish();
+      return;
+    }
+    code_.if_(
+        s.first, [&] { each(true); }, [&] { each(false); });
+    code_.if_(s.last, finish);
   }
 
   Term result(const Term& sum, const Term& row, const Term& column, const Term& count, bool first) {
@@ -311,7 +368,7 @@ class Gemm {
   int lanes_;
   int64_t line_, tile_columns_;  // elements of a cache line, of a tile's row
   Term alpha_, beta_;
-  std::string panel_;
+  std::string panel_, sums_;
   Term panel_begin_ = 0;  // of the tile's panel
 };
 
@@ -339,10 +396,11 @@ std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
   return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], by_rows};
 }
 
-bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& p, int vector_bytes) {
+bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& p, int vector_bytes, bool has_epilogue) {
   const int registers = vector_bytes == 64 ? 32 : 16;
   if (!is_float(p.dtype) || registers_of(tiling) > registers || tiling.rows > kMostRows) return false;
   const int64_t tile_bytes = int64_t{tiling.vectors} * vector_bytes;
+  if (has_epilogue && summed_rows(tiling, p) * tile_bytes > kPanelBytes) return false;
   if (!tiling.by_rows) return tiling.depth * tile_bytes <= kPanelBytes;
   return p.k * ceil_div(p.n * static_cast<int64_t>(size_of(p.dtype)), tile_bytes) * tile_bytes <= kAllPanelsBytes;
 }
@@ -350,7 +408,7 @@ bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& p, int v
 void lower_gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling) {
   const kernel::MatrixProduct& p = call.product;
   TH_CHECK(p.m > 0 && p.n > 0 && p.k > 0 && is_float(p.dtype), "gemm: no such product");
-  TH_CHECK(is_possible(tiling, p, builder.vector_bytes()), "gemm: ", name_of(tiling), " does not fit");
+  TH_CHECK(is_possible(tiling, p, builder.vector_bytes(), call.epilogue), "gemm: ", name_of(tiling), " does not fit");
   Gemm(builder, call, tiling).run();
 }
 

@@ -10,6 +10,9 @@
 //           load `vectors` vectors of B, broadcast `rows` elements of A, multiply and add
 //         C tile = beta C + alpha accumulators
 //
+// With an epilogue (a bias and an activation, the steps of an optimizer) the accumulators go into a small array
+// instead, slab after slab, and from there, while it is in the first cache, to the epilogue.
+//
 // A is read where it lies. The first block of rows copies the tile of B into a panel (aligned, contiguous) while it
 // computes with it, so the copy waits for memory beside arithmetic; the later blocks read the panel, and ask for the
 // next tile's lines meanwhile. Where C is large and the inner length short, as in a weight's gradient, C's own lines
@@ -20,7 +23,6 @@
 // depend on `depth` alone.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -42,23 +44,34 @@ struct GemmTiling {
 std::string name_of(const GemmTiling& tiling);
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
 
-/// Does it fit the registers of a processor with vectors of `vector_bytes`, and its panel a thread's stack?
-bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& product, int vector_bytes);
+/// Does it fit the registers of a processor with vectors of `vector_bytes`, and what it keeps beside a thread's stack?
+/// With an epilogue and more than one slab, that is a column tile of the sums too.
+bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& product, int vector_bytes,
+                 bool has_epilogue = false);
 
 /// A known factor, or the number of the input that holds it.
 using GemmFactor = std::variant<double, int>;
 
-/// What becomes of an element of the result before it is stored: `value` is a vector of C's row from `column` on, of
-/// which `count` lanes exist (no term: all).
-using GemmEpilogue =
-    std::function<kernel::Term(kernel::Term value, kernel::Term row, kernel::Term column, kernel::Term count)>;
+/// What becomes of the sums of products, instead of C's elements. It may write over C: nobody else reads that.
+class GemmEpilogue {
+ public:
+  virtual ~GemmEpilogue() = default;
+  virtual std::string name() const = 0;
+  /// "tanh(add(dot(in0, in1), in2))"
+  virtual std::string comment() const = 0;
+  /// Takes a vector of a row's sums from `column` on, of which `count` lanes exist (no term: all).
+  virtual void write(const kernel::Term& sum, const kernel::Term& row, const kernel::Term& column,
+                     const kernel::Term& count) const = 0;
+  /// Asks for the cache lines that write() will read of element (row, column).
+  virtual void prefetch(const kernel::Term& row, const kernel::Term& column) const = 0;
+};
 
 struct GemmCall {
   kernel::MatrixProduct product;  // no length is 0
   kernel::Operand a, b, c;        // c: what is written, and read where beta is not 0
   int64_t lda = 0, ldb = 0, ldc = 0;
-  GemmFactor alpha = 1.0, beta = 0.0;  // with a beta that turns out to be 0, C is not used
-  GemmEpilogue epilogue = nullptr;
+  GemmFactor alpha = 1.0, beta = 0.0;      // with a beta that turns out to be 0, C is not used
+  const GemmEpilogue* epilogue = nullptr;  // then c, alpha and beta are not used
 };
 
 /// Adds the kernel to the step. float32 and float64.

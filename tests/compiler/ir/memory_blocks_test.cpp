@@ -50,7 +50,9 @@ TEST(MemoryBlocks, ZerosAreZeroInAUsedBlock) {
     std::memset(where, 0xff, used.bytes());
   }
   Tensor zeros = Tensor::zeros(DType::kFloat64, shape);
-  if (kKeeps) EXPECT_EQ(zeros.raw(), where);
+  if (kKeeps) {
+    EXPECT_EQ(zeros.raw(), where);
+  }
   for (int64_t i = 0; i < zeros.size(); ++i) ASSERT_EQ(zeros.data<double>()[i], 0);
 }
 

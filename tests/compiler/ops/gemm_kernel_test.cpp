@@ -127,15 +127,32 @@ TEST(GemmKernel, FactorsMayBeKnownToTheCallOnly) {
   }
 }
 
-// An epilogue sees each element once, when all its products are there.
+// Takes the square root of the sums.
+class SquareRoots : public GemmEpilogue {
+ public:
+  explicit SquareRoots(kernel::StepBuilder& builder) : builder_(builder) {}
+  std::string name() const override { return "sqrt"; }
+  std::string comment() const override { return "out0 = sqrt(sums)"; }
+  void write(const kernel::Term& sum, const kernel::Term& row, const kernel::Term& column,
+             const kernel::Term& count) const override {
+    builder_.store(builder_.output(), row * kernel::Term(16) + column, sqrt(sum), 1, count);
+  }
+  void prefetch(const kernel::Term&, const kernel::Term&) const override {}
+
+ private:
+  kernel::StepBuilder& builder_;
+};
+
+// An epilogue is written once for all vectors, and runs when all products are there.
 TEST(GemmKernel, EndsWithItsEpilogue) {
   MatrixProduct p{DType::kFloat32, 4, 16, 20, false, false, false};
   Expr a = tensor("a", {p.m, p.k}, p.dtype), b = tensor("b", {p.k, p.n}, p.dtype), c = dot(a, b);
   auto text = [&](int64_t depth) {
     kernel::StepBuilder builder(c.node(), {{0, a.type(), row_major(a.dims())}, {1, b.type(), row_major(b.dims())}},
                                 {{2, c.type(), row_major(c.dims())}}, 64);
+    const SquareRoots epilogue(builder);
     GemmCall call{p, builder.input(0), builder.input(1), builder.output(), p.k, p.n, p.n};
-    call.epilogue = [](kernel::Term value, kernel::Term, kernel::Term, kernel::Term) { return sqrt(value); };
+    call.epilogue = &epilogue;
     lower_gemm(builder, call, {4, 1, depth});
     kernel::Helpers helpers;
     return kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function, "f",
@@ -146,10 +163,12 @@ TEST(GemmKernel, EndsWithItsEpilogue) {
     for (size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++out;
     return out;
   };
-  EXPECT_EQ(count(text(20), "sqrt_f32x16("), 4);  // a row each
-  std::string slabs = text(10);                   // two: stored plainly where it is the first or not the last
-  EXPECT_EQ(count(slabs, "sqrt_f32x16("), 8);
-  EXPECT_EQ(count(slabs, "store_f32x16((float*)(out0"), 16);
+  for (int64_t depth : {20, 10}) {
+    const std::string code = text(depth);
+    EXPECT_EQ(count(code, "sqrt_f32x16("), 1) << depth;
+    EXPECT_EQ(count(code, "store_f32x16((float*)(out0"), 1) << depth;
+    EXPECT_EQ(count(code, "store_f32x16((float*)(sums"), depth == 20 ? 4 : 8) << "of the first slab, and added to";
+  }
 }
 
 TEST(GemmKernel, NamesOfTilings) {
@@ -168,6 +187,9 @@ TEST(GemmKernel, NamesOfTilings) {
   EXPECT_FALSE(is_possible({6, 4, 392}, p, 32));   // 24 accumulators of 16 registers
   EXPECT_FALSE(is_possible({6, 4, 4000}, p, 64));  // a panel of a megabyte
   EXPECT_TRUE(is_possible(by_rows, p, 64));
+  EXPECT_TRUE(is_possible({6, 4, 30}, p, 64, true));
+  EXPECT_FALSE(is_possible({6, 4, 30}, {DType::kFloat32, 1025, 500, 60, true, false, true}, 64, true));  // their sums
+  EXPECT_TRUE(is_possible({6, 4, 60}, {DType::kFloat32, 1025, 500, 60, true, false, true}, 64, true));  // one slab
   EXPECT_FALSE(is_possible(by_rows, {DType::kFloat32, 784, 5000, 60, true, false, true}, 64));  // 1.2 MB of panels
 }
 

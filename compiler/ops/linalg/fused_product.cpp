@@ -1,0 +1,289 @@
+#include "compiler/ops/linalg/fused_product.h"
+
+#include <algorithm>
+
+#include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/linalg/matrix_layout.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::Operand;
+using kernel::StepBuilder;
+using kernel::Term;
+
+constexpr int kWidestVector = 64;
+
+// For whoever has no chooser's: it fits every processor, and every product that plain_is_possible().
+GemmTiling plain_tiling(const kernel::MatrixProduct& p) {
+  return {4, 2, std::min<int64_t>(p.k, 2048), false};
+}
+
+bool plain_is_possible(const kernel::MatrixProduct& p) {
+  return is_possible(plain_tiling(p), p, kWidestVector, true);
+}
+
+size_t place_in(const Graph& body, const Expr& e) {
+  for (size_t k = 0; k < body.inputs.size(); ++k)
+    if (body.inputs[k].same(e)) return k;
+  TH_CHECK(false, "a product in a loop's body whose factor is no input");
+  return 0;
+}
+
+const Node& product_in(std::span<const Node* const> nodes) {
+  auto at = std::find_if(nodes.begin(), nodes.end(), [](const Node* node) { return is_matrix_product(*node); });
+  TH_CHECK(at != nodes.end(), "fused_product: a body without a product");
+  return **at;
+}
+
+// The body's elementwise nodes, for a vector of the product's sums at a time.
+class BodyEpilogue : public GemmEpilogue {
+ public:
+  explicit BodyEpilogue(StepBuilder& b)
+      : b_(b),
+        body_(*b.node().bodies[0]),
+        nodes_(nodes_between(body_.inputs, body_.outputs)),
+        product_(product_in(nodes_)),
+        lanes_(b.lanes_of(product_.types[0].dtype)) {
+    const Dims& domain = product_.types[0].dims;
+    for (size_t k = 0; k < body_.inputs.size(); ++k) {
+      Read read{k, b.input(k), {}};
+      if (!is_read_by_element(body_.inputs[k])) continue;
+      read.strides = strides_over(domain, read.operand);
+      if (std::all_of(read.strides.begin(), read.strides.end(), [](const Dim& d) { return d.is(0); }))
+        known_.set(body_.inputs[k], b.code().let(name_of(k), b.load(read.operand, 0)));
+      else
+        reads_.push_back(std::move(read));
+    }
+    for (const Node* node : nodes_)
+      if (node != &product_ && is_known(*node, known_)) write_node(b.code(), *node, known_);
+  }
+
+  const Node& product() const { return product_; }
+  Operand factor(size_t i) const { return b_.input(place_in(body_, product_.inputs[i])); }
+
+  std::string name() const override { return kernel_name(nodes_); }
+  std::string comment() const override { return kernel_comment(nodes_, body_.inputs, body_.outputs); }
+
+  void write(const Term& sum, const Term& row, const Term& column, const Term& count) const override {
+    BodyValues values = known_;
+    for (const Read& read : reads_) {
+      const Term at = index(read.strides, row, column), stride = b_.length(read.strides[1]);
+      Term value = read.strides[1].is(0) ? b_.load(read.operand, at) : b_.load(read.operand, at, lanes_, stride, count);
+      values.set(body_.inputs[read.input], b_.code().let(name_of(read.input), value));
+    }
+    for (const Node* node : nodes_) {
+      if (node == &product_)
+        values.set((*node)[0],
+                   b_.code().let(identifier(node->name.empty() ? "product" : node->name), product_value(sum, values)));
+      else if (!values.has((*node)[0]))
+        write_node(b_.code(), *node, values);
+    }
+    for (size_t o = 0; o < body_.outputs.size(); ++o) {
+      const Dims strides = strides_over(product_.types[0].dims, b_.output(o));
+      Term value = kernel::splat(values.at(body_.outputs[o]), lanes_);
+      b_.store(b_.output(o), index(strides, row, column), value, 1, count);
+    }
+  }
+
+  void prefetch(const Term& row, const Term& column) const override {
+    for (const Read& read : reads_)
+      if (!read.strides[0].is(0) && read.strides[1].is(1))
+        b_.prefetch(read.operand, index(read.strides, row, column), kernel::Prefetch::kWrite);
+  }
+
+ private:
+  struct Read {
+    size_t input;
+    Operand operand;
+    Dims strides;
+  };
+
+  bool is_read_by_element(const Expr& input) const {
+    for (const Node* node : nodes_)
+      for (size_t i = 0; i < node->inputs.size(); ++i)
+        if (node->inputs[i].same(input) && !is_factor(*node, i)) return true;
+    return std::any_of(body_.outputs.begin(), body_.outputs.end(), [&](const Expr& e) { return e.same(input); });
+  }
+
+  static bool is_known(const Node& node, const BodyValues& values) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& e) { return values.known(e); });
+  }
+
+  Term index(const Dims& strides, const Term& row, const Term& column) const {
+    return row * b_.length(strides[0]) + column * b_.length(strides[1]);
+  }
+
+  std::string name_of(size_t input) const {
+    const std::string& given = body_.inputs[input].name();
+    return identifier(given.empty() ? str("x", input) : readable(given));
+  }
+
+  // alpha sum + beta c, as gemm's own kernel computes it.
+  Term product_value(const Term& sum, const BodyValues& values) const {
+    if (product_.op == &dot_op()) return sum;
+    auto number = [&](size_t i) -> std::optional<double> {
+      const Tensor* value = constant_value(product_.inputs[i]);
+      return value ? std::optional(value->as_double()) : std::nullopt;
+    };
+    const std::optional<double> alpha = number(1), beta = number(4);
+    const Term factor = values.at(product_.inputs[1]), share = values.at(product_.inputs[4]);
+    if (beta == 0.0) return alpha == 1.0 ? sum : sum * factor;
+    Term c = kernel::splat(values.at(product_.inputs[0]), lanes_);
+    if (beta != 1.0) c = c * share;
+    // A factor that only the call knows may be 0, and what it multiplies then anything.
+    const Term zero = kernel::constant(product_.types[0].dtype, 0);
+    if (!beta) c = select(share == zero, zero, c);
+    return alpha == 1.0 ? c + sum : fma(sum, factor, c);
+  }
+
+  StepBuilder& b_;
+  const Graph& body_;
+  const std::vector<const Node*> nodes_;
+  const Node& product_;
+  const int lanes_;
+  std::vector<Read> reads_;  // what moves with the element
+  BodyValues known_;         // what does not
+};
+
+void lower(StepBuilder& b) {
+  const BodyEpilogue epilogue(b);
+  const size_t first = epilogue.product().op == &gemm_op() ? 2 : 0;
+  const Operand x = epilogue.factor(first), y = epilogue.factor(first + 1);
+  std::optional<kernel::MatrixProduct> product = known_product(epilogue.product(), x.layout, y.layout);
+  TH_CHECK(product && plain_is_possible(*product), "fused_product: a product that no kernel can end with more");
+  GemmCall call{.product = *product, .a = x, .b = y, .c = b.output(), .epilogue = &epilogue};
+  call.lda = matrix_layout(x.type.dims, x.layout)->leading.value();
+  call.ldb = matrix_layout(y.type.dims, y.layout)->leading.value();
+  lower_gemm(b, call, tiling_with_epilogue(b.chooser(), *product).value_or(plain_tiling(*product)));
+}
+
+using In = const std::vector<Expr>&;
+
+struct Example {
+  std::string name;
+  std::vector<Dims> inputs;
+  std::vector<Expr> (*build)(In);
+};
+
+// Products by dot and gemm, with what comes before and after; outputs that are the product and that are not.
+const std::vector<Example>& examples() {
+  static const std::vector<Example> out{
+      {"layer", {{7, 5}, {5, 21}, {21}}, [](In x) { return std::vector{tanh(dot(x[0], x[1]) + x[2])}; }},
+      {"long", {{5, 4100}, {4100, 3}, {5, 1}}, [](In x) { return std::vector{dot(x[0], x[1]) * x[2]}; }},
+      {"one_column_more", {{9, 6}, {6, 33}, {}}, [](In x) { return std::vector{maximum(dot(x[0], x[1]), x[2])}; }},
+      {"momentum",
+       {{13, 34}, {}, {13, 6}, {6, 34}, {}, {13, 34}},
+       [](In x) {
+         Expr v = apply(gemm_op(), {x[0], x[1], x[2], x[3], x[4]});
+         return std::vector{v, x[5] + v};
+       }},
+      {"before",
+       {{4, 18}, {4, 18}, {4, 9}, {9, 18}},
+       [](In x) {
+         Expr one = make_constant(Tensor(1.0).cast(x[0].dtype()));
+         return std::vector{apply(gemm_op(), {x[0] * x[1], one, x[2], x[3], one}), x[0] - x[1]};
+       }},
+      {"square", {{8, 8}}, [](In x) { return std::vector{dot(x[0], x[0]) - x[0]}; }},
+  };
+  return out;
+}
+
+std::vector<OpCase> cases() {
+  std::vector<OpCase> out;
+  for (const Example& example : examples())
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      std::vector<Type> types;
+      for (const Dims& dims : example.inputs) types.push_back({.dtype = dtype, .dims = dims});
+      auto build = [&example](In x) {
+        auto body = std::make_shared<Graph>();
+        for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
+        body->outputs = example.build(body->inputs);
+        std::shared_ptr<const Node> node = make_fused_product(body, x);
+        std::vector<Expr> values;
+        for (size_t o = 0; o < body->outputs.size(); ++o) values.push_back((*node)[o]);
+        return values;
+      };
+      out.push_back({.name = str(example.name, "_", name_of(dtype)),
+                     .inputs = std::move(types),
+                     .build = build,
+                     .smooth = example.name != "one_column_more",
+                     .bound = 64});
+    }
+  return out;
+}
+
+}  // namespace
+
+bool is_matrix_product(const Node& node) {
+  if (!is_float(node.types[0].dtype)) return false;
+  if (node.op == &gemm_op()) return true;
+  return node.op == &dot_op() && node.inputs[0].rank() == 2 && node.inputs[1].rank() == 2;
+}
+
+bool is_factor(const Node& node, size_t i) {
+  if (node.op == &dot_op()) return true;
+  return node.op == &gemm_op() && (i == 2 || i == 3);
+}
+
+bool is_multiplied(const Node& node, size_t i) {
+  const Graph& body = *node.bodies[0];
+  for (const Node* inner : topological_order(body.outputs))
+    for (size_t k = 0; k < inner->inputs.size(); ++k)
+      if (is_factor(*inner, k) && inner->inputs[k].same(body.inputs[i])) return true;
+  return false;
+}
+
+std::optional<kernel::MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b) {
+  const size_t first = node.op == &gemm_op() ? 2 : 0;
+  const Dims &left = node.inputs[first].dims(), &right = node.inputs[first + 1].dims();
+  const std::optional<MatrixLayout> p = matrix_layout(left, a), q = matrix_layout(right, b);
+  if (!p || !q || !p->leading.is_known() || !q->leading.is_known()) return std::nullopt;
+  for (const Dim& length : {left[0], left[1], right[1]})
+    if (!length.is_known() || length.value() < 1) return std::nullopt;
+  if (left[0].is(1) || right[1].is(1)) return std::nullopt;
+  const Tensor* beta = node.op == &gemm_op() ? constant_value(node.inputs[4]) : nullptr;
+  const bool accumulates = node.op == &gemm_op() && !(beta && beta->as_double() == 0);
+  return kernel::MatrixProduct{node.types[0].dtype, left[0].value(), right[1].value(), left[1].value(),
+                               p->transposed,       q->transposed,   accumulates};
+}
+
+std::optional<GemmTiling> tiling_with_epilogue(const kernel::Chooser* chooser, const kernel::MatrixProduct& product) {
+  if (!chooser || !plain_is_possible(product)) return std::nullopt;
+  std::optional<GemmTiling> tiling = gemm_tiling_named(chooser->choose(product));
+  if (!tiling || !is_possible(*tiling, product, kWidestVector, true)) return std::nullopt;
+  return tiling;
+}
+
+std::shared_ptr<const Node> make_fused_product(GraphPtr body, std::vector<Expr> inputs) {
+  return make_node(fused_product_op(), std::move(inputs), {}, {std::move(body)});
+}
+
+const Op& fused_product_op() {
+  static const Op op = [] {
+    Op made = op_of_body("fused_product",
+                         "A matrix product and the elementwise expressions before and after it, in one kernel.", lower,
+                         cases);
+    made.infer = [types = made.infer](const TypeArgs& a) {
+      std::vector<Type> out = types(a);
+      const std::vector<const Node*> nodes = topological_order(a.bodies[0]->outputs);
+      const Node& product = product_in(nodes);
+      const size_t first = product.op == &gemm_op() ? 2 : 0;
+      std::optional<kernel::MatrixProduct> known = known_product(
+          product, row_major(product.inputs[first].dims()), row_major(product.inputs[first + 1].dims()));
+      a.require(known && plain_is_possible(*known), "no kernel of a matrix product can end with more",
+                "known lengths, at least two rows and columns");
+      return out;
+    };
+    made.accepts_layout = [](const Node& node, size_t i, const Layout& layout) {
+      return !is_multiplied(node, i) || matrix_layout(node.inputs[i].dims(), layout).has_value();
+    };
+    return made;
+  }();
+  return op;
+}
+
+}  // namespace thtrain

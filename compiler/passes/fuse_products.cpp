@@ -1,0 +1,97 @@
+#include "compiler/passes/fuse_products.h"
+
+#include <algorithm>
+
+#include "compiler/ir/node_map.h"
+#include "compiler/ir/op.h"
+#include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/linalg/fused_product.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/passes/regions.h"
+
+namespace thtrain {
+namespace {
+
+// Through views, as the planner will lay the value out.
+Layout layout_of(const Expr& value) {
+  std::vector<const Node*> views;
+  const Node* node = &value.node();
+  for (; node->op->view; node = &node->inputs[0].node()) views.push_back(node);
+  Layout layout = row_major(views.empty() ? value.dims() : views.back()->inputs[0].dims());
+  for (size_t i = views.size(); i-- > 0;)
+    layout = views[i]->op->view({*views[i], layout}).value_or(row_major(views[i]->types[0].dims));
+  return layout;
+}
+
+class ProductFuser : public RegionFuser {
+ public:
+  ProductFuser(const Graph& graph, const PassContext& context) : RegionFuser(graph), context_(context) {
+    for (const Node* node : topological_order(graph.roots()))
+      if (is_matrix_product(*node) && is_for_our_kernels(*node)) ours_.try_emplace(node);
+  }
+
+ protected:
+  bool is_fusable(const Node& node) const override {
+    return is_matrix_product(node) ? ours_.contains(&node) : has_scalar_code(node);
+  }
+
+  bool joins(const Node& node, Region& region) const override {
+    if (region.nodes.empty()) region.domain = node.types[0].dims;
+    if (node.types[0].dims != region.domain) return false;
+    if (is_matrix_product(node)) {
+      if (region.has_reduction || !fits(region, node)) return false;
+      region.has_reduction = true;
+      return true;
+    }
+    const Node* product = product_of(region);
+    return !product || widest_of(node) <= size_of(product->types[0].dtype);
+  }
+
+  bool merges(const Region& a, const Region& b) const override {
+    if (a.domain != b.domain || (a.has_reduction && b.has_reduction)) return false;
+    const Node *left = product_of(a), *right = product_of(b);
+    return (!left || fits(b, *left)) && (!right || fits(a, *right));
+  }
+
+  bool is_worth_it(const Region& region) const override { return region.has_reduction && region.nodes.size() > 1; }
+  int way_of_reading(const Region&, const Node& reader) const override { return is_matrix_product(reader); }
+
+  std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
+    return make_fused_product(std::move(body), std::move(inputs));
+  }
+
+  Graph fuse_body(const Graph& body) const override { return ProductFuser(body, context_).run(); }
+
+ private:
+  bool is_for_our_kernels(const Node& node) const {
+    const size_t first = node.op == &gemm_op() ? 2 : 0;
+    std::optional<kernel::MatrixProduct> product =
+        known_product(node, layout_of(node.inputs[first]), layout_of(node.inputs[first + 1]));
+    return product && tiling_with_epilogue(context_.chooser, *product);
+  }
+
+  // A region's product, which stands for its one reduction.
+  static const Node* product_of(const Region& region) {
+    if (!region.has_reduction) return nullptr;
+    return *std::find_if(region.nodes.begin(), region.nodes.end(),
+                         [](const Node* node) { return is_matrix_product(*node); });
+  }
+
+  // As many lanes as the product has.
+  static bool fits(const Region& region, const Node& product) {
+    return std::all_of(region.nodes.begin(), region.nodes.end(), [&](const Node* node) {
+      return is_matrix_product(*node) || widest_of(*node) <= size_of(product.types[0].dtype);
+    });
+  }
+
+  const PassContext& context_;
+  NodeMap<bool> ours_;  // products, asked about in their order
+};
+
+}  // namespace
+
+Graph fuse_products(const Graph& graph, const PassContext& context) {
+  return context.chooser ? ProductFuser(graph, context).run() : graph;
+}
+
+}  // namespace thtrain
