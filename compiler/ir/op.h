@@ -12,7 +12,8 @@
 
 namespace thtrain {
 
-struct ScalarOp;  // ops/elemwise/scalar_op.h
+struct ScalarOp;     // ops/elemwise/scalar_op.h
+struct ScatterRule;  // ops/index/scatter.h
 namespace kernel {
 class StepBuilder;    // kernel/step_builder.h
 class RegionBuilder;  // kernel/region_builder.h
@@ -102,6 +103,9 @@ struct Op {
   bool calls_reference = false;                                       // called back through the context
   const ScalarOp* scalar = nullptr;  // elementwise: fused and lowered by the one record
 
+  /// Writes elements into a part of input 0: a loop that computes them may store them there.
+  const ScatterRule* scatter = nullptr;
+
   /// The same by elementwise ops and reductions, so that it can be fused with its neighbours; empty: this node is not.
   std::function<Expr(const Node&, std::span<const Expr> inputs)> expand = {};
 
@@ -110,7 +114,7 @@ struct Op {
   /// Output 0 may be written over input i (same type): i itself where its buffer is not needed any more.
   std::vector<size_t> may_overwrite = {};
   /// Made by fusion: the body is one kernel's text, which no pass looks into, and any output may be written over an
-  /// input of its type, but for what the body reads through an index.
+  /// input of its type that the body reads element by element, unless `may_overwrite` says which.
   bool fused = false;
   bool commutative = false;  // two inputs, any order
   bool has_effect = false;   // stays although nothing reads it; ordered by tokens

@@ -27,6 +27,13 @@ bool is_scalar_constant(const Expr& e) {
 
 }  // namespace
 
+bool is_long_walk(const Type& type) {
+  constexpr int64_t kLongBytes = 128 << 10;
+  if (type.kind != TypeKind::kTensor) return false;
+  const Dim elements = type.elements();
+  return elements.is_known() && elements.value() * static_cast<int64_t>(size_of(type.dtype)) >= kLongBytes;
+}
+
 RegionFuser::RegionFuser(const Graph& graph)
     : graph_(graph), order_(topological_order(graph.roots())), readers_(order_), seen_(order_.size(), 0) {
   places_.reserve(order_.size());
@@ -78,6 +85,7 @@ void RegionFuser::grow() {
     std::iter_swap(candidates.begin(), found);
     merge_readers(candidates);
   }
+  merge_walks();
   for (Region& region : regions_) {
     if (!is_worth_it(region)) {
       for (const Node* node : region.nodes) places_.at(node).region = -1;
@@ -107,7 +115,7 @@ bool RegionFuser::reads_beyond_elements(const std::vector<const Node*>& nodes) c
   });
 }
 
-// regions[0] has just taken a node that the others read too.
+// Into regions[0], which reads or has just taken a node that the others read too.
 void RegionFuser::merge_readers(const std::vector<int>& regions) {
   for (size_t i = 1; i < regions.size(); ++i) {
     Region &into = regions_[static_cast<size_t>(regions[0])], &from = regions_[static_cast<size_t>(regions[i])];
@@ -122,6 +130,21 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
     if (into.reduced.empty()) into.reduced = from.reduced;
     into.has_reduction |= from.has_reduction;
     from.nodes.clear();
+  }
+}
+
+// Regions whose elements are those of a large array that stays outside.
+void RegionFuser::merge_walks() {
+  for (const Node* node : order_) {
+    if (places_.at(node).region >= 0 || node->types.size() != 1 || !is_long_walk(node->types[0])) continue;
+    std::vector<int> walkers;
+    for (const Node* reader : readers(*node))
+      if (int region = places_.at(reader).region;
+          region >= 0 && regions_[static_cast<size_t>(region)].domain == node->types[0].dims)
+        walkers.push_back(region);
+    std::sort(walkers.begin(), walkers.end(), std::greater<>());
+    walkers.erase(std::unique(walkers.begin(), walkers.end()), walkers.end());
+    if (walkers.size() > 1) merge_readers(walkers);
   }
 }
 

@@ -18,11 +18,15 @@ struct Region {
   bool has_reduction = false;
 };
 
+/// Is an array known to be so large that a second walk through it finds little of it in the first caches?
+bool is_long_walk(const Type& type);
+
 /// Grows regions from readers to what they read: a node joins the region of the last of its readers that takes it, if
 /// no way leads out of the region and back (a node outside would have to run in the middle of the kernel); regions that
-/// read the node beside it become one with it on the same terms. What a member reads through an index, or multiplies as
-/// a matrix, is computed before, and stays outside. Regions of more than 64 nodes or 24 operands are not grown: their
-/// values would not stay in registers. Iterative; for each node at most 400 others are walked to prove it.
+/// read the node beside it become one with it on the same terms, and so do regions that walk through the same large
+/// array. What a member reads through an index, or multiplies as a matrix, is computed before, and stays outside.
+/// Regions of more than 64 nodes or 24 operands are not grown: their values would not stay in registers. Iterative; for
+/// each node at most 400 others are walked to prove it.
 class RegionFuser {
  public:
   explicit RegionFuser(const Graph& graph);
@@ -57,6 +61,7 @@ class RegionFuser {
   /// Does one of `nodes` read another of them through an index, or as a factor of a product?
   bool reads_beyond_elements(const std::vector<const Node*>& nodes) const;
   void merge_readers(const std::vector<int>& regions);
+  void merge_walks();
   /// Is there a way from one of `nodes` to a node of `regions` through a node outside of them?
   bool leads_outside_and_back(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const;
   size_t operands(const std::vector<int>& regions, const Node* with) const;

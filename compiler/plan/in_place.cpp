@@ -17,7 +17,8 @@ const Node* root_of(const Expr& value) {
 bool may_overwrite(const Node& node, size_t output, size_t input) {
   if (!(node.types[output] == node.inputs[input].type())) return false;
   if (node.op->scalar) return true;
-  if (node.op->fused) return !is_gathered(node, input) && !is_multiplied(node, input);
+  if (node.op->fused && node.op->may_overwrite.empty())
+    return !is_gathered(node, input) && !is_multiplied(node, input);
   return output == 0 && std::count(node.op->may_overwrite.begin(), node.op->may_overwrite.end(), input) != 0;
 }
 

@@ -136,7 +136,8 @@ Tensor box_view(const ReferenceArgs& args, const Box& box, const Tensor& x, size
   return x.view(shape, strides, offset);
 }
 
-BoxWindow box_window(StepBuilder& b, const Box& box, const kernel::Operand& whole, size_t first_given) {
+BoxWindow box_window(StepBuilder& b, const Node& node, const Box& box, const kernel::Operand& whole,
+                     size_t first_given) {
   BoxWindow out{.part = whole, .first = 0};
   out.part.type.dims = box.dims();
   out.part.layout = box_layout(box, whole.layout);
@@ -146,7 +147,7 @@ BoxWindow box_window(StepBuilder& b, const Box& box, const kernel::Operand& whol
     size_t axis = static_cast<size_t>(box.given[i]);
     Term number = b.load(b.input(first_given + i), 0);
     Term positions = b.length(whole.type.dims[axis] - box.counts[axis] + 1);
-    starts[axis] = checked_position(b, b.node(), given_check(b.node(), box, axis), number, positions);
+    starts[axis] = checked_position(b, node, given_check(node, box, axis), number, positions);
   }
   Term first = b.index_of(whole, starts);
   out.first = b.code().let("first", is_complex(whole.type.dtype) ? first * Term(2) : first);

@@ -35,11 +35,12 @@ Layout box_layout(const Box& box, const Layout& x);
 Tensor box_view(const ReferenceArgs& args, const Box& box, const Tensor& x, size_t first_given);
 
 /// The part as an operand of a kernel (a complex one as parts_of): its shape and strides, and the index of its first
-/// element in the buffer of `whole`. Checks given starts first.
+/// element in the buffer of `whole`. Checks given starts first; errors belong to `node`.
 struct BoxWindow {
   kernel::Operand part;
   kernel::Term first;
 };
-BoxWindow box_window(kernel::StepBuilder& b, const Box& box, const kernel::Operand& whole, size_t first_given);
+BoxWindow box_window(kernel::StepBuilder& b, const Node& node, const Box& box, const kernel::Operand& whole,
+                     size_t first_given);
 
 }  // namespace thtrain

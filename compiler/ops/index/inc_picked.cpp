@@ -2,6 +2,7 @@
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/picked.h"
+#include "compiler/ops/index/scatter.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -36,24 +37,27 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-void lower(kernel::StepBuilder& b) {
-  kernel::Operand y = parts_of(b.input(2)), out = parts_of(b.output());
+void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
+  kernel::Operand out = parts_of(b.output());
   LoopRange over =
-      element_loops(b, b.input(1).type.dims, 1, [&](const Terms& at, int) { label_column(b, at[0], true); });
+      element_loops(b, b.input(1).type.dims, 1, [&](const Terms& at, int) { label_column(b, node, at[0], true); });
   b.finish_kernel("check", "every label is inside", over.range);
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before an element of each row is added to");
 
   kernel::Term column;
-  NestOptions options{.enter_axis = 1, .enter = [&](const Terms& at) { column = label_column(b, at[0], false); }};
+  NestOptions options{.enter_axis = 1, .enter = [&](const Terms& at) { column = label_column(b, node, at[0], false); }};
+  added.prepare();
   over = element_loops(
-      b, y.type.dims, 1,
+      b, added.dims, 1,
       [&](const Terms& at, int) {
         kernel::Term target = b.code().let("target", b.index_of(out, picked_index(at, column)));
-        b.store(out, target, b.load(out, target) + b.load(y, b.index_of(y, at)));
+        b.store(out, target, b.load(out, target) + added.at(at, 1));
       },
       options);
-  b.finish_kernel("inc_picked", "out0[i, in1[i]] += in2[i]", over.range, over.grain);
+  b.finish_kernel(added.name + "inc_picked", str("out0[i, in1[i]] += ", added.text), over.range, over.grain);
 }
+
+const ScatterRule rule{2, write};
 
 std::vector<OpCase> cases() {
   auto build = [](const std::vector<Expr>& in) { return std::vector{inc_picked(in[0], in[1], in[2])}; };
@@ -95,7 +99,8 @@ const Op& inc_picked_op() {
           [](const GradientArgs& args) {
             return std::vector{args.cotangent(), Expr(), pick_rows(args.cotangent(), args.input(1))};
           },
-      .lower = lower,
+      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
+      .scatter = &rule,
       .may_overwrite = {0},
       .cost =
           [](const Node& node) {

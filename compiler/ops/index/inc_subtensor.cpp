@@ -2,7 +2,7 @@
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/index/scatter.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -58,20 +58,22 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   return out;
 }
 
-void lower(kernel::StepBuilder& b) {
+void write(kernel::StepBuilder& b, const Node& node, const Elements& y) {
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written");
-  bool set = is_set(b.node());
-  BoxWindow window = box_window(b, Box::of(b.node()), b.output(), 2);
-  kernel::Operand y = parts_of(b.input(1));
-  int lanes = lanes_for(b, {&window.part, &y});
+  bool set = is_set(node);
+  BoxWindow window = box_window(b, node, Box::of(node), b.output(), 2);
+  int lanes = lanes_for(b, window.part, y);
+  y.prepare();
   LoopRange over = element_loops(b, window.part.type.dims, lanes, [&](const Terms& index, int n) {
-    kernel::Term value = load_lanes(b, y, index, n);
+    kernel::Term value = y.at(index, n);
     if (!set) value = load_lanes(b, window.part, index, n, window.first) + value;
     b.store(window.part, window.first + b.index_of(window.part, index), value);
   });
-  b.finish_kernel(set ? "set_subtensor" : "inc_subtensor", set ? "a part of out0 = in1" : "a part of out0 += in1",
-                  over.range, over.grain);
+  b.finish_kernel(y.name + (set ? "set_subtensor" : "inc_subtensor"),
+                  str(set ? "a part of out0 = " : "a part of out0 += ", y.text), over.range, over.grain);
 }
+
+const ScatterRule rule{1, write};
 
 std::vector<OpCase> cases() {
   auto set = [](std::vector<Index> indices) {
@@ -123,7 +125,8 @@ const Op& inc_subtensor_op() {
       .infer = infer,
       .reference = reference,
       .gradient = gradient,
-      .lower = lower,
+      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 1)); },
+      .scatter = &rule,
       .may_overwrite = {0},
       .cost =
           [](const Node& node) {

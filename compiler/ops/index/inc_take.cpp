@@ -1,8 +1,8 @@
 // Adding to elements of an axis that integers name.
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
 #include "compiler/ops/index/taken_axes.h"
-#include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -51,12 +51,12 @@ size_t parallel_axis(const TakenAxes& axes, const Dims& dims) {
   return dims.size();
 }
 
-void lower(kernel::StepBuilder& b) {
-  TakenAxes axes(b.node());
-  kernel::Operand y = parts_of(b.input(2)), out = parts_of(b.output());
+void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
+  TakenAxes axes(node);
+  kernel::Operand out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
   const Dim& length = out.type.dims[axes.axis];
-  check_kernel(b, b.node(), 1, axes.check("inc_take"), length);
+  check_kernel(b, node, 1, axes.check("inc_take"), length);
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before some of it is added to");
 
   kernel::Term position;
@@ -65,20 +65,24 @@ void lower(kernel::StepBuilder& b) {
                           [&](const Terms& at) {
                             kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
                             position =
-                                checked_position(b, b.node(), axes.check("inc_take"), index, b.length(length), false);
+                                checked_position(b, node, axes.check("inc_take"), index, b.length(length), false);
                           },
-                      .range_axis = parallel_axis(axes, y.type.dims)};
-  int lanes = lanes_for(b, {&out, &y});
+                      .range_axis = parallel_axis(axes, added.dims)};
+  int lanes = lanes_for(b, out, added);
+  added.prepare();
   LoopRange over = element_loops(
-      b, y.type.dims, lanes,
+      b, added.dims, lanes,
       [&](const Terms& at, int n) {
         Terms target = axes.with_position(at, position);
-        b.store(out, b.index_of(out, target), load_lanes(b, out, target, n) + load_lanes(b, y, at, n));
+        b.store(out, b.index_of(out, target), load_lanes(b, out, target, n) + added.at(at, n));
       },
       options);
-  b.finish_kernel("inc_take", "elements of out0 that in1 names += in2, one index after the other", over.range,
+  b.finish_kernel(added.name + "inc_take",
+                  str("elements of out0 that in1 names += ", added.text, ", one index after the other"), over.range,
                   over.grain, lanes);
 }
+
+const ScatterRule rule{2, write};
 
 std::vector<OpCase> cases() {
   auto added = [](int64_t axis) {
@@ -120,7 +124,8 @@ const Op& inc_take_op() {
             int64_t axis = args.node.props.get<int64_t>("axis");
             return std::vector{args.cotangent(), Expr(), take(args.cotangent(), args.input(1), axis)};
           },
-      .lower = lower,
+      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
+      .scatter = &rule,
       .may_overwrite = {0},
       .cost =
           [](const Node& node) {

@@ -20,11 +20,10 @@ IndexCheck label_check(const Node& node) {
   return {.what = str(node.op->name, ": the label of row {limit} is {value}"), .expected = str("0 <= label < ", bound)};
 }
 
-kernel::Term label_column(kernel::StepBuilder& b, const kernel::Term& row, bool checked) {
+kernel::Term label_column(kernel::StepBuilder& b, const Node& node, const kernel::Term& row, bool checked) {
   const kernel::Operand& labels = b.input(1);
   kernel::Term label = b.load(labels, b.index_of(labels, {row}));
-  return checked_position(b, b.node(), label_check(b.node()), label, b.length(b.node().inputs[0].dims()[1]), checked,
-                          row);
+  return checked_position(b, node, label_check(node), label, b.length(node.inputs[0].dims()[1]), checked, row);
 }
 
 Terms picked_index(const Terms& at, const kernel::Term& column) {
@@ -53,7 +52,8 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 void lower(kernel::StepBuilder& b) {
   kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
   kernel::Term column;
-  NestOptions options{.enter_axis = 1, .enter = [&](const Terms& at) { column = label_column(b, at[0], true); }};
+  NestOptions options{.enter_axis = 1,
+                      .enter = [&](const Terms& at) { column = label_column(b, b.node(), at[0], true); }};
   LoopRange over = element_loops(
       b, out.type.dims, 1,
       [&](const Terms& at, int) {

@@ -11,7 +11,7 @@ void check_picked(const TypeArgs& args);
 /// {value} is the label, {limit} its row.
 IndexCheck label_check(const Node& node);
 /// In a kernel: the label of a row, checked or known to be in range.
-kernel::Term label_column(kernel::StepBuilder& b, const kernel::Term& row, bool checked);
+kernel::Term label_column(kernel::StepBuilder& b, const Node& node, const kernel::Term& row, bool checked);
 /// The index into x for an index that has the row, and for complex numbers the part, but no column.
 Terms picked_index(const Terms& at, const kernel::Term& column);
 

@@ -36,7 +36,7 @@ std::optional<Layout> view(const LayoutArgs& args) {
 }
 
 void lower(kernel::StepBuilder& b) {
-  BoxWindow window = box_window(b, Box::of(b.node()), b.input(0), 1);
+  BoxWindow window = box_window(b, b.node(), Box::of(b.node()), b.input(0), 1);
   kernel::Operand out = parts_of(b.output());
   int lanes = lanes_for(b, {&window.part, &out});
   LoopRange over = element_loops(b, out.type.dims, lanes, [&](const Terms& index, int n) {

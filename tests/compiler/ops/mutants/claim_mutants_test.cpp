@@ -13,6 +13,7 @@
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/fused_product.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "tests/support/error_text.h"
@@ -58,10 +59,16 @@ const std::vector<WrongClaim>& wrong_claims() {
     auto body = std::make_shared<Graph>(Graph{{x, at}, {sqr(take(x, at))}, {}});
     return (*make_fused(body, {in[0], in[1]}))[0];
   };
+  auto ended = [](In1 in) {
+    Expr x = make_input(in[0].type(), "x"), y = make_input(in[1].type(), "y");
+    auto body = std::make_shared<Graph>(Graph{{x, y}, {sqr(dot(x, y))}, {}});
+    return (*make_fused_product(body, {in[0], in[1]}))[0];
+  };
   auto whole = [](const Expr& x) { return subtensor(x, {Slice{.step = -1}}); };
   static const std::vector<WrongClaim> table{
       {"dot over its left side", {square, square}, product, 0},
       {"gemm over its left side", {square, square, square, number}, gemm, 2},
+      {"a product that ends with more over its left side", {square, square}, ended, 0},
       {"take over what is taken from", {row, places}, [](In1 in) { return take(in[0], in[1]); }, 0},
       {"a loop over what it takes from", {row, places}, loop, 0},
       {"inc_take over what is added", {row, places, row}, [](In1 in) { return inc_take(in[0], in[1], in[2]); }, 2},

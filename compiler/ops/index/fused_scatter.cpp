@@ -1,0 +1,188 @@
+#include "compiler/ops/index/fused_scatter.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/ops/cost.h"
+#include "compiler/ops/elemwise/body_elements.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
+
+namespace thtrain {
+namespace {
+
+const Node& scatter_of(const Graph& body) {
+  return body.outputs[0].node();
+}
+
+void lower(kernel::StepBuilder& b) {
+  const Graph& body = *b.node().bodies[0];
+  const Node& scatter = scatter_of(body);
+  const ScatterRule& rule = *scatter.op->scatter;
+  const Expr& value = scatter.inputs[rule.elements];
+  const std::vector<const Node*> loop = nodes_between(body.inputs, std::span(&value, 1));
+  auto is_read = [&](const Expr& input) {
+    return std::any_of(loop.begin(), loop.end(), [&](const Node* node) {
+      return std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Expr& e) { return e.same(input); });
+    });
+  };
+  std::optional<BodyElements> elements;
+  const std::string text = kernel_comment(loop, body.inputs, std::span(&value, 1));
+  auto widest = [&] {
+    size_t out = 1;
+    for (const Node* node : loop) out = std::max(out, widest_of(*node));
+    return out;
+  };
+  rule.write(b, scatter,
+             {.dims = value.dims(),
+              .in_lanes = widest() <= size_of(value.dtype()),
+              .name = kernel_name(loop) + "_",
+              .text = text.substr(std::string_view("out0 = ").size()),
+              .at =
+                  [&](const Terms& index, int lanes) {
+                    BodyValues values = elements->load(index, lanes);
+                    elements->compute(values);
+                    return kernel::splat(values.at(value), lanes);
+                  },
+              .prepare = [&] { elements.emplace(b, body, scatter, value.dims(), is_read); }});
+}
+
+Cost cost(const Node& node) {
+  const Node& scatter = scatter_of(*node.bodies[0]);
+  Cost out = cost_of(scatter);
+  for (const Node* inner : topological_order(node.bodies[0]->outputs))
+    if (inner->op->scalar) out.flops = out.flops + cost_of(*inner).flops;
+  return out;
+}
+
+using In = const std::vector<Expr>&;
+
+struct Example {
+  std::string name;
+  std::vector<Type> read, others;  // by the loop; by the scatter
+  Expr (*loop)(In read);           // elementwise
+  Expr (*scatter)(In others, const Expr& elements);
+};
+
+std::vector<Expr> build(const Example& example, In x) {
+  const std::vector<Expr> read(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(example.read.size()));
+  const std::vector<Expr> others(x.begin() + static_cast<std::ptrdiff_t>(example.read.size()), x.end());
+  auto body = std::make_shared<Graph>();
+  for (const Expr& e : read) body->inputs.push_back(make_input(e.type(), e.name()));
+  body->outputs = {example.loop(body->inputs)};
+  const std::shared_ptr<const Node> loop = make_fused(body, read);
+  const Expr out = example.scatter(others, (*loop)[0]);
+  // Lengths of which only a call tells that they are equal put a node between.
+  const bool is_between = !out.node().inputs[out.node().op->scatter->elements].same((*loop)[0]);
+  return {is_between ? out : (*make_fused_scatter(out.node(), *loop))[0]};
+}
+
+std::vector<OpCase> cases() {
+  auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+  auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+  auto i64 = [](Dims dims) { return Type{.dtype = DType::kInt64, .dims = std::move(dims)}; };
+  auto square = [](In x) { return sqr(x[0]); };
+  auto add_rows = [](In x, const Expr& y) { return inc_take(x[0], x[1], y); };
+  const std::vector<Example> examples{
+      {"take_rows",
+       {f32({9, 21}), f32({})},
+       {f32({4, 21}), i64({9})},
+       [](In x) { return x[0] * x[1] + x[0]; },
+       add_rows},
+      {"take_columns",
+       {f64({3, 9}), f64({9})},
+       {f64({3, 5}), i64({9})},
+       [](In x) { return sqr(x[0]) * x[1]; },
+       [](In x, const Expr& y) { return inc_take(x[0], x[1], y, 1); }},
+      {"take_numbers", {f64({8})}, {f64({5}), i64({8})}, square, add_rows},
+      {"picked",
+       {f64({7})},
+       {f64({7, 5}), i64({7})},
+       square,
+       [](In x, const Expr& y) { return inc_picked(x[0], x[1], y); }},
+      {"set_middle",
+       {f32({3, 11}), f32({11})},
+       {f32({5, 13})},
+       [](In x) { return tanh(x[0] + x[1]); },
+       [](In x, const Expr& y) {
+         return set_subtensor(subtensor(x[0], {Slice{1, -1}, Slice{1, -1}}), y);
+       }},
+      {"set_column",
+       {f64({5})},
+       {f64({5, 3})},
+       square,
+       [](In x, const Expr& y) {
+         return set_subtensor(subtensor(x[0], {all(), 1}), y);
+       }},
+      {"inc_reversed",
+       {f64({19})},
+       {f64({19})},
+       square,
+       [](In x, const Expr& y) { return inc_subtensor(subtensor(x[0], {Slice{.step = -1}}), y); }},
+      {"inc_given_rows",
+       {f32({3, 10})},
+       {f32({9, 10}), i64({})},
+       square,
+       [](In x, const Expr& y) { return inc_subtensor(rows(x[0], x[1], 3), y); }},
+      {"of_wider",
+       {f64({2, 20})},
+       {f32({6, 20})},
+       [](In x) { return cast(sqr(x[0]), DType::kFloat32); },
+       [](In x, const Expr& y) {
+         return set_subtensor(subtensor(x[0], {Slice{2, 4}}), y);
+       }},
+  };
+  std::vector<OpCase> out;
+  for (const Example& example : examples) {
+    std::vector<Type> inputs = example.read;
+    inputs.insert(inputs.end(), example.others.begin(), example.others.end());
+    out.push_back({.name = example.name,
+                   .inputs = std::move(inputs),
+                   .build = [example](In x) { return build(example, x); },
+                   .bound = 8});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const Node> make_fused_scatter(const Node& scatter, const Node& loop) {
+  const Graph& inner = *loop.bodies[0];
+  const size_t place = scatter.op->scatter->elements;
+  auto body = std::make_shared<Graph>();
+  std::vector<Expr> outer, inputs;  // of the new node; of the scatter inside
+  std::vector<std::pair<Expr, Expr>> renamed;
+  auto add = [&](const Expr& outside, const std::string& name) {
+    outer.push_back(outside);
+    body->inputs.push_back(make_input(outside.type(), name));
+    return body->inputs.back();
+  };
+  auto read_by_loop = [&](size_t i) {
+    renamed.emplace_back(inner.inputs[i], add(loop.inputs[i], inner.inputs[i].name()));
+  };
+  for (size_t i = 0; i < scatter.inputs.size(); ++i) {
+    if (i == place)
+      read_by_loop(0);
+    else
+      inputs.push_back(add(scatter.inputs[i], scatter.inputs[i].name()));
+  }
+  for (size_t i = 1; i < inner.inputs.size(); ++i) read_by_loop(i);
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(place), substitute(inner.outputs, renamed)[0]);
+  body->outputs.emplace_back(remake(scatter, std::move(inputs), {}), 0);
+  return make_node(fused_scatter_op(), std::move(outer), {}, {std::move(body)});
+}
+
+const Op& fused_scatter_op() {
+  static const Op op = [] {
+    Op made = op_of_body("fused_scatter", "Elementwise expressions, stored into or added to a part of input 0.", lower,
+                         cases);
+    made.may_overwrite = {0};
+    made.cost = cost;
+    return made;
+  }();
+  return op;
+}
+
+}  // namespace thtrain

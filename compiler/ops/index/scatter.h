@@ -1,0 +1,36 @@
+// Ops that write elements into a part of input 0: where the elements come from is left open, so that a loop that
+// computes them can store them there.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "compiler/ops/shape/copy_loops.h"
+
+namespace thtrain {
+
+/// The elements that are written: those of an input, or those that a body computes.
+struct Elements {
+  Dims dims;
+  bool in_lanes;           // can vectors along the last axis be had?
+  std::string name, text;  // "exp_", "exp(in2)": in the kernel's name and comment
+  /// `lanes` elements from `index` on.
+  std::function<kernel::Term(const Terms& index, int lanes)> at;
+  /// Called where the kernel begins whose loops ask for them.
+  std::function<void()> prepare = [] {};
+};
+
+/// Those of input i (the parts of complex ones).
+Elements elements_of_input(kernel::StepBuilder& b, size_t i);
+/// The width of the vectors that they are written to `target` in.
+int lanes_for(const kernel::StepBuilder& b, const kernel::Operand& target, const Elements& elements);
+
+/// Op::scatter: how the op writes.
+struct ScatterRule {
+  size_t elements;  // the input that holds them
+  /// The kernels of `node`, but for where the elements come from. The step's inputs are the node's, in their order, and
+  /// more after them; the one at `elements` is not read.
+  void (*write)(kernel::StepBuilder& b, const Node& node, const Elements& elements);
+};
+
+}  // namespace thtrain

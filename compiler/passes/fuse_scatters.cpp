@@ -1,0 +1,70 @@
+#include "compiler/passes/fuse_scatters.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/index/fused_scatter.h"
+#include "compiler/ops/index/gather.h"
+#include "compiler/ops/index/scatter.h"
+
+namespace thtrain {
+namespace {
+
+const Node* behind_views(const Expr& value) {
+  const Node* node = &value.node();
+  while (node->op->view) node = &node->inputs[0].node();
+  return node;
+}
+
+bool is_plain_loop(const Node& node) {
+  if (node.op != &fused_op() || node.types.size() != 1 || node.inputs.empty()) return false;
+  const std::vector<const Node*> body = topological_order(node.bodies[0]->outputs);
+  return std::none_of(body.begin(), body.end(), [](const Node* inner) { return reads_through_index(*inner); });
+}
+
+// The loop that may store its result for this scatter.
+const Node* loop_of(const Node& scatter, const Readers& readers, const std::unordered_set<const Node*>& returned) {
+  if (!scatter.op->scatter) return nullptr;
+  const Node& loop = scatter.inputs[scatter.op->scatter->elements].node();
+  if (!is_plain_loop(loop) || readers.of(loop).size() != 1 || returned.count(&loop)) return nullptr;
+  const Node* target = behind_views(scatter.inputs[0]);
+  const bool reads_target =
+      std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const Expr& e) { return behind_views(e) == target; });
+  return reads_target ? nullptr : &loop;
+}
+
+}  // namespace
+
+Graph fuse_scatters(const Graph& graph, const PassContext& context) {
+  const std::vector<Expr> roots = graph.roots();
+  const std::vector<const Node*> order = topological_order(roots);
+  auto concerns = [](const Node* node) { return node->op->scatter || (!node->bodies.empty() && !node->op->fused); };
+  if (std::none_of(order.begin(), order.end(), concerns)) return graph;
+  const Readers readers(order);
+  std::unordered_set<const Node*> returned;
+  for (const Expr& root : roots) returned.insert(&root.node());
+
+  Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    const bool is_loop = loop_of(node, readers, returned) != nullptr;
+    if (!is_loop && (node.bodies.empty() || node.op->fused)) return {};
+    InheritOrigin origin(node.origin);
+    std::vector<GraphPtr> bodies;
+    for (const GraphPtr& body : node.bodies)
+      bodies.push_back(std::make_shared<const Graph>(fuse_scatters(*body, context)));
+    std::shared_ptr<const Node> made = remake(node, inputs, std::move(bodies));
+    if (is_loop) made = make_fused_scatter(*made, inputs[node.op->scatter->elements].node());
+    std::vector<Expr> out;
+    for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
+    return out;
+  };
+  Rebuilder rebuilder;
+  Graph out;
+  out.inputs = graph.inputs;
+  out.outputs = rebuilder.rebuild(graph.outputs, rewrite);
+  for (const Update& u : graph.updates) out.updates.push_back({u.variable, rebuilder.rebuild(u.value, rewrite)});
+  return out;
+}
+
+}  // namespace thtrain
