@@ -41,8 +41,6 @@ const std::vector<Survivors>& survivors() {
        {"softmax: == for !=", "log_softmax: == for !=", "fused_slices: == for !="}},
       {"where the divisor or the remainder is zero, another branch is taken; of halves there are none",
        {"floor_div: <= for <", "floor_div: >= for >", "mod: <= for <", "divmod: <= for <", "divmod: >= for >"}},
-      {"only of negative quotients that were rounded towards zero: no draw has one",
-       {"floor_div: trunc for floor", "divmod: trunc for floor"}},
       {"only where the one element that decides a slice is in the last lane, or goes through one of four accumulators: "
        "no draw has it there",
        {"all: <= for <", "all: an assignment left out", "any: does not read the last lane", "prod: <= for <"}},
