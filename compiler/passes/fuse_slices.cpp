@@ -98,6 +98,9 @@ class SliceFuser : public RegionFuser {
     if (a.reduced.empty() && b.reduced.empty()) return true;
     if (!a.reduced.empty() && !b.reduced.empty() && a.reduced != b.reduced) return false;
     SliceDomain slices{a.domain, a.reduced.empty() ? b.reduced : a.reduced};
+    for (const Region* region : {&a, &b})
+      for (const Node* node : region->nodes)
+        if (node->types[0].dims == a.domain && !may_be_written(*node, *region, slices.axes)) return false;
     if (slices.is_leading()) return true;
     // No number of a slice is read by elements of the other region as it stands.
     for (const Region* region : {&a, &b})
@@ -156,9 +159,13 @@ class SliceFuser : public RegionFuser {
     return true;
   }
 
-  // Elements that others read are written; one slice alone shall not write many.
   bool may_be_written(const Node& node, const Region& region) const {
-    if (region.reduced.size() != region.domain.size()) return true;
+    return may_be_written(node, region, region.reduced);
+  }
+
+  // Elements that others read are written; one slice alone, which is one thread's, shall not write many.
+  bool may_be_written(const Node& node, const Region& region, const Ints& reduced) const {
+    if (reduced.size() != region.domain.size()) return true;
     Dim count = node.types[0].elements();
     if (count.is_known() && count.value() <= kMostAlone) return true;
     return is_only_read_in(node, region);

@@ -62,6 +62,7 @@ TEST(ShareWalks, OfLoopsOverOneLargeArray) {
   EXPECT_EQ(steps({sum(sqr(w)), sum(abs(w) + 1.0)}), Steps{"fused_slices"});
   EXPECT_EQ(steps({sum(sqr(w), 1), tanh(w)}), Steps{"fused_slices"});
   EXPECT_EQ(steps({tanh(w), sqr(w)}), Steps{"fused"});
+  EXPECT_EQ(steps({sum(sqr(w)), tanh(w)}), (Steps{"fused", "fused_slices"})) << "a single sum is one thread's";
   EXPECT_EQ(steps({sum(sqr(w), 1), sum(abs(w) + 1.0, 0)}), (Steps{"fused_slices", "fused_slices"})) << "other slices";
   Expr small = floats({20, 300}, "small");
   EXPECT_EQ(steps({tanh(small), sqr(small)}), (Steps{"fused", "fused"}));
