@@ -1,9 +1,11 @@
 #include "bench/run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "bench/peers.h"
 #include "bench/scratch_folder.h"
@@ -175,6 +177,10 @@ class Runner {
     });
   }
 
+  // The threads of who was measured before may still wait for work, and take a core for it: Intel's OpenMP does so for
+  // 200 ms (KMP_BLOCKTIME), which is much of a round.
+  static constexpr std::chrono::milliseconds kRest{300};
+
   void run_setting(const std::string& dtype, int threads) {
     std::vector<Candidate> all = candidates(dtype, threads);
     std::vector<std::vector<Measurement>> found(cases().size(), std::vector<Measurement>(all.size()));
@@ -193,9 +199,10 @@ class Runner {
       for (size_t c = 0; c < cases().size(); ++c)
         for (int round = 0; round < options_.rounds; ++round)
           for (size_t k = 0; k < all.size(); ++k) {
-            size_t i = (k + static_cast<size_t>(round)) % all.size();  // nobody is always first
+            size_t i = (k + static_cast<size_t>(round + turn)) % all.size();  // nobody is always first
             if (!workers[i] || (is_start(cases()[c]) && all[i].implementation != "thtrain")) continue;
             progress_(str(where, cases()[c], ", ", all[i].implementation));
+            if (threads > 1) std::this_thread::sleep_for(kRest);
             add_round(found[c][i], all[i], workers[i]->ask(cases()[c], seconds));
           }
     }

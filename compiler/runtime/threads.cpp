@@ -21,9 +21,12 @@ namespace thtrain {
 namespace {
 
 constexpr int kMaxThreads = 256;
-// Long enough for the gap between two steps of a program and for a late core to be woken; short enough that a core
-// which somebody else needs is given back before the scheduler takes it by force.
-constexpr long kSpinNanoseconds = 30'000;
+// How long who waits spins before it sleeps. Long enough for what only one thread does between two steps of a program;
+// where somebody else wants the cores, short enough that one is given back before the scheduler takes it by force.
+constexpr long kSpinNanoseconds = 150'000, kSpinBesideOthers = 30'000;
+// Who spins and finds that so much time went by between two looks at the clock was taken off its core. Then somebody
+// else wants it, and is taken to want it for a while.
+constexpr long kTakenNanoseconds = 100'000, kBesideOthersNanoseconds = 100'000'000;
 
 thread_local bool inside = false;
 
@@ -47,17 +50,32 @@ void relax() {
 #endif
 }
 
+std::atomic<long> beside_others_until = 0;
+
 /// True once `done()` holds, false if it did not within the time of spinning.
 template <class Done>
 bool spin_until(Done done) {
   if (done()) return true;
-  long deadline = now_nanoseconds() + kSpinNanoseconds;
-  do {
+  const long start = now_nanoseconds();
+  const bool beside_others = start < beside_others_until.load(std::memory_order_relaxed);
+  const long deadline = start + (beside_others ? kSpinBesideOthers : kSpinNanoseconds);
+  long last = start;
+  auto look_at_clock = [&] {
+    const long now = now_nanoseconds();
+    if (now - last > kTakenNanoseconds)
+      beside_others_until.store(now + kBesideOthersNanoseconds, std::memory_order_relaxed);
+    last = now;
+  };
+  while (last < deadline) {
     for (int i = 0; i < 32; ++i) {
-      if (done()) return true;
+      if (done()) {
+        look_at_clock();
+        return true;
+      }
       relax();
     }
-  } while (now_nanoseconds() < deadline);
+    look_at_clock();
+  }
   return false;
 }
 
