@@ -19,6 +19,7 @@
 #include "compiler/plan/in_place.h"
 #include "compiler/runtime/tuner.h"
 #include "tests/support/native_program.h"
+#include "tests/support/numbers.h"
 
 namespace thtrain {
 namespace {
@@ -138,16 +139,6 @@ TEST(FuseProducts, WriteOverWhatIsReadByElementOnly) {
 }
 
 // ---- values --------------------------------------------------------------------------------------------------------
-
-Tensor numbers(const Type& type, uint64_t seed) {
-  Shape shape;
-  int64_t size = 1;
-  for (const Dim& d : type.dims) {
-    shape.push_back(d.value());
-    size *= d.value();
-  }
-  return Tensor::of(RandomState(seed).normal(0, 0.5, static_cast<size_t>(size)), shape).cast(type.dtype);
-}
 
 // Layers, optimizers and what else ends a product, in sizes around those of blocks, tiles and slabs.
 std::vector<Expr> everything(DType dtype, int64_t m, int64_t k, int64_t n) {

@@ -11,6 +11,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/in_place.h"
 #include "tests/support/error_text.h"
+#include "tests/support/numbers.h"
 
 namespace thtrain {
 namespace {
@@ -86,21 +87,6 @@ TEST(FuseScatters, WriteOverTheFirstInputOnly) {
 }
 
 // ---- values --------------------------------------------------------------------------------------------------------
-
-Tensor numbers(const Type& type, uint64_t seed) {
-  Shape shape;
-  int64_t size = 1;
-  for (const Dim& dim : type.dims) {
-    shape.push_back(dim.value());
-    size *= dim.value();
-  }
-  if (is_int(type.dtype)) {
-    std::vector<int64_t> out;
-    for (int64_t i = 0; i < size; ++i) out.push_back((i * 3 + static_cast<int64_t>(seed)) % 5);
-    return Tensor::of(out, shape);
-  }
-  return Tensor::of(RandomState(seed).normal(0, 1, static_cast<size_t>(size)), shape).cast(type.dtype);
-}
 
 // An embedding's step, a row of a history, the gradient of labels: variables updated in place.
 TEST(FuseScatters, UpdatesOfVariables) {

@@ -12,6 +12,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/passes/pipeline.h"
+#include "tests/support/numbers.h"
 
 namespace thtrain {
 namespace {
@@ -68,16 +69,6 @@ TEST(ShareWalks, OfLoopsOverOneLargeArray) {
   EXPECT_EQ(steps({tanh(small), sqr(small)}), (Steps{"fused", "fused"}));
   EXPECT_EQ(steps({tanh(w) * dot(sum(sqr(w), 0), y)}), (Steps{"dot", "fused", "fused_slices"}))
       << "one needs the other";
-}
-
-Tensor numbers(const Type& type, uint64_t seed) {
-  Shape shape;
-  int64_t size = 1;
-  for (const Dim& dim : type.dims) {
-    shape.push_back(dim.value());
-    size *= dim.value();
-  }
-  return Tensor::of(RandomState(seed).normal(0, 0.5, static_cast<size_t>(size)), shape).cast(type.dtype);
 }
 
 // A layer's backward step at batch 1, the weights updated in place.
