@@ -74,6 +74,11 @@ std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const s
   return object;
 }
 
+std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content) {
+  return search_.compiler ? store_.read(kObjects, name_of_entry(content, compiler_part_) + ".so")
+                          : store_.read_any(kObjects, content, ".so");
+}
+
 std::string Cache::compile(const std::string& name, std::string_view source) {
   auto begin = std::chrono::steady_clock::now();
   std::string source_path = store_.write_plain(kObjects, name + ".cpp", source);
@@ -93,8 +98,7 @@ std::string Cache::compile(const std::string& name, std::string_view source) {
 LoadedObject Cache::load_object(std::string_view source) {
   std::string content = object_name(source), name = name_of_entry(content, compiler_part_), trouble;
   if (auto object = already_loaded(name)) return {object, ""};
-  auto entry = search_.compiler ? store_.read(kObjects, name + ".so") : store_.read_any(kObjects, content, ".so");
-  if (entry) {
+  if (auto entry = stored_object(content)) {
     if (auto object = open(name, entry->path, trouble)) {
       std::lock_guard lock(mutex_);
       ++stats_.object_hits;
@@ -109,6 +113,8 @@ LoadedObject Cache::load_object(std::string_view source) {
                        .hint = str("a folder that is mounted without permission to execute cannot hold the cache: "
                                    "set THTRAIN_CACHE_DIR (now ", store_.folder(), ")")});
 }
+
+bool Cache::has_object(std::string_view source) { return stored_object(object_name(source)).has_value(); }
 
 std::optional<std::string> Cache::load_program(std::string_view key) {
   std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});

@@ -61,6 +61,8 @@ class Cache {
   /// The object of `source`: already loaded, else from the folder, else compiled now (compile_object's InternalError
   /// where that fails; the source is kept). An entry that cannot be loaded is compiled again.
   LoadedObject load_object(std::string_view source);
+  /// Is it in the folder, so that nothing need be compiled?
+  bool has_object(std::string_view source);
 
   /// The bytes stored under `key` (the caller's hash of everything that decides them but compiler, flags, processor).
   std::optional<std::string> load_program(std::string_view key);
@@ -75,6 +77,7 @@ class Cache {
 
  private:
   std::string object_name(std::string_view source) const;
+  std::optional<EntryStore::Entry> stored_object(const std::string& content);
   std::shared_ptr<const SharedObject> already_loaded(const std::string& name);
   /// Null, with dlopen's complaint in `trouble`, where it cannot be loaded.
   std::shared_ptr<const SharedObject> open(const std::string& name, const std::string& path, std::string& trouble);

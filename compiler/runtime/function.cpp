@@ -154,7 +154,8 @@ void compile_native(State& s) {
   options.tune = s.options.tune;
   options.probes = s.options.mode == Mode::kDebug;
   PreparedProgram prepared = prepare(s.canonical, options);
-  if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object)
+  if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object ||
+      cache().has_object(prepared.program->image.source))
     return take(s, finish(prepared));
   s.planned = prepared.program;
   s.coming = std::async(std::launch::async, [prepared] { return finish(prepared); });

@@ -201,7 +201,8 @@ TEST_F(CliRun, TheReferenceTrainsWhileTheCompilerIsAtWork) {
   std::string told = str("\"native code\": \"not at the beginning, from step ", switched(), " on\"");
   EXPECT_NE(workshop.read("run/run.json").find(told), std::string::npos) << workshop.read("run/run.json");
 
-  // It is the same run that goes on, now from the cache.
+  // It is the same run that goes on, native from its first step: the code is in the cache, though the graph is not, for
+  // its messages name another file.
   process = workshop.start({"resume", "run"});
   EXPECT_TRUE(wait_until([&] { return workshop.read("log").find("\nepoch ") != std::string::npos; }));
   ::kill(process, SIGINT);

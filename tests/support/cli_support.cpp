@@ -63,6 +63,7 @@ std::vector<std::string> Workshop::list() const {
   onto(out, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 1);
   onto(err, O_WRONLY | O_CREAT | O_APPEND, 2);
   ::unsetenv("THTRAIN_DATA");
+  ::signal(SIGINT, SIG_DFL);  // whoever runs the tests in the background may have it ignored
   std::vector<char*> words = {const_cast<char*>(THTRAIN_BINARY)};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
@@ -95,6 +96,7 @@ Ended Workshop::run(const std::vector<std::string>& arguments) const {
 }
 
 pid_t Workshop::start(const std::vector<std::string>& arguments) const {
+  write("log", "");  // here, for the child may come late: nobody reads what an earlier one wrote
   return start_process(path_, arguments, path("log"), path("log"));
 }
 
