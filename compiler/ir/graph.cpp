@@ -193,6 +193,12 @@ Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite) {
   return out;
 }
 
+const Node* root_of(const Expr& value) {
+  const Node* node = &value.node();
+  while (node->op->view) node = &node->inputs[0].node();
+  return node;
+}
+
 std::vector<Expr> substitute(std::span<const Expr> roots, std::span<const std::pair<Expr, Expr>> replacements) {
   Rebuilder rebuilder;
   for (const auto& [from, to] : replacements) rebuilder.replace(from, to);

@@ -77,6 +77,9 @@ class Rebuilder {
 /// Rebuilds a whole graph, bodies first (each by its own Rebuilder), and merges equal nodes.
 Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite);
 
+/// The node whose elements the value shows, through views.
+const Node* root_of(const Expr& value);
+
 /// `roots` with leaves or inner values replaced.
 std::vector<Expr> substitute(std::span<const Expr> roots, std::span<const std::pair<Expr, Expr>> replacements);
 

@@ -1,12 +1,13 @@
 #include "compiler/passes/fuse_products.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/linalg/fused_product.h"
-#include "compiler/ops/linalg/linalg.h"
 #include "compiler/passes/regions.h"
 
 namespace thtrain {
@@ -23,12 +24,17 @@ Layout layout_of(const Expr& value) {
   return layout;
 }
 
+bool is_for_our_kernels(const Node& node, const kernel::Chooser& chooser) {
+  const size_t first = first_factor(node);
+  std::optional<kernel::MatrixProduct> product =
+      known_product(node, layout_of(node.inputs[first]), layout_of(node.inputs[first + 1]));
+  return product && tiling_with_epilogue(&chooser, *product);
+}
+
 class ProductFuser : public RegionFuser {
  public:
-  ProductFuser(const Graph& graph, const PassContext& context) : RegionFuser(graph), context_(context) {
-    for (const Node* node : topological_order(graph.roots()))
-      if (is_matrix_product(*node) && is_for_our_kernels(*node)) ours_.try_emplace(node);
-  }
+  ProductFuser(const Graph& graph, const PassContext& context, NodeMap<bool> ours)
+      : RegionFuser(graph), context_(context), ours_(std::move(ours)) {}
 
  protected:
   bool is_fusable(const Node& node) const override {
@@ -60,16 +66,9 @@ class ProductFuser : public RegionFuser {
     return make_fused_product(std::move(body), std::move(inputs));
   }
 
-  Graph fuse_body(const Graph& body) const override { return ProductFuser(body, context_).run(); }
+  Graph fuse_body(const Graph& body) const override { return fuse_products(body, context_); }
 
  private:
-  bool is_for_our_kernels(const Node& node) const {
-    const size_t first = node.op == &gemm_op() ? 2 : 0;
-    std::optional<kernel::MatrixProduct> product =
-        known_product(node, layout_of(node.inputs[first]), layout_of(node.inputs[first + 1]));
-    return product && tiling_with_epilogue(context_.chooser, *product);
-  }
-
   // A region's product, which stands for its one reduction.
   static const Node* product_of(const Region& region) {
     if (!region.has_reduction) return nullptr;
@@ -85,13 +84,20 @@ class ProductFuser : public RegionFuser {
   }
 
   const PassContext& context_;
-  NodeMap<bool> ours_;  // products, asked about in their order
+  NodeMap<bool> ours_;  // the products that kernels of ours compute
 };
 
 }  // namespace
 
 Graph fuse_products(const Graph& graph, const PassContext& context) {
-  return context.chooser ? ProductFuser(graph, context).run() : graph;
+  if (!context.chooser) return graph;
+  NodeMap<bool> ours;
+  bool bodies = false;
+  for (const Node* node : topological_order(graph.roots())) {  // asked about in their order
+    bodies = bodies || (!node->bodies.empty() && !node->op->fused);
+    if (is_matrix_product(*node) && is_for_our_kernels(*node, *context.chooser)) ours.try_emplace(node);
+  }
+  return ours.size() > 0 || bodies ? ProductFuser(graph, context, std::move(ours)).run() : graph;
 }
 
 }  // namespace thtrain

@@ -12,12 +12,6 @@
 namespace thtrain {
 namespace {
 
-const Node* behind_views(const Expr& value) {
-  const Node* node = &value.node();
-  while (node->op->view) node = &node->inputs[0].node();
-  return node;
-}
-
 bool is_plain_loop(const Node& node) {
   if (node.op != &fused_op() || node.types.size() != 1 || node.inputs.empty()) return false;
   const std::vector<const Node*> body = topological_order(node.bodies[0]->outputs);
@@ -29,9 +23,9 @@ const Node* loop_of(const Node& scatter, const Readers& readers, const std::unor
   if (!scatter.op->scatter) return nullptr;
   const Node& loop = scatter.inputs[scatter.op->scatter->elements].node();
   if (!is_plain_loop(loop) || readers.of(loop).size() != 1 || returned.count(&loop)) return nullptr;
-  const Node* target = behind_views(scatter.inputs[0]);
+  const Node* target = root_of(scatter.inputs[0]);
   const bool reads_target =
-      std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const Expr& e) { return behind_views(e) == target; });
+      std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const Expr& e) { return root_of(e) == target; });
   return reads_target ? nullptr : &loop;
 }
 

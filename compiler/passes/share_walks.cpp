@@ -34,17 +34,21 @@ std::optional<RowSums> row_sums(const Expr& left, const Expr& right) {
   return RowSums{left, transpose(right), {0, -1}};
 }
 
+bool is_float_dot(const Node& node) {
+  return node.op == &dot_op() && is_float(node.types[0].dtype);
+}
+
 class Sharer {
  public:
-  Sharer(const Graph& graph, const PassContext& context)
-      : graph_(graph), context_(context), order_(topological_order(graph.roots())), readers_(order_) {
+  Sharer(const Graph& graph, const PassContext& context, const std::vector<const Node*>& order)
+      : graph_(graph), context_(context), order_(order), readers_(order_) {
     position_.reserve(order_.size());
     for (size_t i = 0; i < order_.size(); ++i) position_.try_emplace(order_[i], i);
   }
 
   Graph run() {
     for (const Node* node : order_)
-      if (node->op == &dot_op() && is_float(node->types[0].dtype))
+      if (is_float_dot(*node))
         if (std::optional<RowSums> sums = row_sums(node->inputs[0], node->inputs[1]))
           if (const Node* update = update_beside(*node, sums->matrix)) {
             found_.try_emplace(node);
@@ -100,7 +104,7 @@ class Sharer {
 
   const Graph& graph_;
   const PassContext& context_;
-  const std::vector<const Node*> order_;
+  const std::vector<const Node*>& order_;
   const Readers readers_;
   NodeMap<size_t> position_;
   NodeMap<bool> found_;
@@ -109,7 +113,12 @@ class Sharer {
 }  // namespace
 
 Graph share_walks(const Graph& graph, const PassContext& context) {
-  return allowed(Safety::kReassociating, context.level) ? Sharer(graph, context).run() : graph;
+  if (!allowed(Safety::kReassociating, context.level)) return graph;
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  const bool any = std::any_of(order.begin(), order.end(), [](const Node* node) {
+    return is_float_dot(*node) && row_sums(node->inputs[0], node->inputs[1]);
+  });
+  return any ? Sharer(graph, context, order).run() : graph;
 }
 
 }  // namespace thtrain

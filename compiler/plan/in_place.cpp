@@ -8,12 +8,6 @@
 
 namespace thtrain {
 
-const Node* root_of(const Expr& value) {
-  const Node* node = &value.node();
-  while (node->op->view) node = &node->inputs[0].node();
-  return node;
-}
-
 bool may_overwrite(const Node& node, size_t output, size_t input) {
   if (!(node.types[output] == node.inputs[input].type())) return false;
   if (node.op->scalar) return true;

@@ -8,9 +8,6 @@
 
 namespace thtrain {
 
-/// The node whose buffer the value lies in, through views.
-const Node* root_of(const Expr& value);
-
 /// May this output of the node be written over that input, as far as the op is concerned?
 bool may_overwrite(const Node& node, size_t output, size_t input);
 

@@ -14,7 +14,6 @@ BodyElements::BodyElements(kernel::StepBuilder& b, const Graph& body, const Node
   for (size_t k = 0; k < body.inputs.size(); ++k) {
     if (!is_read(body.inputs[k])) continue;
     Read read{k, b.input(k), strides_over(domain_, b.input(k))};
-    widest_ = std::max(widest_, size_of(read.operand.type.dtype));
     if (std::any_of(read.strides.begin(), read.strides.end(), [](const Dim& d) { return !d.is(0); })) {
       reads_.push_back(std::move(read));
     } else {
@@ -23,8 +22,6 @@ BodyElements::BodyElements(kernel::StepBuilder& b, const Graph& body, const Node
                  b.code().let(identifier(name.empty() ? str("x", k) : readable(name)), b.load(read.operand, 0)));
     }
   }
-  for (const Node* node : nodes_)
-    if (node != &apart) widest_ = std::max(widest_, widest_of(*node));
   compute(known_);
 }
 

@@ -18,8 +18,6 @@ class BodyElements {
                const std::function<bool(const Expr& input)>& is_read);
 
   const std::vector<const Node*>& nodes() const { return nodes_; }
-  /// Bytes of the widest element that is read or computed.
-  size_t widest() const { return widest_; }
 
   /// The inputs at `index` of the domain (a term for each axis): vectors of `lanes` elements side by side along the
   /// last axis that is no known 1, of which `count` exist (no term: all), and one for all lanes where it is repeated.
@@ -44,7 +42,6 @@ class BodyElements {
   size_t lane_axis_ = 0;
   std::vector<const Node*> nodes_;
   const Node& apart_;
-  size_t widest_ = 1;
   std::vector<Read> reads_;  // what depends on the place
   BodyValues known_;         // what does not
 };

@@ -108,7 +108,7 @@ class BodyEpilogue : public GemmEpilogue {
 
 void lower(StepBuilder& b) {
   const BodyEpilogue epilogue(b);
-  const size_t first = epilogue.product().op == &gemm_op() ? 2 : 0;
+  const size_t first = first_factor(epilogue.product());
   const Operand x = epilogue.factor(first), y = epilogue.factor(first + 1);
   std::optional<kernel::MatrixProduct> product = known_product(epilogue.product(), x.layout, y.layout);
   TH_CHECK(product && plain_is_possible(*product), "fused_product: a product that no kernel can end with more");
@@ -181,6 +181,10 @@ bool is_matrix_product(const Node& node) {
   return node.op == &dot_op() && node.inputs[0].rank() == 2 && node.inputs[1].rank() == 2;
 }
 
+size_t first_factor(const Node& product) {
+  return product.op == &gemm_op() ? 2 : 0;
+}
+
 bool is_factor(const Node& node, size_t i) {
   if (node.op == &dot_op()) return true;
   return node.op == &gemm_op() && (i == 2 || i == 3);
@@ -195,7 +199,7 @@ bool is_multiplied(const Node& node, size_t i) {
 }
 
 std::optional<kernel::MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b) {
-  const size_t first = node.op == &gemm_op() ? 2 : 0;
+  const size_t first = first_factor(node);
   const Dims &left = node.inputs[first].dims(), &right = node.inputs[first + 1].dims();
   const std::optional<MatrixLayout> p = matrix_layout(left, a), q = matrix_layout(right, b);
   if (!p || !q || !p->leading.is_known() || !q->leading.is_known()) return std::nullopt;
@@ -228,7 +232,7 @@ const Op& fused_product_op() {
       std::vector<Type> out = types(a);
       const std::vector<const Node*> nodes = topological_order(a.bodies[0]->outputs);
       const Node& product = product_in(nodes);
-      const size_t first = product.op == &gemm_op() ? 2 : 0;
+      const size_t first = first_factor(product);
       std::optional<kernel::MatrixProduct> known =
           known_product(product, row_major(product.inputs[first].dims()), row_major(product.inputs[first + 1].dims()));
       a.require(known && plain_is_possible(*known), "no kernel of a matrix product can end with more",

@@ -18,6 +18,8 @@ std::shared_ptr<const Node> make_fused_product(GraphPtr body, std::vector<Expr> 
 
 /// Is the node a product of two float matrices, dot or gemm?
 bool is_matrix_product(const Node& node);
+/// The input that holds its left factor; the right one is the next.
+size_t first_factor(const Node& product);
 /// Is input i of the node a matrix that a product multiplies? (gemm's c is not.)
 bool is_factor(const Node& node, size_t i);
 /// Is input i of this node, made by fusion, a factor of its product? Then nothing may be written over it.

@@ -85,6 +85,9 @@ TEST(MemoryBlocks, ThreadsShareThem) {
       }
     });
   for (std::thread& thread : threads) thread.join();
+  if (!kKeeps) {
+    EXPECT_EQ(kept_bytes(), 0u) << "a sanitizer sees each of them freed";
+  }
 }
 
 }  // namespace

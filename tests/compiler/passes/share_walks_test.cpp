@@ -90,7 +90,7 @@ void expect_step(DType dtype, int64_t rows, int64_t columns) {
   Step native = make(Mode::kNative), reference = make(Mode::kReference), checked = make(Mode::kDebug);
   const std::string fused = native.run.explain().fused;
   EXPECT_EQ(fused.find(" = dot("), fused.rfind(" = dot(")) << "the product of the way forth alone";
-  EXPECT_EQ(native.run.info().arena_bytes < rows * columns, true) << "no copy of the weights";
+  EXPECT_LT(native.run.info().arena_bytes, rows * columns) << "no copy of the weights";
   const Tensor x = numbers({.dtype = dtype, .dims = {1, rows}}, 4),
                t = numbers({.dtype = dtype, .dims = {1, columns}}, 5);
   checked.run({x, t});

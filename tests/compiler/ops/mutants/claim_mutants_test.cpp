@@ -12,6 +12,7 @@
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/index/fused_scatter.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/fused_product.h"
 #include "compiler/ops/linalg/linalg.h"
@@ -65,12 +66,19 @@ const std::vector<WrongClaim>& wrong_claims() {
     return (*make_fused_product(body, {in[0], in[1]}))[0];
   };
   auto whole = [](const Expr& x) { return subtensor(x, {Slice{.step = -1}}); };
+  auto stored = [whole](In1 in) {
+    Expr x = make_input(in[1].type(), "x");
+    auto body = std::make_shared<Graph>(Graph{{x}, {sqr(x)}, {}});
+    const std::shared_ptr<const Node> squares = make_fused(body, {in[1]});
+    return (*make_fused_scatter(set_subtensor(whole(in[0]), (*squares)[0]).node(), *squares))[0];
+  };
   static const std::vector<WrongClaim> table{
       {"dot over its left side", {square, square}, product, 0},
       {"gemm over its left side", {square, square, square, number}, gemm, 2},
       {"a product that ends with more over its left side", {square, square}, ended, 0},
       {"take over what is taken from", {row, places}, [](In1 in) { return take(in[0], in[1]); }, 0},
       {"a loop over what it takes from", {row, places}, loop, 0},
+      {"a loop that stores over what it reads", {row, row}, stored, 1},
       {"inc_take over what is added", {row, places, row}, [](In1 in) { return inc_take(in[0], in[1], in[2]); }, 2},
       {"inc_subtensor over what is added",
        {row, row},
