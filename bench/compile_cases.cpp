@@ -81,7 +81,7 @@ std::string printed(const Graph& graph) {
   Tuner rule(Tune::kNever, 1);
   Program program =
       plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
-           {.vector_bytes = vector_bytes, .chooser = &rule});
+           {.vector_bytes = vector_bytes, .cached_bytes = cpu().cached_bytes(1), .chooser = &rule});
   return emit_cpp(program, {.vector_bytes = vector_bytes}).text;
 }
 

@@ -130,6 +130,12 @@ Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_known() && b.is_known()) return Dim(a.value_ * b.value_);
   if (a.is(1)) return b;
   if (b.is(1)) return a;
+  if (a.is_known() || b.is_known()) {  // most products are: rows of a known length
+    const int64_t factor = a.is_known() ? a.value_ : b.value_;
+    Dim::Sum scaled = a.is_known() ? b.sum() : a.sum();
+    for (auto& term : scaled.terms) term.second *= factor;
+    return Dim::from(std::move(scaled));
+  }
   Dim::Sum left = a.sum(), right = b.sum(), out;
   for (const auto& [x, p] : left.terms)
     for (const auto& [y, q] : right.terms) {

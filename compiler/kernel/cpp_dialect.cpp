@@ -180,7 +180,8 @@ class CppDialect : public Dialect {
       dtype = DType::kInt8;
     }
     std::string v = vector_type(dtype, s.type.lanes, h);
-    std::string name = str("store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
+    const bool past_caches = s.past_caches && near && count.empty();
+    std::string name = str(past_caches ? "stream_" : "store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
     const char* element = name_of_element(dtype).c;
     if (h.need(name)) {
       std::string lanes = count.empty() ? std::to_string(s.type.lanes) : "n";
@@ -188,6 +189,7 @@ class CppDialect : public Dialect {
                          : count.empty() ? str("  *(", unaligned(dtype, s.type.lanes, h), "*)p = v;\n")
                                          : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
       if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, s.type.lanes, 0}, body);
+      if (past_caches) body = streaming({dtype, s.type.lanes, 0}, h) + body;
       h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
                 count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
     }
@@ -203,12 +205,28 @@ class CppDialect : public Dialect {
                ")");
   }
 
+  std::string fence() const override {
+    return "__atomic_thread_fence(__ATOMIC_SEQ_CST)";
+  }
+
   std::string signature(const std::string& name) const override {
     return str("static void ", name,
                "(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end)");
   }
 
  private:
+  // The whole vector at once, where it is aligned; what is not is left to what follows.
+  std::string streaming(const TermType& type, Helpers& h) const {
+    const size_t bytes = static_cast<size_t>(type.lanes) * size_of(type.dtype);
+    if (bytes < 16) return {};
+    std::string v = vector_type(type.dtype, type.lanes, h);
+    std::string floats = vector_type(DType::kFloat32, static_cast<int>(bytes / size_of(DType::kFloat32)), h);
+    return str("#if defined(__clang__) || defined(__x86_64__)\n  if (((unsigned long)p & ", bytes - 1,
+               ") == 0) {\n#ifdef __clang__\n    __builtin_nontemporal_store(v, (", v,
+               "*)p);\n#else\n    __builtin_ia32_movntps", bytes == 16 ? "" : std::to_string(8 * bytes),
+               "((float*)p, (", floats, ")v);\n#endif\n    return;\n  }\n#endif\n");
+  }
+
   static std::string blocks(const TermNode& n, const std::vector<std::string>& a) {
     const int lanes = n.type.lanes, width = static_cast<int>(n.integer), odd = n.prim == Prim::kOddBlocks ? width : 0;
     std::vector<int> order;  // lanes of a count from 0, those of b follow

@@ -125,7 +125,7 @@ using Block = std::vector<Statement>;
 struct Statement {
   enum class Kind : uint8_t {
     kComment, kLet, kVar, kAssign, kStore, kLoop, kIf, kWhile, kLocalArray, kAtomicAdd, kBarrier, kFail, kReturn,
-    kPrefetch,
+    kPrefetch, kFence,
   };
   Kind kind;
   std::string name;          // variable, buffer, comment text
@@ -138,6 +138,7 @@ struct Statement {
   LoopMark mark = LoopMark::kSequential;
   std::shared_ptr<Block> body = {}, otherwise = {};
   Prefetch prefetch = Prefetch::kNear;
+  bool past_caches = false;  // of kStore: written to memory, without being read from there first; a kFence follows
 };
 
 struct BufferParameter {

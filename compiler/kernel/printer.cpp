@@ -105,6 +105,9 @@ class Printer {
       case Kind::kPrefetch:
         line(dialect_.prefetch(str(s.name, " + ", term(s.index)), s.prefetch) + ";");
         break;
+      case Kind::kFence:
+        line(dialect_.fence() + ";");
+        break;
       case Kind::kBarrier:
         line("barrier();");
         break;

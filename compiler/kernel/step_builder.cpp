@@ -90,7 +90,15 @@ void Code::store(const std::string& buffer, Term index, Term stride, Term value,
   out.index = std::move(index);
   out.stride = std::move(stride);
   out.count = std::move(count);
+  out.past_caches = past_caches_;
   current_->push_back(std::move(out));
+}
+
+void Code::past_caches(const std::function<void()>& body) {
+  past_caches_ = true;
+  body();
+  past_caches_ = false;
+  current_->push_back({.kind = Statement::Kind::kFence, .name = {}});
 }
 
 void Code::atomic_add(const std::string& buffer, Term index, Term value) {
@@ -170,14 +178,12 @@ Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term st
 }
 
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
-                         int overwrites, const Chooser* chooser, bool writes_variable)
+                         const StepPlace& place)
     : node_(node),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       vector_bytes_(vector_bytes),
-      overwrites_(overwrites),
-      chooser_(chooser),
-      writes_variable_(writes_variable) {}
+      place_(place) {}
 
 std::string StepBuilder::buffer(const Operand& operand, bool written) {
   for (size_t i = 0; i < used_operands_.size(); ++i)

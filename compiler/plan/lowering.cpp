@@ -15,6 +15,7 @@ class Key {
   Key(const Node& node, const Placement& at) {
     number(at.overwrites);
     number(at.writes_variable);
+    number(at.is_last);
     this->node(node);
     for (const Expr& input : node.inputs) {
       number(first_equal(node.inputs, input));
@@ -129,7 +130,11 @@ std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement&
   auto [known, fresh] = known_.try_emplace(Key(node, at).take());
   if (!fresh) return known->second;
   kernel::StepBuilder builder(node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()),
-                              options_.vector_bytes, at.overwrites, options_.chooser, at.writes_variable);
+                              options_.vector_bytes,
+                              {.overwrites = at.overwrites,
+                               .writes_variable = at.writes_variable,
+                               .cached_bytes = at.is_last ? options_.cached_bytes : 0,
+                               .chooser = options_.chooser});
   if (node.op->scalar) {
     std::vector<Expr> results;
     for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);

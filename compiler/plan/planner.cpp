@@ -19,6 +19,7 @@ constexpr size_t kForever = static_cast<size_t>(-1);
 struct Value {
   std::optional<BufferView> view = {};  // once it is computed
   size_t last_reader = 0;               // position in the order
+  bool is_read = false;                 // by a step
   int wanted = -1;                      // the buffer that it should be computed into
   int copy = -1;                        // of a row-major one, where a reader needed that
 };
@@ -45,8 +46,14 @@ class Planner {
 
     // What is returned lives to the end; an update's value must be in the variable's buffer then.
     for (size_t p = 0; p < order.order.size(); ++p)
-      for (const Expr& input : order.order[p]->inputs) value(input).last_reader = p;
-    for (const Expr& root : graph.roots()) value(root).last_reader = kForever;
+      for (const Expr& input : order.order[p]->inputs) {
+        value(input).last_reader = p;
+        value(input).is_read = true;
+      }
+    for (const Expr& root : graph.roots()) {
+      value(root).is_read |= value(root).last_reader == kForever;  // by the copy to a second place
+      value(root).last_reader = kForever;
+    }
 
     for (size_t k = 0; k < graph.outputs.size(); ++k) {
       const Expr& out = graph.outputs[k];
@@ -125,6 +132,12 @@ class Planner {
   }
 
   static bool is_elementwise(const Node& node) { return node.op->scalar || node.op->fused; }
+
+  // Is the value computed where the caller will find it, and by nobody read before?
+  bool goes_to_caller(const Expr& e, const BufferView& view) {
+    return view.buffer >= 0 && program_.buffers[static_cast<size_t>(view.buffer)].kind == BufferKind::kOutput &&
+           !value(e).is_read;
+  }
 
   // The buffer of a temporary that dies with this node and that output `o` may take over; -1 if there is none.
   int reusable(const Node& node, size_t o, std::span<const BufferView> inputs) const {
@@ -210,6 +223,8 @@ class Planner {
       operands.push_back({buffer, type, row_major(type.dims)});
     }
     at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
+    at.is_last = at.overwrites < 0;
+    for (size_t o = 0; o < at.outputs.size(); ++o) at.is_last = at.is_last && goes_to_caller(node[o], at.outputs[o]);
     for (size_t o = 0; o < at.outputs.size(); ++o) set(node[o], at.outputs[o]);
     std::vector<kernel::StepCode> code;
     if (calls_back)

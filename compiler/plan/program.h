@@ -71,6 +71,7 @@ void for_each_step(const Region& region, const std::function<void(const Step&)>&
 
 struct PlanOptions {
   int vector_bytes = 64;
+  int64_t cached_bytes = 0;                  // see Cpu::cached_bytes(); 0: all stores go to the caches
   bool in_place = true;                      // temporaries and shared variables may be overwritten
   const kernel::Chooser* chooser = nullptr;  // of implementations; null: the library's
 };

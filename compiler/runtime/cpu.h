@@ -18,12 +18,16 @@ struct Cpu {
   /// Bytes of a vector that generated code uses: 64 with AVX-512 (all four parts, and saved by the kernel), 32 with
   /// AVX2 and FMA, else 16. The environment's THTRAIN_VECTOR_BYTES (16, 32 or 64) overrides it.
   int vector_bytes = 16;
+  int64_t core_cache_bytes = 0, last_cache_bytes = 0;  // a core's own second cache, and the third; 0 where unknown
   /// Cores that this process may use: its affinity mask, and the quota of its control group; at least 1.
   int cores = 1;
   /// One line for keys of caches: everything that code compiled for "native" may depend on. It does not hold `cores`.
   std::string feature_text;
 
   bool has_avx512() const { return avx512f && avx512dq && avx512vl && avx512bw; }
+  /// A loop of so many threads that touches more bytes, and whose results nobody reads soon, does better to store past
+  /// the caches. 0 where their sizes are unknown: none does. docs/decisions/0008.
+  int64_t cached_bytes(int threads) const;
 };
 
 /// Asks the processor anew, with `vector_bytes_override` (the text of THTRAIN_VECTOR_BYTES, may be null).

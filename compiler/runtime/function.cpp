@@ -470,8 +470,10 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   out.given = s.canonical.graph;
-  out.plan = std::make_shared<const Program>(
-      plan(optimized, s.canonical.value_checks, {.vector_bytes = cpu().vector_bytes, .chooser = &tuner}));
+  const PlanOptions target{.vector_bytes = cpu().vector_bytes,
+                           .cached_bytes = cpu().cached_bytes(s.context.threads),
+                           .chooser = &tuner};
+  out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
   out.program = program_text(*out.plan);
   out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;
   return out;

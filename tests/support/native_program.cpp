@@ -55,15 +55,16 @@ Target usual_width(const std::string& compiler) {
   return {compiler, cpu().vector_bytes};
 }
 
-static Program planned(const CanonicalGraph& canonical, int vector_bytes, bool optimized) {
+static Program planned(const CanonicalGraph& canonical, const Target& target, bool optimized) {
   PipelineOptions options;
   if (!optimized)
     for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);
-  return plan(optimize(canonical.graph, options), canonical.value_checks, {.vector_bytes = vector_bytes});
+  return plan(optimize(canonical.graph, options), canonical.value_checks,
+              {.vector_bytes = target.vector_bytes, .cached_bytes = target.cached_bytes});
 }
 
 bool is_all_native(const Graph& graph) {
-  Program program = planned(canonical_lengths(graph), 16, false);
+  Program program = planned(canonical_lengths(graph), {"g++", 16}, false);
   bool out = true;
   for_each_step(program.body,
                 [&](const Step& step) { out = out && !std::holds_alternative<kernel::ReferenceCall>(step.code); });
@@ -71,7 +72,7 @@ bool is_all_native(const Graph& graph) {
 }
 
 Program unoptimized_program(const Graph& graph, const Target& target) {
-  return planned(canonical_lengths(graph), target.vector_bytes, false);
+  return planned(canonical_lengths(graph), target, false);
 }
 
 struct NativeProgram::Compiled {
@@ -89,7 +90,7 @@ NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool opti
   Compiled& c = *compiled_;
   c.graph = graph;
   c.canonical = canonical_lengths(graph);
-  c.program = std::make_unique<Program>(planned(c.canonical, target.vector_bytes, optimized));
+  c.program = std::make_unique<Program>(planned(c.canonical, target, optimized));
   TH_CHECK(c.program->shared.empty(), "a graph with shared variables");
   if (edit) edit(*c.program);
   Source source = emit_cpp(*c.program, {.vector_bytes = target.vector_bytes});

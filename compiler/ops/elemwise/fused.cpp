@@ -46,8 +46,7 @@ class Emitter {
       b_.finish_kernel(kernel_name(nodes_), kernel_comment(nodes_, inputs_, outputs_), 1);
       return;
     }
-    std::vector<Term> offsets(axes_[0].strides.size(), Term(0));
-    nest(0, offsets);
+    loops();
     Dim inner = 1;
     for (size_t i = 1; i < axes_.size(); ++i) inner = inner * axes_[i].length;
     int64_t weight = std::max<int64_t>(weight_, 1);
@@ -75,6 +74,24 @@ class Emitter {
       axes.push_back(std::move(axis));
     }
     axes_ = collapse(axes);
+  }
+
+  // All loops. Where more bytes are touched than stay in the caches, stores go past them: a line that is stored to
+  // would be read from memory first.
+  void loops() {
+    const auto nest_of_all = [&] { nest(0, std::vector<Term>(axes_[0].strides.size(), Term(0))); };
+    int64_t bytes = 0;  // that an element takes
+    for (size_t k = 0; k < operands_.size(); ++k) {
+      const bool moves =
+          std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[k].is(0); });
+      if (moves) bytes += static_cast<int64_t>(size_of(operands_[k].type.dtype));
+    }
+    if (b_.cached_bytes() == 0 || bytes == 0 || !gathers_.empty()) return nest_of_all();
+    const Dim elements = product(outputs_[0].dims());
+    const int64_t cached = b_.cached_bytes() / bytes;
+    if (elements.is_known()) return elements.value() > cached ? b_.code().past_caches(nest_of_all) : nest_of_all();
+    b_.code().if_(
+        b_.length(elements) > Term(cached), [&] { b_.code().past_caches(nest_of_all); }, nest_of_all);
   }
 
   // Loops over axis `depth` and those inside it. offsets: each operand's element index so far.
@@ -205,6 +222,18 @@ std::shared_ptr<const Node> make_fused(GraphPtr body, std::vector<Expr> inputs) 
   return make_node(fused_op(), std::move(inputs), {}, {std::move(body)});
 }
 
+std::vector<Expr> fused_values(std::shared_ptr<const Node> (*make)(GraphPtr body, std::vector<Expr> inputs),
+                               const std::vector<Expr>& values,
+                               const std::function<std::vector<Expr>(const std::vector<Expr>&)>& expressions) {
+  auto body = std::make_shared<Graph>();
+  for (const Expr& e : values) body->inputs.push_back(make_input(e.type(), e.name()));
+  body->outputs = expressions(body->inputs);
+  const std::shared_ptr<const Node> node = make(body, values);
+  std::vector<Expr> out;
+  for (size_t o = 0; o < body->outputs.size(); ++o) out.push_back((*node)[o]);
+  return out;
+}
+
 Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&)> lower,
               std::function<std::vector<OpCase>()> cases) {
   return {
@@ -257,11 +286,10 @@ static std::vector<OpCase> gathering_cases() {
                    .inputs = {{.dtype = example.dtype, .dims = example.source},
                               {.dtype = DType::kInt64, .dims = example.indices}},
                    .build = [gather = example.gather](const std::vector<Expr>& x) {
-                     auto body = std::make_shared<Graph>();
-                     for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
-                     Expr value = gather(body->inputs[0], body->inputs[1]);
-                     body->outputs = {value * value + value};
-                     return std::vector<Expr>{(*make_fused(body, x))[0]};
+                     return fused_values(make_fused, x, [&](const std::vector<Expr>& in) {
+                       Expr value = gather(in[0], in[1]);
+                       return std::vector<Expr>{value * value + value};
+                     });
                    }});
   return out;
 }
@@ -269,13 +297,10 @@ static std::vector<OpCase> gathering_cases() {
 static std::vector<OpCase> fused_cases() {
   // Two outputs; one operand that a row shares, one that is a scalar.
   auto build = [](const std::vector<Expr>& x) {
-    auto body = std::make_shared<Graph>();
-    for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
-    const std::vector<Expr>& in = body->inputs;
-    Expr product = tanh(in[0] + in[1]) * in[2];
-    body->outputs = {product, product - in[0]};
-    std::shared_ptr<const Node> node = make_fused(body, x);
-    return std::vector<Expr>{(*node)[0], (*node)[1]};
+    return fused_values(make_fused, x, [](const std::vector<Expr>& in) {
+      Expr product = tanh(in[0] + in[1]) * in[2];
+      return std::vector<Expr>{product, product - in[0]};
+    });
   };
   auto case_of = [&](std::string name, DType dtype, Dims matrix, Dims row) {
     return OpCase{.name = std::move(name),

@@ -15,6 +15,12 @@ namespace thtrain {
 Op op_of_body(std::string name, std::string doc, std::function<void(kernel::StepBuilder&)> lower,
               std::function<std::vector<OpCase>()> cases);
 
+/// All outputs of the node that `make` (make_fused and the like) makes of a body: what `expressions` gives for inputs
+/// of the types of `values`. For cases.
+std::vector<Expr> fused_values(std::shared_ptr<const Node> (*make)(GraphPtr body, std::vector<Expr> inputs),
+                               const std::vector<Expr>& values,
+                               const std::function<std::vector<Expr>(const std::vector<Expr>&)>& expressions);
+
 /// An op made from a body graph of elementwise nodes, reads through an index (gather.h) and scalar constants; its
 /// outputs are the body's, all of the same lengths. Made by the pass `fuse_elementwise`.
 const Op& fused_op();

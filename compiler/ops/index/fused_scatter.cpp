@@ -69,14 +69,12 @@ struct Example {
 std::vector<Expr> build(const Example& example, In x) {
   const std::vector<Expr> read(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(example.read.size()));
   const std::vector<Expr> others(x.begin() + static_cast<std::ptrdiff_t>(example.read.size()), x.end());
-  auto body = std::make_shared<Graph>();
-  for (const Expr& e : read) body->inputs.push_back(make_input(e.type(), e.name()));
-  body->outputs = {example.loop(body->inputs)};
-  const std::shared_ptr<const Node> loop = make_fused(body, read);
-  const Expr out = example.scatter(others, (*loop)[0]);
+  const Expr elements =
+      fused_values(make_fused, read, [&](In in) { return std::vector<Expr>{example.loop(in)}; })[0];
+  const Expr out = example.scatter(others, elements);
   // Lengths of which only a call tells that they are equal put a node between.
-  const bool is_between = !out.node().inputs[out.node().op->scatter->elements].same((*loop)[0]);
-  return {is_between ? out : (*make_fused_scatter(out.node(), *loop))[0]};
+  const bool is_between = !out.node().inputs[out.node().op->scatter->elements].same(elements);
+  return {is_between ? out : (*make_fused_scatter(out.node(), elements.node()))[0]};
 }
 
 std::vector<OpCase> cases() {

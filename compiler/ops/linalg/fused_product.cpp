@@ -155,18 +155,9 @@ std::vector<OpCase> cases() {
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
       std::vector<Type> types;
       for (const Dims& dims : example.inputs) types.push_back({.dtype = dtype, .dims = dims});
-      auto build = [&example](In x) {
-        auto body = std::make_shared<Graph>();
-        for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
-        body->outputs = example.build(body->inputs);
-        std::shared_ptr<const Node> node = make_fused_product(body, x);
-        std::vector<Expr> values;
-        for (size_t o = 0; o < body->outputs.size(); ++o) values.push_back((*node)[o]);
-        return values;
-      };
       out.push_back({.name = str(example.name, "_", name_of(dtype)),
                      .inputs = std::move(types),
-                     .build = build,
+                     .build = [&example](In x) { return fused_values(make_fused_product, x, example.build); },
                      .smooth = example.name != "one_column_more",
                      .bound = 64});
     }

@@ -124,19 +124,9 @@ std::vector<OpCase> cases() {
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
       std::vector<Type> types;
       for (const Dims& dims : example.inputs) types.push_back({.dtype = dtype, .dims = dims});
-      auto build = [&example](In x) {
-        auto body = std::make_shared<Graph>();
-        for (const Expr& e : x) body->inputs.push_back(make_input(e.type(), e.name()));
-        body->outputs = example.build(body->inputs);
-        size_t outputs = body->outputs.size();
-        std::shared_ptr<const Node> node = make_fused_slices(body, x);
-        std::vector<Expr> values;
-        for (size_t o = 0; o < outputs; ++o) values.push_back((*node)[o]);
-        return values;
-      };
       out.push_back({.name = str(example.name, "_", name_of(dtype)),
                      .inputs = std::move(types),
-                     .build = build,
+                     .build = [&example](In x) { return fused_values(make_fused_slices, x, example.build); },
                      .low = 0.25,
                      .high = 1.5,
                      .bound = 64});

@@ -19,9 +19,10 @@ namespace {
 
 // Without the interface that every generated source begins with.
 std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                    const std::vector<Update>& updates = {}) {
+                    const std::vector<Update>& updates = {}, int64_t cached_bytes = 0) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
-  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks,
+                         {.vector_bytes = 32, .cached_bytes = cached_bytes});
   std::string text = emit_cpp(program, {.vector_bytes = 32}).text, interface(embedded::entry_abi_h);
   size_t at = text.find(interface);
   EXPECT_NE(at, std::string::npos);
@@ -35,6 +36,11 @@ Expr input(const std::string& name, const Dims& lengths, DType dtype) {
 TEST(GoldenCode, BiasAndRectifier) {
   Expr x = input("x", {"batch", 20}, DType::kFloat32), b = input("b", {20}, DType::kFloat32);
   expect_golden(emitted({x, b}, {maximum(x + b, 0) * 0.5}), "code/bias_and_rectifier.txt");
+}
+
+TEST(GoldenCode, ResultsThatGoPastTheCaches) {
+  Expr a = input("a", {"n"}, DType::kFloat64), b = input("b", {"n"}, DType::kFloat64);
+  expect_golden(emitted({a, b}, {2 * a + 3 * b}, {}, 1 << 20), "code/results_past_the_caches.txt");
 }
 
 TEST(GoldenCode, IntegersOfUnknownLength) {

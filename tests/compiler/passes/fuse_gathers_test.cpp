@@ -13,11 +13,10 @@
 #include "compiler/plan/in_place.h"
 #include "tests/support/error_text.h"
 #include "tests/support/native_program.h"
+#include "tests/support/steps.h"
 
 namespace thtrain {
 namespace {
-
-using Steps = std::vector<std::string>;
 
 Expr input(DType dtype, Dims dims, const std::string& name) {
   return make_input({.dtype = dtype, .dims = std::move(dims)}, name);
@@ -35,13 +34,8 @@ Graph fused(const std::vector<Expr>& outputs) {
   return after;
 }
 
-// What kernels and calls are made of.
 Steps steps(const std::vector<Expr>& outputs) {
-  Steps out;
-  const Graph graph = fused(outputs);
-  for (const Node* node : topological_order(graph.roots()))
-    if (!node->inputs.empty() && !node->op->view) out.push_back(node->op->name);
-  return out;
+  return steps_of(fused(outputs));
 }
 
 const Expr w = floats({9, 5}, "w"), b = floats({"n", 5}, "b"), p = floats({"n", 7}, "p"), v = floats({11}, "v");

@@ -20,11 +20,10 @@
 #include "compiler/runtime/tuner.h"
 #include "tests/support/native_program.h"
 #include "tests/support/numbers.h"
+#include "tests/support/steps.h"
 
 namespace thtrain {
 namespace {
-
-using Steps = std::vector<std::string>;
 
 // Gives every product to one candidate, and counts the questions.
 struct Always : kernel::Chooser {
@@ -51,15 +50,8 @@ Graph fused(const std::vector<Expr>& outputs, const std::string& candidate = "ti
   return after;
 }
 
-// What kernels and calls are made of.
-Steps steps(const Graph& graph) {
-  Steps out;
-  for (const Node* node : topological_order(graph.roots()))
-    if (!node->inputs.empty() && !node->op->view) out.push_back(node->op->name);
-  return out;
-}
 Steps steps(const std::vector<Expr>& outputs, const std::string& candidate = "tile 4x2x64") {
-  return steps(fused(outputs, candidate));
+  return steps_of(fused(outputs, candidate));
 }
 
 const Expr x = floats({6, 9}, "x"), w = floats({9, 20}, "w"), b = floats({20}, "b"), v = floats({9, 20}, "v"),
@@ -79,7 +71,7 @@ TEST(FuseProducts, TakeInWhatComesBefore) {
   EXPECT_EQ(steps({0.9 * v + 0.1 * w + rate * dot(transpose(x), d)}), Steps{"fused_product"});
   Expr velocity = 0.9 * v + rate * dot(transpose(x), d);
   const Graph graph = fused({velocity, w + velocity});
-  EXPECT_EQ(steps(graph), Steps{"fused_product"});
+  EXPECT_EQ(steps_of(graph), Steps{"fused_product"});
   EXPECT_EQ(graph.outputs[0].node().bodies[0]->outputs.size(), 2u);
 }
 
@@ -96,7 +88,7 @@ TEST(FuseProducts, Stay) {
   EXPECT_EQ(steps({dot(x, w)}), Steps{"dot"}) << "nothing around it";
   EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "library"), alone) << "a library's product";
   EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "oneDNN 2.6.3"), alone);
-  EXPECT_EQ(steps(optimize({{x, w, b}, {tanh(dot(x, w) + b)}, {}}, {})), alone) << "nobody chooses";
+  EXPECT_EQ(steps_of(optimize({{x, w, b}, {tanh(dot(x, w) + b)}, {}}, {})), alone) << "nobody chooses";
   EXPECT_EQ(steps({tanh(dot(floats({"n", 9}, "y"), w) + b)}), alone) << "a length that only the call knows";
   EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "tile 12x2x64"), Steps{"fused_product"});
   EXPECT_EQ(steps({sum(tanh(dot(x, w)), 0)}), (Steps{"dot", "fused_slices"})) << "slices took the elements";
@@ -156,7 +148,7 @@ TEST(FuseProducts, ValuesWithEveryCompilerAndWidth) {
     for (auto [m, k, n] : {std::array<int64_t, 3>{7, 33, 21}, {13, 70, 64}, {2, 130, 3}})
       for (const Expr& e : everything(dtype, m + (dtype == DType::kFloat64), k, n)) outputs.push_back(e);
   const Graph graph = fused(outputs);
-  for (const std::string& step : steps(graph)) EXPECT_EQ(step, "fused_product");
+  for (const std::string& step : steps_of(graph)) EXPECT_EQ(step, "fused_product");
   std::vector<std::pair<Expr, Tensor>> bound;
   std::vector<Tensor> values;
   for (const Expr& leaf : graph.inputs) {

@@ -12,11 +12,10 @@
 #include "compiler/plan/in_place.h"
 #include "tests/support/error_text.h"
 #include "tests/support/numbers.h"
+#include "tests/support/steps.h"
 
 namespace thtrain {
 namespace {
-
-using Steps = std::vector<std::string>;
 
 Expr floats(Dims dims, const std::string& name) {
   return make_input({.dtype = DType::kFloat32, .dims = std::move(dims)}, name);
@@ -31,13 +30,8 @@ Graph fused(const std::vector<Expr>& outputs) {
   return after;
 }
 
-// What kernels and calls are made of.
 Steps steps(const std::vector<Expr>& outputs) {
-  Steps out;
-  const Graph graph = fused(outputs);
-  for (const Node* node : topological_order(graph.roots()))
-    if (!node->inputs.empty() && !node->op->view) out.push_back(node->op->name);
-  return out;
+  return steps_of(fused(outputs));
 }
 
 const Expr w = floats({9, 20}, "w"), d = floats({4, 20}, "d"), b = floats({20}, "b"), p = floats({4, 7}, "p"),

@@ -13,11 +13,10 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/support/numbers.h"
+#include "tests/support/steps.h"
 
 namespace thtrain {
 namespace {
-
-using Steps = std::vector<std::string>;
 
 Expr floats(Dims dims, const std::string& name) {
   return make_input({.dtype = DType::kFloat32, .dims = std::move(dims)}, name);
@@ -27,9 +26,7 @@ Expr floats(Dims dims, const std::string& name) {
 Steps steps(const std::vector<Expr>& outputs, Level level = Level::kStandard) {
   Graph after = optimize({leaves_of(outputs), outputs, {}}, {.level = level});
   verify(after, "fuse_elementwise");
-  Steps out;
-  for (const Node* node : topological_order(after.roots()))
-    if (!node->inputs.empty() && !node->op->view) out.push_back(node->op->name);
+  Steps out = steps_of(after);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -19,9 +19,10 @@ namespace thtrain {
 namespace {
 
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                const std::vector<Update>& updates = {}) {
+                const std::vector<Update>& updates = {}, int64_t cached_bytes = 0) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
-  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  return plan(optimize(canonical.graph, {}), canonical.value_checks,
+              {.vector_bytes = 32, .cached_bytes = cached_bytes});
 }
 
 size_t steps(const Program& program) {
@@ -104,6 +105,33 @@ TEST(Planner, AChainOfLoopsReusesOneBuffer) {
   Expr x = matrix("x", {8, 8}), y = matrix("y", {8, 8});
   Program program = planned({x, y}, {sum(dot(tanh(dot(x, y)), y))});
   EXPECT_EQ(program.memory.arena_bytes, program.memory.lower_bound);
+}
+
+// Stores go past the caches only where no step after reads what they store, and only beyond so many bytes.
+TEST(Planner, ResultsThatNobodyReadsGoPastTheCaches) {
+  constexpr int64_t kRows = 40, kColumns = 16;
+  const Expr x = make_input({.dtype = DType::kFloat64, .dims = {kRows, kColumns}}, "x"),
+             y = make_input({.dtype = DType::kFloat64, .dims = {kColumns, kColumns}}, "y");
+  Shared w(Tensor::zeros(DType::kFloat64, {kRows, kColumns}), "w");
+  auto fences = [](const Program& program) {
+    int out = 0;
+    for_each_step(program.body, [&](const Step& step) {
+      if (const auto* call = std::get_if<kernel::KernelCall>(&step.code))
+        for (const kernel::Statement& s : call->function->body) out += s.kind == kernel::Statement::Kind::kFence;
+    });
+    return out;
+  };
+  const Expr square = sqr(x), product = dot(square, y);
+  const int64_t bytes = 2 * kRows * kColumns * int64_t{sizeof(double)};
+  EXPECT_EQ(fences(planned({x}, {square}, {}, bytes - 1)), 1);
+  EXPECT_EQ(fences(planned({x}, {square}, {}, bytes)), 0) << "as much as the caches hold";
+  EXPECT_EQ(fences(planned({x}, {square}, {}, 0)), 0) << "never";
+  EXPECT_EQ(fences(planned({x, y}, {product}, {}, 1)), 0) << "the product reads the squares";
+  EXPECT_EQ(fences(planned({x, y}, {square, product}, {}, 1)), 0) << "and an output";
+  EXPECT_EQ(fences(planned({x, y}, {exp(product)}, {}, 1)), 1) << "what follows it";
+  EXPECT_EQ(fences(planned({x}, {square, square}, {}, 1)), 0) << "the second is a copy of the first";
+  EXPECT_EQ(fences(planned({x}, {}, {{w, w + x}}, 1)), 0) << "the next call reads a variable";
+  EXPECT_EQ(fences(planned({x}, {square, exp(x)}, {}, 1)), 2);
 }
 
 TEST(Planner, ALaterReaderKeepsItsBuffer) {

@@ -182,6 +182,21 @@ TEST(Function, BatchesOfAnyLength) {
   EXPECT_FALSE(native.info().from_cache && native.info().kernels == 0);
 }
 
+// More than the caches of most processors hold: stores go past them. Not a multiple of any vector.
+TEST(Function, ResultsOfMillionsOfElements) {
+  constexpr int64_t kSize = (int64_t{1} << 22) + 5;
+  Expr a = tensor("a", {"n"}, DType::kFloat32);
+  Tensor value = Tensor::empty(DType::kFloat32, {kSize});
+  for (int64_t i = 0; i < kSize; ++i) value.data<float>()[i] = static_cast<float>(i % 1000) / 8;
+  for (int threads : {1, 2}) {
+    Function f = function({a}, {a * 2 + 1}, {}, {.threads = threads});
+    const Tensor got = f({value})[0];
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < kSize; ++i) wrong += got.data<float>()[i] != value.data<float>()[i] * 2 + 1;
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
 TEST(Function, InputsThatAreNotRowMajor) {
   Expr x = matrix("x"), y = vector("y");
   Function f = function({x, y}, {dot(x, y), x * 2});
