@@ -170,9 +170,9 @@ Cpu detect_cpu(const char* vector_bytes_override) {
 }
 
 int64_t Cpu::cached_bytes(int threads) const {
-  // Measured on a server of Intel's alone, where the third cache is far from every core.
+  // Measured on a server of Intel's alone, whose third cache is far from every core, and shared with others.
   const bool is_measured = vendor == "GenuineIntel" && has_avx512();
-  return is_measured ? core_cache_bytes * threads : std::max(core_cache_bytes * threads, last_cache_bytes);
+  return std::max(core_cache_bytes * threads, is_measured ? last_cache_bytes / 4 : last_cache_bytes);
 }
 
 const Cpu& cpu() {

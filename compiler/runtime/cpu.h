@@ -25,8 +25,8 @@ struct Cpu {
   std::string feature_text;
 
   bool has_avx512() const { return avx512f && avx512dq && avx512vl && avx512bw; }
-  /// A loop of so many threads that touches more bytes, and whose results nobody reads soon, does better to store past
-  /// the caches. 0 where their sizes are unknown: none does. docs/decisions/0008.
+  /// A loop of so many threads that touches more bytes does better to store its results past the caches, even if they
+  /// are read at once. 0 where the sizes are unknown: none does. docs/decisions/0008.
   int64_t cached_bytes(int threads) const;
 };
 

@@ -17,6 +17,11 @@ int64_t weight_of(const Term& term) {
   return out;
 }
 
+bool calls_maths(const Term& term) {
+  return term.node().prim == kernel::Prim::kMath || std::any_of(term.node().args.begin(), term.node().args.end(),
+                                                                [](const Term& arg) { return calls_maths(arg); });
+}
+
 std::vector<Term> dummy_terms(const Signature& signature) {
   std::vector<Term> out;
   for (DType dtype : signature.inputs) out.push_back(kernel::variable("x", {dtype, 1, 0}));
@@ -62,6 +67,13 @@ int64_t weight_of(const Node& node) {
   int64_t out = 0;
   for (const Term& term : node.op->scalar->code(dummy_terms(signature), signature)) out += weight_of(term);
   return out;
+}
+
+bool calls_maths(const Node& node) {
+  if (!node.op->scalar) return false;
+  Signature signature = signature_of(node);
+  const std::vector<Term> code = node.op->scalar->code(dummy_terms(signature), signature);
+  return std::any_of(code.begin(), code.end(), [](const Term& term) { return calls_maths(term); });
 }
 
 size_t widest_of(const Node& node) {

@@ -81,17 +81,24 @@ class Emitter {
   void loops() {
     const auto nest_of_all = [&] { nest(0, std::vector<Term>(axes_[0].strides.size(), Term(0))); };
     int64_t bytes = 0;  // that an element takes
-    for (size_t k = 0; k < operands_.size(); ++k) {
-      const bool moves =
-          std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[k].is(0); });
-      if (moves) bytes += static_cast<int64_t>(size_of(operands_[k].type.dtype));
-    }
-    if (b_.cached_bytes() == 0 || bytes == 0 || !gathers_.empty()) return nest_of_all();
+    for (size_t k = 0; k < operands_.size(); ++k)
+      if (std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[k].is(0); }))
+        bytes += static_cast<int64_t>(size_of(operands_[k].type.dtype));
+    if (b_.cached_bytes() == 0 || bytes == 0 || may_gather()) return nest_of_all();
     const Dim elements = product(outputs_[0].dims());
     const int64_t cached = b_.cached_bytes() / bytes;
     if (elements.is_known()) return elements.value() > cached ? b_.code().past_caches(nest_of_all) : nest_of_all();
     b_.code().if_(
         b_.length(elements) > Term(cached), [&] { b_.code().past_caches(nest_of_all); }, nest_of_all);
+  }
+
+  // Do lanes come from places of their own? Such loads wait for every store that is on its way to memory, and the
+  // functions of libmvec make them too, from tables.
+  bool may_gather() const {
+    return !gathers_.empty() ||
+           std::any_of(nodes_.begin(), nodes_.end(), [](const Node* n) { return calls_maths(*n); }) ||
+           std::any_of(axes_.back().strides.begin(), axes_.back().strides.end(),
+                       [](const Dim& stride) { return !stride.is(0) && !stride.is(1); });
   }
 
   // Loops over axis `depth` and those inside it. offsets: each operand's element index so far.

@@ -6,8 +6,10 @@
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/memory_plan.h"
@@ -128,10 +130,13 @@ TEST(Planner, ResultsThatNobodyReadsGoPastTheCaches) {
   EXPECT_EQ(fences(planned({x}, {square}, {}, 0)), 0) << "never";
   EXPECT_EQ(fences(planned({x, y}, {product}, {}, 1)), 0) << "the product reads the squares";
   EXPECT_EQ(fences(planned({x, y}, {square, product}, {}, 1)), 0) << "and an output";
-  EXPECT_EQ(fences(planned({x, y}, {exp(product)}, {}, 1)), 1) << "what follows it";
+  EXPECT_EQ(fences(planned({x, y}, {sqr(product)}, {}, 1)), 1) << "what follows it";
   EXPECT_EQ(fences(planned({x}, {square, square}, {}, 1)), 0) << "the second is a copy of the first";
   EXPECT_EQ(fences(planned({x}, {}, {{w, w + x}}, 1)), 0) << "the next call reads a variable";
-  EXPECT_EQ(fences(planned({x}, {square, exp(x)}, {}, 1)), 2);
+  EXPECT_EQ(fences(planned({x}, {square, x + 1}, {}, 1)), 2);
+  EXPECT_EQ(fences(planned({x}, {exp(x)}, {}, 1)), 0) << "reads tables";
+  EXPECT_EQ(fences(planned({x}, {transpose(x) + 1}, {}, 1)), 0) << "reads columns";
+  EXPECT_EQ(fences(planned({x, y}, {x + rows(y, make_constant(Tensor(int64_t{0})), 1)}, {}, 1)), 1) << "a row again and again";
 }
 
 TEST(Planner, ALaterReaderKeepsItsBuffer) {

@@ -79,6 +79,8 @@ TEST(Cpu, CachedBytesAreThoseOfTheCoresOrOfAllCaches) {
   EXPECT_EQ(processor.cached_bytes(1), 2500);
   processor.avx512f = processor.avx512dq = processor.avx512vl = processor.avx512bw = true;
   EXPECT_EQ(processor.cached_bytes(1), 1000);
+  processor.last_cache_bytes = 10000;
+  EXPECT_EQ(processor.cached_bytes(1), 2500);
   EXPECT_EQ(processor.cached_bytes(3), 3000);
   EXPECT_GE(detect_cpu(nullptr).core_cache_bytes, 0);
 }
