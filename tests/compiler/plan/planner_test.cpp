@@ -136,7 +136,8 @@ TEST(Planner, ResultsThatNobodyReadsGoPastTheCaches) {
   EXPECT_EQ(fences(planned({x}, {square, x + 1}, {}, 1)), 2);
   EXPECT_EQ(fences(planned({x}, {exp(x)}, {}, 1)), 0) << "reads tables";
   EXPECT_EQ(fences(planned({x}, {transpose(x) + 1}, {}, 1)), 0) << "reads columns";
-  EXPECT_EQ(fences(planned({x, y}, {x + rows(y, make_constant(Tensor(int64_t{0})), 1)}, {}, 1)), 1) << "a row again and again";
+  EXPECT_EQ(fences(planned({x, y}, {x + rows(y, make_constant(Tensor(int64_t{0})), 1)}, {}, 1)), 1)
+      << "a row again and again";
 }
 
 TEST(Planner, ALaterReaderKeepsItsBuffer) {
