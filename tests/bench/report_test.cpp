@@ -27,6 +27,12 @@ Measurement measured(const std::string& implementation, const std::string& kind,
   return m;
 }
 
+TEST(BenchReport, TheMedianOfAnEvenCountLiesBetween) {
+  EXPECT_DOUBLE_EQ(median({30, 10, 20}), 20);
+  EXPECT_DOUBLE_EQ(median({1, 100}), 50.5);
+  EXPECT_DOUBLE_EQ(median({4, 1, 3, 2}), 2.5);
+}
+
 TEST(BenchReport, RatiosAreTakenRoundByRoundOverTheFastest) {
   std::vector<Measurement> all = {measured("thtrain", "", {100, 80, 120}), measured("numpy", "user", {50, 20, 40}),
                                   measured("numpy_blas", "best", {80, 80, 60}), measured("ceiling", "", {200})};
