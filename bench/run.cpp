@@ -89,7 +89,13 @@ struct Candidate {
   std::map<std::string, std::string> environment;
   std::string version = {}, setting = {};
   bool dropped = false;
+  std::set<std::string> given_up = {};  // kinds of cases of which one took too long
 };
+
+// "mlp/10000" -> "mlp"
+std::string kind_of(const std::string& case_name) {
+  return case_name.substr(0, case_name.find('/'));
+}
 
 // bench/compile_cases.h: nobody but thtrain has them.
 bool is_start(const std::string& case_name) {
@@ -201,9 +207,18 @@ class Runner {
           for (size_t k = 0; k < all.size(); ++k) {
             size_t i = (k + static_cast<size_t>(round + turn)) % all.size();  // nobody is always first
             if (!workers[i] || (is_start(cases()[c]) && all[i].implementation != "thtrain")) continue;
+            if (all[i].given_up.contains(kind_of(cases()[c]))) continue;
             progress_(str(where, cases()[c], ", ", all[i].implementation));
             if (threads > 1) std::this_thread::sleep_for(kRest);
-            add_round(found[c][i], all[i], workers[i]->ask(cases()[c], seconds));
+            const double limit = all[i].kind.empty() ? -1 : options_.limit_seconds;
+            auto answer = workers[i]->ask(cases()[c], seconds, limit);
+            if (answer.contains("over_limit")) {
+              note(str(all[i].implementation, ": ", answer["over_limit"]));
+              all[i].given_up.insert(kind_of(cases()[c]));
+              if (!start(all[i], all, workers[i])) workers[i].reset();
+              continue;
+            }
+            add_round(found[c][i], all[i], answer);
           }
     }
     const auto before = static_cast<std::ptrdiff_t>(result_.measurements.size());

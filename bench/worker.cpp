@@ -1,6 +1,7 @@
 #include "bench/worker.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,9 +120,15 @@ std::map<std::string, std::string> Worker::read() {
   return trouble("it ended without an answer");
 }
 
-std::map<std::string, std::string> Worker::ask(const std::string& case_name, double seconds) {
+std::map<std::string, std::string> Worker::ask(const std::string& case_name, double seconds, double limit) {
   std::fprintf(to_, "%s %g\n", case_name.c_str(), seconds);
   std::fflush(to_);
+  // An answer is one line, and the one before was read to its end: stdio holds nothing back.
+  pollfd answer{::fileno(from_), POLLIN, 0};
+  if (::poll(&answer, 1, static_cast<int>(limit * 1000)) == 0) {
+    ::kill(process_, SIGKILL);
+    return {{"over_limit", str(case_name, ": over the limit of ", limit, " s")}};
+  }
   return read();
 }
 

@@ -30,9 +30,11 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// The fields of its next line; {"error": "it ended"} where there is none.
+  /// The fields of its next line; {"error": why} where there is none.
   std::map<std::string, std::string> read();
-  std::map<std::string, std::string> ask(const std::string& case_name, double seconds);
+  /// The answer for a case. Who does not begin to answer within `limit` seconds is killed, and {"over_limit": ...} told;
+  /// a negative limit is none.
+  std::map<std::string, std::string> ask(const std::string& case_name, double seconds, double limit = -1);
 
  private:
   pid_t process_ = -1;

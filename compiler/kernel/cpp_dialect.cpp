@@ -1,10 +1,12 @@
-// The C++ dialect: explicit vectors by GCC's and clang's vector_size, libmvec by its own entry points.
+// The C++ dialect: explicit vectors by GCC's and clang's vector_size; exp and tanh of our own, other functions by
+// libmvec's entry points.
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "compiler/kernel/printer.h"
+#include "compiler/kernel/vector_maths.h"
 
 namespace thtrain::kernel {
 namespace {
@@ -148,6 +150,10 @@ class CppDialect : public Dialect {
         return lanewise("trunc", n, a, h);
       case Prim::kFma:
         return lanewise("fma", n, a, h);
+      case Prim::kCopySign:
+        return lanewise("copysign", n, a, h);
+      case Prim::kScale:
+        return scale(n, a, h);
       case Prim::kMath:
         return math(n, a, h);
       case Prim::kLoad:
@@ -331,6 +337,27 @@ class CppDialect : public Dialect {
     return str(name, "(", join(a, ", "), ")");
   }
 
+  // AVX-512 has an instruction. Else by two powers of two, made of their exponents: only the last product is rounded.
+  std::string scale(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
+    const DType dtype = n.type.dtype;
+    const bool f32 = dtype == DType::kFloat32;
+    if (!n.type.is_vector()) return str("__builtin_ldexp", f32 ? "f" : "", "(", a[0], ", (int)", a[1], ")");
+    std::string v = type(n.type, h), name = str("scale_", v);
+    if (h.need(name)) {
+      std::string ints = vector_type(mask_dtype(f32 ? 4 : 8), n.type.lanes, h);
+      const char* whole = f32 ? "0x1.8p23f" : "0x1.8p52";  // the last bits of this and a small number are that number
+      const char *bias = f32 ? "127" : "1023", *digits = f32 ? "23" : "52";
+      std::string powers = str("  const ", ints, " k = (", ints, ")(n + ", whole, ") - (", ints, ")((", v, "){} + ",
+                               whole, "), half = k >> 1;\n  return x * (", v, ")((half + ", bias, ") << ", digits,
+                               ") * (", v, ")((k - half + ", bias, ") << ", digits, ");\n");
+      if (size_of(dtype) * static_cast<size_t>(n.type.lanes) == 64)
+        powers = str("#ifdef __AVX512F__\n  return __builtin_ia32_scalef", f32 ? "ps" : "pd",
+                     "512_mask(x, n, x, (unsigned ", f32 ? "short" : "char", ")-1, 4);\n#else\n", powers, "#endif\n");
+      h.add(str(kInline, v, " ", name, "(", v, " x, ", v, " n) {\n", powers, "}\n"));
+    }
+    return str(name, "(", join(a, ", "), ")");
+  }
+
   std::string math(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
     DType dtype = n.type.dtype;
     int whole = vector_bytes_ / static_cast<int>(size_of(dtype));
@@ -340,6 +367,10 @@ class CppDialect : public Dialect {
     bool by_libmvec = false;  // Debian 12's libmvec is x86-64's only
 #endif
     std::string arguments = str("(", join(a, ", "), ")");
+    if (is_computed(n.name, vector_bytes_)) {
+      if (n.type.is_vector()) return inlined(n, n.type.lanes, h) + arguments;
+      return single(n, 1, inlined(n, whole, h), whole, h) + arguments;
+    }
     if (!by_libmvec) {
       if (n.type.is_vector()) return lane_by_lane(n, a.size(), h) + arguments;
       return declared_in_libm(n, a.size(), h) + arguments;
@@ -350,6 +381,17 @@ class CppDialect : public Dialect {
     if (n.type.lanes == whole) return name + arguments;
     TH_CHECK(n.type.lanes < whole, n.name, " of ", n.type.lanes, " lanes on vectors of ", vector_bytes_, " bytes");
     return (n.type.is_vector() ? narrow(n, a.size(), name, whole, h) : single(n, a.size(), name, whole, h)) + arguments;
+  }
+
+  std::string inlined(const TermNode& n, int lanes, Helpers& h) const {
+    const Term x = variable("x", {n.type.dtype, lanes, 0});
+    std::string name = str(n.name, "_", type(x.type(), h));
+    if (h.need(name)) {
+      Code code;
+      const Term result = computed(n.name, x, code);
+      h.add(print_inline(code.take(), result, x, name, *this, h));
+    }
+    return name;
   }
 
   // "f32x4 a, f32x4 b"

@@ -161,6 +161,9 @@ Term fma(Term a, Term b, Term c) {
   return make(Prim::kFma, type, {std::move(a), std::move(b), std::move(c)});
 }
 
+Term copy_sign(Term size, Term sign) { return binary(Prim::kCopySign, std::move(size), std::move(sign)); }
+Term scale(Term x, Term power) { return binary(Prim::kScale, std::move(x), std::move(power)); }
+
 Term math(std::string function, std::vector<Term> args) {
   if (args.size() == 2) unify(args[0], args[1]);
   TermType type = args[0].type();

@@ -29,6 +29,7 @@ enum class Prim : uint8_t {
   kAnd, kOr, kNot,                                          // of bools
   kSelect, kCast,
   kSqrt, kFabs, kFloor, kCeil, kRint, kTrunc, kFma,         // one instruction each, correctly rounded
+  kCopySign, kScale,                                        // few instructions, correctly rounded
   kMath,                                                    // a function of the target's table, by name
   kLoad,                                                    // buffer[index], lanes of them `stride` apart
   kSplat, kIota,                                            // x in all lanes; 0, 1, 2, ...
@@ -104,6 +105,9 @@ inline Term ceil(Term a) { return unary(Prim::kCeil, a); }
 inline Term rint(Term a) { return unary(Prim::kRint, a); }
 inline Term trunc(Term a) { return unary(Prim::kTrunc, a); }
 Term fma(Term a, Term b, Term c);  // a * b + c, rounded once
+Term copy_sign(Term size, Term sign);
+/// x times 2 to a whole `power` between -2 and 2 times the largest exponent of the dtype, rounded once. NaN stays NaN.
+Term scale(Term x, Term power);
 /// exp, log, tanh, pow, ... of floats, by the name in the target's table.
 Term math(std::string function, std::vector<Term> args);
 Term splat(Term a, int lanes);

@@ -27,6 +27,16 @@ class Printer {
     return std::move(out_);
   }
 
+  std::string inlined(const Block& body, const Term& result, const Term& parameter, const std::string& name) {
+    // Left to themselves, compilers stop inlining where a kernel is long.
+    line(str("static inline __attribute__((always_inline)) ", dialect_.type(result.type(), helpers_), " ", name, "(",
+             dialect_.type(parameter.type(), helpers_), " ", parameter.node().name, ") {"));
+    nested(body);
+    line(str("  return ", bare(term(result)), ";"));
+    line("}");
+    return std::move(out_);
+  }
+
  private:
   void line(const std::string& text) {
     out_.append(static_cast<size_t>(depth_) * 2, ' ');
@@ -143,6 +153,11 @@ class Printer {
 std::string print_function(const Function& function, const std::string& name, const Dialect& dialect,
                            Helpers& helpers) {
   return Printer(dialect, helpers).function(function, name);
+}
+
+std::string print_inline(const Block& body, const Term& result, const Term& parameter, const std::string& name,
+                         const Dialect& dialect, Helpers& helpers) {
+  return Printer(dialect, helpers).inlined(body, result, parameter, name);
 }
 
 }  // namespace thtrain::kernel

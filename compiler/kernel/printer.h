@@ -42,8 +42,12 @@ class Dialect {
 /// The text of one function under the name `name`.
 std::string print_function(const Function& function, const std::string& name, const Dialect& dialect, Helpers& helpers);
 
-/// C++ with explicit vectors of `vector_bytes`, for g++ and clang++ alike. x86 vectors call libmvec's entry points;
-/// other processors call libm lane by lane.
+/// The text of "result name(parameter)", which the compiler inlines: `body` computes `result` from `parameter`.
+std::string print_inline(const Block& body, const Term& result, const Term& parameter, const std::string& name,
+                         const Dialect& dialect, Helpers& helpers);
+
+/// C++ with explicit vectors of `vector_bytes`, for g++ and clang++ alike. x86 vectors compute some functions
+/// themselves (vector_maths.h) and call libmvec's entry points for the others; other processors call libm lane by lane.
 const Dialect& cpp_dialect(int vector_bytes);
 
 }  // namespace thtrain::kernel

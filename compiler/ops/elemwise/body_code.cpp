@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "compiler/kernel/vector_maths.h"
 #include "compiler/ops/elemwise/elemwise.h"
 
 namespace thtrain {
@@ -17,9 +18,10 @@ int64_t weight_of(const Term& term) {
   return out;
 }
 
-bool calls_maths(const Term& term) {
-  return term.node().prim == kernel::Prim::kMath || std::any_of(term.node().args.begin(), term.node().args.end(),
-                                                                [](const Term& arg) { return calls_maths(arg); });
+bool calls_library(const Term& term, int vector_bytes) {
+  if (term.node().prim == kernel::Prim::kMath && !kernel::is_computed(term.node().name, vector_bytes)) return true;
+  return std::any_of(term.node().args.begin(), term.node().args.end(),
+                     [&](const Term& arg) { return calls_library(arg, vector_bytes); });
 }
 
 std::vector<Term> dummy_terms(const Signature& signature) {
@@ -69,11 +71,11 @@ int64_t weight_of(const Node& node) {
   return out;
 }
 
-bool calls_maths(const Node& node) {
+bool calls_library(const Node& node, int vector_bytes) {
   if (!node.op->scalar) return false;
   Signature signature = signature_of(node);
   const std::vector<Term> code = node.op->scalar->code(dummy_terms(signature), signature);
-  return std::any_of(code.begin(), code.end(), [](const Term& term) { return calls_maths(term); });
+  return std::any_of(code.begin(), code.end(), [&](const Term& term) { return calls_library(term, vector_bytes); });
 }
 
 size_t widest_of(const Node& node) {

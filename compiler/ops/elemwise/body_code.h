@@ -21,8 +21,8 @@ bool has_scalar_code(const Node& node);
 /// Simple operations for each element of an elementwise node; a function of the target's table counts as 16, and a read
 /// through an index as 4.
 int64_t weight_of(const Node& node);
-/// Does its code call a function of the target's table, such as exp?
-bool calls_maths(const Node& node);
+/// Does its code call a function of the target's library, with vectors of so many bytes?
+bool calls_library(const Node& node, int vector_bytes);
 /// Bytes of the widest element that an elementwise node touches; of one that reads through an index, of its result.
 size_t widest_of(const Node& node);
 

@@ -93,10 +93,10 @@ class Emitter {
   }
 
   // Do lanes come from places of their own? Such loads wait for every store that is on its way to memory, and the
-  // functions of libmvec make them too, from tables.
+  // library's functions make them too, from tables.
   bool may_gather() const {
-    return !gathers_.empty() ||
-           std::any_of(nodes_.begin(), nodes_.end(), [](const Node* n) { return calls_maths(*n); }) ||
+    const auto calls = [&](const Node* n) { return calls_library(*n, b_.vector_bytes()); };
+    return !gathers_.empty() || std::any_of(nodes_.begin(), nodes_.end(), calls) ||
            std::any_of(axes_.back().strides.begin(), axes_.back().strides.end(),
                        [](const Dim& stride) { return !stride.is(0) && !stride.is(1); });
   }

@@ -134,7 +134,10 @@ TEST(Planner, ResultsThatNobodyReadsGoPastTheCaches) {
   EXPECT_EQ(fences(planned({x}, {square, square}, {}, 1)), 0) << "the second is a copy of the first";
   EXPECT_EQ(fences(planned({x}, {}, {{w, w + x}}, 1)), 0) << "the next call reads a variable";
   EXPECT_EQ(fences(planned({x}, {square, x + 1}, {}, 1)), 2);
-  EXPECT_EQ(fences(planned({x}, {exp(x)}, {}, 1)), 0) << "reads tables";
+  EXPECT_EQ(fences(planned({x}, {log(x)}, {}, 1)), 0) << "reads tables";
+#if defined(__x86_64__)
+  EXPECT_EQ(fences(planned({x}, {exp(x)}, {}, 1)), 1) << "computed without tables";
+#endif
   EXPECT_EQ(fences(planned({x}, {transpose(x) + 1}, {}, 1)), 0) << "reads columns";
   EXPECT_EQ(fences(planned({x, y}, {x + rows(y, make_constant(Tensor(int64_t{0})), 1)}, {}, 1)), 1)
       << "a row again and again";
