@@ -32,8 +32,8 @@ class Worker {
 
   /// The fields of its next line; {"error": why} where there is none.
   std::map<std::string, std::string> read();
-  /// The answer for a case. Who does not begin to answer within `limit` seconds is killed, and {"over_limit": ...} told;
-  /// a negative limit is none.
+  /// The answer for a case. Who does not begin to answer within `limit` seconds is killed, and {"over_limit": ...} is
+  /// told; a negative limit is none.
   std::map<std::string, std::string> ask(const std::string& case_name, double seconds, double limit = -1);
 
  private:
