@@ -77,19 +77,23 @@ class Emitter {
   }
 
   // All loops. Where more bytes are touched than stay in the caches, stores go past them: a line that is stored to
-  // would be read from memory first.
+  // would be read from memory first. Where fewer, but more than stay in the first cache, lines are asked for before.
   void loops() {
-    const auto nest_of_all = [&] { nest(0, std::vector<Term>(axes_[0].strides.size(), Term(0))); };
     int64_t bytes = 0;  // that an element takes
     for (size_t k = 0; k < operands_.size(); ++k)
       if (std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[k].is(0); }))
         bytes += static_cast<int64_t>(size_of(operands_[k].type.dtype));
-    if (b_.cached_bytes() == 0 || bytes == 0 || may_gather()) return nest_of_all();
     const Dim elements = product(outputs_[0].dims());
+    const auto nest_of_all = [&](bool asks_for_lines) {
+      asks_for_lines_ = asks_for_lines;
+      nest(0, std::vector<Term>(axes_[0].strides.size(), Term(0)));
+    };
+    const auto past_caches = [&] { b_.code().past_caches([&] { nest_of_all(false); }); };
+    const auto to_caches = [&] { nest_of_all(!elements.is_known() || elements.value() * bytes > kFirstCache); };
+    if (b_.cached_bytes() == 0 || bytes == 0 || may_gather()) return to_caches();
     const int64_t cached = b_.cached_bytes() / bytes;
-    if (elements.is_known()) return elements.value() > cached ? b_.code().past_caches(nest_of_all) : nest_of_all();
-    b_.code().if_(
-        b_.length(elements) > Term(cached), [&] { b_.code().past_caches(nest_of_all); }, nest_of_all);
+    if (elements.is_known()) return elements.value() > cached ? past_caches() : to_caches();
+    b_.code().if_(b_.length(elements) > Term(cached), past_caches, to_caches);
   }
 
   // Do lanes come from places of their own? Such loads wait for every store that is on its way to memory, and the
@@ -202,9 +206,18 @@ class Emitter {
       if (lanes > 1) value = kernel::splat(value, lanes);
       Term stride = axes_.empty() ? Term(1) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
+      const auto size = static_cast<int>(size_of(value.dtype()));
+      if (asks_for_lines_ && !bool(count) && kernel::is_constant(stride, 1) && lanes * size >= kLine / 2)
+        b_.prefetch(operands_[k], index + Term(kLinesAhead * kLine / size), kernel::Prefetch::kWrite);
       b_.store(operands_[k], index, value, lanes > 1 ? stride : Term(1), count);
     }
   }
+
+  // Bytes of a cache line, and how many lines ahead of a store the line is asked for: measured, with the first cache's
+  // size, on a 2.8 GHz Ice Lake Xeon. Loops of 10,000 to 1,000,000 elements gain 5 to 20 %, and those in the first
+  // cache would lose as much.
+  static constexpr int kLine = 64, kLinesAhead = 16;
+  static constexpr int64_t kFirstCache = 32 << 10;
 
   StepBuilder& b_;
   std::span<const Expr> inputs_, outputs_;
@@ -214,6 +227,7 @@ class Emitter {
   std::vector<Term> positions_;  // of gathers whose index stands still along the innermost axis
   std::vector<LoopAxis> axes_;
   int64_t weight_ = 0;
+  bool asks_for_lines_ = false;
   int lanes_;
   std::vector<Term> offsets_;
   BodyValues values_;
