@@ -15,7 +15,7 @@ class Key {
   Key(const Node& node, const Placement& at) {
     number(at.overwrites);
     number(at.writes_variable);
-    number(at.is_last);
+    number(at.is_unread);
     this->node(node);
     for (const Expr& input : node.inputs) {
       number(first_equal(node.inputs, input));
@@ -133,7 +133,7 @@ std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement&
                               options_.vector_bytes,
                               {.overwrites = at.overwrites,
                                .writes_variable = at.writes_variable,
-                               .cached_bytes = at.is_last ? options_.cached_bytes : 0,
+                               .cached_bytes = at.is_unread ? options_.cached_bytes : 0,
                                .chooser = options_.chooser});
   if (node.op->scalar) {
     std::vector<Expr> results;

@@ -16,7 +16,7 @@ struct Placement {
   std::span<const BufferView> inputs = {}, outputs = {};
   int overwrites = -1;           // the input whose buffer output 0 takes
   bool writes_variable = false;  // does an output lie in a shared variable?
-  bool is_last = false;          // does nothing in the program read any output?
+  bool is_unread = false;        // does nothing in the program read any output?
 };
 
 class Lowering {

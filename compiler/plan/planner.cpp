@@ -223,8 +223,9 @@ class Planner {
       operands.push_back({buffer, type, row_major(type.dims)});
     }
     at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
-    at.is_last = at.overwrites < 0;
-    for (size_t o = 0; o < at.outputs.size(); ++o) at.is_last = at.is_last && goes_to_caller(node[o], at.outputs[o]);
+    at.is_unread = at.overwrites < 0;
+    for (size_t o = 0; o < at.outputs.size(); ++o)
+      at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);
     for (size_t o = 0; o < at.outputs.size(); ++o) set(node[o], at.outputs[o]);
     std::vector<kernel::StepCode> code;
     if (calls_back)
