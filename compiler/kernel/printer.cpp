@@ -28,8 +28,8 @@ class Printer {
   }
 
   std::string inlined(const Block& body, const Term& result, const Term& parameter, const std::string& name) {
-    // Left to themselves, compilers stop inlining where a kernel is long.
-    line(str("static inline __attribute__((always_inline)) ", dialect_.type(result.type(), helpers_), " ", name, "(",
+    // Where a kernel has many calls, compilers stop inlining, or they would take seconds.
+    line(str("static inline ", dialect_.type(result.type(), helpers_), " ", name, "(",
              dialect_.type(parameter.type(), helpers_), " ", parameter.node().name, ") {"));
     nested(body);
     line(str("  return ", bare(term(result)), ";"));

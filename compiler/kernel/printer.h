@@ -42,7 +42,7 @@ class Dialect {
 /// The text of one function under the name `name`.
 std::string print_function(const Function& function, const std::string& name, const Dialect& dialect, Helpers& helpers);
 
-/// The text of "result name(parameter)", which the compiler inlines: `body` computes `result` from `parameter`.
+/// The text of "result name(parameter)", for the compiler to inline: `body` computes `result` from `parameter`.
 std::string print_inline(const Block& body, const Term& result, const Term& parameter, const std::string& name,
                          const Dialect& dialect, Helpers& helpers);
 
