@@ -69,5 +69,17 @@ TEST(CppDialect, Constants) {
   EXPECT_EQ(text(constant_int(DType::kBool, 1)), "true");
 }
 
+// Of single numbers by the compiler's builtins; vectors are in the golden texts.
+TEST(CppDialect, SignsAndScalesOfSingleNumbers) {
+  for (auto [dtype, suffix] : {std::pair(DType::kFloat32, "f"), {DType::kFloat64, ""}}) {
+    const Term x = variable("x", {dtype, 1, 0}), n = variable("n", {dtype, 1, 0});
+    Helpers helpers;
+    auto text = [&](const Term& t) { return cpp_dialect(16).term(t.node(), {"x", "n"}, helpers); };
+    EXPECT_EQ(text(copy_sign(x, n)), str("__builtin_copysign", suffix, "(x, n)"));
+    EXPECT_EQ(text(scale(x, n)), str("__builtin_ldexp", suffix, "(x, (int)n)"));
+    EXPECT_EQ(helpers.text(), "");
+  }
+}
+
 }  // namespace
 }  // namespace thtrain::kernel
