@@ -1,17 +1,87 @@
 #include "compiler/base/error.h"
 
+#include <algorithm>
+#include <span>
+
+#include "compiler/base/printable.h"
+
 namespace thtrain {
 
+namespace {
+
+constexpr size_t kMostMessages = 20;  // of one error; nobody reads more at once
+constexpr size_t kLongestLine = 2000, kLineEnd = 200;
+constexpr size_t kWidestQuote = 110, kBeforeCaret = 40;
+
+// A line that is too long to be read keeps its beginning and its end.
+std::string shortened(const std::string& line) {
+  if (line.size() <= kLongestLine) return line;
+  auto begins_character = [&](size_t at) { return (line[at] & 0xC0) != 0x80; };
+  size_t first = kLongestLine - kLineEnd, second = line.size() - kLineEnd;
+  while (first > 0 && !begins_character(first)) --first;
+  while (second < line.size() && !begins_character(second)) ++second;
+  return str(line.substr(0, first), " ... ", line.substr(second));
+}
+
+// Several lines, those after the first indented.
+std::string lines_text(const std::string& value, size_t indent) {
+  std::string out;
+  for (size_t start = 0; start <= value.size();) {
+    size_t end = std::min(value.find('\n', start), value.size());
+    if (start > 0) out += "\n" + std::string(indent, ' ');
+    out += shortened(printable(std::string_view(value).substr(start, end - start)));
+    start = end + 1;
+  }
+  return out;
+}
+
+// Columns of a character of printable_characters().
+size_t width_of(const std::string& cell) {
+  return static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+/// A line of the configuration as it is shown, and the carets below it.
+struct Quote {
+  std::string line, carets;
+};
+
+// `column` counts from 1. Of a long line the part around the carets is shown.
+Quote quote(const ConfigPosition& place) {
+  std::vector<std::string> cells = printable_characters(place.source_line);
+  const size_t caret = std::min(static_cast<size_t>(std::max(place.column, 1)) - 1, cells.size());
+  const size_t caret_end = caret + static_cast<size_t>(std::max(place.length, 1));
+  auto width = [&](size_t first, size_t last) {
+    size_t out = 0;
+    for (size_t i = first; i < std::min(last, cells.size()); ++i) out += width_of(cells[i]);
+    return out;
+  };
+  size_t first = 0, last = cells.size();
+  if (width(0, last) > kWidestQuote) {
+    first = caret;
+    while (first > 0 && width(first - 1, caret) <= kBeforeCaret) --first;
+    last = first;
+    for (size_t used = 0; last < cells.size() && used < kWidestQuote; ++last) used += width(last, last + 1);
+  }
+  const bool is_whole = first == 0 && last == cells.size();
+  Quote out{.line = first > 0 ? "..." : "", .carets = first > 0 ? "   " : ""};
+  for (size_t i = first; i < last; ++i) {
+    // A tab stays a tab, before the carets too, so that they stand under their word.
+    const bool is_tab = is_whole && cells[i] == "\\t";
+    out.line += is_tab ? "\t" : cells[i];
+    if (i < caret) out.carets += is_tab ? std::string("\t") : std::string(width(i, i + 1), ' ');
+  }
+  if (last < cells.size()) out.line += "...";
+  out.carets += std::string(std::max<size_t>(width(caret, std::min(caret_end, last)), 1), '^');
+  return out;
+}
+
+}  // namespace
+
 std::string Message::text() const {
-  std::string out = str("error: ", what);
+  constexpr size_t kIndent = 12;
+  std::string out = str("error: ", lines_text(what, 7));
   auto field = [&](std::string_view label, const std::string& value) {
-    if (value.empty()) return;
-    std::string indented;
-    for (char c : value) {
-      indented += c;
-      if (c == '\n') indented += "            ";
-    }
-    out += str("\n  ", label, std::string(10 - label.size(), ' '), indented);
+    if (!value.empty()) out += str("\n  ", label, std::string(10 - label.size(), ' '), lines_text(value, kIndent));
   };
   field("expected:", expected);
   field("got:", got);
@@ -21,13 +91,9 @@ std::string Message::text() const {
     if (!config.source_line.empty()) {
       std::string number = std::to_string(config.line);
       std::string margin = std::string(number.size() < 5 ? 5 - number.size() : 0, ' ') + number;
-      // A tab before the caret stays a tab, so that the caret stands under its word.
-      std::string lead;
-      for (int i = 0; i + 1 < config.column && i < static_cast<int>(config.source_line.size()); ++i)
-        lead += config.source_line[static_cast<size_t>(i)] == '\t' ? '\t' : ' ';
-      out += str("\n  ", margin, " | ", config.source_line);
-      out += str("\n  ", std::string(margin.size(), ' '), " | ", lead,
-                 std::string(static_cast<size_t>(config.length < 1 ? 1 : config.length), '^'));
+      Quote quoted = quote(config);
+      out += str("\n  ", margin, " | ", quoted.line);
+      out += str("\n  ", std::string(margin.size(), ' '), " | ", quoted.carets);
     }
   }
   field("hint:", hint);
@@ -35,7 +101,10 @@ std::string Message::text() const {
 }
 
 Error::Error(std::vector<Message> messages) : messages_(std::move(messages)) {
-  text_ = join(messages_, "\n", [](const Message& m) { return m.text(); });
+  const size_t shown = std::min(messages_.size(), kMostMessages);
+  text_ = join(std::span(messages_).first(shown), "\n", [](const Message& m) { return m.text(); });
+  if (size_t more = messages_.size() - shown; more > 0)
+    text_ += str("\nerror: ", more, more == 1 ? " more mistake is" : " more mistakes are", " not shown");
 }
 
 namespace detail {

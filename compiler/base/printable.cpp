@@ -1,0 +1,84 @@
+#include "compiler/base/printable.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace thtrain {
+
+namespace {
+
+/// A character of a text: its bytes, and its code point; -1 for a byte that is no UTF-8.
+struct Character {
+  std::string_view bytes;
+  int32_t code;
+};
+
+Character character_at(std::string_view text, size_t at) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  unsigned char first = byte(at);
+  if (first < 0x80) return {text.substr(at, 1), first};
+  size_t count = first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  if (count == 0 || at + count > text.size()) return {text.substr(at, 1), -1};
+  int32_t code = first & (0x7f >> count);
+  for (size_t i = 1; i < count; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return {text.substr(at, 1), -1};
+    code = code << 6 | (byte(at + i) & 0x3f);
+  }
+  const bool is_overlong = (count == 3 && code < 0x800) || (count == 4 && code < 0x10000);
+  if (is_overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return {text.substr(at, 1), -1};
+  return {text.substr(at, count), code};
+}
+
+bool is_shown_as_it_is(int32_t code) {
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;  // -1 too
+  const bool sets_direction = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+                              code == 0x200e || code == 0x200f || code == 0x061c;
+  const bool ends_line = code == 0x2028 || code == 0x2029;
+  return !sets_direction && !ends_line;
+}
+
+std::string hexadecimal(uint32_t value, int digits) {
+  std::string out;
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += "0123456789abcdef"[value >> shift & 15];
+  return out;
+}
+
+std::string shown(const Character& c) {
+  if (is_shown_as_it_is(c.code)) return std::string(c.bytes);
+  if (c.code == '\n') return "\\n";
+  if (c.code == '\t') return "\\t";
+  if (c.code == '\r') return "\\r";
+  if (c.code < 0x80) return "\\x" + hexadecimal(static_cast<unsigned char>(c.bytes[0]), 2);
+  return "\\u" + hexadecimal(static_cast<uint32_t>(c.code), 4);
+}
+
+}  // namespace
+
+std::vector<std::string> printable_characters(std::string_view text) {
+  std::vector<std::string> out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    Character c = character_at(text, at);
+    out.push_back(shown(c));
+    at += c.bytes.size();
+  }
+  return out;
+}
+
+std::string printable(std::string_view text, std::string_view kept) {
+  const bool is_plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0x20 && c != 0x7f; });
+  if (is_plain) return std::string(text);
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    Character c = character_at(text, at);
+    if (c.bytes.size() == 1 && kept.find(c.bytes[0]) != std::string_view::npos)
+      out += c.bytes;
+    else
+      out += shown(c);
+    at += c.bytes.size();
+  }
+  return out;
+}
+
+}  // namespace thtrain
