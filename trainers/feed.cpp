@@ -10,9 +10,9 @@ namespace thtrain {
 Feed::Feed(Examples examples, const std::string& name, bool shuffled)
     : examples_(std::move(examples)), shuffled_(shuffled) {
   if (examples_.streamed()) return;
-  shared_.emplace_back(examples_.all().x, name + "_x", true);
-  shared_.emplace_back(examples_.all().y, name + "_y", true);
-  if (shuffled_) shared_.emplace_back(Tensor::zeros(DType::kInt64, {examples_.size()}), name + "_order", true);
+  shared_.push_back(Shared(examples_.all().x, name + "_x", true));
+  shared_.push_back(Shared(examples_.all().y, name + "_y", true));
+  if (shuffled_) shared_.push_back(Shared(Tensor::zeros(DType::kInt64, {examples_.size()}), name + "_order", true));
   arguments_ = {Tensor(int64_t{0})};
 }
 

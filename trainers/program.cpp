@@ -88,7 +88,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
   optimizer_.emplace(Sgd::Options{trainer.learning_rate, trainer.momentum, trainer.nesterov}, model_.params());
-  loss_sum_.emplace(0.0, "loss_sum");
+  loss_sum_ = Shared(0.0, "loss_sum");
   loss_sum_value_ = loss_sum_->get_value(true).data<double>();
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
   bool has_rest = rest > 0 && !trainer.full_batches_only;

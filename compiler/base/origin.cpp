@@ -1,12 +1,20 @@
 #include "compiler/base/origin.h"
 
+#include <cstring>
+
 namespace thtrain {
 
 static thread_local std::shared_ptr<const ScopeInfo> current_scope;
 static thread_local const Origin* inherited = nullptr;
 
+// A default argument that an algorithm or a container of the standard library evaluates gives the place of its header.
+static bool is_standard_library(const char* file) {
+  return std::strstr(file, "/include/c++/") != nullptr;
+}
+
 Origin Origin::here(const std::source_location& where) {
   if (inherited) return *inherited;
+  if (is_standard_library(where.file_name())) return {"", 0, current_scope};
   return {where.file_name(), static_cast<int>(where.line()), current_scope};
 }
 

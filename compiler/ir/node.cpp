@@ -57,9 +57,18 @@ static std::shared_ptr<Node> typed(const Op& op, std::vector<Expr> inputs, Props
   return node;
 }
 
+// Where no line of a user is known, as in a call by std::accumulate, an input's line is the nearest that is.
+static Origin origin_of(const std::vector<Expr>& inputs, const std::source_location& where) {
+  Origin out = Origin::here(where);
+  for (size_t i = 0; i < inputs.size() && out.line == 0; ++i)
+    if (inputs[i]) out.file = inputs[i].node().origin.file, out.line = inputs[i].node().origin.line;
+  return out;
+}
+
 std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props, std::vector<GraphPtr> bodies,
                                       std::source_location where) {
-  return finish(typed(op, std::move(inputs), std::move(props), std::move(bodies), Origin::here(where)));
+  Origin origin = origin_of(inputs, where);
+  return finish(typed(op, std::move(inputs), std::move(props), std::move(bodies), std::move(origin)));
 }
 
 Expr apply(const Op& op, std::vector<Expr> inputs, Props props, std::source_location where) {
