@@ -7,13 +7,18 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
+#include "compiler/base/error.h"
 #include "compiler/base/str.h"
 #include "compiler/runtime/cpu.h"
 
@@ -194,17 +199,39 @@ Pool& pool() {
   return *expected;
 }
 
+// The first number of "4", or of "4, 2", which OpenMP takes for nested regions.
+std::optional<int> first_of_list(std::string_view text) {
+  std::optional<int> first;
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    std::string_view word = text.substr(start, end - start);
+    const size_t begin = std::min(word.find_first_not_of(' '), word.size());
+    word = word.substr(begin, word.find_last_not_of(' ') + 1 - begin);
+    long value = 0;
+    auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || stop != word.data() + word.size() || value < 1) return {};
+    if (!first) first = static_cast<int>(std::min<long>(value, kMaxThreads));
+    start = end + 1;
+  }
+  return first;
+}
+
 }  // namespace
 
 int thread_count(int requested) {
   if (requested > 0) return std::min(requested, kMaxThreads);
-  if (const char* text = std::getenv("OMP_NUM_THREADS")) {
-    char* end = nullptr;
-    long value = std::strtol(text, &end, 10);
-    bool number_ends = *end == 0 || *end == ',' || *end == ' ';  // "4", or "4,2" for nested regions
-    if (end != text && number_ends && value > 0) return static_cast<int>(std::min<long>(value, kMaxThreads));
-  }
-  return std::min(cpu().cores, kMaxThreads);
+  const int cores = std::min(cpu().cores, kMaxThreads);
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  if (!text || !*text) return cores;
+  if (std::optional<int> first = first_of_list(text)) return *first;
+  static std::once_flag warned;
+  std::call_once(warned, [&] {
+    const Message message{.what = str("OMP_NUM_THREADS is not a number of threads; all ", cores, " cores are used"),
+                          .expected = "an integer above 0, or several with commas between them",
+                          .got = text};
+    std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
+  });
+  return cores;
 }
 
 Partition::Partition(long n, long grain, long multiple, int threads)

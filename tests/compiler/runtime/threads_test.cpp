@@ -59,7 +59,9 @@ TEST(ThreadCount, RequestThenEnvironmentThenCores) {
   EXPECT_EQ(thread_count(2), 2);
   setenv("OMP_NUM_THREADS", "5,2", 1);
   EXPECT_EQ(thread_count(), 5);
-  for (const char* nonsense : {"", "many", "0", "-2", "4x"}) {
+  setenv("OMP_NUM_THREADS", " 5 , 2", 1);
+  EXPECT_EQ(thread_count(), 5);
+  for (const char* nonsense : {"", "many", "0", "-2", "4x", "4,", "4,x", "4 2", "99999999999999999999"}) {
     setenv("OMP_NUM_THREADS", nonsense, 1);
     EXPECT_EQ(thread_count(), cores) << nonsense;
   }
