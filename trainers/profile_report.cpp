@@ -39,7 +39,7 @@ double seconds_of(const StepProfile& step) {
 // The part of the machine's ceiling that a step reaches; nothing where it computes and moves nothing.
 std::optional<double> share_of_ceiling(const StepProfile& step, const std::optional<MachineRates>& rates) {
   if (!rates || step.calls == 0 || step.seconds == 0) return {};
-  double least = std::max(step.flops / rates->flops, step.bytes / rates->bytes);
+  double least = std::max(step.flops / rates->flops, step.bytes / rates->stream_rate(step.bytes));
   return least > 0 ? std::optional(least / seconds_of(step)) : std::nullopt;
 }
 
@@ -65,7 +65,31 @@ std::string percent(double part) {
   return fixed(100 * part, 1) + " %";
 }
 
+// What the shares are shares of, with a word where one is above 100 %.
+std::string ceiling_lines(const Profile& profile, const MachineRates& rates) {
+  std::string out = str("ceiling: ", fixed(1e-9 * rates.flops, 1), " GFLOP/s; GB/s, by the bytes that a step moves: ",
+                        join(rates.streams, ", ",
+                             [](const MachineRates::Stream& s) {
+                               return str(fixed(1e-9 * s.bytes_per_second, 1), " (", bytes_text(s.size), ")");
+                             }),
+                        "\n");
+  const bool any_above = std::any_of(profile.steps.begin(), profile.steps.end(), [&](const StepProfile& step) {
+    return share_of_ceiling(step, rates).value_or(0) > 1;
+  });
+  if (any_above)
+    out += "         above 100 %: a step before left the data in a faster cache than data of that size usually has\n";
+  return out;
+}
+
 }  // namespace
+
+double MachineRates::stream_rate(double bytes) const {
+  size_t first = 0;
+  while (first + 1 < streams.size() && streams[first + 1].size <= bytes) ++first;
+  double best = 0;
+  for (size_t i = first; i < streams.size(); ++i) best = std::max(best, streams[i].bytes_per_second);
+  return best;
+}
 
 std::string profile_table(const Profile& profile, const Explanation& explanation,
                           const std::optional<MachineRates>& rates) {
@@ -86,9 +110,7 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
                padded(once > 0 ? fixed(1e-9 * step.bytes / once, 1) : "", 9), padded(share ? percent(*share) : "", 12),
                "  ", step.code, step.scope.empty() ? "" : str("  [", step.scope, "]"), "\n");
   }
-  if (rates)
-    out += str("ceiling: ", fixed(1e-9 * rates->flops, 1), " GFLOP/s, ", fixed(1e-9 * rates->bytes, 1),
-               " GB/s from memory\n");
+  if (rates) out += ceiling_lines(profile, *rates);
   out += str("layers:  ",
              join(by_layer(profile), ", ",
                   [&](const auto& entry) { return str(entry.first, " ", percent(entry.second / all)); }),
@@ -113,7 +135,11 @@ std::string profile_json(const Profile& profile, const Explanation& explanation,
   JsonObject out;
   out.add("function", profile.function).add("threads", profile.threads).add("calls", profile.calls);
   out.add("seconds", profile.seconds).add("seconds_in_steps", seconds_in_steps(profile));
-  if (rates) out.add("ceiling_flops", rates->flops).add("ceiling_bytes", rates->bytes);
+  if (rates)
+    out.add("ceiling_flops", rates->flops)
+        .add_raw("ceiling_bytes", list(rates->streams, [](const MachineRates::Stream& s) {
+                   return JsonObject().add("size", s.size).add("bytes_per_second", s.bytes_per_second).line();
+                 }));
   out.add_raw("steps", list(profile.steps, [&](const StepProfile& step) {
                 JsonObject o;
                 o.add("step", step.step).add("code", step.code).add("layer", step.scope).add("calls", step.calls);

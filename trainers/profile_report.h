@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/runtime/function.h"
 
@@ -10,13 +11,20 @@ namespace thtrain {
 
 /// What the machine allows with the profile's threads and dtype.
 struct MachineRates {
-  double flops = 0;  // floating-point operations a second, multiply-adds counted as two
-  double bytes = 0;  // a second, to and from memory
+  /// Reading and writing arrays of `size` bytes together, again and again: what fits in a cache goes faster.
+  struct Stream {
+    double size, bytes_per_second;
+  };
+  double flops = 0;                  // floating-point operations a second, multiply-adds counted as two
+  std::vector<Stream> streams = {};  // at least one; the smallest arrays first, the last larger than every cache
+
+  /// Bytes a second of a step that moves `bytes`: the fastest of the streams that are as large, or the next smaller
+  /// one.
+  double stream_rate(double bytes) const;
 };
 
 /// For each step: time of a call, share of all, rates, and the part of the ceiling that they are (time that the larger
-/// of operations and bytes needs at the machine's rates, over the time taken; above 100 % where the caches hold the
-/// data); then layers, passes, rules and memory.
+/// of operations and bytes needs at the machine's rates, over the time taken); then layers, passes, rules and memory.
 std::string profile_table(const Profile& profile, const Explanation& explanation,
                           const std::optional<MachineRates>& rates);
 

@@ -93,10 +93,13 @@ void require_same(const LoadedExperiment& named, const LoadedExperiment& run) {
 // Measured now, beside the profile: machines differ, and so do the hours of one.
 MachineRates machine_rates(const CompilerConfig& config, int threads) {
   WorkloadOptions options{.dtype = config.floatX, .threads = threads};
-  constexpr double kSeconds = 0.2;
-  double gflops = measure(gemm_ceiling("2x2x2/NN", options), kSeconds).value;
-  double elements = measure(elementwise_ceiling("a+1/10000000", options), kSeconds).value;
-  return {.flops = 1e9 * gflops, .bytes = 2 * static_cast<double>(size_of(config.floatX)) * elements};
+  MachineRates out{.flops = 1e9 * measure(gemm_ceiling("2x2x2/NN", options), 0.2).value};
+  for (int64_t elements : {4'000, 30'000, 300'000, 2'000'000, 10'000'000}) {
+    const double bytes = 2 * static_cast<double>(size_of(config.floatX));  // of an element: read and written
+    const double rate = measure(elementwise_ceiling(str("a+1/", elements), options), 0.1).value;
+    out.streams.push_back({.size = bytes * static_cast<double>(elements), .bytes_per_second = bytes * rate});
+  }
+  return out;
 }
 
 void write_text(const fs::path& path, const std::string& text) {

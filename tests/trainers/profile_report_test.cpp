@@ -45,14 +45,16 @@ Explanation explanation() {
   return out;
 }
 
+const MachineRates kRates{.flops = 200e9, .streams = {{32768, 100e9}, {16 << 20, 20e9}}};
+
 TEST(ProfileReport, Table) {
-  EXPECT_EQ("\n" + profile_table(example(), explanation(), MachineRates{.flops = 200e9, .bytes = 20e9}), R"(
+  EXPECT_EQ("\n" + profile_table(example(), explanation(), {{.flops = 200e9, .streams = {{1 << 20, 20e9}}}}), R"(
 profile of train: 4 calls, 2 threads, 1000.0 us a call, 50.0 of them between the steps
 step   us a call    share   GFLOP/s     GB/s  of ceiling  code
    0      750.00   75.0 %     100.0      4.0      50.0 %  gemm_f32  [hidden]
    1      200.00   20.0 %       5.0     10.0      50.0 %  kernel add_tanh  [hidden]
    2        0.00    0.0 %                                 kernel copy
-ceiling: 200.0 GFLOP/s, 20.0 GB/s from memory
+ceiling: 200.0 GFLOP/s; GB/s, by the bytes that a step moves: 20.0 (1 MiB)
 layers:  hidden 95.0 %, (none) 0.0 %
 passes:  merge 0.25 ms, find_gemm 1.00 ms
 rules:   gemm 2, mul_by_one 1
@@ -60,8 +62,28 @@ memory:  2048 bytes of temporaries, 1024 alive at the worst step
 )");
 }
 
+TEST(ProfileReport, AStepIsHeldAgainstTheCeilingOfItsSize) {
+  EXPECT_EQ(kRates.stream_rate(100), 100e9);
+  EXPECT_EQ(kRates.stream_rate(2e6), 100e9);  // larger than a cache that was measured, smaller than the next size
+  EXPECT_EQ(kRates.stream_rate(1e9), 20e9);
+  EXPECT_EQ((MachineRates{.flops = 1, .streams = {{1000, 5e9}, {2000, 6e9}}}).stream_rate(1000), 6e9);
+  Profile profile = example();
+  std::string text = profile_table(profile, explanation(), kRates);
+  EXPECT_NE(text.find("10.0      10.0 %  kernel add_tanh"), std::string::npos) << text;
+  EXPECT_EQ(text.find("above 100 %"), std::string::npos) << text;
+  profile.steps[1].bytes = 2e9;  // in 200 us
+  text = profile_table(profile, explanation(), kRates);
+  EXPECT_NE(text.find(" %  kernel add_tanh"), std::string::npos);
+  EXPECT_NE(text.find("\n         above 100 %: a step before left the data in a faster cache than data of that size "
+                      "usually has\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(ProfileReport, Json) {
-  auto values = read_json(profile_json(example(), explanation(), MachineRates{.flops = 200e9, .bytes = 20e9}), "it");
+  auto values =
+      read_json(profile_json(example(), explanation(), {{.flops = 200e9, .streams = {{1 << 20, 20e9}}}}), "it");
+  EXPECT_EQ(values.at("ceiling_bytes.0.bytes_per_second"), "2e+10");
   EXPECT_EQ(values.at("calls"), "4");
   EXPECT_EQ(values.at("steps.0.code"), "gemm_f32");
   EXPECT_EQ(values.at("steps.0.of_ceiling"), "0.5");
