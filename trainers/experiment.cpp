@@ -136,14 +136,14 @@ SetSizes set_sizes(const DataConfig& data) {
 // ---- the other sections ----
 
 void LossConfig::describe(Fields<LossConfig>& f) {
-  f.about("What is made small: the mean over the minibatch of -log p[label], plus the penalties on the weights.");
+  f.about("What training minimizes: the mean over the minibatch of -log p[label], plus the penalties on the weights.");
   f.field("l1", &LossConfig::l1)
       .range(at_least(0))
-      .help("Factor of the sum of |W| over the weight matrices, biases apart.");
+      .help("Factor of the sum of |W| over the weight matrices, without biases.");
   f.field("l2", &LossConfig::l2)
       .range(at_least(0))
       .synonyms({"weight_decay"})
-      .help("Factor of the sum of W^2 over the weight matrices, biases apart.");
+      .help("Factor of the sum of W^2 over the weight matrices, without biases.");
 }
 
 void TrainerConfig::describe(Fields<TrainerConfig>& f) {
@@ -152,25 +152,31 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       "Stochastic gradient descent on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
       "training goes on while the count of minibatches is below the patience, and a validation error below "
       "`improvement_threshold` times the best raises the patience to `patience_increase` times the count.");
+  f.absent({"optimizer", "optimiser", "method", "algorithm", "solver"},
+           "the optimizer is always stochastic gradient descent; learning_rate, momentum and nesterov set it");
   f.field("learning_rate", &C::learning_rate)
       .range(above(0))
       .synonyms({"lr", "eta", "step_size", "base_lr"})
-      .help("What the gradient is multiplied by.");
-  f.field("momentum", &C::momentum).range(from_below(0, 1)).help("Part of the last step that is kept.");
+      .help("Factor of the gradient in each step.");
+  f.field("momentum", &C::momentum)
+      .range(from_below(0, 1))
+      .help("Part of the previous step that is added to the next one.");
   f.field("nesterov", &C::nesterov)
       .help("Whether the gradient is taken where the momentum alone would lead (Nesterov's momentum).");
   f.field("batch_size", &C::batch_size)
       .range(at_least(1))
       .unit("examples")
       .synonyms({"minibatch_size", "bs"})
-      .help("Examples of a minibatch.");
+      .help("Number of examples in a minibatch.");
   f.field("epochs", &C::epochs)
       .range(at_least(1))
       .unit("epochs")
       .synonyms({"n_epochs", "max_epochs", "num_epochs"})
-      .help("Passes over the training set, at most.");
+      .help("Largest number of passes over the training set.");
   f.field("shuffle", &C::shuffle)
-      .help("A new order of the training examples in each epoch, by `seed`; else the file's.");
+      .help(
+          "Whether each epoch takes the training examples in a new order, drawn with `seed`; without it, in that of "
+          "the file.");
   f.field("full_batches_only", &C::full_batches_only)
       .synonyms({"drop_last"})
       .help(
@@ -178,17 +184,19 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.field("patience", &C::patience)
       .range(at_least(0))
       .unit("minibatches")
-      .help("Minibatches to train at least before stopping early; 0 trains all epochs.");
+      .help("Minibatches to train before an early stop is possible; 0: no early stop.");
   f.field("patience_increase", &C::patience_increase)
       .range(at_least(1))
-      .help("How many times the count of minibatches the patience becomes at an improvement.");
+      .help("Factor: at an improvement the patience becomes this times the count of minibatches.");
   f.field("improvement_threshold", &C::improvement_threshold)
       .range(between(0, 1))
-      .help("An error counts as an improvement below this times the best.");
+      .help("An error below this times the best one counts as an improvement.");
   f.field("validation_frequency", &C::validation_frequency)
       .range(at_least(1))
       .unit("minibatches")
-      .help("From one validation to the next. Not given: an epoch, or half the patience where that is less.");
+      .help(
+          "Minibatches from one validation to the next. Not given: an epoch, or half of `patience` where that is "
+          "less.");
   f.choice("test_at", &C::test_at,
            {{"best", C::TestAt::kBest},
             {"epoch", C::TestAt::kEpoch},
@@ -198,11 +206,11 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.field("checkpoint_seconds", &C::checkpoint_seconds)
       .range(at_least(0))
       .unit("seconds")
-      .help("From one checkpoint to the next; 0 writes none by time. The end of a run always writes one.");
+      .help("Seconds from one checkpoint to the next; 0: no checkpoints by time. The end of a run always writes one.");
   f.field("checkpoint_epochs", &C::checkpoint_epochs)
       .range(at_least(0))
       .unit("epochs")
-      .help("From one checkpoint to the next; 0 writes none by epochs.");
+      .help("Epochs from one checkpoint to the next; 0: no checkpoints by epochs.");
   f.check([](const C& c, Findings& findings) {
     if (c.nesterov && c.momentum == 0)
       findings.add({.what = "trainer.nesterov has no effect",
@@ -244,24 +252,27 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
       .range(between(0, 4096))
       .unit("threads")
       .synonyms({"num_threads", "jobs"})
-      .help("Threads of a compiled function; 0 takes OMP_NUM_THREADS, or else all cores.");
+      .help("Threads of a compiled function; 0: those of OMP_NUM_THREADS, or all cores where that is not set.");
   f.choice("tune", &CompilerConfig::tune,
            {{"never", Tune::kNever}, {"cached", Tune::kCached}, {"always", Tune::kAlways}})
       .help(
-          "Who computes a matrix product: `never` takes a built-in rule; `cached` what `thtrain tune` measured on this "
-          "machine, else the rule; `always` measures what is not remembered, before the first step.");
+          "How the implementation of a matrix product is chosen. `never`: by a built-in rule; `cached`: by what "
+          "`thtrain "
+          "tune` measured on this machine, or by the rule where it measured nothing; `always`: measured before the "
+          "first "
+          "step where it was not before.");
   f.field("background", &CompilerConfig::background)
       .help(
-          "Train with the reference at once, while the training step is compiled, and go over to native code when it "
-          "is "
-          "there. At which step that is, and so the bits, differ from run to run.");
+          "Start training at once in reference mode while the training step is compiled, and change to native code "
+          "when it "
+          "is ready. The step at which that happens, and so the exact results, differ from run to run.");
 }
 
 void OutputConfig::describe(Fields<OutputConfig>& f) {
   f.about("Each run gets a folder of its own.");
   f.field("root", &OutputConfig::root)
       .synonyms({"run_dir", "output_dir", "save_path"})
-      .help("Folder to make the run's folder in.");
+      .help("Folder in which the folders of runs are made.");
   f.field("plots", &OutputConfig::plots).help("Draw the learning curves into the run's folder.");
 }
 

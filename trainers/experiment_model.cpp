@@ -25,7 +25,7 @@ static void check_init(const InitConfig& c, Findings& findings) {
       findings.add({.what = str(c.name_of(key), " has no effect"),
                     .expected = str("init = ", owner),
                     .config = c.at(key),
-                    .hint = "it belongs to another init than this layer's"});
+                    .hint = "the init of this layer does not use it"});
   };
   unused("init_scale", scaled, c.init_scale, 1, "\"glorot_*\", \"he_*\" or \"orthogonal\"");
   unused("init_std", c.init == Init::kNormal, c.init_std, 0.01, "\"normal\"");
@@ -37,7 +37,7 @@ static void check_name(const Section& layer, const std::string& name, Findings& 
   bool plain = std::all_of(name.begin(), name.end(),
                            [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; });
   if (!plain)
-    findings.add({.what = str(layer.name_of("name"), " has a character that a name may not have"),
+    findings.add({.what = str(layer.name_of("name"), " has a character that is not allowed in a name"),
                   .expected = "letters, digits, \"_\" and \"-\"",
                   .got = str('"', name, '"'),
                   .config = layer.at("name")});
@@ -64,9 +64,9 @@ void InitConfig::describe_init(Fields<T>& f) {
       .help("How the weights start; biases start at 0.");
   f.field("init_scale", &T::init_scale)
       .range(above(0))
-      .help("What `glorot_*`, `he_*` and `orthogonal` are multiplied by.");
+      .help("Factor of the weights of `glorot_*`, `he_*` and `orthogonal`.");
   f.field("init_std", &T::init_std).range(above(0)).help("Standard deviation of `normal`.");
-  f.field("init_range", &T::init_range).range(above(0)).help("`uniform` goes from minus this to this.");
+  f.field("init_range", &T::init_range).range(above(0)).help("`uniform` draws from minus this to this.");
   f.field("init_value", &T::init_value).help("Value of `constant`.");
   f.field("seed", &T::seed)
       .range(between(0, 4294967295.0))
@@ -84,9 +84,11 @@ void DenseConfig::describe(Fields<DenseConfig>& f) {
       .unit("outputs")
       .required()
       .synonyms({"outputs", "n_out", "size", "hidden", "num_outputs", "out_features"})
-      .help("Columns of W.");
-  f.field("activation", &DenseConfig::activation).one_of(activation_names()).help("What is applied to each output.");
-  f.field("bias", &DenseConfig::bias).help("Whether there is a b.");
+      .help("Number of outputs, the columns of W.");
+  f.field("activation", &DenseConfig::activation)
+      .one_of(activation_names())
+      .help("Function that is applied to each output.");
+  f.field("bias", &DenseConfig::bias).help("Whether a bias b is added.");
   describe_init(f);
   f.check([](const DenseConfig& c, Findings& findings) {
     check_name(c, c.name, findings);
@@ -101,12 +103,12 @@ void ActivationConfig::describe(Fields<ActivationConfig>& f) {
       .one_of(activation_names())
       .required()
       .synonyms({"function"})
-      .help("The function.");
+      .help("Function that is applied to each element.");
   f.check([](const ActivationConfig& c, Findings& findings) { check_name(c, c.name, findings); });
 }
 
 void FlattenConfig::describe(Fields<FlattenConfig>& f) {
-  f.about("Makes one row of each example.");
+  f.about("Turns each example into one row of numbers.");
   describe_name(f);
   f.check([](const FlattenConfig& c, Findings& findings) { check_name(c, c.name, findings); });
 }
@@ -118,8 +120,8 @@ void SoftmaxConfig::describe(Fields<SoftmaxConfig>& f) {
       .range(at_least(2))
       .unit("classes")
       .synonyms({"outputs", "n_out", "classes", "num_outputs", "out_features"})
-      .help("Classes. Not given: those of the data.");
-  f.field("bias", &SoftmaxConfig::bias).help("Whether there is a b.");
+      .help("Number of classes. Not given: that of the data.");
+  f.field("bias", &SoftmaxConfig::bias).help("Whether a bias b is added.");
   describe_init(f);
   f.check([](const SoftmaxConfig& c, Findings& findings) {
     check_name(c, c.name, findings);

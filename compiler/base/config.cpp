@@ -214,7 +214,7 @@ class Reader {
       auto found = std::find(field.choices.begin(), field.choices.end(), node.text);
       if (found == field.choices.end()) {
         std::string near = nearest_name(node.text, field.choices);
-        findings_.add({.what = str(path, " is none of its choices"),
+        findings_.add({.what = str(path, " has an unknown value"),
                        .expected = element_text(field),
                        .got = toml_value(node),
                        .config = node.position,
@@ -265,11 +265,12 @@ class Reader {
     }
     if (variant) {
       std::string kinds = kinds_with(*variant, key);
-      if (!kinds.empty()) return str("it goes with ", kinds);
+      if (!kinds.empty()) return str(key, " is a key of ", kinds);
       names.push_back(variant->tag);
     }
     std::string home = home_of(root_, key, "", "the top of the file, before the first [section]");
     std::string near = nearest_name(key, names);
+    if (auto absent = schema.absent.find(key); absent != schema.absent.end()) return absent->second;
     if (!home.empty()) return home;
     if (!near.empty()) return str("did you mean ", near, "?");
     if (names.empty()) return str(path, " has no keys");
@@ -288,15 +289,15 @@ class Reader {
   static std::string home_of(const Schema& schema, const std::string& key, const std::string& path,
                              const std::string& where) {
     for (const FieldSpec& field : schema.fields) {
-      if (field.name == key) return str("it belongs to ", where);
-      if (is_synonym(field, key)) return str("did you mean ", field.name, "? It belongs to ", where);
+      if (field.name == key) return str(key, " is a key of ", where);
+      if (is_synonym(field, key)) return str("did you mean ", field.name, "? It is a key of ", where);
       std::string inner = dotted(path, field.name);
       std::string header = field.access->container == Container::kList ? str("[[", inner, "]]") : str("[", inner, "]");
       std::string home;
       if (field.access->value == Value::kTable) home = home_of(field.access->schema(), key, inner, header);
-      if (field.tag == key) home = str("it belongs to ", header);
+      if (field.tag == key) home = str(key, " is a key of ", header);
       std::string kinds = kinds_with(field, key);
-      if (!kinds.empty()) home = str("it belongs to ", header, " with ", kinds);
+      if (!kinds.empty()) home = str(key, " is a key of ", header, " with ", kinds);
       for (const Alternative& kind : field.access->alternatives)
         if (home.empty()) home = home_of(kind.schema(), key, inner, header);
       if (!home.empty()) return home;

@@ -93,6 +93,7 @@ struct FieldSpec {
 struct Schema {
   std::string about = {};
   std::vector<FieldSpec> fields = {};
+  std::map<std::string, std::string> absent = {};  // keys that other programs have here, and what to do instead
   std::shared_ptr<const void> defaults = {};
   Section& (*section)(void*) = nullptr;
   std::function<void(const void*, Findings&)> check = {};
@@ -146,6 +147,10 @@ class Fields {
 
   /// A sentence about the whole struct, for the reference page.
   void about(std::string text) { schema_.about = std::move(text); }
+  /// Keys that other programs have here and this one has not; `hint` says what to do instead.
+  void absent(const std::vector<std::string>& names, const std::string& hint) {
+    for (const std::string& name : names) schema_.absent[name] = hint;
+  }
 
   template <class M, class Base>
   FieldBuilder field(std::string name, M Base::*member) {

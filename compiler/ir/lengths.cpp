@@ -62,7 +62,7 @@ void Lengths::check(const Expr& leaf, const Tensor& value) const {
     dim.collect_names(names);
     for (const std::string& name : names)
       if (!values_.count(name))
-        fail(leaf, value, str("the length ", readable(dim.text()), " cannot be told from this call"));
+        fail(leaf, value, str("the length ", readable(dim.text()), " does not follow from the inputs of this call"));
     if (evaluate(dim) != value.dim(i))
       fail(leaf, value,
            dim.is_known() ? str("axis ", i, " has ", value.dim(i), " elements")

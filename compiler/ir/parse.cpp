@@ -25,7 +25,7 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(std::string expected, std::string what = "this is no text of a graph") const {
+  [[noreturn]] void fail(std::string expected, std::string what = "this is not the text of a graph") const {
     throw UserError({.what = str("line ", next_ + 1, ", column ", at_ + 1, ": ", what),
                      .expected = std::move(expected),
                      .got = next_ < lines_.size()

@@ -34,7 +34,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"constant_fold", "exp(0.0) * x -> 1.0 * x", constant_fold}, "canonical"},
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},
       {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
-      {{"constant_fold_again", "what the rules left constant", constant_fold}, "stable"},
+      {{"constant_fold_again", "constant_fold again, on what the rules made constant", constant_fold}, "stable"},
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
       {{"share_walks", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", share_walks}, "specialized"},
       {{"fuse_slices", "exp(x) / sum(exp(x), 1) -> fused_slices(x)", fuse_slices}, "fused"},

@@ -138,7 +138,7 @@ TEST(ModelErrors, ALayerThatCannotTakeItsInput) {
   EXPECT_EQ(error_text([&] {
               model.add(Dense::Options{{.name = "hidden", .position = line(12)}, 3});
             }),
-            "error: layer hidden (dense) cannot take what comes before it\n"
+            "error: layer hidden (dense) does not fit the layer before it\n"
             "  expected: one row of numbers for each example\n"
             "  got:      examples of shape [28, 28]\n"
             "  config:   a.toml:12:1\n"
@@ -148,7 +148,7 @@ TEST(ModelErrors, ALayerThatCannotTakeItsInput) {
   EXPECT_EQ(error_text([&] {
               model.add(Softmax::Options{{.name = "out"}, 3});
             }),
-            "error: layer out (softmax) cannot take what comes before it\n"
+            "error: layer out (softmax) does not fit the layer before it\n"
             "  expected: one row of numbers for each example\n"
             "  got:      examples of shape [28, 28]\n"
             "  hint:     a flatten layer before it makes rows");

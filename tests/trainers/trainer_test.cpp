@@ -268,7 +268,7 @@ TEST(TrainErrors, DataThatDoesNotFit) {
   first.activation = "tanh";
   e.model.layers.insert(e.model.layers.begin(), first);
   EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
-            "error: layer hidden (dense) cannot take what comes before it\n"
+            "error: layer hidden (dense) does not fit the layer before it\n"
             "  expected: one row of numbers for each example\n"
             "  got:      examples of shape [28, 28]\n"
             "  hint:     a flatten layer before it makes rows");

@@ -60,8 +60,8 @@ IndexCheck given_check(const Node& node, const Box& box, size_t axis) {
     return {.what = str(node.op->name, ": the index {value} is outside axis ", axis),
             .expected = "-{limit} <= index < {limit}",
             .from_end = true};
-  return {.what = str(node.op->name, ": the part from {value} on, of length ", readable(box.counts[axis].text()),
-                      ", is outside axis ", axis),
+  return {.what = str(node.op->name, ": the part of length ", readable(box.counts[axis].text()),
+                      " that starts at {value} is outside axis ", axis),
           .expected = "0 <= start < {limit}"};
 }
 
@@ -84,7 +84,7 @@ void check_axis(const TypeArgs& args, const Type& x, const Box& box, size_t axis
     require_at_most(args, 0, start, what);
     require_at_most(args, end, length, what);
   }
-  if (box.has(box.to_end, axis)) args.require_equal(end, length, str("the parts of axis ", axis, " do not fill it"));
+  if (box.has(box.to_end, axis)) args.require_equal(end, length, str("the parts of axis ", axis, " do not have its length together"));
 }
 
 }  // namespace

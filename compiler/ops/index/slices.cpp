@@ -108,7 +108,7 @@ class BoxMaker {
     require_integer(number);
     auto value = symbolic_value(number);
     if (!value)
-      fail_build(where_, str("subtensor: ", which, " of a slice cannot be told before the graph runs"),
+      fail_build(where_, str("subtensor: ", which, " of a slice is not known before the graph runs"),
                  "a number, a length, a scalar input, or sums, differences and products of them", value_text(number),
                  "rows(x, start, count) takes a start that is computed, and a count that is known");
     return *value;

@@ -331,7 +331,7 @@ Dim reduce_grain(const Dim& elements) {
 }
 
 kernel::RuntimeCheck no_elements_check(const Node& node) {
-  return {.what = str(node.op->name, ": there is no extremum of no elements"),
+  return {.what = str(node.op->name, ": the maximum or minimum of no elements is undefined"),
           .expected = "at least 1 element along the reduced axes",
           .origin = node.origin};
 }

@@ -110,7 +110,7 @@ Expr arange(const Operand& stop, std::optional<DType> dtype) {
 static double constant_float(const Expr& value, const std::source_location& where) {
   auto number = value.rank() == 0 ? constant_number(value) : std::nullopt;
   if (!number)
-    fail_build(where, "arange: how many numbers there are cannot be told before the graph runs",
+    fail_build(where, "arange: the number of elements is not known before the graph runs",
                "floats that are constants", value_text(value), "arange of integers takes lengths and scalar inputs");
   return *number;
 }

@@ -12,16 +12,16 @@ std::vector<Type> infer(const TypeArgs& args) {
   Type out{.dtype = x.dtype, .dims = args.props.get<Dims>("dims")};
   for (const Dim& dim : out.dims) require_length(args, dim);
   if (out.rank() < x.rank())
-    args.fail(str("the lengths [", readable(dims_text(out.dims)), "] are too few"), str("at least ", x.rank()));
+    args.fail(str("the lengths [", readable(dims_text(out.dims)), "] are too few"), str("at least ", x.rank(), " lengths"));
   size_t added = out.rank() - x.rank();
   for (size_t i = 0; i < x.rank(); ++i) {
     const Dim& before = x.dims[i];
     const Dim& after = out.dims[added + i];
     if (before.is(1)) continue;
     if (before.is_known() && after.is_known() && !(before == after))
-      args.fail(str("axis ", i, " of length ", before.value(), " does not become ", after.value()),
-                str("[", readable(dims_text(out.dims)), "] equal to the lengths of x, but where those are 1"));
-    args.require_equal(before, after, str("the length of axis ", i, " is another one and is not known to be 1"));
+      args.fail(str("axis ", i, " has length ", before.value(), " and cannot be repeated to ", after.value()),
+                str("[", readable(dims_text(out.dims)), "] equal to the lengths of x, except where those are 1"));
+    args.require_equal(before, after, str("the length of axis ", i, " differs, and is not known to be 1"));
   }
   return {out};
 }
@@ -38,7 +38,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   Shape expected(args.shapes[0].end() - static_cast<std::ptrdiff_t>(dims.size()), args.shapes[0].end());
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i].is(1)) expected[i] = 1;
-  require_same_shape(args.node, expected, x.shape(), "a length is another one and is not known to be 1");
+  require_same_shape(args.node, expected, x.shape(), "a length differs, and is not known to be 1");
   Shape strides = repeating_strides(x.strides(), args.node.inputs[0].dims(), args.shapes[0].size());
   return {x.view(args.shapes[0], strides, 0).copy()};
 }

@@ -33,7 +33,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   for (size_t i = 0; i < used.size(); ++i)
     if (!used[i] && !x.dims[i].is(1))
       args.fail(str("axis ", i, " cannot be dropped"), str("its length is known to be 1"),
-                "a length that only the call decides is no broadcast length, even when it is 1");
+                "an axis can be dropped only where its type says that the length is 1");
   return {out};
 }
 

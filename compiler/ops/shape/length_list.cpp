@@ -9,7 +9,7 @@ Length::Length(const Expr& scalar, std::source_location where) {
     fail_build(where, "a length is no integer scalar", "an integer of no dimension", value_text(scalar));
   auto value = symbolic_value(scalar);
   if (!value)
-    fail_build(where, "a length cannot be told before the graph runs",
+    fail_build(where, "a length is not known before the graph runs",
                "a number, a length of an axis, a scalar input, or sums, differences and products of them",
                value_text(scalar), "pass the number as an input of the function");
   dim_ = *value;

@@ -77,13 +77,13 @@ TEST(Parse, Errors) {
             "error: line 2, column 6: there is no op named expp\n  expected: the name of an op\n"
             "  got:      expp(%0) : float64[n]");
   EXPECT_EQ(text_of("input  %0 x : float64[n]\n%1 = exp(%7) : float64[n]\n"),
-            "error: line 2, column 10: this is no text of a graph\n  expected: a value that is defined above\n"
+            "error: line 2, column 10: this is not the text of a graph\n  expected: a value that is defined above\n"
             "  got:      %7) : float64[n]");
   EXPECT_EQ(
       text_of("input  %0 x : float64[n]\n%1 = exp(%0) : float32[n]\n"),
       "error: line 2, column 16: the type differs from the op's own\n  expected: float64[n]\n  got:      float32[n]");
   EXPECT_EQ(text_of("input  %0 x : float99[n]\n"),
-            "error: line 1, column 15: this is no text of a graph\n  expected: a type, such as float64[n, 3]\n"
+            "error: line 1, column 15: this is not the text of a graph\n  expected: a type, such as float64[n, 3]\n"
             "  got:      float99[n]");
 }
 

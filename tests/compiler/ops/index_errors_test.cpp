@@ -74,7 +74,7 @@ TEST(IndexErrors, WrongIndices) {
             "  got:      x float32[4, 5]");
   Expr computed = take(tensor("v", {3}, DType::kInt64), 0);
   EXPECT_EQ(error_text([&] { subtensor(x, {Slice{.stop = computed}}); }),
-            "error: subtensor: the stop of a slice cannot be told before the graph runs\n"
+            "error: subtensor: the stop of a slice is not known before the graph runs\n"
             "  expected: a number, a length, a scalar input, or sums, differences and products of them\n"
             "  got:      int64[]\n"
             "  hint:     rows(x, start, count) takes a start that is computed, and a count that is known");
@@ -117,7 +117,7 @@ TEST(IndexErrors, PartsThatDoNotFillAnAxis) {
             "  got:      3 = 2 + 1");
   EXPECT_EQ(checks_text(split(open, {2, "m"})[1]),
             "subtensor: the part 2:m + 2 is outside axis 0: max(m + 2, n) == n\n"
-            "subtensor: the parts of axis 0 do not fill it: m + 2 == n");
+            "subtensor: the parts of axis 0 do not have its length together: m + 2 == n");
 }
 
 TEST(IndexErrors, IndicesFromData) {
@@ -140,7 +140,7 @@ TEST(IndexErrors, IndicesFromData) {
             "error: subtensor: the index 4 is outside axis 0\n"
             "  expected: -4 <= index < 4");
   EXPECT_EQ(at(rows(x, take(which, 0), 2), {3}),
-            "error: subtensor: the part from 3 on, of length 2, is outside axis 0\n"
+            "error: subtensor: the part of length 2 that starts at 3 is outside axis 0\n"
             "  expected: 0 <= start < 3");
   EXPECT_EQ(at(pick_rows(x, which), {0, 4, 5, 1}),
             "error: pick_rows: the label of row 2 is 5\n"
@@ -172,8 +172,8 @@ TEST(IndexErrors, Writing) {
             "  got:      y float64[5]\n"
             "  hint:     cast(y, float32) where the loss is meant");
   EXPECT_EQ(error_text([] { set_subtensor(subtensor(x, {0}), tensor("y", {4}, DType::kFloat32)); }),
-            "error: broadcast_to: axis 0 of length 4 does not become 5\n"
-            "  expected: [5] equal to the lengths of x, but where those are 1\n"
+            "error: broadcast_to: axis 0 has length 4 and cannot be repeated to 5\n"
+            "  expected: [5] equal to the lengths of x, except where those are 1\n"
             "  got:      y float32[4]");
   EXPECT_EQ(error_text([] { inc_subtensor(subtensor(tensor("b", {3}, DType::kBool), {0}), true); }),
             "error: inc_subtensor: bools cannot be added to\n"

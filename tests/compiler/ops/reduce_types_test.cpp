@@ -140,13 +140,13 @@ TEST(ReduceErrors, ExtremaOfNoElements) {
   EXPECT_EQ(message([&] {
               max(input(DType::kFloat64, {0, 3}), 0);
             }),
-            "error: max: there is no extremum of no elements\n"
+            "error: max: the maximum or minimum of no elements is undefined\n"
             "  expected: at least 1 element along the reduced axes\n"
             "  got:      x float64[0, 3]");
   EXPECT_EQ(message([&] {
               argmin(input(DType::kFloat32, {4, 0}), 1);
             }),
-            "error: argmin: there is no extremum of no elements\n"
+            "error: argmin: the maximum or minimum of no elements is undefined\n"
             "  expected: at least 1 element along the reduced axes\n"
             "  got:      x float32[4, 0]");
   Expr x = input(DType::kFloat64, {"rows", "columns"});
@@ -154,7 +154,7 @@ TEST(ReduceErrors, ExtremaOfNoElements) {
   EXPECT_EQ(message([&] {
               evaluate({y}, {{x, Tensor::zeros(DType::kFloat64, {2, 0})}});
             }),
-            "error: max: there is no extremum of no elements\n"
+            "error: max: the maximum or minimum of no elements is undefined\n"
             "  expected: at least 1 element along the reduced axes\n"
             "  got:      float64[rows, columns]");
   EXPECT_EQ(evaluate({y}, {{x, Tensor::zeros(DType::kFloat64, {0, 0})}})[0].shape(), (Shape{0}));

@@ -62,7 +62,7 @@ TEST(ShapeTypes, ReshapeErrors) {
             "  got:      y float64[2, 3]");
   Expr computed = take(tensor("v", {3}, DType::kInt64), 0);
   EXPECT_EQ(error_text([&] { reshape(y, {computed, 2}); }),
-            "error: a length cannot be told before the graph runs\n"
+            "error: a length is not known before the graph runs\n"
             "  expected: a number, a length of an axis, a scalar input, or sums, differences and products of them\n"
             "  got:      int64[]\n"
             "  hint:     pass the number as an input of the function");
@@ -91,7 +91,7 @@ TEST(ShapeTypes, AxesErrors) {
             "error: dimshuffle: axis 1 cannot be dropped\n"
             "  expected: its length is known to be 1\n"
             "  got:      y float64[2, n]\n"
-            "  hint:     a length that only the call decides is no broadcast length, even when it is 1");
+            "  hint:     an axis can be dropped only where its type says that the length is 1");
   EXPECT_EQ(error_text([&] { expand_dims(y, {4}); }),
             "error: expand_dims: there is no axis 4\n"
             "  expected: an axis from -3 to 2\n"
@@ -125,7 +125,7 @@ TEST(ShapeTypes, BroadcastingIsDecidedByTheTypes) {
   Expr open = tensor("open", {"n"}, DType::kFloat32);
   Expr wide = broadcast_to(open, {7});
   EXPECT_EQ(error_text([&] { evaluate({wide}, {{open, Tensor::zeros(DType::kFloat32, {1})}}); }),
-            "error: broadcast_to: a length is another one and is not known to be 1\n"
+            "error: broadcast_to: a length differs, and is not known to be 1\n"
             "  expected: [7]\n"
             "  got:      [1]");
 }
@@ -166,7 +166,7 @@ TEST(ShapeTypes, ArangeOfLengths) {
   EXPECT_EQ(text(arange(1, length(x, 0), 2)), "int64[floor_div(batch, 2)]");
   Expr computed = take(tensor("v", {3}, DType::kFloat64), 0);
   EXPECT_EQ(error_text([&] { arange(computed); }),
-            "error: arange: how many numbers there are cannot be told before the graph runs\n"
+            "error: arange: the number of elements is not known before the graph runs\n"
             "  expected: floats that are constants\n"
             "  got:      float64[]\n"
             "  hint:     arange of integers takes lengths and scalar inputs");
