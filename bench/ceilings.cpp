@@ -82,7 +82,7 @@ STREAM(stream2_streaming, AT(a) + AT(b), stream_store)
 
 std::shared_ptr<const SharedObject> kernels(DType dtype) {
   LoadedObject loaded = cache().load_object(kernel_text(dtype, cpu().vector_bytes));
-  if (!loaded.object) throw UserError(Message{.what = "bench: no ceiling is measured", .got = loaded.reason});
+  if (!loaded.object) throw UserError(Message{.what = "bench: the ceiling cannot be measured", .got = loaded.reason});
   return loaded.object;
 }
 
@@ -138,7 +138,7 @@ Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& opt
   ElementwiseCase what = elementwise_case(text);
   constexpr int64_t kLeast = 256;
   if (what.size < kLeast)
-    throw UserError(Message{.what = str("bench: ", text, " is too small to have a ceiling of bandwidth")});
+    throw UserError(Message{.what = str("bench: ", text, " is too small to measure a bandwidth")});
   auto object = kernels(options.dtype);
   Tensor a = Tensor::zeros(options.dtype, {what.size}), b = a.copy(), out = a.copy();
   Workload best;

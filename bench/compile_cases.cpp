@@ -79,9 +79,8 @@ std::string printed(const Graph& graph) {
   int vector_bytes = cpu().vector_bytes;
   CanonicalGraph canonical = canonical_lengths(graph);
   Tuner rule(Tune::kNever, 1);
-  Program program =
-      plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
-           {.vector_bytes = vector_bytes, .cached_bytes = cpu().cached_bytes(1), .chooser = &rule});
+  Program program = plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
+                         {.vector_bytes = vector_bytes, .cached_bytes = cpu().cached_bytes(1), .chooser = &rule});
   return emit_cpp(program, {.vector_bytes = vector_bytes}).text;
 }
 
@@ -118,6 +117,22 @@ Rate of_start(const std::string& net, bool warm, const WorkloadOptions& options)
 }
 
 }  // namespace
+
+void check_compile_case(const std::string& text) {
+  const size_t slash = text.find('/');
+  const std::string kind = text.substr(0, slash), what = slash == std::string::npos ? "" : text.substr(slash + 1);
+  int64_t nodes = 0;
+  auto [end, error] = std::from_chars(what.data(), what.data() + what.size(), nodes);
+  const bool is_number = error == std::errc() && end == what.data() + what.size() && nodes > 0;
+  const bool is_graph = is_number && (kind == "mlp" || kind == "chain" || kind == "sum");
+  if (is_graph) return;
+  if (kind != "cold" && kind != "warm")
+    throw UserError(
+        Message{.what = "bench: no such case",
+                .expected = "a graph and its nodes, such as mlp/1000, or a start, such as cold/784-500-10/20",
+                .got = text});
+  if (what != "1000-layers") net_case(what);
+}
 
 Rate measure_compile(const std::string& text, const std::string& implementation, const WorkloadOptions& options) {
   size_t slash = text.find('/');

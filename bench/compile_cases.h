@@ -7,6 +7,9 @@
 
 namespace thtrain {
 
+/// UserError for a text that is no case of `compile`.
+void check_compile_case(const std::string& text);
+
 /// A case "chain/1000" is a graph of about so many nodes before any pass: "mlp", a deep network with its gradient and
 /// updates; "chain", one elementwise op after another; "sum", a wide sum. Nodes a second, by implementation: "thtrain",
 /// passes, planner and printer together; "host_compiler", the system's compiler on what was printed.

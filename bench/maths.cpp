@@ -253,7 +253,7 @@ void check_names(const std::vector<std::string>& wanted) {
   for (const MathsFunction& f : maths_functions()) names.push_back(f.name);
   for (const std::string& name : wanted)
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw UserError(Message{.what = str("bench maths: no function ", name), .expected = join(names, ", ")});
+      throw UserError(Message{.what = str("bench maths: there is no function ", name), .expected = join(names, ", ")});
 }
 
 bool among(const std::vector<std::string>& wanted, const std::string& name) {

@@ -21,7 +21,7 @@ std::map<std::string, std::string> environment_with(const std::string& mkl) {
   if (mkl.empty()) return out;
   std::error_code error;
   fs::path library = fs::canonical(mkl, error);
-  if (error) throw UserError(Message{.what = str("bench: --mkl: there is no ", mkl)});
+  if (error) throw UserError(Message{.what = str("bench: --mkl: ", mkl, " cannot be read"), .got = error.message()});
   // MKL under the names under which Debian's NumPy and SciPy look for their BLAS. It stays for all workers.
   static const ScratchFolder folder;
   for (const char* alias : {"libblas.so.3", "liblapack.so.3"})
@@ -33,8 +33,9 @@ std::map<std::string, std::string> environment_with(const std::string& mkl) {
 
 std::string scripts_folder(const BenchOptions& options) {
   std::string folder = options.peers_folder.empty() ? THTRAIN_PEERS_DIR : options.peers_folder;
-  if (!fs::exists(fs::path(folder) / "worker.py"))
-    throw UserError(Message{.what = "bench: the peers' scripts are not there",
+  std::error_code ignored;
+  if (!fs::exists(fs::path(folder) / "worker.py", ignored))
+    throw UserError(Message{.what = "bench: the scripts that measure other libraries are missing",
                             .got = str("no worker.py in ", folder),
                             .hint = "--peers names the folder bench/peers of thtrain's sources"});
   return folder;
@@ -59,7 +60,8 @@ std::vector<Peer> find_peers(const std::string& family, const BenchOptions& opti
                        {python, "-B", script, family, row["name"]},
                        environment_with(mkl)});
       }
-    if (out.size() == before) notes.push_back(str(python, " does not run ", script, ": no peers from there"));
+    if (out.size() == before)
+      notes.push_back(str(python, " does not run ", script, ": other libraries are not measured"));
   }
   return out;
 }

@@ -7,9 +7,11 @@
 #include <optional>
 #include <thread>
 
+#include "bench/compile_cases.h"
 #include "bench/peers.h"
 #include "bench/scratch_folder.h"
 #include "bench/worker.h"
+#include "bench/workloads.h"
 #include "compiler/base/config_node.h"
 #include "compiler/base/error.h"
 
@@ -75,9 +77,26 @@ const Bench& bench_named(const std::string& name) {
   }
   names.insert(names.end(), {"maths", "paper"});
   std::string near = nearest_name(name, names);
-  throw UserError(Message{.what = str("bench: no benchmark ", name),
+  throw UserError(Message{.what = str("bench: there is no benchmark ", name),
                           .expected = join(names, ", "),
                           .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+}
+
+void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
+  for (const std::string& text : cases) {
+    try {
+      if (bench.family == "net") net_case(text);
+      if (bench.family == "elementwise") elementwise_case(text);
+      if (bench.family == "gemm") gemm_case(text);
+      if (bench.family == "compile") check_compile_case(text);
+    } catch (const UserError& error) {
+      const std::string near = nearest_name(text, bench.cases);
+      throw UserError(Message{.what = str("bench ", bench.name, ": there is no case ", text),
+                              .expected = str(error.messages().front().expected, "\nthe cases of ", bench.name, ": ",
+                                              join(bench.cases, ", ")),
+                              .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+    }
+  }
 }
 
 namespace {
@@ -109,8 +128,14 @@ class Runner {
       : bench_(bench), options_(options), progress_(progress), finished_(finished) {}
 
   BenchResult run() {
+    check_cases(bench_, options_.cases);
     for (const std::string& dtype : or_default(options_.dtypes, {"float32", "float64"}))
       for (int threads : or_default(options_.threads, {1, 2})) run_setting(dtype, threads);
+    if (result_.measurements.empty())
+      throw UserError(
+          Message{.what = str("bench ", bench_.name, ": nothing was measured"),
+                  .expected = options_.only.empty() ? "" : str("--only with names among: ", join(known_, ", ")),
+                  .got = join(result_.notes, "\n")});
     return std::move(result_);
   }
 
@@ -122,7 +147,8 @@ class Runner {
   std::vector<std::string> cases() const {
     return or_default(options_.cases, options_.quick ? bench_.quick_cases : bench_.cases);
   }
-  bool wanted(const std::string& implementation) const {
+  bool wanted(const std::string& implementation) {
+    known_.insert(implementation);
     return options_.only.empty() || options_.only.contains(implementation);
   }
   void note(const std::string& text) {
@@ -263,7 +289,8 @@ class Runner {
   const std::function<void(const std::string&)>& progress_;
   const std::function<void(const std::vector<Measurement>&)>& finished_;
   std::optional<std::vector<Peer>> peers_;
-  ScratchFolder cache_;  // where `compile` compiles to
+  ScratchFolder cache_;          // where `compile` compiles to
+  std::set<std::string> known_;  // the implementations that there are
   BenchResult result_;
 };
 

@@ -23,6 +23,8 @@ struct Bench {
 const std::vector<Bench>& benches();
 /// UserError, with what may have been meant, for an unknown name.
 const Bench& bench_named(const std::string& name);
+/// UserError, with the form and the benchmark's own cases, for a text that is no case of it.
+void check_cases(const Bench& bench, const std::vector<std::string>& cases);
 
 struct BenchOptions {
   std::vector<std::string> cases = {};   // empty: the benchmark's own
@@ -46,7 +48,8 @@ struct BenchResult {
 
 /// Each turn starts every worker anew; each round of it lets them measure a case one after the other, so that a noisy
 /// neighbour hits all alike. `progress` is told what is being done, and `finished` gets the measurements of a dtype and
-/// number of threads as soon as all are there: a run that is broken off has shown what it had.
+/// number of threads as soon as all are there: a run that is broken off has shown what it had. UserError for a case
+/// that is none, before anything is measured, and where nothing could be measured.
 BenchResult run_bench(const Bench& bench, const BenchOptions& options,
                       const std::function<void(const std::string&)>& progress,
                       const std::function<void(const std::vector<Measurement>&)>& finished);

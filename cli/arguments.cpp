@@ -2,8 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <span>
 
+#include "cli/command_words.h"
 #include "cli/commands/commands.h"
+#include "cli/help.h"
 #include "cli/text.h"
 #include "compiler/base/build_info.h"
 #include "compiler/base/config_node.h"
@@ -30,11 +35,12 @@ struct CommandLine {
   void add_bench();
   std::vector<std::string> names() const;
   [[noreturn]] void refuse_command(const std::string& word) const;
-  [[noreturn]] void refuse_extra(const CLI::App& command, const std::string& word) const;
+  std::string help_of(const std::string& name) const;
+  Command without_command(const std::string& word) const;
 
-  CLI::App app{"Trains neural networks from experiment files; a toolkit with its own graph compiler.", "thtrain"};
+  CLI::App app{"Trains neural networks that experiment files describe.", "thtrain"};
   std::vector<std::pair<CLI::App*, Command>> commands;
-  bool wants_version = false;
+  bool wants_version = false;  // only listed: the words before the command are looked at by hand
   TrainArguments train, resume;
   EvalArguments eval;
   PredictArguments predict;
@@ -47,34 +53,64 @@ struct CommandLine {
   std::vector<std::string> only;  // of `bench`
 };
 
-// CLI::IsMember, with a better message.
-CLI::Validator one_of(const std::vector<std::string>& names) {
-  auto check = [names](std::string& word) -> std::string {
-    if (std::find(names.begin(), names.end(), word) != names.end()) return "";
-    std::string near = nearest_name(word, names);
-    return str('"', word, "\" is none of ", join(names, ", "), near.empty() ? "" : str("; did you mean ", near, '?'));
+// "thtrain bench: --threads cannot be 0"
+[[noreturn]] void refuse_value(const std::string& command, const std::string& option, const std::string& word,
+                               std::string expected, std::string near = {}) {
+  throw UserError(Message{
+      .what = str("thtrain ", command, ": ", option, " cannot be \"", word, '"'),
+      .expected = std::move(expected),
+      .hint = near.empty() ? str("`thtrain help ", command, "` lists the options") : str("did you mean ", near, '?')});
+}
+
+CLI::Validator one_of(const std::string& command, const std::string& option, const std::vector<std::string>& names) {
+  auto check = [=](std::string& word) -> std::string {
+    if (std::find(names.begin(), names.end(), word) == names.end())
+      refuse_value(command, option, word, join(names, ", "), nearest_name(word, names));
+    return "";
   };
   return {check, "", "one_of"};
 }
 
+template <class T>
+CLI::Validator number_in(const std::string& command, const std::string& option, T low, T high) {
+  auto check = [=](std::string& word) -> std::string {
+    T value{};
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || !(value >= low && value <= high))
+      refuse_value(command, option, word,
+                   str(std::is_integral_v<T> ? "an integer from " : "a number from ", low, " to ", high));
+    return "";
+  };
+  return {check, "", "number_in"};
+}
+
 void add_experiment(CLI::App& command, ExperimentArguments& into, const std::string& name, const std::string& about) {
   command.add_option(name, into.config, about)->required();
-  command.add_option("key=value", into.overrides, "values that go over those of the file: trainer.learning_rate=0.1")
+  command
+      .add_option("key=value", into.overrides, "values to use instead of those in the file: trainer.learning_rate=0.1")
       ->expected(0, -1);
 }
 
 void add_run_flags(CLI::App& command, TrainArguments& into) {
   command.add_flag("--json", into.json, "print the summary as one JSON object, and nothing else on standard output");
-  command.add_flag("--quiet", into.quiet, "no progress bar and no lines for epochs");
-  command.add_flag("--verbose", into.verbose, "layers, memory, what was compiled, and the time to the first step");
+  command.add_flag("--quiet", into.quiet, "show no progress bar and no line for each epoch");
+  command.add_flag("--verbose", into.verbose, "show layers, memory, what was compiled, and the time to the first step");
   command.add_flag("--profile", into.profile,
-                   "time each step of the training program: a table, and profile/ in the run folder");
+                   "time each step of the training program; print a table and write profile/ in the run folder");
   command.add_flag("--allow-different-bits", into.allow_different_bits,
-                   "resume although the machine or thtrain differs from what the run began with");
+                   "resume although the machine or thtrain differs from those that the run started with");
 }
 
 CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::steady_clock::time_point started) {
   app.add_flag("--version", wants_version, "print the version");
+  app.footer(general_footer());
+  app.get_formatter()->column_width(30);
+  for (auto [label, ours] : {std::pair("REQUIRED", "(required)"),
+                             {"SUBCOMMAND", "COMMAND"},
+                             {"Subcommands", "Commands"},
+                             {"Positionals", "Arguments"},
+                             {"TEXT", ""}})
+    app.get_formatter()->label(label, ours);
   add_train();
   add_resume();
   add_eval();
@@ -85,6 +121,7 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
   add_info();
   add_data();
   add_bench();
+  app.add_subcommand("help", "show what a command takes")->group("Commands");
   train.started = resume.started = started;
   train.command_line = words;
   train.command_line.insert(train.command_line.begin(), "thtrain");
@@ -92,7 +129,8 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
 
 CLI::App* CommandLine::add(const std::string& name, const std::string& about, Command command) {
   CLI::App* out = app.add_subcommand(name, about);
-  out->allow_extras();  // refuse_extra has a better message
+  out->footer(command_footer(name));
+  out->group("Commands");
   commands.emplace_back(out, std::move(command));
   return out;
 }
@@ -100,15 +138,15 @@ CLI::App* CommandLine::add(const std::string& name, const std::string& about, Co
 CLI::App* CommandLine::add_train() {
   CLI::App* c = add("train", "train an experiment", [this] { return run_train(train); });
   add_experiment(*c, train.experiment, "CONFIG", "the experiment file");
-  c->add_option("--run-dir", train.run_dir, "the run's folder; else a new one in output.root")->type_name("DIR");
-  c->add_flag("--resume", train.resume, "go on with the run in --run-dir");
+  c->add_option("--run-dir", train.run_dir, "folder for the run; without it a new one in output.root")
+      ->type_name("DIR");
+  c->add_flag("--resume", train.resume, "continue the run in --run-dir");
   add_run_flags(*c, train);
   return c;
 }
 
 CLI::App* CommandLine::add_resume() {
-  CLI::App* c =
-      add("resume", "go on with a run that was stopped, to the same bits", [this] { return run_train(resume); });
+  CLI::App* c = add("resume", "continue a run that was stopped", [this] { return run_train(resume); });
   c->add_option("DIR", resume.run_dir, "the run's folder")->required();
   resume.resume = true;
   add_run_flags(*c, resume);
@@ -118,86 +156,110 @@ CLI::App* CommandLine::add_resume() {
 void CommandLine::add_eval() {
   CLI::App* c = add("eval", "measure a model's error", [this] { return run_eval(eval); });
   add_experiment(*c, eval.experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
-  c->add_option("--weights", eval.weights, "an .npz; else the run's best weights")->type_name("FILE");
-  c->add_option("--part", eval.part, "train, valid or test")->check(one_of({"train", "valid", "test"}));
+  c->add_option("--weights", eval.weights, "weights in an .npz file; without it the best weights of the run")
+      ->type_name("FILE");
+  c->add_option("--part", eval.part, "which examples: train, valid or test (the default)")
+      ->type_name("PART")
+      ->check(one_of("eval", "--part", {"train", "valid", "test"}));
   c->add_flag("--json", eval.json, "print one JSON object");
 }
 
 void CommandLine::add_predict() {
-  CLI::App* c = add("predict", "write a model's answers for examples", [this] { return run_predict(predict); });
+  CLI::App* c = add("predict", "write what a model predicts for examples", [this] { return run_predict(predict); });
   add_experiment(*c, predict.experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
-  c->add_option("--input", predict.input, "examples, as the data files have them")->required()->type_name("X.npy");
-  c->add_option("--output", predict.output, "classes; an .npz gets classes and probabilities")
+  c->add_option("--input", predict.input, "examples, one in each row, as in the data files")
+      ->required()
+      ->type_name("X.npy");
+  c->add_option("--output", predict.output, "file to write: .npy for classes, .npz for classes and probabilities")
       ->required()
       ->type_name("P.npy");
-  c->add_option("--weights", predict.weights, "an .npz; else the run's best weights")->type_name("FILE");
-  c->add_flag("--probabilities", predict.probabilities, "write probabilities into an .npy");
+  c->add_option("--weights", predict.weights, "weights in an .npz file; without it the best weights of the run")
+      ->type_name("FILE");
+  c->add_flag("--probabilities", predict.probabilities, "write probabilities instead of classes into an .npy file");
 }
 
 void CommandLine::add_check() {
-  CLI::App* c = add("check", "build, compile and run one step; write nothing", [this] { return run_check(check); });
-  add_experiment(*c, check.experiment, "CONFIG", "the experiment file");
+  CLI::App* c = add("check", "build, compile and run one step; write no files", [this] { return run_check(check); });
+  add_experiment(*c, check.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
   c->add_flag("--json", check.json, "print one JSON object");
 }
 
 void CommandLine::add_explain() {
-  CLI::App* c = add("explain", "print a stage of compiling a function", [this] { return run_explain(explain); });
-  add_experiment(*c, explain.experiment, "CONFIG", "the experiment file");
-  CLI::Option* stage =
-      c->add_option("--stage", explain.stage, join(explain_stages(), ", "))->check(one_of(explain_stages()));
-  c->add_option("--html", explain.html, "write all stages, with pictures, as one page for a browser")
-      ->type_name("FILE")
-      ->excludes(stage);
-  c->add_option("--function", explain.function, join(explain_functions(), ", "))->check(one_of(explain_functions()));
+  CLI::App* c =
+      add("explain", "print a stage of the compilation of a function", [this] { return run_explain(explain); });
+  add_experiment(*c, explain.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  c->add_option("--stage", explain.stage, join(explain_stages(), ", ") + "; without it graph")
+      ->type_name("STAGE")
+      ->check(one_of("explain", "--stage", explain_stages()));
+  c->add_option("--html", explain.html, "write all stages as one page for a browser")->type_name("FILE");
+  c->add_option("--function", explain.function, "train: the training step (the default); valid: the count of errors")
+      ->type_name("NAME")
+      ->check(one_of("explain", "--function", explain_functions()));
 }
 
 void CommandLine::add_tune() {
-  CLI::App* c = add("tune", "measure who computes the matrix products fastest", [this] { return run_tune(tune); });
-  add_experiment(*c, tune.experiment, "CONFIG", "the experiment file");
+  CLI::App* c = add("tune", "measure which implementation computes each matrix product fastest",
+                    [this] { return run_tune(tune); });
+  add_experiment(*c, tune.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
   c->add_flag("--json", tune.json, "print one JSON object");
 }
 
 void CommandLine::add_info() {
-  CLI::App* c = add("info", "what this machine and this build offer", [this] { return run_info(info); });
+  CLI::App* c = add("info", "show what this machine and this build offer", [this] { return run_info(info); });
   c->add_flag("--ops", info.ops, "list the ops");
   c->add_flag("--json", info.json, "print one JSON object");
 }
 
 void CommandLine::add_data() {
-  CLI::App* c = add("data", "look into an experiment's data", [this] { return run_data(data); });
-  add_experiment(*c, data.experiment, "CONFIG", "the experiment file, or a run's folder");
-  c->add_flag("--check", data.check, "read all of it, also what does not fit in memory");
+  CLI::App* c = add("data", "show the data of an experiment", [this] { return run_data(data); });
+  add_experiment(*c, data.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  c->add_flag("--check", data.check, "read every example, also of data that is larger than memory");
   c->add_flag("--json", data.json, "print one JSON object");
 }
 
 void CommandLine::add_bench() {
-  CLI::App* c = add("bench", "measure thtrain beside its peers", [this] {
+  CLI::App* c = add("bench", "measure the speed of thtrain and of other libraries", [this] {
     bench.options.only = {only.begin(), only.end()};
     return run_bench_command(bench);
   });
   BenchOptions& o = bench.options;
   c->add_option("BENCH", bench.name, join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper")
       ->required();
-  c->add_option("--case", o.cases, "cases; else all of the benchmark")->delimiter(',');
-  c->add_option("--dtype", o.dtypes, "float32, float64; else both")
-      ->delimiter(',')
-      ->check(one_of({"float32", "float64"}));
-  c->add_option("--threads", o.threads, "numbers of threads; else 1 and 2")->delimiter(',')->check(CLI::Range(1, 256));
-  c->add_option("--only", only, "implementations; else thtrain, the ceiling and every peer")->delimiter(',');
-  c->add_option("--turns", o.turns, "how often everybody is measured anew")->check(CLI::Range(1, 1000));
-  c->add_option("--rounds", o.rounds, "how often they alternate in a turn")->check(CLI::Range(1, 1000));
-  c->add_option("--seconds", o.seconds, "for each case, implementation and round")->check(CLI::Range(0.001, 1000.0));
-  c->add_option("--vector-bytes", bench.vector_bytes, "`maths`: widths of vectors; else all that the processor has")
-      ->delimiter(',')
-      ->check(CLI::IsMember({16, 32, 64}));
-  c->add_option("--samples", bench.samples,
-                "`maths`: how many inputs; else every float32, and 10^8 where there are more")
-      ->check(CLI::Range(1.0, 1e12));
+  auto list = [&](CLI::Option* option, const char* type) {
+    option->delimiter(',')->allow_extra_args(false)->type_name(type);
+    return option;
+  };
+  auto number = [](auto... range) { return number_in("bench", range...); };
+  list(c->add_option("--case", o.cases, "cases; without it all cases of the benchmark"), "A,B");
+  list(c->add_option("--dtype", o.dtypes, "float32, float64; without it both"), "A,B")
+      ->check(one_of("bench", "--dtype", {"float32", "float64"}));
+  list(c->add_option("--threads", o.threads, "numbers of threads; without it 1 and 2"), "N,M")
+      ->check(number("--threads", 1, 256));
+  list(c->add_option("--only", only, "implementations; without it thtrain, the ceiling and every other library"),
+       "A,B");
+  c->add_option("--turns", o.turns, "how often every implementation is started and measured")
+      ->type_name("N")
+      ->check(number("--turns", 1, 1000));
+  c->add_option("--rounds", o.rounds, "how often they are measured in turn after one start")
+      ->type_name("N")
+      ->check(number("--rounds", 1, 1000));
+  c->add_option("--seconds", o.seconds, "time for each case, implementation and round")
+      ->type_name("S")
+      ->check(number("--seconds", 0.001, 1000.0));
+  list(c->add_option("--vector-bytes", bench.vector_bytes,
+                     "`maths`: widths of vectors, 16, 32 or 64; without it all that the processor has"),
+       "N,M")
+      ->check(one_of("bench", "--vector-bytes", {"16", "32", "64"}));
+  c->add_option("--samples", bench.samples, "`maths`: how many inputs; without it every float32, and 10^8 of more")
+      ->type_name("N")
+      ->check(number("--samples", int64_t{1}, int64_t{1'000'000'000'000}));
   c->add_flag("--quick", o.quick, "small cases, and little time for each");
-  c->add_option("--python", o.pythons, "where the peers are; may be given again")->type_name("PATH");
-  c->add_option("--peers", o.peers_folder, "the peers' scripts")->type_name("DIR");
-  c->add_option("--mkl", o.mkl, "a libmkl_rt that NumPy and SciPy take besides their own BLAS")->type_name("FILE");
-  c->add_option("--figures", bench.figures, "where `paper` puts fig5.png and fig7.png; else here")->type_name("DIR");
+  c->add_option("--python", o.pythons, "a Python that has other libraries; may be given several times")
+      ->type_name("PATH");
+  c->add_option("--peers", o.peers_folder, "folder of the scripts that measure other libraries")->type_name("DIR");
+  c->add_option("--mkl", o.mkl, "a libmkl_rt for NumPy and SciPy to use besides their own BLAS")->type_name("FILE");
+  c->add_option("--figures", bench.figures, "`paper`: folder for fig5.png and fig7.png; without it the working folder")
+      ->type_name("DIR");
   c->add_flag("--all", bench.all, "print every measurement too");
   c->add_flag("--json", bench.json, "print one JSON object for each measurement");
   c->add_option("--worker", bench.worker, "be the worker of that name: bench/worker.h")->group("");
@@ -207,60 +269,64 @@ void CommandLine::add_bench() {
 std::vector<std::string> CommandLine::names() const {
   std::vector<std::string> out;
   for (const auto& [command, run] : commands) out.push_back(command->get_name());
+  out.push_back("help");
   return out;
 }
 
 void CommandLine::refuse_command(const std::string& word) const {
   std::string near = nearest_name(word, names());
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(word, ignored)) near = "`thtrain train " + word + "`";
   throw UserError(
-      Message{.what = str("unknown command ", word),
+      Message{.what = word.empty() ? "the command is empty" : str("unknown command ", word),
               .expected = join(names(), ", "),
-              .hint = near.empty() ? "`thtrain --help` says what they do" : str("did you mean ", near, '?')});
+              .hint = near.empty() ? "`thtrain help` says what each one does" : str("did you mean ", near, '?')});
 }
 
-void CommandLine::refuse_extra(const CLI::App& command, const std::string& word) const {
-  std::string name = command.get_name(), help = str("`thtrain ", name, " --help` lists what it takes");
-  if (!word.starts_with('-'))
-    throw UserError(Message{.what = str("thtrain ", name, ": one word too many: ", word), .hint = help});
-  std::string given = word.substr(0, word.find('='));
-  std::vector<std::string> options;
-  for (const CLI::Option* option : command.get_options())
-    for (const std::string& long_name : option->get_lnames()) options.push_back("--" + long_name);
-  std::string near = nearest_name(given, options);
-  throw UserError(Message{.what = str("thtrain ", name, ": unknown option ", given),
-                          .hint = near.empty() ? help : str("did you mean ", near, '?')});
+std::string CommandLine::help_of(const std::string& name) const {
+  if (name == "help") return app.help();
+  for (const auto& [command, run] : commands)
+    if (command->get_name() == name) return command->help("thtrain");
+  refuse_command(name);
+}
+
+// What stands before the command: --help or --version.
+Command CommandLine::without_command(const std::string& word) const {
+  if (word == "--version") return [] { return print_text(str("thtrain ", version, "\n")), kDone; };
+  if (word == "--help" || word == "-h") return [text = app.help()] { return print_text(text), kDone; };
+  const std::string near = near_option(app, word);
+  throw UserError(Message{.what = str("thtrain: unknown option ", word),
+                          .expected = str("a command: ", join(names(), ", ")),
+                          .hint = near.empty() ? "options come after the command" : str("did you mean ", near, '?')});
 }
 
 Command CommandLine::parse(std::vector<std::string> words) {
-  auto is_option = [](const std::string& word) { return word.starts_with('-'); };
-  auto first = std::find_if_not(words.begin(), words.end(), is_option);
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
   if (words.empty()) return [text = app.help()] { return print_text(text), kBadInput; };
-  if (first != words.end()) {
-    std::vector<std::string> known = names();
-    if (std::find(known.begin(), known.end(), *first) == known.end()) refuse_command(*first);
+  if (words.front().starts_with('-')) return without_command(words.front());
+  const std::string name = words.front();
+  if (name == "help") {
+    if (words.size() > 2)
+      throw UserError(Message{.what = str("thtrain help: unexpected argument ", words[2]), .expected = "one command"});
+    return [text = help_of(words.size() > 1 ? words[1] : "help")] { return print_text(text), kDone; };
   }
+  const std::string help = help_of(name);
+  const CLI::App& asked = *app.get_subcommand(name);
+  if (check_words(asked, std::span(words).subspan(1))) return [help] { return print_text(help), kDone; };
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     app.parse(words);
-  } catch (const CLI::CallForHelp&) {
-    const CLI::App* asked = &app;
-    for (const auto& [command, run] : commands)
-      if (command->parsed()) asked = command;
-    return [text = asked == &app ? app.help() : asked->help("thtrain")] { return print_text(text), kDone; };
   } catch (const CLI::ParseError& error) {
-    std::string name = "thtrain";
-    for (const auto& [command, run] : commands)
-      if (command->parsed()) name = str("thtrain ", command->get_name());
-    throw UserError(
-        Message{.what = str(name, ": ", error.what()), .hint = str('`', name, " --help` lists what it takes")});
+    throw UserError(Message{.what = str("thtrain ", name, ": ", error.what()),
+                            .hint = str("`thtrain help ", name, "` lists what it takes")});
   }
-  if (wants_version) return [] { return print_text(str("thtrain ", version, "\n")), kDone; };
-  for (const auto& [command, run] : commands) {
-    if (!command->parsed()) continue;
-    if (std::vector<std::string> extras = command->remaining(); !extras.empty()) refuse_extra(*command, extras.front());
-    return run;
-  }
-  return [text = app.help()] { return print_text(text), kBadInput; };
+  if (!explain.html.empty() && asked.count("--stage") > 0)
+    throw UserError(Message{.what = "thtrain explain: --stage and --html are both given",
+                            .expected = "one of them",
+                            .hint = "the page of --html has all stages"});
+  for (const auto& [command, run] : commands)
+    if (command == &asked) return run;
+  TH_CHECK(false, "a command without a function");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // SIGINT and SIGTERM: the first one asks the run to end after its step, the second one ends the process at once.
+// SIGPIPE, the reader of the output that has gone, asks for the same.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ class InterruptWatch {
 
   /// 0, or the number of the signal that came.
   const std::atomic<int>* flag() const;
-  /// 130 for SIGINT, 143 for SIGTERM.
+  /// 130 for SIGINT, 143 for SIGTERM, 141 for SIGPIPE.
   int exit_code() const;
 };
 

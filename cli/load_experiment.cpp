@@ -1,5 +1,6 @@
 #include "cli/load_experiment.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/overrides.h"
@@ -35,14 +36,28 @@ LoadedExperiment load_run(const std::string& folder, const std::vector<std::stri
 
 LoadedExperiment load_experiment_or_run(const std::string& path, const std::vector<std::string>& overrides) {
   std::error_code error;
-  return fs::is_directory(path, error) ? load_run(path, overrides) : load_experiment(path, overrides);
+  if (fs::is_directory(path, error)) return load_run(path, overrides);
+  const bool is_missing = fs::status(path, error).type() == fs::file_type::not_found;
+  if (is_missing && !path.ends_with(".toml")) {
+    const fs::path folder = fs::path(path).parent_path();
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    const std::string near = nearest_name(fs::path(path).filename().string(), names);
+    throw UserError({.what = str("cannot read ", path),
+                     .expected = "a TOML file, or the folder of a run",
+                     .got = "no such file or folder",
+                     .hint = near.empty() ? "" : str("did you mean ", (folder / near).string(), "?")});
+  }
+  return load_experiment(path, overrides);
 }
 
 std::string weights_of(const LoadedExperiment& loaded, const std::string& weights) {
   if (!weights.empty()) return weights;
   if (loaded.run) return loaded.run->weights();
-  throw UserError(Message{.what = str("which weights shall ", loaded.config_file, " have?"),
-                          .expected = "--weights FILE.npz, or the folder of a run instead of its experiment file"});
+  throw UserError(Message{.what = str("no weights are given for the experiment ", loaded.config_file),
+                          .expected = "--weights FILE.npz, or the folder of a run in place of the experiment file"});
 }
 
 }  // namespace thtrain

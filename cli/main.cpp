@@ -1,16 +1,21 @@
 // The program `thtrain`: parses the command line, runs the command, and turns errors into texts and exit codes.
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/text.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -22,12 +27,36 @@ static std::chrono::steady_clock::time_point process_start() {
   return std::chrono::steady_clock::now() - std::chrono::seconds(used.tv_sec) - std::chrono::nanoseconds(used.tv_nsec);
 }
 
+static bool working_folder_is_gone() {
+  std::error_code error;
+  (void)std::filesystem::current_path(error);
+  return error == std::errc::no_such_file_or_directory;
+}
+
 static int report(const char* text, ExitCode code) {
   std::fflush(stdout);
   std::fprintf(stderr, "%s\n", text);
+  if (code == kBadInput && working_folder_is_gone())
+    std::fputs("error: the working folder is gone\n  hint:     go to a folder that exists, and try again\n", stderr);
   if (code == kOurFault && !std::strstr(text, "please report"))
     std::fputs("  hint:     this is a fault of thtrain, not of your input: please report it\n", stderr);
   return code;
+}
+
+// A descriptor that the caller closed would be given to the first file that is opened, and lines would go there.
+static void open_closed_streams() {
+  for (int descriptor : {0, 1, 2})
+    if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) (void)!::open("/dev/null", O_RDWR);
+}
+
+// What no command expected of the file system: the user's machine, not a fault of thtrain.
+static Message system_message(const std::filesystem::filesystem_error& error) {
+  std::string path = error.path1().string();
+  if (!error.path2().empty()) path += str(" to ", error.path2().string());
+  std::string what = error.what();  // "filesystem error: cannot create directory: No such file or directory [x]"
+  size_t start = what.find(": "), end = what.find(": ", start + 2);
+  if (start != std::string::npos && end != std::string::npos) what = what.substr(start + 2, end - start - 2);
+  return {.what = path.empty() ? what : str(path, ": ", what), .got = reason_text(error.code().value())};
 }
 
 static int run(const std::vector<std::string>& words, std::chrono::steady_clock::time_point started) {
@@ -39,9 +68,13 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
     return report(error.what(), kNotFinite);
   } catch (const Error& error) {
     return report(error.what(), kOurFault);
+  } catch (const BrokenPipe&) {
+    return kBrokenPipe;
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(system_message(error).text().c_str(), kBadInput);
   } catch (const std::bad_alloc&) {
     std::fputs("error: there is not enough memory\n", stderr);
-    return kOurFault;
+    return kBadInput;
   } catch (const std::exception& error) {
     return report(str("error: ", error.what()).c_str(), kOurFault);
   }
@@ -51,5 +84,6 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
 
 int main(int argc, char** argv) {
   auto started = thtrain::process_start();
+  thtrain::open_closed_streams();
   return thtrain::run({argv + (argc > 0), argv + argc}, started);
 }

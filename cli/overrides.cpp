@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "cli/toml_config.h"
+#include "cli/toml_nesting.h"
 
 namespace thtrain {
 
@@ -39,6 +40,14 @@ bool is_bare_key(const std::string& key) {
 ConfigNode* find_place(ConfigNode& root, const Override& given, size_t length, Findings& findings) {
   ConfigNode* node = &root;
   std::string path;
+  const auto begin = given.text.begin();
+  const auto dots = std::count(begin, begin + static_cast<std::ptrdiff_t>(length), '.');
+  const bool is_too_deep = static_cast<size_t>(dots) >= kMostLevels;
+  for (size_t levels = 1, start = 0; is_too_deep; ++levels, start = given.text.find('.', start) + 1) {
+    if (levels <= kMostLevels) continue;
+    findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = given.place(start, 1)});
+    return nullptr;
+  }
   for (size_t start = std::min(given.text.find_first_not_of(" \t"), length); start <= length;) {
     size_t end = std::min(given.text.find('.', start), length);
     std::string key = given.text.substr(start, end - start);
@@ -86,7 +95,9 @@ void apply_overrides(ConfigNode& root, const std::vector<std::string>& overrides
     size_t equals = std::min(text.find('='), text.size());
     size_t value_start = text.find_first_not_of(" \t", equals + 1);
     if (equals == text.size() || value_start == std::string::npos) {
-      findings.add({.what = str('"', text, "\" sets nothing"), .config = given.place(0, text.size()), .hint = kForm});
+      findings.add({.what = str('"', text, "\" has no ", equals == text.size() ? "=" : "value behind the ="),
+                    .config = given.place(0, text.size()),
+                    .hint = kForm});
       continue;
     }
     size_t key_length = equals;

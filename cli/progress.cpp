@@ -4,19 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "cli/text.h"
+#include "compiler/base/printable.h"
 #include "compiler/runtime/cache.h"
 #include "trainers/json.h"
 
 namespace thtrain {
-
-static bool is_terminal(std::FILE* file) {
-  const char* kind = std::getenv("TERM");
-  return ::isatty(::fileno(file)) && (!kind || std::strcmp(kind, "dumb") != 0);
-}
 
 static int terminal_width() {
   winsize size{};
@@ -57,7 +51,7 @@ TrainHooks Progress::hooks() {
           .on_message =
               [this](const std::string& message) {
                 clear_bar();
-                std::fprintf(stderr, "%s\n", message.c_str());
+                std::fprintf(stderr, "%s\n", printable(message, "\n\t").c_str());
               }};
 }
 
@@ -69,7 +63,7 @@ void Progress::clear_bar() {
 
 void Progress::print_line(const std::string& line) {
   clear_bar();
-  std::fprintf(lines_, "%s\n", line.c_str());
+  std::fprintf(lines_, "%s\n", printable(line, "\n").c_str());
   std::fflush(lines_);
 }
 

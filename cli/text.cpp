@@ -1,12 +1,15 @@
 #include "cli/text.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "compiler/base/config_node.h"
+#include "compiler/base/printable.h"
 
 namespace thtrain {
 
@@ -123,9 +126,37 @@ void add_summary(JsonObject& out, const ModelSummary& model) {
       .add("threads", model.threads);
 }
 
+bool is_terminal(std::FILE* file) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(::fileno(file)) && (!kind || std::strcmp(kind, "dumb") != 0);
+}
+
+std::string reason_text(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+      return "no such file or folder";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case ENAMETOOLONG:
+      return "a name that is too long";
+    case EISDIR:
+      return "a folder";
+    case ENOTDIR:
+      return "a part of the path is no folder";
+    default:
+      break;
+  }
+  std::string out = std::strerror(error_number);
+  out[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(out[0])));
+  return out;
+}
+
 void print_text(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw UserError(Message{.what = "standard output cannot be written", .got = std::strerror(errno)});
+  std::string shown = printable(text, "\n\t");
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) throw BrokenPipe();
+  throw UserError(Message{.what = "standard output cannot be written", .got = reason_text(errno)});
 }
 
 }  // namespace thtrain

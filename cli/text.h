@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,7 +32,17 @@ std::string summary_text(const ModelSummary& model);
 /// Adds the same to `out`.
 void add_summary(JsonObject& out, const ModelSummary& model);
 
-/// Writes `text` to standard output. UserError where that cannot be done.
+/// Whether `file` is a terminal on which lines may be written anew; not where TERM is "dumb".
+bool is_terminal(std::FILE* file);
+
+/// What the system said, in our words: "permission denied", "a name that is too long".
+std::string reason_text(int error_number);
+
+/// Thrown where nobody reads standard output any more, as after `thtrain info | head -1`: the program ends quietly.
+struct BrokenPipe {};
+
+/// Writes `text` to standard output; control characters but line ends and tabs become escapes. UserError where that
+/// cannot be done, BrokenPipe where the reader has gone.
 void print_text(const std::string& text);
 
 }  // namespace thtrain

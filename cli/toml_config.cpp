@@ -1,11 +1,16 @@
 #include "cli/toml_config.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+
+#include "cli/text.h"
+#include "cli/toml_nesting.h"
 
 // The library asserts, or in a release assumes, that a header such as "[=]" starts with a key, before it finds out and
 // says so itself. Without its assertions every text ends in a value or in an error.
@@ -34,11 +39,20 @@ struct Source {
     ConfigPosition out;
     out.file = file, out.line = line + first_line - 1, out.column = column;
     if (line < 1 || line > static_cast<int>(lines.size())) return out;
-    out.source_line = lines[static_cast<size_t>(line) - 1];
+    const std::string& text = line_of(region);
     bool one_line = region.end.line == region.begin.line;
-    int end = one_line ? static_cast<int>(region.end.column) + column_shift : character_count(out.source_line) + 1;
+    int end = one_line ? static_cast<int>(region.end.column) + column_shift : character_count(text) + 1;
     out.length = std::max(1, end - column);
+    // Each value has its line with it: of a line of a million values only those near its beginning may.
+    constexpr size_t kLongLine = 4096;
+    if (text.size() <= kLongLine || column <= static_cast<int>(kLongLine))
+      out.source_line = text.substr(0, 2 * kLongLine);
     return out;
+  }
+  const std::string& line_of(const toml::source_region& region) const {
+    static const std::string none;
+    size_t line = region.begin.line;
+    return line < 1 || line > lines.size() ? none : lines[line - 1];
   }
 };
 
@@ -92,8 +106,8 @@ ConfigNode convert(const toml::node& node, const Source& source) {
   }
   out.position = source.place(node.source());
   if (out.kind == Kind::kDate) {
-    size_t start = byte_of(out.position.source_line, out.position.column);
-    out.text = out.position.source_line.substr(start, static_cast<size_t>(out.position.length));
+    const std::string& line = source.line_of(node.source());
+    out.text = line.substr(byte_of(line, out.position.column), static_cast<size_t>(out.position.length));
   }
   return out;
 }
@@ -125,7 +139,7 @@ Message repeated_key(const Source& source, const toml::parse_error& error, const
   std::string key = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
   Message out{.what = str("key ", path, " is given twice"), .config = source.place(error.source())};
   ConfigPosition& place = out.config;
-  const std::string& line = place.source_line;
+  const std::string& line = source.line_of(error.source());
   size_t start = std::min(line.find_first_not_of(" \t"), line.size());
   // The parser points behind the key, or at the bracket of a header.
   size_t at = line.rfind(key, byte_of(line, place.column));
@@ -142,6 +156,20 @@ Message repeated_key(const Source& source, const toml::parse_error& error, const
       out.hint = str("it is first given in line ", first->key_position.line);
   }
   return out;
+}
+
+// Whether a text nests too deep for the parser, after a finding.
+bool is_too_deep(std::string_view text, const Source& source, Findings& findings) {
+  const size_t at = first_too_deep(text);
+  if (at == std::string_view::npos) return false;
+  const std::string_view before = text.substr(0, at);
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  toml::source_region region;
+  region.begin.line = static_cast<toml::source_index>(1 + std::count(before.begin(), before.end(), '\n'));
+  region.begin.column = static_cast<toml::source_index>(1 + character_count(before.substr(line_start)));
+  region.end = {region.begin.line, region.begin.column + 1};
+  findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = source.place(region)});
+  return true;
 }
 
 // Text where a value should be, such as `True` or `digits`: where it starts, if the byte `at` is in it.
@@ -162,7 +190,7 @@ Message syntax_mistake(const Source& source, const toml::parse_error& error) {
   if (what.starts_with("Error while parsing") && colon != std::string::npos) what = what.substr(colon + 2);
   if (what.starts_with("Encountered")) what[0] = 'e';
   Message out{.what = str("not valid TOML: ", what), .config = source.place(error.source())};
-  const std::string& line = out.config.source_line;
+  const std::string& line = source.line_of(error.source());
   size_t at = byte_of(line, out.config.column);
   size_t word_start = bare_word(line, at);
   if (word_start != std::string::npos) {
@@ -177,6 +205,9 @@ Message syntax_mistake(const Source& source, const toml::parse_error& error) {
     if (plain) out.hint = boolean ? str("write ", lower) : str("text goes into quotes: \"", word, "\"");
   } else if (in_string && at == line.size()) {
     out.what = "not valid TOML: the string has no closing quote";
+  } else if (what.find("end-of-file") != std::string::npos) {
+    out.what = "not valid TOML: the text ends inside a value";
+    if (line.find_first_of("[{") != std::string::npos) out.hint = "is a ] or } missing?";
   }
   return out;
 }
@@ -201,7 +232,8 @@ ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& 
   Source source{.file = file, .lines = split_lines(text)};
   std::vector<std::string> lines = source.lines;
   ConfigNode root;
-  for (int mistakes = 0; mistakes < kMostMistakes; ++mistakes) {
+  root.incomplete = is_too_deep(text, source, findings);
+  for (int mistakes = root.incomplete ? kMostMistakes : 0; mistakes < kMostMistakes; ++mistakes) {
     auto parsed = toml::parse(join(lines, "\n"));
     root.incomplete = mistakes > 0;
     if (parsed) {
@@ -221,27 +253,55 @@ ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& 
   return root;
 }
 
-ConfigNode read_toml_file(const std::string& path, Findings& findings) {
+// What cannot be read as an experiment, and which file of the folder may have been meant.
+static UserError unreadable(const std::string& path, const std::string& got, bool exists) {
   namespace fs = std::filesystem;
-  std::error_code ignored;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || fs::is_directory(path, ignored)) {
-    fs::path folder = fs::path(path).parent_path();
+  std::string near;
+  fs::path folder = fs::path(path).parent_path();
+  if (!exists) {
+    std::error_code ignored;
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored))
       if (entry.path().extension() == ".toml") names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
-    std::string near = nearest_name(fs::path(path).filename().string(), names);
-    bool directory = fs::is_directory(path, ignored), exists = fs::exists(path, ignored);
-    throw UserError({.what = str("cannot read the experiment ", path),
-                     .expected = "a TOML file",
-                     .got = directory ? "a folder"
-                            : exists  ? "a file that may not be read"
-                                      : "no such file",
-                     .hint = near.empty() || exists ? "" : str("did you mean ", (folder / near).string(), "?")});
+    near = nearest_name(fs::path(path).filename().string(), names);
   }
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse_toml(text, path, findings);
+  return UserError({.what = str("cannot read the experiment ", path),
+                    .expected = "a TOML file",
+                    .got = got,
+                    .hint = near.empty() ? "" : str("did you mean ", (folder / near).string(), "?")});
+}
+
+static std::string read_config_text(const std::string& path) {
+  constexpr size_t kMost = size_t{16} << 20;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) throw unreadable(path, errno == ENOENT ? "no such file" : reason_text(errno), errno != ENOENT);
+  std::string text;
+  char part[65536];
+  ssize_t count = 0;
+  int error_number = 0;
+  while (text.size() <= kMost && (count = ::read(file, part, sizeof part)) != 0) {
+    if (count > 0) text.append(part, static_cast<size_t>(count));
+    if (count < 0 && errno != EINTR) {
+      error_number = errno;
+      break;
+    }
+  }
+  ::close(file);
+  if (error_number != 0) throw unreadable(path, reason_text(error_number), true);
+  if (text.size() > kMost) throw unreadable(path, "a file of more than 16 MiB", true);
+  return text;
+}
+
+ConfigNode read_toml_file(const std::string& path, Findings& findings) {
+  return parse_toml(read_config_text(path), path, findings);
+}
+
+// Digits with or without a sign, more than an int64 has. (TOML takes none that begin with 0.)
+static bool is_long_integer(const std::string& value) {
+  const size_t first = std::min(value.find_first_not_of("+-"), value.size());
+  const bool all_digits = value.find_first_not_of("0123456789", first) == std::string::npos;
+  return first <= 1 && all_digits && value.size() - first >= 19 && value[first] != '0';
 }
 
 ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigPosition& place, Findings& findings) {
@@ -249,16 +309,21 @@ ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigP
   std::string value = text.substr(start);
   Source source{.file = place.file, .lines = {text}, .first_line = place.line};
   source.column_shift = place.column - 1 - static_cast<int>(kPrefix.size());
-  auto parsed = toml::parse(str(kPrefix, value));
-  bool is_toml = parsed && parsed.table().size() == 1;
   bool opened = !value.empty() && std::string_view("\"'[{").find(value[0]) != std::string_view::npos;
   ConfigNode node;
+  node.position = place;
+  if (opened && is_too_deep(str(kPrefix, value), source, findings)) return node;
+  auto parsed = toml::parse(str(kPrefix, value));
+  bool is_toml = parsed && parsed.table().size() == 1;
   if (is_toml) {
     node = convert(*parsed.table().get("v"), source);
   } else if (opened) {
     findings.add(parsed ? Message{.what = "not valid TOML: more than one value", .config = place}
                         : syntax_mistake(source, parsed.error()));
     node.position = place;
+    return node;
+  } else if (is_long_integer(value)) {
+    findings.add({.what = "the integer does not fit 64 bits", .config = place});
     return node;
   } else {
     // ".5" and "1." are no numbers of TOML, but they are to everybody who types them.

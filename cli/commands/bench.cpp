@@ -1,6 +1,4 @@
 // `thtrain bench`: thtrain beside its peers, in one run.
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "bench/figures.h"
@@ -10,6 +8,7 @@
 #include "bench/worker.h"
 #include "cli/commands/commands.h"
 #include "cli/text.h"
+#include "datasets/file.h"
 
 namespace thtrain {
 
@@ -17,7 +16,7 @@ namespace {
 
 // One line on a terminal, written again and again; nothing elsewhere.
 void show(const std::string& what) {
-  if (::isatty(2)) std::fprintf(stderr, "\r\033[K%s", what.substr(0, 110).c_str());
+  if (is_terminal(stderr)) std::fprintf(stderr, "\r\033[K%s", what.substr(0, 110).c_str());
 }
 
 int serve(const BenchArguments& arguments) {
@@ -34,7 +33,8 @@ std::vector<Measurement> run_one(const BenchArguments& arguments, const std::str
                                  const BenchOptions& options) {
   auto print = [&](const std::vector<Measurement>& measurements) {
     show("");
-    if (!arguments.json) return print_text(ratio_tables(measurements) + "\n");
+    if (const std::string tables = ratio_tables(measurements); !arguments.json)
+      return tables.empty() ? void() : print_text(tables + "\n");
     for (const Measurement& m : measurements) print_text(json_line(m) + "\n");
   };
   BenchResult result = run_bench(bench_named(name), options, show, print);
@@ -52,8 +52,10 @@ int run_paper(const BenchArguments& arguments) {
   if (options.dtypes.empty()) options.dtypes = {"float64"};
   if (options.threads.empty()) options.threads = {1};
   if (options.dtypes.size() > 1 || options.threads.size() > 1)
-    throw UserError(Message{.what = "bench paper: a figure is of one dtype and one number of threads"});
+    throw UserError(Message{.what = "bench paper: more than one dtype or number of threads is given",
+                            .expected = "one of each: the figures show one setting"});
   std::string folder = arguments.figures.empty() ? "" : arguments.figures + "/";
+  AtomicFile(folder + "fig5.png");  // a place that cannot be written is told before the work
   options.cases = {options.quick ? "20-15-10/12" : "784-500-10/60"};
   draw_bars(folder + "fig5.png", run_one(arguments, "mlp", options));
   options.cases.clear();
@@ -68,7 +70,8 @@ int run_paper(const BenchArguments& arguments) {
 // On one thread unless something else is asked for: errors do not depend on it.
 int run_maths(const BenchArguments& arguments) {
   const BenchOptions& o = arguments.options;
-  if (o.threads.size() > 1) throw UserError(Message{.what = "bench maths: a measurement is of one number of threads"});
+  if (o.threads.size() > 1)
+    throw UserError(Message{.what = "bench maths: more than one number of threads is given", .expected = "one"});
   MathsOptions options{.functions = o.cases,
                        .dtypes = o.dtypes,
                        .vector_bytes = arguments.vector_bytes,

@@ -17,6 +17,7 @@ enum ExitCode : int {
   kBadInput = 2,
   kNotFinite = 3,      // the loss or a weight
   kInterrupted = 130,  // by SIGINT; SIGTERM gives 143
+  kBrokenPipe = 141,   // nobody reads standard output any more
 };
 
 /// An experiment file, or where a command says so a run folder, and "key=value" texts that go over it.

@@ -36,8 +36,8 @@ static std::string passes_text(const Explanation& explanation) {
   return table_text(rows, "") + (counts.empty() ? "" : "\n" + table_text(rules, ""));
 }
 
-static void write_page(const ExplainArguments& arguments, const Explanation& explanation, AtomicFile& file) {
-  const std::string& config = arguments.experiment.config;
+static void write_page(const ExplainArguments& arguments, const std::string& config, const Explanation& explanation,
+                       AtomicFile& file) {
   const bool trains = arguments.function == "train";
   std::string page = explain_page(explanation, {.experiment = config.substr(config.rfind('/') + 1),
                                                 .function = trains ? "the training step" : "the counting of errors"});
@@ -47,14 +47,14 @@ static void write_page(const ExplainArguments& arguments, const Explanation& exp
 }
 
 int run_explain(const ExplainArguments& arguments) {
-  LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
+  LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   std::optional<AtomicFile> page;  // opened before the work: a place that cannot be written is told at once
   if (!arguments.html.empty()) page.emplace(arguments.html);
   auto explain = arguments.function == "valid" ? explain_errors : explain_training;
   Explanation explanation = explain(loaded.experiment, data, loaded.config_folder);
   if (page) {
-    write_page(arguments, explanation, *page);
+    write_page(arguments, loaded.config_file, explanation, *page);
     return kDone;
   }
   const std::string& stage = arguments.stage;

@@ -1,5 +1,8 @@
 // `thtrain info`: what this machine and this build offer, and the ops that graphs are made of.
+#include <cstdlib>
+
 #include "cli/commands/commands.h"
+#include "cli/help.h"
 #include "cli/text.h"
 #include "compiler/base/build_info.h"
 #include "compiler/ops/registry.h"
@@ -70,6 +73,14 @@ std::string vector_text(const Cpu& cpu) {
   return str(cpu.vector_bytes, " bytes", sets.empty() ? "" : ", of ", join(sets, ", "));
 }
 
+// The variables of the environment that are set, "NAME=value".
+std::vector<std::string> environment_texts() {
+  std::vector<std::string> out;
+  for (const auto& [name, meaning] : environment_variables())
+    if (const char* value = std::getenv(name.c_str())) out.push_back(str(name, '=', value));
+  return out;
+}
+
 // The library and its kernels, or why there is none.
 std::string blas_text(bool& found) {
   try {
@@ -107,11 +118,13 @@ int run_info(const InfoArguments& arguments) {
         .add("compiler", cache().compiler_text())
         .add("has_compiler", cache().has_compiler())
         .add("cache_folder", cache_folder_text())
-        .add("data_folders", data_folders(""));
+        .add("data_folders", data_folders(""))
+        .add("environment", environment_texts());
     if (arguments.ops) out.add_raw("ops", ops_json());
     print_text(out.line() + "\n");
     return kDone;
   }
+  const std::string environment = join(environment_texts(), ", ");
   print_text(str("thtrain ", version, "\n",
                  facts_text({{"build", std::string(build_id)},
                              {"processor", str(processor.model.empty() ? "unknown" : processor.model, " (",
@@ -124,6 +137,7 @@ int run_info(const InfoArguments& arguments) {
                              {"compiler", cache().compiler_text()},
                              {"cache", cache_folder_text()},
                              {"data", join(data_folders(""), ", ")},
+                             {"environment", environment.empty() ? "none of thtrain's variables is set" : environment},
                              {"ops", str(all_ops().size(), "; `thtrain info --ops` lists them")}})));
   return kDone;
 }

@@ -45,7 +45,7 @@ std::string tuned_json(const TunedProduct& tuned) {
 }  // namespace
 
 int run_tune(const TuneArguments& arguments) {
-  LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
+  LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   int threads = thread_count(static_cast<int>(loaded.experiment.compiler.threads));
   std::vector<TunedProduct> tuned;

@@ -81,33 +81,19 @@ TEST_F(CliBench, MathsGivesTheErrorsOfFunctions) {
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
   ended = workshop.run({"bench", "maths", "--case", "tangh"});
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err.find("error: bench maths: no function tangh\n  expected: exp, exp2,"), 0u) << ended.err;
-  EXPECT_EQ(workshop.run({"bench", "maths", "--threads", "1,2"}).err,
-            "error: bench maths: a measurement is of one number of threads\n");
+  EXPECT_EQ(ended.err.find("error: bench maths: there is no function tangh\n  expected: exp, exp2,"), 0u) << ended.err;
 }
 
-TEST_F(CliBench, MistakesAreNamed) {
-  auto error = [&](const std::vector<std::string>& arguments) {
-    Ended ended = workshop.run(arguments);
-    EXPECT_EQ(ended.code, 2);
-    return ended.err;
-  };
-  EXPECT_EQ(error({"bench", "elementwize"}),
-            "error: bench: no benchmark elementwize\n"
-            "  expected: mlp, logreg, elementwise, gemm, compile, maths, paper\n"
-            "  hint:     did you mean elementwise?\n");
-  EXPECT_EQ(error({"bench", "mlp", "--peers", "nowhere"}),
-            "error: bench: the peers' scripts are not there\n"
-            "  got:      no worker.py in nowhere\n"
-            "  hint:     --peers names the folder bench/peers of thtrain's sources\n");
-  EXPECT_EQ(error({"bench", "paper", "--threads", "1,2"}),
-            "error: bench paper: a figure is of one dtype and one number of threads\n");
-  EXPECT_NE(error({"bench", "mlp", "--dtype", "float16"}).find("is none of float32, float64"), std::string::npos);
-}
-
-TEST_F(CliBench, ACaseThatIsNoneIsANote) {
-  EXPECT_TRUE(rows({"mlp", "--case", "784/60", "--dtype", "float32", "--threads", "1"}).empty());
-  EXPECT_NE(notes.find("thtrain: not measured: bench: no such case\n"), std::string::npos) << notes;
+// Before, a case that was none was a note, and the exit code 0.
+TEST_F(CliBench, ACaseThatIsNoneEndsTheProgramBeforeAnythingIsMeasured) {
+  Ended ended = workshop.run({"bench", "gemm", "--case", "6x7x5/TN,foo", "--python", "no-python"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.err,
+            "error: bench gemm: there is no case foo\n"
+            "  expected: rows, inner length, columns, and N or T for each operand, such as 60x784x500/NN\n"
+            "            the cases of gemm: 2048x2048x2048/NN, 60x784x500/NN, 784x60x500/TN, 60x500x784/NT, "
+            "32x256x256/NN, 1x256x256/NN\n");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The commands beside training: check, explain, data, eval, predict, info.
 #include <gtest/gtest.h>
 
+#include "compiler/base/str.h"
 #include "compiler/ops/registry.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
@@ -29,13 +30,6 @@ class CliCommands : public testing::Test {
   Workshop workshop;
 };
 
-TEST_F(CliCommands, Help) {
-  expect_parts(output({"--help"}), {"train", "resume", "eval", "predict", "check", "explain", "tune", "info", "data"});
-  expect_parts(output({"train", "--help"}),
-               {"Usage: thtrain train ", "CONFIG", "key=value", "--run-dir", "--resume", "--json", "--quiet"});
-  expect_parts(output({"--version"}), {"thtrain "});
-}
-
 TEST_F(CliCommands, Check) {
   expect_parts(output({"check", "tiny.toml"}), {"tiny.toml: built, compiled, and one step done\n",
                                                 "  hidden   dense    float32[20, 20]   15,700 parameters\n",
@@ -53,6 +47,25 @@ TEST_F(CliCommands, Explain) {
   expect_parts(output({"explain", "tiny.toml"}), {"hidden/W"});
   expect_parts(output({"explain", "tiny.toml", "--stage=cpp"}), {"extern \"C\""});
   EXPECT_NE(output({"explain", "tiny.toml", "--function=valid"}), output({"explain", "tiny.toml", "--function=train"}));
+}
+
+TEST_F(CliCommands, CheckAndExplainTakeRunFolders) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "run", "model.layers.0.units=7"}).code, 0);
+  expect_parts(output({"check", "run"}), {"run/config.toml: built, compiled, and one step done\n", "float32[20, 7]"});
+  expect_parts(output({"explain", "run"}), {"shared %", "hidden/W : float32[784, 7]"});
+  for (const char* stage : {"passes", "rewrites", "canonical", "fused", "program", "cpp"})
+    EXPECT_FALSE(output({"explain", "run", str("--stage=", stage)}).empty()) << stage;
+  expect_parts(output({"explain", "run", "model.layers.0.units=5"}), {"hidden/W : float32[784, 5]"});
+  output({"explain", "run", "--html", "page.html"}, "page.html");
+  expect_parts(workshop.read("page.html"), {"<h1>config.toml</h1>"});
+}
+
+// They were those of std::construct_at, which the standard library's containers call.
+TEST_F(CliCommands, ExplainNamesNoFileOfTheStandardLibrary) {
+  output({"explain", "tiny.toml", "--html", "page.html"}, "page.html");
+  const std::string page = workshop.read("page.html");
+  EXPECT_EQ(page.find("include/c++"), std::string::npos) << page.substr(page.find("include/c++") - 50, 100);
+  expect_parts(page, {"trainers/feed.cpp:"});
 }
 
 TEST_F(CliCommands, ExplainTellsWhatEachPassDid) {

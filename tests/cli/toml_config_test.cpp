@@ -260,5 +260,65 @@ TEST(TomlConfig, DamagedFilesNeverDoWorseThanFindings) {
   }
 }
 
+// Parsers and what they build call themselves for each level: 20,000 of them ended the process.
+TEST(TomlConfig, WhatNestsTooDeepIsNamedAndPlaced) {
+  auto repeated = [](const std::string& part, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += part;
+    return out;
+  };
+  auto expect_too_deep = [](const std::string& text, const std::string& where) {
+    Findings findings;
+    ConfigNode root = parse_toml(text, "f.toml", findings);
+    ASSERT_EQ(findings.size(), 1u) << text.substr(0, 50);
+    const Message message = findings.sorted().front();
+    EXPECT_EQ(message.what, "tables and arrays are nested too deep");
+    EXPECT_EQ(message.expected, "at most 100 levels");
+    EXPECT_EQ(str(message.config.line, ":", message.config.column), where) << text.substr(0, 50);
+    EXPECT_TRUE(root.incomplete);
+  };
+  for (int times : {101, 20000, 1000000}) {
+    expect_too_deep("a = 1\nb = " + repeated("[", times), "2:105");
+    expect_too_deep("b = " + repeated("{a=", times), "1:305");
+    expect_too_deep("\n\n" + repeated("a.", times) + "a = 1", "3:202");
+    expect_too_deep("[" + repeated("a.", times) + "a]", "1:201");
+    expect_too_deep("[[" + repeated("'x.y'.", times) + "a]]", "1:596");
+    expect_too_deep("b = " + repeated("[\n", times), "101:1");
+    expect_too_deep("b = " + repeated("{a.a.a=", times), "1:238");
+  }
+  // As deep as it may be; and what only looks deep.
+  for (const std::string& text : {"a = " + repeated("[", 100) + repeated("]", 100), repeated("a.", 100) + "a = 1",
+                                  "a = '" + repeated("[", 200) + "'", "a = \"\\\"" + repeated("{", 200) + "\"",
+                                  "# " + repeated("[", 200), "a = \"\"\"\n" + repeated("[\n", 200) + "\"\"\"",
+                                  "a = '''" + repeated("[", 200) + "'''", "a = [" + repeated("1.5, ", 200) + "1.5]",
+                                  "a = [" + repeated("[1], ", 200) + "]", repeated("[[a]]\nb.c = 1\n", 200)}) {
+    Findings findings;
+    parse_toml(text, "f.toml", findings);
+    EXPECT_TRUE(findings.empty()) << findings.sorted().front().text();
+  }
+  for (const std::string& text : {"seed=" + repeated("[", 20000), "seed=" + repeated("{a=", 20000),
+                                  repeated("a.", 20000) + "a=1", repeated("a.", 20000) + "a=" + repeated("[", 20000)}) {
+    Findings findings;
+    ConfigNode root;
+    apply_overrides(root, {text}, findings);
+    ASSERT_GE(findings.size(), 1u);
+    EXPECT_EQ(findings.sorted().front().what, "tables and arrays are nested too deep");
+    EXPECT_LT(findings.sorted().front().text().size(), 500u);
+  }
+}
+
+// Each value has the line that it stands in: a line of a million values was kept a million times.
+TEST(TomlConfig, ALongLineIsKeptOnceOnly) {
+  std::string text = "a = [";
+  for (int i = 0; i < 20000; ++i) text += "1, ";
+  ConfigNode root = parse(text + "1979-05-27]\n");
+  size_t kept = 0;
+  for (const ConfigNode& element : root.children[0].children) kept += element.position.source_line.size();
+  EXPECT_LT(kept, size_t{32} << 20);
+  EXPECT_EQ(root.children[0].children.back().text, "1979-05-27");
+  EXPECT_EQ(root.children[0].children.back().position.column, 60006);
+  EXPECT_EQ(root.children[0].position.source_line.substr(0, 8), "a = [1, ");
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -53,7 +53,7 @@ std::vector<std::string> Workshop::list() const {
 }
 
 // The child: outputs to these files, no input, this folder.
-[[noreturn]] static void become(const std::string& folder, const std::vector<std::string>& arguments,
+[[noreturn]] static void become(const std::string& folder, const std::vector<std::string>& command,
                                 const std::string& out, const std::string& err) {
   auto onto = [](const std::string& path, int flags, int target) {
     int file = ::open(path.c_str(), flags, 0600);
@@ -64,18 +64,25 @@ std::vector<std::string> Workshop::list() const {
   onto(err, O_WRONLY | O_CREAT | O_APPEND, 2);
   ::unsetenv("THTRAIN_DATA");
   ::signal(SIGINT, SIG_DFL);  // whoever runs the tests in the background may have it ignored
-  std::vector<char*> words = {const_cast<char*>(THTRAIN_BINARY)};
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  ::signal(SIGPIPE, SIG_DFL);
+  ::setenv("THTRAIN", THTRAIN_BINARY, 1);
+  std::vector<char*> words;
+  for (const std::string& argument : command) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
   if (::chdir(folder.c_str()) == 0) ::execv(words[0], words.data());
   ::_exit(99);
 }
 
-static pid_t start_process(const std::string& folder, const std::vector<std::string>& arguments, const std::string& out,
+static pid_t start_process(const std::string& folder, const std::vector<std::string>& command, const std::string& out,
                            const std::string& err) {
   pid_t process = ::fork();
-  if (process == 0) become(folder, arguments, out, err);
+  if (process == 0) become(folder, command, out, err);
   return process;
+}
+
+static std::vector<std::string> program_with(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), THTRAIN_BINARY);
+  return arguments;
 }
 
 int Workshop::wait(pid_t process) {
@@ -84,10 +91,10 @@ int Workshop::wait(pid_t process) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-Ended Workshop::run(const std::vector<std::string>& arguments) const {
-  std::string out = path_ + ".out", err = path_ + ".err";
+static Ended run_process(const std::string& folder, const std::vector<std::string>& command) {
+  std::string out = folder + ".out", err = folder + ".err";
   Ended ended;
-  ended.code = wait(start_process(path_, arguments, out, err));
+  ended.code = Workshop::wait(start_process(folder, command, out, err));
   ended.out = read_whole(out);
   ended.err = read_whole(err);
   ::unlink(out.c_str());
@@ -95,9 +102,17 @@ Ended Workshop::run(const std::vector<std::string>& arguments) const {
   return ended;
 }
 
+Ended Workshop::run(const std::vector<std::string>& arguments) const {
+  return run_process(path_, program_with(arguments));
+}
+
+Ended Workshop::shell(const std::string& command) const {
+  return run_process(path_, {"/bin/sh", "-c", command});
+}
+
 pid_t Workshop::start(const std::vector<std::string>& arguments) const {
   write("log", "");  // here, for the child may come late: nobody reads what an earlier one wrote
-  return start_process(path_, arguments, path("log"), path("log"));
+  return start_process(path_, program_with(arguments), path("log"), path("log"));
 }
 
 std::string tiny_experiment() {

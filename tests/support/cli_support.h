@@ -36,6 +36,8 @@ class Workshop {
 
   /// Runs `thtrain` with these arguments to its end.
   Ended run(const std::vector<std::string>& arguments) const;
+  /// Runs `command` in a shell, to which "$THTRAIN" is the program.
+  Ended shell(const std::string& command) const;
   /// Starts it; both outputs go to the file "log".
   pid_t start(const std::vector<std::string>& arguments) const;
   /// Waits for the end of such a process.

@@ -1,0 +1,138 @@
+#include "cli/command_words.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "compiler/base/config_node.h"
+
+namespace thtrain {
+
+std::string near_option(const CLI::App& command, const std::string& given) {
+  std::vector<std::string> options, begin;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& long_name : option->get_lnames())
+      if (!option->get_group().empty()) options.push_back("--" + long_name);
+  for (const std::string& option : options)
+    if (given.size() > 2 && option.starts_with(given)) begin.push_back(option);
+  return begin.size() == 1 ? begin.front() : nearest_name(given, options);
+}
+
+namespace {
+
+class WordCheck {
+ public:
+  WordCheck(const CLI::App& command, std::span<const std::string> words) : command_(command), words_(words) {}
+
+  /// UserError for what the command does not take and for what is missing; true where help is asked for.
+  bool run() {
+    const auto end = std::find(words_.begin(), words_.end(), "--");
+    if (std::any_of(words_.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; }))
+      return true;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      const std::string& word = words_[i];
+      if (!options_end_ && word == "--")
+        options_end_ = true;
+      else if (options_end_ || word.size() < 2 || word[0] != '-')
+        positional(word);
+      else
+        i += option(word, i);
+    }
+    missing();
+    return false;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what, std::string hint = {}) const {
+    const std::string& name = command_.get_name();
+    if (hint.empty()) hint = str("`thtrain help ", name, "` lists what it takes");
+    throw UserError(Message{.what = str("thtrain ", name, ": ", what), .hint = std::move(hint)});
+  }
+
+  std::vector<const CLI::Option*> positionals() const {
+    std::vector<const CLI::Option*> out;
+    for (const CLI::Option* option : command_.get_options())
+      if (option->get_positional()) out.push_back(option);
+    return out;
+  }
+
+  void positional(const std::string& word) {
+    std::vector<const CLI::Option*> places = positionals();
+    const bool takes_pairs = places.size() > 1;  // key=value ..., the last
+    if (positionals_ >= places.size() && !takes_pairs) refuse(str("unexpected argument ", word));
+    if (positionals_ == 0) {
+      const std::string name = places.front()->get_name(true);
+      if (word.empty()) refuse(str(name, " is empty"), str("give ", about(*places.front())));
+      std::error_code ignored;
+      if (takes_pairs && word.find('=') != std::string::npos && !std::filesystem::exists(word, ignored))
+        refuse(str(name, " is missing before ", word), str("give ", about(*places.front()), " first"));
+    }
+    ++positionals_;
+  }
+
+  // How many of the words after it are its value.
+  size_t option(const std::string& word, size_t at) {
+    const size_t equals = word.find('=');
+    const std::string given = word.substr(0, equals);
+    const CLI::Option* found = given.starts_with("--") ? command_.get_option_no_throw(given) : nullptr;
+    if (!found) {
+      const std::string near = near_option(command_, given);
+      std::string hint = near.empty() ? "" : str("did you mean ", near, '?');
+      const bool is_pair = equals != std::string::npos && positionals().size() > 1 && near.empty();
+      if (is_pair) hint = str("keys of the experiment are written without dashes: ", word.substr(2));
+      refuse(str("unknown option ", given), hint);
+    }
+    const bool is_flag = found->get_items_expected_max() == 0;
+    if (is_flag && equals != std::string::npos) refuse(str(given, " takes no value"), str("write ", given));
+    const bool is_list = found->get_items_expected_max() > 1;
+    if (!is_flag && !is_list && std::find(given_.begin(), given_.end(), found) != given_.end())
+      refuse(str(given, " is given twice"));
+    given_.push_back(found);
+    if (is_flag) return 0;
+    if (equals != std::string::npos) {
+      if (equals + 1 == word.size()) refuse(str(given, " is empty"), str("write ", given, ' ', found->get_type_name()));
+      return 0;
+    }
+    const bool has_value = at + 1 < words_.size() && words_[at + 1] != "--" && !is_known_option(words_[at + 1]);
+    if (!has_value) refuse(str(given, " needs a value"), str("write ", given, ' ', found->get_type_name()));
+    const std::string& value = words_[at + 1];
+    if (value.empty() || (is_list && value.find_first_not_of(',') == std::string::npos))
+      refuse(str(given, " is empty"), str("write ", given, ' ', found->get_type_name()));
+    const bool is_number = value.find_first_not_of("-+.0123456789") == std::string::npos;
+    if (value.size() > 1 && value[0] == '-' && !is_number)
+      refuse(str(given, " needs a value"), str("write ", given, '=', value, " for a value that begins with -"));
+    return 1;
+  }
+
+  bool is_known_option(const std::string& word) const {
+    return word.starts_with("--") && command_.get_option_no_throw(word.substr(0, word.find('=')));
+  }
+
+  void missing() const {
+    const std::vector<const CLI::Option*> places = positionals();
+    if (positionals_ == 0 && !places.empty())
+      refuse(str(places.front()->get_name(true), " is missing"), str("give ", about(*places.front())));
+    for (const CLI::Option* option : command_.get_options())
+      if (!option->get_positional() && option->get_required() &&
+          std::find(given_.begin(), given_.end(), option) == given_.end())
+        refuse(str(option->get_name(), " is missing"),
+               str("write ", option->get_name(), ' ', option->get_type_name(), ": ", option->get_description()));
+  }
+
+  static std::string about(const CLI::Option& option) { return option.get_description(); }
+
+  const CLI::App& command_;
+  std::span<const std::string> words_;
+  std::vector<const CLI::Option*> given_;
+  size_t positionals_ = 0;
+  bool options_end_ = false;
+};
+
+}  // namespace
+
+bool check_words(const CLI::App& command, std::span<const std::string> words) {
+  return WordCheck(command, words).run();
+}
+
+}  // namespace thtrain

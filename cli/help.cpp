@@ -1,0 +1,99 @@
+#include "cli/help.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/base/str.h"
+
+namespace thtrain {
+
+const std::vector<HelpRow>& environment_variables() {
+  static const std::vector<HelpRow> rows = {
+      {"THTRAIN_DATA", "a folder to look for data in, after the folder of the experiment file"},
+      {"THTRAIN_CACHE_DIR", "the folder of compiled code and of measured choices"},
+      {"THTRAIN_CXX", "the compiler for generated code; empty: none, and the reference mode only"},
+      {"THTRAIN_VECTOR_BYTES", "width of the vectors in generated code: 16, 32 or 64"},
+      {"OMP_NUM_THREADS", "number of threads where compiler.threads is 0; not given: all cores"},
+  };
+  return rows;
+}
+
+const std::vector<HelpRow>& exit_codes() {
+  static const std::vector<HelpRow> rows = {
+      {"0", "done"},
+      {"1", "a fault of thtrain: the message asks to report it"},
+      {"2", "bad input: the experiment, the data, the weights, a file, or the command line"},
+      {"3", "the loss or a weight is not finite; the last good checkpoint is kept"},
+      {"130", "interrupted by Ctrl-C (SIGINT); 143: by SIGTERM"},
+      {"141", "the reader of standard output has gone, as after `| head`"},
+  };
+  return rows;
+}
+
+static const std::vector<HelpRow>& examples_of(const std::string& command) {
+  static const std::map<std::string, std::vector<HelpRow>> examples = {
+      {"",
+       {{"thtrain train lab.toml", "train the experiment in lab.toml"},
+        {"thtrain train lab.toml trainer.epochs=3", "the same with another value for a key of the file"},
+        {"thtrain eval runs/lab-1", "the test error of that run"},
+        {"thtrain help train", "what a command takes"}}},
+      {"train",
+       {{"thtrain train lab.toml", "into a new folder, such as runs/lab-1"},
+        {"thtrain train lab.toml --run-dir first", "into the folder first"},
+        {"thtrain train lab.toml trainer.learning_rate=0.01 model.layers.0.units=300", "layers count from 0"}}},
+      {"resume", {{"thtrain resume runs/lab-1", "continue the run in that folder"}}},
+      {"eval",
+       {{"thtrain eval runs/lab-1", "error of the run's best weights on the test examples"},
+        {"thtrain eval runs/lab-1 --part valid", "on the validation examples"},
+        {"thtrain eval lab.toml --weights w.npz", "of the weights in a file"}}},
+      {"predict",
+       {{"thtrain predict runs/lab-1 --input x.npy --output p.npy", "the class of each example"},
+        {"thtrain predict runs/lab-1 --input x.npy --output p.npz", "classes and probabilities"}}},
+      {"check",
+       {{"thtrain check lab.toml", "is the experiment right, and how large is the model?"},
+        {"thtrain check runs/lab-1", "the experiment of a run"}}},
+      {"explain",
+       {{"thtrain explain lab.toml", "the graph of the training step"},
+        {"thtrain explain lab.toml --stage cpp", "the C++ text that is compiled"},
+        {"thtrain explain runs/lab-1 --html page.html", "all stages as one page for a browser"}}},
+      {"tune", {{"thtrain tune lab.toml", "measure, and remember the fastest"}}},
+      {"info",
+       {{"thtrain info", "processor, libraries, compiler, folders"},
+        {"thtrain info --ops", "the operations of the graph compiler"}}},
+      {"data",
+       {{"thtrain data lab.toml", "sizes, ranges, and examples of each class"},
+        {"thtrain data lab.toml --check", "read every example"}}},
+      {"bench",
+       {{"thtrain bench mlp", "training steps, beside every peer that is installed"},
+        {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"}}},
+  };
+  auto found = examples.find(command);
+  static const std::vector<HelpRow> none;
+  return found == examples.end() ? none : found->second;
+}
+
+static std::string section(const std::string& title, const std::vector<HelpRow>& rows) {
+  constexpr size_t kWidest = 50;
+  size_t width = 0;
+  for (const auto& [name, meaning] : rows)
+    if (name.size() <= kWidest) width = std::max(width, name.size());
+  std::string out = str(title, ":\n");
+  for (const auto& [name, meaning] : rows) {
+    std::string space =
+        name.size() <= width ? std::string(width - name.size() + 2, ' ') : "\n" + std::string(width + 4, ' ');
+    out += str("  ", name, space, meaning, "\n");
+  }
+  return out;
+}
+
+std::string general_footer() {
+  return str(section("Examples", examples_of("")), "\n", section("Environment variables", environment_variables()),
+             "\n", section("Exit codes", exit_codes()));
+}
+
+std::string command_footer(const std::string& command) {
+  return str(section("Examples", examples_of(command)),
+             "\n`thtrain --help` lists environment variables and exit codes.\n");
+}
+
+}  // namespace thtrain

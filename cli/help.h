@@ -1,0 +1,21 @@
+// What `--help` says beside the options: examples, environment variables, exit codes.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace thtrain {
+
+/// A name and its meaning: a line of help, a row of docs/cli.md.
+using HelpRow = std::pair<std::string, std::string>;
+
+const std::vector<HelpRow>& environment_variables();
+const std::vector<HelpRow>& exit_codes();
+
+/// What stands below the options of `thtrain --help`.
+std::string general_footer();
+/// The same of a command: its examples, and what stands elsewhere.
+std::string command_footer(const std::string& command);
+
+}  // namespace thtrain

@@ -1,0 +1,121 @@
+// What surrounds the program: streams that are closed or broken, a folder that is gone, the environment.
+#include <gtest/gtest.h>
+
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+class CliStreams : public testing::Test {
+ protected:
+  CliStreams() { workshop.write("tiny.toml", tiny_experiment()); }
+  Workshop workshop;
+};
+
+TEST_F(CliStreams, ABrokenPipeEndsQuietly) {
+  Ended ended = workshop.shell("($THTRAIN info --ops; echo $? >code) | head -1");
+  EXPECT_EQ(ended.err, "");
+  EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 1);
+  // The same where the signal is ignored, as by some programs that start others.
+  ended = workshop.shell("trap '' PIPE; ($THTRAIN info --ops; echo $? >code) | true");
+  EXPECT_EQ(ended.err, "");
+  EXPECT_EQ(workshop.read("code"), "141\n");
+}
+
+// The run stops as after Ctrl-C, and loses nothing.
+TEST_F(CliStreams, ARunWhoseReaderHasGoneEndsWithACheckpoint) {
+  Ended ended = workshop.shell(
+      "($THTRAIN train tiny.toml --run-dir run trainer.epochs=5000 trainer.checkpoint_seconds=0; echo $? >code) | head "
+      "-1");
+  EXPECT_EQ(ended.err, "");
+  EXPECT_EQ(workshop.read("code"), "141\n");
+  const std::string metrics = workshop.read("run/metrics.jsonl");
+  const auto epochs = std::count(metrics.begin(), metrics.end(), '\n');
+  EXPECT_GE(epochs, 1);
+  EXPECT_LT(epochs, 5000);
+  EXPECT_TRUE(workshop.exists("run/checkpoint.npz"));
+}
+
+// The first file that was opened took the place of standard output, and got its lines.
+TEST_F(CliStreams, ClosedStreamsAreNotTakenByFiles) {
+  Ended ended = workshop.shell("$THTRAIN train tiny.toml --run-dir run trainer.epochs=2 <&- >&- 2>&-");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out + ended.err, "");
+  Ended resumed = workshop.run({"resume", "run"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  const std::string metrics = workshop.read("run/metrics.jsonl");
+  EXPECT_EQ(metrics.find("{\"epoch\": 1,"), 0u) << metrics;
+  EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 2) << metrics;
+  EXPECT_EQ(workshop.shell("$THTRAIN info >&-").code, 0);
+}
+
+TEST_F(CliStreams, AFullDeviceIsNamed) {
+  Ended ended = workshop.shell("$THTRAIN info >/dev/full");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err, "error: standard output cannot be written\n  got:      no space left on device\n");
+}
+
+TEST_F(CliStreams, AWorkingFolderThatIsGone) {
+  for (const char* command :
+       {"train ../tiny.toml", "train tiny.toml", "check tiny.toml", "eval run", "resume run", "data tiny.toml"}) {
+    SCOPED_TRACE(command);
+    Ended ended = workshop.shell("mkdir gone && cd gone && rmdir ../gone && exec $THTRAIN " + std::string(command));
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_TRUE(ended.err.ends_with(
+        "error: the working folder is gone\n  hint:     go to a folder that exists, and try again\n"))
+        << ended.err;
+  }
+  Ended ended = workshop.shell("mkdir gone && cd gone && rmdir ../gone && exec $THTRAIN info");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+}
+
+TEST_F(CliStreams, AnEnvironmentThatSaysNothingIsNamedOnce) {
+  Ended ended = workshop.shell("OMP_NUM_THREADS=abc $THTRAIN check tiny.toml");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err.find("warning: OMP_NUM_THREADS is not a number of threads; all "), 0u) << ended.err;
+  EXPECT_NE(ended.err.find("cores are used\n"
+                           "  expected: an integer above 0, or several with commas between them\n"
+                           "  got:      abc\n"),
+            std::string::npos)
+      << ended.err;
+  EXPECT_EQ(ended.err.find("OMP_NUM_THREADS", 20), std::string::npos) << ended.err;
+  for (const char* bad : {"0", "-1", "2,x"})
+    EXPECT_NE(workshop.shell("OMP_NUM_THREADS=" + std::string(bad) + " $THTRAIN info").err, "") << bad;
+  for (const char* good : {"", "1", "2,2", "' 3, 1'"}) {
+    ended = workshop.shell("OMP_NUM_THREADS=" + std::string(good) + " $THTRAIN info");
+    EXPECT_EQ(ended.err, "") << good;
+    EXPECT_EQ(ended.code, 0) << good;
+  }
+  EXPECT_EQ(workshop.shell("THTRAIN_VECTOR_BYTES=abc $THTRAIN info").err,
+            "error: THTRAIN_VECTOR_BYTES is not a width of vectors\n  expected: 16, 32 or 64\n  got:      abc\n");
+}
+
+// A bar belongs on a terminal that can draw it; colours are never used.
+TEST_F(CliStreams, NothingIsDrawnWhereNobodySeesIt) {
+  Ended ended = workshop.shell("TERM=dumb $THTRAIN train tiny.toml trainer.epochs=1 --run-dir a 2>&1");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out.find_first_of("\x1b\r"), std::string::npos) << ended.out;
+}
+
+TEST_F(CliStreams, ManyMistakesAreCounted) {
+  std::string text = tiny_experiment();
+  for (int i = 0; i < 20000; ++i) text += "unknown_key_" + std::to_string(i) + " = 1\n";
+  workshop.write("many.toml", text);
+  Ended ended = workshop.run({"check", "many.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_LT(ended.err.size(), 20000u);
+  EXPECT_TRUE(ended.err.ends_with("\nerror: 19980 more mistakes are not shown\n")) << ended.err;
+}
+
+TEST_F(CliStreams, ALineOfMegabytesIsClipped) {
+  std::string text = tiny_experiment() + "list = [";
+  for (int i = 0; i < 300000; ++i) text += "1,";
+  workshop.write("wide.toml", text + "1]\n");
+  Ended ended = workshop.run({"check", "wide.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_LT(ended.err.size(), 1000u);
+  EXPECT_NE(ended.err.find("     23 | list = [1,1,1,1,1,1,"), std::string::npos) << ended.err;
+}
+
+}  // namespace
+}  // namespace thtrain
