@@ -143,7 +143,7 @@ std::string reason_text(int error_number) {
     case EISDIR:
       return "a folder";
     case ENOTDIR:
-      return "a part of the path is no folder";
+      return "a part of the path is not a folder";
     default:
       break;
   }

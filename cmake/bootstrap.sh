@@ -14,8 +14,13 @@ stop() {
 }
 now() { date +%s; }
 
-# Holds until unlock, or until this process and its children end.
+# Holds until unlock, or until this process and its children end. Compilers and CMake need a folder to work in.
 lock_builds() {
+  if ! /bin/pwd >/dev/null 2>&1; then
+    printf 'error: the working folder is gone, and thtrain must be built\n' >&2
+    printf '  hint:     go to a folder that exists, and try again\n' >&2
+    exit 2
+  fi
   mkdir -p "$root/build" || stop "cannot make the folder $root/build"
   exec 9<"$root/build"
   flock --nonblock 9 && return

@@ -1,5 +1,6 @@
 // What surrounds the program: streams that are closed or broken, a folder that is gone, the environment.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/support/cli_support.h"
 
@@ -67,6 +68,35 @@ TEST_F(CliStreams, AWorkingFolderThatIsGone) {
   }
   Ended ended = workshop.shell("mkdir gone && cd gone && rmdir ../gone && exec $THTRAIN info");
   EXPECT_EQ(ended.code, 0) << ended.err;
+}
+
+// Root reads everything: the program runs as somebody else where the tests run as root.
+TEST_F(CliStreams, PermissionDeniedIsNamedAsSuch) {
+  const std::string other = ::geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+  if (workshop.shell("chmod 755 . && " + other + "$THTRAIN --version").code != 0)
+    GTEST_SKIP() << "the program cannot be run as another user here";
+  workshop.write("locked.toml", tiny_experiment());
+  workshop.write("locked.npz", "x");
+  workshop.write("closed/tiny.toml", tiny_experiment());
+  ASSERT_EQ(workshop.shell("chmod 000 locked.toml locked.npz closed && chmod 644 tiny.toml").code, 0);
+  const std::map<std::string, std::string> wanted = {
+      {"check locked.toml", "error: cannot read the experiment locked.toml\n  expected: a TOML file\n"},
+      {"check closed/tiny.toml", "error: cannot read the experiment closed/tiny.toml\n  expected: a TOML file\n"},
+      {"eval closed/run", "error: cannot read the experiment closed/run\n  expected: a TOML file\n"},
+      {"eval tiny.toml --weights locked.npz",
+       "error: locked.npz: the file may not be read\n  expected: read permission for this user\n"},
+      {"predict tiny.toml --weights w.npz --input locked.npz --output p.npy",
+       "error: locked.npz: the file may not be read\n  expected: read permission for this user\n"},
+      {"explain tiny.toml --html closed/page.html",
+       "error: closed/page.html: the file cannot be written\n  expected: write permission for the folder closed\n"},
+      {"bench paper --figures closed",
+       "error: closed/fig5.png: the file cannot be written\n  expected: write permission for the folder closed\n"}};
+  for (const auto& [command, text] : wanted) {
+    Ended ended = workshop.shell("HOME=/nonexistent " + other + "$THTRAIN " + command);
+    EXPECT_EQ(ended.code, 2) << command;
+    EXPECT_EQ(ended.err, text + "  got:      permission denied\n") << command;
+  }
+  workshop.shell("chmod 755 closed");
 }
 
 TEST_F(CliStreams, AnEnvironmentThatSaysNothingIsNamedOnce) {

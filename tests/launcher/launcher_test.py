@@ -86,6 +86,26 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(self.run_it(link, "x", cwd="/")[:2], (0, "<x>"))
         self.assertEqual(self.run_it("sh", "./link", "x")[:2], (0, "<x>"))
 
+    def test_in_a_folder_that_is_gone(self):
+        launcher = os.path.join(self.root, "thtrain")
+        gone = 'cd "$1" && rm -r "$1" && shift && exec "$@"'
+
+        def run_there(*command):
+            folder = os.path.join(self.place, "gone")
+            os.mkdir(folder)
+            return self.run_it("sh", "-c", gone, "sh", folder, *command)
+
+        hint = "  hint:     go to a folder that exists, and try again\n"
+        for command in (launcher, os.path.join(self.root, "run_tests")):
+            code, out, err, calls = run_there(command)
+            self.assertEqual((code, out, calls), (2, "", []))
+            self.assertIn("error: the working folder is gone, and thtrain must be built\n" + hint, err)
+            code, out, err, calls = run_there("sh", "../a checkout/" + os.path.basename(command))
+            self.assertEqual((code, out, calls), (2, "", []))
+            self.assertIn("error: the working folder is gone\n" + hint, err)
+        self.thtrain()
+        self.assertEqual(run_there(launcher, "x")[:2], (0, "<x>"))
+
     def test_builds_again_where_a_source_is_newer_or_gone(self):
         self.thtrain()
         time.sleep(0.02)

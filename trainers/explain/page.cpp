@@ -148,7 +148,7 @@ std::string figure(const View& view, const std::string& label) {
 
 std::string too_large(const Graph& graph) {
   return str("<p>The graph has ", drawn_count(graph), " boxes, more than the ", kMostDrawn,
-             " that a picture can show; its text form stands instead.</p>\n");
+             " that a picture can show; its text form is shown instead.</p>\n");
 }
 
 std::string text_of(const Graph& graph, std::string_view summary) {
@@ -336,7 +336,7 @@ std::string memory_section(const Program& program) {
                         markup_text(bytes(program.memory.lower_bound)), "</b>.");
   const std::string picture = memory_drawing(program);
   if (picture.empty())
-    return out + " There is nothing to draw: a call decides the lengths, or has no temporaries.</p>\n</section>\n";
+    return out + " There is nothing to draw: the lengths are known only at the call, or there are no temporaries.</p>\n</section>\n";
   return out +
          " Steps run to the right, bytes of the arena downwards, not to scale. Buffers that do not live at the "
          "same time lie on the same bytes.</p>\n<div class=\"wide\">" +

@@ -9,7 +9,7 @@ namespace thtrain {
 namespace {
 
 std::vector<Type> infer(const TypeArgs& args) {
-  args.require(is_bool(args.type(1).dtype), "the condition is no bool", "a bool, or a tensor of them");
+  args.require(is_bool(args.type(1).dtype), "the condition is not a bool", "a bool, or a tensor of them");
   return {args.type(0)};
 }
 

@@ -84,7 +84,8 @@ void check_axis(const TypeArgs& args, const Type& x, const Box& box, size_t axis
     require_at_most(args, 0, start, what);
     require_at_most(args, end, length, what);
   }
-  if (box.has(box.to_end, axis)) args.require_equal(end, length, str("the parts of axis ", axis, " do not have its length together"));
+  if (box.has(box.to_end, axis))
+    args.require_equal(end, length, str("the parts of axis ", axis, " do not add up to its length"));
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ Dims box_dims(const TypeArgs& args, const Type& x, const Box& box, size_t first_
                "a start, a count and a step for each axis are missing");
   args.require(args.inputs.size() == first_given + box.given.size(), "the wrong number of starts is given");
   for (size_t i = first_given; i < args.inputs.size(); ++i)
-    args.require(args.type(i).is_scalar() && is_int(args.type(i).dtype), "a start is no integer scalar");
+    args.require(args.type(i).is_scalar() && is_int(args.type(i).dtype), "a start is not an integer scalar");
   for (size_t axis = 0; axis < x.rank(); ++axis) check_axis(args, x, box, axis);
   return box.dims();
 }

@@ -14,9 +14,9 @@ std::vector<Type> infer(const TypeArgs& args) {
   check_picked(args);
   const Type &x = args.type(0), &y = args.type(2);
   args.require(!is_bool(x.dtype), "bools cannot be added to", "numbers");
-  args.require(y.dtype == x.dtype, "what is added has another dtype", std::string(name_of(x.dtype)));
-  args.require(y.rank() == 1, "what is added is no vector", "one number for each row");
-  args.require_equal(x.dims[0], y.dims[0], "the number of rows and of what is added differ");
+  args.require(y.dtype == x.dtype, "the added value has another dtype", std::string(name_of(x.dtype)));
+  args.require(y.rank() == 1, "the added value is not a vector", "one number for each row");
+  args.require_equal(x.dims[0], y.dims[0], "the numbers of rows and of added values differ");
   return {x};
 }
 
@@ -24,7 +24,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   const Tensor &labels = args.inputs[1], &y = args.inputs[2];
   Tensor out = args.inputs[0].copy();
   require_same_shape(args.node, {out.dim(0)}, labels.shape(), "the number of rows and the number of labels differ");
-  require_same_shape(args.node, {out.dim(0)}, y.shape(), "the number of rows and of what is added differ");
+  require_same_shape(args.node, {out.dim(0)}, y.shape(), "the numbers of rows and of added values differ");
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < out.dim(0); ++i) {

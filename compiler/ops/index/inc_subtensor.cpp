@@ -158,8 +158,8 @@ static Expr written(const Expr& part, const Operand& y, bool set) {
     return inc_take(node.inputs[0], node.inputs[1], value, node.props.get<int64_t>("axis"));
   if (!set && node.op == &pick_rows_op()) return inc_picked(node.inputs[0], node.inputs[1], value);
   if (node.op != &subtensor_op())
-    fail_build(y.where(), str(builder, ": the first argument is no part of a value"),
-               "what subtensor, rows or slice_axis gave", str(node.op->name, " ", value_text(part)),
+    fail_build(y.where(), str(builder, ": the first argument is not a part of a value"),
+               "the result of subtensor, rows or slice_axis", str(node.op->name, " ", value_text(part)),
                str(builder, "(subtensor(x, ...), y) gives x with that part written"));
   std::vector<Expr> inputs = node.inputs;
   inputs.insert(inputs.begin() + 1, value);

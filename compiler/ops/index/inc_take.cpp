@@ -11,16 +11,16 @@ namespace {
 
 std::vector<Type> infer(const TypeArgs& args) {
   const Type &x = args.type(0), &indices = args.type(1), &y = args.type(2);
-  args.require(is_int(indices.dtype), "the indices are no integers", "an integer dtype");
+  args.require(is_int(indices.dtype), "the indices are not integers", "an integer dtype");
   args.require(!is_bool(x.dtype), "bools cannot be added to", "numbers");
-  args.require(y.dtype == x.dtype, "what is added has another dtype", std::string(name_of(x.dtype)));
+  args.require(y.dtype == x.dtype, "the added value has another dtype", std::string(name_of(x.dtype)));
   int64_t axis = args.props.get<int64_t>("axis");
   args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
                str("axes from 0 to ", x.rank(), " (without)"));
   Dims dims = TakenAxes(x.dims, indices.dims, axis).dims();
-  args.require(y.rank() == dims.size(), "what is added has another number of axes", str(dims.size(), " axes"));
+  args.require(y.rank() == dims.size(), "the added value has another number of axes", str(dims.size(), " axes"));
   for (size_t i = 0; i < dims.size(); ++i)
-    args.require_equal(y.dims[i], dims[i], str("what is added differs from the taken elements in axis ", i));
+    args.require_equal(y.dims[i], dims[i], str("the added value differs from the taken elements in axis ", i));
   return {x};
 }
 

@@ -8,8 +8,8 @@ namespace thtrain {
 
 void check_picked(const TypeArgs& args) {
   const Type &x = args.type(0), &labels = args.type(1);
-  args.require(x.rank() == 2, "x is no matrix", "a row for each label, a column for each class");
-  args.require(labels.rank() == 1 && is_int(labels.dtype), "the labels are no integer vector",
+  args.require(x.rank() == 2, "x is not a matrix", "a row for each label, a column for each class");
+  args.require(labels.rank() == 1 && is_int(labels.dtype), "the labels are not an integer vector",
                "one label for each row");
   args.require_equal(x.dims[0], labels.dims[0], "the number of rows and the number of labels differ");
 }

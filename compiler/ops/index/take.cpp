@@ -10,7 +10,7 @@ namespace {
 
 std::vector<Type> infer(const TypeArgs& args) {
   const Type &x = args.type(0), &indices = args.type(1);
-  args.require(is_int(indices.dtype), "the indices are no integers", "an integer dtype");
+  args.require(is_int(indices.dtype), "the indices are not integers", "an integer dtype");
   int64_t axis = args.props.get<int64_t>("axis");
   args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
                str("axes from 0 to ", x.rank(), " (without)"));

@@ -133,7 +133,8 @@ void require_elements(const TypeArgs& args, const Ints& axes) {
   const Dims& dims = args.type(0).dims;
   bool none = false, no_result = false;
   for (size_t i = 0; i < dims.size(); ++i) (contains(axes, i) ? none : no_result) |= dims[i].is(0);
-  if (none && !no_result) args.fail("the maximum or minimum of no elements is undefined", "at least 1 element along the reduced axes");
+  if (none && !no_result)
+    args.fail("the maximum or minimum of no elements is undefined", "at least 1 element along the reduced axes");
 }
 
 void throw_no_elements(const Node& node) {

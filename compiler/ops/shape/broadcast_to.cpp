@@ -12,7 +12,8 @@ std::vector<Type> infer(const TypeArgs& args) {
   Type out{.dtype = x.dtype, .dims = args.props.get<Dims>("dims")};
   for (const Dim& dim : out.dims) require_length(args, dim);
   if (out.rank() < x.rank())
-    args.fail(str("the lengths [", readable(dims_text(out.dims)), "] are too few"), str("at least ", x.rank(), " lengths"));
+    args.fail(str("the lengths [", readable(dims_text(out.dims)), "] are too few"),
+              str("at least ", x.rank(), " lengths"));
   size_t added = out.rank() - x.rank();
   for (size_t i = 0; i < x.rank(); ++i) {
     const Dim& before = x.dims[i];

@@ -133,7 +133,7 @@ static std::vector<Expr> promoted(const std::vector<Operand>& values, std::strin
     DType next = value.expr().dtype();
     auto common = dtype ? promote(*dtype, next) : next;
     if (!common)
-      fail_build(value.where(), str(builder, ": the dtypes have no common one"), std::string(name_of(*dtype)),
+      fail_build(value.where(), str(builder, ": the dtypes have no common dtype"), std::string(name_of(*dtype)),
                  value_text(value.expr()), "cast one of them");
     dtype = common;
   }
@@ -168,7 +168,7 @@ std::vector<Expr> split(const Operand& operand, const LengthList& sizes, int64_t
   Dim total = 0;
   for (const Dim& size : sizes.dims) total = total + size;
   if (total.is_known() && x.dims()[at].is_known() && !(total == x.dims()[at]))
-    fail_build(operand.where(), str("split: the sizes do not fill axis ", at), x.dims()[at].text(),
+    fail_build(operand.where(), str("split: the sizes do not add up to the length of axis ", at), x.dims()[at].text(),
                str(total.value(), " = ", join(sizes.dims, " + ", [](const Dim& size) { return size.text(); })));
   std::vector<Expr> out;
   Dim start = 0;

@@ -6,7 +6,7 @@ namespace thtrain {
 
 Length::Length(const Expr& scalar, std::source_location where) {
   if (!scalar.type().is_scalar() || !(is_int(scalar.dtype())))
-    fail_build(where, "a length is no integer scalar", "an integer of no dimension", value_text(scalar));
+    fail_build(where, "a length is not an integer scalar", "an integer without axes", value_text(scalar));
   auto value = symbolic_value(scalar);
   if (!value)
     fail_build(where, "a length is not known before the graph runs",

@@ -51,7 +51,7 @@ TEST(Effect, CheckHoldsOrFails) {
   EXPECT_THROW(evaluate({each}, {{x, Tensor::vector({1.0, -2.0})}}), UserError);
   EXPECT_TRUE(same_bits(evaluate({each}, {{x, good}})[0], good));
   EXPECT_EQ(error_text([&] { check(x, x, "no bool"); }),
-            "error: check: the condition is no bool\n"
+            "error: check: the condition is not a bool\n"
             "  expected: a bool, or a tensor of them\n"
             "  got:      x float64[x.0], x float64[x.0]");
 }

@@ -56,11 +56,11 @@ TEST(IndexErrors, WrongIndices) {
             "  expected: at most 2\n"
             "  got:      x float32[4, 5]");
   EXPECT_EQ(error_text([] { subtensor(x, {x}); }),
-            "error: subtensor: an index is no integer scalar\n"
+            "error: subtensor: an index is not an integer scalar\n"
             "  expected: integers and slices\n"
             "  got:      x float32[4, 5]");
   EXPECT_EQ(error_text([] { subtensor(x, {tensor("which", {3}, DType::kInt64)}); }),
-            "error: subtensor: an index is no integer scalar\n"
+            "error: subtensor: an index is not an integer scalar\n"
             "  expected: integers and slices\n"
             "  got:      which int64[3]\n"
             "  hint:     take(x, indices, axis) reads the elements that a vector names");
@@ -112,12 +112,12 @@ TEST(IndexErrors, ChecksOfACall) {
 
 TEST(IndexErrors, PartsThatDoNotFillAnAxis) {
   EXPECT_EQ(error_text([] { split(x, {2, 1}); }),
-            "error: split: the sizes do not fill axis 0\n"
+            "error: split: the sizes do not add up to the length of axis 0\n"
             "  expected: 4\n"
             "  got:      3 = 2 + 1");
   EXPECT_EQ(checks_text(split(open, {2, "m"})[1]),
             "subtensor: the part 2:m + 2 is outside axis 0: max(m + 2, n) == n\n"
-            "subtensor: the parts of axis 0 do not have its length together: m + 2 == n");
+            "subtensor: the parts of axis 0 do not add up to its length: m + 2 == n");
 }
 
 TEST(IndexErrors, IndicesFromData) {
@@ -162,8 +162,8 @@ TEST(IndexErrors, AnUnsignedIndexIsNeverNegative) {
 
 TEST(IndexErrors, Writing) {
   EXPECT_EQ(error_text([] { set_subtensor(x, 1); }),
-            "error: set_subtensor: the first argument is no part of a value\n"
-            "  expected: what subtensor, rows or slice_axis gave\n"
+            "error: set_subtensor: the first argument is not a part of a value\n"
+            "  expected: the result of subtensor, rows or slice_axis\n"
             "  got:      input x float32[4, 5]\n"
             "  hint:     set_subtensor(subtensor(x, ...), y) gives x with that part written");
   EXPECT_EQ(error_text([] { inc_subtensor(subtensor(x, {0}), tensor("y", {5}, DType::kFloat64)); }),
@@ -180,7 +180,7 @@ TEST(IndexErrors, Writing) {
             "  expected: numbers\n"
             "  got:      b bool[3], bool[]");
   EXPECT_EQ(error_text([] { take(x, tensor("f", {2}, DType::kFloat32)); }),
-            "error: take: the indices are no integers\n"
+            "error: take: the indices are not integers\n"
             "  expected: an integer dtype\n"
             "  got:      x float32[4, 5], f float32[2]");
   EXPECT_EQ(error_text([] { pick_rows(x, tensor("t", {3}, DType::kInt64)); }),

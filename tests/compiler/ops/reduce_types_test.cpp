@@ -131,7 +131,7 @@ TEST(ReduceErrors, AxesThatAreNotThere) {
             "  got:      axes [1, -1] of 2 dimensions");
   EXPECT_EQ(message([&] { argmax(input(DType::kInt8, {}), 0); }),
             "error: argmax: there is no axis 0\n"
-            "  expected: no axis, of a scalar\n"
+            "  expected: no axis: a scalar has none\n"
             "  got:      axes [0] of 0 dimensions");
   EXPECT_NE(error_text([&] { sum(x, 2); }).find("reduce_types_test.cpp:"), std::string::npos);
 }

@@ -53,7 +53,7 @@ TEST(ShapeTypes, ReshapeErrors) {
             "  expected: at most one\n"
             "  got:      [-1, -1]");
   EXPECT_EQ(error_text([&] { reshape(y, {0, -1}); }),
-            "error: reshape: any length could stand for -1, as another one is 0\n"
+            "error: reshape: the length for -1 is not determined, since another length is 0\n"
             "  expected: lengths above 0\n"
             "  got:      y float64[2, 3] as [0, -1]");
   EXPECT_EQ(error_text([&] { reshape(y, {-2, -3}); }),
@@ -111,7 +111,7 @@ TEST(ShapeTypes, AxesErrors) {
   EXPECT_EQ(error_text([&] {
               join(0, {tensor("a", {2}, DType::kInt64), tensor("b", {2}, DType::kUInt64)});
             }),
-            "error: join: the dtypes have no common one\n"
+            "error: join: the dtypes have no common dtype\n"
             "  expected: int64\n"
             "  got:      b uint64[2]\n"
             "  hint:     cast one of them");
