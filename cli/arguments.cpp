@@ -126,12 +126,15 @@ void CommandLine::add_eval() {
 void CommandLine::add_predict() {
   CLI::App* c = add("predict", "write a model's answers for examples", [this] { return run_predict(predict); });
   add_experiment(*c, predict.experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
-  c->add_option("--input", predict.input, "examples, as the data files have them")->required()->type_name("X.npy");
-  c->add_option("--output", predict.output, "classes; an .npz gets classes and probabilities")
+  c->add_option("--input", predict.input, "examples, as the data files have them: .npy, .npz[NAME], IDX or CSV")
       ->required()
-      ->type_name("P.npy");
+      ->type_name("FILE");
+  c->add_option("--output", predict.output, "an .npy or .csv of classes; an .npz gets probabilities too")
+      ->required()
+      ->type_name("FILE");
   c->add_option("--weights", predict.weights, "an .npz; else the run's best weights")->type_name("FILE");
-  c->add_flag("--probabilities", predict.probabilities, "write probabilities into an .npy");
+  c->add_flag("--probabilities", predict.probabilities,
+              "write probabilities into an .npy, and beside the classes into a .csv");
 }
 
 void CommandLine::add_check() {

@@ -1,9 +1,11 @@
 #include "cli/load_experiment.h"
 
+#include <cstdio>
 #include <filesystem>
 
 #include "cli/overrides.h"
 #include "cli/toml_config.h"
+#include "datasets/warnings.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -43,6 +45,11 @@ std::string weights_of(const LoadedExperiment& loaded, const std::string& weight
   if (loaded.run) return loaded.run->weights();
   throw UserError(Message{.what = str("which weights shall ", loaded.config_file, " have?"),
                           .expected = "--weights FILE.npz, or the folder of a run instead of its experiment file"});
+}
+
+void print_warnings(const Experiment& experiment, const Dataset& data) {
+  for (const std::string& warning : data_warnings(data, experiment.trainer.shuffle))
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
 }
 
 }  // namespace thtrain
