@@ -64,7 +64,7 @@ static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Ex
 // The first weights take as many numbers as they have rows. An example of another size is the examples' fault.
 static void check_example_size(const Model& model, const std::map<std::string, Tensor>& arrays, const Tensor& x,
                                const std::string& weights, const DataArray& origin) {
-  const Param& first = model.params().front();
+  Param first = model.params().front();
   Shape wanted = first.variable.type().known_shape();
   auto found = arrays.find(first.name);
   if (found == arrays.end() || found->second.rank() != 2 || wanted.size() != 2 || found->second.dim(1) != wanted[1])
@@ -95,7 +95,7 @@ static void check_finite(const Tensor& probabilities, int64_t begin, const Tenso
   for (int64_t i = 0; i < example.size(); ++i) largest = std::max(largest, std::abs(example.as_double(i)));
   throw UserError(Message{.what = str(row_place(origin, begin + row), ": the probabilities are not finite"),
                           .expected = "numbers such as the model was trained on",
-                          .got = str("numbers up to ", largest, " (scaled)"),
+                          .got = str("numbers up to ", static_cast<float>(largest), " (scaled)"),
                           .hint = "predict multiplies them by data.scale, as training does"});
 }
 
