@@ -167,15 +167,16 @@ void CommandLine::add_eval() {
 void CommandLine::add_predict() {
   CLI::App* c = add("predict", "write what a model predicts for examples", [this] { return run_predict(predict); });
   add_experiment(*c, predict.experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
-  c->add_option("--input", predict.input, "examples, one in each row, as in the data files")
+  c->add_option("--input", predict.input, "examples, as the data files have them: .npy, .npz[NAME], IDX or CSV")
       ->required()
-      ->type_name("X.npy");
-  c->add_option("--output", predict.output, "file to write: .npy for classes, .npz for classes and probabilities")
+      ->type_name("FILE");
+  c->add_option("--output", predict.output, "file to write: .npy or .csv for classes, .npz for probabilities too")
       ->required()
-      ->type_name("P.npy");
+      ->type_name("FILE");
   c->add_option("--weights", predict.weights, "weights in an .npz file; without it the best weights of the run")
       ->type_name("FILE");
-  c->add_flag("--probabilities", predict.probabilities, "write probabilities instead of classes into an .npy file");
+  c->add_flag("--probabilities", predict.probabilities,
+              "write probabilities into an .npy file, and beside the classes into a .csv file");
 }
 
 void CommandLine::add_check() {

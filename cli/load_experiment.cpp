@@ -1,10 +1,12 @@
 #include "cli/load_experiment.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "cli/overrides.h"
 #include "cli/toml_config.h"
+#include "datasets/warnings.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -58,6 +60,11 @@ std::string weights_of(const LoadedExperiment& loaded, const std::string& weight
   if (loaded.run) return loaded.run->weights();
   throw UserError(Message{.what = str("no weights are given for the experiment ", loaded.config_file),
                           .expected = "--weights FILE.npz, or the folder of a run in place of the experiment file"});
+}
+
+void print_warnings(const Experiment& experiment, const Dataset& data) {
+  for (const std::string& warning : data_warnings(data, experiment.trainer.shuffle))
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
 }
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/dataset.h"
 #include "trainers/experiment.h"
 #include "trainers/run_folder.h"
 
@@ -28,5 +29,8 @@ LoadedExperiment load_experiment_or_run(const std::string& path, const std::vect
 
 /// `weights`, or where it is empty those of the run folder. UserError where an experiment file stands alone.
 std::string weights_of(const LoadedExperiment& loaded, const std::string& weights);
+
+/// Doubts about what can be learned from the data, a line each on standard error.
+void print_warnings(const Experiment& experiment, const Dataset& data);
 
 }  // namespace thtrain

@@ -3,149 +3,281 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
-#include <optional>
 #include <string_view>
 
+#include "datasets/content.h"
 #include "datasets/file.h"
+#include "datasets/text_lines.h"
 
 namespace thtrain {
 
 namespace {
 
+using Delimiter = CsvOptions::Delimiter;
+constexpr std::string_view kBlanks = " \t";
+constexpr const char* kDelimiterHint = "data.delimiter says what stands between cells: comma, semicolon, tab or space";
+
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
+  size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
 std::optional<double> number_in(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (end != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinite
+  if (error != std::errc()) return std::nullopt;
   return value;
+}
+
+/// "a, b, c", the first of them where there are many.
+std::string list_text(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 20;
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
+  return join(shown, ", ") + (names.size() > kMost ? str(" and ", names.size() - kMost, " more") : "");
+}
+
+/// `line` without what stands in quotes.
+std::string unquoted(std::string_view line) {
+  std::string out;
+  bool quoted = false;
+  for (char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted) out += c;
+  }
+  return out;
+}
+
+/// Delimiters that may stand between the cells of this line. A tab beside another delimiter is a blank.
+std::vector<std::pair<Delimiter, const char*>> possible_delimiters(std::string_view line) {
+  std::string text = unquoted(trimmed(line));
+  std::vector<std::pair<Delimiter, const char*>> out;
+  if (text.find(',') != std::string::npos) out.emplace_back(Delimiter::kComma, "comma");
+  if (text.find(';') != std::string::npos) out.emplace_back(Delimiter::kSemicolon, "semicolon");
+  bool tabs = false;
+  for (size_t at = text.find('\t'); at != std::string::npos; at = text.find('\t', at + 1)) {
+    size_t before = text.find_last_not_of(kBlanks, at), after = text.find_first_not_of(kBlanks, at);
+    auto is_delimiter = [&](size_t i) { return text[i] == ',' || text[i] == ';'; };
+    tabs = tabs || (!is_delimiter(before) && !is_delimiter(after));  // both are there: the line is trimmed
+  }
+  if (tabs) out.emplace_back(Delimiter::kTab, "tab");
+  return out;
 }
 
 class CsvReader {
  public:
-  CsvReader(const std::string& path, const CsvOptions& options) : path_(path), options_(options) {}
+  CsvReader(const std::string& path, const CsvOptions& options)
+      : path_(path), options_(options), file_(path), lines_(file_) {}
 
   CsvTable read() {
-    std::string text = read_file(path_);
-    std::string_view rest = text;
-    if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
+    check_content();
     bool first = true;
-    while (!rest.empty()) {
-      size_t end = std::min(rest.find('\n'), rest.size());
-      std::string_view line = trimmed(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      ++line_;
-      if (line.empty()) continue;
+    for (std::string_view line; lines_.next(line);) {
+      if (trimmed(line).empty()) continue;
+      if (first) find_delimiter(line);
       split(line);
-      if (first) begin();
+      if (first) begin(line);
       if (!first || !has_header_) row();
       first = false;
     }
-    if (rows_ == 0) throw file_error(path_, "the CSV file has no rows");
-    CsvTable out{.columns = feature_names(), .classes = classes_};
-    int64_t features = static_cast<int64_t>(names_.size()) - (has_label() ? 1 : 0);
-    out.x = Tensor::of(x_, {rows_, features});
-    if (!has_label())
+    if (rows_ == 0) {
+      throw file_error(path_, "the table has no rows", "a line for each example",
+                       has_header_ ? "a header and no lines after it" : "an empty file");
+    }
+    return table();
+  }
+
+  CsvColumns columns() {
+    check_content();
+    for (std::string_view line; lines_.next(line);) {
+      if (trimmed(line).empty()) continue;
+      find_delimiter(line);
+      split(line);
+      find_header();
+      return {names_, has_header_};
+    }
+    throw file_error(path_, "the table has no rows", "a line for each example", "an empty file");
+  }
+
+ private:
+  static constexpr size_t kNoLabel = static_cast<size_t>(-1);
+  bool has_label() const { return label_ != kNoLabel; }
+  int64_t feature_count() const { return static_cast<int64_t>(names_.size()) - (has_label() ? 1 : 0); }
+
+  void check_content() const {
+    std::string beginning = file_.beginning();
+    Content content = content_of(beginning);
+    if (content == Content::kText || content == Content::kEmpty) return;
+    std::string hint;
+    if (content == Content::kGzip) hint = str("unpack it: gunzip ", path_);
+    if (content == Content::kUtf16) hint = "save it in UTF-8";
+    if (content == Content::kNpy || content == Content::kZip) hint = "source = \"npy\" reads .npy and .npz files";
+    if (content == Content::kIdx) hint = "source = \"idx\" reads IDX files";
+    throw file_error(path_, "not a table", "text: lines of numbers", content_text(beginning), hint);
+  }
+
+  CsvTable table() {
+    CsvTable out{.x = x_.rows(0, rows_), .columns = names_, .named = has_header_, .classes = classes_};
+    if (has_label()) out.columns.erase(out.columns.begin() + static_cast<std::ptrdiff_t>(label_));
+    out.lines = std::move(line_of_row_);
+    if (!has_label() || options_.skip_label)
       out.y = Tensor::empty(DType::kInt64, {0});
     else
       out.y = text_labels_ ? Tensor::of(class_of_row_, {rows_}) : Tensor::of(y_, {rows_});
     return out;
   }
 
- private:
-  static constexpr size_t kNoLabel = static_cast<size_t>(-1);
-  bool has_label() const { return label_ != kNoLabel; }
+  void find_delimiter(std::string_view line) {
+    Delimiter delimiter = options_.delimiter;
+    if (delimiter == Delimiter::kAuto) {
+      auto possible = possible_delimiters(line);
+      if (possible.size() > 1) {
+        throw file_error(path_, str("line ", lines_.number(), ": what stands between the cells is not clear"),
+                         join(possible, " or ", [](auto& p) { return str("data.delimiter = \"", p.second, '"'); }),
+                         excerpt(trimmed(line)));
+      }
+      delimiter = possible.empty() ? Delimiter::kComma : possible[0].first;
+    }
+    delimiter_ = delimiter == Delimiter::kSemicolon ? ';'
+                 : delimiter == Delimiter::kTab     ? '\t'
+                 : delimiter == Delimiter::kSpace   ? ' '
+                                                    : ',';
+  }
+
+  bool is_blank(char c) const { return c == ' ' || (c == '\t' && delimiter_ != '\t'); }
+  bool is_end(char c) const { return c == delimiter_ || (c == '\t' && delimiter_ == ' '); }
 
   /// Splits a line into cells_, without their quotes.
   void split(std::string_view line) {
     cells_.clear();
+    if (delimiter_ == ' ') line = trimmed(line);
     size_t at = 0;
     while (true) {
-      while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
+      while (at < line.size() && is_blank(line[at])) ++at;
       std::string cell;
-      if (at < line.size() && line[at] == '"') {
-        size_t opened = at++;
-        while (true) {
-          if (at >= line.size()) {
-            throw file_error(path_, str("line ", line_, ", character ", opened + 1, ": the quote is not closed"));
-          }
-          if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
-          if (line[at] == '"') ++at;
-          cell += line[at++];
-        }
-        ++at;
-        size_t comma = std::min(line.find(',', at), line.size());
-        cell += trimmed(line.substr(at, comma - at));
-        at = comma;
-      } else {
-        size_t comma = std::min(line.find(',', at), line.size());
-        cell = trimmed(line.substr(at, comma - at));
-        at = comma;
-      }
+      if (at < line.size() && line[at] == '"') cell = quoted_cell(line, at);
+      size_t end = at;
+      while (end < line.size() && !is_end(line[end])) ++end;
+      cell += trimmed(line.substr(at, end - at));
       cells_.push_back(std::move(cell));
-      if (at >= line.size()) return;
-      ++at;
+      if (end >= line.size()) return;
+      at = end + 1;
     }
+  }
+
+  std::string quoted_cell(std::string_view line, size_t& at) const {
+    std::string cell;
+    size_t opened = at++;
+    while (true) {
+      if (at >= line.size()) {
+        throw file_error(path_, str("line ", lines_.number(), ", character ", opened + 1, ": the quote is not closed"),
+                         "a closing quote on the same line");
+      }
+      if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
+      if (line[at] == '"') ++at;
+      cell += line[at++];
+    }
+    ++at;
+    return cell;
+  }
+
+  void find_header() {
+    bool no_number = std::none_of(cells_.begin(), cells_.end(), [](const std::string& c) { return number_in(c); });
+    has_header_ = options_.header.value_or(no_number);
+    for (size_t i = 0; i < cells_.size(); ++i) names_.push_back(has_header_ ? cells_[i] : std::to_string(i + 1));
   }
 
   /// The first line decides the number of columns, their names, and which one is the label.
-  void begin() {
-    first_line_ = line_;
-    bool no_number = std::none_of(cells_.begin(), cells_.end(), [](const std::string& c) { return number_in(c); });
-    has_header_ =
-        options_.header == CsvOptions::Header::kYes || (options_.header == CsvOptions::Header::kFind && no_number);
-    for (size_t i = 0; i < cells_.size(); ++i) names_.push_back(has_header_ ? cells_[i] : std::to_string(i + 1));
-    const std::string& label = options_.label;
-    if (label == "none") return;
-    if (label == "first" || label == "last") {
-      label_ = label == "first" ? 0 : names_.size() - 1;
-      return;
+  void begin(std::string_view line) {
+    first_line_ = lines_.number();
+    find_header();
+    if (options_.has_label) find_label();
+    if (feature_count() == 0) {
+      throw file_error(path_, "the table has one column, and that is the label's",
+                       "columns of numbers to learn from beside it",
+                       str("line ", first_line_, ": ", excerpt(trimmed(line))), kDelimiterHint);
     }
-    auto found = std::find(names_.begin(), names_.end(), label);
-    if (!has_header_ || found == names_.end()) {
-      throw file_error(path_, str("there is no column \"", label, "\" for the labels"),
-                       has_header_ ? str("one of ", join(names_, ", ")) : "first, last or none",
-                       has_header_ ? "" : "a file without a header line");
+    int64_t most_rows = count_lines(file_) - (has_header_ ? 1 : 0);
+    auto bytes = static_cast<uint64_t>(most_rows) * static_cast<uint64_t>(feature_count()) * sizeof(double);
+    if (options_.memory_limit != 0 && bytes > options_.memory_limit) {
+      throw file_error(
+          path_, "the table does not fit in memory",
+          str("at most ", bytes_text(static_cast<double>(options_.memory_limit))),
+          str(bytes_text(static_cast<double>(bytes)), ": ", most_rows, " lines of ", feature_count(), " numbers"),
+          "a .npy file is read while training; data.memory_limit sets the limit");
     }
-    label_ = static_cast<size_t>(found - names_.begin());
+    x_ = Tensor::empty(DType::kFloat64, {most_rows, feature_count()});
   }
 
-  std::vector<std::string> feature_names() const {
-    std::vector<std::string> out = names_;
-    if (has_label()) out.erase(out.begin() + static_cast<std::ptrdiff_t>(label_));
-    return out;
+  void find_label() {
+    const std::string& label = options_.label;
+    auto count = has_header_ ? std::count(names_.begin(), names_.end(), label) : 0;
+    if (count == 1) {
+      label_ = static_cast<size_t>(std::find(names_.begin(), names_.end(), label) - names_.begin());
+    } else if (label == "first" || label == "last") {
+      label_ = label == "first" ? 0 : names_.size() - 1;
+    } else {
+      Message message{.what = str(path_, ": there is no column \"", label, "\" for the labels"),
+                      .expected = "first or last",
+                      .config = options_.label_where};
+      if (count > 1) message.what = str(path_, ": there are ", count, " columns \"", label, '"');
+      if (has_header_)
+        message.expected += str(", or one of ", list_text(names_));
+      else
+        message.got = "a table whose first line is no header";
+      if (!has_header_) message.hint = "data.header = true takes the names of the columns from the first line";
+      throw UserError(message);
+    }
   }
 
   std::string place(size_t column) const {
     std::string name = has_header_ ? str(" (\"", names_[column], "\")") : "";
-    return str("line ", line_, ", column ", column + 1, name);
+    return str("line ", lines_.number(), ", column ", column + 1, name);
   }
 
   double number(size_t column) const {
-    const std::string& cell = cells_[column];
-    std::optional<double> value = number_in(cell);
+    std::optional<double> value = number_in(cells_[column]);
     if (value && std::isfinite(*value)) return *value;
-    throw file_error(path_, str(place(column), ": not a number"), "a finite number",
-                     cell.empty() ? "an empty cell" : str("\"", cell.substr(0, 40), "\""));
+    throw not_a_number(column, value.has_value());
+  }
+
+  UserError not_a_number(size_t column, bool infinite) const {
+    const std::string& cell = cells_[column];
+    std::string point = cell, hint;
+    std::replace(point.begin(), point.end(), ',', '.');
+    if (cell.empty())
+      hint = "fill it, or leave the line out";
+    else if (point != cell && number_in(point))
+      hint = str("write ", point, ": decimals stand after a point");
+    else if (lines_.number() == first_line_ && !has_header_ && !infinite)
+      hint = "data.header = true takes the first line as the names of the columns";
+    else if (column == label_)
+      hint = str("the first label, on line ", line_of_row_.at(0), ", is a number");
+    else if (names_.size() == 1)
+      hint = kDelimiterHint;
+    return file_error(path_, str(place(column), infinite ? ": not a finite number" : ": not a number"),
+                      "a finite number", cell.empty() ? "an empty cell" : str("\"", excerpt(cell, 40), "\""), hint);
   }
 
   void row() {
     if (cells_.size() != names_.size()) {
-      throw file_error(path_,
-                       str("line ", line_, ", column ", std::min(cells_.size(), names_.size()) + 1,
-                           ": another number of cells than before"),
-                       str(names_.size(), " cells, as on line ", first_line_), str(cells_.size(), " cells"));
+      throw file_error(path_, str("line ", lines_.number(), ": another number of cells than before"),
+                       str(names_.size(), " cells, as on line ", first_line_), str(cells_.size(), " cells"),
+                       cells_.size() == 1 || names_.size() == 1 ? kDelimiterHint : "");
     }
+    if (rows_ == x_.dim(0)) throw file_error(path_, "the file changed while it was read");
+    line_of_row_.push_back(lines_.number());
+    double* out = x_.data<double>() + rows_ * feature_count();
     for (size_t i = 0; i < cells_.size(); ++i) {
-      if (i != label_) x_.push_back(number(i));
+      if (i != label_) *out++ = number(i);
     }
-    if (has_label()) label_of_row();
+    if (has_label() && !options_.skip_label) label_of_row();
     ++rows_;
   }
 
@@ -154,16 +286,16 @@ class CsvReader {
       text_labels_ = !options_.classes.empty() || !number_in(cells_[label_]);
       for (const std::string& name : options_.classes) add_class(name);
     }
+    const std::string& cell = cells_[label_];
+    if (cell.empty()) throw file_error(path_, str(place(label_), ": the label is missing"));
     if (!text_labels_) {
       y_.push_back(number(label_));
       return;
     }
-    const std::string& cell = cells_[label_];
-    if (cell.empty()) throw file_error(path_, str(place(label_), ": the label is missing"));
     auto found = class_numbers_.find(cell);
     if (found == class_numbers_.end() && !options_.classes.empty()) {
-      throw file_error(path_, str(place(label_), ": the label is not one of the classes"),
-                       str("one of ", join(classes_, ", ")), str("\"", cell.substr(0, 40), "\""));
+      throw file_error(path_, str(place(label_), ": the label is not one of the training file's classes"),
+                       str("one of ", list_text(classes_)), str("\"", excerpt(cell, 40), "\""));
     }
     class_of_row_.push_back(found == class_numbers_.end() ? add_class(cell) : found->second);
   }
@@ -177,19 +309,27 @@ class CsvReader {
 
   const std::string& path_;
   const CsvOptions& options_;
-  int64_t line_ = 0, first_line_ = 0, rows_ = 0;
+  InputFile file_;
+  TextLines lines_;
+  char delimiter_ = ',';
+  int64_t first_line_ = 0, rows_ = 0;
   std::vector<std::string> cells_, names_, classes_;
   std::map<std::string, int64_t> class_numbers_;
   size_t label_ = kNoLabel;
   bool has_header_ = false, text_labels_ = false;
-  std::vector<double> x_, y_;
-  std::vector<int64_t> class_of_row_;
+  Tensor x_;
+  std::vector<double> y_;
+  std::vector<int64_t> class_of_row_, line_of_row_;
 };
 
 }  // namespace
 
 CsvTable read_csv(const std::string& path, const CsvOptions& options) {
   return CsvReader(path, options).read();
+}
+
+CsvColumns read_csv_columns(const std::string& path, const CsvOptions& options) {
+  return CsvReader(path, options).columns();
 }
 
 }  // namespace thtrain

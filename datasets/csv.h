@@ -1,37 +1,58 @@
-// Tables of numbers in CSV files, with one column of labels or target values.
+// Tables of numbers in text files, with one column of labels or target values.
 //
-// Cells are separated by commas and may stand in double quotes (two of them for one inside, no line ends: RFC 4180 but
-// for that); spaces around a cell and empty lines are skipped; lines end with LF or CRLF; a byte order mark is skipped.
+// Cells are separated by a comma, a semicolon, a tab or spaces, and may stand in double quotes (two of them for one
+// inside, no line ends: RFC 4180 but for that); spaces around a cell and empty lines are skipped; lines end with LF,
+// CRLF or CR; a byte order mark is skipped.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/tensor.h"
+#include "datasets/data_array.h"
 
 namespace thtrain {
 
 struct CsvOptions {
-  enum class Header { kFind, kYes, kNo };
-  /// kFind: the first line is a header if none of its cells is a number.
-  Header header = Header::kFind;
-  /// The column of y: "first", "last", "none", or its name in the header.
+  /// kAuto: the comma, semicolon or tab that stands between the cells of the first line.
+  enum class Delimiter { kAuto, kComma, kSemicolon, kTab, kSpace };
+  Delimiter delimiter = Delimiter::kAuto;
+  /// Not given: the first line is a header if none of its cells is a number.
+  std::optional<bool> header = {};
+  bool has_label = true;
+  bool skip_label = false;  // its cells are not looked at, and there is no y
+  /// The column of y: "first", "last", or its name in the header.
   std::string label = "last";
+  ConfigPosition label_where = {};  // of `label`, for messages
   /// Classes that are known already (those of the training file). If any, another label is an error.
   std::vector<std::string> classes = {};
+  /// Where not 0: x may not take more bytes, UserError before it does.
+  uint64_t memory_limit = 0;
 };
 
 struct CsvTable {
   Tensor x = {};  // float64 [rows, columns without the label's], all finite
-  Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] for "none"
-  std::vector<std::string> columns = {};  // of x: the header's names, or "1", "2", ...
+  Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels
+  std::vector<std::string> columns = {};  // of x: the header's names, or "1", "2", ... as they stand in the file
+  bool named = false;                     // by a header
   std::vector<std::string> classes = {};  // text labels in their order of appearance, which gives their number
+  std::vector<int64_t> lines = {};        // of the rows, from 1
 };
 
 /// The labels are text if the first one is not a number (iris: "setosa"). UserError, each with line and column: a cell
 /// that is no finite number, an empty cell, a line with another number of cells, an open quote, an unknown class; also:
-/// no such label column, no rows, a file that cannot be read.
+/// no such label column, no columns but the label's, no rows, a delimiter that cannot be told, a file of another format
+/// or one that cannot be read.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
+
+/// What the first line says of all columns, the label's among them.
+struct CsvColumns {
+  std::vector<std::string> names;  // by the header, or "1", "2", ...
+  bool named = false;
+};
+/// Neither label nor cells are looked at. UserError as read_csv.
+CsvColumns read_csv_columns(const std::string& path, const CsvOptions& options);
 
 }  // namespace thtrain

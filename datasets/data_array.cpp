@@ -39,26 +39,57 @@ void for_each_element(const std::byte* row, const Shape& shape, const Shape& str
   });
 }
 
+int64_t row_bytes(const DataArray& array) {
+  const Shape& shape = array.raw.shape();
+  return element_count(Shape(shape.begin() + 1, shape.end())) * static_cast<int64_t>(size_of(array.raw.dtype()));
+}
+
+/// Rows row_of(begin) and on from the file into `out`; neighbours at once.
+void read_rows(const DataArray& array, int64_t begin, int64_t count, const RowOf& row_of, std::byte* out) {
+  int64_t bytes = row_bytes(array);
+  for (int64_t i = 0, run = 1; i < count; i += run) {
+    int64_t first = row_of(begin + i);
+    for (run = 1; i + run < count && row_of(begin + i + run) == first + run;) ++run;
+    array.file->read_at(array.offset + static_cast<uint64_t>(first * bytes),
+                        {out + i * bytes, static_cast<size_t>(run * bytes)});
+  }
+}
+
+/// Calls f(i, row) with the bytes of each row, read from the file by pieces.
+template <class F>
+void for_each_row_in_file(const DataArray& array, int64_t count, const RowOf& row_of, F f) {
+  constexpr int64_t kPieceBytes = int64_t{1} << 20;
+  int64_t bytes = row_bytes(array), piece = std::clamp<int64_t>(kPieceBytes / std::max<int64_t>(bytes, 1), 1, count);
+  auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(piece * bytes));
+  for (int64_t begin = 0; begin < count; begin += piece) {
+    int64_t length = std::min(piece, count - begin);
+    read_rows(array, begin, length, row_of, buffer.get());
+    for (int64_t i = 0; i < length; ++i) f(begin + i, buffer.get() + i * bytes);
+  }
+}
+
 /// Calls f(i, element) for the elements of each row; `i` counts the rows asked for.
 template <class F>
 void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F f) {
   const Tensor& raw = array.raw;
   if (count == 0) return;
   Shape shape(raw.shape().begin() + 1, raw.shape().end()), strides(raw.strides().begin() + 1, raw.strides().end());
-  bool contiguous = raw.rows(0, 1).is_contiguous();
+  bool contiguous = array.file || raw.rows(0, 1).is_contiguous();
   auto width = static_cast<int64_t>(size_of(raw.dtype()));
   for (int64_t& stride : strides) stride *= width;
   visit(raw.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!is_complex_v<T>) {
-      for (int64_t i = 0; i < count; ++i) {
-        const auto* row = static_cast<const std::byte*>(raw.raw()) + row_of(i) * raw.strides()[0] * width;
+      auto one_row = [&](int64_t i, const std::byte* row) {
         auto each = [&](T value) { f(i, value); };
         if (array.swapped)
           for_each_element<T, true>(row, shape, strides, contiguous, each);
         else
           for_each_element<T, false>(row, shape, strides, contiguous, each);
-      }
+      };
+      if (array.file) return for_each_row_in_file(array, count, row_of, one_row);
+      for (int64_t i = 0; i < count; ++i)
+        one_row(i, static_cast<const std::byte*>(raw.raw()) + row_of(i) * raw.strides()[0] * width);
     }
   });
 }
@@ -77,14 +108,22 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, con
 }  // namespace
 
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
-  if (into.dtype() == DType::kFloat32)
+  bool as_it_stands = array.file && scale == 1 && !array.swapped && array.raw.dtype() == into.dtype();
+  if (as_it_stands)
+    read_rows(array, 0, into.dim(0), row_of, static_cast<std::byte*>(into.raw()));
+  else if (into.dtype() == DType::kFloat32)
     convert_rows<float>(array, scale, row_of, into);
   else
     convert_rows<double>(array, scale, row_of, into);
 }
 
 std::string row_place(const DataArray& array, int64_t row) {
+  if (array.text) return str(array.origin, ": line ", array.text->lines[static_cast<size_t>(row)]);
   return str(array.origin, ": row ", row);
+}
+
+std::string counting_hint(const DataArray& array) {
+  return array.text ? "" : "rows and columns count from 0";
 }
 
 void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into) {
@@ -97,7 +136,7 @@ void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& i
                          .expected = "the number of a class",
                          .got = str(value),
                          .config = array.where,
-                         .hint = kCountingHint});
+                         .hint = counting_hint(array)});
       }
     } else if constexpr (std::is_same_v<decltype(value), uint64_t>) {
       value = std::min<uint64_t>(value, std::numeric_limits<int64_t>::max());  // out of every range still
@@ -110,13 +149,18 @@ void check_array(const DataArray& array) {
   bool complex = is_complex(array.raw.dtype());
   if (!complex && array.raw.rank() > 0) return;
   throw UserError({.what = str(array.origin, complex ? ": complex numbers cannot be trained on"
-                                                     : ": a single number is no set of examples"),
-                   .expected = complex ? "a real dtype" : "an axis of examples first",
+                                                     : ": a single number, not a list of examples"),
+                   .expected = complex ? "real numbers" : "an array whose first axis counts the examples",
                    .got = array.raw.type_text(),
-                   .config = array.where});
+                   .config = array.where,
+                   .hint = complex ? "numpy.abs(array), or two columns: real and imaginary part" : ""});
 }
 
 std::string element_place(const DataArray& array, const Shape& shape, int64_t row, int64_t position) {
+  if (array.text && shape.size() == 1) {
+    const std::string& name = array.text->columns[static_cast<size_t>(position)];
+    return str(row_place(array, row), ", column ", array.text->named ? str('"', name, '"') : name);
+  }
   Shape index(shape.size());
   for (size_t i = shape.size(); i-- > 0; position /= std::max<int64_t>(shape[i], 1)) index[i] = position % shape[i];
   if (index.empty()) return row_place(array, row);

@@ -3,18 +3,32 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/tensor.h"
+#include "datasets/file.h"
 
 namespace thtrain {
 
+/// How people find the rows of a text file: its lines and the names of its columns, both as they count them.
+struct TextRows {
+  std::vector<int64_t> lines;        // of each row, from 1
+  std::vector<std::string> columns;  // of an example: the header's names, or "1", "2", ...
+  bool named = false;                // by a header
+};
+
 struct DataArray {
-  Tensor raw;                 // axis 0 counts examples; any real dtype and strides; maybe a read-only mapping
-  bool swapped = false;       // in the byte order of the other kind of machine
-  bool mapped = false;        // its pages are read from a file when they are touched
-  std::string origin;         // for messages: "data/train_x.npy"
-  ConfigPosition where = {};  // for messages: what asked for it
+  Tensor raw;  // axis 0 counts examples; any real dtype and strides. Where `file` is set: dtype and lengths only
+  bool swapped = false;  // in the byte order of the other kind of machine
+  /// The elements stay in the file, row-major from byte `offset` on, and are read into buffers of our own when they are
+  /// asked for. (A mapping would be ended by SIGBUS where another program cuts the file short.)
+  std::shared_ptr<const InputFile> file = {};
+  uint64_t offset = 0;
+  std::string origin;                         // for messages: "data/train_x.npy"
+  ConfigPosition where = {};                  // for messages: what asked for it
+  std::shared_ptr<const TextRows> text = {};  // for messages, of a text file
 };
 
 /// The row of the array that stands at place i of the result.
@@ -24,16 +38,18 @@ using RowOf = std::function<int64_t(int64_t)>;
 void check_array(const DataArray& array);
 
 /// Rows times `scale`, in order of row_of(0), row_of(1), ..., into the contiguous `into` (float32 or float64 [n, ...]).
+/// UserError where the file cannot be read.
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into);
 
 /// Rows of one number each into the int64 [n] `into`. UserError, naming the row, for one that is no integer.
 void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into);
 
-/// "data/train_y.npy: row 17"
+/// "data/train_y.npy: row 17", "iris.csv: line 18".
 std::string row_place(const DataArray& array, int64_t row);
-/// "data/train_x.npy: row 17, column 5", "... row 17, element [3, 5]": the element at `position` of a row of this
-/// shape.
+/// "data/train_x.npy: row 17, column 5", "... row 17, element [3, 5]", "iris.csv: line 18, column \"width\"": the
+/// element at `position` of a row of this shape.
 std::string element_place(const DataArray& array, const Shape& shape, int64_t row, int64_t position);
-inline constexpr const char* kCountingHint = "rows and columns count from 0";
+/// What such a message needs as a hint: how rows and columns are counted; "" where there is no doubt.
+std::string counting_hint(const DataArray& array);
 
 }  // namespace thtrain

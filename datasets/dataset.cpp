@@ -26,7 +26,7 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
            .expected = str("numbers that are finite in ", name_of(batch.dtype())),
            .got = str(elements[bad]),
            .config = array.where,
-           .hint = kCountingHint});
+           .hint = counting_hint(array)});
     }
   });
 }
@@ -42,13 +42,19 @@ Split::Split(DataArray x, DataArray y, Targets targets, double scale)
     x_.raw = x_.raw.view({size_, 1}, {x_.raw.strides()[0], 1}, 0);
     input_shape_ = {1};
   }
+  if (element_count(input_shape_) == 0) {
+    throw UserError({.what = str(x_.origin, ": the examples have no numbers to learn from"),
+                     .expected = "at least one column",
+                     .got = x_.raw.type_text(),
+                     .config = x_.where});
+  }
   if (targets == Targets::kNone) {
     y_ = {};
     return;
   }
   check_array(y_);
   if (y_.raw.dim(0) != size_) {
-    throw UserError({.what = "inputs and targets have different numbers of rows",
+    throw UserError({.what = "examples and labels differ in number",
                      .expected = str(size_, " rows, as in ", x_.origin),
                      .got = str(y_.raw.dim(0), " rows in ", y_.origin),
                      .config = y_.where});
@@ -60,11 +66,11 @@ Split::Split(DataArray x, DataArray y, Targets targets, double scale)
     target_shape_.clear();
   }
   if (!target_shape_.empty()) {
-    throw UserError({.what = str(y_.origin, ": the labels are not one number for each row"),
-                     .expected = shape_text(Shape{size_}),
+    throw UserError({.what = str(y_.origin, ": the labels are not one number for each example"),
+                     .expected = str("an array ", shape_text(Shape{size_})),
                      .got = y_.raw.type_text(),
                      .config = y_.where,
-                     .hint = "for rows with a one at the class, store the number of the class"});
+                     .hint = "rows of zeros with a one at the class become class numbers by labels.argmax(axis=1)"});
   }
 }
 
@@ -89,9 +95,13 @@ Split Split::part(std::vector<int64_t> rows) const {
   return out;
 }
 
-bool Split::is_larger_than(uint64_t memory_limit, DType floatx) const {
-  uint64_t elements = static_cast<uint64_t>(size_) * static_cast<uint64_t>(element_count(input_shape_));
-  return x_.mapped && elements * size_of(floatx) > memory_limit;
+uint64_t Split::bytes(DType floatx) const {
+  auto of = [&](const Shape& shape, DType dtype) {
+    return static_cast<uint64_t>(element_count(shape)) * size_of(dtype);
+  };
+  uint64_t one = of(input_shape_, floatx);
+  if (targets_ != Targets::kNone) one += of(target_shape_, targets_ == Targets::kClasses ? DType::kInt64 : floatx);
+  return static_cast<uint64_t>(size_) * one;
 }
 
 namespace {
@@ -165,7 +175,8 @@ Tensor Split::read_targets(int64_t begin, int64_t count, DType floatx) const {
 }
 
 Batch Split::all(DType floatx) const {
-  bool as_it_stands = !rows_ && scale_ == 1 && !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
+  bool as_it_stands =
+      !rows_ && !x_.file && scale_ == 1 && !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
   if (!as_it_stands) return read(0, size_, floatx);
   return {x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
 }
@@ -183,8 +194,20 @@ void check(const Split& split, const Batch& batch, const RowOf& row_of) {
                      .expected = split.classes() == 0 ? "0 or more" : str("0 to ", split.classes() - 1),
                      .got = str(labels[i]),
                      .config = split.y_array().where,
-                     .hint = kCountingHint});
+                     .hint = counting_hint(split.y_array())});
   }
+}
+
+UserError too_many_classes(const Split& split, int64_t row, int64_t label) {
+  const DataArray& y = split.y_array();
+  std::string counting = counting_hint(y);
+  return UserError(
+      {.what = str(row_place(y, row), ": the label is too large"),
+       .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
+       .got = str(label),
+       .config = y.where,
+       .hint = str(counting, counting.empty() ? "" : ";\n",
+                   "numpy.unique(labels, return_inverse=True)[1] numbers classes from 0 on")});
 }
 
 }  // namespace
@@ -221,7 +244,10 @@ int64_t count_classes(const Split& split) {
     Batch batch{Tensor(), split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat32)};
     check_batch(unbounded, batch, first);
     const auto* labels = batch.y.data<int64_t>();
-    for (int64_t i = 0; i < batch.y.size(); ++i) classes = std::max(classes, labels[i] + 1);
+    for (int64_t i = 0; i < batch.y.size(); ++i) {
+      if (labels[i] >= split.size()) throw too_many_classes(split, split.file_row(first + i), labels[i]);
+      classes = std::max(classes, labels[i] + 1);
+    }
   }
   return classes;
 }

@@ -26,7 +26,7 @@ class Split {
  public:
   Split() = default;  // no examples
   /// All rows. `y.raw` is not looked at for kNone. `scale` multiplies x. UserError: complex or scalar x or y, different
-  /// numbers of rows, labels that are not one number for each row.
+  /// numbers of rows, examples of no numbers, labels that are not one number for each row.
   Split(DataArray x, DataArray y, Targets targets, double scale);
   /// Rows `begin` to `begin + count` of this one; or these rows, in this order.
   Split part(int64_t begin, int64_t count) const;
@@ -43,8 +43,8 @@ class Split {
   /// The arrays as they were found, all their rows.
   const DataArray& x_array() const { return x_; }
   const DataArray& y_array() const { return y_; }
-  /// x is mapped and would fill more than `memory_limit` bytes as `floatx`: read it batch by batch, and check each.
-  bool is_larger_than(uint64_t memory_limit, DType floatx) const;
+  /// Of all examples as `floatx`, with their targets.
+  uint64_t bytes(DType floatx) const;
   /// The row of the file that example `i` stands in, for messages.
   int64_t file_row(int64_t i) const { return rows_ ? (*rows_)[static_cast<size_t>(first_ + i)] : first_ + i; }
 
@@ -80,14 +80,18 @@ void check_batch(const Split& split, const Batch& batch, int64_t first);
 void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples);
 /// Reads and checks every example, a few MiB at a time.
 void check_all(const Split& split, DType floatx);
-/// 1 + the largest label; 0 for no examples. UserError for a label below 0.
+/// 1 + the largest label; 0 for no examples. UserError for a label below 0, and for one that is not below the number of
+/// examples: so many classes cannot be learned, and one wild label would ask for all of the memory.
 int64_t count_classes(const Split& split);
 
 struct Dataset {
   std::string name;
   Split train, valid, test;
   std::vector<std::string> class_names;  // where the source has names
-  bool streamed = false;                 // train.all() would not fit in memory: read batch by batch, check_batch each
+  std::vector<std::string> columns;      // of an example, where the source is a table
+  bool columns_named = false;            // by the table's header
+  bool streamed = false;                 // it would not fit in memory: read batch by batch, check_batch each
+  bool cut_from_end = false;             // validation examples are the last of the training file
 
   Targets targets() const { return train.targets(); }
   int64_t classes() const { return train.classes(); }

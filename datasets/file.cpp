@@ -1,10 +1,10 @@
 #include "datasets/file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +15,14 @@ UserError file_error(const std::string& path, std::string_view what, std::string
                      std::string hint) {
   return UserError(
       {.what = str(path, ": ", what), .expected = std::move(expected), .got = std::move(got), .hint = std::move(hint)});
+}
+
+UserError placed(const UserError& error, const ConfigPosition& where) {
+  std::vector<Message> messages = error.messages();
+  for (Message& message : messages) {
+    if (!message.config) message.config = where;
+  }
+  return UserError(std::move(messages));
 }
 
 namespace {
@@ -87,19 +95,24 @@ void InputFile::read_at(uint64_t offset, std::span<std::byte> out) const {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw open_error(path_, errno);
     if (n == 0) {
-      throw file_error(path_, "the file ended while it was read", str("at least ", offset + out.size(), " bytes"),
-                       str(offset + done, " bytes"));
+      throw file_error(path_, "the file was cut short while it was read",
+                       str("at least ", offset + out.size(), " bytes"), str(offset + done, " bytes"),
+                       "another program has changed it: write it again, whole");
     }
     done += static_cast<size_t>(n);
   }
 }
 
-std::shared_ptr<std::byte> InputFile::map() const {
-  if (size_ == 0) return nullptr;
-  void* start = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
-  if (start == MAP_FAILED) throw file_error(path_, "the file cannot be mapped into memory", {}, std::strerror(errno));
-  size_t size = size_;
-  return {static_cast<std::byte*>(start), [size](std::byte* mapped) { ::munmap(mapped, size); }};
+std::string InputFile::beginning(size_t count) const {
+  std::string out(std::min<uint64_t>(count, size_), '\0');
+  read_at(0, std::as_writable_bytes(std::span(out)));
+  return out;
+}
+
+int InputFile::duplicate() const {
+  int copy = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) throw open_error(path_, errno);
+  return copy;
 }
 
 std::string read_file(const std::string& path) {
@@ -107,6 +120,13 @@ std::string read_file(const std::string& path) {
   std::string out(file.size(), '\0');
   file.read_at(0, std::as_writable_bytes(std::span(out)));
   return out;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat first {
+  }, second{};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
 }
 
 void check_replaceable(const std::string& path) {

@@ -1,9 +1,8 @@
-// Files under the data formats: reading with located errors, read-only mappings, and writing that is all or nothing.
+// Files under the data formats: reading with located errors, and writing that is all or nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,11 +22,13 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
-  /// Fills `out` from byte `offset` on; UserError if the file ends before.
+  /// Fills `out` from byte `offset` on; UserError if the file ends before, also where another program has cut it short
+  /// since it was opened. May be called from several threads.
   void read_at(uint64_t offset, std::span<std::byte> out) const;
-  /// The whole file, mapped private and read-only; the pages stay while the pointer lives, also when this object is
-  /// gone. The caller must not write there. A file that another program cuts short meanwhile ends the process (SIGBUS).
-  std::shared_ptr<std::byte> map() const;
+  /// The first bytes, at most `count`: what the file seems to be.
+  std::string beginning(size_t count = 256) const;
+  /// For a library that wants a descriptor of its own, and closes it.
+  int duplicate() const;
 
  private:
   std::string path_;
@@ -63,9 +64,14 @@ class AtomicFile {
   uint64_t written_ = 0;
 };
 
+/// Whether both names lead to one file; false where one of them leads nowhere.
+bool is_same_file(const std::string& a, const std::string& b);
+
 /// Every error of this room: "PATH: WHAT" with its expected, got and hint.
 UserError file_error(const std::string& path, std::string_view what, std::string expected = {}, std::string got = {},
                      std::string hint = {});
+/// The same error, at `where` in the configuration unless it has a place there already.
+UserError placed(const UserError& error, const ConfigPosition& where);
 /// What an AtomicFile throws when the system refuses a write, by errno.
 UserError write_error(const std::string& path, int error_number);
 

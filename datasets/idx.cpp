@@ -1,5 +1,6 @@
 #include "datasets/idx.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 #include <span>
 #include <utility>
 
+#include "datasets/content.h"
 #include "datasets/file.h"
+#include "datasets/memory.h"
 #include "datasets/npy.h"
 
 namespace thtrain {
@@ -16,26 +19,27 @@ namespace thtrain {
 namespace {
 
 constexpr uint64_t kMaxDeflateRatio = 1032;
+constexpr const char* kNotAsLong = "the IDX file is truncated, or its header is wrong";
 
 constexpr std::pair<unsigned, DType> kCodes[] = {{0x08, DType::kUInt8},   {0x09, DType::kInt8},
                                                  {0x0b, DType::kInt16},   {0x0c, DType::kInt32},
                                                  {0x0d, DType::kFloat32}, {0x0e, DType::kFloat64}};
 
-std::string hex_byte(unsigned value) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  return {kDigits[value >> 4 & 15], kDigits[value & 15]};
-}
-
 /// A file read from its start, unpacked on the way if it is gzipped.
 class Stream {
  public:
-  explicit Stream(const std::string& path) : file_(path), gz_(::gzopen(path.c_str(), "rb"), ::gzclose) {
-    if (!gz_) throw file_error(path, "the file cannot be read");
+  explicit Stream(const std::string& path) : file_(path), gz_(nullptr, ::gzclose) {
+    int descriptor = file_.duplicate();  // of the file that was checked, whatever stands at the path by now
+    gz_.reset(::gzdopen(descriptor, "rb"));
+    if (!gz_) ::close(descriptor);
+    TH_CHECK(gz_ != nullptr, "gzdopen failed");
     ::gzbuffer(gz_.get(), 1 << 17);
     packed_ = ::gzdirect(gz_.get()) == 0;
   }
 
   const std::string& path() const { return file_.path(); }
+  const InputFile& file() const { return file_; }
+  bool packed() const { return packed_; }
   /// The most bytes that can come, unpacked.
   uint64_t most_bytes() const { return packed_ ? file_.size() * kMaxDeflateRatio : file_.size(); }
   uint64_t bytes_read() const { return read_; }
@@ -51,9 +55,9 @@ class Stream {
       const char* message = ::gzerror(gz_.get(), &status);
       if (status == Z_BUF_ERROR) throw file_error(path(), "the gzip data is truncated", {}, {}, "copy the file again");
       if (n < 0 || status != Z_OK) {
-        // zlib puts the path before what it says.
-        std::string said = message;
-        if (said.starts_with(path() + ": ")) said.erase(0, path().size() + 2);
+        std::string said = message;  // "<fd:5>: incorrect data check"
+        if (size_t colon = said.find(": "); said.starts_with('<') && colon != std::string::npos)
+          said.erase(0, colon + 2);
         throw file_error(path(), "the gzip data is damaged", {}, said, "copy the file again");
       }
       if (n == 0) break;
@@ -64,61 +68,97 @@ class Stream {
   }
 
  private:
-  InputFile file_;  // opened first: its errors say more
+  InputFile file_;
   std::unique_ptr<gzFile_s, int (*)(gzFile)> gz_;
   bool packed_ = false;
   uint64_t read_ = 0;
 };
 
 [[noreturn]] void fail_short(const Stream& stream, const std::string& expected) {
-  throw file_error(stream.path(), "the IDX file is truncated, or its header is wrong", expected,
-                   str(stream.bytes_read(), " bytes", stream.unpacked()), "copy the file again");
+  throw file_error(stream.path(), kNotAsLong, expected, str(stream.bytes_read(), " bytes", stream.unpacked()),
+                   "copy the file again");
+}
+
+std::string sizes_text(const IdxHeader& header, uint64_t elements) {
+  return str(header.data_offset, " bytes of header and ", elements, " of ", name_of(header.dtype),
+             shape_text(header.shape));
+}
+
+UserError not_idx(const Stream& stream) {
+  std::string beginning = stream.file().beginning();
+  Content content = content_of(beginning);
+  std::string got = stream.packed() ? "a gzipped file of something else" : content_text(beginning);
+  return file_error(stream.path(), "not an IDX file", "a file in MNIST's IDX format", got,
+                    content == Content::kNpy    ? "source = \"npy\" reads .npy files"
+                    : content == Content::kText ? "source = \"csv\" reads tables of numbers"
+                                                : "");
+}
+
+/// The bytes of the elements, as far as the file can have them.
+uint64_t check_size(const Stream& stream, const IdxHeader& header) {
+  auto bytes = static_cast<int64_t>(size_of(header.dtype));
+  bool fits = true;
+  for (int64_t length : header.shape)
+    fits = fits && !__builtin_mul_overflow(bytes, std::max<int64_t>(length, 1), &bytes);
+  if (!fits) {
+    throw file_error(stream.path(), "the shape in the IDX header is impossible",
+                     "lengths that give less than 2^63 bytes", str(name_of(header.dtype), shape_text(header.shape)));
+  }
+  uint64_t needed = static_cast<uint64_t>(element_count(header.shape)) * size_of(header.dtype);
+  uint64_t most = stream.most_bytes() - std::min(stream.most_bytes(), header.data_offset);
+  if (needed > most) {
+    throw file_error(stream.path(), kNotAsLong, sizes_text(header, needed),
+                     str(stream.packed() ? "at most " : "", stream.most_bytes(), " bytes", stream.unpacked()),
+                     "copy the file again");
+  }
+  if (!stream.packed() && needed < most) {
+    throw file_error(stream.path(), "the IDX file is longer than its header says", sizes_text(header, needed),
+                     str(stream.most_bytes(), " bytes"));
+  }
+  return needed;
+}
+
+IdxHeader read_header(Stream& stream) {
+  unsigned char mark[4] = {};
+  size_t got = stream.read(std::as_writable_bytes(std::span(mark)));
+  if (got < 4 || mark[0] != 0 || mark[1] != 0) throw not_idx(stream);
+  const auto* code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](auto& c) { return c.first == mark[2]; });
+  if (code == std::end(kCodes)) {
+    throw file_error(stream.path(), "the IDX file holds numbers of an unknown type",
+                     join(kCodes, ", ", [](auto& c) { return str(c.first, " (", name_of(c.second), ")"); }),
+                     str("type ", unsigned{mark[2]}));
+  }
+  IdxHeader header{
+      .dtype = code->second, .shape = {}, .data_offset = 4 + 4 * uint64_t{mark[3]}, .packed = stream.packed()};
+  for (unsigned axis = 0; axis < mark[3]; ++axis) {
+    unsigned char length[4];
+    if (stream.read(std::as_writable_bytes(std::span(length))) < 4)
+      fail_short(stream, str("a header of ", header.data_offset, " bytes"));
+    header.shape.push_back(int64_t{length[0]} << 24 | int64_t{length[1]} << 16 | int64_t{length[2]} << 8 | length[3]);
+  }
+  return header;
 }
 
 }  // namespace
 
+IdxHeader read_idx_header(const std::string& path) {
+  Stream stream(path);
+  IdxHeader header = read_header(stream);
+  check_size(stream, header);
+  return header;
+}
+
 Tensor read_idx(const std::string& path) {
   Stream stream(path);
-  unsigned char mark[4] = {};
-  size_t got = stream.read(std::as_writable_bytes(std::span(mark)));
-  if (got < 4 || mark[0] != 0 || mark[1] != 0) {
-    std::string bytes = join(std::span(mark, got), " ", [](unsigned char c) { return hex_byte(c); });
-    throw file_error(path, "not an IDX file", "the bytes 00 00, a code of the dtype and the number of axes first",
-                     got == 0 ? "an empty file" : bytes);
-  }
-  const auto* code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](auto& c) { return c.first == mark[2]; });
-  if (code == std::end(kCodes)) {
-    throw file_error(path, "the dtype of the IDX file is not supported",
-                     join(kCodes, ", ", [](auto& c) { return str(hex_byte(c.first), " ", name_of(c.second)); }),
-                     str("code ", hex_byte(mark[2])));
-  }
-  DType dtype = code->second;
-  uint64_t header = 4 + 4 * uint64_t{mark[3]};
-  Shape shape;
-  auto bytes = static_cast<int64_t>(size_of(dtype));
-  bool fits = true;
-  for (unsigned axis = 0; axis < mark[3]; ++axis) {
-    unsigned char length[4];
-    if (stream.read(std::as_writable_bytes(std::span(length))) < 4)
-      fail_short(stream, str("a header of ", header, " bytes"));
-    shape.push_back(int64_t{length[0]} << 24 | int64_t{length[1]} << 16 | int64_t{length[2]} << 8 | length[3]);
-    fits = fits && !__builtin_mul_overflow(bytes, std::max<int64_t>(shape.back(), 1), &bytes);
-  }
-  std::string type = str(name_of(dtype), shape_text(shape));
-  if (!fits) {
-    throw file_error(path, "the shape in the IDX header is impossible", "lengths that give less than 2^63 bytes", type);
-  }
-  uint64_t needed = static_cast<uint64_t>(element_count(shape)) * size_of(dtype);
-  std::string expected = str(header, " bytes of header and ", needed, " of ", type);
-  if (needed > stream.most_bytes()) {
-    throw file_error(path, "the IDX file is truncated, or its header is wrong", expected,
-                     str("at most ", stream.most_bytes(), " bytes", stream.unpacked()), "copy the file again");
-  }
-  Tensor out = Tensor::empty(dtype, shape);
-  if (stream.read({static_cast<std::byte*>(out.raw()), out.bytes()}) < out.bytes()) fail_short(stream, expected);
+  IdxHeader header = read_header(stream);
+  uint64_t needed = check_size(stream, header);
+  require_memory(path, str(name_of(header.dtype), shape_text(header.shape)), needed);
+  Tensor out = Tensor::empty(header.dtype, header.shape);
+  if (stream.read({static_cast<std::byte*>(out.raw()), out.bytes()}) < out.bytes())
+    fail_short(stream, sizes_text(header, needed));
   std::byte more;
   if (stream.read({&more, 1}) != 0) {
-    throw file_error(path, "the IDX file is longer than its header says", expected,
+    throw file_error(path, "the IDX file is longer than its header says", sizes_text(header, needed),
                      str("more bytes", stream.unpacked()));
   }
   if (std::endian::native == std::endian::little) swap_bytes(out);

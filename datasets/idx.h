@@ -10,9 +10,20 @@
 
 namespace thtrain {
 
-/// The array, row-major, in this machine's byte order: uint8, int8, int16, int32, float32 or float64. A gzipped file is
-/// known by its content, not by its name. UserError: missing, a folder, no permission, not IDX, an unknown dtype, an
-/// impossible shape, fewer or more bytes than the shape says, damaged gzip data.
+/// What stands before the elements. Those of a plain file are big-endian, row-major, from byte `data_offset` on.
+struct IdxHeader {
+  DType dtype = DType::kUInt8;
+  Shape shape;
+  uint64_t data_offset = 0;
+  bool packed = false;  // gzipped
+};
+
+/// Checked against the file's size. A gzipped file is known by its content, not by its name. UserError: missing, a
+/// folder, no permission, not IDX, an unknown dtype, an impossible shape, fewer or more bytes than the shape says.
+IdxHeader read_idx_header(const std::string& path);
+
+/// The array, row-major, in this machine's byte order: uint8, int8, int16, int32, float32 or float64. UserError as
+/// read_idx_header, and: damaged gzip data, an array that cannot fit in memory.
 Tensor read_idx(const std::string& path);
 
 }  // namespace thtrain

@@ -1,17 +1,15 @@
 #include "datasets/load.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 
-#include "compiler/base/random_state.h"
+#include "datasets/array_file.h"
 #include "datasets/csv.h"
 #include "datasets/digits_generator.h"
 #include "datasets/file.h"
 #include "datasets/idx.h"
 #include "datasets/locate.h"
-#include "datasets/npy.h"
+#include "datasets/memory.h"
 #include "datasets/npz.h"
 
 namespace thtrain {
@@ -20,30 +18,37 @@ namespace {
 
 constexpr double kPixelScale = 1.0 / 256;
 
+/// Of the mirror that PyTorch's torchvision takes first.
+constexpr const char* kMnistUrl = "https://ossci-datasets.s3.amazonaws.com/mnist";
+/// A file of fewer bytes is read at once; the rows of a larger one are converted a piece at a time.
+constexpr uint64_t kReadByPiecesFrom = uint64_t{64} << 20;
+
 /// Runs `action`; an error that has no place in the configuration gets `where`.
 template <class Action>
 auto located(const ConfigPosition& where, Action action) {
   try {
     return action();
   } catch (const UserError& error) {
-    std::vector<Message> messages = error.messages();
-    for (Message& message : messages) {
-      if (!message.config) message.config = where;
-    }
-    throw UserError(std::move(messages));
+    throw placed(error, where);
   }
 }
 
-uint64_t machine_memory() {
-  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE));
+std::string gib(uint64_t bytes) {
+  return bytes_text(static_cast<double>(bytes));
 }
+
+/// Both arrays of a split in their files.
+struct SplitFiles {
+  ArrayFile x;
+  std::optional<ArrayFile> y;
+};
 
 class Loader {
  public:
   Loader(const DatasetOptions& options, DType floatx)
       : options_(options),
         floatx_(floatx),
-        memory_limit_(options.memory_limit ? options.memory_limit : machine_memory() / 4) {}
+        memory_limit_(options.memory_limit ? options.memory_limit : usable_memory() / 2) {}
 
   Dataset load() {
     out_.name = options_.name;
@@ -84,6 +89,9 @@ class Loader {
   }
 
   void digits() {
+    int64_t train = options_.train < 0 ? 10000 : options_.train, valid = options_.valid < 0 ? 2000 : options_.valid,
+            test = options_.test < 0 ? 2000 : options_.test;
+    check_digits_fit(train, valid, test);
     auto part = [&](int64_t n, uint64_t number) {
       Digits digits = generate_digits(n, static_cast<uint64_t>(options_.seed), number);
       std::string origin = str("the generator of digits, seed ", options_.seed);
@@ -91,11 +99,32 @@ class Loader {
                    {.raw = digits.labels, .origin = origin, .where = options_.where}, options_.targets,
                    scale_or(kPixelScale));
     };
-    out_.train = part(options_.train < 0 ? 10000 : options_.train, 0);
-    out_.valid = part(options_.valid < 0 ? 2000 : options_.valid, 1);
-    out_.test = part(options_.test < 0 ? 2000 : options_.test, 2);
+    out_.train = part(train, 0);
+    out_.valid = part(valid, 1);
+    out_.test = part(test, 2);
     known_classes_ = 10;
   }
+
+  /// The largest of the three numbers is blamed.
+  void check_digits_fit(int64_t train, int64_t valid, int64_t test) const {
+    double pixels = 28 * 28, one = pixels + pixels * static_cast<double>(size_of(floatx_)) + 1 + sizeof(int64_t);
+    double needed = one * (static_cast<double>(train) + static_cast<double>(valid) + static_cast<double>(test));
+    auto most = static_cast<double>(usable_memory());
+    if (needed <= most) return;
+    int64_t largest = std::max({train, valid, test});
+    throw UserError({.what = "so many digits do not fit in memory",
+                     .expected = str("at most ", bytes_text(most), ", the memory that there is: about ",
+                                     static_cast<int64_t>(most / one), " digits"),
+                     .got = str(bytes_text(needed), " for ", largest,
+                                largest == train   ? " training"
+                                : largest == valid ? " validation"
+                                                   : " test",
+                                " digits and the others"),
+                     .config = place_of(largest == train   ? options_.train_where
+                                        : largest == valid ? options_.valid_where
+                                                           : options_.test_where)});
+  }
+  const ConfigPosition& place_of(const ConfigPosition& where) const { return where ? where : options_.where; }
 
   void mnist() {
     const DataPath* folder = file("folder");
@@ -103,7 +132,7 @@ class Loader {
     std::vector<std::string> paths = find_data_set(
         "mnist",
         {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
-        options_.config_folder, folder ? folder->path : "", where);
+        kMnistUrl, options_.config_folder, folder ? folder->path : "", where);
     auto split = [&](const std::string& x, const std::string& y) {
       return located(where, [&] {
         return Split({.raw = read_idx(x), .origin = x, .where = where},
@@ -116,82 +145,125 @@ class Loader {
   }
 
   void files() {
-    auto array = [&](const DataPath& path) {
-      std::string place = found(path, options_.name == "idx");
-      return located(path.where, [&]() -> DataArray {
-        if (options_.name == "idx") return {.raw = read_idx(place), .origin = place, .where = path.where};
-        NpyArray read = open_npy(place, std::min(kMapNpyFrom, memory_limit_));
-        return {.raw = read.raw,
-                .swapped = read.header.swapped,
-                .mapped = read.mapped,
-                .origin = place,
-                .where = path.where};
-      });
+    auto open = [&](const DataPath& path) {
+      bool idx = options_.name == "idx";
+      ArrayPath parts(path.path);
+      std::string place = found({parts.file, path.where}, idx);
+      if (!parts.name.empty()) place += str('[', parts.name, ']');
+      return ArrayFile(place, idx ? ArrayFile::Format::kIdx : ArrayFile::Format::kNpy, path.where);
     };
-    auto split = [&](const std::string& key) -> std::optional<Split> {
+    auto split = [&](const std::string& key) -> std::optional<SplitFiles> {
       const DataPath* x = key == "train" ? &required("train_x") : file(key + "_x");
       const DataPath* y = file(key + "_y");
       if (!x && y) required(key + "_x");
       if (!x) return std::nullopt;
-      if (!y && options_.targets != Targets::kNone) required(key + "_y");
-      DataArray inputs = array(*x), targets = y ? array(*y) : DataArray{};
-      return of_arrays(std::move(inputs), std::move(targets));
+      if (!y && has_targets()) required(key + "_y");
+      return SplitFiles{open(*x), has_targets() ? std::optional(open(*y)) : std::nullopt};
     };
-    auto train = split("train"), valid = split("valid"), test = split("test");
-    cut(*train, valid, test, 0);
-  }
-
-  /// Split's own errors carry the places of the arrays.
-  Split of_arrays(DataArray x, DataArray y) const {
-    bool pixels = options_.name == "idx" && x.raw.dtype() == DType::kUInt8;
-    return Split(std::move(x), std::move(y), options_.targets, scale_or(pixels ? kPixelScale : 1));
+    read_files({split("train"), split("valid"), split("test")});
   }
 
   void npz() {
     const DataPath& path = required("npz");
     std::string place = found(path);
-    located(path.where, [&] {
-      NpzFile archive(place);
-      auto name_of_array = [&](const std::string& split, const std::string& axis) {
-        std::string name = str(split, "_", axis), turned = str(axis, "_", split);
-        return !archive.contains(name) && archive.contains(turned) ? turned : name;
-      };
-      auto array = [&](const std::string& name) -> DataArray {
-        return {.raw = archive.read(name), .origin = str(place, "[", name, "]"), .where = path.where};
-      };
-      auto split = [&](const std::string& key) -> std::optional<Split> {
-        std::string x = name_of_array(key, "x"), y = name_of_array(key, "y");
-        if (key != "train" && !archive.contains(x) && !archive.contains(y)) return std::nullopt;
-        return of_arrays(array(x), options_.targets == Targets::kNone ? DataArray{} : array(y));
-      };
-      auto train = split("train"), valid = split("valid"), test = split("test");
-      cut(*train, valid, test, 0);
-      return 0;
-    });
+    NpzFile archive = located(path.where, [&] { return NpzFile(place); });
+    auto open = [&](const std::string& split, const std::string& axis) {
+      std::string name = str(split, "_", axis), turned = str(axis, "_", split);
+      if (!archive.contains(name) && archive.contains(turned)) name = turned;
+      return ArrayFile(str(place, "[", name, "]"), ArrayFile::Format::kNpy, path.where);
+    };
+    auto split = [&](const std::string& key) -> std::optional<SplitFiles> {
+      bool there = archive.contains(key + "_x") || archive.contains("x_" + key);
+      if (key != "train" && !there) return std::nullopt;
+      return SplitFiles{open(key, "x"), has_targets() ? std::optional(open(key, "y")) : std::nullopt};
+    };
+    read_files({split("train"), split("valid"), split("test")});
+  }
+
+  bool has_targets() const { return options_.targets != Targets::kNone; }
+  double scale_of(const ArrayFile& x) const {
+    bool pixels = options_.name == "idx" && x.described().raw.dtype() == DType::kUInt8;
+    return scale_or(pixels ? kPixelScale : 1);
+  }
+  /// Are these the numbers that will be trained on, so that nothing has to be converted?
+  bool as_it_stands(const ArrayFile& x) const {
+    return x.described().raw.dtype() == floatx_ && !x.described().swapped && scale_of(x) == 1;
+  }
+  bool by_pieces(const ArrayFile& x) const {
+    return x.can_stay() && x.bytes() >= kReadByPiecesFrom && !as_it_stands(x);
+  }
+
+  /// Bytes of both arrays while they are in memory.
+  uint64_t bytes_in_memory(const SplitFiles& files) const {
+    uint64_t out = static_cast<uint64_t>(files.x.described().raw.size()) * size_of(floatx_);
+    if (!as_it_stands(files.x) && !by_pieces(files.x)) out += files.x.bytes();
+    if (files.y) out += files.y->bytes() + static_cast<uint64_t>(files.y->described().raw.size()) * sizeof(int64_t);
+    return out;
+  }
+
+  [[noreturn]] void fail_too_large(const ArrayFile& file, uint64_t needed) const {
+    throw UserError(
+        {.what = str(file.described().origin, ": the data does not fit in memory"),
+         .expected = str("at most ", gib(memory_limit_),
+                         options_.memory_limit == 0 ? ", half of the memory that there is" : ", the limit that is set"),
+         .got = str(gib(needed), " as ", name_of(floatx_)),
+         .config = file.described().where,
+         .hint = file.why_not()});
+  }
+
+  /// Into memory what fits there. What does not stays in its file, or is refused.
+  void read_files(const std::vector<std::optional<SplitFiles>>& sets) {
+    uint64_t needed = 0, kept = 0;
+    for (const auto& set : sets) needed += set ? bytes_in_memory(*set) : 0;
+    out_.streamed = needed > memory_limit_;
+    auto array = [&](const ArrayFile& file, bool stays) {
+      if (stays && file.can_stay()) return file.in_file();
+      kept += file.bytes();
+      if (out_.streamed && kept > memory_limit_) fail_too_large(file, needed);
+      return file.in_memory();
+    };
+    auto split = [&](const std::optional<SplitFiles>& set) -> std::optional<Split> {
+      if (!set) return std::nullopt;
+      DataArray x = array(set->x, out_.streamed || by_pieces(set->x));
+      // Labels are small, and are read again and again: they stay in the file only where they alone are too large.
+      DataArray y = set->y ? array(*set->y, out_.streamed && set->y->bytes() > memory_limit_) : DataArray{};
+      return Split(std::move(x), std::move(y), options_.targets, scale_of(set->x));
+    };
+    auto train = split(sets[0]), valid = split(sets[1]), test = split(sets[2]);
+    cut(*train, valid, test, 0);
   }
 
   void csv() {
-    CsvOptions csv{.label = options_.targets == Targets::kNone ? "none" : options_.label};
-    std::vector<std::string> columns;
+    CsvOptions csv = options_.csv;
+    csv.has_label = has_targets();
+    uint64_t used = 0;
     auto split = [&](const std::string& key) -> std::optional<Split> {
       const DataPath* path = key == "train" ? &required("train") : file(key);
       if (!path) return std::nullopt;
       std::string place = found(*path);
+      // The table holds float64 beside the examples that are made of it.
+      double part = static_cast<double>(sizeof(double)) / static_cast<double>(sizeof(double) + size_of(floatx_));
+      csv.memory_limit = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(memory_limit_ - used) * part));
       return located(path->where, [&] {
         CsvTable table = read_csv(place, csv);
+        used =
+            std::min(memory_limit_, used + table.x.bytes() + static_cast<uint64_t>(table.x.size()) * size_of(floatx_));
         if (key == "train") {
           csv.classes = table.classes;
-          columns = table.columns;
-        } else if (table.columns != columns) {
-          throw file_error(place, "the columns are not those of the training file", join(columns, ", "),
+          out_.columns = table.columns;
+          out_.columns_named = table.named;
+        } else if (table.columns != out_.columns) {
+          throw file_error(place, "the columns are not those of the training file", join(out_.columns, ", "),
                            join(table.columns, ", "));
         }
         if (options_.targets == Targets::kValues && !table.classes.empty()) {
           throw file_error(place, "the target values are not numbers", "a column of numbers",
                            str("\"", table.classes[0], "\""));
         }
-        return Split({.raw = table.x, .origin = place, .where = path->where},
-                     {.raw = table.y, .origin = place, .where = path->where}, options_.targets, scale_or(1));
+        auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named});
+        return Split({.raw = table.x, .origin = place, .where = path->where, .text = text},
+                     {.raw = table.y, .origin = place, .where = path->where, .text = text}, options_.targets,
+                     scale_or(1));
       });
     };
     auto train = split("train"), valid = split("valid"), test = split("test");
@@ -201,61 +273,98 @@ class Loader {
   }
 
   /// The first `wanted` rows of a split (all if -1).
-  Split first(const Split& split, int64_t wanted, const char* which) const {
+  Split first(const Split& split, int64_t wanted, const char* which, const ConfigPosition& where) const {
     if (wanted > split.size()) {
       throw UserError({.what = str("there are not enough ", which, " examples"),
                        .expected = str("at most ", split.size(), " from ", split.x_array().origin),
                        .got = str(wanted),
-                       .config = options_.where});
+                       .config = place_of(where)});
     }
     return wanted < 0 ? split : split.part(0, wanted);
   }
 
-  /// Makes the three splits. What has no file of its own is cut from the end of `whole`; `valid_default` rows for
-  /// validation.
+  /// How many rows of the training file, which has `rows`, go into each set.
+  SplitSizes sizes_of(const Split& whole, int64_t valid, int64_t test) const {
+    int64_t rows = whole.size(), train = std::max<int64_t>(options_.train, 1);
+    auto fail = [&](std::string what, int64_t most, int64_t got, const ConfigPosition& where) {
+      throw UserError({.what = std::move(what),
+                       .expected = str("at most ", std::max<int64_t>(most, 0), " of the ", rows, " examples in ",
+                                       whole.x_array().origin),
+                       .got = std::to_string(got),
+                       .config = place_of(where),
+                       .hint = "at least one example must be left to train on"});
+    };
+    if (rows == 0)
+      throw UserError({.what = str(whole.x_array().origin, ": there are no examples to train on"),
+                       .expected = "at least one",
+                       .got = whole.x_array().raw.type_text(),
+                       .config = whole.x_array().where});
+    if (options_.train > rows) fail("there are not enough training examples", rows, train, options_.train_where);
+    if (valid > rows - train)
+      fail("so many validation examples are not there", rows - train, valid, options_.valid_where);
+    if (test > rows - train - valid)
+      fail("so many test examples are not there", rows - train - valid, test, options_.test_where);
+    return {options_.train > 0 ? options_.train : rows - valid - test, valid, test};
+  }
+
+  /// The rows of `whole` in the order train, valid, test.
+  Split drawn(const Split& whole, const SplitSizes& sizes) {
+    Tensor labels;
+    std::span<const int64_t> values;
+    if (options_.split == SplitBy::kStratified) {
+      TH_CHECK(options_.targets == Targets::kClasses, "a stratified split without classes");
+      count_classes(whole);  // refuses labels that are none
+      labels = whole.read_targets(0, whole.size(), floatx_);
+      values = {labels.data<int64_t>(), static_cast<size_t>(labels.size())};
+    }
+    return whole.part(split_rows(options_.split, options_.split_seed, whole.size(), sizes, values));
+  }
+
+  /// Makes the three splits. What has no file of its own is cut from the training file `whole`; `valid_default` rows
+  /// for validation.
   void cut(const Split& whole, const std::optional<Split>& valid, const std::optional<Split>& test,
            int64_t valid_default) {
-    Split rows = options_.shuffle ? whole.part(RandomState(options_.seed).permutation(whole.size())) : whole;
     int64_t valid_rows = valid ? 0 : options_.valid < 0 ? valid_default : options_.valid;
     int64_t test_rows = test ? 0 : std::max<int64_t>(options_.test, 0);
+    SplitSizes sizes = sizes_of(whole, valid_rows, test_rows);
+    bool in_order = options_.split == SplitBy::kOrder;
+    Split rows = in_order ? whole : drawn(whole, sizes);
+    whole_ = whole;
+    out_.cut_from_end = in_order && valid_rows > 0;
     int64_t rest = rows.size() - valid_rows - test_rows;
-    if (rest < std::max<int64_t>(options_.train, 0)) {
-      throw UserError({.what = "the splits need more rows than the training file has",
-                       .expected = str("at most ", rows.size(), " rows, as in ", rows.x_array().origin),
-                       .got = str(std::max<int64_t>(options_.train, 0), " to train, ", valid_rows, " to validate, ",
-                                  test_rows, " to test"),
-                       .config = options_.where});
-    }
-    out_.train = first(rows.part(0, rest), options_.train, "training");
-    out_.valid = valid ? first(*valid, options_.valid, "validation") : rows.part(rest, valid_rows);
-    out_.test = test ? first(*test, options_.test, "test") : rows.part(rest + valid_rows, test_rows);
+    out_.train = rows.part(0, sizes.train);
+    out_.valid =
+        valid ? first(*valid, options_.valid, "validation", options_.valid_where) : rows.part(rest, valid_rows);
+    out_.test =
+        test ? first(*test, options_.test, "test", options_.test_where) : rows.part(rest + valid_rows, test_rows);
     for (const Split* split : {&out_.valid, &out_.test}) {
       if (split->input_shape() == whole.input_shape() && split->target_shape() == whole.target_shape()) continue;
       bool inputs = split->input_shape() != whole.input_shape();
-      throw UserError(
-          {.what = str("the splits have different ", inputs ? "inputs" : "targets"),
-           .expected = str(shape_text(inputs ? whole.input_shape() : whole.target_shape()), " for each row, as in ",
-                           inputs ? whole.x_array().origin : whole.y_array().origin),
-           .got = str(shape_text(inputs ? split->input_shape() : split->target_shape()), " in ",
-                      inputs ? split->x_array().origin : split->y_array().origin),
-           .config = options_.where});
+      const DataArray &first = inputs ? whole.x_array() : whole.y_array(),
+                      &other = inputs ? split->x_array() : split->y_array();
+      auto one = [&](const Split& s) { return shape_text(inputs ? s.input_shape() : s.target_shape()); };
+      throw UserError({.what = str(other.origin, inputs ? ": the examples differ in shape from the training examples"
+                                                        : ": the targets differ in shape from the training targets"),
+                       .expected = str(one(whole), " for each row, as in ", first.origin),
+                       .got = str(one(*split)),
+                       .config = place_of(other.where)});
     }
   }
 
-  /// The number of classes, whether to stream, and every value that is in memory.
+  /// The number of classes, and every value that is in memory.
   void check() {
     if (out_.train.size() == 0) {
       throw UserError(
           {.what = str("the data set \"", options_.name, "\" has no training examples"), .config = options_.where});
     }
-    out_.streamed = out_.train.is_larger_than(memory_limit_, floatx_);
     int64_t classes = options_.classes;
     if (out_.targets() == Targets::kClasses && classes == 0) {
-      classes = known_classes_ ? known_classes_ : count_classes(out_.train);
+      // A class may stand only in the rows that are kept for validation: it counts too.
+      classes = known_classes_ ? known_classes_ : count_classes(whole_);
     }
     for (Split* split : {&out_.train, &out_.valid, &out_.test}) {
       split->set_classes(classes);
-      if (!split->is_larger_than(memory_limit_, floatx_)) check_all(*split, floatx_);
+      if (!out_.streamed || split->bytes(floatx_) <= memory_limit_) check_all(*split, floatx_);
     }
   }
 
@@ -263,6 +372,7 @@ class Loader {
   DType floatx_;
   uint64_t memory_limit_;
   int64_t known_classes_ = 0;
+  Split whole_;  // the training file
   Dataset out_;
 };
 

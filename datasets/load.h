@@ -6,7 +6,9 @@
 #include <string>
 
 #include "compiler/base/error.h"
+#include "datasets/csv.h"
 #include "datasets/dataset.h"
+#include "datasets/split_rows.h"
 
 namespace thtrain {
 
@@ -32,18 +34,20 @@ struct DatasetOptions {
   /// the training file, the test's after the validation's (none if -1). MNIST's validation digits are the last of the
   /// training file.
   int64_t train = -1, valid = -1, test = -1;
-  int64_t seed = 1;  // of the digits, and of `shuffle`
-  /// Permutes the rows of the training file by RandomState(seed).permutation before splits are cut from it.
-  bool shuffle = false;
+  ConfigPosition train_where = {}, valid_where = {}, test_where = {};
+  int64_t seed = 1;  // of the digits
+  /// Which rows of the training file are kept for the splits that are cut from it, and the seed of the draw.
+  SplitBy split = SplitBy::kOrder;
+  int64_t split_seed = 0;
 
   Targets targets = Targets::kClasses;
   int64_t classes = 0;  // 0: 1 + the largest label of the training split
   /// x is multiplied by it. 0: 1/256 for mnist, digits and for uint8 IDX files (the pixels of the Deep Learning
   /// Tutorials), else 1.
   double scale = 0;
-  std::string label = "last";  // of CSV files: "first", "last", "none" or a column's name
-  /// A mapped .npy file whose examples would fill more bytes than this is streamed. 0: a quarter of the machine's
-  /// memory.
+  CsvOptions csv = {};  // of CSV files: label column, header, delimiter
+  /// Bytes that the examples may fill. More is streamed where the files allow it (.npy files in C order, IDX files that
+  /// are not gzipped), else refused. 0: half of the memory that there is.
   uint64_t memory_limit = 0;
 };
 

@@ -2,7 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace thtrain {
 
@@ -18,16 +22,45 @@ std::string joined(const std::string& folder, const std::string& path) {
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
-bool exists(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0;
+/// What came of looking for a file at one place.
+struct Look {
+  std::string found;    // its path; "" where nothing is there
+  std::string refused;  // what the system said where it did not let us look: "permission denied"
+};
+
+/// `path`, or its gzipped form.
+Look look(const std::string& path, bool or_gzipped) {
+  Look out;
+  auto exists = [&](const std::string& name) {
+    struct stat status {};
+    if (::stat(name.c_str(), &status) == 0) return true;
+    if (errno == EACCES || errno == EPERM)
+      out.refused = "permission denied";
+    else if (errno != ENOENT && errno != ENOTDIR)
+      out.refused = std::strerror(errno);
+    return false;
+  };
+  if (exists(path))
+    out.found = path;
+  else if (or_gzipped && exists(path + ".gz"))
+    out.found = path + ".gz";
+  return out;
 }
 
-/// `path`, or its gzipped form, if one is there.
-std::string existing(const std::string& path, bool or_gzipped) {
-  if (exists(path)) return path;
-  std::string packed = path + ".gz";
-  return or_gzipped && exists(packed) ? packed : "";
+/// "data/mnist (permission denied)"
+std::string noted(const std::string& folder, const std::string& note) {
+  return note.empty() ? folder : str(folder, " (", note, ")");
+}
+
+/// For a command that a user may copy: in quotes where the shell would not take it as one word.
+std::string shell_word(const std::string& word) {
+  bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '/' || c == '.' || c == '_' || c == '-' || c == ',' || c >= 0x80;
+  });
+  if (plain && !word.empty()) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 }  // namespace
@@ -49,22 +82,28 @@ std::vector<std::string> data_folders(const std::string& config_folder) {
 
 std::string find_data_file(const std::string& path, const std::string& config_folder, bool or_gzipped,
                            const ConfigPosition& where) {
-  std::vector<std::string> folders = data_folders(config_folder);
-  if (path.starts_with('/')) folders = {""};
-  for (const std::string& folder : folders) {
-    std::string found = existing(joined(folder, path), or_gzipped);
-    if (!found.empty()) return found;
+  if (path.starts_with('/')) {
+    Look there = look(path, or_gzipped);
+    if (!there.found.empty()) return there.found;
+    throw UserError({.what = str(path, there.refused.empty() ? ": no such file" : ": the file cannot be reached"),
+                     .got = there.refused,
+                     .config = where});
   }
-  if (path.starts_with('/')) throw UserError({.what = str(path, ": no such file or folder"), .config = where});
+  std::vector<std::string> looked;
+  for (const std::string& folder : data_folders(config_folder)) {
+    Look there = look(joined(folder, path), or_gzipped);
+    if (!there.found.empty()) return there.found;
+    looked.push_back(noted(folder, there.refused));
+  }
   throw UserError({.what = str("\"", path, "\" was not found"),
-                   .expected = str("a file or folder of that name below one of\n", join(folders, "\n")),
+                   .expected = str("a file of that name in one of\n", join(looked, "\n")),
                    .config = where,
                    .hint = "give its absolute path, or set THTRAIN_DATA to the folder that holds it"});
 }
 
 std::vector<std::string> find_data_set(const std::string& name, const std::vector<std::string>& files,
-                                       const std::string& config_folder, const std::string& folder,
-                                       const ConfigPosition& where) {
+                                       const std::string& url, const std::string& config_folder,
+                                       const std::string& folder, const ConfigPosition& where) {
   std::vector<std::string> folders;
   if (!folder.empty()) {
     folders.push_back(find_data_file(folder, config_folder, false, where));
@@ -77,21 +116,25 @@ std::vector<std::string> find_data_set(const std::string& name, const std::vecto
   std::vector<std::string> looked;
   for (const std::string& each : folders) {
     std::vector<std::string> found, missing;
+    std::string refused;
     for (const std::string& file : files) {
-      std::string path = existing(joined(each, file), true);
-      (path.empty() ? missing : found).push_back(path.empty() ? file : path);
+      Look there = look(joined(each, file), true);
+      if (!there.refused.empty()) refused = there.refused;
+      (there.found.empty() ? missing : found).push_back(there.found.empty() ? file : there.found);
     }
     if (missing.empty()) return found;
-    looked.push_back(found.empty() ? each : str(each, " (without ", join(missing, ", "), ")"));
+    looked.push_back(noted(each, !found.empty() ? str("without ", join(missing, ", ")) : refused));
   }
-  std::string home = !folder.empty() ? folders[0] : joined(cache_data_folder(), name);
+  std::string home = shell_word(!folder.empty() ? folders[0] : joined(cache_data_folder(), name));
+  std::string command = str("mkdir -p ", home, " && cd ", home);
+  if (!url.empty()) command += str(" && curl -fLO '", url, "/{", join(files, ","), "}.gz'");
   throw UserError({.what = str("the data set \"", name, "\" was not found"),
                    .expected = str(join(files, ", "), ",\neach as it is or with .gz, in one folder"),
                    .got = str("not in\n", join(looked, "\n")),
                    .config = where,
-                   .hint = str("run: mkdir -p ", home,
-                               "\nand put the files there, or set THTRAIN_DATA to a folder that has "
-                               "them;\nor take the data set \"digits\", which is built in")});
+                   .hint = str(url.empty() ? "put the files into this folder:\n" : "get it, once:\n", command,
+                               "\nor set THTRAIN_DATA to a folder that has it; or take source = \"digits\", which is "
+                               "built in")});
 }
 
 }  // namespace thtrain

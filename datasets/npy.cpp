@@ -8,16 +8,17 @@
 #include <span>
 #include <string_view>
 
-#include "datasets/file.h"
+#include "datasets/content.h"
+#include "datasets/memory.h"
 
 namespace thtrain {
 
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kPreamble = 12;                    // the longest: magic, version, four bytes of length
-constexpr uint64_t kMaxHeader = uint64_t{1} << 20;  // NumPy's own are below 200 bytes
-constexpr size_t kMaxRank = 64;                     // NumPy's limit
+constexpr size_t kPreamble = 12;  // the longest: magic, version, four bytes of length
+constexpr uint64_t kMaxHeader = kMostNpyHeader - kPreamble;
+constexpr size_t kMaxRank = 64;  // NumPy's limit
 
 bool machine_is_little_endian() {
   return std::endian::native == std::endian::little;
@@ -25,22 +26,6 @@ bool machine_is_little_endian() {
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string hex_bytes(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  return join(bytes, " ", [&](char c) {
-    auto value = static_cast<unsigned char>(c);
-    return std::string{kDigits[value >> 4], kDigits[value & 15]};
-  });
-}
-
-/// The start of a header for a message, printable and short.
-std::string excerpt(std::string_view text) {
-  std::string out;
-  for (char c : text.substr(0, 72)) out += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
-  while (!out.empty() && out.back() == ' ') out.pop_back();
-  return text.size() > 72 ? out + "..." : out;
 }
 
 std::string supported_dtypes() {
@@ -61,7 +46,7 @@ class HeaderParser {
       expect(':');
       int which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : -1;
       if (which < 0) fail(str("the key '", excerpt(key), "' is unknown"));
-      if (seen[which]) fail(str("the key '", key, "' stands there twice"));
+      if (seen[which]) fail(str("the key '", key, "' appears twice"));
       seen[which] = true;
       if (which == 0) descr();
       if (which == 1) header_.fortran_order = boolean();
@@ -185,16 +170,31 @@ class HeaderParser {
   size_t at_ = 0;
 };
 
-/// Where the elements begin. `head` holds the first kPreamble bytes of the file, or all of a shorter one.
+UserError not_npy(const std::string& path, std::string_view beginning) {
+  std::string hint;
+  switch (content_of(beginning)) {
+    case Content::kZip:
+      hint = "an array in an .npz file is named so: file.npz[name]";
+      break;
+    case Content::kGzip:
+      hint = str("unpack it: gunzip ", path);
+      break;
+    case Content::kIdx:
+      hint = "source = \"idx\" reads IDX files";
+      break;
+    case Content::kText:
+      hint = "source = \"csv\" reads tables of numbers";
+      break;
+    default:
+      break;
+  }
+  return file_error(path, "not a .npy file", "an array as numpy.save writes it", content_text(beginning), hint);
+}
+
+/// Where the elements begin. `head` holds at least the first kPreamble bytes of the file, or all of a shorter one.
 uint64_t header_end(std::span<const std::byte> head, uint64_t file_bytes, const std::string& path, NpyHeader& header) {
   std::string_view bytes = text_of(head).substr(0, kPreamble);
-  if (bytes.substr(0, kMagic.size()) != kMagic) {
-    std::string hint;
-    if (bytes.substr(0, 2) == "PK") hint = "this is a zip archive: is it an .npz file?";
-    if (bytes.substr(0, 2) == "\x1f\x8b") hint = "this file is gzipped: unpack it with gunzip";
-    throw file_error(path, "not a .npy file", str("the bytes ", hex_bytes(kMagic), " first"),
-                     bytes.empty() ? "an empty file" : hex_bytes(bytes.substr(0, kMagic.size())), hint);
-  }
+  if (bytes.substr(0, kMagic.size()) != kMagic) throw not_npy(path, text_of(head));
   auto at = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(bytes[i])); };
   auto need = [&](uint64_t count) {
     if (file_bytes < count) {
@@ -255,13 +255,6 @@ Tensor row_major(const Tensor& from) {
   return out;
 }
 
-/// Own memory, read straight into place; row-major.
-Tensor read_elements(const InputFile& file, const NpyHeader& header) {
-  Tensor flat = Tensor::empty(header.dtype, {element_count(header.shape)});
-  file.read_at(header.data_offset, {static_cast<std::byte*>(flat.raw()), flat.bytes()});
-  return flat.view(header.shape, header.strides(), 0);
-}
-
 /// NumPy pads its headers, so that elements lie at even addresses; others may not.
 bool is_aligned(const NpyHeader& header) {
   return header.data_offset % size_of(header.dtype) == 0;
@@ -290,16 +283,6 @@ NpyHeader parse_header(std::span<const std::byte> file, uint64_t file_bytes, con
   return header;
 }
 
-NpyHeader read_header(const InputFile& file) {
-  NpyHeader ignored;
-  std::byte preamble[kPreamble];
-  std::span<std::byte> head(preamble, std::min<uint64_t>(kPreamble, file.size()));
-  file.read_at(0, head);
-  std::string whole(header_end(head, file.size(), file.path(), ignored), '\0');
-  file.read_at(0, std::as_writable_bytes(std::span(whole)));
-  return parse_header(std::as_bytes(std::span(whole)), file.size(), file.path());
-}
-
 }  // namespace
 
 Shape NpyHeader::strides() const {
@@ -313,35 +296,33 @@ std::string NpyHeader::type_text() const {
   return str(name_of(dtype), shape_text(shape));
 }
 
+NpyHeader read_npy_header(const InputFile& file) {
+  NpyHeader ignored;
+  std::string head = file.beginning();
+  std::string whole(header_end(std::as_bytes(std::span(head)), file.size(), file.path(), ignored), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(whole)));
+  return parse_header(std::as_bytes(std::span(whole)), file.size(), file.path());
+}
+
 NpyHeader read_npy_header(const std::string& path) {
-  return read_header(InputFile(path));
+  return read_npy_header(InputFile(path));
 }
 
-NpyArray open_npy(const std::string& path, uint64_t map_from) {
-  InputFile file(path);
-  NpyArray out{.header = read_header(file), .raw = {}, .mapped = false};
-  const NpyHeader& header = out.header;
-  uint64_t bytes = header.data_bytes();
-  if (bytes >= map_from && bytes > 0 && is_aligned(header)) {
-    std::shared_ptr<std::byte> mapped = file.map();
-    std::byte* first = mapped.get() + header.data_offset;
-    out.raw = Tensor::wrap(header.dtype, header.shape, header.strides(), first, std::move(mapped));
-    out.mapped = true;
-  } else {
-    out.raw = read_elements(file, header);
-  }
-  return out;
+Tensor read_npy_elements(const InputFile& file, const NpyHeader& header) {
+  require_memory(file.path(), header.type_text(), header.data_bytes());
+  Tensor flat = Tensor::empty(header.dtype, {element_count(header.shape)});
+  file.read_at(header.data_offset, {static_cast<std::byte*>(flat.raw()), flat.bytes()});
+  return flat.view(header.shape, header.strides(), 0);
 }
 
-Tensor read_npy(const std::string& path, uint64_t map_from) {
+Tensor read_npy(const std::string& path) {
   InputFile file(path);
-  NpyHeader header = read_header(file);
-  bool as_it_stands = !header.swapped && header.dtype != DType::kBool;
-  if (as_it_stands && header.data_bytes() >= map_from) {
-    NpyArray array = open_npy(path, map_from);
-    if (array.mapped) return array.raw;
-  }
-  return finish(header, read_elements(file, header));
+  NpyHeader header = read_npy_header(file);
+  return finish(header, read_npy_elements(file, header));
+}
+
+NpyHeader parse_npy_header(std::string_view beginning, uint64_t file_bytes, const std::string& path) {
+  return parse_header(std::as_bytes(std::span(beginning)), file_bytes, path);
 }
 
 Tensor parse_npy(const Tensor& file, const std::string& path) {

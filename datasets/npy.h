@@ -10,6 +10,7 @@
 #include <string>
 
 #include "compiler/ir/tensor.h"
+#include "datasets/file.h"
 
 namespace thtrain {
 
@@ -27,25 +28,15 @@ struct NpyHeader {
   std::string type_text() const;  // "float32[60000, 784]"
 };
 
-/// Arrays of at least this many bytes are mapped, not read.
-inline constexpr uint64_t kMapNpyFrom = uint64_t{64} << 20;
-
-/// Only the header, checked against the file's size. UserError: missing, a folder, no permission, wrong magic, unknown
-/// version, malformed header, unsupported dtype, a shape that is negative, too large or longer than the file.
+/// Only the header, checked against the file's size. UserError: missing, a folder, no permission, another format,
+/// unknown version, malformed header, unsupported dtype, a shape that is negative, too large or longer than the file.
+NpyHeader read_npy_header(const InputFile& file);
 NpyHeader read_npy_header(const std::string& path);
 
-/// The array in this machine's byte order. A file with at least `map_from` bytes of elements in this byte order is
-/// mapped read-only (its pages load when they are touched; the tensor must not be written to, and has Fortran strides
-/// where the file has); anything else is read into a row-major tensor. UserError as read_npy_header.
-Tensor read_npy(const std::string& path, uint64_t map_from = kMapNpyFrom);
-
-/// The array as it stands in the file: elements in the file's byte order, a bool as the byte that the file holds.
-struct NpyArray {
-  NpyHeader header;
-  Tensor raw;  // mapped read-only if it has `map_from` bytes; strides as in the file
-  bool mapped = false;
-};
-NpyArray open_npy(const std::string& path, uint64_t map_from = kMapNpyFrom);
+/// The array in this machine's byte order, row-major. UserError as read_npy_header, and where it cannot fit in memory.
+Tensor read_npy(const std::string& path);
+/// The elements as they stand in the file: in its byte order, with its strides, a bool as the byte that it holds.
+Tensor read_npy_elements(const InputFile& file, const NpyHeader& header);
 
 /// Version 1, C order, this machine's byte order: the bytes that numpy.save writes. Atomic: written beside `path`,
 /// synced, renamed. UserError if it cannot be written.
@@ -54,6 +45,10 @@ void write_npy(const std::string& path, const Tensor& array);
 /// The array of a whole .npy file that stands in memory; `path` names it in errors. `file` is a uint8 vector that the
 /// result may take over and change. Row-major, in this machine's byte order. UserError as read_npy_header.
 Tensor parse_npy(const Tensor& file, const std::string& path);
+/// The header of a .npy file of `file_bytes`, whose first bytes (at least kMostNpyHeader, or all) stand in memory.
+NpyHeader parse_npy_header(std::string_view beginning, uint64_t file_bytes, const std::string& path);
+/// What a header with all before it can have; NumPy's own are below 200 bytes.
+inline constexpr uint64_t kMostNpyHeader = (uint64_t{1} << 20) + 12;
 /// What write_npy puts before the elements.
 std::string npy_header_text(const Tensor& array);
 

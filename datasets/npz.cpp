@@ -1,6 +1,8 @@
 #include "datasets/npz.h"
 
-#include "datasets/npy.h"
+#include <algorithm>
+
+#include "datasets/memory.h"
 
 namespace thtrain {
 
@@ -20,16 +22,39 @@ NpzFile::NpzFile(const std::string& path) : zip_(path) {
   }
 }
 
-Tensor NpzFile::read(const std::string& name) const {
+const ZipEntry& NpzFile::entry_of(const std::string& name) const {
   auto found = entries_.find(name);
-  if (found == entries_.end()) {
-    throw file_error(zip_.path(), str("there is no array named \"", name, "\""), str("one of ", join(names_, ", ")));
-  }
-  const ZipEntry& entry = zip_.entries()[found->second];
+  if (found != entries_.end()) return zip_.entries()[found->second];
+  throw file_error(zip_.path(), str("there is no array named \"", name, "\""),
+                   names_.empty() ? "an .npz file with arrays" : str("one of ", join(names_, ", ")),
+                   names_.empty() ? "one without" : "");
+}
+
+NpyHeader NpzFile::header(const std::string& name) const {
+  const ZipEntry& entry = entry_of(name);
   zip_.check(entry);
+  std::string beginning(std::min<uint64_t>(entry.size, kMostNpyHeader), '\0');
+  zip_.read_beginning(entry, std::as_writable_bytes(std::span(beginning)));
+  return parse_npy_header(beginning, entry.size, str(zip_.path(), "[", name, "]"));
+}
+
+Tensor NpzFile::read(const std::string& name) const {
+  const ZipEntry& entry = entry_of(name);
+  zip_.check(entry);
+  std::string path = str(zip_.path(), "[", name, "]");
+  require_memory(path, "the array", entry.size);
   Tensor bytes = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(entry.size)});
   zip_.read(entry, {static_cast<std::byte*>(bytes.raw()), bytes.bytes()});
-  return parse_npy(bytes, str(zip_.path(), "[", name, "]"));
+  return parse_npy(bytes, path);
+}
+
+ArrayPath::ArrayPath(const std::string& path) : file(path) {
+  constexpr std::string_view kMark = ".npz[";
+  size_t mark = path.ends_with(']') ? path.find(kMark) : std::string::npos;
+  if (mark == std::string::npos) return;
+  size_t open = mark + kMark.size();
+  name = path.substr(open, path.size() - open - 1);
+  file = path.substr(0, open - 1);
 }
 
 std::map<std::string, Tensor> read_npz(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/tensor.h"
+#include "datasets/npy.h"
 #include "datasets/zip.h"
 
 namespace thtrain {
@@ -20,14 +21,24 @@ class NpzFile {
   /// The arrays in the order of the file. Entries that are not .npy files are left out.
   const std::vector<std::string>& names() const { return names_; }
   bool contains(const std::string& name) const { return entries_.contains(name); }
+  /// Its header alone. UserError as read().
+  NpyHeader header(const std::string& name) const;
   /// Row-major, in this machine's byte order. UserError: no such name, a damaged entry (the CRC is checked), any error
   /// of .npy files ("weights.npz[hidden/W]: ...").
   Tensor read(const std::string& name) const;
 
  private:
+  const ZipEntry& entry_of(const std::string& name) const;
+
   ZipReader zip_;
   std::vector<std::string> names_;
   std::map<std::string, size_t> entries_;
+};
+
+/// "data.npz[train_x]" is the array `name` in the file `file`; any other path is a file, and `name` is empty.
+struct ArrayPath {
+  explicit ArrayPath(const std::string& path);
+  std::string file, name;
 };
 
 /// All arrays. UserError as NpzFile.

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string_view>
 
+#include "datasets/content.h"
+
 namespace thtrain {
 
 namespace {
@@ -117,13 +119,13 @@ ZipReader::Directory ZipReader::find_directory() const {
   while (end != std::string::npos && number_at<uint32_t>(tail, end) != kEndMark)
     end = end == 0 ? std::string::npos : end - 1;
   if (end == std::string::npos) {
-    std::string start = read_text(file_, 0, std::min<uint64_t>(size, 6));
-    if (start.substr(0, 2) == "PK") {
+    std::string start = file_.beginning();
+    if (content_of(start) == Content::kZip) {
       throw file_error(path, "the .npz file is truncated", "a zip archive with a directory at its end",
                        str(size, " bytes without one"), kCopyAgain);
     }
-    throw file_error(path, "not an .npz file", "a zip archive", size == 0 ? "an empty file" : "other bytes",
-                     start == "\x93NUMPY" ? "this is one array: name it .npy" : "");
+    throw file_error(path, "not an .npz file", "a zip archive, as numpy.savez writes it", content_text(start),
+                     content_of(start) == Content::kNpy ? "this is one array: name it .npy" : "");
   }
   Directory out{.offset = number_at<uint32_t>(tail, end + 16),
                 .bytes = number_at<uint32_t>(tail, end + 12),
@@ -151,7 +153,10 @@ ZipReader::Directory ZipReader::find_directory() const {
 }
 
 void ZipReader::check(const ZipEntry& entry) const {
-  if (entry.encrypted) throw file_error(path(), str("entry \"", entry.name, "\" is encrypted"));
+  if (entry.encrypted) {
+    throw file_error(path(), str("entry \"", entry.name, "\" is encrypted"), "an archive without a password", {},
+                     "write the file with numpy.savez or numpy.savez_compressed");
+  }
   if (entry.method != kStored && entry.method != kDeflated) {
     throw file_error(path(), str("entry \"", entry.name, "\" is packed in a way that is not supported"),
                      "stored (method 0) or deflated (method 8)", str("method ", entry.method),
@@ -183,7 +188,8 @@ void ZipReader::inflate_entry(const ZipEntry& entry, uint64_t from, std::span<st
   std::string packed(std::min<uint64_t>(entry.packed, 1 << 18), '\0');
   uint64_t read = 0, produced = 0;
   int status = Z_OK;
-  while (status == Z_OK) {
+  bool whole = out.size() == entry.size;
+  while (status == Z_OK && (whole || produced < out.size())) {
     if (stream.avail_in == 0 && read < entry.packed) {
       uint64_t count = std::min<uint64_t>(packed.size(), entry.packed - read);
       file_.read_at(from + read, std::as_writable_bytes(std::span(packed).first(count)));
@@ -204,7 +210,7 @@ void ZipReader::inflate_entry(const ZipEntry& entry, uint64_t from, std::span<st
     }
     produced += count;
   }
-  if (status != Z_STREAM_END || produced != entry.size) {
+  if (produced != out.size() || (whole && status != Z_STREAM_END)) {
     throw damaged_entry(path(), entry, str(entry.size, " bytes unpacked"),
                         str(status == Z_DATA_ERROR ? "bytes that cannot be unpacked after " : "", produced, " bytes"));
   }
@@ -220,6 +226,16 @@ void ZipReader::read(const ZipEntry& entry, std::span<std::byte> out) const {
     inflate_entry(entry, from, out);
   auto crc = static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size()));
   if (crc != entry.crc) throw damaged_entry(path(), entry, str("CRC ", hex(entry.crc)), str("CRC ", hex(crc)));
+}
+
+void ZipReader::read_beginning(const ZipEntry& entry, std::span<std::byte> out) const {
+  check(entry);
+  TH_CHECK(out.size() <= entry.size, out.size(), " first bytes of ", entry.size);
+  uint64_t from = data_offset(entry);
+  if (entry.method == kStored)
+    file_.read_at(from, out);
+  else
+    inflate_entry(entry, from, out);
 }
 
 ZipWriter::ZipWriter(const std::string& path, uint64_t wide_from) : file_(path), wide_from_(wide_from) {}

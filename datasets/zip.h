@@ -34,6 +34,8 @@ class ZipReader {
   const std::vector<ZipEntry>& entries() const { return entries_; }
   /// Unpacks into `out` of entry.size bytes. UserError: damaged (bytes, length or CRC), encrypted, an unknown method.
   void read(const ZipEntry& entry, std::span<std::byte> out) const;
+  /// The first bytes, at most entry.size. Not checked against the CRC. UserError as read().
+  void read_beginning(const ZipEntry& entry, std::span<std::byte> out) const;
   /// UserError unless read() may be tried: method and encryption are known, and the size is one that `packed` bytes can
   /// give.
   void check(const ZipEntry& entry) const;

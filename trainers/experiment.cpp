@@ -6,6 +6,31 @@ constexpr double kLargestSeed = 4294967295.0;  // 2^32 - 1: what NumPy's RandomS
 
 // ---- [data] ----
 
+template <class T>
+void SplitConfig::describe_split(Fields<T>& f) {
+  f.choice("split", &T::split,
+           {{"last", SplitBy::kOrder}, {"shuffled", SplitBy::kShuffled}, {"stratified", SplitBy::kStratified}})
+      .help(
+          "Which examples of the training file `n_valid` takes: the last ones, ones drawn at random, or ones drawn at "
+          "random from each class, as many as is its part.");
+  f.field("split_seed", &T::split_seed)
+      .range(between(0, kLargestSeed))
+      .help("Seed of that draw; the numbers are those of NumPy's RandomState.");
+}
+
+// What would change nothing is a mistake.
+static void check_split(const SplitConfig& c, bool is_cut, Findings& findings) {
+  if (c.split != SplitBy::kOrder && !is_cut)
+    findings.add({.what = "data.split has no effect",
+                  .expected = "data.n_valid above 0",
+                  .config = c.at("split"),
+                  .hint = "it says which examples data.n_valid takes from data.train"});
+  if (c.split == SplitBy::kOrder && c.split_seed != 0)
+    findings.add({.what = "data.split_seed has no effect",
+                  .expected = "data.split = \"shuffled\" or \"stratified\"",
+                  .config = c.at("split_seed")});
+}
+
 void MnistConfig::describe(Fields<MnistConfig>& f) {
   f.about(
       "MNIST's 70,000 handwritten digits of 28x28 pixels, looked for in the config's folder, then in "
@@ -13,17 +38,19 @@ void MnistConfig::describe(Fields<MnistConfig>& f) {
   f.field("n_train", &MnistConfig::n_train)
       .range(between(1, 60000))
       .unit("examples")
-      .help("Training examples, the first of the training file.");
+      .help("Training examples, the first of the training file unless `split` says otherwise.");
   f.field("n_valid", &MnistConfig::n_valid)
       .range(between(0, 59999))
       .unit("examples")
-      .help("Validation examples, the last of the training file.");
+      .help("Validation examples, the last of the training file unless `split` says otherwise.");
   f.field("n_test", &MnistConfig::n_test)
       .range(between(0, 10000))
       .unit("examples")
       .help("Test examples, the first of the test file.");
   f.field("scale", &MnistConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");
+  describe_split(f);
   f.check([](const MnistConfig& c, Findings& findings) {
+    check_split(c, true, findings);
     if (c.n_train + c.n_valid <= 60000) return;
     findings.add({.what = "data.n_train + data.n_valid is more than there is",
                   .expected = "at most 60000 (examples)",
@@ -49,7 +76,9 @@ static void describe_memory_limit(Fields<T>& f) {
   f.field("memory_limit", &T::memory_limit)
       .range(above(0))
       .unit("GiB")
-      .help("Data larger than this is read while training. Not given: half of the machine's memory.");
+      .help(
+          "What the examples may fill in memory. More is read while training from .npy files and IDX files that are "
+          "not packed, and is an error elsewhere. Not given: half of the memory that there is.");
 }
 
 static void check_one_validation_set(const Section& c, bool has_file, int64_t n_valid, Findings& findings) {
@@ -57,7 +86,7 @@ static void check_one_validation_set(const Section& c, bool has_file, int64_t n_
     findings.add({.what = "data.valid and data.n_valid are both given",
                   .expected = "one of them",
                   .config = c.at("n_valid"),
-                  .hint = "data.n_valid takes the last examples of data.train, where there is no data.valid"});
+                  .hint = "data.n_valid takes examples of data.train, where there is no data.valid"});
 }
 
 template <class T>
@@ -71,10 +100,12 @@ void ArrayFiles::describe_files(Fields<T>& f) {
   f.field("n_valid", &T::n_valid)
       .range(at_least(0))
       .unit("examples")
-      .help("Where there is no `valid`: validation examples, the last of `train`.");
+      .help("Where there is no `valid`: validation examples, taken from `train`.");
   f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
+  describe_split(f);
   describe_memory_limit(f);
   f.check([](const T& c, Findings& findings) {
+    check_split(c, !c.valid && c.n_valid > 0, findings);
     auto pair = [&](const std::optional<std::string>& data, const std::optional<std::string>& labels,
                     std::string name) {
       if (data.has_value() == labels.has_value()) return;
@@ -111,13 +142,24 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
       .help("Column of the label: its name in the header, `first` or `last`.");
   f.field("header", &CsvConfig::header)
       .help("Whether the first line names the columns. Not given: it does if none of its cells is a number.");
+  using Delimiter = CsvOptions::Delimiter;
+  f.choice("delimiter", &CsvConfig::delimiter,
+           {{"auto", Delimiter::kAuto},
+            {"comma", Delimiter::kComma},
+            {"semicolon", Delimiter::kSemicolon},
+            {"tab", Delimiter::kTab},
+            {"space", Delimiter::kSpace}})
+      .synonyms({"sep", "separator", "delim"})
+      .help("What stands between cells; `auto` finds a comma, semicolon or tab in the first line.");
   f.field("n_valid", &CsvConfig::n_valid)
       .range(at_least(0))
       .unit("examples")
-      .help("Where there is no `valid`: validation examples, the last of `train`.");
+      .help("Where there is no `valid`: validation examples, taken from `train`.");
   f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
+  describe_split(f);
   describe_memory_limit(f);
   f.check([](const CsvConfig& c, Findings& findings) {
+    check_split(c, !c.valid && c.n_valid > 0, findings);
     check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
   });
 }

@@ -11,13 +11,24 @@
 #include "compiler/base/config.h"
 #include "compiler/ir/dtype.h"
 #include "compiler/runtime/tuner.h"
+#include "datasets/csv.h"
+#include "datasets/split_rows.h"
 
 namespace thtrain {
 
 // ---- [data] ----
 
+/// Which examples of the training file are kept for validation.
+struct SplitConfig : Section {
+  SplitBy split = SplitBy::kOrder;
+  int64_t split_seed = 0;
+
+  template <class T>
+  static void describe_split(Fields<T>& f);
+};
+
 /// MNIST's 60,000 + 10,000 digits of 28x28 pixels; the validation examples are the last of the training file.
-struct MnistConfig : Section {
+struct MnistConfig : SplitConfig {
   static constexpr std::string_view kName = "mnist";
   int64_t n_train = 50000;
   int64_t n_valid = 10000;
@@ -38,7 +49,7 @@ struct DigitsConfig : Section {
 };
 
 /// Where validation examples come from: a file of their own, or the last n_valid examples of the training file.
-struct ArrayFiles : Section {
+struct ArrayFiles : SplitConfig {
   std::string train, train_labels;
   std::optional<std::string> valid, valid_labels, test, test_labels;
   int64_t n_valid = 0;
@@ -59,12 +70,13 @@ struct IdxConfig : ArrayFiles {
   static void describe(Fields<IdxConfig>& f);
 };
 
-struct CsvConfig : Section {
+struct CsvConfig : SplitConfig {
   static constexpr std::string_view kName = "csv";
   std::string train;
   std::optional<std::string> valid, test;
   std::string label_column = "last";  // "first", "last", or its name in the header
   std::optional<bool> header;         // found out where not given
+  CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
   int64_t n_valid = 0;
   double scale = 1;
   std::optional<double> memory_limit;  // GiB

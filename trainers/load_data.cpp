@@ -1,11 +1,11 @@
 #include "trainers/load_data.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <filesystem>
 
 #include "datasets/load.h"
 #include "datasets/locate.h"
+#include "datasets/npz.h"
 
 namespace thtrain {
 
@@ -17,17 +17,18 @@ static std::string start_of(const ConfigPosition& where, const std::string& conf
 // "a.npz[x]" is looked for as a.npz.
 static std::string absolute_path(const std::string& path, const ConfigPosition& where,
                                  const std::string& config_folder) {
-  size_t bracket = path.ends_with(']') ? path.rfind('[') : std::string::npos;
-  std::string file = path.substr(0, bracket), rest = bracket == std::string::npos ? "" : path.substr(bracket);
-  std::string found = find_data_file(file, start_of(where, config_folder), true, where);
+  ArrayPath parts(path);
+  std::string found = find_data_file(parts.file, start_of(where, config_folder), true, where);
   // Without the ".gz" that only this search put there.
-  if (found.ends_with(".gz") && !file.ends_with(".gz")) found.resize(found.size() - 3);
-  return std::filesystem::absolute(found).lexically_normal().string() + rest;
+  if (found.ends_with(".gz") && !parts.file.ends_with(".gz")) found.resize(found.size() - 3);
+  found = std::filesystem::absolute(found).lexically_normal().string();
+  return parts.name.empty() ? found : str(found, '[', parts.name, ']');
 }
 
+// Bytes; 0 where it is not given.
 static uint64_t memory_limit(const std::optional<double>& gibibytes) {
-  if (gibibytes) return static_cast<uint64_t>(*gibibytes * (1 << 30));
-  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE)) / 2;
+  constexpr double kMost = 0x1p62, kGibibyte = 0x1p30;
+  return gibibytes ? static_cast<uint64_t>(std::clamp(*gibibytes * kGibibyte, 1.0, kMost)) : 0;
 }
 
 namespace {
@@ -48,25 +49,44 @@ struct OptionsOf {
     return {.name = std::string(name), .where = c.position, .config_folder = config_folder, .scale = scale};
   }
 
-  DatasetOptions operator()(const MnistConfig& c) const {
-    DatasetOptions out = start(c, c.kName, c.scale);
+  template <class T>
+  void add_sizes(DatasetOptions& out, const T& c) const {
     out.train = c.n_train;
     out.valid = c.n_valid;
     out.test = c.n_test;
+    out.train_where = c.at("n_train");
+    out.valid_where = c.at("n_valid");
+    out.test_where = c.at("n_test");
+  }
+  void add_split(DatasetOptions& out, const SplitConfig& c) const {
+    out.split = c.split;
+    out.split_seed = c.split_seed;
+  }
+  // How many examples validate where they come from the training file.
+  template <class T>
+  void add_cut(DatasetOptions& out, const T& c) const {
+    out.memory_limit = memory_limit(c.memory_limit);
+    add_split(out, c);
+    if (c.valid) return;
+    out.valid = c.n_valid;
+    out.valid_where = c.at("n_valid");
+  }
+
+  DatasetOptions operator()(const MnistConfig& c) const {
+    DatasetOptions out = start(c, c.kName, c.scale);
+    add_split(out, c);
+    add_sizes(out, c);
     return out;
   }
   DatasetOptions operator()(const DigitsConfig& c) const {
     DatasetOptions out = start(c, c.kName, c.scale);
-    out.train = c.n_train;
-    out.valid = c.n_valid;
-    out.test = c.n_test;
+    add_sizes(out, c);
     out.seed = c.seed;
     return out;
   }
   DatasetOptions arrays(const ArrayFiles& c, std::string_view name) const {
     DatasetOptions out = start(c, name, c.scale);
-    out.memory_limit = memory_limit(c.memory_limit);
-    if (!c.valid) out.valid = c.n_valid;
+    add_cut(out, c);
     add_file(out, c, "train", "train_x", c.train);
     add_file(out, c, "train_labels", "train_y", c.train_labels);
     add_file(out, c, "valid", "valid_x", c.valid);
@@ -79,9 +99,8 @@ struct OptionsOf {
   DatasetOptions operator()(const IdxConfig& c) const { return arrays(c, c.kName); }
   DatasetOptions operator()(const CsvConfig& c) const {
     DatasetOptions out = start(c, c.kName, c.scale);
-    out.memory_limit = memory_limit(c.memory_limit);
-    out.label = c.label_column;
-    if (!c.valid) out.valid = c.n_valid;
+    add_cut(out, c);
+    out.csv = csv_options(c);
     add_file(out, c, "train", "train", c.train);
     add_file(out, c, "valid", "valid", c.valid);
     add_file(out, c, "test", "test", c.test);
@@ -117,6 +136,10 @@ struct MakeAbsolute {
 };
 
 }  // namespace
+
+CsvOptions csv_options(const CsvConfig& c) {
+  return {.delimiter = c.delimiter, .header = c.header, .label = c.label_column, .label_where = c.at("label_column")};
+}
 
 Dataset load_data(const Experiment& experiment, const std::string& config_folder) {
   return load_dataset(std::visit(OptionsOf{config_folder}, experiment.data), experiment.compiler.floatX);

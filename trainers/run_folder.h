@@ -2,6 +2,7 @@
 //
 //   config.toml      the experiment with every default written out
 //   run.json         command line, versions, seed, and what decides bits (trainers/pins.h)
+//   table.json       columns and names of classes, where the data is a table (trainers/table_facts.h)
 //   metrics.jsonl    a line for each epoch
 //   checkpoint.npz   everything that a resumption needs (trainers/checkpoint.h)
 //   best.npz         the weights with the best validation error so far
@@ -36,6 +37,7 @@ class RunFolder {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   std::string config() const { return file("config.toml"); }
   std::string facts_file() const { return file("run.json"); }
+  std::string table() const { return file("table.json"); }
   std::string metrics() const { return file("metrics.jsonl"); }
   std::string checkpoint() const { return file("checkpoint.npz"); }
   std::string best() const { return file("best.npz"); }

@@ -5,8 +5,10 @@
 
 #include "compiler/ir/variables.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "nn/finite.h"
 #include "trainers/build_model.h"
 #include "trainers/run.h"
+#include "trainers/table_facts.h"
 
 namespace thtrain {
 
@@ -25,6 +27,7 @@ const char* name_of(Part part) {
 TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                    const TrainOptions& options) {
   TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
+  if (!data.columns.empty()) write_table_facts(folder.table(), table_facts(data));
   return Run(experiment, data, folder, hooks, options).go();
 }
 
@@ -58,7 +61,45 @@ static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Ex
   return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
 }
 
-Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights) {
+// The first weights take as many numbers as they have rows. An example of another size is the examples' fault.
+static void check_example_size(const Model& model, const std::map<std::string, Tensor>& arrays, const Tensor& x,
+                               const std::string& weights, const DataArray& origin) {
+  Param first = model.params().front();
+  Shape wanted = first.variable.type().known_shape();
+  auto found = arrays.find(first.name);
+  if (found == arrays.end() || found->second.rank() != 2 || wanted.size() != 2 || found->second.dim(1) != wanted[1])
+    return;
+  int64_t takes = found->second.dim(0);
+  if (takes == wanted[0]) return;
+  throw UserError(Message{.what = str(origin.origin, ": the examples have another size than the model takes"),
+                          .expected = str(takes, " numbers for each example, as ", first.name, ' ',
+                                          found->second.type_text(), " in ", weights, " has rows"),
+                          .got = str(x.type_text(), ": ", wanted[0], " for each"),
+                          .hint = x.dim(0) == takes ? str("one example alone is an array [1, ", takes, ']') : ""});
+}
+
+static void check_finite(const std::map<std::string, Tensor>& arrays, const std::string& weights) {
+  for (const auto& [name, array] : arrays)
+    if (first_non_finite(array))
+      throw UserError(Message{.what = str(weights, ": the weights are not finite"),
+                              .expected = "finite numbers",
+                              .got = str(name, " with ", array.as_double(*first_non_finite(array)))});
+}
+
+static void check_finite(const Tensor& probabilities, int64_t begin, const Tensor& x, const DataArray& origin) {
+  std::optional<int64_t> bad = first_non_finite(probabilities);
+  if (!bad) return;
+  int64_t row = *bad / probabilities.dim(1);
+  Tensor example = x.rows(row, 1);
+  double largest = 0;
+  for (int64_t i = 0; i < example.size(); ++i) largest = std::max(largest, std::abs(example.as_double(i)));
+  throw UserError(Message{.what = str(row_place(origin, begin + row), ": the probabilities are not finite"),
+                          .expected = "numbers such as the model was trained on",
+                          .got = str("numbers up to ", static_cast<float>(largest), " (scaled)"),
+                          .hint = "predict multiplies them by data.scale, as training does"});
+}
+
+Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights, const DataArray& origin) {
   if (x.rank() == 0 || is_complex(x.dtype()))
     throw UserError(Message{.what = "these are no examples to predict",
                             .expected = "an array of real numbers, one example for each row",
@@ -67,6 +108,8 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
   std::map<std::string, Tensor> arrays = read_weights(weights);
   Shape input = model_input(experiment, Shape(x.shape().begin() + 1, x.shape().end()));
   Model model = build_model(experiment, input, classes_in(arrays, experiment));
+  check_example_size(model, arrays, x, weights, origin);
+  check_finite(arrays, weights);
   model.load(arrays, weights);
 
   Dims lengths = {"n"};
@@ -82,6 +125,7 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
     Shape shape = {length};
     shape.insert(shape.end(), input.begin(), input.end());
     std::vector<Tensor> results = f({x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)});
+    check_finite(results[0], begin, x.rows(begin, length), origin);
     out.probabilities.rows(begin, length).assign(results[0]);
     out.classes.rows(begin, length).assign(results[1]);
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/runtime/function.h"
+#include "datasets/data_array.h"
 #include "trainers/experiment.h"
 #include "trainers/history.h"  // EpochReport
 #include "trainers/run_folder.h"
@@ -147,8 +148,10 @@ struct Prediction {
   Tensor probabilities;  // floatX [n, classes]
 };
 /// `x` [n, ...] holds examples as the model takes them (scaled), of any real dtype; the number of classes comes from
-/// the weights. UserError as evaluate().
-Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights);
+/// the weights. `origin` says where they come from, for messages. UserError as evaluate(), for examples of another
+/// size than the weights take, weights that are not finite, and the first example whose probabilities are not.
+Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights,
+                   const DataArray& origin = {.raw = {}, .origin = "the examples", .where = {}});
 
 struct CheckReport {
   ModelSummary model;

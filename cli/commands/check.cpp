@@ -10,6 +10,7 @@ namespace thtrain {
 int run_check(const CheckArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  print_warnings(loaded.experiment, data);
   CheckReport report = check_experiment(loaded.experiment, data, loaded.config_folder);
   if (arguments.json) {
     JsonObject out;

@@ -114,6 +114,7 @@ std::string set_json(const SetFacts& facts) {
 int run_data(const DataArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  print_warnings(loaded.experiment, data);
   std::vector<SetFacts> sets;
   for (auto [name, split] : {std::pair("train", &data.train), {"valid", &data.valid}, {"test", &data.test}}) {
     if (split->size() == 0) continue;

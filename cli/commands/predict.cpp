@@ -1,40 +1,118 @@
-// `thtrain predict`: a trained model's answers for the examples of a .npy file.
+// `thtrain predict`: a trained model's answers for the examples of a file.
+#include <filesystem>
+
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "datasets/dataset.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "trainers/load_data.h"
+#include "trainers/prediction_input.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
 
-// The examples as the data files have them, checked and scaled as the experiment says.
-static Tensor read_examples(const std::string& path, const Experiment& experiment) {
-  NpyArray array = open_npy(path);
+namespace {
+
+enum class Output { kNpy, kNpz, kCsv };
+
+Output output_of(const std::string& path) {
+  if (path.ends_with(".npy")) return Output::kNpy;
+  if (path.ends_with(".npz")) return Output::kNpz;
+  if (path.ends_with(".csv")) return Output::kCsv;
+  throw UserError(
+      Message{.what = "predict cannot write this kind of file",
+              .expected = "--output with a name that ends in .npy, .npz (classes and probabilities) or .csv",
+              .got = path});
+}
+
+void refuse_to_overwrite(const std::string& output, const std::string& read, const char* what) {
+  if (!is_same_file(output, read)) return;
+  throw UserError(
+      Message{.what = str(output, ": the output would overwrite ", what), .expected = "--output with another name"});
+}
+
+// As the run remembers them, else as the data says.
+TableFacts facts_of(const LoadedExperiment& loaded) {
+  std::error_code ignored;
+  if (loaded.run && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
+  if (!std::holds_alternative<CsvConfig>(loaded.experiment.data)) return {};
+  return table_facts(load_data(loaded.experiment, loaded.config_folder));
+}
+
+// As the data files have them, scaled as the experiment says. Infinite ones and NaN are refused.
+Tensor examples_of(const DataArray& input, const Experiment& experiment) {
   double scale = std::visit([](const auto& source) { return source.scale; }, experiment.data);
-  DataArray x{.raw = array.raw, .swapped = array.header.swapped, .mapped = array.mapped, .origin = path};
-  Split split(x, {}, Targets::kNone, scale);
+  Split split(input, {}, Targets::kNone, scale);
   check_all(split, experiment.compiler.floatX);
   return split.all(experiment.compiler.floatX).x;
 }
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",;\"\t ") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string class_name(const std::vector<std::string>& names, int64_t c) {
+  return static_cast<size_t>(c) < names.size() ? names[static_cast<size_t>(c)] : std::to_string(c);
+}
+
+// A line for each example: its class, and where they are wanted the probabilities of all.
+void write_csv(const std::string& path, const Prediction& found, const std::vector<std::string>& names,
+               bool probabilities) {
+  AtomicFile file(path);
+  std::string line = "class";
+  int64_t classes = probabilities ? found.probabilities.dim(1) : 0;
+  for (int64_t c = 0; c < classes; ++c) line += ',' + csv_cell(class_name(names, c));
+  file.write(line + '\n');
+  for (int64_t i = 0; i < found.classes.size(); ++i) {
+    line = csv_cell(class_name(names, found.classes.as_int(i)));
+    for (int64_t c = 0; c < classes; ++c) {
+      double p = found.probabilities.as_double(i * classes + c);
+      bool is_float32 = found.probabilities.dtype() == DType::kFloat32;
+      line += ',' + (is_float32 ? number_text(static_cast<float>(p)) : number_text(p));
+    }
+    file.write(line + '\n');
+  }
+  file.commit();
+}
+
+// "  setosa 50, virginica 49": how many examples each class was given, where classes have names.
+std::string counts_text(const Tensor& classes, const std::vector<std::string>& names) {
+  std::vector<int64_t> counts(names.size());
+  for (int64_t i = 0; i < classes.size(); ++i)
+    if (auto c = static_cast<size_t>(classes.as_int(i)); c < counts.size()) ++counts[c];
+  std::vector<std::string> parts;
+  for (size_t c = 0; c < names.size(); ++c)
+    if (counts[c] > 0) parts.push_back(str(names[c], ' ', count_text(counts[c])));
+  return parts.empty() ? "" : str("  ", join(parts, ", "), "\n");
+}
+
+}  // namespace
+
 int run_predict(const PredictArguments& arguments) {
-  bool both = arguments.output.ends_with(".npz");
-  if (!both && !arguments.output.ends_with(".npy"))
-    throw UserError(Message{.what = "predict cannot write this kind of file",
-                            .expected = "--output with a name that ends in .npy, or .npz for classes and probabilities",
-                            .got = arguments.output});
+  Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   std::string weights = weights_of(loaded, arguments.weights);
-  Tensor x = read_examples(arguments.input, loaded.experiment);
-  Prediction found = predict(loaded.experiment, x, weights);
-  if (both)
+  refuse_to_overwrite(arguments.output, ArrayPath(arguments.input).file, "the input");
+  refuse_to_overwrite(arguments.output, weights, "the weights");
+  TableFacts facts = facts_of(loaded);
+  DataArray input = read_prediction_input(arguments.input, loaded.experiment, facts);
+  Tensor x = examples_of(input, loaded.experiment);
+  Prediction found = predict(loaded.experiment, x, weights, input);
+  bool both = output == Output::kNpz || (output == Output::kCsv && arguments.probabilities);
+  if (output == Output::kNpz)
     write_npz(arguments.output, {{"classes", found.classes}, {"probabilities", found.probabilities}});
-  else
+  else if (output == Output::kNpy)
     write_npy(arguments.output, arguments.probabilities ? found.probabilities : found.classes);
+  else
+    write_csv(arguments.output, found, facts.classes, arguments.probabilities);
   const char* what = both ? "classes and probabilities" : arguments.probabilities ? "probabilities" : "classes";
-  print_text(str(what, " of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\n"));
+  print_text(str(what, " of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\n",
+                 counts_text(found.classes, facts.classes)));
   return kDone;
 }
 

@@ -161,6 +161,7 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   const Experiment& experiment = loaded.experiment;
   Dataset data = load_data(experiment, loaded.config_folder);
+  print_warnings(experiment, data);
   options.epochs = experiment.trainer.epochs;
   Progress progress(options);
   std::optional<NewPlace> place;

@@ -29,9 +29,9 @@ TEST(ReadCsv, ALineWithANumberIsNoHeader) {
 
 TEST(ReadCsv, TheHeaderCanBeStated) {
   TemporaryFolder folder;
-  EXPECT_EQ(read(folder, "1,2,3\n4,5,6\n", {.header = CsvOptions::Header::kYes}).columns, Names({"1", "2"}));
-  EXPECT_EQ(read(folder, "1,2,3\n4,5,6\n", {.header = CsvOptions::Header::kYes}).x.dim(0), 1);
-  EXPECT_EQ(read(folder, "1,2,3\n4,5,6\n", {.header = CsvOptions::Header::kNo}).x.dim(0), 2);
+  EXPECT_EQ(read(folder, "1,2,3\n4,5,6\n", {.header = true}).columns, Names({"1", "2"}));
+  EXPECT_EQ(read(folder, "1,2,3\n4,5,6\n", {.header = true}).x.dim(0), 1);
+  EXPECT_EQ(read(folder, "1,2,3\n4,5,6\n", {.header = false}).x.dim(0), 2);
 }
 
 TEST(ReadCsv, TextLabelsAreNumberedInOrderOfAppearance) {
@@ -52,7 +52,7 @@ TEST(ReadCsv, TheLabelMayStandAnywhereOrNowhere) {
   EXPECT_EQ(named.y.as_double(), 2);
   EXPECT_TRUE(same_bits(named.x, Tensor::matrix<double>({{1, 3}})));
   EXPECT_EQ(named.columns, Names({"a", "c"}));
-  CsvTable none = read(folder, text, {.label = "none"});
+  CsvTable none = read(folder, text, {.has_label = false});
   EXPECT_EQ(none.x.type_text(), "float64[1, 3]");
   EXPECT_EQ(none.y.type_text(), "int64[0]");
 }
@@ -63,6 +63,89 @@ TEST(ReadCsv, ReadsQuotesSpacesEmptyLinesAndCrlf) {
   EXPECT_EQ(table.columns, Names({"first, \"x\"", "b"}));
   EXPECT_TRUE(same_bits(table.x, Tensor::matrix<double>({{1, 2}, {3, 4}})));
   EXPECT_TRUE(same_bits(table.y, Tensor::vector<double>({0, 1})));
+}
+
+TEST(ReadCsv, FindsTheDelimiter) {
+  TemporaryFolder folder;
+  using Delimiter = CsvOptions::Delimiter;
+  const Tensor x = Tensor::matrix<double>({{1, 2.5}, {-3, 4}}), y = Tensor::vector<double>({0, 1});
+  const std::pair<std::string, CsvOptions> rows[] = {
+      {"1,2.5,0\n-3,4,1\n", {}},
+      {"1;2.5;0\n-3;4;1\n", {}},
+      {"1\t2.5\t0\n-3\t4\t1\n", {}},
+      {" 1 ; 2.5 ; 0 \n-3;4;1\n", {}},
+      {"1,\t2.5\t,0\n-3,4,1\n", {}},  // tabs beside commas are blanks
+      {"\"a;b\",\"c\td\",l\n1,2.5,0\n-3,4,1\n", {}},
+      {"1  2.5 0\n -3 4\t1 \n", {.delimiter = Delimiter::kSpace}},
+      {"1;2.5;0\n-3;4;1\n", {.delimiter = Delimiter::kSemicolon}},
+      {"1\t 2.5\t0\n-3\t4\t1\n", {.delimiter = Delimiter::kTab}},
+      {"a;x,b;c\n1;2.5;0\n-3;4;1\n", {.delimiter = Delimiter::kSemicolon}},
+  };
+  for (const auto& [text, options] : rows) {
+    SCOPED_TRACE(text);
+    CsvTable table = read(folder, text, options);
+    EXPECT_TRUE(same_bits(table.x, x));
+    EXPECT_TRUE(same_bits(table.y, y));
+  }
+}
+
+TEST(ReadCsv, LinesMayEndAnyWay) {
+  TemporaryFolder folder;
+  for (const char* end : {"\n", "\r\n", "\r"}) {
+    std::string text =
+        str("\xef\xbb\xbf"
+            "a,b",
+            end, end, "1,0", end, "2,1", end, "3,0");
+    CsvTable table = read(folder, text);
+    EXPECT_TRUE(same_bits(table.x, Tensor::matrix<double>({{1}, {2}, {3}})));
+    EXPECT_EQ(table.columns, Names({"a"}));
+    EXPECT_TRUE(table.named);
+    EXPECT_EQ(table.lines, (std::vector<int64_t>{3, 4, 5}));
+  }
+}
+
+// Files are read a MiB at a time: lines, and CRLFs, across that border.
+TEST(ReadCsv, ReadsLinesAcrossPieces) {
+  TemporaryFolder folder;
+  for (size_t width : {size_t{13}, size_t{64}, size_t{4099}}) {
+    std::string text;
+    int64_t rows = 0;
+    while (text.size() < (size_t{5} << 18)) {
+      std::string line = str(rows, ',', rows % 3);
+      text += std::string(width - line.size() - 2, ' ') + line + "\r\n";
+      ++rows;
+    }
+    CsvTable table = read(folder, text);
+    ASSERT_EQ(table.x.dim(0), rows);
+    bool same = true;
+    for (int64_t i = 0; i < rows; ++i)
+      same =
+          same && table.x.as_double(i) == static_cast<double>(i) && table.y.as_double(i) == static_cast<double>(i % 3);
+    EXPECT_TRUE(same) << width;
+  }
+}
+
+TEST(ReadCsv, ANumberTooSmallIsZero) {
+  TemporaryFolder folder;
+  EXPECT_EQ(read(folder, "1e-999,0\n").x.as_double(), 0);
+}
+
+TEST(ReadCsv, ALabelCanBePassedOver) {
+  TemporaryFolder folder;
+  CsvTable table = read(folder, "a,l,b\n1,cat,2\n3,,4\n", {.skip_label = true, .label = "l"});
+  EXPECT_TRUE(same_bits(table.x, Tensor::matrix<double>({{1, 2}, {3, 4}})));
+  EXPECT_EQ(table.y.type_text(), "int64[0]");
+  EXPECT_EQ(table.columns, Names({"a", "b"}));
+}
+
+TEST(ReadCsvColumns, LooksAtTheFirstLineOnly) {
+  TemporaryFolder folder;
+  CsvColumns columns = read_csv_columns(folder.write("c.csv", "\n a ; \"b\" ;c\nx;y\n"), {});
+  EXPECT_EQ(columns.names, Names({"a", "b", "c"}));
+  EXPECT_TRUE(columns.named);
+  columns = read_csv_columns(folder.write("c.csv", "1,x\n"), {});
+  EXPECT_EQ(columns.names, Names({"1", "2"}));
+  EXPECT_FALSE(columns.named);
 }
 
 TEST(ReadCsv, ReadsRealTables) {
@@ -82,30 +165,90 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
     std::string text, error;
     CsvOptions options = {};
   };
+  const std::string finite = "\n  expected: a finite number\n  got:      ";
+  const std::string delimiter =
+      "\n  hint:     data.delimiter says what stands between cells: comma, semicolon, tab or space";
+  const std::string header = "\n  hint:     data.header = true takes the first line as the names of the columns";
   const Row rows[] = {
-      {"a,b,l\n1,2,0\n3,x4,1\n",
-       "line 3, column 2 (\"b\"): not a number\n  expected: a finite number\n  got:      \"x4\""},
-      {"1,2,0\n3,,1\n", "line 2, column 2: not a number\n  expected: a finite number\n  got:      an empty cell"},
-      {"1,nan,0\n", "line 1, column 2: not a number\n  expected: a finite number\n  got:      \"nan\""},
-      {"1,1e999,0\n", "line 1, column 2: not a number\n  expected: a finite number\n  got:      \"1e999\""},
-      {"1,2,0\n3,4,b\n", "line 2, column 3: not a number\n  expected: a finite number\n  got:      \"b\""},
+      {"a,b,l\n1,2,0\n3,x4,1\n", "line 3, column 2 (\"b\"): not a number" + finite + "\"x4\""},
+      {"1,2,0\n3,,1\n",
+       "line 2, column 2: not a number" + finite + "an empty cell\n  hint:     fill it, or leave the line out"},
+      {"1,nan,0\n", "line 1, column 2: not a finite number" + finite + "\"nan\""},
+      {"1,1e999,0\n", "line 1, column 2: not a finite number" + finite + "\"1e999\""},
+      {"1,x,0\n", "line 1, column 2: not a number" + finite + "\"x\"" + header},
+      {"1,2,0\n3,4,b\n",
+       "line 2, column 3: not a number" + finite + "\"b\"\n  hint:     the first label, on line 1, is a number"},
+      {"1,2,0\n3,4,nan\n", "line 2, column 3: not a finite number" + finite +
+                               "\"nan\"\n  hint:     the first label, on "
+                               "line 1, is a number"},
+      {"1;2;0\n1,5;2;0\n",
+       "line 2, column 1: not a number" + finite + "\"1,5\"\n  hint:     write 1.5: decimals stand after a point"},
       {"a,b,l\n\n1,2\n",
-       "line 3, column 3: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      2 cells"},
+       "line 3: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      2 cells"},
       {"1,2,0\n1,2,0,\n",
-       "line 2, column 4: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      4 cells"},
-      {"1,\"2,0\n", "line 1, character 3: the quote is not closed"},
+       "line 2: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      4 cells"},
+      {"1,2,0\n1;2;0\n",
+       "line 2: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      1 cells" +
+           delimiter},
+      {"1,\"2,0\n", "line 1, character 3: the quote is not closed\n  expected: a closing quote on the same line"},
       {"1,2,\n", "line 1, column 3: the label is missing"},
       {"1,2,cat\n1,2,\n", "line 2, column 3: the label is missing"},
+      {"1,2,0\n1,2,\n", "line 2, column 3: the label is missing"},
       {"1,2,cow\n",
-       "line 1, column 3: the label is not one of the classes\n  expected: one of cat, dog\n  got:      \"cow\"",
+       "line 1, column 3: the label is not one of the training file's classes\n  expected: one of cat, dog\n"
+       "  got:      \"cow\"",
        {.classes = {"cat", "dog"}}},
-      {"a,b\n1,2\n", "there is no column \"c\" for the labels\n  expected: one of a, b", {.label = "c"}},
-      {"1,2\n",
-       "there is no column \"c\" for the labels\n  expected: first, last or none\n  got:      a file without a header "
-       "line",
+      {"a,b\n1,2\n",
+       "there is no column \"c\" for the labels\n  expected: first or last, or one of a, b",
        {.label = "c"}},
-      {"", "the CSV file has no rows"},
-      {"a,b\n", "the CSV file has no rows"},
+      {"a,b\n1,2\n",
+       "there is no column \"none\" for the labels\n  expected: first or last, or one of a, b",
+       {.label = "none"}},
+      {"c,b,c\n1,2,3\n", "there are 2 columns \"c\"\n  expected: first or last, or one of c, b, c", {.label = "c"}},
+      {"1,2\n",
+       "there is no column \"c\" for the labels\n  expected: first or last\n"
+       "  got:      a table whose first line is no header\n"
+       "  hint:     data.header = true takes the names of the columns from the first line",
+       {.label = "c"}},
+      {"", "the table has no rows\n  expected: a line for each example\n  got:      an empty file"},
+      {"\n \n\r\n", "the table has no rows\n  expected: a line for each example\n  got:      an empty file"},
+      {"a,b\n",
+       "the table has no rows\n  expected: a line for each example\n  got:      a header and no lines after it"},
+      {"5\n6\n",
+       "the table has one column, and that is the label's\n"
+       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 5" +
+           delimiter},
+      {"1 2 0\n1 2 0\n",
+       "the table has one column, and that is the label's\n"
+       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1 2 0" +
+           delimiter},
+      {"1,5;2,5;0\n",
+       "line 1: what stands between the cells is not clear\n"
+       "  expected: data.delimiter = \"comma\" or data.delimiter = \"semicolon\"\n  got:      1,5;2,5;0"},
+      {"1,5\t2,5\t0\n",
+       "line 1: what stands between the cells is not clear\n"
+       "  expected: data.delimiter = \"comma\" or data.delimiter = \"tab\"\n  got:      1,5?2,5?0"},
+      {"1;2;0\n",
+       "the table has one column, and that is the label's\n"
+       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1;2;0" +
+           delimiter,
+       {.delimiter = CsvOptions::Delimiter::kComma}},
+      {"\x93NUMPY\1",
+       "not a table\n  expected: text: lines of numbers\n  got:      a .npy file\n"
+       "  hint:     source = \"npy\" reads .npy and .npz files"},
+      {"\xff\xfe"
+       "1,2\n",
+       "not a table\n  expected: text: lines of numbers\n  got:      text in UTF-16\n  hint:     save it in UTF-8"},
+      {"\x1f\x8b\x08 packed",
+       "not a table\n  expected: text: lines of numbers\n  got:      a gzipped file\n"
+       "  hint:     unpack it: gunzip " +
+           folder.path("t.csv")},
+      {std::string("1,2,0\n1,\0,0\n", 12),
+       "not a table\n  expected: text: lines of numbers\n  got:      bytes of no known format"},
+      {"1,2,0\n1,2,0\n3,4,1\n",
+       "the table does not fit in memory\n  expected: at most 32 B\n  got:      48 B: 3 lines of 2 numbers\n"
+       "  hint:     a .npy file is read while training; data.memory_limit sets the limit",
+       {.memory_limit = 32}},
   };
   for (const Row& row : rows) {
     std::string path = folder.path("t.csv");

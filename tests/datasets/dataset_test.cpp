@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "datasets/array_file.h"
 #include "datasets/npy.h"
 #include "tests/support/datasets_support.h"
 
@@ -85,15 +86,14 @@ TEST(Split, ReadsEveryRealDtypeByteOrderAndOrder) {
     for (const char* suffix : {"_little.npy", "_big_fortran.npy"}) {
       SCOPED_TRACE(std::string(name) + suffix);
       std::string path = source_path(std::string("tests/golden/npy/") + name + suffix);
-      NpyArray array = open_npy(path, 1);
-      ASSERT_TRUE(array.mapped);
-      Split split({.raw = array.raw, .swapped = array.header.swapped, .mapped = true, .origin = path},
-                  {.raw = labels, .origin = "y"}, Targets::kClasses, 1);
-      EXPECT_TRUE(same_bits(split.all(k64).x, read_npy(path).cast(k64)));
-      EXPECT_TRUE(same_bits(split.read(1, 1, k32).x, read_npy(path).cast(k32).rows(1, 1)));
-      EXPECT_TRUE(split.is_larger_than(47, k64));
-      EXPECT_FALSE(split.is_larger_than(48, k64));
-      EXPECT_FALSE(split.is_larger_than(24, k32));
+      ArrayFile file(path, ArrayFile::Format::kNpy, {});
+      EXPECT_EQ(file.can_stay(), suffix[1] == 'l');
+      for (const DataArray& array : {file.in_memory(), file.can_stay() ? file.in_file() : file.in_memory()}) {
+        Split split(array, {.raw = labels, .origin = "y"}, Targets::kClasses, 1);
+        EXPECT_TRUE(same_bits(split.all(k64).x, read_npy(path).cast(k64)));
+        EXPECT_TRUE(same_bits(split.read(1, 1, k32).x, read_npy(path).cast(k32).rows(1, 1)));
+        EXPECT_EQ(split.bytes(k64), 48u + 16u);
+      }
     }
   }
 }
@@ -138,21 +138,28 @@ TEST(SplitErrors, ArraysThatDoNotFit) {
   EXPECT_EQ(error_text([&] {
               float_split(x, Tensor::vector<int64_t>({0, 1, 2}), Targets::kClasses);
             }),
-            "error: inputs and targets have different numbers of rows\n"
+            "error: examples and labels differ in number\n"
             "  expected: 2 rows, as in x.npy\n"
             "  got:      3 rows in y.npy");
   EXPECT_EQ(error_text([&] { float_split(x, x, Targets::kClasses); }),
-            "error: y.npy: the labels are not one number for each row\n"
-            "  expected: [2]\n"
+            "error: y.npy: the labels are not one number for each example\n"
+            "  expected: an array [2]\n"
             "  got:      float32[2, 2]\n"
-            "  hint:     for rows with a one at the class, store the number of the class");
+            "  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1)");
   EXPECT_EQ(error_text([&] { float_split(x.cast(DType::kComplex64), y, Targets::kClasses); }),
             "error: x.npy: complex numbers cannot be trained on\n"
-            "  expected: a real dtype\n"
-            "  got:      complex64[2, 2]");
+            "  expected: real numbers\n"
+            "  got:      complex64[2, 2]\n"
+            "  hint:     numpy.abs(array), or two columns: real and imaginary part");
+  EXPECT_EQ(error_text([&] {
+              float_split(Tensor::zeros(k32, {2, 0}), y, Targets::kClasses);
+            }),
+            "error: x.npy: the examples have no numbers to learn from\n"
+            "  expected: at least one column\n"
+            "  got:      float32[2, 0]");
   EXPECT_EQ(error_text([&] { float_split(x, Tensor(1.0), Targets::kValues); }),
-            "error: y.npy: a single number is no set of examples\n"
-            "  expected: an axis of examples first\n"
+            "error: y.npy: a single number, not a list of examples\n"
+            "  expected: an array whose first axis counts the examples\n"
             "  got:      float64[]");
 }
 
@@ -220,6 +227,47 @@ TEST(CheckErrors, LabelsOutOfRange) {
             "  expected: the number of a class\n"
             "  got:      nan" +
                 kCounting);
+}
+
+TEST(CheckErrors, LabelsThatAskForMoreClassesThanExamples) {
+  Tensor x = Tensor::zeros(k32, {3, 1});
+  for (int64_t label : {int64_t{3}, int64_t{1} << 31, int64_t{1} << 62})
+    EXPECT_EQ(error_text([&] {
+                count_classes(float_split(x, Tensor::vector<int64_t>({0, 1, label}), Targets::kClasses));
+              }),
+              str("error: y.npy: row 2: the label is too large\n"
+                  "  expected: classes numbered from 0 on, and no more of them than examples (3)\n"
+                  "  got:      ",
+                  label,
+                  "\n"
+                  "  hint:     rows and columns count from 0;\n"
+                  "            numpy.unique(labels, return_inverse=True)[1] numbers classes from 0 on"));
+  EXPECT_EQ(count_classes(float_split(x, Tensor::vector<int64_t>({0, 1, 2}), Targets::kClasses)), 3);
+}
+
+TEST(CheckErrors, ATextFileNamesItsLinesAndColumns) {
+  auto text = std::make_shared<const TextRows>(TextRows{{2, 5}, {"width", "height"}, true});
+  auto unnamed = std::make_shared<const TextRows>(TextRows{{2, 5}, {"2", "3"}, false});
+  Tensor x = Tensor::matrix<double>({{1, 2}, {3, 1e300}}), y = Tensor::vector<double>({0, 0.5});
+  auto errors = [&](const std::shared_ptr<const TextRows>& rows, Targets targets) {
+    return error_text([&] {
+      check_all(
+          Split({.raw = x, .origin = "t.csv", .text = rows}, {.raw = y, .origin = "t.csv", .text = rows}, targets, 1),
+          k32);
+    });
+  };
+  EXPECT_EQ(errors(text, Targets::kNone),
+            "error: t.csv: line 5, column \"height\": not a finite number\n"
+            "  expected: numbers that are finite in float32\n"
+            "  got:      inf");
+  EXPECT_EQ(errors(unnamed, Targets::kNone),
+            "error: t.csv: line 5, column 3: not a finite number\n"
+            "  expected: numbers that are finite in float32\n"
+            "  got:      inf");
+  EXPECT_EQ(errors(text, Targets::kClasses),
+            "error: t.csv: line 5: the label is not an integer\n"
+            "  expected: the number of a class\n"
+            "  got:      0.5");
 }
 
 TEST(CheckErrors, ABatchNamesItsRowsInTheFile) {

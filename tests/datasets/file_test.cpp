@@ -10,7 +10,7 @@
 namespace thtrain {
 namespace {
 
-TEST(InputFile, ReadsAnywhereAndMaps) {
+TEST(InputFile, ReadsAnywhere) {
   TemporaryFolder folder;
   std::string path = folder.write("a", "0123456789");
   InputFile file(path);
@@ -18,24 +18,33 @@ TEST(InputFile, ReadsAnywhereAndMaps) {
   char part[3];
   file.read_at(4, std::as_writable_bytes(std::span(part)));
   EXPECT_EQ(std::string(part, 3), "456");
-  std::shared_ptr<std::byte> mapped = file.map();
-  EXPECT_EQ(std::string(reinterpret_cast<char*>(mapped.get()), 10), "0123456789");
+  EXPECT_EQ(file.beginning(4), "0123");
+  EXPECT_EQ(file.beginning(40), "0123456789");
   EXPECT_EQ(read_file(path), "0123456789");
 }
 
-TEST(InputFile, AnEmptyFileHasNoMapping) {
-  TemporaryFolder folder;
-  EXPECT_EQ(InputFile(folder.write("a", "")).map(), nullptr);
-}
-
-TEST(InputFile, SaysWhereAFileEndedWhileItWasRead) {
+TEST(InputFile, SaysThatAFileWasCutShortWhileItWasRead) {
   TemporaryFolder folder;
   std::string path = folder.write("a", "0123456789");
   InputFile file(path);
-  char part[8];
-  EXPECT_EQ(
-      error_text([&] { file.read_at(5, std::as_writable_bytes(std::span(part))); }),
-      "error: " + path + ": the file ended while it was read\n  expected: at least 13 bytes\n  got:      10 bytes");
+  std::filesystem::resize_file(path, 7);
+  char part[4];
+  EXPECT_EQ(error_text([&] { file.read_at(5, std::as_writable_bytes(std::span(part))); }),
+            "error: " + path +
+                ": the file was cut short while it was read\n  expected: at least 9 bytes\n  got:      7 bytes\n"
+                "  hint:     another program has changed it: write it again, whole");
+}
+
+TEST(IsSameFile, FollowsLinks) {
+  TemporaryFolder folder;
+  std::string path = folder.write("a", "x");
+  std::filesystem::create_symlink(path, folder.path("link"));
+  std::filesystem::create_hard_link(path, folder.path("hard"));
+  EXPECT_TRUE(is_same_file(path, folder.path("link")));
+  EXPECT_TRUE(is_same_file(folder.path("hard"), folder.path() + "/./a"));
+  EXPECT_FALSE(is_same_file(path, folder.write("b", "x")));
+  EXPECT_FALSE(is_same_file(path, folder.path("none")));
+  EXPECT_FALSE(is_same_file(folder.path("none"), folder.path("none")));
 }
 
 TEST(InputFile, APipeIsRefusedAndDoesNotBlock) {

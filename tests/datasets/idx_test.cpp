@@ -98,21 +98,29 @@ TEST(IdxErrors, MissingAndFolder) {
 
 TEST(IdxErrors, NotIdx) {
   TemporaryFolder folder;
-  const std::pair<std::string, std::string> rows[] = {
-      {"", "an empty file"}, {std::string("\0\0\x8", 3), "00 00 08"}, {"\x93NUMPY", "93 4e 55 4d"}};
-  for (const auto& [bytes, got] : rows) {
+  struct Row {
+    std::string bytes, got, hint;
+  };
+  const Row rows[] = {
+      {"", "an empty file", ""},
+      {std::string("\0\0\x8", 3), "bytes of no known format", ""},
+      {"\x93NUMPY", "a .npy file", "\n  hint:     source = \"npy\" reads .npy files"},
+      {"1,2\n", "text that begins with \"1,2\"", "\n  hint:     source = \"csv\" reads tables of numbers"},
+      {"PK\3\4", "a zip archive, such as an .npz file", ""},
+      {gzipped("1,2\n"), "a gzipped file of something else", ""},
+  };
+  for (const auto& [bytes, got, hint] : rows) {
     std::string path = folder.write("a", bytes);
-    EXPECT_EQ(read_error(path), "error: " + path +
-                                    ": not an IDX file\n"
-                                    "  expected: the bytes 00 00, a code of the dtype and the number of axes first\n"
-                                    "  got:      " +
-                                    got);
+    EXPECT_EQ(
+        read_error(path),
+        "error: " + path + ": not an IDX file\n  expected: a file in MNIST's IDX format\n  got:      " + got + hint);
   }
   std::string path = folder.write("a", idx_bytes(0x0a, {1}, "x"));
-  EXPECT_EQ(read_error(path), "error: " + path +
-                                  ": the dtype of the IDX file is not supported\n"
-                                  "  expected: 08 uint8, 09 int8, 0b int16, 0c int32, 0d float32, 0e float64\n"
-                                  "  got:      code 0a");
+  EXPECT_EQ(read_error(path),
+            "error: " + path +
+                ": the IDX file holds numbers of an unknown type\n"
+                "  expected: 8 (uint8), 9 (int8), 11 (int16), 12 (int32), 13 (float32), 14 (float64)\n"
+                "  got:      type 10");
 }
 
 TEST(IdxErrors, ImpossibleShape) {
@@ -137,7 +145,7 @@ TEST(IdxErrors, TruncatedOrTooLong) {
   path = folder.write("a", whole.substr(0, 39));
   EXPECT_EQ(read_error(path), text(path, all, "39 bytes"));
   path = folder.write("a", whole.substr(0, 20));
-  EXPECT_EQ(read_error(path), text(path, all, "at most 20 bytes"));
+  EXPECT_EQ(read_error(path), text(path, all, "20 bytes"));
   path = folder.write("a", gzipped(whole.substr(0, 39)));
   EXPECT_EQ(read_error(path), text(path, all, "39 bytes unpacked"));
   path = folder.write("a", gzipped(idx_bytes(8, {60000, 28, 28}, "")));
@@ -145,7 +153,10 @@ TEST(IdxErrors, TruncatedOrTooLong) {
                                    str("at most ", 1032 * std::filesystem::file_size(path), " bytes unpacked")));
   path = folder.write("a", whole + "x");
   EXPECT_EQ(read_error(path), "error: " + path + ": the IDX file is longer than its header says\n  expected: " + all +
-                                  "\n  got:      more bytes");
+                                  "\n  got:      41 bytes");
+  path = folder.write("a", gzipped(whole + "x"));
+  EXPECT_EQ(read_error(path), "error: " + path + ": the IDX file is longer than its header says\n  expected: " + all +
+                                  "\n  got:      more bytes unpacked");
 }
 
 TEST(IdxErrors, DamagedGzip) {

@@ -1,6 +1,7 @@
 #include "datasets/load.h"
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "compiler/base/random_state.h"
@@ -108,8 +109,8 @@ TEST(LoadDataset, CutsSplitsFromTheEndOfTheTrainingFile) {
   EXPECT_EQ(data.valid.file_row(0), 5);
   EXPECT_EQ(data.test.file_row(0), 8);
   options.train = 4;
-  options.shuffle = true;
-  options.seed = 42;
+  options.split = SplitBy::kShuffled;
+  options.split_seed = 42;
   data = load_dataset(options, k64);
   std::vector<int64_t> order = RandomState(42).permutation(10);
   EXPECT_EQ(data.train.size(), 4);
@@ -126,7 +127,7 @@ TEST(LoadDataset, StreamsWhatIsLargerThanTheLimit) {
   options.memory_limit = 4096;
   Dataset streamed = load_dataset(options, k32);
   EXPECT_TRUE(streamed.streamed);
-  EXPECT_TRUE(streamed.train.x_array().mapped);
+  EXPECT_TRUE(streamed.train.x_array().file);
   options.memory_limit = 0;
   Dataset in_memory = load_dataset(options, k32);
   EXPECT_FALSE(in_memory.streamed);
@@ -199,7 +200,7 @@ TEST(LoadDataset, ReadsCsvWithTheTrainingFilesClasses) {
   Dataset data = load_dataset(options, k64);
   EXPECT_EQ(data.class_names, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_TRUE(same_bits(data.test.all(k64).y, Tensor::vector<int64_t>({1})));
-  options.label = "a";
+  options.csv.label = "a";
   options.targets = Targets::kValues;
   folder.write("train.csv", "a,b,c\n1,2,3\n");
   folder.write("test.csv", "a,b,c\n4,5,6\n");
@@ -218,8 +219,12 @@ TEST(LoadDataset, ReadsCsvWithTheTrainingFilesClasses) {
 TEST(LoadDataset, ReadsRealTables) {
   const char* folder = std::getenv("THTRAIN_DATA");
   if (!folder) GTEST_SKIP() << "THTRAIN_DATA is not set";
-  Dataset iris =
-      load_dataset({.name = "csv", .files = {{"train", {"tabular/iris.csv"}}}, .valid = 30, .shuffle = true}, k32);
+  Dataset iris = load_dataset({.name = "csv",
+                               .files = {{"train", {"tabular/iris.csv"}}},
+                               .valid = 30,
+                               .split = SplitBy::kShuffled,
+                               .split_seed = 1},
+                              k32);
   EXPECT_EQ(iris.train.size(), 120);
   EXPECT_EQ(iris.classes(), 3);
   std::set<int64_t> seen;
@@ -258,11 +263,12 @@ TEST(LoadErrors, FaultsOfAFileStandAtItsLine) {
   folder.write("train_x.npy", "hello");
   EXPECT_EQ(load_error(npy_options(folder, {"train_x", "train_y"})),
             "error: " + folder.path("train_x.npy") +
-                ": not a .npy file\n  expected: the bytes 93 4e 55 4d 50 59 first\n  got:      68 65 6c 6c 6f" +
-                caret(2));
+                ": not a .npy file\n  expected: an array as numpy.save writes it\n"
+                "  got:      text that begins with \"hello\"" +
+                caret(2) + "\n  hint:     source = \"csv\" reads tables of numbers");
   write_npy(folder.path("train_x.npy"), Tensor::zeros(k32, {3, 2}));
   EXPECT_EQ(load_error(npy_options(folder, {"train_x", "train_y"})),
-            "error: inputs and targets have different numbers of rows\n"
+            "error: examples and labels differ in number\n"
             "  expected: 3 rows, as in " +
                 folder.path("train_x.npy") +
                 "\n"
@@ -287,13 +293,34 @@ TEST(LoadErrors, NumbersOfExamples) {
   DatasetOptions options = npy_options(folder, {"train_x", "train_y"});
   options.train = 6;
   options.valid = 5;
+  options.train_where = at(6);
+  options.valid_where = at(7);
+  options.test_where = at(8);
+  const std::string kLeftToTrain = "\n  hint:     at least one example must be left to train on";
   EXPECT_EQ(load_error(options),
-            "error: the splits need more rows than the training file has\n"
-            "  expected: at most 10 rows, as in " +
-                folder.path("train_x.npy") +
-                "\n"
-                "  got:      6 to train, 5 to validate, 0 to test" +
-                caret(1));
+            "error: so many validation examples are not there\n"
+            "  expected: at most 4 of the 10 examples in " +
+                folder.path("train_x.npy") + "\n  got:      5" + caret(7) + kLeftToTrain);
+  options.train = 11;
+  EXPECT_EQ(load_error(options),
+            "error: there are not enough training examples\n"
+            "  expected: at most 10 of the 10 examples in " +
+                folder.path("train_x.npy") + "\n  got:      11" + caret(6) + kLeftToTrain);
+  options.train = -1;
+  options.valid = 9;
+  options.test = 1;
+  EXPECT_EQ(load_error(options),
+            "error: so many test examples are not there\n"
+            "  expected: at most 0 of the 10 examples in " +
+                folder.path("train_x.npy") + "\n  got:      1" + caret(8) + kLeftToTrain);
+  for (int64_t valid : {int64_t{10}, std::numeric_limits<int64_t>::max()}) {
+    options.valid = valid;
+    options.test = -1;
+    EXPECT_EQ(load_error(options),
+              "error: so many validation examples are not there\n"
+              "  expected: at most 9 of the 10 examples in " +
+                  folder.path("train_x.npy") + "\n  got:      " + std::to_string(valid) + caret(7) + kLeftToTrain);
+  }
   options = npy_options(folder, {"train_x", "train_y", "valid_x", "valid_y"});
   options.valid = 5;
   EXPECT_EQ(load_error(options),
@@ -311,23 +338,18 @@ TEST(LoadErrors, SplitsThatDiffer) {
   write_arrays(folder, "test", 4, 2);
   write_npy(folder.path("test_x.npy"), Tensor::zeros(k32, {4, 3}));
   EXPECT_EQ(load_error(npy_options(folder, {"train_x", "train_y", "test_x", "test_y"})),
-            "error: the splits have different inputs\n"
-            "  expected: [2] for each row, as in " +
-                folder.path("train_x.npy") +
-                "\n"
-                "  got:      [3] in " +
-                folder.path("test_x.npy") + caret(1));
+            "error: " + folder.path("test_x.npy") +
+                ": the examples differ in shape from the training examples\n"
+                "  expected: [2] for each row, as in " +
+                folder.path("train_x.npy") + "\n  got:      [3]" + caret(4));
   write_arrays(folder, "test", 4, 2);
   write_npy(folder.path("test_y.npy"), Tensor::zeros(k32, {4, 2}));
   DatasetOptions options = npy_options(folder, {"train_x", "train_y", "test_x", "test_y"});
   options.targets = Targets::kValues;
-  EXPECT_EQ(load_error(options),
-            "error: the splits have different targets\n"
-            "  expected: [] for each row, as in " +
-                folder.path("train_y.npy") +
-                "\n"
-                "  got:      [2] in " +
-                folder.path("test_y.npy") + caret(1));
+  EXPECT_EQ(load_error(options), "error: " + folder.path("test_y.npy") +
+                                     ": the targets differ in shape from the training targets\n"
+                                     "  expected: [] for each row, as in " +
+                                     folder.path("train_y.npy") + "\n  got:      [2]" + caret(5));
 }
 
 TEST(LoadErrors, Csv) {

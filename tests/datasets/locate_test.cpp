@@ -55,7 +55,7 @@ TEST(FindDataFile, ListsWhereItLooked) {
   ConfigPosition where{.file = "lab.toml", .line = 3, .column = 11, .length = 7, .source_line = "train_x = \"x.npy\""};
   EXPECT_EQ(error_text([&] { find_data_file("x.npy", places.config, false, where); }),
             "error: \"x.npy\" was not found\n"
-            "  expected: a file or folder of that name below one of\n"
+            "  expected: a file of that name in one of\n"
             "            " +
                 places.config +
                 "\n"
@@ -69,8 +69,37 @@ TEST(FindDataFile, ListsWhereItLooked) {
                 "      3 | train_x = \"x.npy\"\n"
                 "        |           ^^^^^^^\n"
                 "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it");
-  EXPECT_EQ(error_text([&] { find_data_file("/none/x.npy", places.config); }),
-            "error: /none/x.npy: no such file or folder");
+  EXPECT_EQ(error_text([&] { find_data_file("/none/x.npy", places.config); }), "error: /none/x.npy: no such file");
+}
+
+// A folder that may not be searched is no folder without the file.
+TEST(FindDataFile, SaysWhereItWasNotAllowedToLook) {
+  Places places;
+  std::string path = places.folder.write("data/x.npy", "");
+  std::filesystem::permissions(places.folder.path(), std::filesystem::perms::all);
+  std::filesystem::permissions(places.data, std::filesystem::perms::none);
+  {
+    WithoutRoot without_root;
+    EXPECT_EQ(error_text([&] { find_data_file(path, places.config); }),
+              "error: " + path + ": the file cannot be reached\n  got:      permission denied");
+    EXPECT_EQ(error_text([&] { find_data_file("x.npy", places.config); }),
+              "error: \"x.npy\" was not found\n"
+              "  expected: a file of that name in one of\n"
+              "            " +
+                  places.config +
+                  "\n"
+                  "            " +
+                  places.data +
+                  " (permission denied)\n"
+                  "            " +
+                  places.cache +
+                  "/thtrain/data\n"
+                  "  hint:     give its absolute path, or set THTRAIN_DATA to the folder that holds it");
+  }
+  std::filesystem::permissions(places.data, std::filesystem::perms::all);
+  std::string name(300, 'n');
+  EXPECT_EQ(error_text([&] { find_data_file("/" + name, places.config); }),
+            "error: /" + name + ": the file cannot be reached\n  got:      File name too long");
 }
 
 TEST(FindDataSet, NeedsAllFilesInOneFolder) {
@@ -78,21 +107,29 @@ TEST(FindDataSet, NeedsAllFilesInOneFolder) {
   places.folder.write("config/images", "");
   std::string images = places.folder.write("data/mnist/images", "");
   std::string labels = places.folder.write("data/mnist/labels.gz", "");
-  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config), Paths({images, labels}));
-  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config, "mnist"), Paths({images, labels}));
-  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, places.config, places.data + "/mnist"),
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config), Paths({images, labels}));
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config, "mnist"),
+            Paths({images, labels}));
+  EXPECT_EQ(find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config, places.data + "/mnist"),
             Paths({images, labels}));
 }
 
 TEST(FindDataSet, SaysWhereItLookedAndWhereToPutTheFiles) {
   Places places;
   places.folder.write("data/mnist/images", "");
+  auto command = [](const std::string& folder) {
+    return "  hint:     get it, once:\n"
+           "            mkdir -p " +
+           folder + " && cd " + folder +
+           " && curl -fLO 'https://h/m/{images,labels}.gz'\n"
+           "            or set THTRAIN_DATA to a folder that has it; or take source = \"digits\", which is built in";
+  };
   const std::string expected =
       "error: the data set \"mnist\" was not found\n"
       "  expected: images, labels,\n"
       "            each as it is or with .gz, in one folder\n";
   EXPECT_EQ(error_text([&] {
-              find_data_set("mnist", {"images", "labels"}, places.config);
+              find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config);
             }),
             expected +
                 "  got:      not in\n"
@@ -112,26 +149,19 @@ TEST(FindDataSet, SaysWhereItLookedAndWhereToPutTheFiles) {
                 places.cache +
                 "/thtrain/data\n"
                 "            " +
-                places.cache +
-                "/thtrain/data/mnist\n"
-                "  hint:     run: mkdir -p " +
-                places.cache +
-                "/thtrain/data/mnist\n"
-                "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
-                "            or take the data set \"digits\", which is built in");
+                places.cache + "/thtrain/data/mnist\n" + command(places.cache + "/thtrain/data/mnist"));
   EXPECT_EQ(error_text([&] {
-              find_data_set("mnist", {"images", "labels"}, places.config, "mnist");
+              find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config, "mnist");
             }),
             expected +
                 "  got:      not in\n"
                 "            " +
-                places.data +
-                "/mnist (without labels)\n"
-                "  hint:     run: mkdir -p " +
-                places.data +
-                "/mnist\n"
-                "            and put the files there, or set THTRAIN_DATA to a folder that has them;\n"
-                "            or take the data set \"digits\", which is built in");
+                places.data + "/mnist (without labels)\n" + command(places.data + "/mnist"));
+  EnvironmentVariable cache("XDG_CACHE_HOME", "/home/ada's files");
+  std::string text = error_text([&] { find_data_set("mnist", {"images", "labels"}, "https://h/m", places.config); });
+  EXPECT_NE(text.find(" mkdir -p '/home/ada'\\''s files/thtrain/data/mnist' && cd '/home/ada'\\''s files/"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "trainers/load_data.h"
 
 #include <cmath>
+#include <set>
 
+#include "compiler/base/random_state.h"
 #include "datasets/npy.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
@@ -48,7 +50,7 @@ TEST(LoadData, AMissingFileIsNamedAtItsPlace) {
   EnvironmentVariable data("THTRAIN_DATA", nullptr), cache("XDG_CACHE_HOME", "/nowhere");
   std::string text = error_text([&] { load_data(npy_experiment(), folder.path()); });
   EXPECT_EQ(text, str("error: \"x.npy\" was not found\n"
-                      "  expected: a file or folder of that name below one of\n"
+                      "  expected: a file of that name in one of\n"
                       "            ",
                       folder.path(),
                       "\n"
@@ -111,6 +113,105 @@ TEST(LoadData, ABadValueInAStreamEndsTheRun) {
             "  got:      nan\n"
             "  hint:     rows and columns count from 0");
   EXPECT_EQ(read_checkpoint(run.checkpoint()).state.step, 6);
+}
+
+// With a mapping this was SIGBUS.
+TEST(LoadData, AFileCutShortWhileTrainingEndsTheRun) {
+  TemporaryFolder folder;
+  write_arrays(folder);
+  Experiment e = npy_experiment();
+  auto& files = std::get<NpyConfig>(e.data);
+  files.n_valid = 0;
+  files.memory_limit = 1e-8;  // some bytes
+  e.trainer.shuffle = false;
+  e.trainer.checkpoint_epochs = 1;
+  e.compiler.mode = CompilerConfig::Mode::kReference;
+  Dataset data = load_data(e, folder.path());
+  ASSERT_TRUE(data.streamed);
+  RunFolder run = RunFolder::create(folder.path("run"), e, {.config_folder = folder.path()});
+  TrainHooks hooks{
+      .on_epoch = [&](const EpochReport&) { std::filesystem::resize_file(folder.path("x.npy"), 128 + 4 * 12 + 1); }};
+  EXPECT_EQ(error_text([&] { train(e, data, run, hooks); }),
+            "error: " + folder.path("x.npy") +
+                ": the file was cut short while it was read\n"
+                "  expected: at least 200 bytes\n"
+                "  got:      177 bytes\n"
+                "  hint:     another program has changed it: write it again, whole");
+  EXPECT_EQ(read_checkpoint(run.checkpoint()).state.step, 6);
+}
+
+TEST(LoadData, TheHeaderAndTheDelimiterAreTheExperiments) {
+  TemporaryFolder folder;
+  folder.write("t.csv", "1;2;0\n3;4;1\n5;6;0\n");
+  Experiment e = small_experiment();
+  CsvConfig csv;
+  csv.train = "t.csv";
+  e.data = csv;
+  EXPECT_EQ(load_data(e, folder.path()).train.size(), 3);
+  csv.header = true;
+  e.data = csv;
+  EXPECT_EQ(load_data(e, folder.path()).train.size(), 2);
+  csv.delimiter = CsvOptions::Delimiter::kComma;
+  e.data = csv;
+  EXPECT_THROW(load_data(e, folder.path()), UserError);
+}
+
+// The number that is too large is shown, and the column that is not there; not the section, and not the file.
+TEST(LoadData, MistakesStandAtTheirKey) {
+  TemporaryFolder folder;
+  write_arrays(folder);
+  Experiment e = npy_experiment();
+  auto& files = std::get<NpyConfig>(e.data);
+  const ConfigPosition place{.file = "a.toml", .line = 9, .column = 11, .length = 2, .source_line = "n_valid = 12"};
+  files.n_valid = 12;
+  files.given["n_valid"] = place;
+  EXPECT_EQ(error_text([&] { load_data(e, folder.path()); }),
+            "error: so many validation examples are not there\n"
+            "  expected: at most 11 of the 12 examples in " +
+                folder.path("x.npy") +
+                "\n"
+                "  got:      12\n"
+                "  config:   a.toml:9:11\n"
+                "      9 | n_valid = 12\n"
+                "        |           ^^\n"
+                "  hint:     at least one example must be left to train on");
+  folder.write("t.csv", "a,b,kind\n1,2,0\n3,4,1\n");
+  CsvConfig csv;
+  csv.train = "t.csv";
+  csv.label_column = "knd";
+  csv.given["label_column"] = {
+      .file = "a.toml", .line = 3, .column = 16, .length = 5, .source_line = "label_column = \"knd\""};
+  csv.given["train"] = kPlace;
+  e.data = csv;
+  EXPECT_EQ(error_text([&] { load_data(e, folder.path()); }), "error: " + folder.path("t.csv") +
+                                                                  ": there is no column \"knd\" for the labels\n"
+                                                                  "  expected: first or last, or one of a, b, kind\n"
+                                                                  "  config:   a.toml:3:16\n"
+                                                                  "      3 | label_column = \"knd\"\n"
+                                                                  "        |                ^^^^^");
+}
+
+TEST(LoadData, SplitsAreDrawnAsTheExperimentSays) {
+  TemporaryFolder folder;
+  write_arrays(folder);
+  Experiment e = npy_experiment();
+  auto& files = std::get<NpyConfig>(e.data);
+  files.n_valid = 3;
+  auto rows = [&] {
+    Dataset data = load_data(e, folder.path());
+    return std::vector<int64_t>{data.valid.file_row(0), data.valid.file_row(1), data.valid.file_row(2)};
+  };
+  EXPECT_EQ(rows(), (std::vector<int64_t>{9, 10, 11}));
+  files.split = SplitBy::kShuffled;
+  std::vector<int64_t> order = RandomState(0).permutation(12);
+  EXPECT_EQ(rows(), (std::vector<int64_t>{order[9], order[10], order[11]}));
+  files.split_seed = 8;
+  order = RandomState(8).permutation(12);
+  EXPECT_EQ(rows(), (std::vector<int64_t>{order[9], order[10], order[11]}));
+  files.split = SplitBy::kStratified;
+  std::set<int64_t> classes;
+  for (int64_t row : rows()) classes.insert(row % 3);
+  EXPECT_EQ(classes.size(), 3u);
 }
 
 }  // namespace

@@ -1,0 +1,105 @@
+#include "datasets/warnings.h"
+
+#include <algorithm>
+
+#include "datasets/content.h"
+
+namespace thtrain {
+
+namespace {
+
+/// What the labels of a split are.
+struct Labels {
+  std::vector<int64_t> counts;  // of each class
+  int64_t present = 0;          // classes with examples
+  bool sorted = true;
+};
+
+Labels labels_of(const Split& split) {
+  Labels out{.counts = std::vector<int64_t>(static_cast<size_t>(split.classes()))};
+  int64_t last = 0;
+  constexpr int64_t kRows = int64_t{1} << 16;
+  for (int64_t first = 0; first < split.size(); first += kRows) {
+    Tensor labels = split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat32);
+    for (int64_t i = 0; i < labels.size(); ++i) {
+      int64_t label = labels.data<int64_t>()[i];
+      if (label < 0 || label >= split.classes()) continue;  // of a stream: refused when it is trained on
+      out.present += out.counts[static_cast<size_t>(label)]++ == 0;
+      out.sorted = out.sorted && label >= last;
+      last = label;
+    }
+  }
+  return out;
+}
+
+class Doubts {
+ public:
+  Doubts(const Dataset& data, bool shuffled)
+      : data_(data), shuffled_(shuffled), train_(labels_of(data.train)), valid_(labels_of(data.valid)) {}
+
+  std::vector<std::string> list() {
+    if (data_.classes() >= data_.train.size())
+      add(str("as many classes (", data_.classes(), ") as training examples (", data_.train.size(),
+              "): is the label a name or a value of each example?",
+              data_.columns.empty() ? "" : " data.label_column chooses another column"));
+    else if (begins_at_one())
+      add("the labels begin at 1: class 0 has no examples, but the model learns it too; subtract 1 from each label");
+    if (is_sorted() && !shuffled_)
+      add("the training examples are sorted by class, and are taken in order: a minibatch sees few classes; "
+          "trainer.shuffle = true mixes them");
+    if (is_sorted() && data_.cut_from_end)
+      add("the examples are sorted by class, and the last ones are kept for validation: they are of other classes than "
+          "the rest; data.split = \"stratified\" draws them from each class");
+    else if (data_.classes() < data_.train.size())
+      add_missing();
+    return out_;
+  }
+
+ private:
+  bool begins_at_one() const {
+    return data_.class_names.empty() && data_.classes() > 1 && count(train_, 0) == 0 && count(valid_, 0) == 0 &&
+           count(train_, 1) > 0;
+  }
+  static int64_t count(const Labels& labels, size_t c) { return c < labels.counts.size() ? labels.counts[c] : 0; }
+  bool is_sorted() const { return train_.sorted && train_.present > 1 && data_.train.size() >= 2 * train_.present; }
+
+  void add_missing() {
+    const char* stratified = "data.split = \"stratified\" gives each set its part of each class";
+    const char* more = data_.cut_from_end ? stratified : "the model cannot learn it; add some, or leave its number out";
+    add_missing(train_, "training", more);
+    if (data_.valid.size() > 0)
+      add_missing(valid_, "validation", data_.cut_from_end ? stratified : "the validation error says nothing about it");
+  }
+
+  void add_missing(const Labels& labels, const char* set, const char* what_to_do) {
+    std::vector<std::string> missing;
+    constexpr size_t kMost = 5;
+    size_t total = 0;
+    for (size_t c = begins_at_one() ? 1 : 0; c < labels.counts.size(); ++c) {
+      if (labels.counts[c] == 0 && ++total <= kMost) missing.push_back(class_text(c));
+    }
+    if (total == 0) return;
+    std::string more = total > kMost ? str(" and ", total - kMost, " more") : "";
+    add(str("no ", set, " example is of class ", join(missing, ", "), more, "; ", what_to_do));
+  }
+
+  std::string class_text(size_t c) const {
+    if (c >= data_.class_names.size()) return std::to_string(c);
+    return str(c, " (\"", excerpt(data_.class_names[c], 40), "\")");
+  }
+  void add(std::string_view what) { out_.push_back(str(data_.train.y_array().origin, ": ", what)); }
+
+  const Dataset& data_;
+  bool shuffled_;
+  Labels train_, valid_;
+  std::vector<std::string> out_;
+};
+
+}  // namespace
+
+std::vector<std::string> data_warnings(const Dataset& data, bool shuffled) {
+  if (data.targets() != Targets::kClasses || data.train.size() == 0) return {};
+  return Doubts(data, shuffled).list();
+}
+
+}  // namespace thtrain

@@ -1,0 +1,174 @@
+// Data files as bad as they come: `thtrain train` ends with exit code 2 and the whole of one message, and writes
+// nothing.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "datasets/npy.h"
+#include "datasets/npz.h"
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+const char* const kModel =
+    "[[model.layers]]\ntype = \"softmax\"\n[trainer]\nbatch_size = 2\nepochs = 1\n"
+    "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n";
+const char* const kCaretX = "  config:   e.toml:3:9\n      3 | train = \"x\"\n        |         ^^^\n";
+const char* const kCaretY = "  config:   e.toml:4:16\n      4 | train_labels = \"y\"\n        |                ^^^\n";
+
+class CliDataFiles : public testing::Test {
+ protected:
+  CliDataFiles() {
+    set("x", Tensor::matrix<float>({{1, 2}, {3, 4}, {5, 6}, {7, 8}}));
+    set("y", Tensor::vector<int64_t>({0, 1, 0, 1}));
+  }
+  void set(const std::string& name, const Tensor& array) const { write_npy(workshop.path(name), array); }
+  std::string run(const std::string& source, const std::string& more = "") {
+    std::string labels = source == "csv" ? "" : "train_labels = \"y\"\n";
+    workshop.write("e.toml", "[data]\nsource = \"" + source + "\"\ntrain = \"x\"\n" + labels + more + kModel);
+    std::vector<std::string> before = workshop.list();
+    Ended ended = workshop.run({"train", "e.toml"});
+    EXPECT_EQ(ended.code, 2) << ended.out;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(workshop.list(), before);
+    for (size_t at; (at = ended.err.find(workshop.path())) != std::string::npos;)
+      ended.err.replace(at, workshop.path().size(), "HERE");
+    return ended.err;
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliDataFiles, ThatAreNoFiles) {
+  const std::string regular = ": not a regular file\n  expected: a file\n  got:      ";
+  for (const char* source : {"npy", "idx", "csv"}) {
+    SCOPED_TRACE(source);
+    ::unlink(workshop.path("x").c_str());
+    EXPECT_EQ(::mkfifo(workshop.path("x").c_str(), 0600), 0);
+    EXPECT_EQ(run(source), "error: HERE/x" + regular + "a device, pipe or socket\n" + kCaretX);
+    ::unlink(workshop.path("x").c_str());
+    EXPECT_EQ(::symlink("/dev/zero", workshop.path("x").c_str()), 0);
+    EXPECT_EQ(run(source), "error: HERE/x" + regular + "a device, pipe or socket\n" + kCaretX);
+    ::unlink(workshop.path("x").c_str());
+    EXPECT_EQ(::mkdir(workshop.path("x").c_str(), 0700), 0);
+    EXPECT_EQ(run(source), "error: HERE/x" + regular + "a folder\n" + kCaretX);
+    ::rmdir(workshop.path("x").c_str());
+    EXPECT_EQ(::symlink("x", workshop.path("x").c_str()), 0);
+    EXPECT_NE(run(source).find("HERE (Too many levels of symbolic links)\n"), std::string::npos);
+    ::unlink(workshop.path("x").c_str());
+    workshop.write("x", "");
+    EXPECT_NE(run(source).find("  got:      an empty file\n"), std::string::npos);
+  }
+}
+
+TEST_F(CliDataFiles, LabelsThatAreNoClasses) {
+  auto too_large = [](const std::string& got) {
+    return "error: HERE/y: row 2: the label is too large\n"
+           "  expected: classes numbered from 0 on, and no more of them than examples (4)\n  got:      " +
+           got + "\n" + kCaretY +
+           "  hint:     rows and columns count from 0;\n"
+           "            numpy.unique(labels, return_inverse=True)[1] numbers classes from 0 on\n";
+  };
+  const std::string counting = "  hint:     rows and columns count from 0\n";
+  set("y", Tensor::vector<int64_t>({0, 1, int64_t{1} << 62, 0}));  // was SIGSEGV
+  EXPECT_EQ(run("npy"), too_large("4611686018427387904"));
+  set("y", Tensor::vector<int64_t>({0, 1, int64_t{1} << 31, 0}));  // ran out of memory
+  EXPECT_EQ(run("npy"), too_large("2147483648"));
+  EXPECT_EQ(run("npy", "n_valid = 2\nsplit = \"stratified\"\n"), too_large("2147483648"));
+  set("y", Tensor::vector<uint64_t>({0, 1, 4, 0}));
+  EXPECT_EQ(run("npy"), too_large("4"));
+  set("y", Tensor::vector<int64_t>({0, 1, -1, 0}));
+  EXPECT_EQ(run("npy"), "error: HERE/y: row 2: the label is out of range\n  expected: 0 or more\n  got:      -1\n" +
+                            std::string(kCaretY) + counting);
+  for (auto [value, text] : {std::pair(0.5, "0.5"), {std::nan(""), "nan"}, {1e30, "1e+30"}}) {
+    set("y", Tensor::vector<double>({0, 1, value, 0}));
+    EXPECT_EQ(run("npy"),
+              str("error: HERE/y: row 2: the label is not an integer\n  expected: the number of a class\n  got:      ",
+                  text, "\n", kCaretY, counting));
+  }
+  workshop.write("x", "1,2,0\n1,2,1\n\n1,2,1.5\n");
+  EXPECT_EQ(run("csv"), str("error: HERE/x: line 4: the label is not an integer\n  expected: the number of a class\n"
+                            "  got:      1.5\n",
+                            kCaretX));
+}
+
+TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
+  set("x", Tensor::zeros(DType::kFloat32, {4, 0}));
+  EXPECT_EQ(run("npy"), std::string("error: HERE/x: the examples have no numbers to learn from\n"
+                                    "  expected: at least one column\n  got:      float32[4, 0]\n") +
+                            kCaretX);
+  workshop.write("x", std::string("\0\0\x8\2\0\0\0\4\0\0\0\0", 12));
+  workshop.write("y", std::string("\0\0\x8\1\0\0\0\4\0\1\0\1", 12));
+  EXPECT_EQ(run("idx"), std::string("error: HERE/x: the examples have no numbers to learn from\n"
+                                    "  expected: at least one column\n  got:      uint8[4, 0]\n") +
+                            kCaretX);
+  workshop.write("x", "0\n1\n0\n1\n");
+  EXPECT_EQ(run("csv"),
+            std::string("error: HERE/x: the table has one column, and that is the label's\n"
+                        "  expected: columns of numbers to learn from beside it\n  got:      line 1: 0\n") +
+                kCaretX +
+                "  hint:     data.delimiter says what stands between cells: comma, semicolon, tab or space\n");
+  set("x", Tensor(1.0));
+  set("y", Tensor::vector<int64_t>({0, 1, 0, 1}));
+  EXPECT_EQ(run("npy"), std::string("error: HERE/x: a single number, not a list of examples\n"
+                                    "  expected: an array whose first axis counts the examples\n"
+                                    "  got:      float64[]\n") +
+                            kCaretX);
+  set("x", Tensor::zeros(DType::kComplex64, {4, 2}));
+  EXPECT_EQ(run("npy"), std::string("error: HERE/x: complex numbers cannot be trained on\n  expected: real numbers\n"
+                                    "  got:      complex64[4, 2]\n") +
+                            kCaretX + "  hint:     numpy.abs(array), or two columns: real and imaginary part\n");
+  set("x", Tensor::zeros(DType::kFloat32, {4, 2, 3}));
+  set("y", Tensor::zeros(DType::kFloat32, {4, 10}));
+  EXPECT_EQ(run("npy"),
+            std::string("error: HERE/y: the labels are not one number for each example\n"
+                        "  expected: an array [4]\n  got:      float32[4, 10]\n") +
+                kCaretY +
+                "  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1)\n");
+}
+
+// Sparse files of more bytes than any machine has memory.
+TEST_F(CliDataFiles, LargerThanTheMemory) {
+  std::string header = npy_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (4, 100000000000), }", "");
+  workshop.write("x", header);
+  ASSERT_EQ(::truncate(workshop.path("x").c_str(), static_cast<off_t>(header.size()) + 1'600'000'000'000), 0);
+  std::string text = run("npy");
+  EXPECT_EQ(text.find("error: HERE/x: the data does not fit in memory\n  expected: at most "), 0u) << text;
+  EXPECT_NE(text.find(", half of the memory that there is\n  got:      1.5 TiB as float32\n"), std::string::npos)
+      << text;
+}
+
+TEST_F(CliDataFiles, DigitsThatCannotFit) {
+  workshop.write("e.toml", std::string("[data]\nsource = \"digits\"\nn_train = 100000000000\n") + kModel);
+  Ended ended = workshop.run({"train", "e.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err.find("error: so many digits do not fit in memory\n  expected: at most "), 0u) << ended.err;
+  EXPECT_NE(ended.err.find("  got:      357 TiB for 100000000000 training digits and the others\n"
+                           "  config:   e.toml:3:11\n"
+                           "      3 | n_train = 100000000000\n"
+                           "        |           ^^^^^^^^^^^^\n"),
+            std::string::npos)
+      << ended.err;
+}
+
+// What can be trained on, but hardly learned from, is said and done.
+TEST_F(CliDataFiles, DoubtsAreWarnings) {
+  set("y", Tensor::vector<int64_t>({1, 2, 1, 2}));
+  workshop.write("e.toml", std::string("[data]\nsource = \"npy\"\ntrain = \"x\"\ntrain_labels = \"y\"\n") + kModel);
+  const std::string warning =
+      "warning: " + workshop.path("y") +
+      ": the labels begin at 1: class 0 has no examples, but the model learns it too; subtract 1 "
+      "from each label\n";
+  for (const char* command : {"train", "check", "data"}) {
+    Ended ended = workshop.run({command, "e.toml"});
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_EQ(ended.err, warning) << command;
+  }
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,191 @@
+// `thtrain predict`: what it reads and writes, and what it refuses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "datasets/npy.h"
+#include "datasets/npz.h"
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+// Two classes, told apart by the sign of the first number.
+const char* const kTable =
+    "width,height,kind\n"
+    "-2,1,cat\n-1,2,cat\n-3,1,cat\n-2,2,cat\n2,1,big dog\n1,2,big dog\n3,1,big dog\n2,2,big dog\n";
+
+class CliPredict : public testing::Test {
+ protected:
+  CliPredict() {
+    workshop.write("train.csv", kTable);
+    workshop.write("e.toml",
+                   "[data]\nsource = \"csv\"\ntrain = \"train.csv\"\n"
+                   "[[model.layers]]\ntype = \"softmax\"\n"
+                   "[trainer]\nlearning_rate = 0.5\nbatch_size = 4\nepochs = 20\n"
+                   "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
+    Ended ended = workshop.run({"train", "e.toml", "--run-dir", "run", "--quiet", "--json"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(ended.err, "");
+  }
+  // Standard error and the exit code of a prediction that is refused; the workshop's own path reads "HERE".
+  void expect_error(const std::vector<std::string>& arguments, const std::string& text) {
+    std::vector<std::string> before = workshop.list(), words = {"predict"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    Ended ended = workshop.run(words);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "");
+    for (size_t at; (at = ended.err.find(workshop.path())) != std::string::npos;)
+      ended.err.replace(at, workshop.path().size(), "HERE");
+    EXPECT_EQ("\n" + ended.err, text);
+    EXPECT_EQ(workshop.list(), before);
+  }
+  std::string output(const std::string& input, const std::string& name,
+                     const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"predict", "run", "--input", input, "--output", name};
+    words.insert(words.end(), more.begin(), more.end());
+    Ended ended = workshop.run(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(ended.err, "");
+    return ended.out;
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
+  const std::string said = "classes of 3 examples written to p.csv\n  cat 2, big dog 1\n";
+  const std::string classes = "class\ncat\n\"big dog\"\ncat\n";
+  for (const char* table : {
+           "width,height\n-3,1\n3,1\n-2,1\n",                 // without labels
+           "width,height,kind\n-3,1,cat\n3,1,bird\n-2,1,\n",  // labels are passed over, whatever they are
+           "kind;width;height\n?;-3;1\n?;3;1\n?;-2;1\n",      // wherever they stand
+           "-3,1\n3,1\n-2,1\n",                               // without a header
+           "-3,1,cat\n3,1,cat\n-2,1,cat\n",
+       }) {
+    SCOPED_TRACE(table);
+    workshop.write("x.csv", table);
+    EXPECT_EQ(output("x.csv", "p.csv"), said);
+    EXPECT_EQ(workshop.read("p.csv"), classes);
+  }
+  output("x.csv", "p.npy");
+  EXPECT_EQ(read_npy(workshop.path("p.npy")).text(), "[0, 1, 0]");
+  EXPECT_EQ(output("x.csv", "p.csv", {"--probabilities"}),
+            "classes and probabilities of 3 examples written to p.csv\n  cat 2, big dog 1\n");
+  std::string text = workshop.read("p.csv");
+  EXPECT_EQ(text.find("class,cat,\"big dog\"\ncat,0.9"), 0u) << text;
+}
+
+TEST_F(CliPredict, KnowsTheClassesWithoutTheTrainingData) {
+  workshop.write("train.csv", "");
+  workshop.write("x.csv", "width,height\n3,1\n");
+  EXPECT_EQ(output("x.csv", "p.csv"), "classes of 1 example written to p.csv\n  big dog 1\n");
+}
+
+TEST_F(CliPredict, ReadsEveryFormat) {
+  Tensor x = Tensor::matrix<double>({{-3, 1}, {3, 1}, {-2, 1}});
+  write_npy(workshop.path("x.npy"), x);
+  write_npz(workshop.path("d.npz"), {{"a/x", x}});
+  std::string idx("\0\0\x0e\2\0\0\0\3\0\0\0\2", 12);
+  for (int64_t i = 0; i < 6; ++i) {
+    double value = x.as_double(i);
+    const char* bytes = reinterpret_cast<const char*>(&value);
+    for (int byte = 7; byte >= 0; --byte) idx += bytes[byte];
+  }
+  workshop.write("x.idx", idx);
+  for (const char* input : {"x.npy", "d.npz[a/x]", "x.idx"}) {
+    EXPECT_EQ(output(input, "p.csv"), "classes of 3 examples written to p.csv\n  cat 2, big dog 1\n") << input;
+    EXPECT_EQ(workshop.read("p.csv"), "class\ncat\n\"big dog\"\ncat\n");
+  }
+}
+
+TEST_F(CliPredict, DoesNotOverwriteWhatItReads) {
+  workshop.write("x.csv", "width,height\n3,1\n");
+  expect_error({"run", "--input", "x.csv", "--output", "./x.csv"}, R"(
+error: ./x.csv: the output would overwrite the input
+  expected: --output with another name
+)");
+  EXPECT_EQ(workshop.read("x.csv"), "width,height\n3,1\n");
+  write_npz(workshop.path("d.npz"), {{"x", Tensor::matrix<double>({{-3, 1}})}});
+  expect_error({"run", "--input", "d.npz[x]", "--output", "d.npz"}, R"(
+error: d.npz: the output would overwrite the input
+  expected: --output with another name
+)");
+  expect_error({"run", "--input", "d.npz[x]", "--output", "run/checkpoint.npz", "--weights", "run/checkpoint.npz"}, R"(
+error: run/checkpoint.npz: the output would overwrite the weights
+  expected: --output with another name
+)");
+  expect_error({"run", "--input", "x.csv", "--output", "p.txt"}, R"(
+error: predict cannot write this kind of file
+  expected: --output with a name that ends in .npy, .npz (classes and probabilities) or .csv
+  got:      p.txt
+)");
+}
+
+TEST_F(CliPredict, BlamesTheInputForItsShape) {
+  write_npy(workshop.path("wide.npy"), Tensor::zeros(DType::kFloat32, {5, 3}));
+  expect_error({"run", "--input", "wide.npy", "--output", "p.npy"}, R"(
+error: wide.npy: the examples have another size than the model takes
+  expected: 2 numbers for each example, as softmax/W float32[2, 2] in run/checkpoint.npz has rows
+  got:      float32[5, 3]: 3 for each
+)");
+  write_npy(workshop.path("one.npy"), Tensor::zeros(DType::kFloat32, {2}));
+  expect_error({"run", "--input", "one.npy", "--output", "p.npy"}, R"(
+error: one.npy: the examples have another size than the model takes
+  expected: 2 numbers for each example, as softmax/W float32[2, 2] in run/checkpoint.npz has rows
+  got:      float32[2, 1]: 1 for each
+  hint:     one example alone is an array [1, 2]
+)");
+  workshop.write("x.csv", "width,depth\n3,1\n");
+  expect_error({"run", "--input", "x.csv", "--output", "p.npy"}, R"(
+error: x.csv: the columns are not those that the model was trained on
+  expected: width, height, with or without the label's
+  got:      width, depth
+)");
+  workshop.write("x.csv", "1,2,3,4\n");
+  expect_error({"run", "--input", "x.csv", "--output", "p.npy"}, R"(
+error: x.csv: the columns are not those that the model was trained on
+  expected: 2 columns, with or without the label's
+  got:      4 columns
+)");
+  expect_error({"run", "--input", "none.npy", "--output", "p.npy"}, R"(
+error: none.npy: no such file
+)");
+}
+
+// Nothing is written where one probability would be no number.
+TEST_F(CliPredict, RefusesProbabilitiesThatAreNotFinite) {
+  Tensor x = Tensor::matrix<float>({{1, 2}, {3e38f, 3e38f}, {1, std::nanf("")}});
+  write_npy(workshop.path("x.npy"), x.rows(0, 2));
+  expect_error({"run", "--input", "x.npy", "--output", "p.npy"}, R"(
+error: x.npy: row 1: the probabilities are not finite
+  expected: numbers such as the model was trained on
+  got:      numbers up to 3e+38 (scaled)
+  hint:     predict multiplies them by data.scale, as training does
+)");
+  workshop.write("x.csv", "width,height\n1,2\n\n3e38,3e38\n");
+  expect_error({"run", "--input", "x.csv", "--output", "p.npy"}, R"(
+error: x.csv: line 4: the probabilities are not finite
+  expected: numbers such as the model was trained on
+  got:      numbers up to 3e+38 (scaled)
+  hint:     predict multiplies them by data.scale, as training does
+)");
+  write_npy(workshop.path("x.npy"), x);
+  expect_error({"run", "--input", "x.npy", "--output", "p.npy"}, R"(
+error: x.npy: row 2, column 1: not a finite number
+  expected: numbers that are finite in float32
+  got:      nan
+  hint:     rows and columns count from 0
+)");
+  auto weights = read_npz(workshop.path("run/checkpoint.npz"));
+  Tensor w = weights.at("softmax/W").copy();
+  w.data<float>()[1] = std::nanf("");
+  write_npz(workshop.path("w.npz"), {{"softmax/W", w}, {"softmax/b", weights.at("softmax/b")}});
+  expect_error({"run", "--input", "x.csv", "--output", "p.npy", "--weights", "w.npz"}, R"(
+error: w.npz: the weights are not finite
+  expected: finite numbers
+  got:      softmax/W with nan
+)");
+}
+
+}  // namespace
+}  // namespace thtrain

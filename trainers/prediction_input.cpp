@@ -1,0 +1,66 @@
+#include "trainers/prediction_input.h"
+
+#include <algorithm>
+
+#include "datasets/array_file.h"
+#include "datasets/content.h"
+#include "datasets/csv.h"
+#include "datasets/npz.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+
+namespace {
+
+UserError other_columns(const std::string& path, const TableFacts& facts, const CsvColumns& columns) {
+  bool named = facts.named && columns.named;
+  auto text = [&](const std::vector<std::string>& names) {
+    return named ? join(names, ", ") : str(names.size(), names.size() == 1 ? " column" : " columns");
+  };
+  return file_error(path, "the columns are not those that the model was trained on",
+                    str(text(facts.columns), ", with or without the label's"), text(columns.names));
+}
+
+/// Which of the table's columns is the label's, if it has one.
+CsvOptions options_for(const std::string& path, CsvOptions options, const TableFacts& facts) {
+  CsvColumns columns = read_csv_columns(path, options);
+  options.header = columns.named;
+  options.has_label = false;
+  size_t known = facts.columns.size(), there = columns.names.size();
+  bool by_name = facts.named && columns.named;
+  if (known == 0 || (there == known && (!by_name || columns.names == facts.columns))) return options;
+  if (there != known + 1) throw other_columns(path, facts, columns);
+  options.has_label = options.skip_label = true;
+  if (by_name) {
+    auto other = std::mismatch(facts.columns.begin(), facts.columns.end(), columns.names.begin()).second;
+    std::vector<std::string> rest = columns.names;
+    rest.erase(rest.begin() + (other - columns.names.begin()));
+    if (rest != facts.columns) throw other_columns(path, facts, columns);
+    options.label = *other;
+  } else if (options.label != "first" && options.label != "last") {
+    throw other_columns(path, facts, columns);
+  }
+  return options;
+}
+
+DataArray read_table(const std::string& path, const Experiment& experiment, const TableFacts& facts) {
+  const auto* source = std::get_if<CsvConfig>(&experiment.data);
+  CsvTable table = read_csv(path, options_for(path, source ? csv_options(*source) : CsvOptions{}, facts));
+  auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named});
+  return {.raw = table.x, .origin = path, .text = text};
+}
+
+}  // namespace
+
+DataArray read_prediction_input(const std::string& path, const Experiment& experiment, const TableFacts& facts) {
+  using Format = ArrayFile::Format;
+  if (!ArrayPath(path).name.empty()) return ArrayFile(path, Format::kNpy, {}).in_memory();
+  Content content = content_of(InputFile(path).beginning());
+  if (content == Content::kIdx || content == Content::kGzip) return ArrayFile(path, Format::kIdx, {}).in_memory();
+  bool named_as_table = std::holds_alternative<CsvConfig>(experiment.data) && !path.ends_with(".npy");
+  if (content == Content::kText || path.ends_with(".csv") || (content != Content::kNpy && named_as_table))
+    return read_table(path, experiment, facts);
+  return ArrayFile(path, Format::kNpy, {}).in_memory();
+}
+
+}  // namespace thtrain

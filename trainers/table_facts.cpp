@@ -1,0 +1,31 @@
+#include "trainers/table_facts.h"
+
+#include "datasets/file.h"
+#include "trainers/json.h"
+
+namespace thtrain {
+
+TableFacts table_facts(const Dataset& data) {
+  return {data.columns, data.columns_named, data.class_names};
+}
+
+void write_table_facts(const std::string& path, const TableFacts& facts) {
+  JsonObject out;
+  out.add("columns", facts.columns).add("named", facts.named).add("classes", facts.classes);
+  AtomicFile file(path);
+  file.write(out.lines());
+  file.commit();
+}
+
+TableFacts read_table_facts(const std::string& path) {
+  std::map<std::string, std::string> values = read_json(read_file(path), path);
+  auto list = [&](const std::string& name) {
+    std::vector<std::string> out;
+    for (auto found = values.find(name + ".0"); found != values.end(); found = values.find(str(name, '.', out.size())))
+      out.push_back(found->second);
+    return out;
+  };
+  return {list("columns"), values["named"] == "true", list("classes")};
+}
+
+}  // namespace thtrain

@@ -1,0 +1,24 @@
+// What a run remembers of the table that it was trained on, so that predict can read another one and name the classes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace thtrain {
+
+struct TableFacts {
+  std::vector<std::string> columns;  // of an example; none where the data is no table
+  bool named = false;                // by a header
+  std::vector<std::string> classes;  // none where the labels are numbers
+};
+
+TableFacts table_facts(const Dataset& data);
+
+/// As JSON. Atomic. UserError where it cannot be written.
+void write_table_facts(const std::string& path, const TableFacts& facts);
+/// UserError where it cannot be read, or was not written by write_table_facts.
+TableFacts read_table_facts(const std::string& path);
+
+}  // namespace thtrain
