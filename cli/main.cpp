@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/interrupt.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -37,6 +39,11 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
     return report(error.what(), kBadInput);
   } catch (const NonFiniteLoss& error) {
     return report(error.what(), kNotFinite);
+  } catch (const std::filesystem::filesystem_error& error) {  // what the system refuses is no fault of ours
+    std::string path = error.path1().string();
+    Message message{.what = path.empty() ? "the working folder cannot be used" : str(path, ": cannot be used"),
+                    .got = error.code().message()};
+    return report(UserError(message).what(), kBadInput);
   } catch (const Error& error) {
     return report(error.what(), kOurFault);
   } catch (const std::bad_alloc&) {
@@ -51,5 +58,6 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
 
 int main(int argc, char** argv) {
   auto started = thtrain::process_start();
+  thtrain::expect_write_errors();
   return thtrain::run({argv + (argc > 0), argv + argc}, started);
 }

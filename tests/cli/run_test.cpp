@@ -148,7 +148,8 @@ TEST_F(CliRun, AnotherExperimentIsNotResumed) {
             "  expected: what a/config.toml says\n"
             "  got:      seed: 7 then, 8 now\n"
             "            trainer.epochs: 3 then, 4 now\n"
-            "  hint:     `thtrain resume a` goes on with it as it is\n");
+            "  hint:     `thtrain resume a` goes on with it as it is; after an edit of a/config.toml, with "
+            "--accept-edits\n");
   EXPECT_EQ(workshop.read("a/config.toml"), config);
 }
 
@@ -159,7 +160,10 @@ TEST_F(CliRun, AnInterruptEndsWithACheckpoint) {
   ASSERT_TRUE(wait_until([&] { return workshop.read("run/metrics.jsonl").size() > 200; })) << workshop.read("log");
   ::kill(process, SIGINT);
   EXPECT_EQ(Workshop::wait(process), 130);
-  auto values = one_json_line(workshop.read("log"));
+  std::string word = "stopping after this minibatch, with a checkpoint; Ctrl-C again stops at once\n",
+              log = workshop.read("log");
+  ASSERT_TRUE(log.starts_with(word)) << log;
+  auto values = one_json_line(log.substr(word.size()));
   EXPECT_EQ(values["interrupted"], "true");
   // The checkpoint stands at the last step.
   Tensor position = read_npz(workshop.path("run/checkpoint.npz")).at("run.position");

@@ -63,14 +63,16 @@ std::vector<std::string> Workshop::list() const {
   onto(out, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 1);
   onto(err, O_WRONLY | O_CREAT | O_APPEND, 2);
   ::unsetenv("THTRAIN_DATA");
-  ::signal(SIGINT, SIG_DFL);  // whoever runs the tests in the background may have it ignored
-  std::vector<char*> words = {const_cast<char*>(THTRAIN_BINARY)};
+  // Whoever runs the tests in the background may have them ignored.
+  for (int number : {SIGINT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(number, SIG_DFL);
+  std::vector<char*> words;
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
   if (::chdir(folder.c_str()) == 0) ::execv(words[0], words.data());
   ::_exit(99);
 }
 
+// `arguments` begin with the program.
 static pid_t start_process(const std::string& folder, const std::vector<std::string>& arguments, const std::string& out,
                            const std::string& err) {
   pid_t process = ::fork();
@@ -84,7 +86,21 @@ int Workshop::wait(pid_t process) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static std::vector<std::string> thtrain_with(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), THTRAIN_BINARY);
+  return arguments;
+}
+
 Ended Workshop::run(const std::vector<std::string>& arguments) const {
+  return run_program(thtrain_with(arguments));
+}
+
+Ended Workshop::shell(const std::string& command) const {
+  ::setenv("THTRAIN", THTRAIN_BINARY, 1);
+  return run_program({"/bin/sh", "-c", command});
+}
+
+Ended Workshop::run_program(const std::vector<std::string>& arguments) const {
   std::string out = path_ + ".out", err = path_ + ".err";
   Ended ended;
   ended.code = wait(start_process(path_, arguments, out, err));
@@ -97,7 +113,7 @@ Ended Workshop::run(const std::vector<std::string>& arguments) const {
 
 pid_t Workshop::start(const std::vector<std::string>& arguments) const {
   write("log", "");  // here, for the child may come late: nobody reads what an earlier one wrote
-  return start_process(path_, arguments, path("log"), path("log"));
+  return start_process(path_, thtrain_with(arguments), path("log"), path("log"));
 }
 
 std::string tiny_experiment() {

@@ -36,12 +36,15 @@ class Workshop {
 
   /// Runs `thtrain` with these arguments to its end.
   Ended run(const std::vector<std::string>& arguments) const;
+  /// Runs this with /bin/sh, for which $THTRAIN is the program.
+  Ended shell(const std::string& command) const;
   /// Starts it; both outputs go to the file "log".
   pid_t start(const std::vector<std::string>& arguments) const;
   /// Waits for the end of such a process.
   static int wait(pid_t process);
 
  private:
+  Ended run_program(const std::vector<std::string>& arguments) const;
   std::string path_;
 };
 
