@@ -206,12 +206,11 @@ void Run::finish_epoch() {
   state_.random = next_random_;
 }
 
-// By more than a tenth of the first epoch's loss: what only wavers near its minimum is no news.
+// By more than a tenth of what a model has that knows nothing: what only wavers near its minimum is no news.
 void Run::warn_if_growing() {
   if (warned_of_growth_ || !hooks_.on_message || state_.history.size() < 2) return;
-  double first = state_.history.front().train_loss, before = state_.history[state_.history.size() - 2].train_loss,
-         now = state_.history.back().train_loss;
-  if (!(now - before > 0.1 * std::abs(first))) return;
+  double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
+  if (!(now - before > 0.1 * std::log(static_cast<double>(program_.model().classes())))) return;
   warned_of_growth_ = true;
   hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ",
                         json_fixed(now, 6), " after ", json_fixed(before, 6), "; a smaller trainer.learning_rate (now ",
