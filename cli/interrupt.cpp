@@ -1,8 +1,8 @@
 #include "cli/interrupt.h"
 
-#include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -13,7 +13,7 @@ static std::atomic<int> g_signal{0};
 static std::atomic<bool> g_has_bar{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 static void say(const char* text) {
   int before = errno;
@@ -30,33 +30,29 @@ static void on_signal(int number) {
 
 static void on_write_error(int) {}  // write() returns; unlike an ignored signal, what is started has it as ever
 
-static void handle(int number, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(number, &action, nullptr);
-}
-
-static bool is_ignored(int number) {
-  struct sigaction action {};
-  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+static struct sigaction action_of(void (*handler)(int)) {
+  struct sigaction out {};
+  out.sa_handler = handler;
+  out.sa_flags = SA_RESTART;
+  return out;
 }
 
 void expect_write_errors() {
-  handle(SIGXFSZ, on_write_error);
+  struct sigaction action = action_of(on_write_error);
+  ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
 InterruptWatch::InterruptWatch() {
   g_signal = 0;
   g_has_bar = ::isatty(STDERR_FILENO) != 0;
-  for (int number : kSignals)
-    if (!is_ignored(number)) handle(number, on_signal);
-  handle(SIGPIPE, on_write_error);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction action = action_of(kSignals[i] == SIGPIPE ? on_write_error : on_signal);
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 InterruptWatch::~InterruptWatch() {
-  for (int number : kSignals)
-    if (!is_ignored(number)) handle(number, SIG_DFL);
-  handle(SIGPIPE, SIG_DFL);
+  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 const std::atomic<int>* InterruptWatch::flag() const {

@@ -1,6 +1,9 @@
 // The signals that the program answers instead of being ended by them.
 #pragma once
 
+#include <signal.h>
+
+#include <array>
 #include <atomic>
 
 namespace thtrain {
@@ -24,6 +27,9 @@ class InterruptWatch {
   void ask();
   /// 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP; 0 where none came.
   int exit_code() const;
+
+ private:
+  std::array<struct sigaction, 4> before_;
 };
 
 }  // namespace thtrain

@@ -23,9 +23,7 @@ LoadedExperiment load_experiment(const std::string& config, const std::vector<st
   std::error_code error;
   std::string folder = fs::absolute(config, error).lexically_normal().parent_path().string();
   if (error)
-    throw UserError(Message{.what = "the working folder cannot be used",
-                            .got = error.message(),
-                            .hint = "it may have been removed: change to another one"});
+    throw UserError(Message{.what = "the working folder is gone", .hint = "go to a folder that exists, and try again"});
   return {with_absolute_paths(read(config, overrides), folder), config, folder, {}};
 }
 

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
@@ -39,11 +38,6 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
     return report(error.what(), kBadInput);
   } catch (const NonFiniteLoss& error) {
     return report(error.what(), kNotFinite);
-  } catch (const std::filesystem::filesystem_error& error) {  // what the system refuses is no fault of ours
-    std::string path = error.path1().string();
-    Message message{.what = path.empty() ? "the working folder cannot be used" : str(path, ": cannot be used"),
-                    .got = error.code().message()};
-    return report(UserError(message).what(), kBadInput);
   } catch (const Error& error) {
     return report(error.what(), kOurFault);
   } catch (const std::bad_alloc&) {

@@ -5,7 +5,8 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+
+#include "datasets/file.h"
 
 // The library asserts, or in a release assumes, that a header such as "[=]" starts with a key, before it finds out and
 // says so itself. Without its assertions every text ends in a value or in an error.
@@ -240,8 +241,7 @@ ConfigNode read_toml_file(const std::string& path, Findings& findings) {
                                       : "no such file",
                      .hint = near.empty() || exists ? "" : str("did you mean ", (folder / near).string(), "?")});
   }
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  return parse_toml(text, path, findings);
+  return parse_toml(read_file(path), path, findings);
 }
 
 ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigPosition& place, Findings& findings) {

@@ -190,7 +190,7 @@ error: run/checkpoint.npz: the file cannot be written
             the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )");
   EXPECT_EQ(workshop.run({"resume", "run"}).code, 0);
-  EXPECT_EQ(workshop.read("run/best.npz"), workshop.read("whole/best.npz"));
+  EXPECT_TRUE(workshop.read("run/best.npz") == workshop.read("whole/best.npz"));
 }
 
 TEST_F(CliResume, PlacesThatTheSystemRefusesAreTheUsersMistake) {
@@ -217,9 +217,8 @@ TEST_F(CliResume, PlacesThatTheSystemRefusesAreTheUsersMistake) {
 
 TEST_F(CliResume, ADeletedWorkingFolder) {
   EXPECT_EQ(error_of(workshop.shell("mkdir gone; cd gone; rmdir ../gone; exec $THTRAIN train ../tiny.toml")), R"(
-error: cannot read the experiment ../tiny.toml
-  expected: a TOML file
-  got:      no such file
+error: the working folder is gone
+  hint:     go to a folder that exists, and try again
 )");
   EXPECT_EQ(
       error_of(workshop.shell("here=$PWD; mkdir gone; cd gone; rmdir ../gone; exec $THTRAIN train $here/tiny.toml")),

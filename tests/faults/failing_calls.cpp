@@ -118,6 +118,13 @@ const char* path_of(int descriptor) {
   return descriptor >= 0 && descriptor < kDescriptors ? paths[descriptor].load() : nullptr;
 }
 
+// Of a path that starts at the folder behind a descriptor.
+std::string whole_path(int folder, const char* path) {
+  const char* start = *path == '/' || folder == AT_FDCWD ? nullptr : path_of(folder);
+  if (!start) return path;
+  return std::string(start) + (std::string(start).ends_with('/') ? "" : "/") + path;
+}
+
 template <class F>
 F* next(F*, const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
@@ -159,7 +166,17 @@ int openat(int folder, const char* path, int flags, ...) {
   va_start(rest, flags);
   mode_t mode = (flags & (O_CREAT | O_TMPFILE)) ? va_arg(rest, mode_t) : 0;
   va_end(rest);
-  return fails("open", path) ? -1 : remember(real(folder, path, flags, mode), path);
+  std::string whole = whole_path(folder, path);
+  return fails("open", whole.c_str()) ? -1 : remember(real(folder, path, flags, mode), whole.c_str());
+}
+int openat64(int folder, const char* path, int flags, ...) {
+  TH_NEXT(openat64);
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = (flags & (O_CREAT | O_TMPFILE)) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  std::string whole = whole_path(folder, path);
+  return fails("open", whole.c_str()) ? -1 : remember(real(folder, path, flags, mode), whole.c_str());
 }
 int mkostemp(char* path, int flags) {
   TH_NEXT(mkostemp);
@@ -228,9 +245,17 @@ int rename(const char* from, const char* to) {
   static auto* const real = reinterpret_cast<int (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "rename"));
   return fails("rename", to) ? -1 : real(from, to);
 }
+int renameat(int from_folder, const char* from, int to_folder, const char* to) {
+  static auto* const real = reinterpret_cast<int (*)(int, const char*, int, const char*)>(dlsym(RTLD_NEXT, "renameat"));
+  return fails("rename", whole_path(to_folder, to).c_str()) ? -1 : real(from_folder, from, to_folder, to);
+}
 int mkdir(const char* path, mode_t mode) {
   TH_NEXT(mkdir);
   return fails("mkdir", path) ? -1 : real(path, mode);
+}
+int mkdirat(int folder, const char* path, mode_t mode) {
+  TH_NEXT(mkdirat);
+  return fails("mkdir", whole_path(folder, path).c_str()) ? -1 : real(folder, path, mode);
 }
 int stat(const char* path, struct stat* out) {
   static auto* const real = reinterpret_cast<int (*)(const char*, struct stat*)>(dlsym(RTLD_NEXT, "stat"));
