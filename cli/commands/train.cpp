@@ -129,10 +129,10 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   Dataset data = load_data(experiment, loaded.config_folder);
   options.epochs = experiment.trainer.epochs;
   Progress progress(options);
-  std::optional<NewPlace> place;
-  RunFolder folder = make_folder(arguments, loaded, place);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
+  std::optional<NewPlace> place;
+  RunFolder folder = make_folder(arguments, loaded, place);
   TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
   hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {
     place->keep();

@@ -13,6 +13,7 @@
 
 #include "datasets/npz.h"
 #include "tests/support/cli_support.h"
+#include "tests/support/datasets_support.h"
 
 namespace thtrain {
 namespace {
@@ -184,8 +185,8 @@ TEST_F(CliRun, TheReferenceTrainsWhileTheCompilerIsAtWork) {
                  "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
                  "echo began >>began\nwhile [ ! -e go ]; do sleep 0.01; done\nexec g++ \"$@\"\n");
   ASSERT_EQ(::chmod(workshop.path("slow-g++").c_str(), 0755), 0);
-  ::setenv("THTRAIN_CXX", workshop.path("slow-g++").c_str(), 1);
-  ::setenv("THTRAIN_CACHE_DIR", workshop.path("cache").c_str(), 1);
+  EnvironmentVariable compiler("THTRAIN_CXX", workshop.path("slow-g++").c_str()),
+      cache("THTRAIN_CACHE_DIR", workshop.path("cache").c_str());
   pid_t process = workshop.start(
       {"train", "tiny.toml", "--run-dir", "run", "--verbose", "compiler.background=true", "trainer.epochs=1000000"});
   EXPECT_TRUE(wait_until([&] { return workshop.read("began") == "began\nbegan\n"; })) << workshop.read("log");
@@ -255,7 +256,7 @@ TEST_F(CliRun, AStreamThatGoesBadEndsTheRun) {
 
 TEST_F(CliRun, KilledAtAnyMomentItResumesToTheSameBits) {
   workshop.write("kill.toml", tiny_experiment() + "checkpoint_seconds = 0.005\n");
-  std::vector<std::string> more = {"trainer.epochs=200", "output.plots=false", "--quiet"};
+  std::vector<std::string> more = {"trainer.epochs=80", "output.plots=false", "--quiet"};
   auto arguments = [&](std::vector<std::string> first) {
     first.insert(first.end(), more.begin(), more.end());
     return first;
