@@ -99,6 +99,8 @@ void add_run_flags(CLI::App& command, TrainArguments& into) {
                    "time each step of the training program; print a table and write profile/ in the run folder");
   command.add_flag("--allow-different-bits", into.allow_different_bits,
                    "resume although the machine or thtrain differs from those that the run started with");
+  command.add_flag("--accept-edits", into.accept_edits,
+                   "resume with what the folder's config.toml says now, although it was edited");
 }
 
 CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::steady_clock::time_point started) {

@@ -1,45 +1,70 @@
 #include "cli/interrupt.h"
 
-#include <signal.h>
 #include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
 
 namespace thtrain {
 
 // A handler reaches nothing but what is static.
 static std::atomic<int> g_signal{0};
-static_assert(std::atomic<int>::is_always_lock_free);
+static std::atomic<bool> g_has_bar{false};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-// A reader of the output that has gone stops the run as Ctrl-C does, however many lines it does not read.
-static void on_broken_pipe(int number) {
-  int none = 0;
-  g_signal.compare_exchange_strong(none, number);
+static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+static void say(const char* text) {
+  int before = errno;
+  if (g_has_bar) (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
+  (void)!::write(STDERR_FILENO, text, std::strlen(text));
+  errno = before;
 }
 
 static void on_signal(int number) {
-  if (g_signal.exchange(number) != 0) ::_exit(128 + number);
+  if (int none = 0; !g_signal.compare_exchange_strong(none, number)) ::_exit(128 + number);
+  say(number == SIGINT ? "stopping after this minibatch, with a checkpoint; Ctrl-C again stops at once\n"
+                       : "stopping after this minibatch, with a checkpoint; a second signal stops at once\n");
 }
 
-static void handle(int number, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(number, &action, nullptr);
+static void on_write_error(int) {}  // write() returns; unlike an ignored signal, what is started has it as ever
+
+static struct sigaction action_of(void (*handler)(int)) {
+  struct sigaction out {};
+  out.sa_handler = handler;
+  out.sa_flags = SA_RESTART;
+  return out;
+}
+
+void expect_write_errors() {
+  struct sigaction action = action_of(on_write_error);
+  ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
 InterruptWatch::InterruptWatch() {
   g_signal = 0;
-  for (int number : {SIGINT, SIGTERM}) handle(number, on_signal);
-  handle(SIGPIPE, on_broken_pipe);
+  g_has_bar = ::isatty(STDERR_FILENO) != 0;
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction action = action_of(kSignals[i] == SIGPIPE ? on_write_error : on_signal);
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 InterruptWatch::~InterruptWatch() {
-  for (int number : {SIGINT, SIGTERM, SIGPIPE}) handle(number, SIG_DFL);
+  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 const std::atomic<int>* InterruptWatch::flag() const {
   return &g_signal;
 }
+void InterruptWatch::ask() {
+  int none = 0;
+  g_signal.compare_exchange_strong(none, -1);
+}
 int InterruptWatch::exit_code() const {
-  return 128 + g_signal.load();
+  int number = g_signal;
+  return number > 0 ? 128 + number : 0;
 }
 
 }  // namespace thtrain

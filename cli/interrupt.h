@@ -1,12 +1,19 @@
-// SIGINT and SIGTERM: the first one asks the run to end after its step, the second one ends the process at once.
-// SIGPIPE, the reader of the output that has gone, asks for the same.
+// The signals that the program answers instead of being ended by them.
 #pragma once
 
+#include <signal.h>
+
+#include <array>
 #include <atomic>
 
 namespace thtrain {
 
-/// While it lives, signals are counted instead of ending the process.
+/// From now on a file at the limit of its size (SIGXFSZ) is an error of the write, as a full disk is.
+void expect_write_errors();
+
+/// SIGINT, SIGTERM and SIGHUP: the first one asks the run to end after its minibatch, and says so at once on standard
+/// error; the second one ends the process. Those that the process was started without (nohup) stay ignored. Output
+/// whose reader is gone (SIGPIPE) is an error of the write.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -14,10 +21,15 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  /// 0, or the number of the signal that came.
+  /// 0, or the number of the signal that came; -1 after ask().
   const std::atomic<int>* flag() const;
-  /// 130 for SIGINT, 143 for SIGTERM, 141 for SIGPIPE.
+  /// Asks the run to end as a signal does, unless one came.
+  void ask();
+  /// 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP; 0 where none came.
   int exit_code() const;
+
+ private:
+  std::array<struct sigaction, 4> before_;
 };
 
 }  // namespace thtrain

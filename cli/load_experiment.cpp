@@ -23,7 +23,10 @@ static Experiment read(const std::string& file, const std::vector<std::string>& 
 }
 
 LoadedExperiment load_experiment(const std::string& config, const std::vector<std::string>& overrides) {
-  std::string folder = fs::absolute(config).lexically_normal().parent_path().string();
+  std::error_code error;
+  std::string folder = fs::absolute(config, error).lexically_normal().parent_path().string();
+  if (error)
+    throw UserError(Message{.what = "the working folder is gone", .hint = "go to a folder that exists, and try again"});
   return {with_absolute_paths(read(config, overrides), folder), config, folder, {}};
 }
 

@@ -16,6 +16,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/text.h"
+#include "cli/interrupt.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -85,5 +86,6 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
 int main(int argc, char** argv) {
   auto started = thtrain::process_start();
   thtrain::open_closed_streams();
+  thtrain::expect_write_errors();
   return thtrain::run({argv + (argc > 0), argv + argc}, started);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "cli/text.h"
 #include "compiler/base/printable.h"
@@ -46,6 +47,7 @@ Progress::~Progress() {
 
 TrainHooks Progress::hooks() {
   return {.on_start = [this](const ModelSummary& model) { start(model); },
+          .on_resume = [this](const ResumePoint& point) { resume(point); },
           .on_batch = [this](const BatchProgress& batch) { draw(batch); },
           .on_epoch = [this](const EpochReport& report) { print_epoch(report); },
           .on_message =
@@ -63,8 +65,17 @@ void Progress::clear_bar() {
 
 void Progress::print_line(const std::string& line) {
   clear_bar();
-  std::fprintf(lines_, "%s\n", printable(line, "\n").c_str());
-  std::fflush(lines_);
+  if (output_error_ != 0) return;
+  errno = 0;
+  if (std::fprintf(lines_, "%s\n", printable(line, "\n").c_str()) < 0 || std::fflush(lines_) != 0)
+    output_error_ = errno;
+}
+
+void Progress::resume(const ResumePoint& point) {
+  if (options_.quiet) return;
+  print_line(point.is_over ? str("the run is over: ", count_text(point.step, "step"), " done")
+                           : str("goes on after step ", point.step, ": epoch ", point.epoch, ", minibatch ",
+                                 point.batch, " of ", point.batches));
 }
 
 void Progress::start(const ModelSummary& model) {
@@ -118,7 +129,7 @@ void Progress::finish(const TrainSummary& summary) {
       print_line(str("first step done ", seconds_text(summary.seconds_to_first_step), " after the process started"));
   }
   print_summary(summary);
-  if (options_.json) print_text(summary_json(summary) + "\n");
+  if (options_.json && output_error_ == 0) print_text(summary_json(summary) + "\n");
 }
 
 void Progress::print_summary(const TrainSummary& summary) {

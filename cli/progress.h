@@ -26,8 +26,11 @@ class Progress {
   TrainHooks hooks();
   /// What the run came to, for people or as one line of JSON.
   void finish(const TrainSummary& summary);
+  /// Why the lines could not be written, an errno; 0 where they could. After the first failure none is tried.
+  int output_error() const { return output_error_; }
 
  private:
+  void resume(const ResumePoint& point);
   void start(const ModelSummary& model);
   void draw(const BatchProgress& batch);
   void print_epoch(const EpochReport& report);
@@ -38,6 +41,7 @@ class Progress {
   Options options_;
   std::FILE* lines_;
   bool has_bar_, bar_shown_ = false;
+  int output_error_ = 0;
 };
 
 /// `batch` as a bar of at most `width` characters.

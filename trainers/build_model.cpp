@@ -1,5 +1,9 @@
 #include "trainers/build_model.h"
 
+#include <unistd.h>
+
+#include <cmath>
+
 #include "datasets/npz.h"
 #include "trainers/load_data.h"
 
@@ -47,6 +51,19 @@ static int64_t class_count(const SoftmaxConfig& c, int64_t classes) {
   return c.units.value_or(std::max<int64_t>(classes, 2));
 }
 
+// A matrix that no memory of this machine holds is no matter of how much is free just now.
+static void check_units(const InitConfig& c, int64_t units, int64_t inputs, DType floatx) {
+  double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+  double bytes = static_cast<double>(inputs) * static_cast<double>(units) * static_cast<double>(size_of(floatx));
+  if (bytes <= memory) return;
+  auto gibibytes = [](double count) { return number_text(std::round(count / (1 << 30))); };
+  throw UserError(
+      Message{.what = str(c.name_of("units"), " is too large: its weights do not fit into this machine"),
+              .expected = str("at most ", gibibytes(memory), " GiB (all of its memory)"),
+              .got = str(units, " units with ", inputs, " inputs: ", gibibytes(bytes), " GiB of ", name_of(floatx)),
+              .config = c.at("units")});
+}
+
 Shape model_input(const Experiment& experiment, const Shape& example) {
   const LayerConfig& first = experiment.model.layers.front();
   bool rows = std::holds_alternative<DenseConfig>(first) || std::holds_alternative<SoftmaxConfig>(first);
@@ -56,8 +73,18 @@ Shape model_input(const Experiment& experiment, const Shape& example) {
 Model build_model(const Experiment& experiment, const Shape& input, int64_t classes) {
   Model model(input, experiment.compiler.floatX, experiment.seed);
   auto options_of = [](const auto& c) { return LayerOptions{.name = c.name, .position = c.position}; };
+  int64_t inputs = element_count(input);
   auto add = [&](const auto& c) {
     using Config = std::decay_t<decltype(c)>;
+    if constexpr (std::is_same_v<Config, DenseConfig> || std::is_same_v<Config, SoftmaxConfig>) {
+      int64_t units = 0;
+      if constexpr (std::is_same_v<Config, DenseConfig>)
+        units = c.units;
+      else
+        units = class_count(c, classes);
+      check_units(c, units, inputs, experiment.compiler.floatX);
+      inputs = units;
+    }
     if constexpr (std::is_same_v<Config, DenseConfig>)
       model.add(Dense::Options{options_of(c), c.units, c.activation, c.bias, init_of(c)}, c.seed);
     else if constexpr (std::is_same_v<Config, SoftmaxConfig>)

@@ -39,6 +39,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
                                            s.report.best ? 1.0 : 0.0, s.report.seconds}));
   arrays.emplace_back("run.history", history_array(s.history));
   arrays.emplace_back("run.pins", bytes_array(pins_text(checkpoint.pins)));
+  arrays.emplace_back("run.config", bytes_array(checkpoint.config));
   write_npz(path, arrays);
 }
 
@@ -75,6 +76,7 @@ class CheckpointReader {
                 .best = epoch.as_double(3) != 0};
     s.history = history_of(file_.read("run.history"));
     out.pins = pins_of(bytes_of(array("run.pins", DType::kUInt8, -1)));
+    out.config = bytes_of(array("run.config", DType::kUInt8, -1));
     return out;
   }
 

@@ -1,6 +1,7 @@
 #include "trainers/examples.h"
 
 #include "compiler/runtime/content_hash.h"
+#include "trainers/data_fingerprint.h"
 
 namespace thtrain {
 
@@ -49,7 +50,11 @@ int64_t Examples::bytes() const {
 }
 
 std::string Examples::identity() const {
-  if (streamed_ || size() == 0) return str(size(), " examples");
+  if (size() == 0) return "0 examples";
+  if (streamed_) {
+    std::string x = split_.x_array().origin, y = split_.y_array().origin;
+    return str(size(), " examples of ", data_fingerprint(x), x == y ? "" : str("; labels ", data_fingerprint(y)));
+  }
   auto bytes_of = [](const Tensor& t) { return std::string_view(static_cast<const char*>(t.raw()), t.bytes()); };
   return str(size(), " examples ", content_hash({bytes_of(all_.x), bytes_of(all_.y)}));
 }

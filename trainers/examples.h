@@ -27,7 +27,8 @@ class Examples {
 
   /// Bytes of all().
   int64_t bytes() const;
-  /// A hash of the values in memory; the size where they are streamed.
+  /// Their number and a hash of the values in memory; where they are streamed, fingerprints of their files
+  /// (trainers/data_fingerprint.h).
   std::string identity() const;
 
  private:

@@ -52,15 +52,26 @@ std::vector<EpochReport> history_of(const Tensor& array) {
   return out;
 }
 
+// 0, or the error that ended it.
+static int write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return ENOSPC;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
 void append_metrics(const std::string& path, const EpochReport& report) {
-  std::string line = metrics_line(report);
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) throw write_error(path, errno);
-  ssize_t written = ::write(file, line.data(), line.size());
-  int error = written < 0 ? errno : ENOSPC;
-  bool closed = ::close(file) == 0;
-  if (written != static_cast<ssize_t>(line.size())) throw write_error(path, error);
-  if (!closed) throw write_error(path, errno);
+  off_t end = ::lseek(file, 0, SEEK_END);
+  int error = write_all(file, metrics_line(report));
+  if (error != 0 && end >= 0) (void)!::ftruncate(file, end);  // no half of a line stays
+  if (::close(file) != 0 && error == 0) error = errno;
+  if (error != 0) throw write_error(path, error);
 }
 
 void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history) {

@@ -27,7 +27,7 @@ std::string metrics_line(const EpochReport& report);
 Tensor history_array(const std::vector<EpochReport>& history);
 std::vector<EpochReport> history_of(const Tensor& array);
 
-/// metrics.jsonl. UserError where it cannot be written.
+/// metrics.jsonl. UserError where it cannot be written; it stands as before then.
 void append_metrics(const std::string& path, const EpochReport& report);
 /// Puts exactly these epochs into it: what a killed run had written after its last checkpoint goes.
 void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history);

@@ -22,6 +22,19 @@ static size_t character_bytes(std::string_view text, size_t i) {
   return count;
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    size_t count = character_bytes(text, i);
+    if (count == 0) return false;
+    auto first = static_cast<unsigned char>(text[i]), second = static_cast<unsigned char>(text[i + (count > 1)]);
+    bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    bool is_surrogate = first == 0xed && second >= 0xa0, is_beyond = first == 0xf4 && second >= 0x90;
+    if (is_overlong || is_surrogate || is_beyond) return false;
+    i += count;
+  }
+  return true;
+}
+
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size();) {

@@ -10,6 +10,8 @@
 
 namespace thtrain {
 
+/// Is it UTF-8 as RFC 3629 has it (no overlong forms, no surrogates)?
+bool is_utf8(std::string_view text);
 /// "\"a \\\"b\\\"\"": a text as a JSON string; bytes that are no UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 /// The shortest text that reads back as the same number; null for infinities and NaN, which JSON has not.

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "compiler/ir/print.h"
 #include "compiler/ir/op.h"
+#include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
 #include "nn/finite.h"
 
@@ -197,6 +197,13 @@ class Replay {
 }  // namespace
 
 void throw_non_finite(const BadRun& run) {
+  // Before the first update the learning rate has changed nothing yet.
+  auto advice = [&](bool is_first_loss) {
+    return is_first_loss
+               ? std::string(
+                     "no weight was changed before it: look at the scale of the data, the first weights, and [loss]")
+               : str("a smaller trainer.learning_rate (now ", run.experiment.trainer.learning_rate, ") often helps");
+  };
   std::string kept = str(run.checkpoint, " (step ", run.start.step, ") is from before it and all finite");
   Replay replay(run);
   if (!replay.go()) {
@@ -207,8 +214,7 @@ void throw_non_finite(const BadRun& run) {
   Message message{.what = str(replay.loss_is_bad() ? "the loss is not finite" : "a weight is not finite", ": epoch ",
                               replay.epoch(), ", minibatch ", replay.batch(), " of ", run.program.batches(), ", step ",
                               replay.step() + 1),
-                  .hint = str(kept, ";\na smaller trainer.learning_rate (now ", run.experiment.trainer.learning_rate,
-                              ") often helps")};
+                  .hint = str(kept, ";\n", advice(replay.loss_is_bad() && replay.step() == 0))};
   if (std::optional<Culprit> culprit = replay.search()) {
     message.expected = str("finite values of ", culprit->expression);
     message.got = str(culprit->element, ", the first bad value");

@@ -62,17 +62,22 @@ static void check_sizes(const Experiment& experiment, const Dataset& data) {
                             .hint = "trainer.patience = 0 trains all epochs"});
 }
 
-static void check_start(const Model& model, const TrainerConfig& trainer) {
+static void check_start(const Model& model, const Experiment& experiment) {
   for (const Param& param : model.params())
     if (first_non_finite(param.variable.get_value(true)))
       throw UserError(Message{.what = str("the first weights of ", param.name, " are not finite"),
                               .expected = str("values that are finite in ", name_of(model.dtype())),
                               .config = param.config});
-  if (first_non_finite(Tensor(trainer.learning_rate).cast(model.dtype())))
-    throw UserError(Message{.what = "trainer.learning_rate is too large",
-                            .expected = str("a number that is finite in ", name_of(model.dtype())),
-                            .got = str(trainer.learning_rate),
-                            .config = trainer.at("learning_rate")});
+  auto check = [&](const Section& section, const char* name, const char* key, double value) {
+    if (first_non_finite(Tensor(value).cast(model.dtype())))
+      throw UserError(Message{.what = str(name, '.', key, " is too large"),
+                              .expected = str("a number that is finite in ", name_of(model.dtype())),
+                              .got = str(value),
+                              .config = section.at(key)});
+  };
+  check(experiment.trainer, "trainer", "learning_rate", experiment.trainer.learning_rate);
+  check(experiment.loss, "loss", "l1", experiment.loss.l1);
+  check(experiment.loss, "loss", "l2", experiment.loss.l2);
 }
 
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
@@ -84,7 +89,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       valid_(data.valid, input_, floatX(), data.streamed),
       test_(data.test, input_, floatX(), data.streamed) {
   load_first_weights(model_, experiment, config_folder);
-  check_start(model_, experiment.trainer);
+  check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
   optimizer_.emplace(Sgd::Options{trainer.learning_rate, trainer.momentum, trainer.nesterov}, model_.params());

@@ -5,9 +5,13 @@
 #include <filesystem>
 
 #include "compiler/runtime/cache.h"
+#include "datasets/file.h"
 #include "datasets/npz.h"
 #include "nn/finite.h"
+#include "trainers/config_edits.h"
+#include "trainers/json.h"
 #include "trainers/learning_curves.h"
+#include "trainers/load_data.h"
 #include "trainers/non_finite.h"
 
 namespace thtrain {
@@ -24,6 +28,20 @@ static std::string* find_pin(Pins& pins, std::string_view name) {
   return found == pins.end() ? nullptr : &found->second;
 }
 
+std::string config_text(const Experiment& experiment, const RunFolder& folder) {
+  return resolved_toml(with_absolute_paths(experiment, folder.facts().config_folder));
+}
+
+void refuse_edits(const Checkpoint& checkpoint, const Experiment& experiment, const RunFolder& folder,
+                  const TrainOptions& options) {
+  std::vector<std::string> edits = config_edits(checkpoint.config, config_text(experiment, folder));
+  if (edits.empty() || options.accept_edits) return;
+  throw UserError(Message{.what = str(folder.config(), ": the experiment was edited since the last checkpoint"),
+                          .expected = "what the run was trained with so far",
+                          .got = join(edits, "\n"),
+                          .hint = "--accept-edits goes on with what it says now"});
+}
+
 Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
          const TrainOptions& options)
     : experiment_(experiment),
@@ -34,7 +52,8 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       program_(experiment, data, folder.facts().config_folder),
       monitor_(experiment.trainer, program_.batches()),
       pins_(machine_pins(experiment.compiler.threads)),
-      next_random_(program_.model().random()) {
+      next_random_(program_.model().random()),
+      config_(config_text(experiment, folder)) {
   Pins more = program_.pins();
   pins_.insert(pins_.end(), more.begin(), more.end());
   waits_for_native_ = program_.is_compiling();
@@ -51,17 +70,46 @@ bool Run::is_over() const {
 }
 
 TrainSummary Run::go() {
+  try {
+    begin();
+    train();
+    finish();
+  } catch (const UserError& error) {
+    if (!saved_step_) throw;
+    std::vector<Message> messages = error.messages();
+    std::string& hint = messages.back().hint;
+    hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", *saved_step_, " is kept: `thtrain resume ",
+                folder_.path(), "` goes on from it");
+    throw UserError(std::move(messages));
+  }
+  return summary_;
+}
+
+// The first checkpoint comes before run.json's pins: these say that there was one.
+void Run::begin() {
+  began_ = saved_ = told_ = Clock::now();
+  if (!was_resumed_) save();
   folder_.write_facts(experiment_.seed, pins_);
+  if (was_resumed_) tell_where();
   if (hooks_.on_start) hooks_.on_start(program_.summary());
   if (options_.profile) program_.start_profile();
-  began_ = saved_ = told_ = Clock::now();
-  if (!folder_.has_checkpoint()) save();
+  began_ = told_ = Clock::now();
+}
+
+void Run::train() {
   while (!is_over() && !interrupted_) {
     train_epoch();
     if (!interrupted_ && !is_over()) save_if_due(true);
   }
-  finish();
-  return summary_;
+}
+
+void Run::tell_where() {
+  if (!hooks_.on_resume) return;
+  hooks_.on_resume({.epoch = state_.epochs + 1,
+                    .batch = state_.batch + 1,
+                    .batches = program_.batches(),
+                    .step = state_.step,
+                    .is_over = is_over()});
 }
 
 void Run::train_epoch() {
@@ -77,7 +125,8 @@ void Run::train_epoch() {
     if (interrupted_) return;
     save_if_due(false);
   }
-  bool whole = state_.batch == program_.batches();
+  // More than that: the checkpoint is of a run with more minibatches, and its epoch ends here.
+  bool whole = state_.batch >= program_.batches();
   if (whole || state_.report.valid_error) finish_epoch();
 }
 
@@ -148,12 +197,24 @@ void Run::finish_epoch() {
   append_metrics(folder_.metrics(), report);
   state_.history.push_back(report);
   if (hooks_.on_epoch) hooks_.on_epoch(report);
+  warn_if_growing();
   if (state_.batch < program_.batches()) return;  // stopped within: the position stays
   state_.report = {};
   state_.report.epoch = ++state_.epochs + 1;
   state_.batch = 0;
   state_.loss_sum = 0;
   state_.random = next_random_;
+}
+
+// By more than a tenth of what a model has that knows nothing: what only wavers near its minimum is no news.
+void Run::warn_if_growing() {
+  if (warned_of_growth_ || !hooks_.on_message || state_.history.size() < 2) return;
+  double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
+  if (!(now - before > 0.1 * std::log(static_cast<double>(program_.model().classes())))) return;
+  warned_of_growth_ = true;
+  hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ",
+                        json_fixed(now, 6), " after ", json_fixed(before, 6), "; a smaller trainer.learning_rate (now ",
+                        experiment_.trainer.learning_rate, ") often helps"));
 }
 
 // ---- the end -------------------------------------------------------------------------------------------------------
@@ -196,7 +257,9 @@ void Run::finish() {
     summary_.explanation = program_.explain();
   }
   if (!experiment_.output.plots || state_.history.empty()) return;
-  std::filesystem::create_directories(folder_.file("plots"));
+  std::error_code error;
+  std::filesystem::create_directories(folder_.file("plots"), error);
+  if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, error.message());
   draw_learning_curves(folder_.plot(), state_.history);
   summary_.plot = folder_.plot();
 }
@@ -215,7 +278,7 @@ NamedArrays Run::optimizer_arrays() const {
 }
 
 Checkpoint Run::checkpoint() const {
-  Checkpoint out{weight_arrays(), optimizer_arrays(), best_, state_, pins_};
+  Checkpoint out{weight_arrays(), optimizer_arrays(), best_, state_, pins_, config_};
   out.state.monitor = monitor_.state();
   return out;
 }
@@ -228,6 +291,7 @@ void Run::save() {
   if (!best_is_written_ && !best_.empty()) write_npz(folder_.best(), best_);
   best_is_written_ = true;
   write_checkpoint(folder_.checkpoint(), checkpoint());
+  saved_step_ = state_.step;
   saved_ = Clock::now();
 }
 
@@ -280,9 +344,23 @@ void Run::restore(const Checkpoint& checkpoint) {
                             .got = join(differing, "\n"),
                             .hint = "--allow-different-bits goes on all the same"});
   put_back(checkpoint);
+  was_resumed_ = true;
+  saved_step_ = state_.step;
   rewrite_metrics(folder_.metrics(), state_.history);
-  if (!differing.empty() && hooks_.on_message)
-    hooks_.on_message(str("other bits than before: ", join(differing, "; ")));
+  note_changes(checkpoint, differing);
+}
+
+// They are told now, and stay in run.json.
+void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::string>& differing) {
+  std::vector<std::string> edits = config_edits(checkpoint.config, config_);
+  for (const std::vector<std::string>& changes : {edits, differing})
+    for (const std::string& change : changes) folder_.add_change(str("step ", state_.step, ": ", change));
+  if (!hooks_.on_message) return;
+  if (!edits.empty()) hooks_.on_message(str("edited since the checkpoint: ", join(edits, "; ")));
+  if (!differing.empty()) hooks_.on_message(str("other bits than before: ", join(differing, "; ")));
+  if (state_.batch >= program_.batches())
+    hooks_.on_message(str("the checkpoint has ", state_.batch, " minibatches of epoch ", state_.epochs + 1,
+                          ", and an epoch has ", program_.batches(), " now: this one is over"));
 }
 
 void Run::fail_non_finite() {

@@ -10,6 +10,13 @@
 
 namespace thtrain {
 
+/// The experiment as checkpoints keep it: resolved_toml with absolute paths.
+std::string config_text(const Experiment& experiment, const RunFolder& folder);
+/// UserError where the experiment was edited since the checkpoint and that is not accepted. Looks at nothing else, so
+/// that it can be asked before the first function is compiled.
+void refuse_edits(const Checkpoint& checkpoint, const Experiment& experiment, const RunFolder& folder,
+                  const TrainOptions& options);
+
 class Run {
  public:
   /// Builds and compiles. The run stands before its first minibatch.
@@ -19,16 +26,20 @@ class Run {
   /// Goes to where the checkpoint was written, and puts metrics.jsonl there too. UserError where something that decides
   /// bits differs and that is not allowed, or where the weights do not fit.
   void restore(const Checkpoint& checkpoint);
-  /// Trains to the end. See train().
+  /// Trains to the end. See train(). An error after the first checkpoint says in its hint how to go on from it.
   TrainSummary go();
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  void begin();
+  void train();
+  void tell_where();
   void train_epoch();
   void after_step();
   void validate(int64_t step);
   void finish_epoch();
+  void warn_if_growing();
   void finish();
   void measure_test_of_best();
   bool is_over() const;
@@ -42,6 +53,7 @@ class Run {
   void save();
   void save_if_due(bool epoch_finished);
   void put_back(const Checkpoint& checkpoint);
+  void note_changes(const Checkpoint& checkpoint, const std::vector<std::string>& differing);
   [[noreturn]] void fail_non_finite();
 
   const Experiment& experiment_;
@@ -54,8 +66,11 @@ class Run {
   Pins pins_;
   RunState state_;
   RandomState next_random_;  // the generator after this epoch's draw
+  std::string config_;       // config_text()
   NamedArrays best_;         // weights with the best validation error; none before the first validation
   bool best_is_written_ = true;
+  bool was_resumed_ = false, warned_of_growth_ = false;
+  std::optional<int64_t> saved_step_;  // of the checkpoint in the folder
   int64_t last_test_step_ = -1;
   bool waits_for_native_ = false;  // the reference trains until the compiler is done
   bool interrupted_ = false;

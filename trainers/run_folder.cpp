@@ -1,26 +1,36 @@
 #include "trainers/run_folder.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 
 #include "compiler/base/build_info.h"
 #include "datasets/file.h"
 #include "trainers/json.h"
 #include "trainers/load_data.h"
+#include "trainers/new_place.h"
+#include "trainers/stale_files.h"
 
 namespace thtrain {
 
 namespace fs = std::filesystem;
 
+static UserError cannot_be_made(const std::string& path, const std::string& reason) {
+  return UserError(Message{.what = str(path, ": the folder cannot be made"),
+                           .got = reason,
+                           .hint = "--run-dir names another one; output.root, where new ones are made"});
+}
+
 static void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error || !fs::is_directory(path))
-    throw UserError(Message{.what = str(path, ": the folder cannot be made"),
-                            .got = error ? error.message() : "a file of that name",
-                            .hint = "--run-dir names another one"});
+  if (error || !fs::is_directory(path, error))
+    throw cannot_be_made(path, error ? error.message() : "a file of that name");
 }
 
 static void write_whole(const std::string& path, const std::string& text) {
@@ -29,61 +39,153 @@ static void write_whole(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-RunFolder RunFolder::create(const std::string& path, const Experiment& experiment, RunFacts facts) {
+// UserError where it cannot be said.
+static bool is_there(const std::string& path) {
   std::error_code error;
-  if (fs::exists(fs::symlink_status(path, error)) && !(fs::is_directory(path, error) && fs::is_empty(path, error)))
-    throw UserError(
-        Message{.what = str(path, ": there is a run in this folder already, or something else"),
-                .expected = "a folder that does not exist yet",
-                .hint = str("`thtrain resume ", path, "` goes on with a run; --run-dir names another folder")});
-  Experiment written = with_absolute_paths(experiment, facts.config_folder);
-  // Made beside its place and renamed into it, so that a run folder always holds its configuration.
-  std::string clean = path;
-  while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
-  RunFolder beside(str(clean, ".", ::getpid(), ".new"), facts);
-  make_folder(beside.path());
-  write_whole(beside.config(), resolved_toml(written));
-  beside.write_facts(experiment.seed, {});
-  fs::rename(beside.path(), clean, error);
-  if (error) {
-    std::error_code ignored;
-    fs::remove_all(beside.path(), ignored);
-    throw UserError(Message{.what = str(path, ": the folder cannot be made"),
-                            .got = error.message(),
-                            .hint = "--run-dir names another one"});
-  }
-  return RunFolder(clean, std::move(facts));
-}
-
-RunFolder RunFolder::open(const std::string& path) {
-  if (!fs::is_directory(path))
-    throw UserError(
-        Message{.what = str(path, ": there is no such run folder"), .expected = "a folder that `thtrain train` made"});
-  RunFolder out(path, {});
-  if (!fs::exists(out.config()))
-    throw UserError(Message{.what = str(path, ": this is no run folder: it holds no config.toml"),
-                            .expected = "a folder that `thtrain train` made"});
-  std::map<std::string, std::string> facts = read_json(read_file(out.facts_file()), out.facts_file());
-  out.facts_.config_file = facts["config_file"];
-  out.facts_.config_folder = facts["config_folder"];
-  for (size_t i = 0; facts.contains(str("command_line.", i)); ++i)
-    out.facts_.command_line.push_back(facts[str("command_line.", i)]);
+  bool out = fs::exists(path, error);
+  if (error) throw file_error(path, "the file cannot be read", {}, error.message());
   return out;
 }
 
+static UserError taken(const std::string& path) {
+  return UserError(
+      Message{.what = str(path, ": there is a run in this folder already, or something else"),
+              .expected = "a folder that does not exist yet",
+              .hint = str("`thtrain resume ", path, "` goes on with a run; --run-dir names another folder")});
+}
+
+static bool may_be_taken(const std::string& path) {
+  std::error_code error;
+  return !fs::exists(fs::symlink_status(path, error)) || (fs::is_directory(path, error) && fs::is_empty(path, error));
+}
+
+// Bytes that are no UTF-8 as "\xe9".
+static std::string printable(const std::string& path) {
+  std::string out;
+  for (size_t i = 0; i < path.size();) {
+    size_t count = 1;
+    while (count < 4 && i + count < path.size() && !is_utf8(path.substr(i, count))) ++count;
+    if (!is_utf8(path.substr(i, count))) count = 0;
+    char code[8];
+    std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(path[i])));
+    out += count > 0 ? path.substr(i, count) : code;
+    i += count > 0 ? count : 1;
+  }
+  return out;
+}
+
+// TOML and JSON hold nothing else, and a resumption reads them.
+static void require_utf8(const std::string& config, const std::string& config_folder) {
+  std::string bad = is_utf8(config_folder) ? "" : config_folder;
+  std::istringstream lines(config);
+  for (std::string line; bad.empty() && std::getline(lines, line);)
+    if (!is_utf8(line)) bad = line;
+  if (bad.empty()) return;
+  throw UserError(Message{.what = str(printable(bad), ": the files of a run folder cannot hold this path"),
+                          .expected = "UTF-8 in the names of the experiment's folder and its data files",
+                          .hint = "rename the folder or the file, or make a link to it that has another name"});
+}
+
+// The error of a folder that was made under another name first.
+static UserError in_place(const UserError& error, const std::string& beside, const std::string& path) {
+  std::vector<Message> messages = error.messages();
+  for (Message& message : messages)
+    for (std::string* text : {&message.what, &message.expected, &message.got, &message.hint})
+      for (size_t at = 0; (at = text->find(beside, at)) != std::string::npos; at += path.size())
+        text->replace(at, beside.size(), path);
+  return UserError(messages);
+}
+
+static std::string parent_of(const std::string& path) {
+  std::string out = fs::path(path).parent_path().native();
+  return out.empty() ? "." : out;
+}
+
+static std::string without_last_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+RunFolder RunFolder::create(const std::string& wanted, const Experiment& experiment, RunFacts facts) {
+  if (!may_be_taken(wanted)) throw taken(wanted);
+  std::string path = without_last_slashes(wanted), parent = parent_of(path);
+  std::string config = resolved_toml(with_absolute_paths(experiment, facts.config_folder));
+  require_utf8(config, facts.config_folder);
+  remove_stale_folders(parent);
+  // Made beside its place and renamed into it, so that a run folder always holds its configuration.
+  RunFolder out(new_folder_name(parent), std::move(facts));
+  try {
+    NewPlace place(out.path());
+    place.made();
+    make_folder(out.path());
+    out.lock_ = std::make_shared<RunLock>(out.path());
+    write_whole(out.config(), config);
+    out.write_facts(experiment.seed, {});
+    if (::rename(out.path().c_str(), path.c_str()) != 0) {
+      int error = errno;
+      if (error == EEXIST || error == ENOTEMPTY) throw taken(path);
+      throw cannot_be_made(path, std::strerror(error));
+    }
+    place.keep();
+  } catch (const UserError& error) {
+    throw in_place(error, out.path(), path);
+  }
+  out.path_ = path;
+  out.lock_->moved_to(path);
+  return out;
+}
+
+static void require_folder(const std::string& path) {
+  struct stat status {};
+  int error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+  if (error == 0 && S_ISDIR(status.st_mode)) return;
+  const char* made = "a folder that `thtrain train` made";
+  if (error == 0 || error == ENOENT || error == ENOTDIR)
+    throw UserError(Message{.what = str(path, ": there is no such run folder"), .expected = made});
+  throw UserError(
+      Message{.what = str(path, ": the run folder cannot be read"), .expected = made, .got = std::strerror(error)});
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  require_folder(path);
+  RunFolder out(path, {});
+  if (!is_there(out.config()))
+    throw UserError(Message{.what = str(path, ": this is no run folder: it holds no config.toml"),
+                            .expected = "a folder that `thtrain train` made"});
+  std::map<std::string, std::string> facts = read_json(read_file(out.facts_file()), out.facts_file());
+  auto list = [&](const std::string& name) {
+    std::vector<std::string> values;
+    while (facts.contains(str(name, '.', values.size()))) values.push_back(facts[str(name, '.', values.size())]);
+    return values;
+  };
+  out.facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes")};
+  out.has_pins_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
+  return out;
+}
+
+void RunFolder::lock() {
+  if (lock_) return;
+  lock_ = std::make_shared<RunLock>(path_);
+  remove_stale_files(path_);
+  remove_stale_folders(parent_of(without_last_slashes(path_)));
+}
+
 bool RunFolder::has_checkpoint() const {
-  return fs::exists(checkpoint());
+  return is_there(checkpoint());
+}
+bool RunFolder::had_checkpoint() const {
+  return has_pins_ || is_there(metrics()) || is_there(best());
 }
 
 std::string RunFolder::weights() const {
-  if (fs::exists(best())) return best();
+  if (is_there(best())) return best();
   if (has_checkpoint()) return checkpoint();
   throw UserError(Message{.what = str(path_, ": there are no weights in this run folder yet"),
                           .expected = "best.npz or checkpoint.npz",
                           .hint = str("`thtrain resume ", path_, "` trains on")});
 }
 
-void RunFolder::write_facts(int64_t seed, const Pins& pins) const {
+void RunFolder::write_facts(int64_t seed, const Pins& pins) {
   JsonObject decided;
   for (const auto& [name, value] : pins) decided.add(name, value);
   JsonObject out;
@@ -93,8 +195,10 @@ void RunFolder::write_facts(int64_t seed, const Pins& pins) const {
       .add("version", version)
       .add("build", build_id)
       .add("seed", seed);
+  if (!facts_.changes.empty()) out.add("changes", facts_.changes);
   if (!pins.empty()) out.add_raw("pins", decided.line());
   write_whole(facts_file(), out.lines());
+  has_pins_ = !pins.empty();
 }
 
 std::string new_run_path(const std::string& root, const std::string& config_path) {

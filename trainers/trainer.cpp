@@ -24,8 +24,16 @@ const char* name_of(Part part) {
   return "";
 }
 
+// Gives the lock back: who trained once may read, or resume with another RunFolder.
+struct Unlock {
+  RunFolder& folder;
+  ~Unlock() { folder.unlock(); }
+};
+
 TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                    const TrainOptions& options) {
+  Unlock after{folder};
+  folder.lock();
   TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
   if (!data.columns.empty()) write_table_facts(folder.table(), table_facts(data));
   return Run(experiment, data, folder, hooks, options).go();
@@ -33,8 +41,22 @@ TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder&
 
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                     const TrainOptions& options) {
+  Unlock after{folder};
+  folder.lock();
+  std::optional<Checkpoint> checkpoint;
+  if (folder.has_checkpoint())
+    checkpoint = read_checkpoint(folder.checkpoint());
+  else if (folder.had_checkpoint())
+    throw UserError(
+        Message{.what = str(folder.path(), ": the checkpoint of this run is gone"),
+                .expected = "checkpoint.npz",
+                .hint = str("put it back from a copy; `thtrain train ", folder.config(), "` begins another run")});
+  if (checkpoint)
+    refuse_edits(*checkpoint, experiment, folder, options);
+  else if (hooks.on_message)
+    hooks.on_message(str(folder.path(), ": no checkpoint was written yet, the run begins"));
   Run run(experiment, data, folder, hooks, options);
-  if (folder.has_checkpoint()) run.restore(read_checkpoint(folder.checkpoint()));
+  if (checkpoint) run.restore(*checkpoint);
   return run.go();
 }
 

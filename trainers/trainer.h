@@ -64,8 +64,18 @@ struct BatchProgress {
   double examples_per_second = 0;
 };
 
+/// Where a resumed run goes on.
+struct ResumePoint {
+  int64_t epoch = 1;    // from 1
+  int64_t batch = 1;    // the next one in that epoch, from 1
+  int64_t batches = 0;  // of an epoch
+  int64_t step = 0;     // minibatches done
+  bool is_over = false;
+};
+
 struct TrainHooks {
   std::function<void(const ModelSummary&)> on_start = {};
+  std::function<void(const ResumePoint&)> on_resume = {};  // before on_start
   std::function<void(const BatchProgress&)> on_batch = {};
   std::function<void(const EpochReport&)> on_epoch = {};
   std::function<void(const std::string&)> on_message = {};  // a line for people
@@ -76,6 +86,8 @@ struct TrainOptions {
   const std::atomic<int>* stop = nullptr;
   /// Resume although something that decides bits differs from what the run began with.
   bool allow_different_bits = false;
+  /// Resume although the experiment was edited since the last checkpoint.
+  bool accept_edits = false;
   /// Times the training step, step of its program by step: TrainSummary::profile.
   bool profile = false;
   /// What `seconds_to_first_step` counts from.
@@ -120,14 +132,17 @@ class NonFiniteLoss : public Error {
 
 // ---- what can be done ----------------------------------------------------------------------------------------------
 
-/// Trains from the beginning. `folder` is new (RunFolder::create). UserError: the data does not fit the model, a
-/// weights file does not fit it, a streamed batch holds a value that is not finite; NonFiniteLoss.
+/// Trains from the beginning. `folder` is new (RunFolder::create); its lock is given back at the end. UserError: the
+/// data does not fit the model, a weights file does not fit it, a streamed batch holds a value that is not finite, a
+/// file cannot be written (the hint says where the run can go on from); NonFiniteLoss.
 TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks = {},
                    const TrainOptions& options = {});
 
-/// Goes on from the folder's last checkpoint (from the beginning where there is none yet) and ends with the bits of an
-/// uninterrupted run. `experiment` is what the folder's config.toml says. UserError, besides those of train(): what
-/// decides bits differs from what the run began with, each difference named (unless allowed); a damaged checkpoint.
+/// Goes on from the folder's last checkpoint (from the beginning where none was written yet) and ends with the bits of
+/// an uninterrupted run. `experiment` is what the folder's config.toml says. The folder is locked meanwhile. UserError,
+/// besides those of train(): another process writes to the folder; the checkpoint is gone or damaged; the experiment
+/// was edited since the checkpoint, or what decides bits differs from what the run began with, each difference named
+/// (unless allowed).
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks = {},
                     const TrainOptions& options = {});
 

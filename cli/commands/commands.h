@@ -16,7 +16,7 @@ enum ExitCode : int {
   kOurFault = 1,
   kBadInput = 2,
   kNotFinite = 3,      // the loss or a weight
-  kInterrupted = 130,  // by SIGINT; SIGTERM gives 143
+  kInterrupted = 130,  // by SIGINT; SIGTERM gives 143, SIGHUP 129
   kBrokenPipe = 141,   // nobody reads standard output any more
 };
 
@@ -31,7 +31,7 @@ struct TrainArguments {
   std::string run_dir = {};        // "": a new one in output.root
   bool resume = false;
   bool json = false, quiet = false, verbose = false, profile = false;
-  bool allow_different_bits = false;
+  bool allow_different_bits = false, accept_edits = false;
   std::vector<std::string> command_line = {};     // for run.json
   std::chrono::steady_clock::time_point started;  // of the process
 };

@@ -1,19 +1,19 @@
 // `thtrain train` and `thtrain resume`.
-#include <unistd.h>
-
-#include <cstdio>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <optional>
-#include <sstream>
+#include <system_error>
 
 #include "bench/workloads.h"
 #include "cli/commands/commands.h"
 #include "cli/interrupt.h"
 #include "cli/load_experiment.h"
 #include "cli/progress.h"
+#include "cli/text.h"
+#include "datasets/file.h"
+#include "trainers/config_edits.h"
 #include "trainers/load_data.h"
+#include "trainers/new_place.h"
 #include "trainers/profile_report.h"
 #include "trainers/trainer.h"
 
@@ -23,71 +23,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The place of a new run folder. From made() to keep(), the folder goes again with this object, and so do those above
-/// it that came with it.
-class NewPlace {
- public:
-  explicit NewPlace(const std::string& path) : path_(fs::absolute(path).lexically_normal()) {
-    if (path_.filename().empty()) path_ = path_.parent_path();
-    std::error_code error;
-    was_there_ = fs::exists(path_, error);
-    for (fs::path above = path_.parent_path(); !fs::exists(above, error) && above.has_relative_path();
-         above = above.parent_path())
-      new_above_.push_back(above);
-  }
-  ~NewPlace() {
-    if (!made_ || kept_) return;
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-    if (was_there_) fs::create_directory(path_, ignored);
-    for (const fs::path& above : new_above_) ::rmdir(above.c_str());  // where another run came meanwhile, it stays
-  }
-  NewPlace(const NewPlace&) = delete;
-  NewPlace& operator=(const NewPlace&) = delete;
-  void made() { made_ = true; }
-  void keep() { kept_ = true; }
-
- private:
-  fs::path path_;
-  std::vector<fs::path> new_above_;
-  bool was_there_ = false, made_ = false, kept_ = false;
-};
-
-// "trainer.epochs" -> "30", of what resolved_toml writes.
-std::map<std::string, std::string> resolved_values(const Experiment& experiment) {
-  std::map<std::string, std::string> out;
-  std::istringstream lines(resolved_toml(experiment));
-  std::string section;
-  std::map<std::string, int> elements;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("[[")) {
-      std::string list = line.substr(2, line.find("]]") - 2);
-      section = str(list, '.', elements[list]++, '.');
-    } else if (line.starts_with("[")) {
-      section = str(line.substr(1, line.find(']') - 1), '.');
-    } else if (size_t equals = line.find(" = "); equals != std::string::npos) {
-      out[section + line.substr(0, equals)] = line.substr(equals + 3);
-    }
-  }
-  return out;
-}
-
 // An experiment that is named beside the run folder to resume must be the one that the folder holds.
 void require_same(const LoadedExperiment& named, const LoadedExperiment& run) {
-  auto then = resolved_values(run.experiment), now = resolved_values(named.experiment);
-  std::vector<std::string> different;
-  for (const auto& [key, value] : now)
-    if (!then.contains(key))
-      different.push_back(str(key, ": not set then, ", value, " now"));
-    else if (then[key] != value)
-      different.push_back(str(key, ": ", then[key], " then, ", value, " now"));
-  for (const auto& [key, value] : then)
-    if (!now.contains(key)) different.push_back(str(key, ": ", value, " then, not set now"));
+  std::vector<std::string> different = config_edits(resolved_toml(run.experiment), resolved_toml(named.experiment));
   if (different.empty()) return;
-  throw UserError(Message{.what = str(run.run->path(), ": the run in this folder is of another experiment"),
-                          .expected = str("what ", run.config_file, " says"),
-                          .got = join(different, "\n"),
-                          .hint = str("`thtrain resume ", run.run->path(), "` goes on with it as it is")});
+  throw UserError(
+      Message{.what = str(run.run->path(), ": the run in this folder is of another experiment"),
+              .expected = str("what ", run.config_file, " says"),
+              .got = join(different, "\n"),
+              .hint = str("`thtrain resume ", run.run->path(), "` goes on with it as it is; after an edit of ",
+                          run.config_file, ", with --accept-edits")});
 }
 
 // Measured now, beside the profile: machines differ, and so do the hours of one.
@@ -102,33 +47,56 @@ MachineRates machine_rates(const CompilerConfig& config, int threads) {
   return out;
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw UserError(Message{.what = path.string() + ": cannot be written"});
+void write_text(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 void report_profile(const TrainSummary& summary, const Experiment& experiment, bool print) {
   const Profile& profile = *summary.profile;
   MachineRates rates = machine_rates(experiment.compiler, profile.threads);
-  fs::path folder = fs::path(summary.run_dir) / "profile";
-  fs::create_directories(folder);
-  write_text(folder / "profile.json", profile_json(profile, *summary.explanation, rates));
-  write_text(folder / "trace.json", profile_trace(profile));
-  if (!print) return;
-  std::fputs(profile_table(profile, *summary.explanation, rates).c_str(), stdout);
-  std::printf("profile %s\n", folder.c_str());
+  std::string folder = summary.run_dir + "/profile";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw file_error(folder, "the folder cannot be made", {}, error.message());
+  write_text(folder + "/profile.json", profile_json(profile, *summary.explanation, rates));
+  write_text(folder + "/trace.json", profile_trace(profile));
+  if (print) print_text(str(profile_table(profile, *summary.explanation, rates), "profile ", folder, "\n"));
+}
+
+// Lines that cannot be written end the run as a signal does: with a checkpoint.
+TrainHooks watched(TrainHooks hooks, const Progress& progress, InterruptWatch& interrupt) {
+  auto then_look = [&progress, &interrupt](auto hook) {
+    return [hook, &progress, &interrupt](const auto& what) {
+      hook(what);
+      if (progress.output_error() != 0) interrupt.ask();
+    };
+  };
+  hooks.on_start = then_look(hooks.on_start);
+  hooks.on_resume = then_look(hooks.on_resume);
+  hooks.on_epoch = then_look(hooks.on_epoch);
+  return hooks;
 }
 
 int result(const TrainSummary& summary, Progress& progress, const InterruptWatch& interrupt,
            const Experiment& experiment, bool json) {
   progress.finish(summary);
   if (summary.profile) report_profile(summary, experiment, !json);
-  return summary.interrupted ? interrupt.exit_code() : kDone;
+  if (summary.interrupted && interrupt.exit_code() != 0) return interrupt.exit_code();
+  if (progress.output_error() == 0) return kDone;
+  if (progress.output_error() == EPIPE) return kBrokenPipe;
+  throw UserError(Message{.what = str("standard ", json ? "error" : "output", " cannot be written"),
+                          .got = reason_text(progress.output_error()),
+                          .hint = summary.interrupted
+                                      ? str("the checkpoint of step ", summary.steps, " is kept: `thtrain resume ",
+                                            summary.run_dir, "` goes on from it")
+                                      : str("the run is over: ", summary.run_dir)});
 }
 
 int resume_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
   LoadedExperiment loaded = load_run(arguments.run_dir, {});
+  loaded.run->lock();
   if (!arguments.experiment.config.empty())
     require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
@@ -136,7 +104,8 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
   Progress progress(options);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
-  return result(resume(loaded.experiment, data, *loaded.run, progress.hooks(), train_options), progress, interrupt,
+  TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
+  return result(resume(loaded.experiment, data, *loaded.run, hooks, train_options), progress, interrupt,
                 loaded.experiment, arguments.json);
 }
 
@@ -152,7 +121,8 @@ RunFolder make_folder(const TrainArguments& arguments, const LoadedExperiment& l
       place->made();
       return folder;
     } catch (const UserError&) {
-      if (!arguments.run_dir.empty() || attempt == 20 || !fs::exists(path)) throw;
+      std::error_code error;
+      if (!arguments.run_dir.empty() || attempt == 20 || !fs::exists(path, error)) throw;
     }
   }
 }
@@ -164,11 +134,11 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   print_warnings(experiment, data);
   options.epochs = experiment.trainer.epochs;
   Progress progress(options);
-  std::optional<NewPlace> place;
-  RunFolder folder = make_folder(arguments, loaded, place);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
-  TrainHooks hooks = progress.hooks();
+  std::optional<NewPlace> place;
+  RunFolder folder = make_folder(arguments, loaded, place);
+  TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
   hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {
     place->keep();
     report(model);
@@ -181,6 +151,7 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
 int run_train(const TrainArguments& arguments) {
   Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};
   TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits,
+                             .accept_edits = arguments.accept_edits,
                              .profile = arguments.profile,
                              .started = arguments.started};
   if (!arguments.resume) return new_run(arguments, options, train_options);

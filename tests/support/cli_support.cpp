@@ -63,8 +63,8 @@ std::vector<std::string> Workshop::list() const {
   onto(out, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 1);
   onto(err, O_WRONLY | O_CREAT | O_APPEND, 2);
   ::unsetenv("THTRAIN_DATA");
-  ::signal(SIGINT, SIG_DFL);  // whoever runs the tests in the background may have it ignored
-  ::signal(SIGPIPE, SIG_DFL);
+  // Whoever runs the tests in the background may have them ignored.
+  for (int number : {SIGINT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(number, SIG_DFL);
   ::setenv("THTRAIN", THTRAIN_BINARY, 1);
   std::vector<char*> words;
   for (const std::string& argument : command) words.push_back(const_cast<char*>(argument.c_str()));

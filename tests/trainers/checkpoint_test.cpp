@@ -24,6 +24,7 @@ Checkpoint example() {
   s.report = {.epoch = 3, .valid_error = 11, .seconds = 2};
   s.history = {{.epoch = 1, .train_loss = 0.5, .valid_error = 12.5, .best = true}, {.epoch = 2, .train_loss = 0.25}};
   out.pins = {{"threads", "2"}, {"processor", "x86-64 = odd"}};
+  out.config = "seed = 7\n";
   return out;
 }
 
@@ -53,15 +54,16 @@ TEST(Checkpoint, ReadsBackBitForBit) {
   EXPECT_FALSE(a.report.test_error);
   EXPECT_EQ(a.history.size(), 2u);
   EXPECT_EQ(read.pins, wrote.pins);
+  EXPECT_EQ(read.config, wrote.config);
 }
 
 TEST(Checkpoint, NumPyFindsTheWeightsUnderTheirNames) {
   TemporaryFolder folder;
   std::string path = folder.path("checkpoint.npz");
   write_checkpoint(path, example());
-  std::vector<std::string> expected = {"hidden/W",   "run.velocity/hidden/W", "run.best/hidden/W", "run.position",
-                                       "run.random", "run.monitor",           "run.epoch",         "run.history",
-                                       "run.pins"};
+  std::vector<std::string> expected = {
+      "hidden/W",  "run.velocity/hidden/W", "run.best/hidden/W", "run.position", "run.random", "run.monitor",
+      "run.epoch", "run.history",           "run.pins",          "run.config"};
   EXPECT_EQ(NpzFile(path).names(), expected);
 }
 

@@ -56,5 +56,14 @@ TEST(Json, BrokenTextsAreErrors) {
             "error: run.json: no valid JSON: it ends too early\n  got:      byte 7");
 }
 
+TEST(Json, KnowsUtf8) {
+  for (const char* good :
+       {"", "a", "caf\xc3\xa9", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+    EXPECT_TRUE(is_utf8(good)) << good;
+  for (const char* bad : {"caf\xe9", "\x80", "\xc3", "\xc0\x80", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+                          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82z"})
+    EXPECT_FALSE(is_utf8(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace thtrain

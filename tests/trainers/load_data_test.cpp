@@ -108,10 +108,12 @@ TEST(LoadData, ABadValueInAStreamEndsTheRun) {
   RunFolder run = RunFolder::create(folder.path("run"), e, {.config_folder = folder.path()});
   TrainHooks hooks{.on_epoch = [&](const EpochReport&) { x.at<float>({7, 1}) = std::nanf(""); }};
   EXPECT_EQ(error_text([&] { train(e, data, run, hooks); }),
-            "error: x.npy: row 7, column 1: not a finite number\n"
-            "  expected: numbers that are finite in float32\n"
-            "  got:      nan\n"
-            "  hint:     rows and columns count from 0");
+            str("error: x.npy: row 7, column 1: not a finite number\n"
+                "  expected: numbers that are finite in float32\n"
+                "  got:      nan\n"
+                "  hint:     rows and columns count from 0;\n"
+                "            the checkpoint of step 6 is kept: `thtrain resume ",
+                run.path(), "` goes on from it"));
   EXPECT_EQ(read_checkpoint(run.checkpoint()).state.step, 6);
 }
 

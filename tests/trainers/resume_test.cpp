@@ -133,7 +133,13 @@ TEST(Resume, GoesOnToMoreEpochs) {
   fewer.trainer.epochs = 2;
   RunFolder folder = RunFolder::create(temporary.path("run"), fewer);
   train(fewer, data, folder);
-  resume(e, data, folder);
+  EXPECT_EQ(error_text([&] { resume(e, data, folder); }),
+            str("error: ", folder.config(),
+                ": the experiment was edited since the last checkpoint\n"
+                "  expected: what the run was trained with so far\n"
+                "  got:      trainer.epochs: 2 then, 6 now\n"
+                "  hint:     --accept-edits goes on with what it says now"));
+  resume(e, data, folder, {}, {.accept_edits = true});
   expect_same(result_of(folder), whole);
 }
 
@@ -145,8 +151,9 @@ TEST(Resume, NamesWhatDecidesOtherBits) {
   StopAt stop(1);
   train(e, data, folder, stop.hooks(), stop.options());
   e.compiler.threads = 2;
+  TrainOptions accepted{.accept_edits = true}, allowed{.allow_different_bits = true, .accept_edits = true};
   std::string checkpoint = read_file(folder.checkpoint());
-  EXPECT_EQ(error_text([&] { resume(e, data, folder); }),
+  EXPECT_EQ(error_text([&] { resume(e, data, folder, {}, accepted); }),
             str("error: ", folder.path(),
                 ": the run would go on with other bits than it would have had\n"
                 "  expected: what the run began with\n"
@@ -155,8 +162,12 @@ TEST(Resume, NamesWhatDecidesOtherBits) {
   EXPECT_EQ(read_file(folder.checkpoint()), checkpoint);
   std::string said;
   TrainHooks hooks{.on_message = [&](const std::string& line) { said += line + "\n"; }};
-  EXPECT_EQ(resume(e, data, folder, hooks, {.allow_different_bits = true}).epochs, 6);
-  EXPECT_EQ(said, "other bits than before: threads: 1 then, 2 now\n");
+  EXPECT_EQ(resume(e, data, folder, hooks, allowed).epochs, 6);
+  EXPECT_EQ(said,
+            "edited since the checkpoint: compiler.threads: 1 then, 2 now\n"
+            "other bits than before: threads: 1 then, 2 now\n");
+  EXPECT_EQ(RunFolder::open(folder.path()).facts().changes,
+            (std::vector<std::string>{"step 11: compiler.threads: 1 then, 2 now", "step 11: threads: 1 then, 2 now"}));
 }
 
 TEST(Resume, ADamagedCheckpointIsAnError) {
@@ -207,18 +218,18 @@ TEST(Resume, AfterBeingKilledAtAnyMoment) {
   e.trainer.checkpoint_epochs = 1;
   Dataset data = load_data(e, "");
   Result whole = uninterrupted(e, data, temporary.path("whole"));
-  std::string timed = RunFolder::create(temporary.path("timed"), e).path();
+  std::string timed = RunFolder::create(temporary.path("timed"), e).path(), path = temporary.path("killed");
   auto began = std::chrono::steady_clock::now();
   EXPECT_TRUE(resume_in_child(e, data, timed, -1, 0));
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
-  RunFolder folder = RunFolder::create(temporary.path("killed"), e);
+  RunFolder::create(path, e);  // and given back: the children take its lock
   RandomState random(static_cast<int64_t>(::getpid()));
-  EXPECT_FALSE(resume_in_child(e, data, folder.path(), -1, random.integer(1, 10)));
+  EXPECT_FALSE(resume_in_child(e, data, path, -1, random.integer(1, 10)));
   for (int kills = 0; kills < 12; ++kills)
-    if (resume_in_child(e, data, folder.path(), seconds * random.uniform(0, 0.7), 0)) break;
-  EXPECT_TRUE(resume_in_child(e, data, folder.path(), -1, 0));
-  expect_same(result_of(folder), whole);
+    if (resume_in_child(e, data, path, seconds * random.uniform(0, 0.7), 0)) break;
+  EXPECT_TRUE(resume_in_child(e, data, path, -1, 0));
+  expect_same(result_of(RunFolder::open(path)), whole);
 }
 
 // No file may grow beyond what the first checkpoint needs: the one with the best weights does not fit any more.

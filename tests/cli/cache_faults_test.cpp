@@ -1,0 +1,60 @@
+// The cache's folder fails: a run is none the worse for it, but for a warning.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "datasets/npz.h"
+#include "tests/support/faulty_run.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Compiles each source once; copies what came of it from then on.
+const char* const kCompiler =
+    "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
+    "for word; do [ \"$last\" = -o ] && output=$word; last=$word; case $word in *.cpp) source=$word;; esac; done\n"
+    "known=${0%/*}/compiled/$(cksum <\"$source\" | tr ' ' -)\n"
+    "[ -e \"$known\" ] || { g++ \"$@\" || exit; cp \"$output\" \"$known\"; exit; }\ncat \"$known\" >\"$output\"\n";
+
+class CacheFaults : public testing::TestWithParam<const char*> {};
+
+// The n-th call on a file of the cache fails, for n = 1, 2, ... until a run goes through without meeting it; and once
+// all of them.
+TEST_P(CacheFaults, AreAWarning) {
+  if (!kHasFaults) GTEST_SKIP() << "the sanitizer's library must come first";
+  Workshop workshop;
+  workshop.write("tiny.toml",
+                 "seed = 7\n\n[data]\nsource = \"digits\"\nn_train = 60\nn_valid = 20\nn_test = 20\n\n"
+                 "[[model.layers]]\ntype = \"softmax\"\n\n[trainer]\nbatch_size = 20\nepochs = 1\n"
+                 "[output]\nplots = false\n");
+  workshop.write("g++", kCompiler);
+  fs::create_directory(workshop.path("compiled"));
+  ASSERT_EQ(::chmod(workshop.path("g++").c_str(), 0755), 0);
+  EnvironmentVariable compiler("THTRAIN_CXX", workshop.path("g++").c_str()),
+      folder("THTRAIN_CACHE_DIR", workshop.path("cache").c_str());
+  std::vector<std::string> command = {"train", "tiny.toml", "--run-dir", "run", "--quiet"};
+  ASSERT_EQ(workshop.run(command).code, 0);
+  std::string best = workshop.read("run/best.npz"), hits = "?";
+  for (int n = 1; !hits.empty() && n < 200 && !HasFailure(); ++n) {
+    for (const char* count : {"1", "0"}) {
+      if (*count == '0' && n > 1) continue;
+      for (const char* made : {"run", "cache"}) fs::remove_all(workshop.path(made));
+      std::string fault = str(GetParam(), ' ', workshop.path("cache"), '*', ' ', n, ' ', count, " ENOSPC");
+      Ended ended = run_with_fault(workshop, command, fault, hits);
+      SCOPED_TRACE(str(fault, ": ", hits));
+      EXPECT_EQ(ended.code, 0) << ended.err;
+      EXPECT_TRUE(workshop.read("run/best.npz") == best);
+      EXPECT_TRUE(ended.err.empty() || ended.err.starts_with("thtrain: warning: ")) << ended.err;
+      EXPECT_EQ(ended.err.find("error:"), std::string::npos) << ended.err;
+    }
+  }
+  EXPECT_EQ(hits, "");
+}
+INSTANTIATE_TEST_SUITE_P(Calls, CacheFaults, testing::Values("mkdir", "open", "write", "rename", "close", "read"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace thtrain

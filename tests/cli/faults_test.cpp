@@ -1,0 +1,327 @@
+// The file system fails: at chosen places, with the whole message, and at every call in turn. tests/faults/ makes it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "datasets/npz.h"
+#include "tests/support/faulty_run.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Every file of the run "run", also while its folder is made.
+const std::string kRunFiles = "run|run/*|./.thtrain-new-*";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+class Faults : public testing::Test {
+ protected:
+  // The softmax of a few digits: one epoch of 3 minibatches, its checkpoints at steps 0 and 3.
+  static void SetUpTestSuite() {
+    shop_ = new Workshop;
+    shop_->write("tiny.toml",
+                 "seed = 7\n\n[data]\nsource = \"digits\"\nn_train = 60\nn_valid = 20\nn_test = 20\n\n"
+                 "[[model.layers]]\ntype = \"softmax\"\n\n[trainer]\nbatch_size = 20\nepochs = 1\n");
+    ASSERT_EQ(shop_->run({"train", "tiny.toml", "--run-dir", "whole"}).code, 0);
+    // A run with a checkpoint after its first epoch, of two.
+    ASSERT_EQ(shop_->run({"train", "tiny.toml", "--run-dir", "half"}).code, 0);
+    std::string config = replaced(shop_->read("half/config.toml"), "\nepochs = 1\n", "\nepochs = 2\n");
+    shop_->write("half/config.toml", config);
+    fs::copy(shop_->path("half"), shop_->path("two"), fs::copy_options::recursive);
+    ASSERT_EQ(shop_->run({"resume", "two", "--accept-edits"}).code, 0);
+  }
+  static void TearDownTestSuite() {
+    delete shop_;
+    shop_ = nullptr;
+  }
+  void SetUp() override {
+    if (!kHasFaults) GTEST_SKIP() << "the sanitizer's library must come first";
+  }
+
+  static void begin(bool resumed) {
+    fs::remove_all(shop_->path("run"));
+    if (resumed) fs::copy(shop_->path("half"), shop_->path("run"), fs::copy_options::recursive);
+  }
+  static std::vector<std::string> command(bool resumed) {
+    if (resumed) return {"resume", "run", "--accept-edits", "--quiet"};
+    return {"train", "tiny.toml", "--run-dir", "run", "--quiet"};
+  }
+
+  // No half of a file stayed. What stands in the folder goes on to the same bits; or the folder is gone, and new it
+  // was.
+  static void expect_intact(bool resumed) {
+    for (const auto& entry : fs::directory_iterator(shop_->path()))
+      EXPECT_EQ(entry.path().native().find(".thtrain-new-"), std::string::npos) << entry.path();
+    if (!shop_->exists("run")) {
+      EXPECT_FALSE(resumed);
+      return;
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(shop_->path("run"))) {
+      std::string name = entry.path().filename();
+      EXPECT_TRUE(name != "lock" && name.find(".tmp-") == std::string::npos) << name;
+    }
+    std::string metrics = shop_->read("run/metrics.jsonl");
+    EXPECT_TRUE(metrics.empty() || metrics.ends_with("}\n")) << metrics;
+    Ended ended = shop_->run(command(true));
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    expect_same_run(resumed ? "two" : "whole");
+  }
+  static void expect_same_run(const std::string& expected) {
+    EXPECT_TRUE(shop_->read("run/best.npz") == shop_->read(expected + "/best.npz"));
+    EXPECT_EQ(without_seconds(shop_->read("run/metrics.jsonl")),
+              without_seconds(shop_->read(expected + "/metrics.jsonl")));
+    auto left = read_npz(shop_->path("run/checkpoint.npz")),
+         right = read_npz(shop_->path(expected + "/checkpoint.npz"));
+    for (const auto& [name, value] : left)
+      if (name != "run.history" && name != "run.epoch") {  // they hold seconds
+        EXPECT_TRUE(right.contains(name) && same_bits(value, right.at(name))) << name;
+      }
+  }
+
+  static Workshop* shop_;
+};
+Workshop* Faults::shop_ = nullptr;
+
+// ---- chosen places --------------------------------------------------------------------------------------------------
+
+struct Place {
+  bool resumed;
+  const char* fault;
+  const char* message;  // after a line end; "": the run does not notice
+};
+
+const Place kPlaces[] = {
+    // A new folder.
+    {false, "mkdir ./.thtrain-new-* 1 1 EACCES", R"(
+error: run: the folder cannot be made
+  got:      Permission denied
+  hint:     --run-dir names another one; output.root, where new ones are made
+)"},
+    {false, "open ./.thtrain-new-*/config.toml.tmp-* 1 1 EACCES", R"(
+error: run/config.toml: the file cannot be written
+  expected: write permission for the folder run
+  got:      permission denied
+)"},
+    {false, "write ./.thtrain-new-*/run.json.tmp-* 1 1 ENOSPC", R"(
+error: run/run.json: the file cannot be written
+  expected: free space on its disk
+  got:      a full disk
+  hint:     make room and try again; the file that stood there before is unchanged
+)"},
+    {false, "open ./.thtrain-new-*/lock 1 1 EROFS", R"(
+error: run/lock: the file cannot be written
+  expected: write permission for the folder run
+  got:      a read-only file system
+)"},
+    {false, "flock ./.thtrain-new-*/lock 1 1 ENOLCK", ""},
+    {false, "rename run 1 1 EACCES", R"(
+error: run: the folder cannot be made
+  got:      Permission denied
+  hint:     --run-dir names another one; output.root, where new ones are made
+)"},
+    // The first checkpoint: without it the folder is not kept.
+    {false, "write run/checkpoint.npz.tmp-* 1 0 short,ENOSPC", R"(
+error: run/checkpoint.npz: the file cannot be written
+  expected: free space on its disk
+  got:      a full disk
+  hint:     make room and try again; the file that stood there before is unchanged
+)"},
+    // run.json with what decides bits, after the first checkpoint.
+    {false, "rename run/run.json 1 1 EIO", R"(
+error: run/run.json: the file cannot be written
+  got:      Input/output error
+  hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    // At the end of the epoch.
+    {false, "open run/metrics.jsonl 1 1 EACCES", R"(
+error: run/metrics.jsonl: the file cannot be written
+  expected: write permission for the folder run
+  got:      permission denied
+  hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "write run/metrics.jsonl 1 0 short,ENOSPC", R"(
+error: run/metrics.jsonl: the file cannot be written
+  expected: free space on its disk
+  got:      a full disk
+  hint:     make room and try again; the file that stood there before is unchanged;
+            the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "close run/metrics.jsonl 1 1 EIO", R"(
+error: run/metrics.jsonl: the file cannot be written
+  got:      Input/output error
+  hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "write run/best.npz.tmp-* 1 0 EDQUOT", R"(
+error: run/best.npz: the file cannot be written
+  expected: free space on its disk
+  got:      a full quota
+  hint:     make room and try again; the file that stood there before is unchanged;
+            the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "fsync run/checkpoint.npz.tmp-* 2 1 EIO", R"(
+error: run/checkpoint.npz: the file cannot be written
+  got:      Input/output error
+  hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "close run/checkpoint.npz.tmp-* 2 1 EIO", R"(
+error: run/checkpoint.npz: the file cannot be written
+  got:      Input/output error
+  hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "rename run/checkpoint.npz 2 1 EACCES", R"(
+error: run/checkpoint.npz: the file cannot be written
+  expected: write permission for the folder run
+  got:      permission denied
+  hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "mkdir run/plots 1 1 ENOSPC", R"(
+error: run/plots: the folder cannot be made
+  got:      No space left on device
+  hint:     the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "write run/plots/* 1 1 ENOSPC", R"(
+error: run/plots/learning_curves.png: the file cannot be written
+  expected: free space on its disk
+  got:      a full disk
+  hint:     make room and try again; the file that stood there before is unchanged;
+            the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
+)"},
+    {false, "fsync run 1 0 EIO", ""},  // a folder that cannot be synced is no error
+    // Calls that do a part, or are interrupted, are repeated.
+    {false, "write run/*|./.thtrain-new-*.tmp-* 1 0 short", ""},
+    {true, "write run/*.tmp-* 1 40 EINTR", ""},
+    {true, "read run/* 1 0 short", ""},
+    // A resumption.
+    {true, "stat run 1 1 EACCES", R"(
+error: run: the run folder cannot be read
+  expected: a folder that `thtrain train` made
+  got:      Permission denied
+)"},
+    {true, "stat run/config.toml 1 1 EIO", R"(
+error: run/config.toml: the file cannot be read
+  got:      Input/output error
+)"},
+    {true, "read run/config.toml 1 1 EIO", R"(
+error: run/config.toml: the file cannot be read
+  got:      Input/output error
+)"},
+    {true, "open run/run.json 1 1 EACCES", R"(
+error: run/run.json: the file may not be read
+  expected: read permission for this user
+  got:      permission denied
+)"},
+    {true, "open run/lock 1 1 EACCES", R"(
+error: run/lock: the file cannot be written
+  expected: write permission for the folder run
+  got:      permission denied
+)"},
+    {true, "write run/lock 1 1 ENOSPC", R"(
+error: run/lock: the file cannot be written
+  expected: free space on its disk
+  got:      a full disk
+  hint:     make room and try again; the file that stood there before is unchanged
+)"},
+    {true, "stat run/checkpoint.npz 1 1 EIO", R"(
+error: run/checkpoint.npz: the file cannot be read
+  got:      Input/output error
+)"},
+    {true, "open run/checkpoint.npz 1 1 EACCES", R"(
+error: run/checkpoint.npz: the file may not be read
+  expected: read permission for this user
+  got:      permission denied
+)"},
+    {true, "read run/checkpoint.npz 5 1 EIO", R"(
+error: run/checkpoint.npz: the file cannot be read
+  got:      Input/output error
+)"},
+    {true, "rename run/metrics.jsonl 1 1 EIO", R"(
+error: run/metrics.jsonl: the file cannot be written
+  got:      Input/output error
+)"},
+    {true, "write run/checkpoint.npz.tmp-* 1 0 ENOSPC", R"(
+error: run/checkpoint.npz: the file cannot be written
+  expected: free space on its disk
+  got:      a full disk
+  hint:     make room and try again; the file that stood there before is unchanged;
+            the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
+)"},
+};
+
+TEST_F(Faults, EachPlaceHasItsMessage) {
+  const std::string edited = "edited since the checkpoint: trainer.epochs: 1 then, 2 now\n";
+  for (const Place& place : kPlaces) {
+    SCOPED_TRACE(place.fault);
+    begin(place.resumed);
+    std::string hits, message = place.message;
+    Ended ended = run_with_fault(*shop_, command(place.resumed), place.fault, hits);
+    EXPECT_NE(hits, "");
+    EXPECT_EQ(ended.code, message.empty() ? 0 : 2);
+    if (ended.err.starts_with(edited)) ended.err.erase(0, edited.size());
+    EXPECT_EQ(message.empty() ? ended.err : "\n" + ended.err, message);
+    expect_intact(place.resumed);
+  }
+}
+
+// What reads and writes nothing of a run.
+TEST_F(Faults, OtherCommands) {
+  std::string hits;
+  Ended ended = run_with_fault(*shop_, {"eval", "whole"}, "read whole/best.npz 1 1 EIO", hits);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err, "error: whole/best.npz: the file cannot be read\n  got:      Input/output error\n");
+  ended = run_with_fault(*shop_, {"train", "tiny.toml"}, "mkdir runs 1 1 EACCES", hits);
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err,
+            "error: runs/tiny-1: the folder cannot be made\n  got:      Permission denied\n"
+            "  hint:     --run-dir names another one; output.root, where new ones are made\n");
+  EXPECT_FALSE(shop_->exists("runs"));
+}
+
+// ---- every call in turn ---------------------------------------------------------------------------------------------
+
+class FaultSweep : public Faults, public testing::WithParamInterface<std::tuple<bool, const char*>> {};
+
+// The n-th call fails, for n = 1, 2, ... until a run goes through without meeting it.
+TEST_P(FaultSweep, EndsWithOneMessageAndLosesNothing) {
+  auto [resumed, call] = GetParam();
+  int n = 1;
+  for (std::string hits = "?"; !hits.empty() && n < 1000 && !HasFailure(); ++n) {
+    begin(resumed);
+    std::string fault = str(call, ' ', kRunFiles, ' ', n, " 1 EIO");
+    Ended ended = run_with_fault(*shop_, command(resumed), fault, hits);
+    SCOPED_TRACE(str(fault, ": ", hits, ended.err));
+    // What looks at folders may fail (syncing them, finding what was left in them), and so may closing what was read.
+    std::string path = hits.substr(0, hits.find('\n')).substr(hits.find(' ') + 1);
+    bool is_file = path.find('.', path.rfind('/') + 2) != std::string::npos;
+    bool is_tolerated = !is_file || std::string(call) == "close" || std::string(call) == "stat";
+    EXPECT_TRUE(ended.code == 2 || (ended.code == 0 && is_tolerated)) << ended.code;
+    if (ended.code == 2) {
+      size_t at = ended.err.find("error: ");
+      EXPECT_NE(at, std::string::npos);
+      EXPECT_EQ(ended.err.find("error: ", at + 1), std::string::npos);
+      EXPECT_EQ(ended.err.find("thtrain-new"), std::string::npos);
+      EXPECT_EQ(ended.err.find("report"), std::string::npos);
+    }
+    expect_intact(resumed);
+  }
+  EXPECT_GT(n, 2);
+}
+
+std::vector<std::tuple<bool, const char*>> sweeps() {
+  std::vector<std::tuple<bool, const char*>> out;
+  for (const char* call : {"open", "write", "fsync", "close", "rename", "mkdir", "ftruncate"})
+    out.emplace_back(false, call);
+  for (const char* call : {"open", "read", "stat", "rename"}) out.emplace_back(true, call);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Calls, FaultSweep, testing::ValuesIn(sweeps()), [](const auto& info) {
+  return std::string(std::get<1>(info.param)) + (std::get<0>(info.param) ? "OfAResumption" : "OfANewRun");
+});
+
+}  // namespace
+}  // namespace thtrain

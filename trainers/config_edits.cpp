@@ -1,0 +1,42 @@
+#include "trainers/config_edits.h"
+
+#include <map>
+#include <sstream>
+
+#include "compiler/base/str.h"
+
+namespace thtrain {
+
+// "trainer.epochs" -> "30", of what resolved_toml writes.
+static std::map<std::string, std::string> values_of(const std::string& resolved) {
+  std::map<std::string, std::string> out;
+  std::istringstream lines(resolved);
+  std::string section;
+  std::map<std::string, int> elements;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("[[")) {
+      std::string list = line.substr(2, line.find("]]") - 2);
+      section = str(list, '.', elements[list]++, '.');
+    } else if (line.starts_with("[")) {
+      section = str(line.substr(1, line.find(']') - 1), '.');
+    } else if (size_t equals = line.find(" = "); equals != std::string::npos) {
+      out[section + line.substr(0, equals)] = line.substr(equals + 3);
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> config_edits(const std::string& then, const std::string& now) {
+  auto old = values_of(then), current = values_of(now);
+  std::vector<std::string> out;
+  for (const auto& [key, value] : current)
+    if (!old.contains(key))
+      out.push_back(str(key, ": not set then, ", value, " now"));
+    else if (old[key] != value)
+      out.push_back(str(key, ": ", old[key], " then, ", value, " now"));
+  for (const auto& [key, value] : old)
+    if (!current.contains(key)) out.push_back(str(key, ": ", value, " then, not set now"));
+  return out;
+}
+
+}  // namespace thtrain

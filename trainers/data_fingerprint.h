@@ -1,0 +1,14 @@
+// What tells whether a data file is still the one that it was, without reading all of it.
+#pragma once
+
+#include <string>
+
+namespace thtrain {
+
+/// "1048704 bytes, modified 2026-01-31 12:00:00.123456789, samples 6f3a...": the size of the file, when it was last
+/// written to (UTC), and a hash of its first and last 4 KiB and of 62 blocks of 4 KiB between them. `path` may end in
+/// the name of an array: "data.npz[x]". Where it names no file (data that a program made), `path` itself. UserError
+/// where the file cannot be read.
+std::string data_fingerprint(const std::string& path);
+
+}  // namespace thtrain

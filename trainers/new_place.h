@@ -1,0 +1,27 @@
+// A folder that is being made, and that goes again where making it does not come to an end.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace thtrain {
+
+/// From made() to keep(), the folder at `path` goes with this object, and so do those above it that were not there
+/// before, where they are empty.
+class NewPlace {
+ public:
+  explicit NewPlace(const std::string& path);
+  ~NewPlace();
+  NewPlace(const NewPlace&) = delete;
+  NewPlace& operator=(const NewPlace&) = delete;
+  void made() { made_ = true; }
+  void keep() { kept_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> new_above_;
+  bool was_there_ = false, made_ = false, kept_ = false;
+};
+
+}  // namespace thtrain

@@ -1,0 +1,73 @@
+#include "trainers/stale_files.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "compiler/base/str.h"
+#include "trainers/run_lock.h"
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kNew = ".thtrain-new-";
+constexpr std::string_view kTemporary = ".tmp-";  // of AtomicFile
+
+// Two numbers: the process and its count.
+static bool are_numbers(std::string_view text) {
+  size_t dash = text.find('-');
+  auto is_number = [](std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
+}
+
+// The paths in `folder` whose names `wanted` takes; none where it cannot be read.
+static std::vector<fs::path> entries(const fs::path& folder, const std::function<bool(std::string_view)>& wanted) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (wanted(at->path().filename().native())) out.push_back(at->path());
+  return out;
+}
+
+static bool is_unfinished(std::string_view name) {
+  for (std::string_view file : {"config.toml", "run.json", "metrics.jsonl", "checkpoint.npz", "best.npz",
+                                "learning_curves.png", "profile.json", "trace.json"})
+    if (name.starts_with(file) && name.substr(file.size()).starts_with(kTemporary))
+      return are_numbers(name.substr(file.size() + kTemporary.size()));
+  return false;
+}
+
+void remove_stale_files(const std::string& run_folder) {
+  for (const char* folder : {"", "plots", "profile"})
+    for (const fs::path& path : entries(fs::path(run_folder) / folder, is_unfinished)) ::unlink(path.c_str());
+}
+
+std::string new_folder_name(const std::string& parent) {
+  static std::atomic<int> counter{0};
+  return str(parent, '/', kNew, ::getpid(), '-', counter++);
+}
+
+// A process of another machine, or one of another user, is told by the lock that it holds.
+static bool is_left_behind(const fs::path& folder) {
+  std::string name = folder.filename().native().substr(kNew.size());
+  auto process = static_cast<pid_t>(std::strtol(name.c_str(), nullptr, 10));
+  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH && !is_locked(folder.native());
+}
+
+void remove_stale_folders(const std::string& parent) {
+  auto is_new = [](std::string_view name) { return name.starts_with(kNew) && are_numbers(name.substr(kNew.size())); };
+  std::error_code ignored;
+  for (const fs::path& folder : entries(parent, is_new))
+    if (is_left_behind(folder)) fs::remove_all(folder, ignored);
+}
+
+}  // namespace thtrain
