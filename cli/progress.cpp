@@ -143,7 +143,7 @@ void Progress::print_summary(const TrainSummary& summary) {
   if (summary.test_error) print_line(str("test error ", error_text(*summary.test_error)));
   print_line(str("run folder ", summary.run_dir));
   if (!summary.plot.empty()) print_line(str("learning curves ", summary.plot));
-  if (summary.interrupted) print_line(str("`thtrain resume ", summary.run_dir, "` goes on"));
+  if (summary.interrupted) print_line(str("`thtrain resume ", summary.run_dir, "` continues the run"));
 }
 
 }  // namespace thtrain

@@ -78,7 +78,7 @@ std::string summary_text(const ModelSummary& model) {
         {layer.name, layer.type, layer.output, layer.parameters ? count_text(layer.parameters, "parameter") : ""});
   auto bytes = [](int64_t count) { return bytes_text(static_cast<double>(count)); };
   std::string temporaries = model.arena_bytes < 0
-                                ? "decided by each call"
+                                ? "known only at each call"
                                 : str(bytes(model.arena_bytes), ", of which ", bytes(model.arena_lower_bound),
                                       " are in use at the worst step");
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -90,11 +90,11 @@ std::string summary_text(const ModelSummary& model) {
       {"optimizer", bytes(model.optimizer_bytes)},
       {"data", model.data_bytes ? bytes(model.data_bytes) : "read while training"},
       {"temporaries", temporaries},
-      {"compiling", model.is_compiling ? "in the background; the reference trains until it is done"
+      {"compiling", model.is_compiling ? "in the background; training runs in reference mode until it is done"
                                        : str(count_text(model.kernels_compiled, "kernel"), " compiled, ",
                                              seconds_text(model.seconds_compile))},
       {"threads", std::to_string(model.threads)}};
-  if (!model.reference_steps.empty()) facts.emplace_back("by reference", join(model.reference_steps, ", "));
+  if (!model.reference_steps.empty()) facts.emplace_back("reference mode", join(model.reference_steps, ", "));
   return table_text(rows) + facts_text(facts);
 }
 

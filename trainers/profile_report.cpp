@@ -77,7 +77,9 @@ std::string ceiling_lines(const Profile& profile, const MachineRates& rates) {
     return share_of_ceiling(step, rates).value_or(0) > 1;
   });
   if (any_above)
-    out += "         above 100 %: a step before left the data in a faster cache than data of that size usually has\n";
+    out +=
+        "         above 100 %: the step found its data in a faster cache than arrays of its size usually have, or the "
+        "machine was busier when the ceiling was measured\n";
   return out;
 }
 

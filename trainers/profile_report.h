@@ -13,7 +13,7 @@ namespace thtrain {
 struct MachineRates {
   /// Reading and writing arrays of `size` bytes together, again and again: what fits in a cache goes faster.
   struct Stream {
-    double size, bytes_per_second;
+    double size = 0, bytes_per_second = 0;
   };
   double flops = 0;                  // floating-point operations a second, multiply-adds counted as two
   std::vector<Stream> streams = {};  // at least one; the smallest arrays first, the last larger than every cache

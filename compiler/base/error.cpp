@@ -35,8 +35,9 @@ std::string lines_text(const std::string& value, size_t indent) {
   return out;
 }
 
-// Columns of a character of printable_characters().
+// Columns of a character of printable_characters(). What a tab takes is the terminal's choice.
 size_t width_of(const std::string& cell) {
+  if (cell == "\\t") return 1;
   return static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
@@ -65,9 +66,9 @@ Quote quote(const ConfigPosition& place) {
   const bool is_whole = first == 0 && last == cells.size();
   Quote out{.line = first > 0 ? "..." : "", .carets = first > 0 ? "   " : ""};
   for (size_t i = first; i < last; ++i) {
-    // A tab stays a tab, before the carets too, so that they stand under their word.
+    // A tab stays a tab, before the carets too, so that they stand under their word; in a part of a line it is a space.
     const bool is_tab = is_whole && cells[i] == "\\t";
-    out.line += is_tab ? "\t" : cells[i];
+    out.line += is_tab ? "\t" : cells[i] == "\\t" ? " " : cells[i];
     if (i < caret) out.carets += is_tab ? std::string("\t") : std::string(width(i, i + 1), ' ');
   }
   if (last < cells.size()) out.line += "...";

@@ -127,6 +127,30 @@ TEST_F(CliStreams, NothingIsDrawnWhereNobodySeesIt) {
   EXPECT_EQ(ended.out.find_first_of("\x1b\r"), std::string::npos) << ended.out;
 }
 
+// Names of files and what stands in them may hold what a terminal obeys: it is shown, and not sent.
+TEST_F(CliStreams, NoControlCharacterOfAFileReachesTheTerminal) {
+  workshop.write("\x1b[31m.toml", tiny_experiment());
+  Ended ended = workshop.run({"check", "\x1b[31m.toml"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out.find("\\x1b[31m.toml: built, compiled, and one step done\n"), 0u) << ended.out;
+  EXPECT_EQ(ended.out.find('\x1b'), std::string::npos);
+
+  workshop.write("d.csv", "a\x1b[2J,b\n1,0\n2,1\n");
+  workshop.write("c.toml",
+                 "[data]\nsource = \"csv\"\ntrain = \"d.csv\"\nlabel_column = \"c\"\n[[model.layers]]\n"
+                 "type = \"softmax\"\n");
+  ended = workshop.run({"check", "c.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("a\\x1b[2J"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find('\x1b'), std::string::npos);
+
+  workshop.write("cells.csv", "a,b\n1,0\n\x1b]0;title\x07,1\n");
+  ended = workshop.run({"check", "c.toml", "data.train=cells.csv", "data.label_column=b"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("\\x1b]0;title"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find_first_of("\x1b\x07"), std::string::npos);
+}
+
 TEST_F(CliStreams, ManyMistakesAreCounted) {
   std::string text = tiny_experiment();
   for (int i = 0; i < 20000; ++i) text += "unknown_key_" + std::to_string(i) + " = 1\n";

@@ -74,9 +74,10 @@ TEST(ProfileReport, AStepIsHeldAgainstTheCeilingOfItsSize) {
   profile.steps[1].bytes = 2e9;  // in 200 us
   text = profile_table(profile, explanation(), kRates);
   EXPECT_NE(text.find(" %  kernel add_tanh"), std::string::npos);
-  EXPECT_NE(text.find("\n         above 100 %: a step before left the data in a faster cache than data of that size "
-                      "usually has\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\n         above 100 %: the step found its data in a faster cache than arrays of its size usually "
+                "have, or the machine was busier when the ceiling was measured\n"),
+      std::string::npos)
       << text;
 }
 

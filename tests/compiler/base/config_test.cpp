@@ -152,9 +152,9 @@ TEST(Config, ReportsAllMistakesInOrderOfTheirLines) {
                    19),
              keyed("colour", text("bleu"), 10), keyed("owners", array({text("ann"), at_line(text("carl"), 5)}), 4)});
   EXPECT_EQ(findings_of(root),
-            "error: owners.1 is none of its choices\n  expected: one of \"ann\", \"bob\"\n  got:      \"carl\"\n"
+            "error: owners.1 has an unknown value\n  expected: one of \"ann\", \"bob\"\n  got:      \"carl\"\n"
             "  config:   car:5:9\n  hint:     owners: first to last\n"
-            "error: colour is none of its choices\n  expected: one of \"red\", \"blue\"\n  got:      \"bleu\"\n"
+            "error: colour has an unknown value\n  expected: one of \"red\", \"blue\"\n  got:      \"bleu\"\n"
             "  config:   car:10:9\n  hint:     did you mean \"blue\"?\n"
             "error: engine.cylinders is out of range\n  expected: an integer from -2147483648 to 2147483647\n"
             "  got:      1099511627776\n  config:   car:20:9\n  hint:     cylinders: how many\n"

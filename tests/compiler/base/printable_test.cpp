@@ -26,15 +26,15 @@ TEST(Printable, ControlCharactersBecomeEscapes) {
 TEST(Printable, MessagesShowWhatATerminalWouldObey) {
   Message message{.what = "no \x1b[2J file",
                   .got = "one\ntwo\x07",
-                  .config = {.file = "a\x1b.toml", .line = 3, .column = 4, .length = 2, .source_line = "x\x1b=\ty"},
+                  .config = {.file = "a\x1b.toml", .line = 3, .column = 5, .length = 2, .source_line = "x\x1b=\ty"},
                   .hint = "\xff"};
   EXPECT_EQ(message.text(),
             "error: no \\x1b[2J file\n"
             "  got:      one\n"
             "            two\\x07\n"
-            "  config:   a\\x1b.toml:3:4\n"
+            "  config:   a\\x1b.toml:3:5\n"
             "      3 | x\\x1b=\ty\n"
-            "        |      \t^\n"
+            "        |       \t^\n"
             "  hint:     \\xff");
 }
 

@@ -30,7 +30,7 @@ TEST(Origins, AnOpThatAnAlgorithmCallsHasTheLineOfItsFirstInput) {
   std::vector<Expr> products(2);
   std::transform(terms.begin(), terms.end(), terms.begin(), products.begin(), std::multiplies<>());
   EXPECT_EQ(place(products[1]), here(first));
-  const int line = __LINE__ + 2;
+  const int line = __LINE__ + 1;
   std::transform(terms.begin(), terms.end(), products.begin(), [](const Expr& term) { return exp(term); });
   EXPECT_EQ(place(products[0]), here(line));
 }
