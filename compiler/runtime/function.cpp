@@ -470,9 +470,8 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions target{.vector_bytes = cpu().vector_bytes,
-                           .cached_bytes = cpu().cached_bytes(s.context.threads),
-                           .chooser = &tuner};
+  const PlanOptions target{
+      .vector_bytes = cpu().vector_bytes, .cached_bytes = cpu().cached_bytes(s.context.threads), .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
   out.program = program_text(*out.plan);
   out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;
@@ -511,7 +510,15 @@ const std::string& Function::name() const {
 }
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
-                  const FunctionOptions& options) {
+                  const FunctionOptions& options, std::source_location where) {
+  for (const Update& update : updates) {
+    require_value(update.variable, "function: an updated variable", where);
+    require_value(update.value, "function: the value of an update", where);
+  }
+  for (const auto& [from, to] : options.givens) {
+    require_value(from, "givens: what is replaced", where);
+    require_value(to, "givens: what replaces another value", where);
+  }
   auto state = std::make_shared<Function::State>();
   State& s = *state;
   s.options = options;

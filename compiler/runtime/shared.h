@@ -21,6 +21,9 @@ class Shared {
 
   const Expr& expr() const { return leaf_; }
   operator const Expr&() const { return leaf_; }
+  /// A part of the value, as Expr has it.
+  Expr operator[](const Index& index) const { return leaf_[index]; }
+  Expr operator[](std::initializer_list<Index> indices) const { return leaf_[indices]; }
   const std::string& name() const { return storage().name; }
   const Type& type() const { return storage().type; }
 

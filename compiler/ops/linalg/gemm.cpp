@@ -33,6 +33,12 @@ GemmFactor factor(StepBuilder& b, size_t i) {
   return static_cast<int>(i);
 }
 
+// beta c + alpha a . b reads c unless beta is a literal 0, which forgets what it multiplies (docs/semantics.md). A beta
+// that turns out to be 0 does not.
+bool reads_first(const Node& node) {
+  return constant_number(node.inputs[4]) != 0.0;
+}
+
 // Without the right to write over input 0, the output starts as its copy.
 void copy_first(StepBuilder& b) {
   if (b.overwrites(0)) return;
@@ -62,15 +68,19 @@ double number(const Tensor& t) {
   return t.as_double();
 }
 
-// out = beta c + alpha sum_l a[i, l] b[l, j], accumulated in float64.
-Tensor product_reference(const ReferenceArgs& args, const Tensor& c, double beta, double alpha, const Tensor& a,
-                         const Tensor& b, int64_t m, int64_t k, int64_t n) {
+std::optional<double> beta_of(const ReferenceArgs& args) {
+  return reads_first(args.node) ? std::optional(number(args.inputs[4])) : std::nullopt;
+}
+
+// out = beta c + alpha sum_l a[i, l] b[l, j], accumulated in float64. No beta: c is not read.
+Tensor product_reference(const ReferenceArgs& args, const Tensor& c, std::optional<double> beta, double alpha,
+                         const Tensor& a, const Tensor& b, int64_t m, int64_t k, int64_t n) {
   Tensor out = args.make_output();
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (int64_t l = 0; l < k; ++l) sum += a.as_double(i * k + l) * b.as_double(l * n + j);
-      double value = alpha * sum + (beta == 0 ? 0 : beta * c.as_double(i * n + j));
+      double value = alpha * sum + (beta ? *beta * c.as_double(i * n + j) : 0);
       if (out.dtype() == DType::kFloat32)
         out.data<float>()[i * n + j] = static_cast<float>(value);
       else
@@ -88,7 +98,9 @@ Expr sum_to_scalar(const Expr& x) {
 const Op& gemm_op() {
   static const Op op{
       .name = "gemm",
-      .doc = "beta c + alpha a . b: c [m, n], alpha [], a [m, k], b [k, n], beta []. With beta == 0, c is not read.",
+      .doc =
+          "beta c + alpha a . b: c [m, n], alpha [], a [m, k], b [k, n], beta []. With a literal 0 as beta, c is not "
+          "read.",
       .infer =
           [](const TypeArgs& a) {
             std::vector<Type> out = check_types(a, {2, 0, 2, 2, 0});
@@ -100,7 +112,7 @@ const Op& gemm_op() {
       .reference =
           [](const ReferenceArgs& r) {
             const auto& x = r.inputs;
-            return std::vector<Tensor>{product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0),
+            return std::vector<Tensor>{product_reference(r, x[0], beta_of(r), number(x[1]), x[2], x[3], x[2].dim(0),
                                                          x[2].dim(1), x[3].dim(1))};
           },
       .gradient =
@@ -155,7 +167,8 @@ const Op& gemm_op() {
 const Op& gemv_op() {
   static const Op op{
       .name = "gemv",
-      .doc = "beta y + alpha a . x: y [m], alpha [], a [m, n], x [n], beta []. With beta == 0, y is not read.",
+      .doc =
+          "beta y + alpha a . x: y [m], alpha [], a [m, n], x [n], beta []. With a literal 0 as beta, y is not read.",
       .infer =
           [](const TypeArgs& a) {
             std::vector<Type> out = check_types(a, {1, 0, 2, 1, 0});
@@ -167,7 +180,7 @@ const Op& gemv_op() {
           [](const ReferenceArgs& r) {
             const auto& x = r.inputs;
             return std::vector<Tensor>{
-                product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1), 1)};
+                product_reference(r, x[0], beta_of(r), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1), 1)};
           },
       .gradient =
           [](const GradientArgs& g) {
@@ -182,10 +195,10 @@ const Op& gemv_op() {
             const kernel::Operand &a = b.input(2), &x = b.input(3);
             MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
             const Dim &rows = a.type.dims[p.transposed ? 1 : 0], &columns = a.type.dims[p.transposed ? 0 : 1];
-            b.call_library(
-                {"gemv_" + suffix(a.type.dtype),
-                 {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading, PointerTo{x.index},
-                  *vector_step(x.type.dims, x.layout), scalar(b, 4), PointerTo{b.output().index}, Dim(1)}});
+            b.call_library({"gemv_" + suffix(a.type.dtype),
+                            {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading,
+                             PointerTo{x.index}, *vector_step(x.type.dims, x.layout), scalar(b, 4),
+                             Dim(reads_first(b.node())), PointerTo{b.output().index}, Dim(1)}});
           },
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {

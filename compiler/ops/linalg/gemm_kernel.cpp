@@ -351,12 +351,7 @@ class Gemm {
     bool alpha_is_1 = is_number(call_.alpha, 1);
     if (first && is_number(call_.beta, 0)) return alpha_is_1 ? sum : sum * alpha_;
     Term base = old();
-    if (first && !is_number(call_.beta, 1)) {
-      base = base * beta_;
-      // A factor that only the call knows may be 0, and what it multiplies then anything.
-      if (!std::holds_alternative<double>(call_.beta))
-        base = select(beta_ == kernel::constant(p_.dtype, 0), kernel::constant(p_.dtype, 0), base);
-    }
+    if (first && !is_number(call_.beta, 1)) base = base * beta_;
     return alpha_is_1 ? base + sum : fma(sum, alpha_, base);
   }
 

@@ -29,18 +29,18 @@ void lower_matrix_product(StepBuilder& builder, const Operand& a, const Operand&
   const Dim &m = a.type.dims[0], &k = a.type.dims[1], &n = b.type.dims[1];
   const Operand& c = builder.output();
   const double* known_beta = std::get_if<double>(&beta);
+  const bool reads_c = !known_beta || *known_beta != 0;
   std::string name = "library";
   if (is_known(m) && is_known(n) && is_known(k) && is_known(p.leading) && is_known(q.leading)) {
-    GemmCall call{
-        {a.type.dtype, m.value(), n.value(), k.value(), p.transposed, q.transposed, !known_beta || *known_beta != 0},
-        a,
-        b,
-        c,
-        p.leading.value(),
-        q.leading.value(),
-        n.value(),
-        alpha,
-        beta};
+    GemmCall call{{a.type.dtype, m.value(), n.value(), k.value(), p.transposed, q.transposed, reads_c},
+                  a,
+                  b,
+                  c,
+                  p.leading.value(),
+                  q.leading.value(),
+                  n.value(),
+                  alpha,
+                  beta};
     name = choice(builder, call);
     if (std::optional<GemmTiling> tiling = gemm_tiling_named(name)) return lower_gemm(builder, call, *tiling);
   }
@@ -54,7 +54,7 @@ void lower_matrix_product(StepBuilder& builder, const Operand& a, const Operand&
                                                            : "gemm_f64";
   builder.call_library({function,
                         {Dim(p.transposed), Dim(q.transposed), m, n, k, factor(alpha), PointerTo{a.index}, p.leading,
-                         PointerTo{b.index}, q.leading, factor(beta), PointerTo{c.index}, max(n, 1)}});
+                         PointerTo{b.index}, q.leading, factor(beta), Dim(reads_c), PointerTo{c.index}, max(n, 1)}});
 }
 
 }  // namespace thtrain

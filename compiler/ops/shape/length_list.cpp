@@ -5,6 +5,7 @@
 namespace thtrain {
 
 Length::Length(const Expr& scalar, std::source_location where) {
+  require_value(scalar, "a length", where);
   if (!scalar.type().is_scalar() || !(is_int(scalar.dtype())))
     fail_build(where, "a length is no integer scalar", "an integer of no dimension", value_text(scalar));
   auto value = symbolic_value(scalar);

@@ -5,6 +5,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/picked.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -222,7 +223,7 @@ Expr pick_of_elementwise(const Expr& value, RuleContext& context) {
   bool checked = false;  // are the labels still compared with the number of classes?
   for (const Expr& operand : inner.node().inputs) {
     if (operand.dims() == inner.dims()) {
-      inputs.push_back(pick_rows(operand, labels));
+      inputs.push_back(pick_rows(operand, labels, negative_of(value.node())));
       checked = true;
     } else if (operand.rank() == 2 && operand.dims()[1].is(1) && operand.dims()[0] == inner.dims()[0]) {
       inputs.push_back(dimshuffle(operand, {0}));
