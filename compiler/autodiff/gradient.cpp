@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
@@ -16,7 +17,7 @@ bool differentiable(const Type& type) {
 }
 
 std::string described(const Expr& value) {
-  std::string name = value.name().empty() ? value.node().op->name : value.name();
+  std::string name = value.name().empty() ? value.node().op->name : escaped(value.name());
   return readable(str(name, " ", value.type().text()));
 }
 

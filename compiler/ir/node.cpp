@@ -3,6 +3,7 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/op.h"
@@ -231,7 +232,7 @@ std::optional<Dim> symbolic_value(const Expr& scalar) {
 
 std::string TypeArgs::inputs_text() const {
   return join(inputs, ", ", [](const Expr& input) {
-    return readable(str(input.name().empty() ? "" : str(input.name(), " "), input.type().text()));
+    return readable(str(input.name().empty() ? "" : str(escaped(input.name()), " "), input.type().text()));
   });
 }
 

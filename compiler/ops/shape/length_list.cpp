@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "compiler/base/escape.h"
+
 namespace thtrain {
 
 Length::Length(const Expr& scalar, std::source_location where) {
@@ -96,7 +98,7 @@ void fail_build(const std::source_location& where, std::string what, std::string
 }
 
 std::string value_text(const Expr& x) {
-  return readable(str(x.name(), x.name().empty() ? "" : " ", x.type().text()));
+  return readable(str(escaped(x.name()), x.name().empty() ? "" : " ", x.type().text()));
 }
 
 }  // namespace thtrain
