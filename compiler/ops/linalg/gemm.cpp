@@ -39,23 +39,6 @@ bool reads_first(const Node& node) {
   return constant_number(node.inputs[4]) != 0.0;
 }
 
-// Without the right to write over input 0, the output starts as its copy.
-void copy_first(StepBuilder& b) {
-  if (b.overwrites(0)) return;
-  const Expr& source = b.node().inputs[0];
-  kernel::Term i0, i1;
-  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
-    if (source.rank() == 1) {
-      b.store(b.output(), i, b.load(b.input(0), b.index_of(b.input(0), {i})));
-    } else {
-      b.code().loop("j", b.length(source.dims()[1]), [&](kernel::Term j) {
-        b.store(b.output(), b.index_of(b.output(), {i, j}), b.load(b.input(0), b.index_of(b.input(0), {i, j})));
-      });
-    }
-  });
-  b.finish_kernel("copy", "out0 = in0, to be accumulated into", source.dims()[0]);
-}
-
 std::vector<Type> check_types(const TypeArgs& a, std::vector<size_t> ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     a.require(a.type(i).rank() == ranks[i], str("input ", i, " has the wrong rank"), str("rank ", ranks[i]));
@@ -122,11 +105,7 @@ const Op& gemm_op() {
             return std::vector<Expr>{mul(beta, d), sum_to_scalar(mul(d, dot(a, b))), mul(alpha, dot(d, transpose(b))),
                                      mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, c))};
           },
-      .lower =
-          [](StepBuilder& b) {
-            copy_first(b);
-            lower_matrix_product(b, b.input(2), b.input(3), factor(b, 1), factor(b, 4));
-          },
+      .lower = [](StepBuilder& b) { lower_matrix_product(b, b.input(2), b.input(3), factor(b, 1), factor(b, 4)); },
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             return i == 0 || node.inputs[i].rank() == 0 || matrix_layout(node.inputs[i].dims(), layout).has_value();
@@ -191,7 +170,7 @@ const Op& gemv_op() {
           },
       .lower =
           [](StepBuilder& b) {
-            copy_first(b);
+            copy_addend(b);
             const kernel::Operand &a = b.input(2), &x = b.input(3);
             MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
             const Dim &rows = a.type.dims[p.transposed ? 1 : 0], &columns = a.type.dims[p.transposed ? 0 : 1];
@@ -248,7 +227,7 @@ const Op& ger_op() {
           },
       .lower =
           [](StepBuilder& b) {
-            copy_first(b);
+            copy_addend(b);
             const kernel::Operand &x = b.input(2), &y = b.input(3);
             b.call_library(
                 {"ger_" + suffix(x.type.dtype),

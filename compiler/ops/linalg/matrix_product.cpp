@@ -23,6 +23,21 @@ std::string choice(StepBuilder& builder, const GemmCall& call) {
 
 }  // namespace
 
+void copy_addend(StepBuilder& b) {
+  if (b.overwrites(0)) return;
+  const Expr& source = b.node().inputs[0];
+  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
+    if (source.rank() == 1) {
+      b.store(b.output(), i, b.load(b.input(0), b.index_of(b.input(0), {i})));
+    } else {
+      b.code().loop("j", b.length(source.dims()[1]), [&](kernel::Term j) {
+        b.store(b.output(), b.index_of(b.output(), {i, j}), b.load(b.input(0), b.index_of(b.input(0), {i, j})));
+      });
+    }
+  });
+  b.finish_kernel("copy", "out0 = in0, to be accumulated into", source.dims()[0]);
+}
+
 void lower_matrix_product(StepBuilder& builder, const Operand& a, const Operand& b, const GemmFactor& alpha,
                           const GemmFactor& beta) {
   MatrixLayout p = *matrix_layout(a.type.dims, a.layout), q = *matrix_layout(b.type.dims, b.layout);
@@ -42,8 +57,18 @@ void lower_matrix_product(StepBuilder& builder, const Operand& a, const Operand&
                   alpha,
                   beta};
     name = choice(builder, call);
-    if (std::optional<GemmTiling> tiling = gemm_tiling_named(name)) return lower_gemm(builder, call, *tiling);
+    if (std::optional<GemmTiling> tiling = gemm_tiling_named(name)) {
+      // Our kernels read what is added where it lies; a library adds in place.
+      if (reads_c && !builder.overwrites(0)) {
+        if (is_row_major(builder.input(0).type.dims, builder.input(0).layout))
+          call.addend = &builder.input(0);
+        else
+          copy_addend(builder);
+      }
+      return lower_gemm(builder, call, *tiling);
+    }
   }
+  if (reads_c) copy_addend(builder);
   using Argument = std::variant<Dim, double, PointerTo, kernel::ScalarOf>;
   auto factor = [&](const GemmFactor& f) -> Argument {
     if (const double* number = std::get_if<double>(&f)) return *number;
