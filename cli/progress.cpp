@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "cli/text.h"
-#include "compiler/base/printable.h"
+#include "compiler/base/escape.h"
 #include "compiler/runtime/cache.h"
 #include "trainers/json.h"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "compiler/base/config_node.h"
-#include "compiler/base/printable.h"
+#include "compiler/base/escape.h"
 
 namespace thtrain {
 

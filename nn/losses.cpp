@@ -25,7 +25,7 @@ static Expr penalty(const std::vector<Param>& params, Expr (*of)(const Expr& w))
       Scope of_param(param.name, param.config);
       return of(param.expr());
     }();
-    total = total ? total + term : term;
+    total = total.has_value() ? total + term : term;
   }
   return total;
 }

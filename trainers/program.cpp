@@ -108,7 +108,7 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Expr cost = negative_log_likelihood(model_.logits(batch.x), batch.y);
   auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
     Scope scope("penalty");
-    if (factor != 0 && penalty) cost = cost + Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
+    if (factor != 0 && penalty.has_value()) cost = cost + Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
   };
   add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.params()));
   add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.params()));

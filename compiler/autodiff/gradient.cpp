@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
@@ -16,7 +17,7 @@ bool differentiable(const Type& type) {
 }
 
 std::string described(const Expr& value) {
-  std::string name = value.name().empty() ? value.node().op->name : value.name();
+  std::string name = value.name().empty() ? value.node().op->name : escaped(value.name());
   return readable(str(name, " ", value.type().text()));
 }
 
@@ -52,10 +53,10 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
     auto& list = cotangents_of[&value.node()];
     list.resize(value.node().types.size());
     Expr& sum = list[value.output()];
-    sum = sum ? add(sum, cotangent) : cotangent;
+    sum = sum.has_value() ? add(sum, cotangent) : cotangent;
   };
   for (size_t i = 0; i < outputs.size(); ++i)
-    if (cotangents[i] && differentiable(outputs[i].type())) accumulate(outputs[i], cotangents[i]);
+    if (cotangents[i].has_value() && differentiable(outputs[i].type())) accumulate(outputs[i], cotangents[i]);
 
   std::function<std::vector<Expr>(std::span<const Expr>, std::span<const Expr>, std::span<const Expr>)> differentiate =
       [](std::span<const Expr> inner, std::span<const Expr> inner_cotangents, std::span<const Expr> inner_wrt) {
@@ -77,7 +78,7 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
     TH_CHECK(results.size() == node->inputs.size(), "the gradient of ", node->op->name, " gives ", results.size(),
              " cotangents");
     for (size_t k = 0; k < results.size(); ++k)
-      if (results[k] && needed.count(&node->inputs[k].node()) && differentiable(node->inputs[k].type()))
+      if (results[k].has_value() && needed.count(&node->inputs[k].node()) && differentiable(node->inputs[k].type()))
         accumulate(node->inputs[k], results[k]);
     if (!is_wrt.count(node)) cotangents_of.erase(node);
   }
@@ -89,9 +90,17 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
   return out;
 }
 
-std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options) {
+std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options,
+                       std::source_location where) {
+  if (options.known_grads.empty()) require_value(cost, "grad: the cost", where);
+  for (const Expr& value : wrt) require_value(value, "grad: what the derivative is taken to", where);
+  for (const Expr& value : options.consider_constant) require_value(value, "grad: a constant", where);
+  for (const auto& [value, cotangent] : options.known_grads) {
+    require_value(value, "grad: a value with a known gradient", where);
+    require_value(cotangent, "grad: a known gradient", where);
+  }
   std::vector<Expr> outputs, cotangents;
-  if (cost) {
+  if (cost.has_value()) {
     if (!cost.type().is_scalar() || !is_float(cost.dtype()))
       throw UserError({.what = "grad: the cost must be a floating scalar",
                        .got = described(cost),
@@ -118,7 +127,7 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
                        .hint = "cast it to float before it is used"});
   std::vector<Expr> out = vector_jacobian(outputs, cotangents, wrt, options.consider_constant);
   for (size_t i = 0; i < wrt.size(); ++i) {
-    if (out[i]) continue;
+    if (out[i].has_value()) continue;
     Message message{
         .what = "grad: the cost does not depend on " + described(wrt[i]),
         .node = wrt[i].node().origin.text(),
@@ -132,8 +141,8 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
   return out;
 }
 
-Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options) {
-  return grad(cost, std::vector<Expr>{wrt}, options)[0];
+Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options, std::source_location where) {
+  return grad(cost, std::vector<Expr>{wrt}, options, where)[0];
 }
 
 }  // namespace thtrain

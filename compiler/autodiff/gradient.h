@@ -24,8 +24,10 @@ struct GradOptions {
 
 /// d cost / d each of `wrt`, of the types of `wrt`. The cost is a floating scalar. Linear in the graph's size.
 /// UserError where the cost is no scalar, a `wrt` is an integer, or is disconnected.
-std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options = {});
-Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options = {});
+std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options = {},
+                       std::source_location where = std::source_location::current());
+Expr grad(const Expr& cost, const Expr& wrt, const GradOptions& options = {},
+          std::source_location where = std::source_location::current());
 
 /// The vector-Jacobian product: cotangents of `wrt` for these cotangents of `outputs` (an empty one: none).
 /// An empty result means "not connected".

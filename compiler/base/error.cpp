@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "compiler/base/printable.h"
+#include "compiler/base/escape.h"
 
 namespace thtrain {
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "compiler/base/escape.h"
+
 namespace thtrain {
 
 static thread_local std::shared_ptr<const ScopeInfo> current_scope;
@@ -26,13 +28,19 @@ std::string Origin::text() const {
 
 Scope::Scope(const std::string& path, ConfigPosition config) : outer_(current_scope) {
   auto info = std::make_shared<ScopeInfo>();
-  info->path = outer_ ? str(outer_->path, "/", path) : path;
+  info->path = outer_ ? str(outer_->path, "/", escaped(path)) : escaped(path);
   info->config = config ? std::move(config) : outer_ ? outer_->config : ConfigPosition{};
   current_scope = std::move(info);
 }
-Scope::~Scope() { current_scope = outer_; }
+Scope::~Scope() {
+  current_scope = outer_;
+}
 
-InheritOrigin::InheritOrigin(const Origin& origin) : outer_(inherited) { inherited = &origin; }
-InheritOrigin::~InheritOrigin() { inherited = outer_; }
+InheritOrigin::InheritOrigin(const Origin& origin) : outer_(inherited) {
+  inherited = &origin;
+}
+InheritOrigin::~InheritOrigin() {
+  inherited = outer_;
+}
 
 }  // namespace thtrain

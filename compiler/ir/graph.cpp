@@ -150,7 +150,7 @@ Expr Rebuilder::rebuild(const Expr& root, const Rewrite& rewrite) {
       done.outputs = rewrite(*node, inputs);
     }
     for (Expr& output : done.outputs)
-      if (output) output = Expr(cons(output.node_ptr()), output.output());
+      if (output.has_value()) output = Expr(cons(output.node_ptr()), output.output());
     if (done.outputs.empty()) done.made = cons(changed ? remake(*node, inputs, node->bodies) : done.kept);
     done_.try_emplace(node, std::move(done));
   }

@@ -3,6 +3,8 @@
 #include <cctype>
 #include <set>
 
+#include "compiler/base/escape.h"
+
 namespace thtrain {
 
 std::string in_length_name(std::string_view name) {
@@ -31,7 +33,7 @@ Shape Lengths::evaluate(const Dims& dims) const {
 namespace {
 
 [[noreturn]] void fail(const Expr& leaf, const Tensor& value, const std::string& what) {
-  throw UserError({.what = str(leaf.name().empty() ? "an input" : leaf.name(), ": ", what),
+  throw UserError({.what = str(leaf.name().empty() ? "an input" : escaped(leaf.name()), ": ", what),
                    .expected = readable(leaf.type().text()),
                    .got = value.type_text(),
                    .node = leaf.node().origin.text(),

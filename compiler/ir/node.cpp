@@ -3,6 +3,7 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/op.h"
@@ -24,6 +25,28 @@ Node::~Node() {
     own.pop_back();
   }
   pending = nullptr;
+}
+
+static Message empty_message(std::string_view what) {
+  return {.what = str(what, " is an empty expression"),
+          .expected = "an expression that was built before",
+          .got = "Expr(), which has no value",
+          .hint = "Expr::has_value() tells whether there is one"};
+}
+
+static Message located(Message message, const Origin& origin) {
+  message.node = origin.text();
+  message.config = origin.config();
+  return message;
+}
+
+void Expr::fail_empty() {
+  throw UserError(empty_message("what is asked for its type or node"));
+}
+
+const Expr& require_value(const Expr& value, std::string_view what, const std::source_location& where) {
+  if (value.has_value()) return value;
+  throw UserError(located(empty_message(what), Origin::here(where)));
 }
 
 Expr Node::operator[](size_t output) const {
@@ -52,7 +75,8 @@ static std::shared_ptr<Node> typed(const Op& op, std::vector<Expr> inputs, Props
   node->props = std::move(props);
   node->bodies = std::move(bodies);
   node->origin = std::move(origin);
-  for (const Expr& input : node->inputs) TH_CHECK(input, "an empty expression is an input of ", op.name);
+  for (const Expr& input : node->inputs)
+    if (!input.has_value()) throw UserError(located(empty_message(str(op.name, ": an input")), node->origin));
   node->types = op.infer({op, node->inputs, node->props, node->bodies, node->origin, nullptr});
   return node;
 }
@@ -80,7 +104,7 @@ Expr apply(const Op& op, std::vector<Expr> inputs, Props props, std::source_loca
 static bool keeps_types(const Node& node, const std::vector<Expr>& inputs, const std::vector<GraphPtr>& bodies) {
   if (inputs.size() != node.inputs.size() || bodies != node.bodies) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] || !(inputs[i].type() == node.inputs[i].type())) return false;
+    if (!inputs[i].has_value() || !(inputs[i].type() == node.inputs[i].type())) return false;
     if (inputs[i].type().is_scalar() && is_int(inputs[i].dtype()) && !inputs[i].same(node.inputs[i])) return false;
   }
   return true;
@@ -217,7 +241,7 @@ std::optional<Dim> symbolic_value(const Expr& scalar) {
 
 std::string TypeArgs::inputs_text() const {
   return join(inputs, ", ", [](const Expr& input) {
-    return readable(str(input.name().empty() ? "" : str(input.name(), " "), input.type().text()));
+    return readable(str(input.name().empty() ? "" : str(escaped(input.name()), " "), input.type().text()));
   });
 }
 

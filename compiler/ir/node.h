@@ -9,9 +9,11 @@
 // - An element is true or false; a bool is stored as one byte, 0 or 1.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/base/origin.h"
@@ -23,16 +25,25 @@ namespace thtrain {
 struct Op;
 struct Node;
 struct Graph;
+class Index;  // ops/index/index.h
 using GraphPtr = std::shared_ptr<const Graph>;
 
-/// A handle on one output of a node. The default-made one is empty: "no value", as an absent gradient.
+/// A handle on one output of a node. The default-made one is empty: "no value", as an absent gradient. It may be
+/// copied, compared by same() and asked has_value(); anything else that is done with it is a UserError.
+///
+/// There is no conversion to bool: what `x < y` is, only a call knows. So `if (x < y)`, `x && y` and std::max(x, y) do
+/// not compile; switch_, logical_and and maximum say what is meant.
 class Expr {
  public:
   Expr() = default;
   explicit Expr(std::shared_ptr<const Node> node, size_t output = 0) : output_(output), node_(std::move(node)) {}
 
-  explicit operator bool() const { return node_ != nullptr; }
-  const Node& node() const { return *node_; }
+  bool has_value() const { return node_ != nullptr; }
+  const Node& node() const {
+    if (!node_) [[unlikely]]
+      fail_empty();
+    return *node_;
+  }
   const std::shared_ptr<const Node>& node_ptr() const { return node_; }
   size_t output() const { return output_; }
   const Type& type() const;
@@ -43,7 +54,15 @@ class Expr {
   /// The same value (the same output of the same node), not an elementwise comparison.
   bool same(const Expr& other) const { return node_ == other.node_ && output_ == other.output_; }
 
+  /// NumPy's x[i]: an integer drops the first axis, an integer vector or array takes elements of it, a Slice keeps a
+  /// part: x[0], x[-1], x[i], x[Slice{.start = 1, .stop = 4}]. See subtensor and take in ops/index/index.h.
+  Expr operator[](const Index& index) const;
+  /// NumPy's x[i, j]: x[{0, j}], x[{all(), -1}].
+  Expr operator[](std::initializer_list<Index> indices) const;
+
  private:
+  [[noreturn]] static void fail_empty();
+
   size_t output_ = 0;  // first: in `e = e.node().inputs[0]` the assignment of node_ may free what is read
   std::shared_ptr<const Node> node_;
 };
@@ -53,6 +72,7 @@ struct SharedStorage {
   std::string name;
   Type type;
   Tensor value;
+  std::shared_ptr<void> claim = {};  // keeps other variables off the value's memory: runtime/shared.cpp
 };
 
 /// One application of an op. Identity is op, properties, inputs, bodies and recompute tag; leaves (inputs and shared
@@ -65,8 +85,8 @@ struct Node {
   std::vector<Type> types;  // of the outputs
   int recompute = 0;        // nodes of different tags are not merged: a deliberate recomputation stays one
   Origin origin;
-  std::string name;         // the user's, for printing; not part of the identity
-  uint64_t serial;          // order of construction in this process
+  std::string name;                       // the user's, for printing; not part of the identity
+  uint64_t serial;                        // order of construction in this process
   std::shared_ptr<SharedStorage> shared;  // of a shared variable's leaf
 
   Node() = default;
@@ -79,8 +99,15 @@ struct Node {
   std::weak_ptr<const Node> self;
 };
 
-inline const Type& Expr::type() const { return node_->types[output_]; }
-inline const std::string& Expr::name() const { return node_->name; }
+inline const Type& Expr::type() const {
+  return node().types[output_];
+}
+inline const std::string& Expr::name() const {
+  return node().name;
+}
+
+/// `value`. UserError where it is empty: "grad: the cost is an empty expression", where `what` is "grad: the cost".
+const Expr& require_value(const Expr& value, std::string_view what, const std::source_location& where);
 
 /// Applies an op: checks the inputs by the op's type rule. UserError from the rule names this node's origin.
 std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props = {},

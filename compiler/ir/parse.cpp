@@ -4,6 +4,8 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "compiler/base/escape.h"
+
 namespace thtrain {
 namespace {
 
@@ -186,7 +188,7 @@ class Parser {
     if (accept(" ") && !accept(": ")) {
       size_t end = line().rfind(" : ");
       if (end == std::string_view::npos || end < at_) fail("\" : \" and a type");
-      name = std::string(line().substr(at_, end - at_));
+      name = unescaped(line().substr(at_, end - at_));
       at_ = end + 3;
     }
     Type of = type();
@@ -233,7 +235,7 @@ class Parser {
     std::vector<Type> types;
     do types.push_back(type());
     while (accept("; "));
-    std::string label = accept("  # ") ? std::string(until("\n")) : "";
+    std::string label = accept("  # ") ? unescaped(until("\n")) : "";
     size_t own_line = next_;
     end_line();
 

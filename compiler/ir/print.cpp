@@ -1,5 +1,6 @@
 #include "compiler/ir/print.h"
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
@@ -12,8 +13,14 @@ std::string ref(const Expr& e, const NodeNumbers& numbers) {
 
 std::string text_from(const Graph& graph, size_t first_number, int depth);
 
+// A colon at its beginning would look like the one before the type.
+std::string leaf_name(const Node& node) {
+  std::string name = escaped(node.name);
+  return name.starts_with(':') ? "\\x3a" + name.substr(1) : name;
+}
+
 std::string leaf_text(const Node& node, size_t number, std::string_view kind) {
-  return str(kind, " %", number, node.name.empty() ? "" : " ", node.name, " : ", node.types[0].text(), "\n");
+  return str(kind, " %", number, node.name.empty() ? "" : " ", leaf_name(node), " : ", node.types[0].text(), "\n");
 }
 
 std::string line_of(const Node& node, size_t number, const NodeNumbers& numbers, int depth) {
@@ -25,7 +32,7 @@ std::string line_of(const Node& node, size_t number, const NodeNumbers& numbers,
                "}");
   if (node.recompute) out += str(" again ", node.recompute);
   out += str(" : ", join(node.types, "; ", [](const Type& t) { return t.text(); }));
-  if (!node.name.empty()) out += str("  # ", node.name);
+  if (!node.name.empty()) out += str("  # ", escaped(node.name));
   out += "\n";
   for (const GraphPtr& body : node.bodies)
     out += str(indent, "  body\n", text_from(*body, number + 1, depth + 2), indent, "  end\n");
@@ -53,7 +60,7 @@ void nested(const Expr& value, size_t limit, std::string& out) {
   if (out.size() >= limit) return;
   const Node& node = value.node();
   if (!node.name.empty() && (!out.empty() || node.is_leaf()))
-    out += node.name;
+    out += escaped(node.name);
   else if (const Tensor* tensor = constant_value(value))
     out += tensor->size() <= 8 ? tensor->text() : tensor->type_text();
   else if (node.is_leaf())

@@ -159,6 +159,21 @@ Tensor Tensor::cast(DType dtype) const {
   return out;
 }
 
+std::optional<Tensor> Tensor::integers_as(DType dtype) const {
+  if (!is_int(dtype_) || !(is_int(dtype) || is_float(dtype) || is_complex(dtype))) return std::nullopt;
+  // 2^53 bounds what a double holds; beyond it an integer is compared by its 64 bits. 2^63 and more are left out.
+  constexpr int64_t kExact = int64_t{1} << 53;
+  Tensor out = cast(dtype);
+  for (int64_t i = 0; i < size(); ++i) {
+    const int64_t number = as_int(i);
+    const bool wraps = number < 0 && (dtype_ == DType::kUInt64 || dtype == DType::kUInt64);
+    const bool is_same = is_int(dtype) ? out.as_int(i) == number
+                                       : std::abs(number) <= kExact && out.as_double(i) == static_cast<double>(number);
+    if (wraps || !is_same) return std::nullopt;
+  }
+  return out;
+}
+
 Tensor Tensor::reshape(Shape shape) const {
   if (element_count(shape) != size()) throw_element_count(static_cast<size_t>(size()), shape);
   Tensor base = contiguous();

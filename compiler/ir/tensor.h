@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ namespace thtrain {
 
 using Shape = std::vector<int64_t>;
 
-int64_t element_count(std::span<const int64_t> shape);  // the product; 1 for a scalar
+int64_t element_count(std::span<const int64_t> shape);   // the product; 1 for a scalar
 std::string shape_text(std::span<const int64_t> shape);  // "[60, 784]"
 Shape row_major_strides(std::span<const int64_t> shape);
 
@@ -29,8 +30,7 @@ class Tensor {
   static Tensor zeros(DType dtype, Shape shape);
   /// A scalar of the C++ type's dtype.
   template <class T>
-    requires(std::is_arithmetic_v<T> || is_complex_v<T>)
-  explicit Tensor(T value) : Tensor(empty(dtype_of<T>(), {})) {
+  requires(std::is_arithmetic_v<T> || is_complex_v<T>) explicit Tensor(T value) : Tensor(empty(dtype_of<T>(), {})) {
     *data<T>() = value;
   }
   /// Elements in row-major order; UserError unless their number fits `shape`.
@@ -75,10 +75,13 @@ class Tensor {
   double as_double(int64_t i = 0) const;
   int64_t as_int(int64_t i = 0) const;
 
-  Tensor copy() const;                            // row-major, own elements
-  Tensor contiguous() const;                      // itself where it is row-major already
-  Tensor cast(DType dtype) const;                 // C++ conversions; float to bool is x != 0
-  Tensor reshape(Shape shape) const;              // shares the elements where this is row-major
+  Tensor copy() const;             // row-major, own elements
+  Tensor contiguous() const;       // itself where it is row-major already
+  Tensor cast(DType dtype) const;  // C++ conversions; float to bool is x != 0
+  /// The same integers in another dtype; nullopt where one of them does not fit (in a float: or is beyond 2^53), and
+  /// where these are no integers.
+  std::optional<Tensor> integers_as(DType dtype) const;
+  Tensor reshape(Shape shape) const;                // shares the elements where this is row-major
   Tensor rows(int64_t begin, int64_t count) const;  // along axis 0, shares the elements
   /// A view with other lengths and strides, `offset` elements further.
   Tensor view(Shape shape, Shape strides, int64_t offset) const;

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
@@ -62,7 +63,7 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
       continue;
     }
     if (node->op == &input_op())
-      throw UserError({.what = str("the input ", node->name, " has no value"), .node = node->origin.text()});
+      throw UserError({.what = str("the input ", escaped(node->name), " has no value"), .node = node->origin.text()});
     std::vector<Tensor> arguments;
     for (const Expr& input : node->inputs) arguments.push_back(values.at(&input.node())[input.output()]);
     values[node] = evaluate_node(*node, arguments, lengths);

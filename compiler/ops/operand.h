@@ -10,14 +10,17 @@
 namespace thtrain {
 
 /// Converts from expressions, shared variables and numbers, and notes the user's source line. A number is weakly typed:
-/// an integer beside any number takes its dtype; a floating one beside an integer or bool gives floatX.
+/// an integer beside any number takes its dtype; a floating one beside an integer or bool gives floatX. UserError where
+/// the expression is empty.
 class Operand {
  public:
   Operand(const Expr& value, std::source_location where = std::source_location::current())
-      : value_(value), where_(where) {}
+      : value_(require_value(value, "an operand", where)), where_(where) {}
   template <std::integral T>
   Operand(T value, std::source_location where = std::source_location::current())
-      : value_(Literal{.is_float = false, .is_bool = std::same_as<T, bool>, .integer = static_cast<int64_t>(value),
+      : value_(Literal{.is_float = false,
+                       .is_bool = std::same_as<T, bool>,
+                       .integer = static_cast<int64_t>(value),
                        .number = static_cast<double>(value)}),
         where_(where) {}
   template <std::floating_point T>
@@ -25,9 +28,11 @@ class Operand {
       : value_(Literal{.is_float = true, .is_bool = false, .integer = 0, .number = static_cast<double>(value)}),
         where_(where) {}
   template <class T>
-    requires requires(const T& t) { { t.expr() } -> std::convertible_to<const Expr&>; }
+  requires requires(const T& t) {
+    { t.expr() } -> std::convertible_to<const Expr&>;
+  }
   Operand(const T& variable, std::source_location where = std::source_location::current())
-      : value_(variable.expr()), where_(where) {}
+      : Operand(static_cast<const Expr&>(variable.expr()), where) {}
 
   bool is_literal() const { return std::holds_alternative<Literal>(value_); }
   const std::source_location& where() const { return where_; }

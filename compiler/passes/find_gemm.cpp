@@ -132,9 +132,9 @@ class Finder {
       if (std::optional<double> value = constant_number(f))
         known *= *value;
       else
-        out = out ? unique(out * f) : f;
+        out = out.has_value() ? unique(out * f) : f;
     }
-    if (!out) return number(known, dtype);
+    if (!out.has_value()) return number(known, dtype);
     return unique(known == 1 ? out : known == -1 ? -out : out * number(known, dtype));
   }
 
@@ -164,7 +164,7 @@ class Finder {
     for (const Summand& s : rest) {
       const Expr c = coefficient(s, dtype), value = built(s.value);
       const std::optional<double> known = constant_number(c), sum = constant_number(beta);
-      if (!target) {
+      if (!target.has_value()) {
         target = one_value || known == 1 ? value : known == -1 ? -value : c * value;
         if (one_value) beta = c;
       } else if (one_value) {

@@ -177,7 +177,7 @@ std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs)
   if (!node.op->expand) return {};
   InheritOrigin origin(node.origin);
   Expr value = node.op->expand(node, inputs);
-  return value ? std::vector<Expr>{value} : std::vector<Expr>{};
+  return value.has_value() ? std::vector<Expr>{value} : std::vector<Expr>{};
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ const Binding::Bound* Binding::find(const Expr& variable) const {
 
 void Binding::set(const Expr& variable, const Expr& value) {
   bound_.push_back({&variable.node(), value, value.dtype()});
-  if (!root_) root_ = value;
+  if (!root_.has_value()) root_ = value;
 }
 
 Expr Binding::value(const Expr& variable) const {
@@ -160,7 +160,7 @@ double Binding::number(const Expr& variable) const {
 static DType dtype_beside(const Expr& pattern, const std::vector<Expr>& inputs, DType otherwise) {
   std::optional<DType> common;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] || (is_op(pattern, switch_op()) && i == 0)) continue;
+    if (!inputs[i].has_value() || (is_op(pattern, switch_op()) && i == 0)) continue;
     common = common ? promote(*common, inputs[i].dtype()) : inputs[i].dtype();
   }
   return common.value_or(otherwise);
@@ -173,7 +173,7 @@ static Expr instantiated(const Expr& pattern, const Binding& binding) {
   for (const Expr& input : node.inputs) inputs.push_back(is_constant(input) ? Expr() : instantiated(input, binding));
   DType dtype = dtype_beside(pattern, inputs, binding.root().dtype());
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (!inputs[i]) inputs[i] = make_constant(constant_value(node.inputs[i])->cast(dtype));
+    if (!inputs[i].has_value()) inputs[i] = make_constant(constant_value(node.inputs[i])->cast(dtype));
   return Expr(make_node(*node.op, std::move(inputs), node.props), pattern.output());
 }
 
@@ -183,7 +183,7 @@ Expr instantiate(const Expr& pattern, const Binding& binding) {
 }
 
 Expr fitted_to(const Expr& result, const Type& type) {
-  if (!result || result.type() == type) return result;
+  if (!result.has_value() || result.type() == type) return result;
   if (result.type().kind != TypeKind::kTensor || result.dtype() != type.dtype || result.rank() > type.rank()) return {};
   const size_t added = type.rank() - result.rank();
   for (size_t i = 0; i < result.rank(); ++i)

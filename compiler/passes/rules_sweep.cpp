@@ -196,7 +196,7 @@ class Sweep : public RuleContext {
     if (!fresh) return entry.value;
     if (value.node().is_leaf() || is_constant(value)) return value;
     Expr out = folded(value);
-    if (!out) out = rewritten(value, untouched);
+    if (!out.has_value()) out = rewritten(value, untouched);
     return new_.at(&value.node()).value = out;
   }
 
@@ -212,7 +212,7 @@ class Sweep : public RuleContext {
       if (firings_left_ == 0 || budget_.new_nodes == 0) break;
       const size_t noted = context_.fired ? context_.fired->size() : 0;
       Expr after = apply_rule(*candidate.rule, value, *this);
-      if (!after || after.same(value)) {  // what it looked at on the way is no rewrite of the graph
+      if (!after.has_value() || after.same(value)) {  // what it looked at on the way is no rewrite of the graph
         if (context_.fired)
           context_.fired->erase(context_.fired->begin() + static_cast<std::ptrdiff_t>(noted), context_.fired->end());
         continue;

@@ -11,8 +11,7 @@ namespace thtrain {
 bool may_overwrite(const Node& node, size_t output, size_t input) {
   if (!(node.types[output] == node.inputs[input].type())) return false;
   if (node.op->scalar) return true;
-  if (node.op->fused && node.op->may_overwrite.empty())
-    return !is_gathered(node, input) && !is_multiplied(node, input);
+  if (node.op->fused && node.op->may_overwrite.empty()) return !is_gathered(node, input) && !is_multiplied(node, input);
   return output == 0 && std::count(node.op->may_overwrite.begin(), node.op->may_overwrite.end(), input) != 0;
 }
 
@@ -40,10 +39,10 @@ std::vector<Expr> values_in_place(const Update& update, const Readers& readers,
     const Expr value = out.back();
     const Node& node = value.node();
     Expr below;
-    for (size_t i = 0; i < node.inputs.size() && !below; ++i)
+    for (size_t i = 0; i < node.inputs.size() && !below.has_value(); ++i)
       if (is_computed(node.inputs[i]) && may_overwrite(node, value.output(), i) && is_read_once(node.inputs[i], node))
         below = node.inputs[i];
-    if (!below) return out;
+    if (!below.has_value()) return out;
     out.push_back(below);
   }
 }

@@ -1,6 +1,7 @@
 // Gives values their buffers, and proves where writing in place is safe.
 #include <algorithm>
 
+#include "compiler/base/escape.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/scalar_op.h"
@@ -251,7 +252,7 @@ class Planner {
 
   static std::string comment_of(const Node& node) {
     std::string scope = node.origin.scope ? node.origin.scope->path : std::string();
-    return str(node.name.empty() ? "" : str(node.name, " = "), node.op->name,
+    return str(node.name.empty() ? "" : str(escaped(node.name), " = "), node.op->name,
                scope.empty() ? "" : str("  [", scope, "]"));
   }
 
@@ -320,7 +321,7 @@ class Planner {
       late.emplace_back(value, u);
     }
     for (const auto& [value, u] : late)
-      copy(value, view_of(graph.updates[u].variable), str("update of ", graph.updates[u].variable.name()),
+      copy(value, view_of(graph.updates[u].variable), str("update of ", escaped(graph.updates[u].variable.name())),
            graph.updates[u].value.node().origin);
   }
 

@@ -1,4 +1,5 @@
 // A program as text: buffers, arena, steps with what they read and write.
+#include "compiler/base/escape.h"
 #include "compiler/plan/program.h"
 
 namespace thtrain {
@@ -7,7 +8,7 @@ namespace {
 std::string view_text(const Program& program, const BufferView& view) {
   if (view.buffer < 0) return "token";
   const Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
-  std::string name = str(buffer.name.empty() ? "value" : buffer.name, "#", view.buffer);
+  std::string name = str(buffer.name.empty() ? "value" : escaped(buffer.name), "#", view.buffer);
   if (view.layout.offset.is(0) && is_row_major(view.type.dims, view.layout))
     return str(name, " ", readable(view.type.text()));
   return str(name, "[offset ", readable(view.layout.offset.text()), ", strides ",
@@ -45,7 +46,7 @@ std::string program_text(const Program& program) {
   const char* kinds[] = {"input", "shared", "constant", "output", "temporary"};
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
-    out += str("buffer ", buffer.name.empty() ? "value" : buffer.name, "#", b, ": ",
+    out += str("buffer ", buffer.name.empty() ? "value" : escaped(buffer.name), "#", b, ": ",
                kinds[static_cast<size_t>(buffer.kind)], " of ", readable(buffer.elements.text()), " ",
                name_of(buffer.dtype));
     if (buffer.kind == BufferKind::kTemporary) out += str(" at byte ", readable(buffer.arena_offset.text()));

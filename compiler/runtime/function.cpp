@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
@@ -35,7 +36,7 @@ void warn_once(const std::string& text) {
 // ---- building ------------------------------------------------------------------------------------------------------
 
 std::string described(const Expr& e) {
-  return readable(str(e.name().empty() ? e.node().op->name : e.name(), " ", e.type().text()));
+  return readable(str(e.name().empty() ? e.node().op->name : escaped(e.name()), " ", e.type().text()));
 }
 
 // Every name of a length in types and properties of nodes that are no leaves.
@@ -75,7 +76,7 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
     if (!(update.value.type() == update.variable.type()) &&
         (update.value.dtype() != update.variable.dtype() || update.value.rank() != update.variable.rank()))
       throw UserError(
-          {.what = str("function: the update of ", update.variable.name(), " has another type"),
+          {.what = str("function: the update of ", escaped(update.variable.name()), " has another type"),
            .expected = readable(update.variable.type().text()),
            .got = readable(update.value.type().text()),
            .node = origin.text(),
@@ -102,15 +103,16 @@ void check_graph(const Graph& graph, const FunctionOptions& options) {
   for (const Expr& leaf : leaves_of(graph.roots())) {
     used.insert(&leaf.node());
     if (is_input(leaf) && !listed.count(&leaf.node()))
-      throw UserError({.what = str("function: an output needs ", leaf.name(), ", which is not among the inputs"),
-                       .got = described(leaf),
-                       .node = leaf.node().origin.text(),
-                       .hint = "list it as an input, or replace it through givens"});
+      throw UserError(
+          {.what = str("function: an output needs ", escaped(leaf.name()), ", which is not among the inputs"),
+           .got = described(leaf),
+           .node = leaf.node().origin.text(),
+           .hint = "list it as an input, or replace it through givens"});
   }
   if (!options.allow_unused_inputs)
     for (const Expr& input : graph.inputs)
       if (!used.count(&input.node()))
-        throw UserError({.what = str("function: nothing reads the input ", input.name()),
+        throw UserError({.what = str("function: nothing reads the input ", escaped(input.name())),
                          .got = described(input),
                          .node = input.node().origin.text(),
                          .hint = "leave it out, or set FunctionOptions::allow_unused_inputs"});
@@ -262,6 +264,19 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
   return values_seen || (!s.fixed && s.values_matter);
 }
 
+// Where output k of a call goes: the function's own buffer where it is borrowed, unless the caller gave that back as an
+// argument or its lengths changed.
+Tensor output_buffer(State& s, size_t k, std::span<const Tensor> inputs) {
+  const DType dtype = s.graph.outputs[k].dtype();
+  if (!s.borrowed[k]) return Tensor::empty(dtype, s.output_shapes[k]);
+  Tensor& own = s.own_outputs[k];
+  const bool given_back =
+      std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
+  if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != dtype)
+    own = Tensor::empty(dtype, s.output_shapes[k]);
+  return own;
+}
+
 std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
   check_lengths(s.canonical.value_checks, s.canonical_lengths);
   std::vector<std::pair<Expr, Tensor>> bound;
@@ -273,19 +288,33 @@ std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
   // Values may be shared variables themselves: all are taken before the first is given.
   for (size_t u = 0; u < s.graph.updates.size(); ++u) updates.push_back(values[s.graph.outputs.size() + u].copy());
   values.resize(s.graph.outputs.size());
-  for (Tensor& value : values) value = value.copy();
+  for (size_t k = 0; k < values.size(); ++k) {
+    Tensor out = output_buffer(s, k, inputs);
+    out.assign(values[k]);
+    values[k] = std::move(out);
+  }
   for (size_t u = 0; u < updates.size(); ++u) s.storage_of(s.graph.updates[u].variable)->value.assign(updates[u]);
   return values;
+}
+
+// The argument as the program takes it: row-major, integers in the input's dtype where that changes none of them. What
+// does not fit is reported when its lengths are bound.
+Tensor fitting(const Tensor& given, const Expr& input) {
+  if (given.dtype() != input.dtype())
+    if (std::optional<Tensor> same_numbers = given.integers_as(input.dtype())) return *same_numbers;
+  return given.contiguous();
 }
 
 std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
   if (s.coming.valid()) take_coming(s, false);
-  bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
+  bool fits = true;
+  for (size_t i = 0; i < given.size(); ++i)
+    fits = fits && given[i].is_contiguous() && given[i].dtype() == s.graph.inputs[i].dtype();
   std::vector<Tensor> copies;
-  if (!dense)
-    for (const Tensor& t : given) copies.push_back(t.contiguous());
-  std::span<const Tensor> inputs = dense ? given : std::span<const Tensor>(copies);
+  if (!fits)
+    for (size_t i = 0; i < given.size(); ++i) copies.push_back(fitting(given[i], s.graph.inputs[i]));
+  std::span<const Tensor> inputs = fits ? given : std::span<const Tensor>(copies);
   // An argument that is a variable's buffer is read as it was before the call.
   for (size_t i = 0; i < inputs.size() && !s.graph.updates.empty(); ++i)
     for (const std::shared_ptr<SharedStorage>& storage : s.storages)
@@ -315,18 +344,7 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   for (const Tensor& t : s.program->image.constants) bind(t);
   std::vector<Tensor> outputs;
   outputs.reserve(s.graph.outputs.size());
-  for (size_t k = 0; k < s.graph.outputs.size(); ++k) {
-    if (s.borrowed[k]) {
-      Tensor& own = s.own_outputs[k];
-      bool given_back =
-          std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
-      if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != s.graph.outputs[k].dtype())
-        own = Tensor::empty(s.graph.outputs[k].dtype(), s.output_shapes[k]);
-      outputs.push_back(own);
-    } else {
-      outputs.push_back(Tensor::empty(s.graph.outputs[k].dtype(), s.output_shapes[k]));
-    }
-  }
+  for (size_t k = 0; k < s.graph.outputs.size(); ++k) outputs.push_back(output_buffer(s, k, inputs));
   for (const Tensor& t : outputs) bind(t);
   s.context.failed = 0;
   s.context.host = &s;
@@ -359,7 +377,7 @@ void take_coming(State& s, bool wait) {
 std::shared_ptr<SharedStorage> Function::State::storage_of(const Expr& leaf) const {
   for (size_t i = 0; i < leaves.size(); ++i)
     if (leaves[i].same(leaf)) return storages[i];
-  TH_CHECK(false, "no storage of ", leaf.name());
+  TH_CHECK(false, "no storage of ", escaped(leaf.name()));
   return nullptr;
 }
 
@@ -381,17 +399,25 @@ Function Function::copy(const std::vector<std::pair<Shared, Shared>>& swap) cons
   Function out(*this);
   for (const auto& [from, to] : swap) {
     if (!(from.type() == to.type()))
-      throw UserError({.what = str("copy: ", to.name(), " cannot stand for ", from.name(), ": its type differs"),
-                       .expected = from.type().text(),
-                       .got = to.type().text()});
+      throw UserError(
+          {.what = str("copy: ", escaped(to.name()), " cannot stand for ", escaped(from.name()), ": its type differs"),
+           .expected = from.type().text(),
+           .got = to.type().text()});
     bool found = false;
     for (size_t i = 0; i < out.state_->leaves.size(); ++i)
       if (out.state_->leaves[i].same(from.expr())) {
         out.state_->storages[i] = to.expr().node().shared;
         found = true;
       }
-    if (!found) throw UserError({.what = str("copy: the function does not use ", from.name())});
+    if (!found) throw UserError({.what = str("copy: the function does not use ", escaped(from.name()))});
   }
+  const std::vector<std::shared_ptr<SharedStorage>>& storages = out.state_->storages;
+  for (size_t i = 0; i < storages.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (storages[i] == storages[k])
+        throw UserError(
+            {.what = str("copy: ", escaped(storages[i]->name), " would stand for two variables of the function"),
+             .got = str(escaped(out.state_->leaves[k].name()), " and ", escaped(out.state_->leaves[i].name()))});
   return out;
 }
 
@@ -419,13 +445,14 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
     } else if (state_->defaults[i]) {
       values.push_back(*state_->defaults[i]);
     } else {
-      throw UserError({.what = str(name(), ": the input ", input.name(), " is missing"), .expected = described(input)});
+      throw UserError(
+          {.what = str(name(), ": the input ", escaped(input.name()), " is missing"), .expected = described(input)});
     }
   }
   if (used != inputs.size())
     throw UserError({.what = str(name(), ": an argument has a name that no input has"),
-                     .expected = join(state_->graph.inputs, ", ", [](const Expr& e) { return e.name(); }),
-                     .got = join(inputs, ", ", [](const auto& entry) { return entry.first; })});
+                     .expected = join(state_->graph.inputs, ", ", [](const Expr& e) { return escaped(e.name()); }),
+                     .got = join(inputs, ", ", [](const auto& entry) { return escaped(entry.first); })});
   return (*this)(std::span<const Tensor>(values));
 }
 
@@ -470,9 +497,8 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions target{.vector_bytes = cpu().vector_bytes,
-                           .cached_bytes = cpu().cached_bytes(s.context.threads),
-                           .chooser = &tuner};
+  const PlanOptions target{
+      .vector_bytes = cpu().vector_bytes, .cached_bytes = cpu().cached_bytes(s.context.threads), .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
   out.program = program_text(*out.plan);
   out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;
@@ -511,7 +537,15 @@ const std::string& Function::name() const {
 }
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
-                  const FunctionOptions& options) {
+                  const FunctionOptions& options, std::source_location where) {
+  for (const Update& update : updates) {
+    require_value(update.variable, "function: an updated variable", where);
+    require_value(update.value, "function: the value of an update", where);
+  }
+  for (const auto& [from, to] : options.givens) {
+    require_value(from, "givens: what is replaced", where);
+    require_value(to, "givens: what replaces another value", where);
+  }
   auto state = std::make_shared<Function::State>();
   State& s = *state;
   s.options = options;

@@ -18,17 +18,21 @@ namespace thtrain {
 
 /// An input, and its value where a call gives none. With `borrow` a call may use the argument's buffer as workspace.
 struct In {
-  In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false)
-      : variable(std::move(variable)), value(std::move(value)), borrow(borrow) {}
+  In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false,
+     std::source_location where = std::source_location::current())
+      : variable(require_value(variable, "function: an input", where)), value(std::move(value)), borrow(borrow) {}
   Expr variable;
   std::optional<Tensor> value;
   bool borrow;
 };
 
-/// An output. With `borrow` calls return the function's own buffer, which the next call overwrites: no allocation.
+/// An output. With `borrow` calls return the function's own buffer, which the next call overwrites: no allocation, in
+/// every mode.
 struct Out {
-  Out(Expr expr, bool borrow = false) : expr(std::move(expr)), borrow(borrow) {}
-  Out(const Shared& variable, bool borrow = false) : Out(variable.expr(), borrow) {}
+  Out(Expr expr, bool borrow = false, std::source_location where = std::source_location::current())
+      : expr(require_value(expr, "function: an output", where)), borrow(borrow) {}
+  Out(const Shared& variable, bool borrow = false, std::source_location where = std::source_location::current())
+      : Out(variable.expr(), borrow, where) {}
   Expr expr;
   bool borrow;
 };
@@ -98,7 +102,8 @@ class Function {
 
   /// Calls it. UserError, before anything is changed, where an argument does not fit its type; after the first write in
   /// place where a check inside the program fails (the message says so). The last inputs may be left out where they
-  /// have values of their own.
+  /// have values of their own. An argument of integers is copied to an input's other dtype where that holds each of its
+  /// numbers exactly, so that f({Tensor::vector({1, 2})}) works for a float64 vector; floats are never converted.
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
   std::vector<Tensor> operator()(std::initializer_list<Tensor> inputs) {
     return (*this)(std::span<const Tensor>(inputs.begin(), inputs.size()));
@@ -133,13 +138,14 @@ class Function {
  private:
   explicit Function(std::shared_ptr<State> state);
   friend Function function(const std::vector<In>&, const std::vector<Out>&, const std::vector<Update>&,
-                           const FunctionOptions&);
+                           const FunctionOptions&, std::source_location);
   std::shared_ptr<State> state_;
 };
 
 /// Compiles a function of `inputs` that returns `outputs` and then gives each updated variable its value. UserError
 /// where an output needs an input that is not listed, a variable is updated twice, or an update has another type.
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs,
-                  const std::vector<Update>& updates = {}, const FunctionOptions& options = {});
+                  const std::vector<Update>& updates = {}, const FunctionOptions& options = {},
+                  std::source_location where = std::source_location::current());
 
 }  // namespace thtrain

@@ -73,8 +73,8 @@ template <class T, class Product>
 void run_library(Product product, ThContext& context, const MatrixProduct& p, double alpha, const void* a,
                  const void* b, double beta, void* c) {
   product(&context, p.trans_a, p.trans_b, p.m, p.n, p.k, static_cast<T>(alpha), static_cast<const T*>(a),
-          stored_a(p).columns, static_cast<const T*>(b), stored_b(p).columns, static_cast<T>(beta), static_cast<T*>(c),
-          p.n);
+          stored_a(p).columns, static_cast<const T*>(b), stored_b(p).columns, static_cast<T>(beta), beta != 0,
+          static_cast<T*>(c), p.n);
 }
 
 struct Operands {

@@ -21,21 +21,29 @@ constexpr double kEntriesOfPiece = 64e3;
 
 template <class T>
 const auto& gemm_of(const Blas& blas) {
-  if constexpr (std::is_same_v<T, float>) return blas.sgemm;
-  else return blas.dgemm;
+  if constexpr (std::is_same_v<T, float>)
+    return blas.sgemm;
+  else
+    return blas.dgemm;
 }
 template <class T>
 const auto& gemv_of(const Blas& blas) {
-  if constexpr (std::is_same_v<T, float>) return blas.sgemv;
-  else return blas.dgemv;
+  if constexpr (std::is_same_v<T, float>)
+    return blas.sgemv;
+  else
+    return blas.dgemv;
 }
 template <class T>
 const auto& ger_of(const Blas& blas) {
-  if constexpr (std::is_same_v<T, float>) return blas.sger;
-  else return blas.dger;
+  if constexpr (std::is_same_v<T, float>)
+    return blas.sger;
+  else
+    return blas.dger;
 }
 
-CblasTranspose transpose(int trans) { return trans ? kCblasTrans : kCblasNoTrans; }
+CblasTranspose transpose(int trans) {
+  return trans ? kCblasTrans : kCblasNoTrans;
+}
 
 /// BLAS counts in int.
 template <class... Lengths>
@@ -71,7 +79,8 @@ struct Gemm {
   }
 };
 
-/// C = alpha A B + beta C by its definition: for what BLAS cannot say (lengths beyond int, rows that overlap).
+/// C = alpha A B + beta C by its definition (beta == 0: C is not read): for what BLAS cannot say (lengths beyond int,
+/// rows that overlap).
 template <class T>
 void plain_gemm(const Gemm<T>& g, long m, long n, long k) {
   for (long i = 0; i < m; ++i)
@@ -87,7 +96,8 @@ template <class T>
 void scale(T* c, long ldc, long m, long n, T beta) {
   for (long i = 0; i < m; ++i) {
     T* row = c + i * ldc;
-    if (beta == 0) std::fill(row, row + n, T(0));
+    if (beta == 0)
+      std::fill(row, row + n, T(0));
     else if (beta != 1)
       for (long j = 0; j < n; ++j) row[j] *= beta;
   }
@@ -119,20 +129,59 @@ void gemm_piece(const Gemm<T>& g, long row, long column, long m, long n, long k)
           inner == 0 ? g.beta : T(1));
 }
 
+/// C += alpha A B of a piece for an alpha of 0: BLAS would leave the product out, and with it its NaN and infinities.
+template <class T>
+void add_zero_times_product(const Gemm<T>& g, long row, long column, long m, long n, long k) {
+  constexpr long kSide = 64;
+  T product[kSide * kSide];
+  for (long i = row; i < row + m; i += kSide)
+    for (long j = column; j < column + n; j += kSide) {
+      const long height = std::min(kSide, row + m - i), width = std::min(kSide, column + n - j);
+      const Gemm<T> block{
+          {g.a.at(i, 0), g.a.ld, g.a.trans}, {g.b.at(0, j), g.b.ld, g.b.trans}, T(1), T(0), product, kSide};
+      block(0, 0, 0, height, width, k, T(0));
+      for (long r = 0; r < height; ++r)
+        for (long s = 0; s < width; ++s) g.c[(i + r) * g.ldc + j + s] += g.alpha * product[r * kSide + s];
+    }
+}
+
+/// What the sum over no products adds: alpha 0.
+template <class T>
+void add_zero_times(T alpha, T* c, long ldc, long m, long n) {
+  if (std::isfinite(alpha)) return;
+  for (long i = 0; i < m; ++i)
+    for (long j = 0; j < n; ++j) c[i * ldc + j] += alpha * 0;
+}
+
+/// From here on a beta of 0 says that C is not read. One that the call gave multiplies C by itself.
+template <class T>
+T beta_of_blas(T beta, int reads_c, T* c, long ldc, long m, long n) {
+  if (!reads_c || beta != 0) return reads_c ? beta : T(0);
+  for (long i = 0; i < m; ++i)
+    for (long j = 0; j < n; ++j) c[i * ldc + j] *= beta;
+  return T(1);
+}
+
 template <class T>
 void gemv(ThContext* context, int trans, long m, long n, T alpha, const T* a, long lda, const T* x, long incx, T beta,
-          T* y, long incy);
+          int reads_y, T* y, long incy);
 
 template <class T>
 void gemm(ThContext* context, int trans_a, int trans_b, long m, long n, long k, T alpha, const T* a, long lda,
-          const T* b, long ldb, T beta, T* c, long ldc) {
+          const T* b, long ldb, T beta, int reads_c, T* c, long ldc) {
   if (m <= 0 || n <= 0) return;
-  if (k <= 0 || alpha == 0) return scale(c, ldc, m, n, beta);
+  beta = beta_of_blas(beta, reads_c, c, ldc, m, n);
+  if (k <= 0) {
+    scale(c, ldc, m, n, beta);
+    return add_zero_times(alpha, c, ldc, m, n);
+  }
   // One row or column: bound by memory, and gemv reads the matrix as it lies.
-  if (m == 1) return gemv(context, !trans_b, trans_b ? n : k, trans_b ? k : n, alpha, b, ldb, a, trans_a ? lda : 1L,
-                          beta, c, 1L);
-  if (n == 1) return gemv(context, trans_a, trans_a ? k : m, trans_a ? m : k, alpha, a, lda, b, trans_b ? 1L : ldb,
-                          beta, c, ldc);
+  if (m == 1)
+    return gemv(context, !trans_b, trans_b ? n : k, trans_b ? k : n, alpha, b, ldb, a, trans_a ? lda : 1L, beta,
+                beta != 0, c, 1L);
+  if (n == 1)
+    return gemv(context, trans_a, trans_a ? k : m, trans_a ? m : k, alpha, a, lda, b, trans_b ? 1L : ldb, beta,
+                beta != 0, c, ldc);
   long a_columns = trans_a ? m : k, b_columns = trans_b ? k : n;
   if (k == 1) {  // one of the operands may be a single row: its leading dimension says nothing
     if (trans_a) lda = a_columns;
@@ -140,11 +189,14 @@ void gemm(ThContext* context, int trans_a, int trans_b, long m, long n, long k, 
   }
   Gemm<T> g{{a, lda, trans_a != 0}, {b, ldb, trans_b != 0}, alpha, beta, c, ldc};
   if (lda < a_columns || ldb < b_columns || ldc < n || !fit_int(m, n, k, lda, ldb, ldc)) return plain_gemm(g, m, n, k);
+  if (alpha == 0) scale(c, ldc, m, n, beta);
   detail::GemmGrid grid = detail::gemm_grid(m, n, k, context->threads);
   Partition rows(m, 1, kUnit, grid.row_pieces), columns(n, 1, kUnit, grid.column_pieces);
   run_pieces(rows.pieces() * columns.pieces(), [&](int piece) {
     int i = piece / columns.pieces(), j = piece % columns.pieces();
-    gemm_piece(g, rows.begin(i), columns.begin(j), rows.end(i) - rows.begin(i), columns.end(j) - columns.begin(j), k);
+    const long height = rows.end(i) - rows.begin(i), width = columns.end(j) - columns.begin(j);
+    if (alpha == 0) return add_zero_times_product(g, rows.begin(i), columns.begin(j), height, width, k);
+    gemm_piece(g, rows.begin(i), columns.begin(j), height, width, k);
   });
 }
 
@@ -165,15 +217,15 @@ void plain_gemv(int trans, long m, long n, T alpha, const T* a, long lda, const 
 
 template <class T>
 void gemv(ThContext* context, int trans, long m, long n, T alpha, const T* a, long lda, const T* x, long incx, T beta,
-          T* y, long incy) {
+          int reads_y, T* y, long incy) {
   long length = trans ? n : m, inner = trans ? m : n;
   if (length <= 0) return;
-  scale(y, incy, length, 1, beta);
-  if (inner <= 0 || alpha == 0) return;
+  scale(y, incy, length, 1, beta_of_blas(beta, reads_y, y, incy, length, 1));
+  if (inner <= 0) return add_zero_times(alpha, y, incy, length, 1);
   if (m == 1) lda = n;
   if (length == 1) incy = 1;
   if (inner == 1) incx = 1;
-  if (incx == 0 || incy == 0 || lda < n || !fit_int(m, n, lda, incx, incy))
+  if (alpha == 0 || incx == 0 || incy == 0 || lda < n || !fit_int(m, n, lda, incx, incy))
     return plain_gemv(trans, m, n, alpha, a, lda, x, incx, y, incy);
   int pieces = pieces_for(static_cast<double>(m) * static_cast<double>(n), kEntriesOfPiece, context->threads);
   Partition partition(length, 1, trans ? kUnit : 1, pieces);
@@ -188,13 +240,13 @@ void gemv(ThContext* context, int trans, long m, long n, T alpha, const T* a, lo
 
 template <class T>
 void ger(ThContext* context, long m, long n, T alpha, const T* x, long incx, const T* y, long incy, T* a, long lda) {
-  if (m <= 0 || n <= 0 || alpha == 0) return;
+  if (m <= 0 || n <= 0) return;
   if (m == 1) {
     lda = n;
     incx = 1;
   }
   if (n == 1) incy = 1;
-  if (incx == 0 || incy == 0 || lda < n || !fit_int(m, n, lda, incx, incy)) {
+  if (alpha == 0 || incx == 0 || incy == 0 || lda < n || !fit_int(m, n, lda, incx, incy)) {
     for (long i = 0; i < m; ++i)
       for (long j = 0; j < n; ++j) a[i * lda + j] += alpha * x[i * incx] * y[j * incy];
     return;

@@ -6,10 +6,11 @@
 namespace thtrain {
 
 /// Sets gemm, gemv and ger of `context`, and loads OpenBLAS if no one has. The semantics are those that entry_abi.h
-/// states, with these corners: an inner length of 0, or alpha == 0, gives C = beta C (A and B are not read); beta == 0
-/// never reads C or y; a leading dimension does not matter where the matrix has one row; increments may be negative (x
-/// and y point at the first entry all the same), and that of x may be 0. The result depends on the arguments,
-/// context->threads and the library only. UserError where there is no OpenBLAS.
+/// states, with these corners: with an inner length of 0, A and B are not read, and alpha 0 is added; a leading
+/// dimension does not matter where the matrix has one row; increments may be negative (x and y point at the first entry
+/// all the same), and that of x may be 0. BLAS does not look at what a factor of 0 multiplies, so those products take a
+/// way of their own. The result depends on the arguments, context->threads and the library only. UserError where there
+/// is no OpenBLAS.
 void set_matrix_products(ThContext& context);
 
 namespace detail {

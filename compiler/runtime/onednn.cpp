@@ -47,7 +47,11 @@ const OneDnn* onednn() {
 }
 
 void onednn_f32(ThContext* context, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
-                long lda, const float* b, long ldb, float beta, float* c, long ldc) {
+                long lda, const float* b, long ldb, float beta, int reads_c, float* c, long ldc) {
+  // A library leaves out what a factor of 0 multiplies, and with it a NaN.
+  if (alpha == 0 || (reads_c && beta == 0))
+    return context->gemm_f32(context, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, reads_c, c, ldc);
+  if (!reads_c) beta = 0;
   const OneDnn& library = *onednn();
   detail::GemmGrid grid = detail::gemm_grid(m, n, k, context->threads);
   Partition rows(m, 1, detail::kGemmUnit, grid.row_pieces), columns(n, 1, detail::kGemmUnit, grid.column_pieces);

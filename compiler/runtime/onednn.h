@@ -20,6 +20,6 @@ const OneDnn* onednn();
 /// ThContext::onednn_f32: the contract of gemm_f32. Its own threads are never used: they spin while they wait, and are
 /// slow beside any neighbour (docs/decisions/0005). Pieces are those of gemm_f32.
 void onednn_f32(ThContext* context, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
-                long lda, const float* b, long ldb, float beta, float* c, long ldc);
+                long lda, const float* b, long ldb, float beta, int reads_c, float* c, long ldc);
 
 }  // namespace thtrain

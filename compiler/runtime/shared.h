@@ -11,7 +11,8 @@ namespace thtrain {
 /// never shared with another variable, and its address is fixed between calls of set_value(borrow).
 class Shared {
  public:
-  /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone.
+  /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone. UserError
+  /// where another shared variable holds some of that memory.
   explicit Shared(const Tensor& value, std::string name = {}, bool borrow = false,
                   std::source_location where = std::source_location::current());
   template <class T>
@@ -21,13 +22,17 @@ class Shared {
 
   const Expr& expr() const { return leaf_; }
   operator const Expr&() const { return leaf_; }
+  /// A part of the value, as Expr has it.
+  Expr operator[](const Index& index) const { return leaf_[index]; }
+  Expr operator[](std::initializer_list<Index> indices) const { return leaf_[indices]; }
   const std::string& name() const { return storage().name; }
   const Type& type() const { return storage().type; }
 
   /// A copy; with `borrow` the buffer itself, which the next call of a function may change.
   Tensor get_value(bool borrow = false) const;
   /// Copies into the buffer; with `borrow` the tensor's buffer becomes the variable's. UserError unless it has the
-  /// variable's dtype and lengths.
+  /// variable's dtype and lengths (integers that the dtype holds exactly are converted), and where another variable
+  /// holds some of that memory.
   void set_value(const Tensor& value, bool borrow = false) const;
 
   SharedStorage& storage() const { return *leaf_.node().shared; }

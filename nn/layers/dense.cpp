@@ -8,7 +8,7 @@ namespace thtrain {
 
 Expr affine(const Expr& x, const Expr& w, const Expr& b) {
   Expr product = dot(x, w);
-  return b ? product + b : product;
+  return b.has_value() ? product + b : product;
 }
 
 Dense::Dense(const Options& options, const LayerInput& input)

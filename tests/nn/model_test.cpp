@@ -104,7 +104,7 @@ TEST(Losses, PenaltiesLeaveBiasesOut) {
   std::vector<Tensor> out = f(std::vector<Tensor>{});
   EXPECT_EQ(out[0].as_double(), 7);
   EXPECT_EQ(out[1].as_double(), 15);
-  EXPECT_FALSE(l1_penalty({}));
+  EXPECT_FALSE(l1_penalty({}).has_value());
 }
 
 TEST(Activations, ValuesAndKinks) {

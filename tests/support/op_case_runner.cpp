@@ -125,7 +125,7 @@ Expr projection(const std::vector<Expr>& outputs, uint64_t seed) {
     for (int64_t i = 0; i < weights.size(); ++i)
       weights.data<double>()[i] = std::uniform_real_distribution<double>(0.5, 1.5)(random);
     Expr part = sum(out * make_constant(weights.cast(out.dtype())));
-    total = total ? total + part : part;
+    total = total.has_value() ? total + part : part;
   }
   return total;
 }

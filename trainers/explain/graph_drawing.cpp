@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/dim.h"
 #include "compiler/ops/registry.h"
 #include "trainers/explain/layered_layout.h"
@@ -24,8 +25,10 @@ std::string scope_of(const Node& node) {
 }
 
 std::string cut(std::string text) {
-  if (text.size() > kLongestLabel) text = text.substr(0, kLongestLabel - 1) + "…";
-  return text;
+  if (text.size() <= kLongestLabel) return text;
+  size_t end = kLongestLabel - 1;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not inside a character
+  return text.substr(0, end) + "…";
 }
 
 double width_of(std::string_view text, double letter) {
@@ -35,7 +38,7 @@ double width_of(std::string_view text, double letter) {
 
 // What stands in a box: "dot", "mul(·, 2)", of a fused node the ops of its body.
 std::string label_of(const Node& node) {
-  if (node.is_leaf()) return cut(node.name.empty() ? node.op->name : node.name);
+  if (node.is_leaf()) return cut(node.name.empty() ? node.op->name : escaped(node.name));
   if (node.op->fused) {
     std::string out;
     for (const Node* inner : topological_order(node.bodies[0]->roots()))
@@ -65,7 +68,8 @@ class Drawing {
       if (!is_hidden(*node)) add_node(*node);
     for (size_t i = 0; i < graph.outputs.size(); ++i)
       add_end(graph.outputs[i], "output", graph.outputs.size() > 1 ? str("output ", i) : "output");
-    for (const Update& update : graph.updates) add_end(update.value, "update", "update " + update.variable.name());
+    for (const Update& update : graph.updates)
+      add_end(update.value, "update", "update " + escaped(update.variable.name()));
   }
 
   std::string svg(std::string_view label) const {

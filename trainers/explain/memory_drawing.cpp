@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "compiler/base/escape.h"
 #include "compiler/plan/memory_plan.h"
 #include "trainers/explain/markup.h"
 
@@ -80,7 +81,7 @@ std::string memory_drawing(const Program& program) {
   }
   for (const Shown& b : buffers) {
     const Buffer& buffer = program.buffers[b.buffer];
-    const std::string name = str(buffer.name.empty() ? "value" : buffer.name, "#", b.buffer);
+    const std::string name = str(buffer.name.empty() ? "value" : escaped(buffer.name), "#", b.buffer);
     const std::string about = str(name, " ", bytes_text(static_cast<double>(b.end - b.begin)));
     const double x = kLeft + column * b.life.first, width = column * (b.life.last - b.life.first + 1);
     const double top = places.at(b.begin), height = places.at(b.end) - top;

@@ -75,15 +75,16 @@ std::vector<Expr> gradient(const GradientArgs& a) {
     std::vector<Expr> inner = a.differentiate(body.outputs, cotangents, wrt);
     std::vector<Expr> present;
     for (const Expr& e : inner)
-      if (e) present.push_back(e);
+      if (e.has_value()) present.push_back(e);
     std::vector<Expr> moved = substitute(present, replacements);
     size_t next = 0;
     std::vector<Expr> results(inner.size());
     for (size_t i = 0; i < inner.size(); ++i)
-      if (inner[i]) results[i] = moved[next++];
+      if (inner[i].has_value()) results[i] = moved[next++];
     for (size_t i = 0; i < states; ++i) cotangents[i] = results[i];
     for (size_t i = 0; i < captures.size(); ++i)
-      if (const Expr& d = results[states + i]) of_captures[i] = of_captures[i] ? add(of_captures[i], d) : d;
+      if (const Expr& d = results[states + i]; d.has_value())
+        of_captures[i] = of_captures[i].has_value() ? add(of_captures[i], d) : d;
   }
   std::vector<Expr> out = cotangents;
   out.insert(out.end(), of_captures.begin(), of_captures.end());

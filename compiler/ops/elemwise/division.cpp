@@ -44,8 +44,12 @@ Term safe_divisor(const Term& b) {
 }
 
 // Is a remainder that C's division left on the other side of 0 than the divisor?
-Term is_across(const Term& remainder, const Term& b) { return remainder != 0 && (remainder ^ b) < 0; }
-Term is_across_float(const Term& remainder, const Term& b) { return remainder != 0 && (remainder < 0) != (b < 0); }
+Term is_across(const Term& remainder, const Term& b) {
+  return remainder != 0 && (remainder ^ b) < 0;
+}
+Term is_across_float(const Term& remainder, const Term& b) {
+  return remainder != 0 && (remainder < 0) != (b < 0);
+}
 
 Term remainder_code(const Term& a, const Term& b) {
   DType dtype = b.dtype();
@@ -93,20 +97,26 @@ std::optional<Signature> divmod_signature(std::span<const DType> inputs, const P
   return signature;
 }
 
-bool is_nonzero(const Dim& length) { return length.is_known() && !length.is(0); }
+bool is_nonzero(const Dim& length) {
+  return length.is_known() && !length.is(0);
+}
 
 }  // namespace
 
 const Op& floor_div_op() {
   static const ScalarOp record{
       .name = "floor_div",
-      .doc = "The integer next below a / b, in the promoted dtype; bools count as int64. x // 0 is 0 for integers, an "
-             "infinity or NaN for floats. Its derivative is 0.",
+      .doc =
+          "The integer next below a / b, in the promoted dtype; bools count as int64. x // 0 is 0 for integers, an "
+          "infinity or NaN for floats. Its derivative is 0.",
       .arity = 2,
       .signature = same_as_promoted(kReals),
       .reference = reference2<kReals>([](auto a, auto b) { return divide(a, b).first; }),
       .code = code2<kReals>(quotient_code),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{zeros_like(g.dout()), zeros_like(g.dout())}; },
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            return Exprs{zeros_like(g.dout()), zeros_like(g.dout())};
+          },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> {
         if (!is_nonzero(v[1])) return std::nullopt;
         return floor_div(v[0], v[1]);
@@ -120,8 +130,9 @@ const Op& floor_div_op() {
 const Op& mod_op() {
   static const ScalarOp record{
       .name = "mod",
-      .doc = "a - floor(a / b) * b, with the sign of b, as Python's %; bools count as int64. x % 0 is 0 for integers, "
-             "NaN for floats. d/da = 1, d/db = -(a // b).",
+      .doc =
+          "a - floor(a / b) * b, with the sign of b, as Python's %; bools count as int64. x % 0 is 0 for integers, "
+          "NaN for floats. d/da = 1, d/db = -(a // b).",
       .arity = 2,
       .signature = same_as_promoted(kReals),
       .reference = reference2<kReals>([](auto a, auto b) { return divide(a, b).second; }),
@@ -157,7 +168,7 @@ const Op& divmod_op() {
       .gradient =
           [](const ScalarGradientArgs& g) {
             const Expr& dmod = g.cotangents[1];
-            if (!dmod) return Exprs{zeros_like(g.dout()), zeros_like(g.dout())};
+            if (!dmod.has_value()) return Exprs{zeros_like(g.dout()), zeros_like(g.dout())};
             return Exprs{dmod, neg(dmod * g.out())};
           },
       .edge_cases = {0.1, 3, -3, 7, -7, 1e10},
@@ -166,8 +177,12 @@ const Op& divmod_op() {
   return op;
 }
 
-Expr floor_div(const Operand& a, const Operand& b) { return binary(floor_div_op(), a, b); }
-Expr mod(const Operand& a, const Operand& b) { return binary(mod_op(), a, b); }
+Expr floor_div(const Operand& a, const Operand& b) {
+  return binary(floor_div_op(), a, b);
+}
+Expr mod(const Operand& a, const Operand& b) {
+  return binary(mod_op(), a, b);
+}
 std::pair<Expr, Expr> divmod(const Operand& a, const Operand& b) {
   Expr quotient = binary(divmod_op(), a, b);
   return {quotient, Expr(quotient.node_ptr(), 1)};

@@ -15,7 +15,7 @@ std::pair<Expr, Expr> divmod(const Operand& a, const Operand& b);
 Expr pow(const Operand& a, const Operand& b);
 Expr neg(const Operand& x);
 Expr abs(const Operand& x);
-Expr sign(const Operand& x);   // -1, 0, 1; NaN stays
+Expr sign(const Operand& x);  // -1, 0, 1; NaN stays
 Expr sqr(const Operand& x);
 Expr sqrt(const Operand& x);
 Expr reciprocal(const Operand& x);
@@ -71,16 +71,36 @@ Expr real(const Operand& x);
 Expr imag(const Operand& x);
 Expr conj(const Operand& x);
 
-// ==, != and && keep their C++ meaning elsewhere; eq, neq, logical_and say what is meant.
-inline Expr operator+(const Operand& a, const Operand& b) { return add(a, b); }
-inline Expr operator-(const Operand& a, const Operand& b) { return sub(a, b); }
-inline Expr operator*(const Operand& a, const Operand& b) { return mul(a, b); }
-inline Expr operator/(const Operand& a, const Operand& b) { return true_div(a, b); }
-inline Expr operator%(const Operand& a, const Operand& b) { return mod(a, b); }
-inline Expr operator-(const Operand& x) { return neg(x); }
-inline Expr operator<(const Operand& a, const Operand& b) { return lt(a, b); }
-inline Expr operator<=(const Operand& a, const Operand& b) { return le(a, b); }
-inline Expr operator>(const Operand& a, const Operand& b) { return gt(a, b); }
-inline Expr operator>=(const Operand& a, const Operand& b) { return ge(a, b); }
+// There is no ==, != or && of expressions: eq, neq, logical_and say what is meant.
+inline Expr operator+(const Operand& a, const Operand& b) {
+  return add(a, b);
+}
+inline Expr operator-(const Operand& a, const Operand& b) {
+  return sub(a, b);
+}
+inline Expr operator*(const Operand& a, const Operand& b) {
+  return mul(a, b);
+}
+inline Expr operator/(const Operand& a, const Operand& b) {
+  return true_div(a, b);
+}
+inline Expr operator%(const Operand& a, const Operand& b) {
+  return mod(a, b);
+}
+inline Expr operator-(const Operand& x) {
+  return neg(x);
+}
+inline Expr operator<(const Operand& a, const Operand& b) {
+  return lt(a, b);
+}
+inline Expr operator<=(const Operand& a, const Operand& b) {
+  return le(a, b);
+}
+inline Expr operator>(const Operand& a, const Operand& b) {
+  return gt(a, b);
+}
+inline Expr operator>=(const Operand& a, const Operand& b) {
+  return ge(a, b);
+}
 
 }  // namespace thtrain

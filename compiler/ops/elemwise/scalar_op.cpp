@@ -100,7 +100,9 @@ std::vector<Tensor> evaluate(const ScalarOp& record, const ReferenceArgs& args) 
   return outputs;
 }
 
-bool is_continuous(DType dtype) { return is_float(dtype) || is_complex(dtype); }
+bool is_continuous(DType dtype) {
+  return is_float(dtype) || is_complex(dtype);
+}
 
 bool is_connected(const Node& node, size_t input, size_t output) {
   const ScalarOp& record = *node.op->scalar;
@@ -113,7 +115,7 @@ std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
   const Node& node = args.node;
   std::vector<Expr> none(node.inputs.size());
   bool any = false;
-  for (const Expr& cotangent : args.cotangents) any = any || cotangent;
+  for (const Expr& cotangent : args.cotangents) any = any || cotangent.has_value();
   if (!any || !is_continuous(node.types[0].dtype)) return none;
 
   Signature signature = *record.signature(dtypes_of(node.inputs), node.props);
@@ -122,7 +124,7 @@ std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
   std::vector<Expr> out = record.gradient({seen, args.outputs, args.cotangents, node.props});
   TH_CHECK(out.size() == node.inputs.size(), record.name, ": one cotangent for each input");
   for (size_t i = 0; i < out.size(); ++i)
-    if (out[i]) out[i] = is_connected(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
+    if (out[i].has_value()) out[i] = is_connected(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
   return out;
 }
 

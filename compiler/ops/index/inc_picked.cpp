@@ -90,14 +90,17 @@ const Op& inc_picked_op() {
       .name = "inc_picked",
       .doc =
           "x with y[i] added to x[i, labels[i]].\n"
-          "Shapes: x [n, classes], labels [n], y [n]. A label outside [0, classes) fails before anything is written.\n"
+          "Shapes: x [n, classes], labels [n], y [n]. A label outside [0, classes) fails before anything is written; "
+          "with\n"
+          "from_end negative ones count from the end.\n"
           "dtypes: x and y the same numbers, labels any integer.\n"
           "Gradient: of x the cotangent, of y its elements at the labels; labels have none.",
       .infer = infer,
       .reference = reference,
       .gradient =
           [](const GradientArgs& args) {
-            return std::vector{args.cotangent(), Expr(), pick_rows(args.cotangent(), args.input(1))};
+            return std::vector{args.cotangent(), Expr(),
+                               pick_rows(args.cotangent(), args.input(1), negative_of(args.node))};
           },
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
       .scatter = &rule,
@@ -112,10 +115,10 @@ const Op& inc_picked_op() {
   return op;
 }
 
-Expr inc_picked(const Operand& operand, const Operand& labels, const Operand& added) {
+Expr inc_picked(const Operand& operand, const Operand& columns, const Operand& added, Negative negative) {
   Expr x = operand.expr();
   Expr y = broadcast_to(Operand(added.beside(x.dtype()), added.where()), x.rank() == 0 ? Dims{} : Dims{x.dims()[0]});
-  return apply(inc_picked_op(), {x, labels.expr(), y}, {}, operand.where());
+  return apply(inc_picked_op(), {x, columns.expr(), y}, picked_props(negative), operand.where());
 }
 
 }  // namespace thtrain

@@ -2,6 +2,7 @@
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/picked.h"
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -151,12 +152,12 @@ static Expr fitted(const Operand& y, const Expr& part, std::string_view builder)
 }
 
 static Expr written(const Expr& part, const Operand& y, bool set) {
-  const Node& node = part.node();
   std::string_view builder = set ? "set_subtensor" : "inc_subtensor";
+  const Node& node = require_value(part, str(builder, ": the part"), y.where()).node();
   Expr value = fitted(y, part, builder);
   if (!set && node.op == &take_op())
     return inc_take(node.inputs[0], node.inputs[1], value, node.props.get<int64_t>("axis"));
-  if (!set && node.op == &pick_rows_op()) return inc_picked(node.inputs[0], node.inputs[1], value);
+  if (!set && node.op == &pick_rows_op()) return inc_picked(node.inputs[0], node.inputs[1], value, negative_of(node));
   if (node.op != &subtensor_op())
     fail_build(y.where(), str(builder, ": the first argument is not a part of a value"),
                "the result of subtensor, rows or slice_axis", str(node.op->name, " ", value_text(part)),

@@ -26,22 +26,26 @@ inline Slice all() {
 class Index {
  public:
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Index(T number) : value_(Operand(number)) {}
+  requires(!std::same_as<T, bool>) Index(T number, std::source_location where = std::source_location::current())
+      : value_(Operand(number, where)), where_(where) {}
   Index(const Expr& number, std::source_location where = std::source_location::current())
-      : value_(Operand(number, where)) {}
+      : value_(Operand(number, where)), where_(where) {}
   template <class T>
   requires requires(const T& t) {
     { t.expr() } -> std::convertible_to<const Expr&>;
   }
   Index(const T& variable, std::source_location where = std::source_location::current())
-      : value_(Operand(variable.expr(), where)) {}
-  Index(const Slice& slice) : value_(slice) {}
+      : Index(static_cast<const Expr&>(variable.expr()), where) {}
+  Index(const Slice& slice, std::source_location where = std::source_location::current())
+      : value_(slice), where_(where) {}
 
   const Slice* slice() const { return std::get_if<Slice>(&value_); }
   const Operand& number() const { return std::get<Operand>(value_); }
+  const std::source_location& where() const { return where_; }
 
  private:
   std::variant<Operand, Slice> value_;
+  std::source_location where_;
 };
 
 /// x[i, j, ...]: one index for each of the first axes, the other axes whole. A view, but for integers that only the
@@ -69,10 +73,12 @@ Expr take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// order.
 Expr inc_take(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
 
-/// x[arange(n), labels]: of each row of x [n, classes], the element that its label names. A label below 0 is an error.
-Expr pick_rows(const Operand& x, const Operand& labels);
-/// x with y[i] added to x[i, labels[i]].
-Expr inc_picked(const Operand& x, const Operand& labels, const Operand& y);
+/// NumPy's x[arange(n), columns]: of each row of x [n, m], the element that its index names, a negative one from the
+/// end. The cross-entropies refuse negative labels, which are mistakes in the data: `negative` says which is meant.
+enum class Negative { kFromEnd, kRefused };
+Expr pick_rows(const Operand& x, const Operand& columns, Negative negative = Negative::kFromEnd);
+/// x with y[i] added to x[i, columns[i]].
+Expr inc_picked(const Operand& x, const Operand& columns, const Operand& y, Negative negative = Negative::kFromEnd);
 
 // ---- the ops, one file each ----------------------------------------------------------------------------------------
 

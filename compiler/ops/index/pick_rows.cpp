@@ -14,9 +14,23 @@ void check_picked(const TypeArgs& args) {
   args.require_equal(x.dims[0], labels.dims[0], "the number of rows and the number of labels differ");
 }
 
+Negative negative_of(const Node& node) {
+  return node.props.get_or<bool>("from_end", false) ? Negative::kFromEnd : Negative::kRefused;
+}
+
+Props picked_props(Negative negative) {
+  Props props;
+  if (negative == Negative::kFromEnd) props.set("from_end", true);
+  return props;
+}
+
 IndexCheck label_check(const Node& node) {
   Dim classes = node.inputs[0].dims()[1];
   std::string bound = classes.is_known() ? std::to_string(classes.value()) : readable(classes.text());
+  if (negative_of(node) == Negative::kFromEnd)
+    return {.what = str(node.op->name, ": the index of row {limit} is {value}"),
+            .expected = str("-", bound, " <= index < ", bound),
+            .from_end = true};
   return {.what = str(node.op->name, ": the label of row {limit} is {value}"), .expected = str("0 <= label < ", bound)};
 }
 
@@ -75,6 +89,13 @@ std::vector<OpCase> cases() {
       row("one_row", DType::kFloat64, {1, 6}, DType::kUInt8),
       row("no_rows", DType::kFloat64, {0, 5}, DType::kInt64),
       row("ints", DType::kInt16, {4, 5}, DType::kInt8),
+      {.name = "from_end",
+       .inputs = {{.dtype = DType::kFloat32, .dims = {7, 4}}, {.dtype = DType::kInt8, .dims = {7}}},
+       .build = build,
+       .int_low = -4},
+      {.name = "labels",
+       .inputs = {{.dtype = DType::kFloat64, .dims = {4, 5}}, {.dtype = DType::kInt64, .dims = {4}}},
+       .build = [](const std::vector<Expr>& in) { return std::vector{pick_rows(in[0], in[1], Negative::kRefused)}; }},
       {.name = "of_transposed",
        .inputs = {{.dtype = DType::kFloat32, .dims = {5, 3}}, {.dtype = DType::kInt64, .dims = {3}}},
        .build = [](const std::vector<Expr>& in) { return std::vector{pick_rows(transpose(in[0]), in[1])}; }},
@@ -89,7 +110,8 @@ const Op& pick_rows_op() {
       .doc =
           "y[i] = x[i, labels[i]], NumPy's x[arange(n), labels].\n"
           "Shapes: x [n, classes], labels [n], y [n]. A label outside [0, classes) fails when it is read, and the\n"
-          "message names its row; there is no counting from the end, as a negative label is a mistake in the data.\n"
+          "message names its row. With from_end negative ones count from the end; the cross-entropies leave it out,\n"
+          "as a negative label is a mistake in the data.\n"
           "dtypes: x any, labels any integer. Gradient: the cotangent at the labels of zeros; labels have none.",
       .infer =
           [](const TypeArgs& args) {
@@ -99,7 +121,8 @@ const Op& pick_rows_op() {
       .reference = reference,
       .gradient =
           [](const GradientArgs& args) {
-            return std::vector{inc_picked(zeros_like(args.input(0)), args.input(1), args.cotangent()), Expr()};
+            return std::vector{
+                inc_picked(zeros_like(args.input(0)), args.input(1), args.cotangent(), negative_of(args.node)), Expr()};
           },
       .lower = lower,
       .cost =
@@ -112,8 +135,8 @@ const Op& pick_rows_op() {
   return op;
 }
 
-Expr pick_rows(const Operand& x, const Operand& labels) {
-  return apply(pick_rows_op(), {x.expr(), labels.expr()}, {}, x.where());
+Expr pick_rows(const Operand& x, const Operand& columns, Negative negative) {
+  return apply(pick_rows_op(), {x.expr(), columns.expr()}, picked_props(negative), x.where());
 }
 
 }  // namespace thtrain

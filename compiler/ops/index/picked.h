@@ -3,11 +3,15 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
 
 void check_picked(const TypeArgs& args);
+/// Of a pick_rows or inc_picked: what its property from_end says.
+Negative negative_of(const Node& node);
+Props picked_props(Negative negative);
 /// {value} is the label, {limit} its row.
 IndexCheck label_check(const Node& node);
 /// In a kernel: the label of a row, checked or known to be in range.

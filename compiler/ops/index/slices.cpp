@@ -143,6 +143,21 @@ Expr subtensor(const Operand& operand, const std::vector<Index>& indices) {
   return maker.part();
 }
 
+// One index may name several elements of the first axis, or one that only the data decides; both are NumPy's x[i].
+Expr Expr::operator[](const Index& index) const {
+  require_value(*this, "what is indexed", index.where());
+  if (!index.slice() && !index.number().is_literal())
+    if (const Expr i = index.number().expr(); is_int(i.dtype()) && i.rank() > 0)
+      return take(Operand(*this, index.where()), Operand(i, index.where()));
+  return subtensor(Operand(*this, index.where()), {index});
+}
+
+Expr Expr::operator[](std::initializer_list<Index> indices) const {
+  if (indices.size() == 0) return *this;
+  const std::source_location where = indices.begin()->where();
+  return subtensor(Operand(require_value(*this, "what is indexed", where), where), indices);
+}
+
 Expr slice_axis(const Operand& operand, int64_t axis, const Operand& start, const Length& count) {
   Expr x = operand.expr();
   BoxMaker maker(x, operand.where());

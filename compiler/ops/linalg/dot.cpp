@@ -138,7 +138,7 @@ void lower(StepBuilder& b) {
     if (!matrix_left) transposed = !transposed;
     b.call_library({"gemv_" + suffix(dtype),
                     {Dim(transposed), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index},
-                     step, 0.0, PointerTo{b.output().index}, Dim(1)}});
+                     step, 0.0, Dim(0), PointerTo{b.output().index}, Dim(1)}});
     return;
   }
   Dim other_step = *vector_step(other.type.dims, other.layout);
@@ -147,11 +147,11 @@ void lower(StepBuilder& b) {
   if (other_step.is(1))
     b.call_library({"gemv_" + suffix(dtype),
                     {Dim(0), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index}, step, 0.0,
-                     PointerTo{b.output().index}, Dim(1)}});
+                     Dim(0), PointerTo{b.output().index}, Dim(1)}});
   else
     b.call_library({"gemv_" + suffix(dtype),
                     {Dim(1), columns, Dim(1), 1.0, PointerTo{other.index}, other_step, PointerTo{vector.index}, step,
-                     0.0, PointerTo{b.output().index}, Dim(1)}});
+                     0.0, Dim(0), PointerTo{b.output().index}, Dim(1)}});
 }
 
 bool accepts_layout(const Node& node, size_t i, const Layout& layout) {

@@ -93,9 +93,6 @@ class BodyEpilogue : public GemmEpilogue {
     if (beta == 0.0) return alpha == 1.0 ? sum : sum * factor;
     Term c = kernel::splat(values.at(product_.inputs[0]), lanes_);
     if (beta != 1.0) c = c * share;
-    // A factor that only the call knows may be 0, and what it multiplies then anything.
-    const Term zero = kernel::constant(product_.types[0].dtype, 0);
-    if (!beta) c = select(share == zero, zero, c);
     return alpha == 1.0 ? c + sum : fma(sum, factor, c);
   }
 

@@ -33,21 +33,10 @@ GemmFactor factor(StepBuilder& b, size_t i) {
   return static_cast<int>(i);
 }
 
-// Without the right to write over input 0, the output starts as its copy.
-void copy_first(StepBuilder& b) {
-  if (b.overwrites(0)) return;
-  const Expr& source = b.node().inputs[0];
-  kernel::Term i0, i1;
-  b.code().loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
-    if (source.rank() == 1) {
-      b.store(b.output(), i, b.load(b.input(0), b.index_of(b.input(0), {i})));
-    } else {
-      b.code().loop("j", b.length(source.dims()[1]), [&](kernel::Term j) {
-        b.store(b.output(), b.index_of(b.output(), {i, j}), b.load(b.input(0), b.index_of(b.input(0), {i, j})));
-      });
-    }
-  });
-  b.finish_kernel("copy", "out0 = in0, to be accumulated into", source.dims()[0]);
+// beta c + alpha a . b reads c unless beta is a literal 0, which forgets what it multiplies (docs/semantics.md). A beta
+// that turns out to be 0 does not.
+bool reads_first(const Node& node) {
+  return constant_number(node.inputs[4]) != 0.0;
 }
 
 std::vector<Type> check_types(const TypeArgs& a, std::vector<size_t> ranks) {
@@ -62,15 +51,19 @@ double number(const Tensor& t) {
   return t.as_double();
 }
 
-// out = beta c + alpha sum_l a[i, l] b[l, j], accumulated in float64.
-Tensor product_reference(const ReferenceArgs& args, const Tensor& c, double beta, double alpha, const Tensor& a,
-                         const Tensor& b, int64_t m, int64_t k, int64_t n) {
+std::optional<double> beta_of(const ReferenceArgs& args) {
+  return reads_first(args.node) ? std::optional(number(args.inputs[4])) : std::nullopt;
+}
+
+// out = beta c + alpha sum_l a[i, l] b[l, j], accumulated in float64. No beta: c is not read.
+Tensor product_reference(const ReferenceArgs& args, const Tensor& c, std::optional<double> beta, double alpha,
+                         const Tensor& a, const Tensor& b, int64_t m, int64_t k, int64_t n) {
   Tensor out = args.make_output();
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (int64_t l = 0; l < k; ++l) sum += a.as_double(i * k + l) * b.as_double(l * n + j);
-      double value = alpha * sum + (beta == 0 ? 0 : beta * c.as_double(i * n + j));
+      double value = alpha * sum + (beta ? *beta * c.as_double(i * n + j) : 0);
       if (out.dtype() == DType::kFloat32)
         out.data<float>()[i * n + j] = static_cast<float>(value);
       else
@@ -88,7 +81,9 @@ Expr sum_to_scalar(const Expr& x) {
 const Op& gemm_op() {
   static const Op op{
       .name = "gemm",
-      .doc = "beta c + alpha a . b: c [m, n], alpha [], a [m, k], b [k, n], beta []. With beta == 0, c is not read.",
+      .doc =
+          "beta c + alpha a . b: c [m, n], alpha [], a [m, k], b [k, n], beta []. With a literal 0 as beta, c is not "
+          "read.",
       .infer =
           [](const TypeArgs& a) {
             std::vector<Type> out = check_types(a, {2, 0, 2, 2, 0});
@@ -100,7 +95,7 @@ const Op& gemm_op() {
       .reference =
           [](const ReferenceArgs& r) {
             const auto& x = r.inputs;
-            return std::vector<Tensor>{product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0),
+            return std::vector<Tensor>{product_reference(r, x[0], beta_of(r), number(x[1]), x[2], x[3], x[2].dim(0),
                                                          x[2].dim(1), x[3].dim(1))};
           },
       .gradient =
@@ -110,11 +105,7 @@ const Op& gemm_op() {
             return std::vector<Expr>{mul(beta, d), sum_to_scalar(mul(d, dot(a, b))), mul(alpha, dot(d, transpose(b))),
                                      mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, c))};
           },
-      .lower =
-          [](StepBuilder& b) {
-            copy_first(b);
-            lower_matrix_product(b, b.input(2), b.input(3), factor(b, 1), factor(b, 4));
-          },
+      .lower = [](StepBuilder& b) { lower_matrix_product(b, b.input(2), b.input(3), factor(b, 1), factor(b, 4)); },
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             return i == 0 || node.inputs[i].rank() == 0 || matrix_layout(node.inputs[i].dims(), layout).has_value();
@@ -155,7 +146,8 @@ const Op& gemm_op() {
 const Op& gemv_op() {
   static const Op op{
       .name = "gemv",
-      .doc = "beta y + alpha a . x: y [m], alpha [], a [m, n], x [n], beta []. With beta == 0, y is not read.",
+      .doc =
+          "beta y + alpha a . x: y [m], alpha [], a [m, n], x [n], beta []. With a literal 0 as beta, y is not read.",
       .infer =
           [](const TypeArgs& a) {
             std::vector<Type> out = check_types(a, {1, 0, 2, 1, 0});
@@ -167,7 +159,7 @@ const Op& gemv_op() {
           [](const ReferenceArgs& r) {
             const auto& x = r.inputs;
             return std::vector<Tensor>{
-                product_reference(r, x[0], number(x[4]), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1), 1)};
+                product_reference(r, x[0], beta_of(r), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1), 1)};
           },
       .gradient =
           [](const GradientArgs& g) {
@@ -178,14 +170,14 @@ const Op& gemv_op() {
           },
       .lower =
           [](StepBuilder& b) {
-            copy_first(b);
+            copy_addend(b);
             const kernel::Operand &a = b.input(2), &x = b.input(3);
             MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
             const Dim &rows = a.type.dims[p.transposed ? 1 : 0], &columns = a.type.dims[p.transposed ? 0 : 1];
-            b.call_library(
-                {"gemv_" + suffix(a.type.dtype),
-                 {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading, PointerTo{x.index},
-                  *vector_step(x.type.dims, x.layout), scalar(b, 4), PointerTo{b.output().index}, Dim(1)}});
+            b.call_library({"gemv_" + suffix(a.type.dtype),
+                            {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading,
+                             PointerTo{x.index}, *vector_step(x.type.dims, x.layout), scalar(b, 4),
+                             Dim(reads_first(b.node())), PointerTo{b.output().index}, Dim(1)}});
           },
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
@@ -235,7 +227,7 @@ const Op& ger_op() {
           },
       .lower =
           [](StepBuilder& b) {
-            copy_first(b);
+            copy_addend(b);
             const kernel::Operand &x = b.input(2), &y = b.input(3);
             b.call_library(
                 {"ger_" + suffix(x.type.dtype),

@@ -95,8 +95,9 @@ class Gemm {
     if (call_.epilogue)
       return str(call_.epilogue->comment(), "; of ", p_.m, " x ", p_.n, " sums, inner length ", p_.k, "; ",
                  name_of(tiling_));
-    return str("out0[", p_.m, ", ", p_.n, "] = ", p_.accumulates ? "beta out0 + " : "", "alpha A",
-               p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ", name_of(tiling_));
+    return str("out0[", p_.m, ", ", p_.n, "] = ", p_.accumulates ? (call_.addend ? "beta in0 + " : "beta out0 + ") : "",
+               "alpha A", p_.trans_a ? "^T" : "", " B", p_.trans_b ? "^T" : "", ", inner length ", p_.k, "; ",
+               name_of(tiling_));
   }
 
   // A number as it is (1 and 0 are left out where they appear), an input as a vector of its value.
@@ -305,7 +306,7 @@ class Gemm {
                          count(block, w));
         }
     };
-    if (depth() == p_.k || is_number(call_.beta, 1)) return each(true);
+    if (depth() == p_.k || (is_number(call_.beta, 1) && !call_.addend)) return each(true);
     code_.if_(
         s.first, [&] { each(true); }, [&] { each(false); });
   }
@@ -347,16 +348,15 @@ class Gemm {
   }
 
   Term result(const Term& sum, const Term& row, const Term& column, const Term& count, bool first) {
-    auto old = [&] { return builder_.load(call_.c, row * Term(call_.ldc) + column, lanes_, 1, count); };
+    auto old = [&] {
+      if (first && call_.addend)
+        return builder_.load(*call_.addend, builder_.index_of(*call_.addend, {row, column}), lanes_, 1, count);
+      return builder_.load(call_.c, row * Term(call_.ldc) + column, lanes_, 1, count);
+    };
     bool alpha_is_1 = is_number(call_.alpha, 1);
     if (first && is_number(call_.beta, 0)) return alpha_is_1 ? sum : sum * alpha_;
     Term base = old();
-    if (first && !is_number(call_.beta, 1)) {
-      base = base * beta_;
-      // A factor that only the call knows may be 0, and what it multiplies then anything.
-      if (!std::holds_alternative<double>(call_.beta))
-        base = select(beta_ == kernel::constant(p_.dtype, 0), kernel::constant(p_.dtype, 0), base);
-    }
+    if (first && !is_number(call_.beta, 1)) base = base * beta_;
     return alpha_is_1 ? base + sum : fma(sum, alpha_, base);
   }
 

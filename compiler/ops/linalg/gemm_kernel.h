@@ -70,8 +70,9 @@ struct GemmCall {
   kernel::MatrixProduct product;  // no length is 0
   kernel::Operand a, b, c;        // c: what is written, and read where beta is not 0
   int64_t lda = 0, ldb = 0, ldc = 0;
-  GemmFactor alpha = 1.0, beta = 0.0;      // with a beta that turns out to be 0, C is not used
-  const GemmEpilogue* epilogue = nullptr;  // then c, alpha and beta are not used
+  GemmFactor alpha = 1.0, beta = 0.0;       // with a beta that is known to be 0, C is not used
+  const GemmEpilogue* epilogue = nullptr;   // then c, alpha and beta are not used
+  const kernel::Operand* addend = nullptr;  // row-major, of C's shape: what beta multiplies, instead of C's elements
 };
 
 /// Adds the kernel to the step. float32 and float64.

@@ -25,10 +25,10 @@ void require_targets(const std::string& what, const Expr& x, const Expr& targets
 
 // x[..., label], of a matrix or of a value with more or fewer axes before the last.
 Expr picked(const Expr& x, const Expr& labels) {
-  if (x.rank() == 2) return pick_rows(x, labels);
+  if (x.rank() == 2) return pick_rows(x, labels, Negative::kRefused);
   Dims before(x.dims().begin(), x.dims().end() - 1);
   Expr rows = reshape(x, Dims{product(before), x.dims().back()});
-  return reshape(pick_rows(rows, reshape(labels, Dims{product(before)})), before);
+  return reshape(pick_rows(rows, reshape(labels, Dims{product(before)}), Negative::kRefused), before);
 }
 
 Expr cross_entropy(const Expr& logarithms, const Expr& targets) {

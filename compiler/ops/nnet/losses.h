@@ -9,8 +9,8 @@ namespace thtrain {
 // a value for every class, with the same shape. The result has the shape of the labels; dtype: the other argument's.
 
 /// p: [..., classes], probabilities. Labels: -log(p[..., label]); dense: -sum(t log(p)) over the classes. A label out
-/// of range is an error. A probability of 0 gives inf where its target is not 0, and NaN (0 times -inf) where a dense
-/// target is 0; for p = softmax(z) or sigmoid(z), the logits' form below is finite.
+/// of range, or below 0, is an error. A probability of 0 gives inf where its target is not 0, and NaN (0 times -inf)
+/// where a dense target is 0; for p = softmax(z) or sigmoid(z), the logits' form below is finite.
 Expr categorical_crossentropy(const Operand& p, const Operand& targets);
 
 /// The same of softmax(z): -log_softmax(z)[..., label], or -sum(t log_softmax(z)). Finite for every finite z.

@@ -230,10 +230,10 @@ const Op& argmax_op() {
   return op;
 }
 
-Expr argmin(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
+Expr argmin(const Operand& x, std::optional<int64_t> axis, KeepDims keepdims) {
   return build(argmin_op(), x, axis, keepdims);
 }
-Expr argmax(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
+Expr argmax(const Operand& x, std::optional<int64_t> axis, KeepDims keepdims) {
   return build(argmax_op(), x, axis, keepdims);
 }
 

@@ -53,26 +53,26 @@ Ints reduced_axes(const Axes& axes, size_t rank, const std::string& what, const 
   return out;
 }
 
-Expr sum(const Operand& x, const Axes& axes, bool keepdims) {
+Expr sum(const Operand& x, const Axes& axes, KeepDims keepdims) {
   return reduce(sum_op(), x, axes, keepdims);
 }
-Expr prod(const Operand& x, const Axes& axes, bool keepdims) {
+Expr prod(const Operand& x, const Axes& axes, KeepDims keepdims) {
   return reduce(prod_op(), x, axes, keepdims);
 }
-Expr min(const Operand& x, const Axes& axes, bool keepdims) {
+Expr min(const Operand& x, const Axes& axes, KeepDims keepdims) {
   return reduce(min_op(), x, axes, keepdims);
 }
-Expr max(const Operand& x, const Axes& axes, bool keepdims) {
+Expr max(const Operand& x, const Axes& axes, KeepDims keepdims) {
   return reduce(max_op(), x, axes, keepdims);
 }
-Expr any(const Operand& x, const Axes& axes, bool keepdims) {
+Expr any(const Operand& x, const Axes& axes, KeepDims keepdims) {
   return reduce(any_op(), x, axes, keepdims);
 }
-Expr all(const Operand& x, const Axes& axes, bool keepdims) {
+Expr all(const Operand& x, const Axes& axes, KeepDims keepdims) {
   return reduce(all_op(), x, axes, keepdims);
 }
 
-Expr mean(const Operand& operand, const Axes& axes, bool keepdims) {
+Expr mean(const Operand& operand, const Axes& axes, KeepDims keepdims) {
   Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
   Expr x = operand.expr();
@@ -83,7 +83,7 @@ Expr mean(const Operand& operand, const Axes& axes, bool keepdims) {
   return cast(reduce(sum_op(), x, sorted, keepdims), dtype) / count_of(x, sorted, dtype);
 }
 
-Expr var(const Operand& operand, const Axes& axes, int64_t ddof, bool keepdims) {
+Expr var(const Operand& operand, const Axes& axes, KeepDims keepdims, Ddof ddof) {
   Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
   Expr x = cast(operand, to_float(operand.expr().dtype()));
@@ -91,17 +91,17 @@ Expr var(const Operand& operand, const Axes& axes, int64_t ddof, bool keepdims) 
   Expr away = x - mean(x, sorted, true);
   if (is_complex(x.dtype())) {
     Expr squares = sqr(real(away)) + sqr(imag(away));
-    return sum(squares, sorted, keepdims) / (count_of(x, sorted, squares.dtype()) - ddof);
+    return sum(squares, sorted, keepdims) / (count_of(x, sorted, squares.dtype()) - ddof.count());
   }
   Expr count = count_of(x, sorted, x.dtype());
   Expr rounding = sqr(sum(away, sorted, keepdims)) / count;
-  return not_negative(sum(sqr(away), sorted, keepdims) - rounding) / (count - ddof);
+  return not_negative(sum(sqr(away), sorted, keepdims) - rounding) / (count - ddof.count());
 }
 
-Expr std(const Operand& x, const Axes& axes, int64_t ddof, bool keepdims) {
+Expr std(const Operand& x, const Axes& axes, KeepDims keepdims, Ddof ddof) {
   Origin origin = Origin::here(x.where());
   InheritOrigin inherit(origin);
-  return sqrt(var(x, axes, ddof, keepdims));
+  return sqrt(var(x, axes, keepdims, ddof));
 }
 
 }  // namespace thtrain

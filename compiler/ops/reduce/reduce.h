@@ -27,41 +27,64 @@ class Axes {
   std::vector<int64_t> axes_;
 };
 
+/// true or false, and nothing that converts to them: sum(x, 0, 1) does not compile, as it may be meant for the axes 0
+/// and 1, which are {0, 1}.
+class KeepDims {
+ public:
+  constexpr KeepDims(std::same_as<bool> auto keep) : keep_(keep) {}
+  constexpr operator bool() const { return keep_; }
+
+ private:
+  bool keep_;
+};
+
+/// What var and std take off the number of elements they divide by: var(x, 0, false, Ddof(1)). No number or bool is
+/// taken for it.
+class Ddof {
+ public:
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) constexpr explicit Ddof(T count) : count_(static_cast<int64_t>(count)) {}
+  constexpr int64_t count() const { return count_; }
+
+ private:
+  int64_t count_;
+};
+
 // The result has the lengths of the axes that stay; with keepdims, the others stay too, with the known length 1.
 
 /// Integers and bool give int64 or uint64, floats and complex keep their dtype. Without elements: 0. Rounding: native
 /// code adds floats in blocks, and the sums of the blocks in float64, so that the error does not grow with the length;
 /// the order depends on lengths and strides only, so the bits are always the same. The reference adds float32 in
 /// float64, float64 in long double, and rounds once.
-Expr sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Expr sum(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
 /// Dtypes as sum's. Without elements: 1. The derivative is right with any number of zeros.
-Expr prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Expr prod(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
 /// sum / number of elements. Integers and bool give floatX. Without elements: NaN.
-Expr mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Expr mean(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
 /// sum(|x - mean(x)|^2) / (number of elements - ddof), in two passes and corrected by the rounding error of the mean;
 /// real, never below 0. Integers and bool give floatX.
-Expr var(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
+Expr var(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));
 
 /// sqrt(var). Its derivative is infinite or NaN where the variance is 0. Outside of this namespace: thtrain::std(x), as
 /// C++ has a namespace of that name.
-Expr std(const Operand& x, const Axes& axes = {}, int64_t ddof = 0, bool keepdims = false);
+Expr std(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));
 
 /// NaN where any element is NaN; an error without elements; not for complex. Every element that equals the extremum
 /// gets the whole derivative (where the extremum is NaN: every NaN).
-Expr min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Expr max(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Expr min(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
+Expr max(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
 /// int64 position of the extremum along one axis, or among all elements in row-major order where no axis is given. The
 /// first of several; the first NaN counts as the extremum. An error without elements; not for complex.
-Expr argmin(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
-Expr argmax(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+Expr argmin(const Operand& x, std::optional<int64_t> axis = {}, KeepDims keepdims = false);
+Expr argmax(const Operand& x, std::optional<int64_t> axis = {}, KeepDims keepdims = false);
 
 /// bool; an element counts as true unless it equals 0 (so NaN is true). Without elements: false, true.
-Expr any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Expr all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Expr any(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
+Expr all(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
 /// `axes` as sorted numbers from 0, all of them where none is given. UserError as said at Axes, named after `what`.
 std::vector<int64_t> reduced_axes(const Axes& axes, size_t rank, const std::string& what, const Origin& origin);

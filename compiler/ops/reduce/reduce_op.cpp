@@ -60,7 +60,7 @@ Expr with_axes_kept(const Node& node, const Expr& value) {
 
 std::vector<Expr> gradient(const Reduction& record, const GradientArgs& args) {
   const Expr& x = args.input(0);
-  if (!args.cotangent() || !(is_float(x.dtype()) || is_complex(x.dtype()))) return {Expr()};
+  if (!args.cotangent().has_value() || !(is_float(x.dtype()) || is_complex(x.dtype()))) return {Expr()};
   const Node& node = args.node;
   return {record.gradient(x, with_axes_kept(node, args.outputs[0]), with_axes_kept(node, args.cotangent()),
                           node.props.get<Ints>("axes"))};

@@ -2,9 +2,12 @@
 
 #include <cctype>
 
+#include "compiler/base/escape.h"
+
 namespace thtrain {
 
 Length::Length(const Expr& scalar, std::source_location where) {
+  require_value(scalar, "a length", where);
   if (!scalar.type().is_scalar() || !(is_int(scalar.dtype())))
     fail_build(where, "a length is not an integer scalar", "an integer without axes", value_text(scalar));
   auto value = symbolic_value(scalar);
@@ -95,7 +98,7 @@ void fail_build(const std::source_location& where, std::string what, std::string
 }
 
 std::string value_text(const Expr& x) {
-  return readable(str(x.name(), x.name().empty() ? "" : " ", x.type().text()));
+  return readable(str(escaped(x.name()), x.name().empty() ? "" : " ", x.type().text()));
 }
 
 }  // namespace thtrain

@@ -42,7 +42,7 @@ Expr argument_of_increasing(const Expr& value, RuleContext&) {
   const Expr& e = input_of(value, 0);
   if (!is_float(e.dtype())) return {};
   const Expr x = under_increasing(e, value.node().props.get<Ints>("axes"));
-  if (!x || !(x.type() == e.type())) return {};
+  if (!x.has_value() || !(x.type() == e.type())) return {};
   return apply(*value.node().op, {x}, value.node().props);
 }
 

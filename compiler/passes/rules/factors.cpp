@@ -50,11 +50,12 @@ class TermWalk : Walk {
  private:
   Term term(const Expr& e, bool negative) const {
     const DType dtype = root_.dtype();
-    if (Expr number = number_as(e, dtype)) return {negative, number, {}};
+    if (Expr number = number_as(e, dtype); number.has_value()) return {negative, number, {}};
     if (is_op(e, mul_op()) && e.dtype() == dtype)
       for (size_t i : {0, 1})
         if (input_of(e, 1 - i).type() == e.type())
-          if (Expr number = number_as(input_of(e, i), dtype)) return {negative, number, input_of(e, 1 - i)};
+          if (Expr number = number_as(input_of(e, i), dtype); number.has_value())
+            return {negative, number, input_of(e, 1 - i)};
     return {negative, {}, cast(e, dtype)};
   }
 };
@@ -83,7 +84,7 @@ class FactorWalk : Walk {
 
  private:
   void take(const Expr& e, bool below, int power) {
-    if (Expr number = number_as(e, root_.dtype())) {
+    if (Expr number = number_as(e, root_.dtype()); number.has_value()) {
       std::vector<Expr>& numbers = below ? product.numbers_below : product.numbers_above;
       numbers.insert(numbers.end(), static_cast<size_t>(power), number);
     } else {
@@ -100,7 +101,7 @@ Expr power_of(const Expr& base, int n) {
 
 Expr product_of(const std::vector<Expr>& values) {
   Expr out;
-  for (const Expr& value : values) out = out ? out * value : value;
+  for (const Expr& value : values) out = out.has_value() ? out * value : value;
   return out;
 }
 
@@ -136,8 +137,8 @@ std::vector<Term> terms_of(const Expr& value, const RuleContext* context) {
 }
 
 Expr value_of(const Term& term) {
-  if (!term.base) return term.number;
-  return term.number ? term.number * term.base : term.base;
+  if (!term.base.has_value()) return term.number;
+  return term.number.has_value() ? term.number * term.base : term.base;
 }
 
 Expr sum_of(const std::vector<Term>& terms, DType dtype) {
@@ -145,24 +146,24 @@ Expr sum_of(const std::vector<Term>& terms, DType dtype) {
   std::vector<Expr> negatives, numbers;
   for (const Term& term : terms) {
     Expr value = value_of(term);
-    if (!term.base)
+    if (!term.base.has_value())
       numbers.push_back(term.negative ? -value : value);
     else if (term.negative)
       negatives.push_back(value);
     else
-      out = out ? out + value : value;
+      out = out.has_value() ? out + value : value;
   }
-  for (size_t i = 0; i < numbers.size(); ++i) plus = plus ? plus + numbers[i] : numbers[i];
-  const bool starts_with_number = !out && plus;
+  for (size_t i = 0; i < numbers.size(); ++i) plus = plus.has_value() ? plus + numbers[i] : numbers[i];
+  const bool starts_with_number = !out.has_value() && plus.has_value();
   if (starts_with_number) out = plus;
   for (const Expr& value : negatives)
-    if (out)
+    if (out.has_value())
       out = out - value;
     else
-      minus = minus ? minus + value : value;
-  if (minus) out = -minus;
-  if (plus && !starts_with_number) out = out + plus;
-  return out ? out : make_constant(Tensor(0.0).cast(dtype));
+      minus = minus.has_value() ? minus + value : value;
+  if (minus.has_value()) out = -minus;
+  if (plus.has_value() && !starts_with_number) out = out + plus;
+  return out.has_value() ? out : make_constant(Tensor(0.0).cast(dtype));
 }
 
 Product factors_of(const Expr& value, const RuleContext* context) {

@@ -36,7 +36,7 @@ Expr dot_of_scaled(const Expr& value, RuleContext& context) {
       const Expr& a = input_of(scaled, k);
       if (!(a.type() == scaled.type()) || a.node().op->scalar) continue;
       const Expr scale = negates ? Expr() : input_of(scaled, 1 - k);
-      if (scale && (scale.rank() != 0 || scale.dtype() != value.dtype())) continue;
+      if (scale.has_value() && (scale.rank() != 0 || scale.dtype() != value.dtype())) continue;
       const Expr product = i == 0 ? dot(a, other) : dot(other, a);
       return negates ? -product : divides ? product / scale : scale * product;
     }

@@ -5,11 +5,13 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/picked.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
 #include "compiler/passes/rules/parts.h"
 
 namespace thtrain {
@@ -107,8 +109,40 @@ Expr part_of_shuffled(const Expr& value, RuleContext&) {
   return dimshuffle(part_of(x, out), shuffled);
 }
 
+Dim larger(const Dim& a, const Dim& b) {
+  return a.is_at_least(b) ? a : b.is_at_least(a) ? b : max(a, b);
+}
+Dim smaller(const Dim& a, const Dim& b) {
+  return a.is_at_least(b) ? b : b.is_at_least(a) ? a : min(a, b);
+}
+
+// join(0, a, b)[1:4] -> join(0, a[1:4], b[:4 - n]), and join(1, a, b)[i] -> join(0, a[i], b[i]): what is not read is
+// not copied. Where the lengths do not tell in which piece the part ends, each gives what it has of it.
+Expr join_of_parts(const Expr& value, const Box& box, size_t axis, RuleContext& context) {
+  const Expr& joined = input_of(value, 0);
+  const bool is_checked = box.has(box.inside, axis) || box.has(box.to_end, axis);
+  if (is_checked || box.steps[axis] != 1 || box.has(box.dropped, axis) || is_whole(box, joined.dims()) ||
+      !context.read_once(joined))
+    return {};
+  std::vector<Operand> parts;
+  Dim begin = 0;
+  for (const Expr& piece : joined.node().inputs) {
+    const Dim end = begin + piece.dims()[axis];
+    auto place = [&](const Dim& at) { return smaller(larger(at, begin), end) - begin; };
+    Box out = box;
+    out.starts[axis] = place(box.starts[axis]);
+    out.counts[axis] = place(box.starts[axis] + box.counts[axis]) - out.starts[axis];
+    if (!out.counts[axis].is(0)) parts.push_back(part_of(piece, out));
+    begin = end;
+  }
+  if (parts.empty()) return {};
+  const std::vector<size_t> kept = box.kept();
+  const auto place = std::find(kept.begin(), kept.end(), axis) - kept.begin();
+  return specify_lengths(join(place, parts), value.dims());
+}
+
 // join(0, a, b)[i] -> a[i], where the part lies in one value.
-Expr part_of_join(const Expr& value, RuleContext&) {
+Expr part_of_join(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
   const std::optional<Box> box = box_of(value);
   if (!box || !is_op(inner, join_op())) return {};
@@ -126,7 +160,7 @@ Expr part_of_join(const Expr& value, RuleContext&) {
     }
     start = end;
   }
-  return {};
+  return join_of_parts(value, *box, axis, context);
 }
 
 // dot(a, b)[i] -> dot(a[i], b)
@@ -222,7 +256,7 @@ Expr pick_of_elementwise(const Expr& value, RuleContext& context) {
   bool checked = false;  // are the labels still compared with the number of classes?
   for (const Expr& operand : inner.node().inputs) {
     if (operand.dims() == inner.dims()) {
-      inputs.push_back(pick_rows(operand, labels));
+      inputs.push_back(pick_rows(operand, labels, negative_of(value.node())));
       checked = true;
     } else if (operand.rank() == 2 && operand.dims()[1].is(1) && operand.dims()[0] == inner.dims()[0]) {
       inputs.push_back(dimshuffle(operand, {0}));
@@ -339,6 +373,18 @@ const std::vector<Rule>& part_rules() {
                    {{f64({4}), f64({4})},
                     [](In in) {
                       return part(stack({in[0], in[1]}), {0});
+                    }},
+                   {{f64({3, 4}), f64({2, 4})},
+                    [](In in) {
+                      return part(join(0, {in[0], in[1]}), {Slice{1, 4}});
+                    }},
+                   {{f32({3, 4}), f32({3, 5})},
+                    [](In in) {
+                      return part(join(1, {in[0], in[1]}), {1});
+                    }},
+                   {{f64({3}), f64({3}), f64({2})},
+                    [](In in) {
+                      return part(join(0, {in[0], in[1], in[2]}), {Slice{4, 8}});
                     }}}),
       about_parts("part_of_dot", part_of_dot, kReassociating,
                   {{{f64({3, 4}), f64({4, 5})}, [](In in) { return part(dot(in[0], in[1]), {1}); }},

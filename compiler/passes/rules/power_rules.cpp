@@ -16,6 +16,11 @@ bool has_exact_reciprocal(double c, DType dtype) {
   return std::abs(std::frexp(c, &exponent)) == 0.5 && std::abs(exponent) < range;
 }
 
+// pow(x, 0.5), which C's Annex F gives other values than sqrt(x): inf of -inf, and 0 of -0.
+Expr root_as_power(const Expr& x) {
+  return abs(sqrt(switch_(isinf(x), abs(x), x)));
+}
+
 // x^n with n from 3 on: by squares, from the highest bit of n down.
 Expr integer_power(const Expr& x, int64_t n) {
   Expr out = x;
@@ -66,8 +71,8 @@ const std::vector<Rule>& power_rules() {
         {"pow_0", pow(x, 0), Operand(1).expr(), kExact, kReals},
         {"pow_1", pow(x, 1), x, kExact, kReals},
         {"pow_2", pow(x, 2), sqr(x), kReassociating, kReals},
-        {"pow_half", pow(x, 0.5), sqrt(x), kReassociating},
-        {"pow_minus_half", pow(x, -0.5), 1 / sqrt(x), kReassociating},
+        {"pow_half", pow(x, 0.5), root_as_power(x), kReassociating},
+        {"pow_minus_half", pow(x, -0.5), 1 / root_as_power(x), kReassociating},
         {"pow_minus_1", pow(x, -1), 1 / x, kReassociating},
         {"pow_minus_2", pow(x, -2), 1 / sqr(x), kReassociating},
         {.name = "pow_by_squares",

@@ -30,7 +30,7 @@ Expr without_exponential(Product product, DType dtype, RuleContext& context) {
 
 Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
   const Product own = factors_of(value, &context);
-  if (Expr out = without_exponential(own, value.dtype(), context)) return out;
+  if (Expr out = without_exponential(own, value.dtype(), context); out.has_value()) return out;
   // An exponential saved is worth some products that are made a second time.
   const bool has_one_of_them = std::any_of(own.factors.begin(), own.factors.end(), [](const Factor& factor) {
     return is_op(factor.base, sigmoid_op()) || is_op(factor.base, exp_op());

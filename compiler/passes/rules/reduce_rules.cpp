@@ -97,7 +97,7 @@ Expr reduction_of_stack(const Expr& value, RuleContext& context) {
   for (const Expr& piece : inner.node().inputs) {
     if (!piece.dims()[axis].is(1)) return {};
     Expr element = cast(piece, value.dtype());
-    out = out ? apply(*combine, {out, element}) : element;
+    out = out.has_value() ? apply(*combine, {out, element}) : element;
   }
   return apply(*value.node().op, {out}, value.node().props);
 }

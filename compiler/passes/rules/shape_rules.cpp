@@ -168,7 +168,7 @@ Expr view_between_loops(const Expr& value, RuleContext& context) {
     if ((!is_op(input, dimshuffle_op()) && !is_op(input, reshape_op())) || input.dims() != value.dims()) continue;
     const Expr& loop = input_of(input, 0);
     if (!context.read_once(input) || !context.read_once(loop)) continue;
-    if (Expr moved = with_viewed_operands(input, loop)) {
+    if (Expr moved = with_viewed_operands(input, loop); moved.has_value()) {
       input = moved;
       found = true;
     }

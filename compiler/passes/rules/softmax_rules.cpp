@@ -113,7 +113,7 @@ Expr exponential_under(Expr e) {
 Expr log_softmax_difference(const Expr& value, RuleContext&) {
   const Expr &x = input_of(value, 0), &logarithm = input_of(value, 1);
   const Expr e = exponential_under(logarithm);
-  if (!e || !input_of(e, 0).same(x) || !(x.type() == value.type()) || !(e.type() == x.type())) return {};
+  if (!e.has_value() || !input_of(e, 0).same(x) || !(x.type() == value.type()) || !(e.type() == x.type())) return {};
   const int64_t axis = axis_of_total(logarithm, e, true);
   return axis < 0 ? Expr() : log_softmax(x, axis);
 }
@@ -169,7 +169,7 @@ Expr times_without_quotient(const Expr& term, const Expr& p, RuleContext& contex
   for (Factor& factor : product.factors) {
     if (factor.above != 1) continue;
     Expr increment = times_what_it_was_picked_from(factor.base, p, context);
-    if (!increment) continue;
+    if (!increment.has_value()) continue;
     factor.base = increment;
     return product.value(term.dtype());
   }
@@ -190,7 +190,7 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
       Term total = terms[k];
       total.negative = !total.negative;
-      if (!total.base || total.base.dims() == p.dims()) continue;
+      if (!total.base.has_value() || total.base.dims() == p.dims()) continue;
       const Expr t = context.settle(sum_of(others, p.dtype()));
       const Expr expected = context.settle(sum(t * p, axis_of(p), true));
       if (!context.settle(sum_of({total}, p.dtype())).same(expected)) continue;
@@ -200,8 +200,8 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
       bool found = false;
       for (Term& term : parts) {
         Expr product = times_without_quotient(value_of(term), p, context);
-        found = found || product;
-        term = {term.negative, {}, product ? product : value_of(term) * p};
+        found = found || product.has_value();
+        term = {term.negative, {}, product.has_value() ? product : value_of(term) * p};
       }
       if (!found) continue;
       const Expr a = sum_of(parts, p.dtype());

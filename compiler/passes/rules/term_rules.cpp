@@ -21,13 +21,13 @@ Expr collect_numbers(const Expr& value, RuleContext& context) {
   Expr total;
   size_t count = 0;
   for (const Term& term : terms_of(value, &context)) {
-    if (term.base) {
+    if (term.base.has_value()) {
       kept.push_back(term);
       continue;
     }
     ++count;
     Expr number = term.negative ? -term.number : term.number;
-    total = computed(total ? total + number : number);
+    total = computed(total.has_value() ? total + number : number);
   }
   if (count < 2 || kept.empty() || !is_usable(total)) return {};
   if (!is_zero(total)) kept.push_back({false, total, {}});
@@ -39,13 +39,13 @@ Expr collect_terms(const Expr& value, RuleContext& context, bool cancel) {
   std::vector<Term> terms = terms_of(value, &context);
   auto number_of_term = [&](const Term& term) {
     Expr one = make_constant(Tensor(1.0).cast(value.dtype()));
-    Expr number = term.number ? term.number : one;
+    Expr number = term.number.has_value() ? term.number : one;
     return term.negative ? -number : number;
   };
   for (size_t i = 0; i < terms.size(); ++i)
     for (size_t k = i + 1; k < terms.size(); ++k) {
       Term &first = terms[i], &second = terms[k];
-      if (!first.base || !second.base || !first.base.same(second.base)) continue;
+      if (!first.base.has_value() || !second.base.has_value() || !first.base.same(second.base)) continue;
       Expr total = computed(number_of_term(first) + number_of_term(second));
       if (is_zero(total) != cancel || !is_usable(total)) continue;
       terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(k));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/api.h"
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/registry.h"
@@ -95,6 +97,24 @@ TEST(Parse, LongConstantsAreAnError) {
       text.starts_with("error: line 1, column 41: this constant is known by its hash only, as all of more than 64 "
                        "elements\n  expected: its elements\n"))
       << text;
+}
+
+TEST(Parse, NamesOfEveryKindReadBack) {
+  const std::string names[] = {
+      "a b\"\n*/}{",           "\\",       "\\n",    "a : b", ": b", " x",     "tab\t", "\x01\x7f",
+      "gr\u00fc\u00df \u03b1", "\xff\xc0", "\u202e", "x # y", "%3",  "a\\x41", "end"};
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    Expr x = vector(name), w = Shared(Tensor::vector({1.0, 2.0}), name), y = named(exp(x), name);
+    Graph graph{{x}, {y, w + 1}, {}};
+    const std::string text = graph_text(graph);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8) << text;
+    Graph back = parse_graph(text, find_op);
+    EXPECT_EQ(graph_text(back), text);
+    EXPECT_EQ(back.inputs[0].name(), name);
+    EXPECT_EQ(back.outputs[0].name(), name);
+    EXPECT_EQ(back.outputs[1].node().inputs[0].name(), name);
+  }
 }
 
 }  // namespace

@@ -19,8 +19,10 @@ using Bindings = std::vector<std::pair<Expr, Tensor>>;
 Tensor random_tensor(RandomState& rng, DType dtype, const Shape& shape, double low, double high) {
   Tensor out = Tensor::empty(dtype, shape);
   for (int64_t i = 0; i < out.size(); ++i) {
-    if (dtype == DType::kFloat64) out.data<double>()[i] = rng.uniform(low, high);
-    else out.data<std::complex<double>>()[i] = {rng.uniform(low, high), rng.uniform(-0.5, 0.5)};
+    if (dtype == DType::kFloat64)
+      out.data<double>()[i] = rng.uniform(low, high);
+    else
+      out.data<std::complex<double>>()[i] = {rng.uniform(low, high), rng.uniform(-0.5, 0.5)};
   }
   return out;
 }
@@ -32,7 +34,7 @@ Expr loss_of(const std::vector<Expr>& outputs, Bindings& bound, RandomState& rng
     Expr weights = make_input(output.type(), "weights");
     bound.emplace_back(weights, random_tensor(rng, output.dtype(), output.type().known_shape(), 0.5, 1.5));
     Expr part = real(sum(output * weights));
-    loss = loss ? loss + part : part;
+    loss = loss.has_value() ? loss + part : part;
   }
   return loss;
 }
@@ -43,16 +45,17 @@ void check_gradient(const std::string& name, const std::vector<Expr>& inputs, co
                     Bindings bound, RandomState& rng) {
   Expr loss = loss_of(outputs, bound, rng);
   std::vector<Expr> gradients = grad(loss, inputs);
-  for (size_t k = 0; k < inputs.size(); ++k)
-    ASSERT_EQ(gradients[k].type().text(), inputs[k].type().text()) << name;
+  for (size_t k = 0; k < inputs.size(); ++k) ASSERT_EQ(gradients[k].type().text(), inputs[k].type().text()) << name;
   std::vector<Tensor> exact = evaluate(gradients, bound);
   const double step = 1e-6;
   auto loss_at = [&](size_t k, int64_t i, std::complex<double> change) {
     Bindings moved = bound;
     Tensor& x = moved[k].second;
     x = x.copy();
-    if (x.dtype() == DType::kFloat64) x.data<double>()[i] += change.real();
-    else x.data<std::complex<double>>()[i] += change;
+    if (x.dtype() == DType::kFloat64)
+      x.data<double>()[i] += change.real();
+    else
+      x.data<std::complex<double>>()[i] += change;
     return evaluate({loss}, moved)[0].as_double();
   };
   for (size_t k = 0; k < inputs.size(); ++k)

@@ -117,13 +117,64 @@ TEST(GemmKernel, FactorsMayBeKnownToTheCallOnly) {
     return f({tensor_of(old, {20, 40}), Tensor(x), tensor_of(va, {20, 9}), tensor_of(vb, {9, 40}), Tensor(y)})[0];
   };
   Tensor sum = call(1, 0, vc), both = call(2, 3, vc);
-  Tensor over_nan = call(1, 0, std::vector<float>(800, std::numeric_limits<float>::quiet_NaN()));
+  // A factor of 0 that only the call knows loses no NaN; a literal one would (docs/semantics.md).
+  std::vector<float> with_nan = vc;
+  with_nan[123] = std::numeric_limits<float>::quiet_NaN();
+  with_nan[321] = std::numeric_limits<float>::infinity();
+  Tensor over_nan = call(1, 0, with_nan);
   for (size_t i = 0; i < 800; ++i) {
     double expected = 0;
     for (size_t l = 0; l < 9; ++l) expected += double{va[i / 40 * 9 + l]} * double{vb[l * 40 + i % 40]};
     ASSERT_NEAR(sum.data<float>()[i], expected, 1e-5);
-    ASSERT_EQ(over_nan.data<float>()[i], sum.data<float>()[i]);
+    if (i == 123 || i == 321)
+      ASSERT_TRUE(std::isnan(over_nan.data<float>()[i]));
+    else
+      ASSERT_EQ(over_nan.data<float>()[i], sum.data<float>()[i]);
     ASSERT_NEAR(both.data<float>()[i], 2 * expected + 3 * double{vc[i]}, 2e-5);
+  }
+}
+
+// One step for a scaled product and a scaled addend: ours reads the addend where it lies, a library's is copied once.
+TEST(GemmKernel, AScaledProductAndAScaledAddendAreOneStep) {
+  Expr a = tensor("a", {40, 700}, DType::kFloat64), b = tensor("b", {700, 50}, DType::kFloat64),
+       z = tensor("z", {40, 50}, DType::kFloat64), t = tensor("t", {50, 40}, DType::kFloat64);
+  Expr m = matrix("m"), n = matrix("n"), c = matrix("c");
+  struct Row {
+    std::string name;
+    Expr value;
+    int gemms, copies;
+  };
+  const Row rows[] = {
+      {"2 a.b + z / 2", 2 * dot(a, b) + .5 * z, 1, 0},
+      {"z - a.b / 10", z - .1 * dot(a, b), 1, 0},
+      {"a.b + z", dot(a, b) + z, 1, 0},
+      {"of a transposed addend", 2 * dot(a, b) + .5 * transpose(t), 1, 1},
+      {"of lengths that the call knows", 2 * dot(m, n) + .5 * c, 1, 1},
+      {"of these, not scaled", c - .1 * dot(m, n), 1, 1},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    std::vector<In> inputs{a, b, z, t, m, n, c};
+    const FunctionOptions options{.allow_unused_inputs = true, .tune = Tune::kNever};
+    Function f = function(inputs, {row.value}, {}, options);
+    Function g = function(inputs, {row.value}, {}, {.mode = Mode::kReference, .allow_unused_inputs = true});
+    const std::string program = f.explain().program;
+    auto count = [&](const std::string& what) {
+      int out = 0;
+      for (size_t at = program.find(what); at != std::string::npos; at = program.find(what, at + 1)) ++out;
+      return out;
+    };
+    EXPECT_EQ(count("-- gemm_f64") + count("-- kernel gemm_"), row.gemms) << program;
+    EXPECT_EQ(count("-- kernel copy"), row.copies) << program;
+    EXPECT_EQ(count("  -- "), row.gemms + row.copies) << program;
+    auto values = [](Shape shape, uint64_t seed) {
+      return Tensor::of(numbers<double>(element_count(shape), seed), shape);
+    };
+    const std::vector<Tensor> arguments{values({40, 700}, 1), values({700, 50}, 2), values({40, 50}, 3),
+                                        values({50, 40}, 4),  values({7, 5}, 5),    values({5, 9}, 6),
+                                        values({7, 9}, 7)};
+    const Tensor got = f(arguments)[0], want = g(arguments)[0];
+    for (int64_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got.as_double(i), want.as_double(i), 1e-11) << i;
   }
 }
 
@@ -189,7 +240,7 @@ TEST(GemmKernel, NamesOfTilings) {
   EXPECT_TRUE(is_possible(by_rows, p, 64));
   EXPECT_TRUE(is_possible({6, 4, 30}, p, 64, true));
   EXPECT_FALSE(is_possible({6, 4, 30}, {DType::kFloat32, 1025, 500, 60, true, false, true}, 64, true));  // their sums
-  EXPECT_TRUE(is_possible({6, 4, 60}, {DType::kFloat32, 1025, 500, 60, true, false, true}, 64, true));  // one slab
+  EXPECT_TRUE(is_possible({6, 4, 60}, {DType::kFloat32, 1025, 500, 60, true, false, true}, 64, true));   // one slab
   EXPECT_FALSE(is_possible(by_rows, {DType::kFloat32, 784, 5000, 60, true, false, true}, 64));  // 1.2 MB of panels
 }
 

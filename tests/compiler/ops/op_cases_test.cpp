@@ -82,7 +82,7 @@ TEST_P(OpCases, GradientIsThatOfDifferences) {
     CaseInputs in = make_inputs(c, "x", seed);
     std::vector<Expr> outputs = c.build(in.variables);
     Expr cost = projection(outputs, seed);
-    if (!cost || cost.dtype() != DType::kFloat64) continue;
+    if (!cost.has_value() || cost.dtype() != DType::kFloat64) continue;
     std::vector<Expr> wrt;
     std::vector<size_t> places;
     for (size_t i = 0; i < in.variables.size(); ++i)

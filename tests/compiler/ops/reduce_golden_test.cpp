@@ -31,9 +31,9 @@ Expr reduce(const GoldenLine& line, const Expr& x) {
   if (name == "sum") return sum(x, axes, keepdims);
   if (name == "prod") return prod(x, axes, keepdims);
   if (name == "mean") return mean(x, axes, keepdims);
-  if (name == "var") return var(x, axes, 0, keepdims);
-  if (name == "var1") return var(x, axes, 1, keepdims);
-  if (name == "std") return thtrain::std(x, axes, 0, keepdims);
+  if (name == "var") return var(x, axes, keepdims, Ddof(0));
+  if (name == "var1") return var(x, axes, keepdims, Ddof(1));
+  if (name == "std") return thtrain::std(x, axes, keepdims, Ddof(0));
   if (name == "min") return min(x, axes, keepdims);
   if (name == "max") return max(x, axes, keepdims);
   if (name == "any") return any(x, axes, keepdims);

@@ -72,11 +72,11 @@ TEST(ReduceGradient, OfMeanVarAndStdAgreesWithDifferences) {
       check(
           "mean", type, [&](Expr x) { return mean(x, axes, keepdims); }, -2, 2);
       check(
-          "var", type, [&](Expr x) { return var(x, axes, 0, keepdims); }, -2, 2);
+          "var", type, [&](Expr x) { return var(x, axes, keepdims, Ddof(0)); }, -2, 2);
       check(
-          "var, ddof 1", type, [&](Expr x) { return var(x, axes, 1, keepdims); }, -2, 2);
+          "var, ddof 1", type, [&](Expr x) { return var(x, axes, keepdims, Ddof(1)); }, -2, 2);
       check(
-          "std", type, [&](Expr x) { return thtrain::std(x, axes, 0, keepdims); }, -2, 2);
+          "std", type, [&](Expr x) { return thtrain::std(x, axes, keepdims, Ddof(0)); }, -2, 2);
     }
 }
 

@@ -69,7 +69,7 @@ TEST(ReduceTypes, SpellingsOfAxes) {
   EXPECT_EQ(sum(x, {0}).type().text(), "float32[3, 4]");
   EXPECT_EQ(sum(x, {}, true).type().text(), "float32[1, 1, 1]");
   EXPECT_EQ(sum(x, std::vector<int64_t>{1}, false).type().text(), "float32[n, 4]");
-  EXPECT_EQ(var(x, 1, 1, true).type().text(), "float32[n, 1, 4]");
+  EXPECT_EQ(var(x, 1, true, Ddof(1)).type().text(), "float32[n, 1, 4]");
   EXPECT_EQ(argmax(x).type().text(), "int64[]");
   EXPECT_EQ(argmax(x, 1).type().text(), "int64[n, 4]");
   EXPECT_EQ(argmin(x, -3, true).type().text(), "int64[1, 3, 4]");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "compiler/ir/compare.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
@@ -40,6 +42,18 @@ class FindGemm : public testing::Test {
       values.emplace_back(input, value);
     }
     EXPECT_FALSE(difference(evaluate(after.outputs, values)[0], evaluate(graph.outputs, values)[0], 64));
+    // Factors of 0 and hard elements: what is NaN stays NaN, and nothing else becomes it.
+    for (auto& [input, value] : values)
+      if (input.rank() > 0) value.data<double>()[value.size() / 2] = input.same(d) ? INFINITY : NAN;
+    for (double first : {0.0, 0.5})
+      for (double second : {0.0, -0.0, 2.0}) {
+        for (auto& [input, value] : values)
+          if (input.same(lr) || input.same(c)) value = Tensor(input.same(lr) ? first : second);
+        const Tensor got = evaluate(after.outputs, values)[0], want = evaluate(graph.outputs, values)[0];
+        for (int64_t i = 0; i < want.size(); ++i)
+          EXPECT_EQ(std::isnan(got.as_double(i)), std::isnan(want.as_double(i)))
+              << "element " << i << " with " << first << " and " << second;
+      }
   }
   void expect_one(const std::string& name, const Expr& before) { expect_calls(1, name, before); }
 };

@@ -13,7 +13,7 @@ TEST(RuleTables, HaveOneRuleOfAName) {
   for (const Rule* rule : all_rules()) {
     EXPECT_TRUE(names.insert(rule->name).second) << rule->name;
     EXPECT_EQ(find_rule(rule->name), rule);
-    EXPECT_EQ(!rule->from, rule->rewrite != nullptr) << rule->name;
+    EXPECT_EQ(!rule->from.has_value(), rule->rewrite != nullptr) << rule->name;
     EXPECT_TRUE(!rule->for_gradients || rule->safety == Safety::kFiniteMath) << rule->name;
   }
   EXPECT_EQ(find_rule("no_such_rule"), nullptr);

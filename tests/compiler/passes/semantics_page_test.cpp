@@ -21,7 +21,7 @@ std::string list_of(Safety safety) {
     if (rule->safety != safety) continue;
     ++count;
     out += str("- `", rule->name, "`");
-    if (rule->from) {
+    if (rule->from.has_value()) {
       const std::string& variable = rule->to.name();
       out += str(": `", expr_text(rule->from), " -> ", variable.empty() ? expr_text(rule->to, 400) : variable, "`");
     }

@@ -116,6 +116,71 @@ TEST(FunctionMemory, DefaultsAreKept) {
   EXPECT_EQ(f({})[0].text(), "[1, 2, 3]");
 }
 
+TEST(FunctionMemory, TwoVariablesMayNotBorrowOneTensor) {
+  Tensor value = Tensor::vector({1.0, 2.0, 3.0, 4.0});
+  Shared a(value, "a", /*borrow=*/true);
+  auto text = [](const std::string& name, const std::string& other) {
+    return "error: " + name + ": the borrowed tensor is the memory of " + other +
+           "\n  expected: memory that no other shared variable holds\n  hint:     without borrow the variable takes a "
+           "copy";
+  };
+  EXPECT_EQ(error_text([&] { Shared(value, "b", true); }), text("b", "a"));
+  EXPECT_EQ(error_text([&] { Shared(value.rows(1, 2), {}, true); }), text("a shared variable", "a"));
+  EXPECT_EQ(error_text([&] { Shared(a.get_value(true), "b", true); }), text("b", "a"));
+  Shared b(value, "b");  // a copy
+  EXPECT_EQ(error_text([&] { b.set_value(value, true); }), text("b", "a"));
+  EXPECT_EQ(error_text([&] { b.set_value(a.get_value(true), true); }), text("b", "a"));
+  EXPECT_EQ(error_text([&] { a.set_value(b.get_value(true), true); }), text("a", "b"));
+  // What a variable was refused changes nothing.
+  a.set_value(Tensor::vector({0.0, 0.0, 0.0, 0.0}));
+  EXPECT_EQ(b.get_value().text(), "[1, 2, 3, 4]");
+  // Its own memory it may take again, and that of a variable that is gone or has let go of it.
+  a.set_value(a.get_value(true), true);
+  a.set_value(Tensor::vector({5.0, 6.0, 7.0, 8.0}), true);
+  b.set_value(value, true);
+  EXPECT_EQ(error_text([&] { Shared(value, "c", true); }), text("c", "b"));
+  Tensor other = three();
+  { Shared gone(other, "gone", true); }
+  Shared next(other, "next", true);
+  // Parts of one tensor that are apart are memory of their own.
+  Tensor both = Tensor::vector({1.0, 2.0, 3.0, 4.0});
+  Shared first(both.rows(0, 2), "first", true), second(both.rows(2, 2), "second", true);
+  EXPECT_EQ(error_text([&] { Shared(both.rows(1, 2), "third", true); }), text("third", "second"));
+  Shared empty(both.rows(0, 0), "empty", true), also_empty(both.rows(0, 0), "also_empty", true);
+}
+
+TEST(FunctionMemory, ACopyMayNotMakeTwoVariablesOne) {
+  Shared a(three(), "a"), b(three(), "b"), c(three(), "c");
+  Function f = function({}, {}, {{a, a.expr() + b}});
+  EXPECT_EQ(error_text([&] {
+              f.copy({{a, b}});
+            }),
+            "error: copy: b would stand for two variables of the function\n  got:      a and b");
+  f.copy({{a, b}, {b, a}})({});  // they change places
+  EXPECT_EQ(b.get_value().text(), "[2, 4, 6]");
+  f.copy({{a, c}})({});
+  EXPECT_EQ(c.get_value().text(), "[3, 6, 9]");
+}
+
+TEST(FunctionMemory, BorrowedOutputsInEveryMode) {
+  Expr x = matrix("x");
+  for (Mode mode : {Mode::kNative, Mode::kReference, Mode::kDebug}) {
+    Function f = function({x}, {Out(x * 2, /*borrow=*/true), x * 3}, {}, {.mode = mode});
+    const Tensor one = Tensor::matrix<double>({{1, 2}}), two = Tensor::matrix<double>({{3, 4}});
+    std::vector<Tensor> first = f({one}), second = f({two});
+    EXPECT_EQ(first[0].raw(), second[0].raw()) << static_cast<int>(mode);
+    EXPECT_EQ(first[0].text(), "[[6, 8]]");
+    EXPECT_NE(first[1].raw(), second[1].raw());
+    EXPECT_EQ(first[1].text(), "[[3, 6]]");
+    // Given back as an argument it is left alone; with other lengths there is another one.
+    Tensor third = f({second[0]})[0];
+    EXPECT_NE(third.raw(), second[0].raw());
+    EXPECT_EQ(third.text(), "[[12, 16]]");
+    EXPECT_EQ(second[0].text(), "[[6, 8]]");
+    EXPECT_EQ(f({Tensor::matrix<double>({{1}, {2}})})[0].text(), "[[2], [4]]");
+  }
+}
+
 TEST(FunctionMemory, BoundEqualsArenaForAChain) {
   Expr x = matrix("x", {20, 30});
   Expr y = x;

@@ -38,18 +38,24 @@ ThContext context_with(int threads) {
 
 template <class T>
 auto gemm_of(const ThContext& context) {
-  if constexpr (std::is_same_v<T, float>) return context.gemm_f32;
-  else return context.gemm_f64;
+  if constexpr (std::is_same_v<T, float>)
+    return context.gemm_f32;
+  else
+    return context.gemm_f64;
 }
 template <class T>
 auto gemv_of(const ThContext& context) {
-  if constexpr (std::is_same_v<T, float>) return context.gemv_f32;
-  else return context.gemv_f64;
+  if constexpr (std::is_same_v<T, float>)
+    return context.gemv_f32;
+  else
+    return context.gemv_f64;
 }
 template <class T>
 auto ger_of(const ThContext& context) {
-  if constexpr (std::is_same_v<T, float>) return context.ger_f32;
-  else return context.ger_f64;
+  if constexpr (std::is_same_v<T, float>)
+    return context.ger_f32;
+  else
+    return context.ger_f64;
 }
 
 /// Sums of k products of values within 0.5, and the rounding of the result.
@@ -79,12 +85,11 @@ void check_gemm(const GemmCase& g) {
   auto before = random_matrix<T>(g.m, g.n, ldc, 3);
   if (g.beta == 0)  // what lies in C must not matter
     for (long i = 0; i < g.m; ++i)
-      for (long j = 0; j < g.n; ++j)
-        before[static_cast<size_t>(i * ldc + j)] = std::numeric_limits<T>::quiet_NaN();
+      for (long j = 0; j < g.n; ++j) before[static_cast<size_t>(i * ldc + j)] = std::numeric_limits<T>::quiet_NaN();
   auto c = before;
   ThContext context = context_with(g.threads);
   gemm_of<T>(context)(&context, g.trans_a, g.trans_b, g.m, g.n, g.k, static_cast<T>(g.alpha), a.data(), lda, b.data(),
-                      ldb, static_cast<T>(g.beta), c.data(), ldc);
+                      ldb, static_cast<T>(g.beta), g.beta != 0, c.data(), ldc);
   double tolerance = bound<T>(g.k, g.alpha, g.beta);
   for (long i = 0; i < g.m; ++i)
     for (long j = 0; j < ldc; ++j) {
@@ -113,8 +118,18 @@ struct Sizes {
 };
 
 TEST(Gemm, AllFormsOfSmallSizes) {
-  for (Sizes s : {Sizes{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 0}, {1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {1, 1, 9},
-                  {5, 6, 1}, {2, 3, 4}, {13, 17, 11}, {33, 16, 5}})
+  for (Sizes s : {Sizes{0, 3, 4},
+                  {3, 0, 4},
+                  {3, 4, 0},
+                  {1, 1, 0},
+                  {1, 1, 1},
+                  {1, 7, 5},
+                  {7, 1, 5},
+                  {1, 1, 9},
+                  {5, 6, 1},
+                  {2, 3, 4},
+                  {13, 17, 11},
+                  {33, 16, 5}})
     for (int trans_a : {0, 1})
       for (int trans_b : {0, 1})
         for (double alpha : {1.0, -0.5, 0.0})
@@ -138,32 +153,96 @@ TEST(Gemm, ShortSidesMadeOfBlocks) {
           for (int threads : {1, 2}) check_gemm_both({s.m, s.n, s.k, trans_a, trans_b, 1.5, beta, 2, threads});
 }
 
-TEST(Gemm, ZeroAlphaOrInnerLengthReadsNeitherOperand) {
+TEST(Gemm, AnInnerLengthOfZeroReadsNeitherOperand) {
   ThContext context = context_with(2);
-  double nan = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> a(6, nan), b(6, nan), c = {1, 2, 3, 4};
-  context.gemm_f64(&context, 0, 0, 2, 2, 3, 0.0, a.data(), 3, b.data(), 2, 0.5, c.data(), 2);
-  EXPECT_EQ(c, (std::vector<double>{0.5, 1, 1.5, 2}));
-  context.gemm_f64(&context, 0, 0, 2, 2, 0, 1.0, nullptr, 0, nullptr, 2, 2.0, c.data(), 2);
-  EXPECT_EQ(c, (std::vector<double>{1, 2, 3, 4}));
-  context.gemm_f64(&context, 0, 0, 2, 2, 0, 1.0, nullptr, 0, nullptr, 2, 0.0, c.data(), 2);
+  std::vector<double> c = {1, 2, 3, 4};
+  context.gemm_f64(&context, 0, 0, 2, 2, 0, 1.0, nullptr, 0, nullptr, 2, 2.0, 1, c.data(), 2);
+  EXPECT_EQ(c, (std::vector<double>{2, 4, 6, 8}));
+  context.gemm_f64(&context, 0, 0, 2, 2, 0, 1.0, nullptr, 0, nullptr, 2, 0.0, 0, c.data(), 2);
   EXPECT_EQ(c, (std::vector<double>{0, 0, 0, 0}));
+  context.gemm_f64(&context, 0, 0, 2, 2, 0, INFINITY, nullptr, 0, nullptr, 2, 1.0, 1, c.data(), 2);  // inf times 0
+  for (double x : c) EXPECT_TRUE(std::isnan(x));
+}
+
+// What a factor that only the call knows multiplies stays NaN, as it is written: 0 times NaN, 0 times inf.
+template <class T>
+struct WithHardValues {
+  long rows, columns;
+  std::vector<T> elements;
+  T& operator()(long i, long j) { return elements[static_cast<size_t>(i * columns + j)]; }
+};
+
+template <class T>
+WithHardValues<T> with_hard_values(long rows, long columns, unsigned seed) {
+  WithHardValues<T> out{rows, columns, random_matrix<T>(rows, columns, columns, seed)};
+  const T hard[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                    -std::numeric_limits<T>::infinity(), T(0), T(-0.0)};
+  for (long i = 0; i < 5 && i < rows * columns; ++i)
+    out.elements[static_cast<size_t>((i * 7919 + seed) % (rows * columns))] = hard[i];
+  return out;
+}
+
+template <class T>
+void expect_same_kind(T got, T want, long i, long j) {
+  if (std::isfinite(want))
+    ASSERT_NEAR(got, want, 1e-3) << i << ", " << j;
+  else if (std::isnan(want))
+    ASSERT_TRUE(std::isnan(got)) << got << " at " << i << ", " << j;
+  else
+    ASSERT_EQ(got, want) << i << ", " << j;
+}
+
+template <class T>
+void check_zero_factors(long m, long n, long k, int threads, T alpha, T beta) {
+  SCOPED_TRACE(testing::Message() << "[" << m << "," << k << "]x[" << k << "," << n << "] alpha " << alpha << " beta "
+                                  << beta << " threads " << threads << " bytes " << sizeof(T));
+  ThContext context = context_with(threads);
+  auto a = with_hard_values<T>(m, k, 1), b = with_hard_values<T>(k, n, 2), c = with_hard_values<T>(m, n, 3);
+  auto y = with_hard_values<T>(m, 1, 4), x = with_hard_values<T>(k, 1, 5), row = with_hard_values<T>(n, 1, 6);
+  auto product = [&](long i, auto&& of) {
+    T sum = 0;
+    for (long p = 0; p < k; ++p) sum += a(i, p) * of(p);
+    return sum;
+  };
+  auto whole = c, vector = y, outer = c;
+  gemm_of<T>(context)(&context, 0, 0, m, n, k, alpha, a.elements.data(), k, b.elements.data(), n, beta, 1,
+                      whole.elements.data(), n);
+  gemv_of<T>(context)(&context, 0, m, k, alpha, a.elements.data(), k, x.elements.data(), 1, beta, 1,
+                      vector.elements.data(), 1);
+  ger_of<T>(context)(&context, m, n, alpha, y.elements.data(), 1, row.elements.data(), 1, outer.elements.data(), n);
+  for (long i = 0; i < m; ++i) {
+    expect_same_kind(vector(i, 0), beta * y(i, 0) + alpha * product(i, [&](long p) { return x(p, 0); }), i, -1);
+    for (long j = 0; j < n; ++j) {
+      expect_same_kind(whole(i, j), beta * c(i, j) + alpha * product(i, [&](long p) { return b(p, j); }), i, j);
+      expect_same_kind(outer(i, j), c(i, j) + alpha * (y(i, 0) * row(j, 0)), i, j);
+    }
+  }
+}
+
+TEST(MatrixProducts, AFactorOfZeroLosesNoNaN) {
+  for (Sizes s : {Sizes{1, 1, 1}, {3, 4, 5}, {1, 9, 7}, {9, 1, 7}, {130, 70, 90}})
+    for (int threads : {1, 3})
+      for (auto [alpha, beta] : {std::pair(0.0, 1.0), {1.0, 0.0}, {0.0, 0.0}, {-0.0, 0.5}, {0.5, -0.0}}) {
+        check_zero_factors<float>(s.m, s.n, s.k, threads, static_cast<float>(alpha), static_cast<float>(beta));
+        check_zero_factors<double>(s.m, s.n, s.k, threads, alpha, beta);
+      }
 }
 
 TEST(Gemm, LeadingDimensionOfASingleRowDoesNotMatter) {
   ThContext context = context_with(1);
   std::vector<double> a = {1, 2}, b = {10, 20, 30}, c(6, 7.0);
-  context.gemm_f64(&context, 1, 0, 2, 3, 1, 1.0, a.data(), 0, b.data(), 1, 0.0, c.data(), 3);  // both stored as a row
+  context.gemm_f64(&context, 1, 0, 2, 3, 1, 1.0, a.data(), 0, b.data(), 1, 0.0, 0, c.data(),
+                   3);  // both stored as a row
   EXPECT_EQ(c, (std::vector<double>{10, 20, 30, 20, 40, 60}));
   std::vector<double> row = {1, 2, 3}, matrix = {1, 0, 0, 1, 1, 1}, out(2, 7.0);
-  context.gemm_f64(&context, 0, 0, 1, 2, 3, 1.0, row.data(), 0, matrix.data(), 2, 0.0, out.data(), 0);
+  context.gemm_f64(&context, 0, 0, 1, 2, 3, 1.0, row.data(), 0, matrix.data(), 2, 0.0, 0, out.data(), 0);
   EXPECT_EQ(out, (std::vector<double>{4, 5}));
 }
 
 TEST(Gemm, RowsThatRepeat) {
   ThContext context = context_with(1);
   std::vector<float> a = {1, 2, 3}, b = {1, 0, 0, 1, 1, 1}, c(4, 7.0f);
-  context.gemm_f32(&context, 0, 0, 2, 2, 3, 1.0f, a.data(), 0, b.data(), 2, 0.0f, c.data(), 2);
+  context.gemm_f32(&context, 0, 0, 2, 2, 3, 1.0f, a.data(), 0, b.data(), 2, 0.0f, 0, c.data(), 2);
   EXPECT_EQ(c, (std::vector<float>{4, 5, 4, 5}));
 }
 
@@ -172,15 +251,15 @@ TEST(Gemm, SameBitsEveryTimeForOneThreadCount) {
     ThContext context = context_with(threads);
     auto a = random_matrix<float>(60, 784, 784, 1), b = random_matrix<float>(784, 100, 100, 2);
     std::vector<float> first(6000), again(6000);
-    context.gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, first.data(), 100);
+    context.gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, 0, first.data(), 100);
     for (int round = 0; round < 20; ++round) {
-      context.gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, again.data(), 100);
+      context.gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, 0, again.data(), 100);
       ASSERT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)), 0);
     }
     // Inside a loop body the same pieces run on one thread.
     run_pieces(2, [&](int piece) {
       if (piece != 0) return;
-      context.gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, again.data(), 100);
+      context.gemm_f32(&context, 0, 0, 60, 100, 784, 1.0f, a.data(), 784, b.data(), 100, 0.0f, 0, again.data(), 100);
     });
     ASSERT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)), 0);
   }
@@ -214,8 +293,8 @@ void check_gemv(int trans, long m, long n, double alpha, double beta, long pad, 
     for (long i = 0; i < length; ++i) y0[i * incy] = std::numeric_limits<T>::quiet_NaN();
   auto before = y;
   ThContext context = context_with(threads);
-  gemv_of<T>(context)(&context, trans, m, n, static_cast<T>(alpha), a.data(), lda, x0, incx, static_cast<T>(beta), y0,
-                      incy);
+  gemv_of<T>(context)(&context, trans, m, n, static_cast<T>(alpha), a.data(), lda, x0, incx, static_cast<T>(beta),
+                      beta != 0, y0, incy);
   for (long i = 0; i < length; ++i) {
     double want = 0;
     for (long p = 0; p < inner; ++p)

@@ -35,15 +35,36 @@ TEST(OneDnn, ComputesWhatTheLibraryComputes) {
           std::vector<float> a = numbers(lda * (trans_a ? k : m), 1), b = numbers(ldb * (trans_b ? n : k), 2);
           std::vector<float> c = numbers(ldc * m, 3), expected = c;
           if (beta == 0) std::fill(c.begin(), c.end(), NAN);  // not to be read
-          context.onednn_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, c.data(),
-                             ldc);
-          context.gemm_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta,
+          context.onednn_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, beta != 0,
+                             c.data(), ldc);
+          context.gemm_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, beta != 0,
                            expected.data(), ldc);
           for (long i = 0; i < m; ++i)
             for (long j = 0; j < n; ++j)
               ASSERT_NEAR(c[static_cast<size_t>(i * ldc + j)], expected[static_cast<size_t>(i * ldc + j)], 1e-4)
                   << i << ", " << j;
         }
+}
+
+TEST(OneDnn, AFactorOfZeroLosesNoNaN) {
+  if (!onednn()) GTEST_SKIP() << "oneDNN is not installed";
+  ThContext context{};
+  context.version = TH_ABI_VERSION;
+  context.threads = 2;
+  set_matrix_products(context);
+  const long m = 70, n = 40, k = 30;
+  for (auto [alpha, beta] : {std::pair(0.0f, 1.0f), {1.0f, 0.0f}, {0.0f, 0.0f}}) {
+    SCOPED_TRACE(str("alpha ", alpha, ", beta ", beta));
+    std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2), c = numbers(m * n, 3);
+    a[3 * k + 5] = NAN;        // row 3
+    c[10 * n + 7] = INFINITY;  // 0 times inf is NaN
+    context.onednn_f32(&context, 0, 0, m, n, k, alpha, a.data(), k, b.data(), n, beta, 1, c.data(), n);
+    for (long i = 0; i < m; ++i)
+      for (long j = 0; j < n; ++j) {
+        const bool is_nan = i == 3 || (i == 10 && j == 7 && beta == 0);
+        ASSERT_EQ(std::isnan(c[static_cast<size_t>(i * n + j)]), is_nan) << i << ", " << j;
+      }
+  }
 }
 
 }  // namespace

@@ -291,8 +291,8 @@ class Mutator {
     Rule& mutant = changed(what);
     mutant.rewrite = [original = rule_.rewrite, edit, differed](const Expr& value, RuleContext& context) -> Expr {
       const Expr result = original(value, context);
-      const Edit edited = result ? edit(result, value) : Edit();
-      if (!edited.result) return result;
+      const Edit edited = result.has_value() ? edit(result, value) : Edit();
+      if (!edited.result.has_value()) return result;
       *differed = true;
       return edited.result;
     };

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "compiler/api.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
@@ -46,6 +47,23 @@ std::vector<RewriteRow> part_rewrites() {
          return part(join(0, {l.x, l.y}), {Slice{7, 14}});
        },
        [](L l) { return l.y; }, Level::kStrict},
+      // A part of two pieces, and one along another axis.
+      {"part_of_join",
+       [](L l) {
+         return part(join(0, {l.x, l.y}), {Slice{5, 9}});
+       },
+       [](L l) {
+         return join(0, {part(l.x, {Slice{5, 7}}), part(l.y, {Slice{0, 2}})});
+       },
+       Level::kStrict},
+      {"part_of_join",
+       [](L l) {
+         return part(join(1, {l.m, exp(l.m)}), {1});
+       },
+       [](L l) {
+         return join(0, {part(l.m, {1}), exp(part(l.m, {1}))});
+       },
+       Level::kStrict},
       {"part_of_dot",
        [](L l) {
          return part(dot(l.m, transpose(l.m)), {1, 2});
@@ -75,10 +93,10 @@ std::vector<UnchangedRow> part_unchanged() {
        [](L l) {
          return part(l.x, {Slice{1, 7}});
        }},
-      // A part of two pieces; part of the axis that the softmax runs over; reduced axes.
+      // A part of two pieces, backwards; part of the axis that the softmax runs over; reduced axes.
       {"part_of_join",
        [](L l) {
-         return part(join(0, {l.x, l.y}), {Slice{5, 9}});
+         return part(join(0, {l.x, l.y}), {Slice{8, 4, -1}});
        }},
       {"part_of_softmax",
        [](L l) {
@@ -94,6 +112,29 @@ std::vector<UnchangedRow> part_unchanged() {
 
 TEST(PartRules, Stay) {
   expect_unchanged(part_unchanged());
+}
+
+// Of lengths that only the call knows each piece gives what it has of the part: the join is no longer than that.
+TEST(PartRules, PartOfAJoinOfNamedLengths) {
+  Expr x = vector("x"), m = matrix("m");
+  const std::vector<Out> outputs{
+      subtensor(join(0, {x, x}), {Slice{.stop = 4}}), subtensor(join(0, {x, 2 * x}), {Slice{.start = 2, .stop = -1}}),
+      subtensor(join(1, {m, exp(m)}), {Slice{.stop = 2}}), subtensor(join(0, {x, x}), {Slice{.stop = length(x, 0)}})};
+  Function native = function({x, m}, outputs), reference = function({x, m}, outputs, {}, {.mode = Mode::kReference});
+  for (int64_t n = 0; n < 8; ++n) {
+    Tensor values = Tensor::zeros(DType::kFloat64, {n}), matrix = Tensor::zeros(DType::kFloat64, {n, 3});
+    for (int64_t i = 0; i < n; ++i)
+      values.data<double>()[i] = matrix.data<double>()[3 * i + 1] = static_cast<double>(i + 1);
+    const std::vector<Tensor> got = native({values, matrix}), want = reference({values, matrix});
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(same_bits(got[i], want[i])) << "output " << i << " of " << n << ": " << got[i].text();
+  }
+  Function prefix = function({x}, {subtensor(join(0, {x, x}), {Slice{.stop = length(x, 0)}})});
+  EXPECT_EQ(prefix.explain().fused.find("join("), std::string::npos) << prefix.explain().fused;
+  // The pieces are cut before they are joined.
+  Function first = function({x}, {subtensor(join(0, {x, x}), {Slice{.stop = 4}})});
+  const std::string text = first.explain().fused;
+  EXPECT_LT(text.find("subtensor("), text.find("join(")) << text;
 }
 
 }  // namespace thtrain

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
+#include "compiler/api.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "tests/compiler/passes/rules/rows.h"
 
@@ -11,8 +15,10 @@ std::vector<RewriteRow> power_rewrites() {
       {"pow_1", [](L l) { return pow(l.x, 1); }, [](L l) { return l.x; }, Level::kStrict},
       {"pow_2", [](L l) { return pow(l.x, 2); }, [](L l) { return sqr(l.x); }},
       {"pow_2", [](L l) { return pow(l.i, 2); }, [](L l) { return sqr(l.i); }, Level::kStrict},
-      {"pow_half", [](L l) { return pow(sqr(l.x) + 1, 0.5); }, [](L l) { return sqrt(sqr(l.x) + 1); }},
-      {"pow_minus_half", [](L l) { return pow(exp(l.x), -0.5); }, [](L l) { return 1 / sqrt(exp(l.x)); }},
+      {"pow_half", [](L l) { return pow(l.x, 0.5); },
+       [](L l) { return abs(sqrt(switch_(isinf(l.x), abs(l.x), l.x))); }},
+      {"pow_minus_half", [](L l) { return pow(l.x, -0.5); },
+       [](L l) { return 1 / abs(sqrt(switch_(isinf(l.x), abs(l.x), l.x))); }},
       {"pow_minus_1", [](L l) { return pow(l.x, -1); }, [](L l) { return 1 / l.x; }},
       {"pow_minus_2", [](L l) { return pow(l.x, -2); }, [](L l) { return 1 / sqr(l.x); }},
       {"pow_by_squares", [](L l) { return pow(l.x, 3); }, [](L l) { return sqr(l.x) * l.x; }},
@@ -48,6 +54,38 @@ std::vector<UnchangedRow> power_unchanged() {
 
 TEST(PowerRules, Stay) {
   expect_unchanged(power_unchanged());
+}
+
+// The table of C's Annex F (F.10.4.4), after whatever the rules made of the power.
+template <class T>
+void expect_special_values() {
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const std::vector<T> bases{0, T(-0.0), 1, -1, 2, -2, T(0.5), T(-0.5), inf, -inf, nan};
+  Expr x = tensor("x", {static_cast<int64_t>(bases.size())}, dtype_of<T>());
+  std::vector<double> exponents{0, 1, 2, 3, 4, -1, -2, -3, -4, 0.5, -0.5, 1.5, -1.5, 2.5, inf, -inf, nan};
+  std::vector<Out> powers;
+  for (double exponent : exponents) powers.emplace_back(pow(x, exponent));
+  const Tensor values = Tensor::of(bases, {static_cast<int64_t>(bases.size())});
+  for (Level level : {Level::kStrict, Level::kStandard, Level::kFast})
+    for (Mode mode : {Mode::kNative, Mode::kReference}) {
+      std::vector<Tensor> got = function({x}, powers, {}, {.mode = mode, .level = level})({values});
+      for (size_t k = 0; k < exponents.size(); ++k)
+        for (size_t i = 0; i < bases.size(); ++i) {
+          const T want = std::pow(bases[i], static_cast<T>(exponents[k])), is = got[k].data<T>()[i];
+          SCOPED_TRACE(str("pow(", bases[i], ", ", exponents[k], ")"));
+          if (std::isnan(want))
+            EXPECT_TRUE(std::isnan(is)) << is;
+          else if (want == 0 || std::isinf(want))
+            EXPECT_TRUE(is == want && std::signbit(is) == std::signbit(want)) << is << ", not " << want;
+          else
+            EXPECT_NEAR(is, want, std::abs(want) * 1e-6);
+        }
+    }
+}
+
+TEST(PowerRules, SpecialValuesOfPowers) {
+  expect_special_values<float>();
+  expect_special_values<double>();
 }
 
 }  // namespace thtrain

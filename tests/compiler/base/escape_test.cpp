@@ -1,4 +1,4 @@
-#include "compiler/base/printable.h"
+#include "compiler/base/escape.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,40 @@
 namespace thtrain {
 namespace {
 
-TEST(Printable, ControlCharactersBecomeEscapes) {
+TEST(Escape, StaysOnOneLineAndReadsBack) {
+  const std::pair<std::string, std::string> pairs[] = {
+      {"W", "W"},
+      {"", ""},
+      {"hidden/W 1", "hidden/W 1"},
+      {"a b\"\n*/}{", "a b\"\\n*/}{"},
+      {"\\", "\\\\"},
+      {"\\n", "\\\\n"},
+      {"\t\r\x1b[31m", "\\t\\r\\x1b[31m"},
+      {std::string("\0", 1), "\\x00"},
+      {"\x7f", "\\x7f"},
+      {"\u00df \u03b1 \u5b57 \U0001f600", "\u00df \u03b1 \u5b57 \U0001f600"},
+      {"\u202e", "\\u202e"},  // right to left
+      {"\u0085", "\\u0085"},  // next line
+      {"\xff", "\\xff"},
+      {"\xc3", "\\xc3"},                    // half a character
+      {"\xc0\x80", "\\xc0\\x80"},           // an overlong form
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},  // half a surrogate pair
+  };
+  for (const auto& [name, text] : pairs) {
+    EXPECT_EQ(escaped(name), text);
+    EXPECT_EQ(unescaped(text), name);
+  }
+}
+
+TEST(Escape, ReadsWhatWasNotWrittenByIt) {
+  EXPECT_EQ(unescaped("\\"), "\\");
+  EXPECT_EQ(unescaped("\\q"), "q");
+  EXPECT_EQ(unescaped("\\x"), "x");
+  EXPECT_EQ(unescaped("\\xg"), "xg");
+  EXPECT_EQ(unescaped("\\x4"), "\x04");
+}
+
+TEST(Escape, ControlCharactersBecomeEscapes) {
   EXPECT_EQ(printable("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"), "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
   EXPECT_EQ(printable("\x1b[31mred\x07\x7f\r"), "\\x1b[31mred\\x07\\x7f\\r");
   EXPECT_EQ(printable("a\nb\tc"), "a\\nb\\tc");
@@ -23,7 +56,7 @@ TEST(Printable, ControlCharactersBecomeEscapes) {
   EXPECT_EQ(printable_characters("a\xc3\xa9\n\xff"), (std::vector<std::string>{"a", "\xc3\xa9", "\\n", "\\xff"}));
 }
 
-TEST(Printable, MessagesShowWhatATerminalWouldObey) {
+TEST(Escape, MessagesShowWhatATerminalWouldObey) {
   Message message{.what = "no \x1b[2J file",
                   .got = "one\ntwo\x07",
                   .config = {.file = "a\x1b.toml", .line = 3, .column = 5, .length = 2, .source_line = "x\x1b=\ty"},
@@ -38,7 +71,7 @@ TEST(Printable, MessagesShowWhatATerminalWouldObey) {
             "  hint:     \\xff");
 }
 
-TEST(Printable, ALongLineIsShownAroundItsCarets) {
+TEST(Escape, ALongLineIsShownAroundItsCarets) {
   std::string before(500, 'a'), after(500, 'b');
   Message message{
       .what = "w",
@@ -54,7 +87,7 @@ TEST(Printable, ALongLineIsShownAroundItsCarets) {
             "error: " + std::string(1800, 'x') + " ... " + std::string(200, 'x') + "\n  config:   f:1:1");
 }
 
-TEST(Printable, AnErrorShowsTwentyMessages) {
+TEST(Escape, AnErrorShowsTwentyMessages) {
   std::vector<Message> messages(20, Message{.what = "w"});
   std::string text;
   for (int i = 0; i < 20; ++i) text += str(i ? "\n" : "", "error: w");

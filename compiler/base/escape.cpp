@@ -1,6 +1,7 @@
-#include "compiler/base/printable.h"
+#include "compiler/base/escape.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 
 namespace thtrain {
@@ -54,14 +55,20 @@ std::string shown(const Character& c) {
 
 }  // namespace
 
+// Calls what(character) for each in turn.
+template <class What>
+static void for_each_character(std::string_view text, What what) {
+  for (size_t at = 0; at < text.size();) {
+    const Character c = character_at(text, at);
+    what(c);
+    at += c.bytes.size();
+  }
+}
+
 std::vector<std::string> printable_characters(std::string_view text) {
   std::vector<std::string> out;
   out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    Character c = character_at(text, at);
-    out.push_back(shown(c));
-    at += c.bytes.size();
-  }
+  for_each_character(text, [&](const Character& c) { out.push_back(shown(c)); });
   return out;
 }
 
@@ -70,13 +77,45 @@ std::string printable(std::string_view text, std::string_view kept) {
       std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0x20 && c != 0x7f; });
   if (is_plain) return std::string(text);
   std::string out;
-  for (size_t at = 0; at < text.size();) {
-    Character c = character_at(text, at);
-    if (c.bytes.size() == 1 && kept.find(c.bytes[0]) != std::string_view::npos)
-      out += c.bytes;
-    else
-      out += shown(c);
-    at += c.bytes.size();
+  for_each_character(text, [&](const Character& c) {
+    const bool is_kept = c.bytes.size() == 1 && kept.find(c.bytes[0]) != std::string_view::npos;
+    out += is_kept ? std::string(c.bytes) : shown(c);
+  });
+  return out;
+}
+
+std::string escaped(std::string_view name) {
+  std::string out;
+  for_each_character(name, [&](const Character& c) { out += c.code == '\\' ? "\\\\" : shown(c); });
+  return out;
+}
+
+// The code points that shown() writes as \uXXXX have four digits at most.
+static std::string utf8(unsigned code) {
+  auto byte = [](unsigned value) { return static_cast<char>(value); };
+  if (code < 0x80) return {byte(code)};
+  if (code < 0x800) return {byte(0xc0 | code >> 6), byte(0x80 | (code & 0x3f))};
+  return {byte(0xe0 | code >> 12), byte(0x80 | (code >> 6 & 0x3f)), byte(0x80 | (code & 0x3f))};
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+      continue;
+    }
+    const char kind = text[++i];
+    const std::string_view digits = text.substr(i + 1, kind == 'x' ? 2 : kind == 'u' ? 4 : 0);
+    unsigned code = 0;
+    const char* end = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16).ptr;
+    const auto count = static_cast<size_t>(end - digits.data());
+    if (count == 0) {
+      out += kind == 'n' ? '\n' : kind == 't' ? '\t' : kind == 'r' ? '\r' : kind;
+      continue;
+    }
+    out += kind == 'x' ? std::string(1, static_cast<char>(code)) : utf8(code);
+    i += count;
   }
   return out;
 }

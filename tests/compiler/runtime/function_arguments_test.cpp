@@ -1,0 +1,81 @@
+// Arguments of another dtype, names of every kind.
+#include <gtest/gtest.h>
+
+#include "compiler/api.h"
+#include "compiler/ops/registry.h"
+#include "tests/support/error_text.h"
+
+namespace thtrain {
+namespace {
+
+TEST(FunctionArguments, IntegersThatAnInputHoldsExactly) {
+  for (Mode mode : {Mode::kNative, Mode::kReference, Mode::kDebug}) {
+    Expr x = vector("x");
+    Function f = function({x}, {x * 2}, {}, {.mode = mode});
+    EXPECT_EQ(f({Tensor::vector({1, 2})})[0].text(), "[2, 4]");
+    EXPECT_EQ(f({Tensor::vector({1.5, 2.0})})[0].text(), "[3, 4]");
+    EXPECT_EQ(f({Tensor::vector<int64_t>({int64_t{1} << 53})})[0].as_double(), 0x1p54);
+    EXPECT_EQ(f({Tensor::vector<uint8_t>({255})})[0].as_double(), 510);
+  }
+  Expr i = ivector("i"), b = tensor("b", {2}, DType::kInt8), h = tensor("h", {1}, DType::kFloat32),
+       u = tensor("u", {1}, DType::kUInt64);
+  EXPECT_EQ(function({i}, {i + 1})({Tensor::vector({1, 2})})[0].type_text(), "int64[2]");
+  EXPECT_EQ(function({b}, {b})({Tensor::vector({-128, 127})})[0].text(), "[-128, 127]");
+  EXPECT_EQ(function({h}, {h})({Tensor::vector({1 << 24})})[0].as_double(), 0x1p24);
+  EXPECT_EQ(function({u}, {u})({Tensor::vector({7})})[0].type_text(), "uint64[1]");
+  EXPECT_EQ(function({In(h, Tensor::vector({3}))}, {h})({})[0].text(), "[3]");  // a default value too
+  // A variable's value too; its type is that of its first value.
+  Shared w(Tensor::vector({1.0, 2.0}), "w");
+  w.set_value(Tensor::vector({3, 4}));
+  EXPECT_EQ(w.get_value().text(), "[3, 4]");
+}
+
+TEST(FunctionArguments, WhatAnInputDoesNotHoldIsRefused) {
+  Expr x = vector("x"), h = tensor("h", {1}, DType::kFloat32), b = tensor("b", {1}, DType::kInt8),
+       u = tensor("u", {1}, DType::kUInt64), i = ivector("i"), t = tensor("t", {1}, DType::kBool);
+  auto refused = [](const Expr& input, const Tensor& value) {
+    Function f = function({input}, {input}, {}, {.mode = Mode::kReference});
+    const std::string text = error_text([&] { f({value}); });
+    return text == str("error: ", input.name(), ": the dtype differs\n  expected: ", readable(input.type().text()),
+                       "\n  got:      ", value.type_text());
+  };
+  EXPECT_TRUE(refused(x, Tensor::vector<int64_t>({(int64_t{1} << 53) + 1})));
+  EXPECT_TRUE(refused(x, Tensor::vector({1.0F, 2.0F})));  // floats are never converted
+  EXPECT_TRUE(refused(h, Tensor::vector({1.0})));
+  EXPECT_TRUE(refused(h, Tensor::vector({(1 << 24) + 1})));
+  EXPECT_TRUE(refused(b, Tensor::vector({128})));
+  EXPECT_TRUE(refused(u, Tensor::vector({-1})));
+  EXPECT_TRUE(refused(i, Tensor::vector({1.0})));
+  EXPECT_TRUE(refused(i, Tensor::vector<uint64_t>({uint64_t{1} << 63})));
+  EXPECT_TRUE(refused(t, Tensor::vector({1})));
+}
+
+const char* const kNames[] = {"a b\"\n*/}{", "\\",   "x\\", "//", "R\"(", "??/", "%d {value}", "gr\u00fc\u00df",
+                              "\u202e",      "\xff", "int", "1",  "",     " ",   "\r",         "a~1",
+                              "@i"};
+
+// The C++ text, its comments, checks, and everything that explains a program.
+TEST(FunctionArguments, NamesOfEveryKindCompile) {
+  for (const std::string name : kNames) {
+    SCOPED_TRACE(name);
+    Scope scope(name);
+    Expr x = vector(name), i = iscalar(name);
+    Shared w(Tensor::vector({1.0, 2.0}), name);
+    Expr y = named(tanh(x * w), name);
+    Function f =
+        function({x, i}, {named(softmax(y), name), take(y, i), y}, {{w, w + y}}, {.name = name, .use_cache = false});
+    ASSERT_TRUE(f.is_native());
+    f({Tensor::vector({0.0, 1.0}), Tensor(int64_t{1})});
+    const Explanation about = f.explain();
+    for (const std::string* text : {&about.graph, &about.canonical, &about.fused, &about.program}) {
+      EXPECT_EQ(text->find("\n*/"), std::string::npos) << *text;
+      EXPECT_EQ(text->find('\r'), std::string::npos) << *text;
+    }
+    EXPECT_EQ(graph_text(parse_graph(about.graph, find_op)), about.graph);
+    const std::string error = error_text([&] { f({Tensor::vector({0.0, 1.0}), Tensor(int64_t{5})}); });
+    EXPECT_NE(error.find("take: the index 5 is outside axis 0"), std::string::npos) << error;
+  }
+}
+
+}  // namespace
+}  // namespace thtrain
