@@ -68,6 +68,26 @@ struct GradientArgs {
   const Expr& cotangent() const { return cotangents[0]; }
 };
 
+/// What an error rule sees: values by the reference, and for every element of the inputs a bound on its distance from
+/// the exact value, as float64: 0 where it is exact, an infinity where nothing is known. Integers and bools have one of
+/// these.
+struct ErrorArgs {
+  const Node& node;
+  std::span<const Tensor> inputs, errors;
+  std::span<const Tensor> outputs;
+  /// The reference of a node on these inputs.
+  const std::function<std::vector<Tensor>(const Node&, std::span<const Tensor>)>& evaluate;
+  /// Values and errors of a body's outputs.
+  const std::function<std::pair<std::vector<Tensor>, std::vector<Tensor>>(const Graph&, std::span<const Tensor> inputs,
+                                                                          std::span<const Tensor> errors)>& run_body;
+
+  Tensor make_error(size_t output = 0) const { return Tensor::zeros(DType::kFloat64, outputs[output].shape()); }
+};
+
+/// The errors of the outputs: what those of the inputs become, and the roundings of the op itself, in the reference and
+/// in native code alike.
+using ErrorRule = std::function<std::vector<Tensor>(const ErrorArgs&)>;
+
 /// Floating-point operations and bytes moved by one evaluation.
 struct Cost {
   Dim flops = 0;
@@ -93,6 +113,9 @@ struct Op {
   std::function<std::vector<Type>(const TypeArgs&)> infer = {};
   /// The definition: plain, slow, obviously right.
   std::function<std::vector<Tensor>(const ReferenceArgs&)> reference = {};
+  /// Null: an elementwise op's follows from its record, that of a fused one from its body; another op's inputs are
+  /// moved within their errors, and its results are taken to be rounded a few times.
+  ErrorRule error = {};
   /// Null only where no input has a derivative (integers, comparisons): the inputs are then not connected.
   std::function<std::vector<Expr>(const GradientArgs&)> gradient = {};
 

@@ -3,20 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
-#include "compiler/ir/compare.h"
-#include "compiler/ir/print.h"
+#include "compiler/ops/bounded.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/shape/specify_lengths.h"
+#include "compiler/runtime/debug_rewrites.h"
 #include "compiler/runtime/function_state.h"
 
 namespace thtrain {
 namespace {
-
-// Native maths is within a few units of roundoff of the reference; a sum of n products within about sqrt(n) more.
-constexpr double kStepUlps = 512, kRewriteUlps = 4096;
 
 std::vector<const Step*> steps_of(const Program& program) {
   std::vector<const Step*> out;
@@ -31,72 +27,6 @@ Tensor wrapped(const BufferView& view, void* pointer, const Lengths& lengths) {
                       nullptr);
 }
 
-// Units of roundoff of a result that whole graphs may differ by: those of the coarsest dtype that is computed with, in
-// units of the result's own.
-double slack(const Graph& graph, const Tensor& result) {
-  if (result.dtype() != DType::kFloat64 && result.dtype() != DType::kComplex128) return kRewriteUlps;
-  for (const Node* node : topological_order(graph.roots()))
-    for (const Type& type : node->types)
-      if (type.dtype == DType::kFloat32 || type.dtype == DType::kComplex64) return kRewriteUlps * 0x1p29;
-  return kRewriteUlps;
-}
-
-// ---- rewrites ------------------------------------------------------------------------------------------------------
-
-bool closed(const Expr& value, const std::unordered_set<const Node*>& bound) {
-  for (const Expr& leaf : leaves_of(std::vector<Expr>{value}))
-    if (!bound.count(&leaf.node())) return false;
-  return true;
-}
-
-void check_rewrites(Function::State& s, std::span<const Tensor> inputs) {
-  std::vector<Fired> fired;
-  std::vector<PassRecord> records;
-  const Tuner tuner(s.options.tune, s.context.threads, s.program->image.choices);
-  PipelineOptions options{.level = s.options.level,
-                          .without = s.options.without,
-                          .extra = s.options.extra_passes,
-                          .keep_graphs = true,
-                          .verify = true,
-                          .fired = &fired,
-                          .records = &records,
-                          .chooser = &tuner};
-  optimize(s.canonical.graph, options);
-
-  std::vector<std::pair<Expr, Tensor>> bound;
-  std::unordered_set<const Node*> leaves;
-  for (size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(s.canonical.graph.inputs[i], inputs[i]);
-  for (size_t i = 0; i < s.leaves.size(); ++i) bound.emplace_back(s.leaves[i], s.storages[i]->value);
-  for (const auto& [leaf, value] : bound) leaves.insert(&leaf.node());
-
-  bool any_widens = false;
-  for (const Fired& rewrite : fired) {
-    if (!closed(rewrite.before, leaves) || !closed(rewrite.after, leaves)) continue;
-    std::vector<Expr> pair{rewrite.before, rewrite.after};
-    std::vector<Tensor> values = evaluate_with(pair, bound, s.canonical_lengths);
-    bool widens = rewrite.safety == Safety::kRangeChanging;  // finite in more cases than the plain form
-    any_widens = any_widens || widens;
-    if (std::optional<std::string> where = difference(values[1], values[0], kRewriteUlps, true, widens))
-      throw UserError({.what = str("debug: the rule ", rewrite.rule, " of the pass ", rewrite.pass, " changes a value"),
-                       .expected = expr_text(rewrite.before),
-                       .got = str(expr_text(rewrite.after), "\ndiffers at ", *where),
-                       .node = rewrite.before.node().origin.text()});
-  }
-  std::vector<Tensor> last = evaluate_with(s.canonical.graph.roots(), bound, s.canonical_lengths);
-  for (const PassRecord& record : records) {
-    std::vector<Tensor> now = evaluate_with(record.after.roots(), bound, s.canonical_lengths);
-    for (size_t i = 0; i < now.size(); ++i)
-      if (std::optional<std::string> where = difference(now[i], last[i], slack(s.graph, now[i]), true, any_widens))
-        throw UserError(
-            {.what = str("debug: the pass ", record.name, " changes ",
-                         i < s.graph.outputs.size()
-                             ? str("output ", i)
-                             : str("the update of ", s.graph.updates[i - s.graph.outputs.size()].variable.name())),
-             .got = str("differs at ", *where)});
-    last = std::move(now);
-  }
-}
-
 // ---- steps ---------------------------------------------------------------------------------------------------------
 
 // Every byte that the call can reach, to see what a step changed.
@@ -107,13 +37,13 @@ class Snapshot {
     for (const std::shared_ptr<SharedStorage>& storage : s.storages)
       add("the shared variable " + storage->name, storage->value.raw(), storage->value.bytes());
     // The entry's arguments: inputs, shared variables, constants, outputs.
-    size_t inputs = s.graph.inputs.size(), constants = inputs + s.leaves.size(),
-           outputs = constants + s.program->image.constants.size();
+    size_t inputs = s.graph.inputs.size(), constants = inputs + s.program->image.shared_order.size(),
+           outputs = constants + s.program->image.constants.size(), end = outputs + s.graph.outputs.size();
     for (size_t i = 0; i < inputs; ++i)
       add("the input " + s.graph.inputs[i].name(), s.args[i].data, bytes_of(s.last_dtypes[i], s.last_shapes[i]));
     for (size_t i = constants; i < outputs; ++i)
       add("a constant", s.args[i].data, s.program->image.constants[i - constants].bytes());
-    for (size_t i = outputs; i < s.args.size(); ++i)
+    for (size_t i = outputs; i < end; ++i)
       add(str("output ", i - outputs), s.args[i].data,
           bytes_of(s.graph.outputs[i - outputs].dtype(), s.output_shapes[i - outputs]));
   }
@@ -167,16 +97,19 @@ class StepChecker {
     bool more = step.node && event.step + 1 < steps_.size() && steps_[event.step + 1]->node == step.node;
     if (more) return;
     node_ = nullptr;
-    std::vector<Tensor> expected = step.node ? evaluate_node(*step.node, inputs_, s_.canonical_lengths) : inputs_;
+    std::vector<Bounded> expected;
+    for (const Tensor& input : inputs_) expected.push_back(exactly(input));
+    if (step.node) expected = bounded_node(*step.node, expected, s_.canonical_lengths, Infinities::kSame);
     std::vector<std::pair<char*, size_t>> written;
     for (size_t o = 0; o + event.inputs < event.operands.size(); ++o) {
       const Tensor& got = event.operands[event.inputs + o];
       if (step.operands[event.inputs + o].buffer < 0) continue;
       written.emplace_back(static_cast<char*>(got.raw()), got.bytes());
-      if (std::optional<std::string> where = difference(got, expected[o], kStepUlps)) fail(step, event.step, o, *where);
+      const Bounded native{got, expected[o].error};
+      if (std::optional<std::string> where = beyond_bounds(native, expected[o])) fail(step, event.step, o, *where);
     }
     if (std::optional<std::string> buffer = before_->changed(written))
-      throw UserError(
+      throw InternalError(
           {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer, " outside its outputs"),
            .node = step.origin.text(),
            .config = step.origin.config()});
@@ -184,11 +117,11 @@ class StepChecker {
 
  private:
   [[noreturn]] void fail(const Step& step, size_t number, size_t output, const std::string& where) const {
-    throw UserError({.what = str("debug: native code and reference differ in step ", number, " (", step.comment,
-                                 "), output ", output),
-                     .got = str("at ", where),
-                     .node = step.origin.text(),
-                     .config = step.origin.config()});
+    throw InternalError({.what = str("debug: native code and reference differ in step ", number, " (", step.comment,
+                                     "), output ", output),
+                         .got = str("at ", where),
+                         .node = step.origin.text(),
+                         .config = step.origin.config()});
   }
 
   Function::State& s_;
@@ -291,53 +224,23 @@ std::vector<Tensor> watched_call(
   }
 }
 
-namespace {
-
-// What the whole call should give, by the references of the graph that no pass has seen.
-std::vector<Tensor> expected_results(const Function::State& s, std::span<const Tensor> inputs) {
-  std::vector<std::pair<Expr, Tensor>> bound;
-  for (size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(s.canonical.graph.inputs[i], inputs[i]);
-  for (size_t i = 0; i < s.leaves.size(); ++i) bound.emplace_back(s.leaves[i], s.storages[i]->value);
-  std::vector<Tensor> out;
-  for (const Tensor& value : evaluate_with(s.canonical.graph.roots(), bound, s.canonical_lengths))
-    out.push_back(value.copy());
-  return out;
-}
-
-// Every step was right on its own inputs: here it shows whether they came in the right order.
-void check_results(const Function::State& s, const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected) {
-  for (size_t i = 0; i < expected.size(); ++i) {
-    bool is_output = i < outputs.size();
-    const Update* update = is_output ? nullptr : &s.graph.updates[i - outputs.size()];
-    Tensor got = is_output ? outputs[i] : s.storage_of(update->variable)->value;
-    if (std::optional<std::string> where = difference(got, expected[i], slack(s.graph, got), true, true))
-      throw UserError({.what = str("debug: native code and reference differ in ",
-                                   is_output ? str("output ", i) : "the update of " + update->variable.name()),
-                       .got = str("at ", *where),
-                       .node = (is_output ? s.graph.outputs[i] : update->value).node().origin.text()});
-  }
-}
-
-}  // namespace
-
 std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span<const Tensor> inputs) {
   s.watched = s.program;  // debug programs have probes already
   std::vector<const Step*> steps = steps_of(*s.program->plan);
   StepChecker checker(s, steps);
-  std::vector<Tensor> expected;
-  bool first = true;
+  std::optional<ExpectedResults> expected;
+  auto before_first_step = [&] {
+    std::vector<Tensor> dense;
+    for (const Tensor& t : inputs) dense.push_back(t.contiguous());
+    if (!s.rewrites) s.rewrites = std::make_shared<const CheckedRewrites>(check_rewrites(s, dense));
+    expected.emplace(s, dense);
+  };
   std::vector<Tensor> outputs = function.watch(inputs, [&](const StepEvent& event) {
-    if (first) {
-      first = false;
-      std::vector<Tensor> dense;
-      for (const Tensor& t : inputs) dense.push_back(t.contiguous());
-      if (!s.rewrites_checked) check_rewrites(s, dense);
-      s.rewrites_checked = true;
-      expected = expected_results(s, dense);
-    }
+    if (!expected) before_first_step();
     checker(event);
   });
-  check_results(s, outputs, expected);
+  if (!expected) before_first_step();  // a program without steps
+  expected->check(s, outputs);
   return outputs;
 }
 

@@ -59,6 +59,9 @@ struct FunctionOptions {
   /// In native mode: a program that must be compiled is compiled by another thread. Calls run the reference until it is
   /// there; from which call on the bits are the native code's is then an accident of that run.
   bool background = false;
+  /// In debug mode: takes a line for each rule that forgot an infinity or a NaN, as finite-math rules may. Without it
+  /// they go to standard error, each once in a process.
+  std::function<void(const std::string&)> on_note = {};
 };
 
 struct Program;  // compiler/plan/program.h

@@ -10,7 +10,8 @@
 
 namespace thtrain {
 
-class Profiler;  // runtime/profiler.h
+class Profiler;          // runtime/profiler.h
+struct CheckedRewrites;  // runtime/debug_rewrites.h
 
 struct Function::State {
   State();
@@ -44,8 +45,8 @@ struct Function::State {
   long failed_value = 0, failed_limit = 0;
   std::exception_ptr failure;  // thrown by a reference step
   const std::function<void(const StepEvent&)>* watcher = nullptr;
-  bool rewrites_checked = false;       // debug mode: once for each function
-  std::shared_ptr<Profiler> profiler;  // null unless the calls are profiled
+  std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
+  std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
 
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
 };

@@ -34,6 +34,21 @@ TEST_P(Labs, RunsShortened) {
   EXPECT_TRUE(fs::exists(temporary.path("run/plots/learning_curves.png")));
 }
 
+// The debug mode, which holds every step against the references, stops no good run. On digits, whatever the lab's data.
+TEST_P(Labs, TrainsInDebugMode) {
+  Experiment experiment = lab(str("configs/labs/", GetParam(), ".toml"), {"trainer.epochs=2", "trainer.batch_size=20",
+                                                                          "compiler.mode=debug", "output.plots=false"});
+  DigitsConfig digits;
+  digits.n_train = 60;
+  digits.n_valid = 20;
+  digits.n_test = 20;
+  experiment.data = digits;
+  TemporaryFolder temporary;
+  LabResult done = run_lab(experiment, temporary.path("run"));
+  EXPECT_EQ(done.summary.epochs, 2);
+  EXPECT_LT(done.epochs[1].train_loss, done.epochs[0].train_loss);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Labs, testing::ValuesIn(lab_names()), [](const auto& info) { return info.param; });
 
 // The Deep Learning Tutorials' logistic_sgd: nothing in it is random.

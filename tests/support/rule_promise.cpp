@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "compiler/ir/print.h"
+#include "compiler/ops/bounded.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
-#include "tests/support/error_bound.h"
 #include "tests/support/rule_tester.h"
 
 namespace thtrain {
@@ -194,7 +194,7 @@ std::string broken_against_wider_type(const Rule& rule) {
       if (!std::isfinite(rounded.value.as_double(i))) error = std::numeric_limits<double>::infinity();
     }
     Bounded other = evaluate_bounded(r.value, narrow.inputs, Infinities::kKnown);
-    if (std::string beyond = first_beyond_bounds(rounded, other, false); !beyond.empty()) return about(rule, beyond);
+    if (std::optional<std::string> beyond = beyond_bounds(other, rounded, true)) return about(rule, *beyond);
   }
   return {};
 }

@@ -8,11 +8,11 @@
 
 #include "compiler/ir/print.h"
 #include "compiler/ir/verify.h"
+#include "compiler/ops/bounded.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/stabilize.h"
-#include "tests/support/error_bound.h"
 
 namespace thtrain {
 namespace {
@@ -247,8 +247,9 @@ std::string broken_promise(Safety safety, const Expr& before, const Expr& after,
   if (is_float(before.dtype()) && safety != Safety::kExact) {
     const bool range = safety == Safety::kRangeChanging;
     const Infinities infinities = range ? Infinities::kKnown : Infinities::kUnknown;
-    difference = first_beyond_bounds(evaluate_bounded(before, inputs, infinities),
-                                     evaluate_bounded(after, inputs, infinities), !range && values != Values::kPlain);
+    difference = beyond_bounds(evaluate_bounded(after, inputs, infinities),
+                               evaluate_bounded(before, inputs, infinities), range || values == Values::kPlain)
+                     .value_or("");
   } else {
     Tensor x = evaluate({before}, inputs)[0], y = evaluate({after}, inputs)[0];
     difference = safety != Safety::kExact && is_complex(before.dtype()) ? first_apart(x, y) : first_different(x, y);

@@ -51,6 +51,20 @@ std::vector<Tensor> reference(const ReferenceArgs& a) {
   return values;
 }
 
+// The errors of a turn are those that the next one begins with.
+std::vector<Tensor> error(const ErrorArgs& a) {
+  std::vector<Tensor> values(a.inputs.begin(), a.inputs.end()), errors(a.errors.begin(), a.errors.end());
+  for (int64_t turn = 0; turn < count_of(a.node); ++turn) {
+    auto [next, moved] = a.run_body(*a.node.bodies[0], values, errors);
+    for (size_t i = 0; i < next.size(); ++i) {
+      values[i] = next[i].copy();
+      errors[i] = moved[i].copy();
+    }
+  }
+  errors.resize(states_of(a.node));
+  return errors;
+}
+
 // The turns one after the other, as expressions, each differentiated in its turn: count copies of the body. A loop that
 // stores its states is scan's; this op proves that bodies pass through every stage.
 std::vector<Expr> gradient(const GradientArgs& a) {
@@ -115,6 +129,7 @@ const Op& repeat_op() {
           "states.",
       .infer = infer,
       .reference = reference,
+      .error = error,
       .gradient = gradient,
       .lower_region = lower,
       .foldable = false,

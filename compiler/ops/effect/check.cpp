@@ -2,6 +2,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
@@ -61,6 +62,7 @@ const Op& check_op() {
           "has none. Not ordered: it belongs to its result, and is there as long as that is used.",
       .infer = infer,
       .reference = reference,
+      .error = passed_error,
       .gradient =
           [](const GradientArgs& args) {
             return std::vector{args.cotangent(), Expr()};

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/effect/effect.h"
+#include "compiler/ops/error_rules.h"
 
 namespace thtrain {
 
@@ -48,6 +49,7 @@ const Op& print_op() {
           "Gradient: the cotangent. Runs by the reference, in the order of the tokens.",
       .infer = infer,
       .reference = reference,
+      .error = passed_error,
       .gradient = gradient,
       .calls_reference = true,
       .has_effect = true,

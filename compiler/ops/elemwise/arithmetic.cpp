@@ -14,7 +14,9 @@ const Op& add_op() {
       .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || b : a + b; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), g.dout()}; },
       .commutative = true,
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] + v[1]; }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] + v[1]; },
+      .spread = spread_sum,
+      .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -28,7 +30,9 @@ const Op& sub_op() {
       .reference = reference2<kNumbers>([](auto a, auto b) { return wrapping_sub(a, b); }),
       .code = code2<kReals>([](Term a, Term b) { return a - b; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), neg(g.dout())}; },
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] - v[1]; }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] - v[1]; },
+      .spread = spread_sum,
+      .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -43,7 +47,14 @@ const Op& mul_op() {
       .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && b : a * b; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.y(), g.dout() * g.x()}; },
       .commutative = true,
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
+      .spread = [](const double* x, const double* e, double) { 
+        double out = e[0] * e[1];
+        if (e[1] > 0) out += std::abs(x[0]) * e[1];
+        if (e[0] > 0) out += std::abs(x[1]) * e[0];
+        return out;
+       },
+      .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -62,7 +73,12 @@ const Op& true_div_op() {
             return Exprs{da, neg(da * g.out())};
           },
       .low = 0.5,
-      .high = 3};
+      .high = 3,
+      .spread = [](const double* x, const double* e, double y) { 
+        if (e[0] == 0 && e[1] == 0) return 0.0;
+        if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
+        return (e[0] + (e[1] > 0 ? std::abs(y) * e[1] : 0)) / (std::abs(x[1]) - e[1]);
+       }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -78,7 +94,10 @@ const Op& neg_op() {
       }),
       .code = code1<kReals>([](Term x) { return -x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout())}; },
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return Dim(0) - v[0]; }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return Dim(0) - v[0]; },
+      .spread = spread_same,
+      .spreads_moduli = true,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -91,7 +110,9 @@ const Op& sqr_op() {
       .reference = reference1<kNumbers>([](auto x) { return wrapping_mul(x, x); }),
       .code = code1<kReals>([](Term x) { return x * x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.x() * 2)}; },
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[0]; }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[0]; },
+      .spread = [](const double* x, const double* e, double) { return e[0] > 0 ? 2 * std::abs(x[0]) * e[0] + e[0] * e[0] : 0; },
+      .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -106,7 +127,8 @@ const Op& sqrt_op() {
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (g.out() * 2)}; },
       .low = 0.2,
       .high = 4,
-      .edge_cases = {4, 2, -1}};
+      .edge_cases = {4, 2, -1},
+      .spread = [](const double* x, const double* e, double) { return x[0] > e[0] ? e[0] / std::sqrt(x[0] - e[0]) : std::sqrt(2 * e[0]); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -120,7 +142,8 @@ const Op& reciprocal_op() {
       .code = code1<kFloats>([](Term x) { return 1 / x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() * sqr(g.out()))}; },
       .low = 0.4,
-      .high = 3};
+      .high = 3,
+      .spread = [](const double* x, const double* e, double y) { return std::abs(y) * relative_error(x[0], e[0], 0); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -150,7 +173,10 @@ const Op& abs_op() {
             if (!is_complex(g.x().dtype())) return Exprs{g.dout() * sign(g.x())};
             return Exprs{conj(g.x()) * (g.dout() / switch_(eq(g.out(), 0), 1, g.out()))};
           },
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return max(v[0], 0 - v[0]); }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return max(v[0], 0 - v[0]); },
+      .spread = spread_same,
+      .spreads_moduli = true,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -172,7 +198,9 @@ const Op& sign_op() {
         Term rest = is_float(dtype) ? kernel::select(x == zero, zero, x) : zero;
         return kernel::select(x > zero, one, kernel::select(x < zero, kernel::constant_int(dtype, -1), rest));
       }),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{zeros_like(g.dout())}; }};
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{zeros_like(g.dout())}; },
+      .spread = [](const double* x, const double* e, double) { return std::abs(x[0]) > e[0] || e[0] == 0 ? 0.0 : 2.0; },
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }

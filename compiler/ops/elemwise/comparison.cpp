@@ -62,7 +62,8 @@ const Op& eq_op() {
       .reference = reference2<kAll>([](auto a, auto b) { return a == b; }),
       .code = code2<kBools | kReals>(
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && b) || (!a && !b) : a == b; }),
-      .commutative = true};
+      .commutative = true,
+      .spread = [](const double* x, const double* e, double) { return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -76,7 +77,8 @@ const Op& neq_op() {
       .reference = reference2<kAll>([](auto a, auto b) { return a != b; }),
       .code = code2<kBools | kReals>(
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && !b) || (!a && b) : a != b; }),
-      .commutative = true};
+      .commutative = true,
+      .spread = [](const double* x, const double* e, double) { return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -92,7 +94,8 @@ const Op& isnan_op() {
       .signature = asked_of_each,
       .reference = reference1<kAll>([](auto x) { return x != x; }),
       .code = code1<kBools | kReals>(
-          [](Term x) { return is_float(x.dtype()) ? x != x : kernel::constant_int(DType::kBool, 0); })};
+          [](Term x) { return is_float(x.dtype()) ? x != x : kernel::constant_int(DType::kBool, 0); }),
+      .spread = [](const double*, const double* e, double) { return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -113,7 +116,8 @@ const Op& isinf_op() {
         double largest = x.dtype() == DType::kFloat32 ? std::numeric_limits<float>::max()
                                                       : std::numeric_limits<double>::max();
         return kernel::fabs(x) > kernel::constant(x.dtype(), largest);
-      })};
+      }),
+      .spread = [](const double*, const double* e, double) { return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -20,7 +20,10 @@ const Op& real_op() {
       .signature = part_of_complex,
       .reference = reference1<kComplexes>([](auto z) { return z.real(); }),
       .code = code1<0>([](Term x) { return x; }),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{cast(g.dout(), g.x().dtype())}; }};
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{cast(g.dout(), g.x().dtype())}; },
+      .spread = spread_same,
+      .spreads_moduli = true,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -36,7 +39,10 @@ const Op& imag_op() {
           [](const ScalarGradientArgs& g) {
             DType dtype = g.x().dtype();
             return Exprs{neg(cast(g.dout(), dtype) * imaginary_unit(dtype))};
-          }};
+          },
+      .spread = spread_same,
+      .spreads_moduli = true,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -48,7 +54,10 @@ const Op& conj_op() {
       .signature = same_as_promoted(kComplexes),
       .reference = reference1<kComplexes>([](auto z) { return std::conj(z); }),
       .code = code1<0>([](Term x) { return x; }),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{conj(g.dout())}; }};
+      .gradient = [](const ScalarGradientArgs& g) { return Exprs{conj(g.dout())}; },
+      .spread = spread_same,
+      .spreads_moduli = true,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }

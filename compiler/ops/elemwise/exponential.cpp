@@ -14,7 +14,8 @@ const Op& exp_op() {
       .code = math_code("exp"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.out()}; },
       .edge_cases = {-745, -104, -88, 88.7, 88.8, 709.7, 709.8},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double*, const double* e, double y) { return e[0] > 0 ? std::abs(y) * std::expm1(e[0]) : 0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -28,7 +29,8 @@ const Op& exp2_op() {
       .code = math_code("exp2"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.out() * std::numbers::ln2)}; },
       .edge_cases = {-1075, -150, 127.9, 128, 1023.9, 1024},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double*, const double* e, double y) { return e[0] > 0 ? y * std::expm1(e[0]) : 0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -42,7 +44,8 @@ const Op& expm1_op() {
       .code = math_code("expm1"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.out() + 1)}; },
       .edge_cases = {1e-10, -1e-10, -40, 88.8, 709.8},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double*, const double* e, double y) { return e[0] > 0 ? (y + 1) * std::expm1(e[0]) : 0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -58,7 +61,8 @@ const Op& log_op() {
       .low = 0.2,
       .high = 4,
       .edge_cases = {1, 0.999, 1.001, -1},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double) { return relative_error(x[0], e[0], 0); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -74,7 +78,8 @@ const Op& log2_op() {
       .low = 0.2,
       .high = 4,
       .edge_cases = {1, 8, 0.999},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double) { return 1.5 * relative_error(x[0], e[0], 0); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -90,7 +95,8 @@ const Op& log10_op() {
       .low = 0.2,
       .high = 4,
       .edge_cases = {1, 1000, 0.999},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double) { return 0.5 * relative_error(x[0], e[0], 0); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -106,7 +112,8 @@ const Op& log1p_op() {
       .low = -0.7,
       .high = 3,
       .edge_cases = {1e-10, -1e-10, -1, -0.999, -2},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double) { return relative_error(x[0], e[0], -1); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -153,7 +160,16 @@ const Op& pow_op() {
       .low = 0.2,
       .high = 3,
       .edge_cases = {0.5, 1, -1, 2, 3, -2},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double y) { 
+        if (e[0] == 0 && e[1] == 0) return 0.0;
+        if (x[0] <= e[0] && (x[0] != 0 || e[0] > 0) && e[1] > 0) return std::numeric_limits<double>::infinity();
+        // |y| (exp(|d log y|) - 1)
+        const double of_base = std::abs(x[1]) * relative_error(x[0], e[0], 0);
+        const double of_exponent = e[1] > 0 ? e[1] * (std::abs(std::log(x[0])) + relative_error(x[0], e[0], 0)) : 0;
+        if (std::isinf(of_base) && x[1] > 0) return std::pow(std::abs(x[0]) + e[0], x[1]) + std::abs(y);
+        return std::abs(y) * std::expm1(of_base + of_exponent);
+       }};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -31,7 +31,9 @@ const Op& maximum_op() {
             Expr second = lt(g.x(), g.y());
             return Exprs{switch_(second, 0, g.dout()), switch_(second, g.dout(), 0)};
           },
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return max(v[0], v[1]); }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return max(v[0], v[1]); },
+      .spread = spread_larger,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -50,7 +52,9 @@ const Op& minimum_op() {
             Expr second = gt(g.x(), g.y());
             return Exprs{switch_(second, 0, g.dout()), switch_(second, g.dout(), 0)};
           },
-      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return min(v[0], v[1]); }};
+      .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return min(v[0], v[1]); },
+      .spread = spread_larger,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -74,7 +78,9 @@ const Op& clip_op() {
             Expr at_high = gt(maximum(x, low), high), at_low = gt(low, x);
             Expr below = switch_(at_high, 0, g.dout());  // the cotangent of maximum(x, low)
             return Exprs{switch_(at_low, 0, below), switch_(at_low, below, 0), switch_(at_high, g.dout(), 0)};
-          }};
+          },
+      .spread = [](const double*, const double* e, double) { return std::max({e[0], e[1], e[2]}); },
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }

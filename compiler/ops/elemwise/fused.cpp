@@ -270,6 +270,7 @@ Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&
             return out;
           },
       .reference = [](const ReferenceArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs); },
+      .error = [](const ErrorArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs, a.errors).second; },
       .gradient =
           [](const GradientArgs& a) {
             // The body on the outer values, then the derivative of that.

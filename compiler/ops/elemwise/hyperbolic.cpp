@@ -12,7 +12,8 @@ const Op& sinh_op() {
       .code = math_code("sinh"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cosh(g.x())}; },
       .edge_cases = {1e-10, 89, -89, 710},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double) { return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -40,7 +41,8 @@ const Op& tanh_op() {
       .code = math_code("tanh"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (1 - sqr(g.out()))}; },
       .edge_cases = {1e-8, 0.5, 9, 20, -20},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = spread_same};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -54,7 +56,8 @@ const Op& arcsinh_op() {
       .code = math_code("asinh"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / sqrt(sqr(g.x()) + 1)}; },
       .edge_cases = {1e-10, 1e10, -1e10},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = spread_same};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -86,7 +89,11 @@ const Op& arctanh_op() {
       .low = -0.8,
       .high = 0.8,
       .edge_cases = {1e-10, 1, -1, 1.001},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double) { 
+        const double farthest = std::abs(x[0]) + e[0];
+        return e[0] == 0 ? 0 : farthest < 1 ? e[0] / (1 - farthest * farthest) : std::numeric_limits<double>::infinity();
+       }};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -1,6 +1,10 @@
 // What the tables of elementwise records are written with: kinds of dtypes, code for some kinds, wrapping integers.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include <cmath>
 #include <initializer_list>
 #include <type_traits>
@@ -39,6 +43,18 @@ inline ScalarCode math_code(const char* function) {
     return is_float(s.inputs[0]) ? std::vector<Term>{kernel::math(function, {in.begin(), in.end()})}
                                  : std::vector<Term>{};
   };
+}
+
+// What errors become, for ScalarOp::spread.
+
+/// The same: neg, abs, whatever changes no faster than its input.
+inline double spread_same(const double*, const double* e, double) { return e[0]; }
+inline double spread_sum(const double*, const double* e, double) { return e[0] + e[1]; }
+inline double spread_larger(const double*, const double* e, double) { return std::max(e[0], e[1]); }
+/// e over the distance from `pole` at the far end: of log(x - pole), and relatively of 1 / (x - pole).
+inline double relative_error(double x, double e, double pole) {
+  const double distance = std::abs(x - pole);
+  return e == 0 ? 0 : e < distance ? e / (distance - e) : std::numeric_limits<double>::infinity();
 }
 
 // Integers wrap around; in C++ only unsigned ones do, and narrow ones would become int first.

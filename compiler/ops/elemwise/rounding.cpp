@@ -18,7 +18,8 @@ const Op& floor_op() {
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::floor(x) : x; }),
       .gradient = zero_gradient,
       .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false};
+      .smooth = false,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -35,7 +36,8 @@ const Op& ceil_op() {
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::ceil(x) : x; }),
       .gradient = zero_gradient,
       .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false};
+      .smooth = false,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -52,7 +54,8 @@ const Op& trunc_op() {
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::trunc(x) : x; }),
       .gradient = zero_gradient,
       .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false};
+      .smooth = false,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -69,7 +72,8 @@ const Op& round_op() {
       .code = code1<kBools | kReals>([](Term x) { return is_float(x.dtype()) ? kernel::rint(x) : x; }),
       .gradient = zero_gradient,
       .edge_cases = {0.5, 1.5, 2.5, -0.5, -1.5, 8388609.5, 1e15},
-      .smooth = false};
+      .smooth = false,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }

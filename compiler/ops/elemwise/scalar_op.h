@@ -36,6 +36,13 @@ struct ScalarGradientArgs {
   const Expr& dout() const { return cotangents[0]; }
 };
 
+/// What floats an operation gives.
+enum class Rounding {
+  kRounds,
+  kConverts,  // its input, rounded where the dtype does not hold it
+  kExact,
+};
+
 struct ScalarOp {
   std::string name;
   std::string doc;  // formula, derivative, special values
@@ -58,6 +65,12 @@ struct ScalarOp {
   std::vector<double> edge_cases = {};     // beside 0, -0, inf, -inf, NaN, the largest and smallest numbers
   bool smooth = true;
   double ulps = 0;                         // native against reference, float dtypes; 0: equal bits
+
+  /// What the errors e of the inputs x become in y = f(x), its rounding apart. Null: the largest change among the corners
+  /// x +- e, which bounds what is monotone in each input, or has its extremes there.
+  double (*spread)(const double* x, const double* e, double y) = nullptr;
+  bool spreads_moduli = false;  // `spread` holds for the moduli of complex numbers too
+  Rounding rounding = Rounding::kRounds;
 };
 
 // Kinds of dtypes.

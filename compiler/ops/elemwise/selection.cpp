@@ -26,6 +26,11 @@ static std::vector<Term> switch_code(std::span<const Term> in, const Signature& 
   return {kernel::select(in[0], in[1], in[2])};
 }
 
+static double switch_spread(const double* x, const double* e, double) {
+  if (e[0] == 0) return x[0] != 0 ? e[1] : e[2];
+  return std::abs(x[1] - x[2]) + std::max(e[1], e[2]);
+}
+
 const Op& switch_op() {
   static const ScalarOp record{
       .name = "switch",
@@ -38,7 +43,9 @@ const Op& switch_op() {
       .gradient =
           [](const ScalarGradientArgs& g) {
             return Exprs{{}, switch_(g.x(), g.dout(), 0), switch_(g.x(), 0, g.dout())};
-          }};
+          },
+      .spread = switch_spread,
+      .rounding = Rounding::kExact};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -97,7 +104,8 @@ const Op& cast_op() {
       .hint = "real(z), imag(z) or abs(z) says which part is meant",
       .symbolic = cast_symbolic,
       .low = 0,  // no integer type is too small
-      .high = 3};
+      .high = 3,
+      .rounding = Rounding::kConverts};
   static const Op& op = define_elementwise(record);
   return op;
 }

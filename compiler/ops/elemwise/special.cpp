@@ -24,7 +24,9 @@ const Op& sigmoid_op() {
       }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.out() * (1 - g.out()))}; },
       .edge_cases = {-1e4, -104, -88.8, 16, 37, 1e4},
-      .ulps = 6};
+      .ulps = 6,
+      .spread = [](const double*, const double* e,
+                   double y) { return std::min(e[0] / 4, y * std::expm1(std::min(e[0], 100.0))); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -41,7 +43,9 @@ const Op& softplus_op() {
       }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * sigmoid(g.x())}; },
       .edge_cases = {-1e4, -104, -1, 1, 88.8, 1e4},
-      .ulps = 6};
+      .ulps = 6,
+      .spread = [](const double*, const double* e,
+                   double y) { return std::min(e[0], y * std::expm1(std::min(e[0], 100.0))); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -55,7 +59,8 @@ const Op& erf_op() {
       .code = math_code("erf"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (kTwoOverSqrtPi * exp(neg(sqr(g.x()))))}; },
       .edge_cases = {1e-10, 0.5, 3.9, 6},
-      .ulps = 4.5};
+      .ulps = 4.5,
+      .spread = [](const double*, const double* e, double) { return 1.13 * e[0]; }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -70,7 +75,9 @@ const Op& erfc_op() {
       .gradient =
           [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (-kTwoOverSqrtPi * exp(neg(sqr(g.x()))))}; },
       .edge_cases = {1e-10, 0.5, 10, 26, -6},
-      .ulps = 4.5};
+      .ulps = 4.5,
+      .spread = [](const double* x, const double* e,
+                   double) { return e[0] > 0 ? 1.13 * e[0] * std::exp(-std::pow(std::max(0.0, x[0] - e[0]), 2)) : 0; }};
   static const Op& op = define_elementwise(record);
   return op;
 }

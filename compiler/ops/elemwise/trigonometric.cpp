@@ -1,4 +1,6 @@
 // Trigonometric functions and their inverses, in radians.
+#include <numbers>
+
 #include "compiler/ops/elemwise/record_parts.h"
 
 namespace thtrain {
@@ -12,7 +14,8 @@ const Op& sin_op() {
       .code = math_code("sin"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cos(g.x())}; },
       .edge_cases = {3.14159265, 1e6, -1e6},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double*, const double* e, double) { return std::min(e[0], 2.0); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -26,7 +29,8 @@ const Op& cos_op() {
       .code = math_code("cos"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() * sin(g.x()))}; },
       .edge_cases = {3.14159265, 1e6, -1e6},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double*, const double* e, double) { return std::min(e[0], 2.0); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -42,7 +46,11 @@ const Op& tan_op() {
       .low = -1.2,
       .high = 1.2,
       .edge_cases = {1.57079, 3, -100},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double*, const double* e, double y) { 
+        const double t = e[0] < 0.7 ? std::tan(e[0]) : std::numeric_limits<double>::infinity(), left = 1 - std::abs(y) * t;
+        return left > 0 ? t * (1 + y * y) / left : std::numeric_limits<double>::infinity();
+       }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -88,7 +96,8 @@ const Op& arctan_op() {
       .code = math_code("atan"),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (sqr(g.x()) + 1)}; },
       .edge_cases = {1, 1e10, -1e10},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = spread_same};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -111,7 +120,13 @@ const Op& arctan2_op() {
       .low = 0.3,
       .high = 2,
       .edge_cases = {1, -1},
-      .ulps = 4};
+      .ulps = 4,
+      .spread = [](const double* x, const double* e, double) { 
+        const double distance = std::hypot(x[0], x[1]), e_all = std::hypot(e[0], e[1]);
+        if (e_all == 0) return 0.0;
+        const bool crosses_cut = std::abs(x[0]) <= e[0] && x[1] <= e[1];
+        return crosses_cut || distance <= 2 * e_all ? 2 * std::numbers::pi : 1.2 * e_all / (distance - e_all);
+       }};
   static const Op& op = define_elementwise(record);
   return op;
 }

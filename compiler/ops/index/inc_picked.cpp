@@ -1,5 +1,6 @@
 // Adding to one element of each row, the one that the row's label names.
 #include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/picked.h"
 #include "compiler/ops/index/scatter.h"
@@ -97,6 +98,7 @@ const Op& inc_picked_op() {
           "Gradient: of x the cotangent, of y its elements at the labels; labels have none.",
       .infer = infer,
       .reference = reference,
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, 1); },
       .gradient =
           [](const GradientArgs& args) {
             return std::vector{args.cotangent(), Expr(),

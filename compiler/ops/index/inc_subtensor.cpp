@@ -1,5 +1,6 @@
 // Writing a rectangular part of a value.
 #include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/picked.h"
@@ -125,6 +126,8 @@ const Op& inc_subtensor_op() {
           "Writes over x where nobody else reads it; the elements of the part are written once each.",
       .infer = infer,
       .reference = reference,
+      .error =
+          [](const ErrorArgs& a) { return a.node.props.get<bool>("set") ? moved_error(a) : multilinear_error(a, 1); },
       .gradient = gradient,
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 1)); },
       .scatter = &rule,

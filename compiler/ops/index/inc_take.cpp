@@ -1,5 +1,6 @@
 // Adding to elements of an axis that integers name.
 #include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/index/taken_axes.h"
@@ -119,6 +120,7 @@ const Op& inc_take_op() {
           "An element that is named several times is added to in order, in its own dtype: the same bits every time.",
       .infer = infer,
       .reference = reference,
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[1].size()) + 1); },
       .gradient =
           [](const GradientArgs& args) {
             int64_t axis = args.node.props.get<int64_t>("axis");

@@ -1,4 +1,5 @@
 // Reading one element of each row, the one that the row's label names.
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/picked.h"
 #include "compiler/ops/shape/copy_loops.h"
@@ -119,6 +120,7 @@ const Op& pick_rows_op() {
             return std::vector<Type>{{.dtype = args.type(0).dtype, .dims = {args.type(0).dims[0]}}};
           },
       .reference = reference,
+      .error = moved_error,
       .gradient =
           [](const GradientArgs& args) {
             return std::vector{

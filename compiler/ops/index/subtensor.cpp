@@ -1,4 +1,5 @@
 // Reading a rectangular part of a value.
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/copy_loops.h"
@@ -82,6 +83,7 @@ const Op& subtensor_op() {
           "A view, but a copy where a start is given by an input.",
       .infer = infer,
       .reference = reference,
+      .error = moved_error,
       .gradient = gradient,
       .lower = lower,
       .view = view,

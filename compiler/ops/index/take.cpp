@@ -1,4 +1,5 @@
 // Reading elements of an axis that integers name.
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/taken_axes.h"
 #include "compiler/ops/shape/copy_loops.h"
@@ -125,6 +126,7 @@ const Op& take_op() {
           "Gradient: the cotangent added into zeros at the indices (inc_take); indices have none.",
       .infer = infer,
       .reference = reference,
+      .error = moved_error,
       .gradient =
           [](const GradientArgs& args) {
             int64_t axis = args.node.props.get<int64_t>("axis");

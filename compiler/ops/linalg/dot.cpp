@@ -3,6 +3,7 @@
 
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -197,6 +198,7 @@ const Op& dot_op() {
       .doc = "Matrix product: [m, k] . [k, n] -> [m, n]; a vector on the left is a row, on the right a column.",
       .infer = infer,
       .reference = reference,
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[1].dim(0)) + 2); },
       .gradient = gradient,
       .lower = lower,
       .accepts_layout = accepts_layout,

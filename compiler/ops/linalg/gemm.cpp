@@ -3,6 +3,7 @@
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -98,6 +99,7 @@ const Op& gemm_op() {
             return std::vector<Tensor>{product_reference(r, x[0], beta_of(r), number(x[1]), x[2], x[3], x[2].dim(0),
                                                          x[2].dim(1), x[3].dim(1))};
           },
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[3].dim(0)) + 4); },
       .gradient =
           [](const GradientArgs& g) {
             const Expr &c = g.input(0), &alpha = g.input(1), &a = g.input(2), &b = g.input(3), &beta = g.input(4),
@@ -161,6 +163,7 @@ const Op& gemv_op() {
             return std::vector<Tensor>{
                 product_reference(r, x[0], beta_of(r), number(x[1]), x[2], x[3], x[2].dim(0), x[2].dim(1), 1)};
           },
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[3].dim(0)) + 4); },
       .gradient =
           [](const GradientArgs& g) {
             const Expr &y = g.input(0), &alpha = g.input(1), &a = g.input(2), &x = g.input(3), &beta = g.input(4),
@@ -219,6 +222,7 @@ const Op& ger_op() {
             return std::vector<Tensor>{
                 product_reference(r, x[0], 1, number(x[1]), x[2], x[3], x[2].dim(0), 1, x[3].dim(0))};
           },
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, 4); },
       .gradient =
           [](const GradientArgs& g) {
             const Expr &alpha = g.input(1), &x = g.input(2), &y = g.input(3), &d = g.cotangent();

@@ -14,6 +14,7 @@ const Op& log_softmax_op() {
           "dx = dy - exp(y) sum(dy). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, true); },
+      .error = [](const ErrorArgs& a) { return softmax_error(a, true); },
       .gradient =
           [](const GradientArgs& args) {
             const Expr &y = args.outputs[0], &dy = args.cotangent();

@@ -15,6 +15,7 @@ const Op& softmax_op() {
           "dx = y (dy - sum(dy y)). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, false); },
+      .error = [](const ErrorArgs& a) { return softmax_error(a, false); },
       .gradient =
           [](const GradientArgs& args) {
             const Expr &y = args.outputs[0], &dy = args.cotangent();

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/fused_slices.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/length_list.h"
@@ -50,6 +51,42 @@ std::vector<Tensor> softmax_reference(const ReferenceArgs& args, bool logarithm)
     run(float(), double());
   else
     run(double(), static_cast<long double>(0));
+  return {out};
+}
+
+std::vector<Tensor> softmax_error(const ErrorArgs& args, bool logarithm) {
+  const Tensor &x = args.inputs[0], &y = args.outputs[0];
+  const double* error = args.errors[0].data<double>();
+  Tensor out = args.make_error();
+  const size_t axis = softmax_axis(args.node);
+  const int64_t n = x.dim(axis), stride = x.strides()[axis];
+  const Precision precision = precision_of(y.dtype());
+  Shape outer = x.shape();
+  outer[axis] = 1;
+  for_each_index(outer, [&](const Shape& at) {
+    const int64_t first = x.offset(at), last = first + n * stride;
+    double most = -kUnknownError, largest_error = 0, mean_away = 0;
+    for (int64_t i = first; i < last; i += stride) {
+      most = std::max(most, x.as_double(i));
+      largest_error = std::max(largest_error, error[i]);
+    }
+    // The distance from the maximum is rounded, and its rounding grows with it.
+    auto away = [&](int64_t i) { return std::isinf(x.as_double(i)) ? 0 : most - x.as_double(i); };
+    for (int64_t i = first; i < last; i += stride)
+      mean_away += (logarithm ? std::exp(y.as_double(i)) : y.as_double(i)) * away(i);
+    const double roundings = 24 + roundings_of_sum(n) + 2 * mean_away;
+    for (int64_t i = first; i < last; i += stride) {
+      const double factor = error[i] + largest_error + (roundings + 2 * away(i)) * precision.unit;
+      const double size = std::abs(y.as_double(i));
+      double& to = out.data<double>()[i];
+      if (std::isinf(factor))
+        to = kUnknownError;
+      else if (logarithm)
+        to = factor + (std::isinf(size) ? 0 : 2 * precision.unit * size);
+      else
+        to = size * std::expm1(factor) + 8 * precision.tiny;
+    }
+  });
   return {out};
 }
 

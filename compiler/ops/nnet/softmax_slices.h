@@ -14,6 +14,9 @@ size_t softmax_axis(const Node& node);
 std::vector<Type> infer_softmax(const TypeArgs& args);
 /// The definition, in the next wider type, rounded once.
 std::vector<Tensor> softmax_reference(const ReferenceArgs& args, bool logarithm);
+/// With p the results, errors are factors (of the logarithm, terms): an element's own, the mean of p times those of
+/// all, and roundings of x - max(x), exp, the sum and the quotient.
+std::vector<Tensor> softmax_error(const ErrorArgs& args, bool logarithm);
 /// The same by exp, max, sum and log, each elementwise or along the axis.
 Expr softmax_body(const Expr& x, size_t axis, bool logarithm);
 /// The node as that body where its axis is known to be longer than 1, else empty.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_lower.h"
 
@@ -51,6 +52,29 @@ std::vector<Tensor> evaluate(bool is_max, const ReferenceArgs& args) {
       for_each_index(outer, [&](const Shape& at) {
         out.data<int64_t>()[result++] = position(is_max, x.data<T>() + x.offset(at), n, stride);
       });
+  });
+  return {out};
+}
+
+// Another element within reach of the extremum: which one it is, is not known.
+std::vector<Tensor> error(bool is_max, const ErrorArgs& args) {
+  const Tensor& x = args.inputs[0];
+  Tensor out = args.make_error();
+  const Ints& axes = args.node.props.get<Ints>("axes");
+  const bool all = axes.size() == x.rank();
+  const int64_t n = all ? x.size() : x.dim(static_cast<size_t>(axes[0]));
+  const int64_t stride = all ? 1 : x.strides()[static_cast<size_t>(axes[0])];
+  Shape outer = x.shape();
+  for (int64_t axis : axes) outer[static_cast<size_t>(axis)] = 1;
+  int64_t result = 0;
+  for_each_index(outer, [&](const Shape& at) {
+    const int64_t first = x.offset(at), best = first + args.outputs[0].as_int(result) * stride;
+    const double *e = args.errors[0].data<double>(), best_x = x.as_double(best);
+    double& to = out.data<double>()[result++];
+    for (int64_t i = first; i < first + n * stride; i += stride) {
+      const double distance = is_max ? best_x - x.as_double(i) : x.as_double(i) - best_x;
+      if (i != best && e[i] + e[best] > 0 && !(distance > e[i] + e[best])) to = kUnknownError;
+    }
   });
   return {out};
 }
@@ -202,6 +226,7 @@ Op define(bool is_max, const Op& (*self)()) {
                      "NaN counts as the extremum. An error without elements. No derivative."),
           .infer = infer,
           .reference = [is_max](const ReferenceArgs& args) { return evaluate(is_max, args); },
+          .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
           .lower = [is_max](StepBuilder& b) { Emitter(b, is_max).run(); },
           .cost =
               [](const Node& node) {

@@ -154,6 +154,7 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .doc = record.doc,
         .infer = [&record](const TypeArgs& args) { return infer(record, args); },
         .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
+        .error = record.error,
         .lower = [&record](kernel::StepBuilder& b) { lower_reduction(record, b); },
         .cost = cost,
         .cases = [&record, self] { return cases(self(), record); }};

@@ -33,6 +33,8 @@ struct Reduction {
   std::function<void(DType element, const void* elements, int64_t n, void* result)> reference;
   /// The input's cotangent; `out` and `cotangent` have the reduced axes with length 1. Null: not connected.
   std::function<Expr(const Expr& x, const Expr& out, const Expr& cotangent, const Ints& axes)> gradient = {};
+  /// What rounding and the elements' errors do to a result: Op::error.
+  ErrorRule error = {};
   /// Native against reference, units in the last place of the largest value; 0: equal bits.
   double ulps = 0;
   /// Integer elements of the test cases: such that every element can decide the result.

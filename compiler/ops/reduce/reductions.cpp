@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 
@@ -56,6 +57,11 @@ std::optional<DType> truth(DType) {
 
 Expr zeros_beside(const Expr& like) {
   return Operand(0).beside(like.dtype());
+}
+
+// Elements for each result.
+int64_t reduced_elements(const ErrorArgs& a) {
+  return a.inputs[0].size() / std::max<int64_t>(a.outputs[0].size(), 1);
 }
 
 // ---- sum, prod -----------------------------------------------------------------------------------------------------
@@ -116,6 +122,13 @@ Expr extremum_gradient(const Expr& x, const Expr& y, const Expr& dy, const Ints&
   return switch_(logical_or(eq(x, y), isnan(x)), dy, zeros_beside(x));
 }
 
+// The extremum moves no farther than the element that moves most.
+std::vector<Tensor> extremum_error(const ErrorArgs& a) {
+  if (all_zero(a.errors[0])) return {a.make_error()};
+  const Expr error = make_input({.dtype = DType::kFloat64, .dims = a.node.inputs[0].dims()}, "e");
+  return {a.evaluate(apply(max_op(), {error}, a.node.props).node(), std::vector{a.errors[0]})[0]};
+}
+
 // A record and its op, which points to it.
 struct Defined {
   Reduction record;
@@ -141,6 +154,7 @@ const Defined& sum_defined() {
          return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
        }),
        .gradient = [](const Expr& x, const Expr&, const Expr& dy, const Ints&) { return repeat_like(dy, x); },
+       .error = [](const ErrorArgs& a) { return multilinear_error(a, roundings_of_sum(reduced_elements(a))); },
        .ulps = 8},
       sum_op};
   return defined;
@@ -163,6 +177,7 @@ const Defined& prod_defined() {
          return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
        }),
        .gradient = prod_gradient,
+       .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(reduced_elements(a)) + 1); },
        .ulps = 256,
        .int_low = 1},
       prod_op};
@@ -181,6 +196,7 @@ const Defined& min_defined() {
        .empty_allowed = false,
        .reference = extremum_reference<false>(),
        .gradient = extremum_gradient,
+       .error = extremum_error,
        .int_low = -100,
        .int_high = 100},
       min_op};
@@ -199,6 +215,7 @@ const Defined& max_defined() {
        .empty_allowed = false,
        .reference = extremum_reference<true>(),
        .gradient = extremum_gradient,
+       .error = extremum_error,
        .int_low = -100,
        .int_high = 100},
       max_op};
@@ -217,6 +234,7 @@ const Defined& any_defined() {
                                   for (int64_t i = 0; i < n; ++i) found = found || x[i] != std::decay_t<decltype(*x)>();
                                   return found;
                                 }),
+                                .error = extremum_error,
                                 .int_high = 2},
                                any_op};
   return defined;
@@ -234,6 +252,7 @@ const Defined& all_defined() {
                                   for (int64_t i = 0; i < n; ++i) kept = kept && x[i] != std::decay_t<decltype(*x)>();
                                   return kept;
                                 }),
+                                .error = extremum_error,
                                 .int_high = 2},
                                all_op};
   return defined;

@@ -1,6 +1,7 @@
 // Repeating a value along axes without copying it; zeros, ones and full are such views of a scalar.
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_op.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -78,6 +79,7 @@ const Op& broadcast_to_op() {
           "A view with strides of 0; not folded, so that zeros never become a constant of their size.",
       .infer = infer,
       .reference = reference,
+      .error = moved_error,
       .gradient = [](const GradientArgs& args) { return std::vector{unbroadcast(args.cotangent(), args.input(0))}; },
       .view = view,
       .foldable = false,

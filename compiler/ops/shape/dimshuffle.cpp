@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -86,6 +87,7 @@ const Op& dimshuffle_op() {
           "Gradient: the inverse order. A view.",
       .infer = infer,
       .reference = reference,
+      .error = moved_error,
       .gradient = gradient,
       .view = view,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },

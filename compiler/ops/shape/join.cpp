@@ -1,5 +1,6 @@
 // Values one after the other along an axis, and the way back.
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
@@ -113,6 +114,7 @@ const Op& join_op() {
           "dtypes: one (the builder promotes). Gradient: each value gets its part of the cotangent.",
       .infer = infer,
       .reference = reference,
+      .error = moved_error,
       .gradient = gradient,
       .lower = lower,
       .cost =

@@ -1,4 +1,5 @@
 // The same elements under other lengths.
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -120,6 +121,7 @@ const Op& reshape_op() {
           "A view where the strides of x allow it, else a copy.",
       .infer = infer,
       .reference = reference,
+      .error = moved_error,
       .gradient = gradient,
       .lower = [](kernel::StepBuilder& b) { copy_kernel(b, 0, "reshape: elements in row-major order"); },
       .view = view,

@@ -1,6 +1,7 @@
 #include "compiler/ops/shape/specify_lengths.h"
 
 #include "compiler/ir/op.h"
+#include "compiler/ops/error_rules.h"
 
 namespace thtrain {
 
@@ -17,6 +18,7 @@ const Op& specify_lengths_op() {
             return std::vector<Type>{{.dtype = a.type(0).dtype, .dims = dims}};
           },
       .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0]}; },
+      .error = moved_error,
       .gradient =
           [](const GradientArgs& a) { return std::vector<Expr>{specify_lengths(a.cotangent(), a.input(0).dims())}; },
       .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },

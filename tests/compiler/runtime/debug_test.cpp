@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "compiler/api.h"
 #include "compiler/ir/op.h"
+#include "compiler/kernel/region_builder.h"
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/registry.h"
-#include "tests/support/datasets_support.h"
+#include "compiler/runtime/debug_rewrites.h"
+#include "tests/support/fault_text.h"
 
 namespace thtrain {
 namespace {
@@ -62,21 +66,22 @@ TEST(Debug, NamesAWrongRule) {
   int line = __LINE__ + 1;
   Expr y = exp(x);
   Function f = debugged({x}, {y * 2}, {}, {{"wrong_pass", "", wrong_rule}});
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(fault_text([&] {
               f({Tensor::vector({0.0, 2.0})});
             }),
             str("error: debug: the rule exp_is_tanh of the pass wrong_pass changes a value\n  expected: exp(x)\n"
-                "  got:      tanh(x)\n            differs at [0]: 0, expected 1\n",
+                "  got:      tanh(x)\n            differs at [0]: 0, expected 1, bound 1.1e-15\n",
                 built_at(line)));
 }
 
 TEST(Debug, NamesAWrongPassThatNotesNothing) {
   Expr x = vector("x");
   Function f = debugged({x}, {x + 1, exp(x) * 2}, {}, {{"silent_pass", "", silent_rule}});
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(fault_text([&] {
               f({Tensor::vector({0.0, 2.0})});
             }),
-            "error: debug: the pass silent_pass changes output 1\n  got:      differs at [0]: 0, expected 2");
+            "error: debug: the pass silent_pass changes output 1\n  got:      differs at [0]: 0, expected 2, "
+            "bound 2.4e-15");
 }
 
 // ---- wrong kernels -------------------------------------------------------------------------------------------------
@@ -114,11 +119,11 @@ TEST(Debug, NamesAWrongKernel) {
   int line = __LINE__ + 1;
   Expr y = apply(op, {x});
   Function f = debugged({x}, {y});
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(fault_text([&] {
               f({Tensor::vector({1.0, 2.0, 4.0})});
             }),
             str("error: debug: native code and reference differ in step 0 (wrong_kernel), output 0\n"
-                "  got:      at [0]: 1, expected 4\n",
+                "  got:      at [0]: 1, expected 4, bound 7.1e-15\n",
                 built_at(line)));
 }
 
@@ -133,7 +138,7 @@ TEST(Debug, NamesAWrongInPlaceClaim) {
   Expr y = apply(op, {exp(x)});
   Function f = debugged({x}, {y * 2});
   Tensor zeros_and_tens = Tensor::vector({0.0, 0.0, 0.0, 2.0});
-  std::string text = error_text([&] { f({zeros_and_tens}); });
+  std::string text = fault_text([&] { f({zeros_and_tens}); });
   EXPECT_TRUE(text.starts_with("error: debug: native code and reference differ in step 1 (wrong_claim), output 0\n"))
       << text;
   EXPECT_TRUE(text.ends_with(built_at(line))) << text;
@@ -146,7 +151,7 @@ TEST(Debug, NamesABufferThatAStepChanged) {
   int line = __LINE__ + 1;
   Expr y = apply(op, {x, w});
   Function f = debugged({x}, {y});
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(fault_text([&] {
               f({Tensor::vector({1.0, 2.0})});
             }),
             str("error: debug: step 0 (greedy) changed the shared variable w outside its outputs\n", built_at(line)));
@@ -160,7 +165,7 @@ TEST(Debug, NamesAnInputThatAStepChanged) {
     int line = __LINE__ + 1;
     Expr z = apply(op, {x, y});
     Function f = debugged({x, In(y, {}, borrow)}, {z});
-    EXPECT_EQ(error_text([&] {
+    EXPECT_EQ(fault_text([&] {
                 f({Tensor::vector({1.0, 2.0}), Tensor::vector({3.0, 4.0})});
               }),
               str("error: debug: step 0 (greedy_of_inputs) changed the input y outside its outputs\n", built_at(line)));
@@ -173,11 +178,182 @@ TEST(Debug, NamesAnOutputThatALaterStepChanged) {
   int line = __LINE__ + 1;
   Expr second = apply(op, {x, first});
   Function f = debugged({x}, {first, second});
-  EXPECT_EQ(error_text([&] {
+  EXPECT_EQ(fault_text([&] {
               f({Tensor::vector({1.0, 2.0})});
             }),
             str("error: debug: step 1 (greedy_of_outputs) changed output 0 outside its outputs\n", built_at(line)));
 }
+
+// Nothing that a program does not read has a place among its arguments.
+TEST(Debug, EveryReadOfASharedVariableMayBeRewrittenAway) {
+  Shared w(Tensor::vector({1.0, -2.0}), "w"), v(Tensor::vector({3.0, 4.0}), "v");
+  Function compares = debugged({}, {lt(w, w)}), multiplies = debugged({}, {0 * w.expr() + v.expr()});
+  EXPECT_FALSE(compares({})[0].at<bool>({1}));
+  EXPECT_EQ(multiplies({})[0].at<double>({1}), 4);
+  Function both = debugged({}, {lt(w, w), v.expr() * 2}, {{v, v.expr() + 0 * w.expr()}});
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(both({})[1].at<double>({0}), 6);
+}
+
+// ---- float32: bounds follow dtypes and magnitudes
+// --------------------------------------------------------------------
+
+Tensor drawn_floats(const Shape& shape, uint64_t seed) {
+  RandomState random(static_cast<int64_t>(seed));
+  return Tensor::of(random.uniform(-1, 1, static_cast<size_t>(element_count(shape))), shape).cast(DType::kFloat32);
+}
+
+TEST(Debug, Float64ResultsOfFloat32FunctionsPass) {
+  Expr x = tensor("x", {40, 7}, DType::kFloat32);
+  Function f = debugged({x}, {sum(cast(log(softmax(x)), DType::kFloat64)), mean(cast(exp(x), DType::kFloat64)) * 3});
+  for (uint64_t seed = 0; seed < 5; ++seed) f({drawn_floats({40, 7}, seed)});
+}
+
+TEST(Debug, SumsThatCancelPass) {
+  Expr x = tensor("x", {500}, DType::kFloat32), y = vector("y", {500});
+  Function f = debugged({x, y}, {sum(x) - sum(sqr(x) + x), sum(y * 1e8) + sum(1e8 * (1 - y)) - 5e10});
+  for (uint64_t seed = 0; seed < 5; ++seed)
+    f({drawn_floats({500}, seed), drawn_floats({500}, seed).cast(DType::kFloat64)});
+}
+
+TEST(Debug, AGradientOfSoftmaxPasses) {
+  Expr x = tensor("x", {6, 9}, DType::kFloat32), t = tensor("t", {6, 9}, DType::kFloat32);
+  Expr cost = sum(t * log(softmax(x))) + sum(sqr(softmax(x)));
+  Function f = debugged({x, t}, {cost, grad(cost, x)});
+  for (uint64_t seed = 0; seed < 5; ++seed) f({drawn_floats({6, 9}, seed), drawn_floats({6, 9}, seed + 10)});
+}
+
+// What a finite-math rule forgets is documented: a note, and no difference.
+TEST(Debug, NotesWhatAFiniteMathRuleForgot) {
+  Expr x = vector("x", {3});
+  int line = __LINE__ + 1;
+  Expr y = x * 0;
+  std::vector<std::string> notes;
+  Function f = function({x}, {y + 1}, {},
+                        {.mode = Mode::kDebug, .on_note = [&](const std::string& note) { notes.push_back(note); }});
+  Tensor got = f({Tensor::vector({1.0, static_cast<double>(INFINITY), static_cast<double>(NAN)})})[0];
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(got.as_double(i), 1);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], str("debug: note: the rule mul_by_zero forgot an infinity or a NaN: mul(x, 0) became broadcast_to"
+                          "(0), built at ",
+                          __FILE__, ":", line));
+}
+
+// On infinities and NaN: exact rules keep them, the others speak of finite values.
+TEST(Debug, InfinitiesAndNaNPass) {
+  Expr x = vector("x", {7}), y = vector("y", {7});
+  const double inf = INFINITY;
+  Function f = function({x, y},
+                        {pow(x, 0.5), x / (1 / y), 0 / x, switch_(gt(x, 0), 0, y) / x, x - x, exp(x) / (1 + exp(x)),
+                         (x + 1) + 2, log(1 + exp(x))},
+                        {}, {.mode = Mode::kDebug, .on_note = [](const std::string&) {}});
+  f({Tensor::vector({-inf, inf, static_cast<double>(NAN), 0.0, -0.0, 1e308, -3.0}),
+     Tensor::vector({1.0, 0.0, -0.0, inf, static_cast<double>(NAN), 1e-308, 2.0})});
+}
+
+// ---- mutants: what is wrong by a sign, a factor of 1.01 or one element is named, in float32 too -------------------
+
+// A wrong version of `right`, computed as such: kernels and references that differ.
+struct Mutant {
+  const char* name;
+  Expr (*right)(const Expr& x, const Expr& y);
+  Expr (*wrong)(const Expr& x, const Expr& y);
+};
+
+// Without its first element, times the rest of the sum.
+Expr without_first(const Expr& x) {
+  return subtensor(x, {Slice{.start = 1}});
+}
+
+const std::vector<Mutant>& mutants() {
+  using E = const Expr&;
+  static const std::vector<Mutant> out{
+      {"sign_of_term", [](E x, E y) { return x - y; }, [](E x, E y) { return x + y; }},
+      {"sign", [](E x, E) { return -x; }, [](E x, E) { return x * 1; }},
+      {"factor_of_exp", [](E x, E) { return exp(x); }, [](E x, E) { return 1.01 * exp(x); }},
+      {"factor_inside", [](E x, E) { return tanh(x); }, [](E x, E) { return tanh(1.01 * x); }},
+      {"factor_of_sum", [](E x, E) { return sum(sqr(x)); }, [](E x, E) { return 1.01 * sum(sqr(x)); }},
+      {"element_of_sum", [](E x, E) { return sum(sqr(x)); }, [](E x, E) { return sum(sqr(without_first(x))); }},
+      {"element_of_max", [](E x, E) { return max(x); }, [](E x, E) { return min(x); }},
+      {"factor_of_product", [](E x, E y) { return dot(x, y); }, [](E x, E y) { return 1.01 * dot(x, y); }},
+      {"element_of_product", [](E x, E y) { return dot(x, y); },
+       [](E x, E y) { return dot(without_first(x), without_first(y)); }},
+      {"softmax_by_maximum", [](E x, E) { return softmax(x); }, [](E x, E) { return softmax(1.01 * x); }},
+      {"sum_of_softmax", [](E x, E) { return exp(x) / sum(exp(x)); },
+       [](E x, E) { return exp(x) / (0.99 * sum(exp(x))); }},
+      {"mean_count", [](E x, E) { return mean(x * x); }, [](E x, E) { return sum(x * x) / (length(x, 0) - 1); }},
+  };
+  return out;
+}
+
+class DebugNames : public testing::TestWithParam<std::tuple<Mutant, DType>> {};
+
+// The pass that makes the wrong one of the right one, on the graph's inputs.
+const Mutant* planted_mutant = nullptr;
+bool is_noted = false;
+Graph plant(const Graph& graph, const PassContext& context) {
+  Graph out = graph;
+  out.outputs[0] = cast(planted_mutant->wrong(graph.inputs[0], graph.inputs[1]), graph.outputs[0].dtype());
+  if (is_noted) context.note("plant", planted_mutant->name, graph.outputs[0], out.outputs[0]);
+  return out;
+}
+
+TEST_P(DebugNames, AWrongRuleAndAWrongPass) {
+  const auto& [mutant, dtype] = GetParam();
+  planted_mutant = &mutant;
+  Expr x = tensor("x", {37}, dtype), y = tensor("y", {37}, dtype);
+  const Tensor a = drawn_floats({37}, 1).cast(dtype), b = drawn_floats({37}, 2).cast(dtype);
+  const Graph graph{.inputs = {x, y}, .outputs = {mutant.right(x, y)}, .updates = {}};
+  for (bool noted : {true, false}) {
+    is_noted = noted;
+    const std::string text = fault_text([&] {
+      check_rewrites({graph, {{x, a}, {y, b}}, {}, {.extra = {{"plant", "", plant}}}});
+    });
+    const std::string begin = noted
+                                  ? str("error: debug: the rule ", mutant.name, " of the pass plant changes a value\n")
+                                  : "error: debug: the pass plant changes output 0\n";
+    EXPECT_TRUE(text.starts_with(begin)) << text;
+  }
+}
+
+// The same as an op: the reference is the right one, the kernel the wrong one.
+std::vector<Tensor> right_reference(const ReferenceArgs& a) {
+  return a.run_body(*a.node.bodies[0], a.inputs);
+}
+
+class DebugNamesKernel : public testing::TestWithParam<Mutant> {};
+
+TEST_P(DebugNamesKernel, WhoseResultsAreWrong) {
+  static const Op op{.name = "planted",
+                     .doc = {},
+                     .infer = [](const TypeArgs& a) { return std::vector<Type>{a.bodies[0]->outputs[0].type()}; },
+                     .reference = right_reference,
+                     .lower_region =
+                         [](kernel::RegionBuilder& b) {
+                           const std::vector<kernel::RegionValue> given{b.input(0), b.input(1)};
+                           b.copy(b.inline_body(*b.node().bodies[1], given)[0], b.output(0));
+                         }};
+  const Type type{.dtype = DType::kFloat32, .dims = {37}};
+  auto body_of = [&](Expr (*make)(const Expr&, const Expr&), DType dtype) {
+    auto body = std::make_shared<Graph>();
+    body->inputs = {make_input(type, "x"), make_input(type, "y")};
+    body->outputs = {cast(make(body->inputs[0], body->inputs[1]), dtype)};
+    return body;
+  };
+  auto right = body_of(GetParam().right, DType::kFloat32), wrong = body_of(GetParam().wrong, DType::kFloat32);
+  Expr x = make_input(type, "x"), y = make_input(type, "y");
+  Function f = debugged({x, y}, {Expr(make_node(op, {x, y}, {}, {right, wrong}))});
+  const std::string text = fault_text([&] { f({drawn_floats({37}, 1), drawn_floats({37}, 2)}); });
+  EXPECT_TRUE(text.starts_with("error: debug: native code and reference differ in output 0\n")) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mutants, DebugNamesKernel, testing::ValuesIn(mutants()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Mutants, DebugNames,
+                         testing::Combine(testing::ValuesIn(mutants()),
+                                          testing::Values(DType::kFloat32, DType::kFloat64)),
+                         [](const auto& info) {
+                           return str(std::get<0>(info.param).name, "_", name_of(std::get<1>(info.param)));
+                         });
 
 TEST(Debug, WatchShowsEachStep) {
   Expr x = vector("x", {3});

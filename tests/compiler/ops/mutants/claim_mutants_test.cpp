@@ -17,7 +17,7 @@
 #include "compiler/ops/linalg/fused_product.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
-#include "tests/support/error_text.h"
+#include "tests/support/fault_text.h"
 #include "tests/support/native_program.h"
 
 namespace thtrain {
@@ -107,12 +107,12 @@ std::string debugged(const WrongClaim& claim, bool claims) {
   FunctionOptions options{.mode = Mode::kDebug, .use_cache = false};
   for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);
   Function f = function({variables.begin(), variables.end()}, {Out(temporary(copy))}, {}, options);
-  return error_text([&] { f(values); });
+  return fault_text([&] { f(values); });
 }
 
 TEST(ClaimMutants, OfOpsAreCaught) {
   for (const WrongClaim& claim : wrong_claims()) {
-    EXPECT_EQ(debugged(claim, false), "no error") << claim.name;
+    EXPECT_EQ(debugged(claim, false), "no fault") << claim.name;
     EXPECT_TRUE(debugged(claim, true).starts_with("error: debug: native code and reference differ in step"))
         << claim.name << ": " << debugged(claim, true);
   }

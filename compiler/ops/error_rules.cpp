@@ -1,0 +1,118 @@
+#include "compiler/ops/error_rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ir/graph.h"
+
+namespace thtrain {
+namespace {
+
+bool is_connected(const Node& node, size_t input) {
+  return node.types[0].kind == TypeKind::kTensor && node.inputs[input].type().kind == TypeKind::kTensor &&
+         (!node.op->connection || node.op->connection(node, input, 0));
+}
+
+// The node on float64 in place of what is connected.
+std::shared_ptr<const Node> widened(const Node& node) {
+  bool is_wide = true;
+  std::vector<Expr> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Expr& input = node.inputs[i];
+    const bool stays = !is_connected(node, i);
+    is_wide = is_wide && (stays || input.dtype() == DType::kFloat64);
+    inputs.push_back(stays ? input : make_input({.dtype = DType::kFloat64, .dims = input.dims()}, "e"));
+  }
+  return is_wide ? node.self.lock() : remake(node, std::move(inputs), node.bodies);
+}
+
+// What is not connected decides where elements come from: with an error there, nothing is known.
+bool places_are_known(const ErrorArgs& args) {
+  for (size_t i = 0; i < args.inputs.size(); ++i)
+    if (!is_connected(args.node, i) && !all_zero(args.errors[i])) return false;
+  return true;
+}
+
+std::vector<Tensor> unknown(const ErrorArgs& args) {
+  std::vector<Tensor> out;
+  for (size_t o = 0; o < args.outputs.size(); ++o) {
+    out.push_back(args.make_error(o));
+    std::fill_n(out[o].data<double>(), out[o].size(), kUnknownError);
+  }
+  return out;
+}
+
+// The op on values[i] where input i is connected, else on the inputs themselves.
+Tensor on_wide(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, const std::vector<Tensor>& values) {
+  std::vector<Tensor> given;
+  for (size_t i = 0; i < args.inputs.size(); ++i)
+    given.push_back(is_connected(args.node, i) ? values[i] : args.inputs[i]);
+  return args.evaluate(*wide, given)[0].contiguous();
+}
+
+}  // namespace
+
+Precision precision_of(DType dtype) {
+  if (dtype == DType::kFloat32 || dtype == DType::kComplex64) return {0x1p-24, 0x1p-149, 3.4e38};
+  return {0x1p-53, 0x1p-1074, 1.79e308};
+}
+
+bool all_zero(const Tensor& error) {
+  const double* e = error.data<double>();
+  return std::all_of(e, e + error.size(), [](double x) { return x == 0; });
+}
+
+Tensor magnitudes(const Tensor& x) {
+  Tensor out = Tensor::empty(DType::kFloat64, x.shape());
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    for (int64_t i = 0; i < x.size(); ++i) {
+      if constexpr (is_complex_v<T>)
+        out.data<double>()[i] = static_cast<double>(std::abs(from[i]));
+      else
+        out.data<double>()[i] = std::abs(static_cast<double>(from[i]));
+    }
+  });
+  return out;
+}
+
+double roundings_of_sum(int64_t count) {
+  return static_cast<double>(std::min(count, 72 + count / 64)) + 1;
+}
+
+std::vector<Tensor> moved_error(const ErrorArgs& args) {
+  if (!places_are_known(args)) return unknown(args);
+  if (std::all_of(args.errors.begin(), args.errors.end(), all_zero)) return {args.make_error()};
+  return {on_wide(args, widened(args.node), {args.errors.begin(), args.errors.end()}).copy()};
+}
+
+std::vector<Tensor> passed_error(const ErrorArgs& args) {
+  std::vector<Tensor> out{args.errors[0].copy()};
+  for (size_t o = 1; o < args.outputs.size(); ++o) out.push_back(args.make_error(o));
+  return out;
+}
+
+std::vector<Tensor> multilinear_error(const ErrorArgs& args, double roundings) {
+  if (!places_are_known(args)) return unknown(args);
+  const std::shared_ptr<const Node> wide = widened(args.node);
+  std::vector<Tensor> plain, enlarged;
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    plain.push_back(is_connected(args.node, i) ? magnitudes(args.inputs[i]) : args.inputs[i]);
+    enlarged.push_back(is_connected(args.node, i) ? plain[i].copy() : plain[i]);
+    for (int64_t k = 0; is_connected(args.node, i) && k < plain[i].size(); ++k)
+      enlarged[i].data<double>()[k] += args.errors[i].data<double>()[k];
+  }
+  const Precision precision = precision_of(args.node.types[0].dtype);
+  Tensor out = on_wide(args, wide, plain).copy();
+  const bool is_exact = std::all_of(args.errors.begin(), args.errors.end(), all_zero);
+  const Tensor largest = is_exact ? out.copy() : on_wide(args, wide, enlarged);
+  for (int64_t k = 0; k < out.size(); ++k) {
+    double& error = out.data<double>()[k];
+    const double above = largest.data<double>()[k];
+    error = (above - error) + roundings * (precision.unit * above + precision.tiny);
+  }
+  return {out};
+}
+
+}  // namespace thtrain

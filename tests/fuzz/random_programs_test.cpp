@@ -1,0 +1,168 @@
+// Random typed programs in every mode. The debug mode holds each rewrite, each pass, each native step and the results
+// against the references within bounds that follow from magnitudes; here it must find nothing, native code must give
+// the bits of the debug mode's, and reference mode must agree with both. THTRAIN_FUZZ_SEED and THTRAIN_FUZZ_CASES make
+// a longer run of it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "compiler/ops/bounded.h"
+#include "compiler/passes/rename_lengths.h"
+#include "compiler/runtime/debug_rewrites.h"
+#include "tests/fuzz/random_program.h"
+#include "tests/support/fuzz_settings.h"
+
+namespace thtrain {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+void keep_quiet(const std::string&) {}
+
+Function compiled(const BuiltProgram& built, Mode mode) {
+  return function(built.inputs, built.outputs, built.updates,
+                  {.mode = mode, .threads = 1, .allow_unused_inputs = true, .on_note = keep_quiet});
+}
+
+Graph graph_of(const BuiltProgram& built) {
+  Graph out;
+  for (const In& input : built.inputs) out.inputs.push_back(input.variable);
+  for (const Out& output : built.outputs) out.outputs.push_back(output.expr);
+  out.updates = built.updates;
+  return out;
+}
+
+// The program's graph and its leaves' values in one call.
+struct Case {
+  CanonicalGraph canonical;
+  std::vector<std::pair<Expr, Tensor>> leaves;
+  Lengths lengths;
+};
+
+Case case_of(const BuiltProgram& built, const Tensors& inputs) {
+  Case out{.canonical = canonical_lengths(graph_of(built)), .leaves = {}, .lengths = {}};
+  for (size_t i = 0; i < inputs.size(); ++i) out.leaves.emplace_back(out.canonical.graph.inputs[i], inputs[i]);
+  for (const Shared& shared : built.shared) out.leaves.emplace_back(shared.expr(), shared.get_value());
+  for (const auto& [leaf, value] : out.leaves) out.lengths.bind_names(leaf, value);
+  // Lengths that must be equal, and are not in this call: a mistake of the program's user.
+  Lengths lengths;
+  for (size_t i = 0; i < inputs.size(); ++i) lengths.bind_names(built.inputs[i].variable, inputs[i]);
+  for (const LengthCheck& check : out.canonical.shape_checks)
+    if (lengths.evaluate(check.left) != lengths.evaluate(check.right)) throw UserError(Message{.what = check.what});
+  return out;
+}
+
+// One call: results, then the shared variables; or what the caller did wrong.
+struct Called {
+  Tensors values;
+  std::string user_error;
+};
+
+Called call(Function& f, const BuiltProgram& built, const Tensors& inputs) {
+  Called out;
+  try {
+    out.values = f(inputs);
+    for (const Shared& shared : built.shared) out.values.push_back(shared.get_value());
+  } catch (const UserError& error) {
+    out.user_error = error.what();
+  }
+  return out;
+}
+
+// What is wrong with a program (empty: nothing), unless its user made a mistake: an extremum of nothing, an index
+// outside.
+using Judge = std::function<std::optional<std::string>(const ProgramPlan& plan, bool with_native)>;
+
+// Whether the rewrites keep its values.
+std::optional<std::string> wrong_rewrite(const ProgramPlan& plan, bool) {
+  const BuiltProgram built = build(plan);
+  try {
+    for (const Tensors& inputs : plan.calls) {
+      const Case c = case_of(built, inputs);
+      check_rewrites({c.canonical.graph, c.leaves, c.lengths, {}, keep_quiet});
+    }
+  } catch (const UserError&) {
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// The reference's results beside those of native code, which are as far apart as the bounds of both graphs allow.
+std::string apart(const BuiltProgram& built, const Case& c, const Tensors& reference, const Tensors& native) {
+  const Graph optimized = optimize(c.canonical.graph, {});
+  BoundedEvaluator bounded(c.leaves, c.lengths, Infinities::kUnknown);
+  for (size_t i = 0; i < built.outputs.size(); ++i) {
+    const Tensor plain_error = bounded(c.canonical.graph.outputs[i]).error, error = bounded(optimized.outputs[i]).error;
+    if (auto where = beyond_bounds({native[i], error}, {reference[i], plain_error}))
+      return str("native code and reference mode differ in output ", i, " at ", *where);
+  }
+  return {};
+}
+
+// Whether it gives the same in every mode.
+std::optional<std::string> wrong_result(const ProgramPlan& plan, bool with_native) {
+  const BuiltProgram checked = build(plan), plain = build(plan), native = build(plan);
+  try {
+    Function debug = compiled(checked, Mode::kDebug), reference = compiled(plain, Mode::kReference);
+    std::optional<Function> alone;
+    if (with_native) alone = compiled(native, Mode::kNative);
+    for (const Tensors& inputs : plan.calls) {
+      for (size_t i = 0; i < checked.shared.size(); ++i) {
+        plain.shared[i].set_value(checked.shared[i].get_value());
+        native.shared[i].set_value(checked.shared[i].get_value());
+      }
+      const Case c = case_of(plain, inputs);
+      const Called expected = call(reference, plain, inputs), got = call(debug, checked, inputs);
+      if (expected.user_error.empty() != got.user_error.empty())
+        return str("reference mode says '", expected.user_error, "', debug mode '", got.user_error, "'");
+      if (!got.user_error.empty()) return std::nullopt;
+      if (std::string where = apart(plain, c, expected.values, got.values); !where.empty()) return where;
+      if (!with_native) continue;
+      const Called bare = call(*alone, native, inputs);
+      if (!bare.user_error.empty()) return str("native mode alone says '", bare.user_error, "'");
+      for (size_t i = 0; i < got.values.size(); ++i)
+        if (auto where = beyond_bounds(exactly(bare.values[i]), exactly(got.values[i])))
+          return str("native and debug mode differ in value ", i, " at ", *where);
+    }
+  } catch (const UserError&) {
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Runs the cases; prints what failed, made smaller, as C++.
+void fuzz(const FuzzSettings& settings, const Judge& judge) {
+  SCOPED_TRACE(settings.text());
+  int64_t judged = 0;
+  for (int64_t i = 0; i < settings.cases; ++i) {
+    const ProgramPlan plan = random_plan(settings.seed + static_cast<uint64_t>(i));
+    const bool with_native = i % 4 == 0;
+    const std::optional<std::string> wrong = judge(plan, with_native);
+    judged += wrong.has_value();
+    if (wrong.value_or("").empty()) continue;
+    const ProgramPlan small =
+        shrunk(plan, [&](const ProgramPlan& p) { return !judge(p, with_native).value_or("").empty(); });
+    ADD_FAILURE() << *judge(small, with_native) << "\n" << as_cpp(small) << "the whole program: " << *wrong;
+  }
+  EXPECT_GE(judged, settings.cases * 3 / 4) << "too many programs of which nothing can be said";
+}
+
+TEST(RandomPrograms, RewritesKeepValuesWithinBounds) {
+  fuzz(fuzz_settings(1, 300), wrong_rewrite);
+}
+
+TEST(RandomPrograms, GiveTheSameInEveryMode) {
+  fuzz(fuzz_settings(1, 12), wrong_result);
+}
+
+TEST(RandomPrograms, TheSameSeedGivesTheSameText) {
+  EXPECT_EQ(as_cpp(random_plan(7)), as_cpp(random_plan(7)));
+  EXPECT_NE(as_cpp(random_plan(7)), as_cpp(random_plan(8)));
+}
+
+}  // namespace
+}  // namespace thtrain
