@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "compiler/runtime/child_process.h"
+
 namespace thtrain {
 
 // A handler reaches nothing but what is static.
@@ -10,7 +12,9 @@ static std::atomic<int> g_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 static void on_signal(int number) {
-  if (g_signal.exchange(number) != 0) ::_exit(128 + number);
+  if (g_signal.exchange(number) == 0) return;
+  kill_running_programs();
+  ::_exit(128 + number);
 }
 
 static void handle(void (*handler)(int)) {
@@ -23,8 +27,10 @@ static void handle(void (*handler)(int)) {
 InterruptWatch::InterruptWatch() {
   g_signal = 0;
   handle(on_signal);
+  set_interrupt_flag(&g_signal);
 }
 InterruptWatch::~InterruptWatch() {
+  set_interrupt_flag(nullptr);
   handle(SIG_DFL);
 }
 
