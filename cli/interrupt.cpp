@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "compiler/runtime/child_process.h"
+
 namespace thtrain {
 
 // A handler reaches nothing but what is static.
@@ -13,17 +15,14 @@ static std::atomic<int> g_signal{0};
 static std::atomic<bool> g_has_bar{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-
-static void say(const char* text) {
-  int before = errno;
-  if (g_has_bar) (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
-  (void)!::write(STDERR_FILENO, text, std::strlen(text));
   errno = before;
 }
 
 static void on_signal(int number) {
-  if (int none = 0; !g_signal.compare_exchange_strong(none, number)) ::_exit(128 + number);
+  if (int none = 0; !g_signal.compare_exchange_strong(none, number)) {
+    kill_running_programs();
+    ::_exit(128 + number);
+  }
   say(number == SIGINT ? "stopping after this minibatch, with a checkpoint; Ctrl-C again stops at once\n"
                        : "stopping after this minibatch, with a checkpoint; a second signal stops at once\n");
 }
@@ -50,8 +49,10 @@ InterruptWatch::InterruptWatch() {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
   }
+  set_interrupt_flag(&g_signal);
 }
 InterruptWatch::~InterruptWatch() {
+  set_interrupt_flag(nullptr);
   for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 

@@ -65,6 +65,10 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
     return parse_arguments(words, started)();
   } catch (const UserError& error) {
     return report(error.what(), kBadInput);
+  } catch (const Interrupted& interrupted) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "thtrain: %s\n", interrupted.messages()[0].what.c_str());
+    return 128 + interrupted.signal();
   } catch (const NonFiniteLoss& error) {
     return report(error.what(), kNotFinite);
   } catch (const Error& error) {

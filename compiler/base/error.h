@@ -66,6 +66,16 @@ class InternalError : public Error {
   explicit InternalError(Message message) : Error({std::move(message)}) {}
 };
 
+/// The user asked to stop while something was waited for. The command line ends with exit code 128 + signal.
+class Interrupted : public Error {
+ public:
+  Interrupted(int signal, std::string what) : Error({Message{.what = std::move(what)}}), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
+
 namespace detail {
 [[noreturn]] void fail_check(const char* condition, const char* file, int line, std::string what);
 }

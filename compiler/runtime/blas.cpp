@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "compiler/base/error.h"
 
@@ -19,8 +20,10 @@ class ScopedVariable {
     setenv(name, value.c_str(), 1);
   }
   ~ScopedVariable() {
-    if (before_) setenv(name_, before_->c_str(), 1);
-    else unsetenv(name_);
+    if (before_)
+      setenv(name_, before_->c_str(), 1);
+    else
+      unsetenv(name_);
   }
   ScopedVariable(const ScopedVariable&) = delete;
   ScopedVariable& operator=(const ScopedVariable&) = delete;
@@ -35,19 +38,41 @@ bool user_chose_kernels() {
   return text && *text;
 }
 
-void* open_first(std::span<const char* const> names, int flags) {
-  for (const char* name : names)
+/// The first of the libraries that can be loaded; null, with a line for each in `complaints`, where none can.
+void* open_first(std::span<const char* const> names, int flags, std::vector<std::string>& complaints) {
+  for (const char* name : names) {
     if (void* library = dlopen(name, flags)) return library;
+    const char* text = dlerror();
+    complaints.push_back(text ? text : str(name, ": cannot be loaded"));
+  }
   return nullptr;
 }
 
-void* load_with_kernels(std::span<const char* const> names, const Cpu& cpu) {
+/// Of a library that is not there: the dynamic linker names it first. (Of one that it needs, it names that one.)
+bool says_missing(const std::string& complaint, std::string_view name) {
+  return complaint.starts_with(name) && complaint.ends_with("No such file or directory");
+}
+
+[[noreturn]] void throw_not_loaded(std::span<const char* const> names, const std::vector<std::string>& complaints) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!says_missing(complaints[i], names[i]))
+      throw UserError({.what = "OpenBLAS is installed, but cannot be loaded: matrix products need it",
+                       .expected = names[i],
+                       .got = complaints[i],
+                       .hint = "`ulimit -v` tells whether the memory of this process is limited"});
+  throw UserError({.what = "OpenBLAS is not installed: matrix products need it",
+                   .expected = names.front(),
+                   .got = join(complaints, "\n"),
+                   .hint = "apt-get install libopenblas0"});
+}
+
+void* load_with_kernels(std::span<const char* const> names, const Cpu& cpu, std::vector<std::string>& complaints) {
   // Read by the library while it is loaded: with one thread it starts none of its own.
   ScopedVariable threads("OPENBLAS_NUM_THREADS", "1");
   std::optional<ScopedVariable> coretype;
   if (auto choice = openblas_coretype(cpu); choice && !user_chose_kernels())
     coretype.emplace("OPENBLAS_CORETYPE", *choice);
-  return open_first(names, RTLD_NOW | RTLD_LOCAL);
+  return open_first(names, RTLD_NOW | RTLD_LOCAL, complaints);
 }
 
 }  // namespace
@@ -73,25 +98,20 @@ void* Blas::symbol(const char* name) const {
 }
 
 bool Blas::has_old_kernels() const {
-  for (std::string_view old : {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Katmai", "Coppermine",
-                               "Northwood", "Banias", "Atom", "Athlon", "Opteron", "Opteron(SSE3)", "Barcelona",
-                               "Bobcat", "Nano", "generic", "Generic", "Unknown", "unknown"})
+  for (std::string_view old : {"Prescott",  "Core2",  "Penryn",  "Dunnington", "Nehalem", "Katmai",        "Coppermine",
+                               "Northwood", "Banias", "Atom",    "Athlon",     "Opteron", "Opteron(SSE3)", "Barcelona",
+                               "Bobcat",    "Nano",   "generic", "Generic",    "Unknown", "unknown"})
     if (corename == old) return true;
   return false;
 }
 
 Blas detail::load_blas(std::span<const char* const> names, const Cpu& cpu) {
   Blas out;
-  out.library = open_first(names, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL);
+  std::vector<std::string> not_there, complaints;
+  out.library = open_first(names, RTLD_NOW | RTLD_NOLOAD | RTLD_LOCAL, not_there);
   out.was_loaded = out.library != nullptr;
-  if (!out.library) out.library = load_with_kernels(names, cpu);
-  if (!out.library) {
-    const char* reason = dlerror();
-    throw UserError({.what = "OpenBLAS is not installed: matrix products need it",
-                     .expected = std::string(names.front()),
-                     .got = reason ? reason : "",
-                     .hint = "apt-get install libopenblas0"});
-  }
+  if (!out.library) out.library = load_with_kernels(names, cpu, complaints);
+  if (!out.library) throw_not_loaded(names, complaints);
   auto text_of = [&](const char* function) -> std::string {
     auto call = reinterpret_cast<const char* (*)()>(dlsym(out.library, function));
     const char* text = call ? call() : nullptr;

@@ -25,8 +25,8 @@ template <class T>
 using CblasGer = void (*)(CblasOrder, int m, int n, T alpha, const T* x, int incx, const T* y, int incy, T* a, int lda);
 
 struct Blas {
-  std::string corename;    // the kernels in use: "SkylakeX", "Haswell", "Prescott"
-  std::string version;     // "OpenBLAS 0.3.21"
+  std::string corename;     // the kernels in use: "SkylakeX", "Haswell", "Prescott"
+  std::string version;      // "OpenBLAS 0.3.21"
   bool was_loaded = false;  // by the host program, before us: its choice of kernels holds
   CblasGemm<float> sgemm = nullptr;
   CblasGemm<double> dgemm = nullptr;
@@ -48,14 +48,14 @@ struct Blas {
 
 /// Loaded at the first call and kept. Its own threads are switched off (for the host program too, where it was loaded
 /// before): matrix products are divided by matrix_products.h. Warns once on standard error where the kernels are much
-/// older than the processor. UserError where there is no OpenBLAS.
+/// older than the processor. UserError where there is no OpenBLAS, or it cannot be loaded.
 const Blas& blas();
 
 /// What OPENBLAS_CORETYPE has to say for OpenBLAS to take good kernels on `cpu`; none where its own choice is good.
 std::optional<std::string> openblas_coretype(const Cpu& cpu);
 
 namespace detail {
-/// Tries the names in turn; UserError where none can be loaded.
+/// Tries the names in turn; UserError, with what the dynamic linker said, where none can be loaded.
 Blas load_blas(std::span<const char* const> names, const Cpu& cpu);
 }  // namespace detail
 

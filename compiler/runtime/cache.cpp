@@ -1,13 +1,10 @@
 #include "compiler/runtime/cache.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/entry_abi.h"
@@ -19,28 +16,14 @@ namespace {
 constexpr const char* kObjects = "objects";
 constexpr const char* kPrograms = "programs";
 
-std::string file_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
 std::string name_of_entry(const std::string& content, const std::string& compiler_part) {
   return str(content, "-", compiler_part);
 }
 
 }  // namespace
 
-SharedObject::~SharedObject() { dlclose(handle_); }
-
-void* SharedObject::symbol(const char* name) const {
-  void* found = dlsym(handle_, name);
-  TH_CHECK(found, path_, " exports no ", name);
-  return found;
-}
-
-Cache::Cache(const Options& options, const Cpu& cpu) : store_(options.folder, options.owner), cpu_(cpu) {
+Cache::Cache(const Options& options, const Cpu& cpu)
+    : store_(options.folder, options.owner), loader_(store_, kObjects), cpu_(cpu) {
   search_ = find_host_compiler(store_, options.compiler, options.path);
   if (!search_.compiler) return;
   flags_ = compile_flags(*search_.compiler, cpu_);
@@ -60,15 +43,10 @@ std::shared_ptr<const SharedObject> Cache::already_loaded(const std::string& nam
   return object;
 }
 
-std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const std::string& path,
+std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const EntryStore::Entry& entry,
                                                 std::string& trouble) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* text = dlerror();
-    trouble = text ? text : "dlopen failed";
-    return nullptr;
-  }
-  auto object = std::make_shared<const SharedObject>(handle, path);
+  auto object = loader_.load(entry, trouble);
+  if (!object) return nullptr;
   std::lock_guard lock(mutex_);
   loaded_[name] = object;
   return object;
@@ -79,42 +57,42 @@ std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content
                           : store_.read_any(kObjects, content, ".so");
 }
 
-std::string Cache::compile(const std::string& name, std::string_view source) {
+EntryStore::Entry Cache::compile(const std::string& name, std::string_view source) {
   auto begin = std::chrono::steady_clock::now();
-  std::string source_path = store_.write_plain(kObjects, name + ".cpp", source);
-  struct Removed {
-    std::string path;
-    ~Removed() { unlink(path.c_str()); }
-  } output{store_.temporary_file()};
-  compile_object(*search_.compiler, flags_, source_path, output.path);
-  std::string path = store_.write(kObjects, name + ".so", file_bytes(output.path));
+  EntryStore::Workplace place = store_.workplace(kObjects, name + ".cpp", source);
+  compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+  std::string path = store_.write(kObjects, name + ".so", place.result());
+  std::optional<EntryStore::Entry> entry = store_.read(kObjects, name + ".so");
+  if (!entry) throw UserError({.what = str(path, ": was removed as soon as it was written")});
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   std::lock_guard lock(mutex_);
   ++stats_.kernels_compiled;
   stats_.compile_seconds += seconds.count();
-  return path;
+  return std::move(*entry);
 }
 
 LoadedObject Cache::load_object(std::string_view source) {
   std::string content = object_name(source), name = name_of_entry(content, compiler_part_), trouble;
   if (auto object = already_loaded(name)) return {object, ""};
   if (auto entry = stored_object(content)) {
-    if (auto object = open(name, entry->path, trouble)) {
+    if (auto object = open(name, *entry, trouble)) {
       std::lock_guard lock(mutex_);
       ++stats_.object_hits;
       return {object, ""};
     }
   }
   if (!search_.compiler) return {nullptr, trouble.empty() ? search_.reason : str(search_.reason, "; ", trouble)};
-  std::string path = compile(name, source);
-  if (auto object = open(name, path, trouble)) return {object, ""};
+  if (auto object = open(name, compile(name, source), trouble)) return {object, ""};
   throw InternalError({.what = "generated code cannot be loaded",
                        .got = trouble,
-                       .hint = str("a folder that is mounted without permission to execute cannot hold the cache: "
-                                   "set THTRAIN_CACHE_DIR (now ", store_.folder(), ")")});
+                       .hint = str("where neither the cache folder nor TMPDIR may hold files that are executed, set "
+                                   "THTRAIN_CACHE_DIR (now ",
+                                   store_.folder(), ")")});
 }
 
-bool Cache::has_object(std::string_view source) { return stored_object(object_name(source)).has_value(); }
+bool Cache::has_object(std::string_view source) {
+  return stored_object(object_name(source)).has_value();
+}
 
 std::optional<std::string> Cache::load_program(std::string_view key) {
   std::string content = content_hash({"program", key, cpu_.feature_text, generated_flags()});
@@ -142,7 +120,9 @@ std::string Cache::folder_text() const {
   return str(extra, " (", store_.folder().empty() ? "no home folder" : store_.folder(), " cannot be used)");
 }
 
-std::string Cache::compiler_text() const { return search_.compiler ? search_.compiler->identity : search_.reason; }
+std::string Cache::compiler_text() const {
+  return search_.compiler ? search_.compiler->identity : search_.reason;
+}
 
 namespace {
 std::atomic<Cache*> process_cache = nullptr;

@@ -11,25 +11,9 @@
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/entry_store.h"
 #include "compiler/runtime/host_compiler.h"
+#include "compiler/runtime/shared_object.h"
 
 namespace thtrain {
-
-/// A shared object that stays loaded as long as this lives.
-class SharedObject {
- public:
-  SharedObject(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
-  SharedObject(const SharedObject&) = delete;
-  SharedObject& operator=(const SharedObject&) = delete;
-  ~SharedObject();
-
-  /// InternalError where the object exports nothing of that name.
-  void* symbol(const char* name) const;
-  const std::string& path() const { return path_; }  // of the .so; its .cpp lies beside it
-
- private:
-  void* handle_;
-  std::string path_;
-};
 
 /// A loaded object, or why there is none: no compiler was found, and nobody compiled this source before.
 struct LoadedObject {
@@ -40,7 +24,7 @@ struct LoadedObject {
 /// Since the process began.
 struct CompileStats {
   int64_t kernels_compiled = 0;
-  int64_t object_hits = 0;   // objects that were found instead: on disk, or loaded already
+  int64_t object_hits = 0;  // objects that were found instead: on disk, or loaded already
   int64_t program_hits = 0;
   double compile_seconds = 0;
 };
@@ -58,8 +42,8 @@ class Cache {
   };
   Cache(const Options& options, const Cpu& cpu);
 
-  /// The object of `source`: already loaded, else from the folder, else compiled now (compile_object's InternalError
-  /// where that fails; the source is kept). An entry that cannot be loaded is compiled again.
+  /// The object of `source`: already loaded, else from the folder, else compiled now (compile_object's errors where
+  /// that fails; the source is kept). An entry that cannot be loaded is compiled again.
   LoadedObject load_object(std::string_view source);
   /// Is it in the folder, so that nothing need be compiled?
   bool has_object(std::string_view source);
@@ -80,10 +64,12 @@ class Cache {
   std::optional<EntryStore::Entry> stored_object(const std::string& content);
   std::shared_ptr<const SharedObject> already_loaded(const std::string& name);
   /// Null, with dlopen's complaint in `trouble`, where it cannot be loaded.
-  std::shared_ptr<const SharedObject> open(const std::string& name, const std::string& path, std::string& trouble);
-  std::string compile(const std::string& name, std::string_view source);
+  std::shared_ptr<const SharedObject> open(const std::string& name, const EntryStore::Entry& entry,
+                                           std::string& trouble);
+  EntryStore::Entry compile(const std::string& name, std::string_view source);
 
   EntryStore store_;
+  ObjectLoader loader_;
   Cpu cpu_;
   CompilerSearch search_;
   std::vector<std::string> flags_;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,56 +22,10 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMagic = "thtrain-entry-1 ";
+constexpr std::string_view kMagic = "thtrain-entry-2 ";
 constexpr size_t kTrailerBytes = 64;  // magic, 16 digits of size, 32 of hash
 constexpr long kStaleSeconds = 3600;  // what is older in tmp/ belongs to a process that was killed
-
-std::string trailer_of(std::string_view content) {
-  char size[17];
-  std::snprintf(size, sizeof size, "%016zx", content.size());
-  return str(kMagic, size, content_hash({content}));
-}
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-bool is_private_to(const struct stat& info, uid_t owner) { return info.st_uid == owner && (info.st_mode & 022) == 0; }
-
-bool may_trust_folder(const std::string& path, uid_t owner) {
-  struct stat info;
-  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && is_private_to(info, owner);
-}
-
-/// Every missing folder of `path`, for this user alone. The reason where that cannot be, else "".
-std::string make_folders(const std::string& path) {
-  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    std::string part = path.substr(0, end);
-    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
-      // A folder that exists may answer "read-only" or "permission denied" instead.
-      int error = errno;
-      struct stat info;
-      if (stat(part.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return std::strerror(error);
-    }
-    if (end == std::string::npos) return {};
-  }
-}
-
-std::string make_trusted_folder(const std::string& path, uid_t owner) {
-  if (std::string reason = make_folders(path); !reason.empty()) return reason;
-  if (!may_trust_folder(path, owner)) return str(path, " is another user's, or others may write to it");
-  return {};
-}
+constexpr std::string_view kTemporaries = "tmp";
 
 /// "" or why the file could not be written.
 std::string write_bytes(int fd, std::string_view bytes) {
@@ -83,160 +38,309 @@ std::string write_bytes(int fd, std::string_view bytes) {
   return {};
 }
 
+/// All `size` bytes, or none where the file is shorter.
+std::optional<std::string> read_bytes(int fd, size_t size) {
+  std::string bytes(size, '\0');
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t got = ::read(fd, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    done += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+/// A new file in `folder`, readable and writable by this user alone; `name` becomes its name.
+int create_temporary(int folder, std::string& name) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<uint64_t>(getpid()) + name.size();
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx",
+                  static_cast<unsigned long long>(number + static_cast<uint64_t>(attempt)));
+    name = text;
+    int fd = openat(folder, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
 bool is_between(std::string_view name, std::string_view prefix, std::string_view suffix) {
   return name.starts_with(prefix) && name.ends_with(suffix) && name.size() >= prefix.size() + suffix.size();
 }
 
-template <class F>
-void for_each_file(const std::string& folder, F f) {
-  DIR* dir = opendir(folder.c_str());
-  if (!dir) return;
+/// The names in a folder, but for hidden ones, in their order.
+std::vector<std::string> names_in(int folder) {
+  std::vector<std::string> out;
+  int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* dir = again < 0 ? nullptr : fdopendir(again);
+  if (!dir) {
+    if (again >= 0) close(again);
+    return out;
+  }
   while (dirent* file = readdir(dir))
-    if (file->d_name[0] != '.') f(std::string(file->d_name));
+    if (file->d_name[0] != '.') out.emplace_back(file->d_name);
   closedir(dir);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Was it removed since it was opened?
+bool is_gone(const FileDescriptor& folder) {
+  struct stat info;
+  return fstat(folder.get(), &info) != 0 || info.st_nlink == 0;
 }
 
 }  // namespace
 
-EntryStore::EntryStore(std::string folder, uid_t owner) : folder_(std::move(folder)), owner_(owner) {}
+std::string detail::entry_trailer(std::string_view kind, std::string_view name, std::string_view content) {
+  char size[17];
+  std::snprintf(size, sizeof size, "%016zx", content.size());
+  return str(kMagic, size, content_hash({kind, name, content}));
+}
+
+std::optional<std::string> detail::entry_content(std::string_view kind, std::string_view name, std::string bytes) {
+  if (bytes.size() < kTrailerBytes) return std::nullopt;
+  std::string trailer = bytes.substr(bytes.size() - kTrailerBytes);
+  bytes.resize(bytes.size() - kTrailerBytes);
+  if (trailer != entry_trailer(kind, name, bytes)) return std::nullopt;
+  return bytes;
+}
+
+// ---- folders -------------------------------------------------------------------------------------------------------
+
+EntryStore::EntryStore(std::string folder, uid_t owner) : owner_(owner) {
+  own_.path = std::move(folder);
+  if (!own_.path.empty()) own_.path = std::filesystem::absolute(own_.path).string();
+  private_.is_private = true;
+}
 
 EntryStore::~EntryStore() {
-  if (private_folder_.empty() || private_folder_maker_ != getpid()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(private_folder_, ignored);
+  if (!private_.descriptor || private_maker_ != getpid()) return;
+  for (const std::string& kind : names_in(private_.descriptor->get())) {
+    FileDescriptor folder(openat(private_.descriptor->get(), kind.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (folder.get() >= 0)
+      for (const std::string& name : names_in(folder.get())) unlinkat(folder.get(), name.c_str(), 0);
+    unlinkat(private_.descriptor->get(), kind.c_str(), AT_REMOVEDIR);
+  }
+  rmdir(private_.path.c_str());
 }
 
 std::string EntryStore::private_folder() const {
   std::lock_guard lock(mutex_);
-  return private_folder_;
+  return private_.path;
 }
 
-std::vector<std::string> EntryStore::folders() const {
-  std::vector<std::string> out;
-  if (!folder_.empty()) out.push_back(folder_);
-  if (std::string extra = private_folder(); !extra.empty()) out.push_back(extra);
+std::vector<EntryStore::Place*> EntryStore::places() {
+  std::vector<Place*> out;
+  if (!own_.path.empty()) out.push_back(&own_);
+  if (!private_folder().empty()) out.push_back(&private_);
   return out;
 }
 
-std::optional<EntryStore::Entry> EntryStore::read_checked(const std::string& path) const {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+std::shared_ptr<const FileDescriptor> EntryStore::open_kind(Place& place, std::string_view kind, bool make,
+                                                            std::string& trouble) {
+  std::lock_guard lock(mutex_);
+  // Another process may have removed the cache: it is made anew, not written into what is gone.
+  if (!place.is_private && place.descriptor && is_gone(*place.descriptor)) {
+    place.descriptor = nullptr;
+    place.kinds.clear();
+  }
+  if (trouble = place.refusal; !trouble.empty()) return nullptr;
+  if (!place.descriptor) {
+    OpenedFolder opened = open_trusted_folder(place.path, owner_, make);
+    trouble = opened.trouble;
+    if (opened.is_refused) place.refusal = opened.trouble;
+    if (!opened.descriptor) return nullptr;
+    place.descriptor = opened.descriptor;
+    place.trusted_path = opened.path;
+  }
+  auto known = place.kinds.find(kind);
+  if (known != place.kinds.end()) {
+    struct stat info;
+    if (fstat(known->second->get(), &info) == 0 && info.st_nlink > 0 && is_private_to(info, owner_))
+      return known->second;
+    place.kinds.erase(known);
+  }
+  OpenedFolder opened = open_private_folder(*place.descriptor, place.path, std::string(kind), owner_, make);
+  trouble = opened.trouble;
+  if (opened.descriptor) place.kinds.emplace(kind, opened.descriptor);
+  return opened.descriptor;
+}
+
+std::string EntryStore::make_private_folder() {
+  std::lock_guard lock(mutex_);
+  if (!private_.path.empty()) return {};
+  const char* parent = std::getenv("TMPDIR");
+  std::string made = str(parent && *parent ? parent : "/tmp", "/thtrain-XXXXXX");
+  if (!mkdtemp(made.data())) return str(made, ": ", std::strerror(errno));
+  // Where others may write to the parent, they may have put another folder there: it is not this user's alone.
+  auto opened = std::make_shared<FileDescriptor>(open(made.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info;
+  if (opened->get() < 0 || fstat(opened->get(), &info) != 0) return str(made, ": ", std::strerror(errno));
+  if (info.st_uid != geteuid() || (info.st_mode & 077) != 0) return str(made, " was exchanged by another user");
+  private_.path = std::filesystem::absolute(made).string();
+  private_.descriptor = opened;
+  private_.trusted_path = open_trusted_folder(private_.path, owner_, false).path;
+  private_maker_ = getpid();
+  return {};
+}
+
+void EntryStore::warn_of_replacement(const std::string& reason) {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(is_replaced_, true)) return;
+  }
+  std::fprintf(stderr,
+               "thtrain: warning: cache folder %s cannot be used (%s): compiled code is kept in %s until the "
+               "program ends\n",
+               own_.path.empty() ? "(none)" : own_.path.c_str(), reason.c_str(), private_folder().c_str());
+}
+
+// ---- reading -------------------------------------------------------------------------------------------------------
+
+std::optional<EntryStore::Entry> EntryStore::read_checked(const Place& place, std::string_view kind,
+                                                          const std::string& name,
+                                                          const std::shared_ptr<const FileDescriptor>& folder) const {
+  FileDescriptor file(openat(folder->get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.get() < 0 && errno != ELOOP) return std::nullopt;
   auto content = [&]() -> std::optional<std::string> {
     struct stat info;
     if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || !is_private_to(info, owner_))
       return std::nullopt;
-    std::string bytes(static_cast<size_t>(info.st_size), '\0');
-    for (size_t done = 0; done < bytes.size();) {
-      ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return std::nullopt;
-      done += static_cast<size_t>(got);
-    }
-    if (bytes.size() < kTrailerBytes) return std::nullopt;
-    std::string trailer = bytes.substr(bytes.size() - kTrailerBytes);
-    bytes.resize(bytes.size() - kTrailerBytes);
-    if (trailer != trailer_of(bytes)) return std::nullopt;
-    return bytes;
+    std::optional<std::string> bytes = read_bytes(file.get(), static_cast<size_t>(info.st_size));
+    return bytes ? detail::entry_content(kind, name, std::move(*bytes)) : std::nullopt;
   }();
-  if (content) return Entry{path, std::move(*content)};
-  unlink(path.c_str());
-  return std::nullopt;
+  if (!content) {
+    unlinkat(folder->get(), name.c_str(), 0);
+    return std::nullopt;
+  }
+  std::string inner = str("/", kind, "/", name);
+  return Entry{place.path + inner,
+               std::move(*content),
+               name,
+               folder,
+               place.trusted_path.empty() ? "" : place.trusted_path + inner,
+               place.is_private};
 }
 
 std::optional<EntryStore::Entry> EntryStore::read(std::string_view kind, std::string_view name) {
-  for (const std::string& folder : folders()) {
-    std::string place = str(folder, "/", kind);
-    if (!may_trust_folder(place, owner_)) continue;
-    if (auto entry = read_checked(str(place, "/", name))) return entry;
-  }
+  std::string trouble;
+  for (Place* place : places())
+    if (auto folder = open_kind(*place, kind, false, trouble))
+      if (auto entry = read_checked(*place, kind, std::string(name), folder)) return entry;
   return std::nullopt;
 }
 
 std::optional<EntryStore::Entry> EntryStore::read_any(std::string_view kind, std::string_view prefix,
                                                       std::string_view suffix) {
-  for (const std::string& folder : folders()) {
-    std::string place = str(folder, "/", kind);
-    if (!may_trust_folder(place, owner_)) continue;
-    std::vector<std::string> names;
-    for_each_file(place, [&](std::string name) {
-      if (is_between(name, prefix, suffix)) names.push_back(std::move(name));
-    });
-    std::sort(names.begin(), names.end());
-    for (const std::string& name : names)
-      if (auto entry = read_checked(str(place, "/", name))) return entry;
+  std::string trouble;
+  for (Place* place : places()) {
+    auto folder = open_kind(*place, kind, false, trouble);
+    if (!folder) continue;
+    for (const std::string& name : names_in(folder->get()))
+      if (is_between(name, prefix, suffix))
+        if (auto entry = read_checked(*place, kind, name, folder)) return entry;
   }
   return std::nullopt;
 }
 
-std::string EntryStore::write(std::string_view kind, std::string_view name, std::string_view content) {
-  return write_file(kind, name, content, trailer_of(content));
-}
-
-std::string EntryStore::write_plain(std::string_view kind, std::string_view name, std::string_view content) {
-  return write_file(kind, name, content, {});
-}
+// ---- writing -------------------------------------------------------------------------------------------------------
 
 template <class Write>
 void EntryStore::write_somewhere(Write write) {
   std::string reason = "there is no home folder";
-  if (private_folder().empty() && !folder_.empty()) {
-    reason = make_trusted_folder(folder_ + "/tmp", owner_);
-    if (reason.empty()) {
-      remove_stale_temporaries();
-      reason = write(folder_);
-    }
-    if (reason.empty()) return;
+  bool is_replaced;
+  {
+    std::lock_guard lock(mutex_);
+    is_replaced = is_replaced_;
   }
-  std::string folder = make_private_folder(reason);
-  reason = make_trusted_folder(folder + "/tmp", owner_);
-  if (reason.empty()) reason = write(folder);
-  if (!reason.empty())
-    throw UserError({.what = str("cannot write to ", folder, ": ", reason), .hint = "set THTRAIN_CACHE_DIR or TMPDIR"});
-}
-
-std::string EntryStore::temporary_file() {
-  std::string out;
-  write_somewhere([&](const std::string& folder) -> std::string {
-    out = folder + "/tmp/XXXXXX";
-    FileDescriptor file(mkostemp(out.data(), O_CLOEXEC));
-    return file.get() < 0 ? std::strerror(errno) : "";
-  });
-  return out;
-}
-
-std::string EntryStore::write_file(std::string_view kind, std::string_view name, std::string_view content,
-                                   std::string_view trailer) {
-  std::string out;
-  write_somewhere([&](const std::string& folder) -> std::string {
-    std::string place = str(folder, "/", kind);
-    if (std::string reason = make_trusted_folder(place, owner_); !reason.empty()) return reason;
-    out = str(place, "/", name);
-    std::string temporary = folder + "/tmp/XXXXXX";
-    FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));  // readable and writable by this user alone
-    if (file.get() < 0) return std::strerror(errno);
-    std::string reason = write_bytes(file.get(), content);
-    if (reason.empty()) reason = write_bytes(file.get(), trailer);
-    if (reason.empty() && rename(temporary.c_str(), out.c_str()) != 0) reason = std::strerror(errno);
-    if (!reason.empty()) unlink(temporary.c_str());
-    return reason;
-  });
-  return out;
-}
-
-std::string EntryStore::make_private_folder(const std::string& reason) {
-  std::lock_guard lock(mutex_);
-  if (!private_folder_.empty()) return private_folder_;
-  const char* parent = std::getenv("TMPDIR");
-  std::string made = str(parent && *parent ? parent : "/tmp", "/thtrain-XXXXXX");
-  if (!mkdtemp(made.data()))
-    throw UserError({.what = str("neither the cache folder nor a temporary one can be written: ", std::strerror(errno)),
-                     .got = str("cache folder: ", folder_, ": ", reason, "\ntemporary folder: ", made),
+  if (!is_replaced && !own_.path.empty() && (reason = write(own_)).empty()) return remove_stale_temporaries();
+  std::string trouble = make_private_folder();
+  if (!trouble.empty())
+    throw UserError({.what = "neither the cache folder nor a temporary one can be used",
+                     .got = str("cache folder: ", own_.path, ": ", reason, "\ntemporary folder: ", trouble),
                      .hint = "set THTRAIN_CACHE_DIR or TMPDIR to a folder of yours"});
-  private_folder_ = made;
-  private_folder_maker_ = getpid();
-  std::fprintf(stderr, "thtrain: warning: cache folder %s cannot be used (%s): compiled code is kept in %s until the "
-               "program ends\n", folder_.empty() ? "(none)" : folder_.c_str(), reason.c_str(), made.c_str());
-  return private_folder_;
+  warn_of_replacement(reason);
+  reason = write(private_);
+  if (!reason.empty())
+    throw UserError(
+        {.what = str("cannot write to ", private_folder(), ": ", reason), .hint = "set THTRAIN_CACHE_DIR or TMPDIR"});
+}
+
+std::string EntryStore::write_file(Place& place, std::string_view kind, const std::string& name,
+                                   std::string_view content, std::string_view trailer) {
+  std::string trouble, temporary;
+  auto temporaries = open_kind(place, kTemporaries, true, trouble);
+  auto folder = temporaries ? open_kind(place, kind, true, trouble) : nullptr;
+  if (!folder) return trouble;
+  FileDescriptor file(create_temporary(temporaries->get(), temporary));
+  if (file.get() < 0) return std::strerror(errno);
+  std::string reason = write_bytes(file.get(), content);
+  if (reason.empty()) reason = write_bytes(file.get(), trailer);
+  if (reason.empty() && renameat(temporaries->get(), temporary.c_str(), folder->get(), name.c_str()) != 0)
+    reason = std::strerror(errno);
+  if (!reason.empty()) unlinkat(temporaries->get(), temporary.c_str(), 0);
+  return reason;
+}
+
+std::string EntryStore::write(std::string_view kind, std::string_view name, std::string_view content) {
+  std::string out, trailer = detail::entry_trailer(kind, name, content);
+  write_somewhere([&](Place& place) {
+    out = str(place.path, "/", kind, "/", name);
+    return write_file(place, kind, std::string(name), content, trailer);
+  });
+  return out;
+}
+
+std::string EntryStore::write_plain(std::string_view kind, std::string_view name, std::string_view content) {
+  std::string out;
+  write_somewhere([&](Place& place) {
+    out = str(place.path, "/", kind, "/", name);
+    return write_file(place, kind, std::string(name), content, {});
+  });
+  return out;
+}
+
+std::optional<EntryStore::Entry> EntryStore::private_copy(std::string_view kind, const Entry& entry) {
+  if (!make_private_folder().empty()) return std::nullopt;
+  std::string trailer = detail::entry_trailer(kind, entry.name, entry.content), trouble;
+  if (!write_file(private_, kind, entry.name, entry.content, trailer).empty()) return std::nullopt;
+  auto folder = open_kind(private_, kind, false, trouble);
+  return folder ? read_checked(private_, kind, entry.name, folder) : std::nullopt;
+}
+
+EntryStore::Workplace EntryStore::workplace(std::string_view kind, std::string_view name, std::string_view source) {
+  Workplace out;
+  write_somewhere([&](Place& place) {
+    std::string trouble = write_file(place, kind, std::string(name), source, {}), temporary;
+    auto temporaries = trouble.empty() ? open_kind(place, kTemporaries, true, trouble) : nullptr;
+    if (!temporaries) return trouble;
+    FileDescriptor file(create_temporary(temporaries->get(), temporary));
+    if (file.get() < 0) return std::string(std::strerror(errno));
+    std::lock_guard lock(mutex_);
+    out.folder = place.descriptor;
+    out.folder_path = place.path;
+    out.source = str(kind, "/", name);
+    out.output = str(kTemporaries, "/", temporary);
+    return std::string();
+  });
+  return out;
+}
+
+EntryStore::Workplace::~Workplace() {
+  if (folder) unlinkat(folder->get(), output.c_str(), 0);
+}
+
+std::string EntryStore::Workplace::result() const {
+  // Opened again: a linker removes what stands there and writes a new file.
+  FileDescriptor file(openat(folder->get(), output.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info;
+  std::optional<std::string> bytes;
+  if (file.get() >= 0 && fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid())
+    bytes = read_bytes(file.get(), static_cast<size_t>(info.st_size));
+  if (!bytes) throw UserError({.what = str(folder_path, "/", output, ": cannot be read: ", std::strerror(errno))});
+  return std::move(*bytes);
 }
 
 void EntryStore::remove_stale_temporaries() {
@@ -244,13 +348,15 @@ void EntryStore::remove_stale_temporaries() {
     std::lock_guard lock(mutex_);
     if (std::exchange(removed_stale_, true)) return;
   }
-  std::string place = folder_ + "/tmp";
-  for_each_file(place, [&](const std::string& name) {
-    std::string path = str(place, "/", name);
+  std::string trouble;
+  auto folder = open_kind(own_, kTemporaries, false, trouble);
+  if (!folder) return;
+  for (const std::string& name : names_in(folder->get())) {
     struct stat info;
-    if (lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_mtime + kStaleSeconds < std::time(nullptr))
-      unlink(path.c_str());
-  });
+    if (fstatat(folder->get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+        info.st_mtime + kStaleSeconds < std::time(nullptr))
+      unlinkat(folder->get(), name.c_str(), 0);
+  }
 }
 
 std::string default_cache_folder() {

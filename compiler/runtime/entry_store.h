@@ -3,19 +3,26 @@
 
 #include <sys/types.h>
 
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/runtime/trusted_folder.h"
+
 namespace thtrain {
 
-/// An entry is a file "kind/name" that ends with a trailer: its size and hash. It is written beside its place and
-/// renamed into it, so processes and threads may share a folder without locks. An entry that is cut, altered, owned by
-/// another user or writable by one is removed and taken as missing. Where the folder cannot be written or is another
-/// user's, it is read as far as it can be trusted, and new entries go to a private folder under $TMPDIR, which is
-/// removed with the store; one warning on standard error says so. All functions may be called from several threads.
+/// An entry is a file "kind/name" that ends with a trailer: its size, and a hash of its kind, its name and its content.
+/// It is written beside its place and renamed into it, so processes and threads may share a folder without locks. An
+/// entry that is cut, altered, exchanged for another one, owned by another user or writable by one is removed and taken
+/// as missing. Everything is opened by descriptor, from folders that no other user can change: the whole way from the
+/// root is checked once (open_trusted_folder), the kind's folder each time. Where the folder cannot be written or
+/// others could change it, new entries go to a private folder under $TMPDIR, which is removed with the store; one
+/// warning on standard error says so. A folder that others could change is not read either. All functions may be called
+/// from several threads.
 class EntryStore {
  public:
   /// `folder` need not exist; nothing is made before the first write. `owner`: whose files are trusted.
@@ -27,6 +34,10 @@ class EntryStore {
   struct Entry {
     std::string path;
     std::string content;  // without the trailer
+    std::string name;
+    std::shared_ptr<const FileDescriptor> folder;  // that holds `name`
+    std::string trusted_path;  // the path where no other user can change what it leads to; else empty
+    bool is_private = false;   // in the private folder
   };
   /// The entry, checked; none where it is missing or was not to be trusted.
   std::optional<Entry> read(std::string_view kind, std::string_view name);
@@ -36,34 +47,71 @@ class EntryStore {
   std::string write(std::string_view kind, std::string_view name, std::string_view content);
   /// The same for a file that people read and nothing trusts: without a trailer.
   std::string write_plain(std::string_view kind, std::string_view name, std::string_view content);
-  /// A new, empty file for another program to write to. The caller removes it.
-  std::string temporary_file();
+  /// The entry once more, in the private folder; none where there can be no such folder.
+  std::optional<Entry> private_copy(std::string_view kind, const Entry& entry);
 
-  const std::string& folder() const { return folder_; }
+  /// A source for another program to read and an empty file for it to write to, which is removed with this.
+  struct Workplace {
+    Workplace() = default;
+    Workplace(Workplace&&) = default;
+    Workplace& operator=(Workplace&&) = delete;
+    ~Workplace();
+    /// What the program wrote; UserError where it cannot be read.
+    std::string result() const;
+
+    std::shared_ptr<const FileDescriptor> folder;  // the current folder that the program needs for the two names
+    std::string folder_path;
+    std::string source, output;  // "objects/name.cpp", "tmp/0123"
+  };
+  /// The source is written as write_plain does.
+  Workplace workplace(std::string_view kind, std::string_view name, std::string_view source);
+
+  const std::string& folder() const { return own_.path; }
   /// The private folder, empty as long as there is none.
   std::string private_folder() const;
 
  private:
-  std::optional<Entry> read_checked(const std::string& path) const;
-  std::vector<std::string> folders() const;
-  std::string write_file(std::string_view kind, std::string_view name, std::string_view content,
+  struct Place {
+    std::string path;
+    std::shared_ptr<const FileDescriptor> descriptor = {};  // null until it was looked at
+    std::string trusted_path = {};
+    std::string refusal = {};  // why it is not used at all
+    std::map<std::string, std::shared_ptr<const FileDescriptor>, std::less<>> kinds = {};
+    bool is_private = false;
+  };
+  /// Null where it is missing or refused; then `trouble` says why, if it is not merely missing.
+  std::shared_ptr<const FileDescriptor> open_kind(Place& place, std::string_view kind, bool make, std::string& trouble);
+  std::vector<Place*> places();
+  std::optional<Entry> read_checked(const Place& place, std::string_view kind, const std::string& name,
+                                    const std::shared_ptr<const FileDescriptor>& folder) const;
+  /// "" or why it could not be written.
+  std::string write_file(Place& place, std::string_view kind, const std::string& name, std::string_view content,
                          std::string_view trailer);
-  /// Calls write(folder), which returns why it could not ("" where it could), on the folder and then the private one.
+  /// Calls write(place), which returns why it could not ("" where it could), on the folder and then the private one.
   template <class Write>
   void write_somewhere(Write write);
-  std::string make_private_folder(const std::string& reason);
+  /// Makes the private folder, unless there is one. "" or why it could not be.
+  std::string make_private_folder();
+  void warn_of_replacement(const std::string& reason);
   void remove_stale_temporaries();
 
-  std::string folder_;
   uid_t owner_;
   mutable std::mutex mutex_;  // guards what follows
+  Place own_, private_;
   bool removed_stale_ = false;
-  std::string private_folder_;
-  pid_t private_folder_maker_ = 0;  // a child made by fork() must not remove it
+  bool is_replaced_ = false;  // new entries go to the private folder
+  pid_t private_maker_ = 0;   // a child made by fork() must not remove the folder
 };
 
 /// $THTRAIN_CACHE_DIR, else $XDG_CACHE_HOME/thtrain, else ~/.cache/thtrain, as an absolute path; empty where there is
 /// no home either (then only the private folder is used).
 std::string default_cache_folder();
+
+namespace detail {
+/// What stands at the end of an entry.
+std::string entry_trailer(std::string_view kind, std::string_view name, std::string_view content);
+/// The content of an entry that was read as `bytes`; none where they are not this entry, whole.
+std::optional<std::string> entry_content(std::string_view kind, std::string_view name, std::string bytes);
+}  // namespace detail
 
 }  // namespace thtrain

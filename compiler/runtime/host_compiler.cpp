@@ -1,16 +1,11 @@
 #include "compiler/runtime/host_compiler.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <filesystem>
 #include <sstream>
-#include <string_view>
 
 #include "compiler/base/error.h"
 #include "compiler/runtime/content_hash.h"
@@ -18,35 +13,7 @@
 namespace thtrain {
 namespace {
 
-/// The environment of a compiler: ours, with messages in English.
-std::vector<std::string> english_environment() {
-  std::vector<std::string> out;
-  for (char** variable = environ; *variable; ++variable) {
-    std::string_view text = *variable;
-    bool is_language = text.starts_with("LC_") || text.starts_with("LANG=") || text.starts_with("LANGUAGE=");
-    if (!is_language) out.emplace_back(text);
-  }
-  out.emplace_back("LC_ALL=C");
-  return out;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
-std::string read_until_closed(int fd) {
-  std::string out;
-  char buffer[4096];
-  while (true) {
-    ssize_t got = ::read(fd, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return out;
-    out.append(buffer, static_cast<size_t>(got));
-  }
-}
+constexpr double kWordAfter = 10;  // seconds; a compiler is rarely that long at work
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
@@ -68,10 +35,12 @@ std::optional<struct stat> program_at(const std::string& path) {
 
 /// `name` itself where it has a slash, else the first program of that name on `path`; "" where there is none.
 std::string on_path(const std::string& name, const char* path) {
-  if (name.find('/') != std::string::npos) return program_at(name) ? name : "";
+  // Absolute: it is run in another folder.
+  if (name.find('/') != std::string::npos) return program_at(name) ? std::filesystem::absolute(name).string() : "";
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (!folder.empty() && program_at(str(folder, "/", name))) return str(folder, "/", name);
+    if (!folder.empty() && program_at(str(folder, "/", name)))
+      return std::filesystem::absolute(str(folder, "/", name)).string();
   return {};
 }
 
@@ -82,7 +51,7 @@ CompilerSearch identify(EntryStore& store, const std::string& path) {
   std::string name = content_hash({path, std::to_string(info->st_size), std::to_string(info->st_mtim.tv_sec),
                                    std::to_string(info->st_mtim.tv_nsec)});
   if (auto known = store.read("compilers", name)) return {HostCompiler{path, known->content}, ""};
-  detail::Finished version = detail::run_program({path, "--version"});
+  Finished version = run_program({path, "--version"}, {.limit_seconds = compile_limit(), .word_after = kWordAfter});
   std::string identity = first_line(version.output);
   if (version.exit_code != 0 || identity.empty())
     return {std::nullopt, str(path, " --version failed: ", version.trouble.empty() ? identity : version.trouble)};
@@ -91,49 +60,6 @@ CompilerSearch identify(EntryStore& store, const std::string& path) {
 }
 
 }  // namespace
-
-detail::Finished detail::run_program(const std::vector<std::string>& arguments) {
-  int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return {-1, "", str("no pipe: ", std::strerror(errno))};
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, pipe_ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, pipe_ends[1], STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-
-  std::vector<std::string> words = arguments, environment = english_environment();
-  pid_t child = 0;
-  int error = posix_spawn(&child, words[0].c_str(), &files, &attributes, pointers_to(words).data(),
-                          pointers_to(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  close(pipe_ends[1]);
-  Finished out;
-  if (error == 0) out.output = read_until_closed(pipe_ends[0]);
-  close(pipe_ends[0]);
-  if (error != 0) return {-1, "", str("cannot start it: ", std::strerror(error))};
-
-  int status = 0;
-  pid_t waited;
-  do waited = waitpid(child, &status, 0);
-  while (waited < 0 && errno == EINTR);
-  // A host program that ignores SIGCHLD leaves no status: what the program wrote must speak for itself.
-  if (waited < 0) return out;
-  if (WIFEXITED(status))
-    out.exit_code = WEXITSTATUS(status);
-  else
-    out = {-1, out.output, str("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")")};
-  return out;
-}
 
 CompilerSearch find_host_compiler(EntryStore& store, const char* wanted, const char* path) {
   if (wanted) {
@@ -182,8 +108,35 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
   return flags;
 }
 
+/// Signals by which others end a compiler; the rest is its own crash.
+static bool is_from_outside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGXCPU;
+}
+
+/// g++ and clang++ run further programs, and tell when one of these was killed.
+static bool says_killed(const std::string& output) {
+  return output.find("Killed signal terminated program") != std::string::npos ||
+         output.find("Terminated signal terminated program") != std::string::npos ||
+         output.find("unable to execute command: Killed") != std::string::npos;
+}
+
+/// The last lines of what a compiler wrote.
+static std::string last_lines(std::string output) {
+  constexpr size_t kMostLines = 20, kMostBytes = 4000;
+  while (output.ends_with('\n')) output.pop_back();
+  size_t begin = output.size();
+  for (size_t lines = 0; begin > 0 && output.size() - begin < kMostBytes; --begin)
+    if (output[begin - 1] == '\n' && ++lines == kMostLines) break;
+  return output.substr(begin);
+}
+
+static std::string in_lines(const std::string& first, const std::string& output) {
+  std::string rest = last_lines(output);
+  return rest.empty() || first.empty() ? first + rest : str(first, "\n", rest);
+}
+
 void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
-                    const std::string& output) {
+                    const std::string& output, const CompilerFolder& folder) {
   std::vector<std::string> command = {compiler.path};
   command.insert(command.end(), flags.begin(), flags.end());
   command.insert(command.end(), {"-o", output, source});
@@ -191,15 +144,33 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
   command.push_back("-lmvec");
 #endif
   command.push_back("-lm");
-  detail::Finished finished = detail::run_program(command);
+  double limit = compile_limit();
+  Finished finished =
+      run_program(command, {.folder = folder.descriptor, .limit_seconds = limit, .word_after = kWordAfter});
   struct stat info;
-  bool written = stat(output.c_str(), &info) == 0 && info.st_size > 0;
+  bool written = fstatat(folder.descriptor, output.c_str(), &info, 0) == 0 && info.st_size > 0;
   if (finished.exit_code == 0 && written) return;
-  std::string reason = !finished.trouble.empty() ? finished.trouble : first_error_line(finished.output);
+
+  std::string node = str("generated source ", folder.path.empty() ? "" : folder.path + "/", source);
+  std::string line = str("command", folder.path.empty() ? "" : " in " + folder.path, ": ", join(command, " "));
+  if (finished.out_of_time)
+    throw UserError(
+        {.what = str("the compiler did not end within ", limit, " s, and was ended"),
+         .got = last_lines(finished.output),
+         .node = node,
+         .hint = str("THTRAIN_COMPILE_LIMIT sets that time (0: no limit), THTRAIN_CXX the compiler\n", line)});
+  if (is_from_outside(finished.signal) || says_killed(finished.output))
+    throw UserError({.what = "the compiler was killed",
+                     .got = in_lines(finished.trouble, finished.output),
+                     .node = node,
+                     .hint = str("a system that runs out of memory kills programs\n", line)});
+  // A crash of its own: all that it said. Else its first complaint says it.
+  std::string reason =
+      finished.exit_code == -1 ? in_lines(finished.trouble, finished.output) : first_error_line(finished.output);
   throw InternalError({.what = "generated code did not compile",
                        .got = reason.empty() ? str("exit code ", finished.exit_code) : reason,
-                       .node = str("generated source ", source),
-                       .hint = str("command: ", join(command, " "))});
+                       .node = node,
+                       .hint = line});
 }
 
 }  // namespace thtrain

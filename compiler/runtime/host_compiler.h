@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/runtime/child_process.h"
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/entry_store.h"
 
@@ -33,19 +34,18 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
 /// What the build adds to the flags, apart by spaces; empty in ordinary builds.
 std::string generated_flags();
 
-/// Compiles `source` (a path that ends in .cpp) into the shared object `output`. InternalError, with the command, the
-/// first line of the compiler's complaint and the source's path, where that fails.
-void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
-                    const std::string& output);
-
-namespace detail {
-struct Finished {
-  int exit_code = 0;   // -1 where the program could not be started or was ended by a signal
-  std::string output;  // standard output and error together
-  std::string trouble;  // for exit code -1: why
+/// The current folder of a compiler: names that do not begin with '/' are found there. By descriptor, so that no other
+/// user can exchange it.
+struct CompilerFolder {
+  int descriptor = AT_FDCWD;
+  std::string path = {};  // for messages
 };
-/// Runs arguments[0] with no shell, in the C locale, in a process group of its own (Ctrl-C is not for it).
-Finished run_program(const std::vector<std::string>& arguments);
-}  // namespace detail
+
+/// Compiles `source` (a name that ends in .cpp) into the shared object `output`. Errors have the command, the
+/// compiler's complaint and the source's path. InternalError where it does not compile. UserError where the compiler
+/// was killed from outside (by a user, or for want of memory) or did not end within compile_limit(). Interrupted where
+/// the user asks to stop. A line on standard error says that the compiler is waited for when it takes long.
+void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
+                    const std::string& output, const CompilerFolder& folder = {});
 
 }  // namespace thtrain

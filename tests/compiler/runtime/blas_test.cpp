@@ -3,10 +3,15 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "compiler/base/error.h"
+#include "compiler/runtime/host_compiler.h"
 
 namespace thtrain {
 namespace {
@@ -84,8 +89,25 @@ TEST(Blas, MissingLibraryNamesTheCommandThatInstallsIt) {
     FAIL() << "no error";
   } catch (const UserError& error) {
     EXPECT_EQ(error.messages()[0].what, "OpenBLAS is not installed: matrix products need it");
+    EXPECT_EQ(error.messages()[0].got,
+              "libthtrain_has_no_such_blas.so.0: cannot open shared object file: No such file or directory");
     EXPECT_EQ(error.messages()[0].hint, "apt-get install libopenblas0");
   }
+}
+
+TEST(Blas, LibraryThatIsThereAndCannotBeLoadedIsNotCalledMissing) {
+  std::string path = testing::TempDir() + "libthtrain_broken_blas.so";
+  std::ofstream(path) << "no shared object, and long enough to be looked at: " << std::string(100, '.');
+  const char* const names[] = {"libthtrain_has_no_such_blas.so.0", path.c_str(), "libthtrain_has_no_such_blas.so"};
+  try {
+    detail::load_blas(names, cpu());
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.messages()[0].what, "OpenBLAS is installed, but cannot be loaded: matrix products need it");
+    EXPECT_EQ(error.messages()[0].expected, path);
+    EXPECT_EQ(error.messages()[0].got, path + ": invalid ELF header");
+  }
+  std::filesystem::remove(path);
 }
 
 // Each of these needs a process that has not loaded the library: a death test of the "threadsafe" style is one.
@@ -120,6 +142,29 @@ TEST_F(BlasInANewProcess, LibraryOfTheHostProgramIsReportedAndOldKernelsWarnedAb
       "^thtrain: warning: OpenBLAS [^ ]+ uses its Prescott kernels on .*: matrix products are several times slower "
       "than they could be(; it was loaded before thtrain: set OPENBLAS_CORETYPE=[A-Za-z]+ before the program starts)?"
       "\n$");
+}
+
+// As under `ulimit -v`: the library is there, and there is no room for it. Of some 35 MiB it gets 8.
+[[noreturn]] void load_with_little_memory() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  limit.rlim_cur = limit.rlim_max = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (8 << 20);
+  setrlimit(RLIMIT_AS, &limit);
+  try {
+    blas();
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  std::exit(0);
+}
+
+TEST_F(BlasInANewProcess, TooLittleMemoryIsNotCalledMissing) {
+  if (!generated_flags().empty()) GTEST_SKIP() << "sanitizers need more address space than any limit leaves";
+  EXPECT_EXIT(load_with_little_memory(), testing::ExitedWithCode(0),
+              "^error: OpenBLAS is installed, but cannot be loaded: matrix products need it\n"
+              "  expected: libopenblas.so.0\n  got:      libopenblas.so.0: [^\n]*(memory|segment)[^\n]*\n"
+              "  hint:     `ulimit -v` tells whether the memory of this process is limited\n$");
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <utime.h>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
-#include <utime.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/str.h"
@@ -160,8 +160,8 @@ TEST_F(EntryStoreTest, FolderThatCannotBeMadeGivesWayToAPrivateOneWithOneWarning
     store.write("programs", "b", kBytes);
     std::string warning = testing::internal::GetCapturedStderr();
     made = store.private_folder();
-    EXPECT_EQ(warning, str("thtrain: warning: cache folder ", root_, "/file/cache cannot be used (Not a directory): "
-                           "compiled code is kept in ", made, " until the program ends\n"));
+    EXPECT_EQ(warning, str("thtrain: warning: cache folder ", root_, "/file/cache cannot be used (", root_,
+                           "/file is not a folder): compiled code is kept in ", made, " until the program ends\n"));
     EXPECT_EQ(path, made + "/programs/a");
     EXPECT_EQ(content(store, "a"), kBytes);
     EXPECT_EQ(mode_of(made), 0700u);
@@ -191,7 +191,7 @@ bool as_another_user(F f) {
 }
 
 TEST_F(EntryStoreTest, ReadOnlyFolderIsReadAndNewEntriesGoToThePrivateOne) {
-  ASSERT_EQ(chmod(root_.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(root_.c_str(), 01777), 0);
   testing::internal::CaptureStderr();
   bool right = as_another_user([&] {
     EntryStore(folder_, geteuid()).write("programs", "old", kBytes);
@@ -199,8 +199,8 @@ TEST_F(EntryStoreTest, ReadOnlyFolderIsReadAndNewEntriesGoToThePrivateOne) {
     EntryStore store(folder_, geteuid());
     bool read = content(store, "old") == kBytes && store.private_folder().empty();
     std::string path = store.write("programs", "new", "x");
-    bool written = path.starts_with(store.private_folder()) && content(store, "new") == "x" &&
-                   content(store, "old") == kBytes;
+    bool written =
+        path.starts_with(store.private_folder()) && content(store, "new") == "x" && content(store, "old") == kBytes;
     for (const char* part : {"", "/programs", "/tmp"}) chmod((folder_ + part).c_str(), 0700);
     return read && written;
   });
@@ -218,7 +218,7 @@ TEST_F(EntryStoreTest, FolderOfAnotherUserIsNotTrusted) {
   EXPECT_EQ(content(store, "a"), std::nullopt);
   testing::internal::CaptureStderr();
   EXPECT_TRUE(store.write("programs", "a", "b").starts_with(store.private_folder()));
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("is another user's"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("belongs to another user"), std::string::npos);
   EXPECT_EQ(content(store, "a"), "b");
 }
 

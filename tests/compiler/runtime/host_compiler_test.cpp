@@ -145,22 +145,22 @@ TEST(CompileFlags, NothingRelaxesIeeeArithmetic) {
 }
 
 TEST(RunProgram, OutputExitCodeAndSignals) {
-  detail::Finished fine = detail::run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
+  Finished fine = run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
   EXPECT_EQ(fine.exit_code, 3);
   EXPECT_EQ(fine.output, "out\nerr\n");
-  detail::Finished killed = detail::run_program({"/bin/sh", "-c", "kill -9 $$"});
+  Finished killed = run_program({"/bin/sh", "-c", "kill -9 $$"});
   EXPECT_EQ(killed.exit_code, -1);
-  EXPECT_EQ(killed.trouble, "ended by signal 9 (Killed)");
-  detail::Finished absent = detail::run_program({"/no/such/program"});
+  EXPECT_EQ(killed.trouble, "ended by SIGKILL (Killed)");
+  Finished absent = run_program({"/no/such/program"});
   EXPECT_EQ(absent.exit_code, -1);
   EXPECT_EQ(absent.trouble, "cannot start it: No such file or directory");
-  detail::Finished long_output = detail::run_program({"/bin/sh", "-c", "head -c 1000000 /dev/zero"});
+  Finished long_output = run_program({"/bin/sh", "-c", "head -c 1000000 /dev/zero"});
   EXPECT_EQ(long_output.output.size(), 1000000u);
 }
 
 TEST(RunProgram, HostThatIgnoresItsChildren) {
   auto before = std::signal(SIGCHLD, SIG_IGN);
-  EXPECT_EQ(detail::run_program({"/bin/sh", "-c", "echo out"}).output, "out\n");
+  EXPECT_EQ(run_program({"/bin/sh", "-c", "echo out"}).output, "out\n");
   std::signal(SIGCHLD, before);
 }
 

@@ -1,0 +1,269 @@
+// Tests of compiler/runtime/child_process.h: compilers that hang, die and are interrupted.
+#include "compiler/runtime/child_process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "compiler/base/error.h"
+#include "compiler/runtime/cache.h"
+#include "compiler/runtime/host_compiler.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Hangs with a process of its group that hangs too; both refuse to be asked politely. Their numbers go to $1.
+constexpr const char* kHangs =
+    "trap '' TERM INT HUP; echo begun; sleep 1000 & echo $$ $! > $0.ids.new; "
+    "mv $0.ids.new $0.ids; wait; sleep 1000";
+
+class ChildProcess : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(made.data()), nullptr);
+    root_ = made;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::string script(const std::string& name, const std::string& body) const {
+    std::string path = str(root_, "/", name);
+    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
+    EXPECT_EQ(chmod(path.c_str(), 0755), 0);
+    return path;
+  }
+  static void wait_for(const std::string& path) {
+    for (int i = 0; i < 3000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(fs::exists(path)) << path;
+  }
+  /// Are the processes whose numbers the script wrote gone?
+  static bool all_gone(const std::string& script) {
+    std::ifstream ids(script + ".ids");
+    int read = 0;
+    for (pid_t id = 0; ids >> id; ++read)
+      for (int i = 0; runs(id); ++i) {
+        if (i == 1000) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    return read == 2;
+  }
+  /// Not where it only waits to be reaped.
+  static bool runs(pid_t id) {
+    std::ifstream file(str("/proc/", id, "/stat"));
+    std::string number, name, state;
+    return file >> number >> name >> state && state != "Z" && state != "X";
+  }
+
+  std::string root_;
+};
+
+TEST_F(ChildProcess, OneThatHangsIsEndedAtItsLimitWithItsGroup) {
+  std::string path = script("hangs", kHangs);
+  Finished finished = run_program({path}, {.limit_seconds = 1});
+  EXPECT_TRUE(finished.out_of_time);
+  EXPECT_EQ(finished.exit_code, -1);
+  EXPECT_EQ(finished.output, "begun\n");
+  EXPECT_EQ(finished.trouble, "it did not end within 1 s");
+  EXPECT_TRUE(all_gone(path));
+}
+
+TEST_F(ChildProcess, OneThatClosesItsOutputAndHangsIsEndedToo) {
+  std::string path = script("hangs", "exec >&- 2>&-; sleep 1000");
+  EXPECT_TRUE(run_program({path}, {.limit_seconds = 0.3}).out_of_time);
+}
+
+TEST_F(ChildProcess, OneThatLeavesAServerBehindIsNotWaitedForLonger) {
+  std::string path = script("serves", "sleep 30 & echo done; echo $! > $0.id");
+  Finished finished = run_program({path}, {.limit_seconds = 20});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.output, "done\n");
+  pid_t server = 0;
+  std::ifstream(path + ".id") >> server;
+  ASSERT_GT(server, 0);
+  EXPECT_EQ(kill(server, SIGKILL), 0) << "it was ended, or waited for";
+}
+
+TEST_F(ChildProcess, WaitingIsToldOnce) {
+  std::string path = script("slow", "sleep 1");
+  testing::internal::CaptureStderr();
+  run_program({path}, {.limit_seconds = 60, .word_after = 0.1});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            str("thtrain: compiling: ", path,
+                " has been running for 0 s; Ctrl-C stops it, and THTRAIN_COMPILE_LIMIT "
+                "after 60 s\n"));
+  testing::internal::CaptureStderr();
+  run_program({path}, {.word_after = 60});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(ChildProcess, FlagOfTheHostEndsTheWholeGroup) {
+  std::string path = script("hangs", kHangs);
+  std::atomic<int> flag = 0;
+  set_interrupt_flag(&flag);
+  std::thread user([&] {
+    wait_for(path + ".ids");
+    flag = SIGINT;
+  });
+  try {
+    run_program({path});
+    ADD_FAILURE() << "no exception";
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(interrupted.signal(), SIGINT);
+    EXPECT_EQ(interrupted.messages()[0].what, path + " was ended by SIGINT (Interrupt)");
+  }
+  user.join();
+  set_interrupt_flag(nullptr);
+  EXPECT_TRUE(all_gone(path));
+}
+
+// A process that handles no signals: the first Ctrl-C ends it by that signal, and the compiler's group before it.
+TEST_F(ChildProcess, SignalEndsTheGroupAndThenThisProcess) {
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    std::string path = script(str("hangs-", number), kHangs);
+    pid_t child = fork();
+    if (child == 0) {
+      signal(number, SIG_DFL);
+      try {
+        run_program({path});
+      } catch (const Interrupted&) {
+      }
+      _exit(3);
+    }
+    wait_for(path + ".ids");
+    kill(child, number);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << status;
+    EXPECT_TRUE(all_gone(path));
+  }
+}
+
+TEST_F(ChildProcess, HandlersOfTheHostAreLeftAlone) {
+  static volatile sig_atomic_t seen;
+  seen = 0;
+  auto before = signal(SIGTERM, [](int) { seen = 1; });
+  std::string path = script("slow", str("kill -TERM ", getpid(), "; echo done"));
+  EXPECT_EQ(run_program({path}).output, "done\n");
+  EXPECT_EQ(seen, 1);
+  signal(SIGTERM, SIG_DFL);
+  run_program({script("quick", "exit 0")});
+  struct sigaction now {};
+  sigaction(SIGTERM, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  signal(SIGTERM, before);
+}
+
+TEST(CompileLimit, ComesFromTheEnvironment) {
+  const char* before = std::getenv("THTRAIN_COMPILE_LIMIT");
+  std::string saved = before ? before : "";
+  unsetenv("THTRAIN_COMPILE_LIMIT");
+  EXPECT_EQ(compile_limit(), 600);
+  for (const auto& [text, seconds] : {std::pair{"", 600.0}, {"0", 0.0}, {"2.5", 2.5}}) {
+    setenv("THTRAIN_COMPILE_LIMIT", text, 1);
+    EXPECT_EQ(compile_limit(), seconds) << text;
+  }
+  for (const char* text : {"soon", "-1", "inf", "nan", "3s", " 3"}) {
+    setenv("THTRAIN_COMPILE_LIMIT", text, 1);
+    try {
+      compile_limit();
+      ADD_FAILURE() << text;
+    } catch (const UserError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                str("error: THTRAIN_COMPILE_LIMIT is not a time\n  expected: seconds that one run of the compiler may "
+                    "take, or 0 for no limit\n  got:      ",
+                    text));
+    }
+  }
+  before ? setenv("THTRAIN_COMPILE_LIMIT", saved.c_str(), 1) : unsetenv("THTRAIN_COMPILE_LIMIT");
+}
+
+// The same through the cache: what the user reads.
+class BadCompiler : public ChildProcess {
+ protected:
+  /// A compiler that says who it is, and then runs `body`.
+  std::string compiler(const std::string& body) const {
+    return script("cxx", "if [ \"$1\" = --version ]; then echo 'cxx 1'; exit; fi\n" + body);
+  }
+  /// The whole text of the error, with <...> for the source's name and for the command.
+  template <class E>
+  std::string error_of(const std::string& path) const {
+    Cache cache({root_ + "/cache", geteuid(), path.c_str(), nullptr}, cpu());
+    try {
+      cache.load_object("int x;\n");
+    } catch (const E& error) {
+      std::istringstream lines(error.what());
+      std::string out;
+      for (std::string line; std::getline(lines, line); out += line + "\n") {
+        if (size_t at = line.find("/objects/"); at != std::string::npos) line = line.substr(0, at) + "/objects/<...>";
+        if (size_t at = line.find(path + " -"); at != std::string::npos) line = line.substr(0, at) + "<...>";
+      }
+      EXPECT_TRUE(fs::is_empty(root_ + "/cache/tmp"));
+      return out;
+    }
+    return "no such error";
+  }
+};
+
+TEST_F(BadCompiler, OneThatHangsIsEndedAndNamed) {
+  std::string path = compiler("echo starting; sleep 1000");
+  setenv("THTRAIN_COMPILE_LIMIT", "0.5", 1);
+  std::string text = error_of<UserError>(path);
+  unsetenv("THTRAIN_COMPILE_LIMIT");
+  EXPECT_EQ(text, str("error: the compiler did not end within 0.5 s, and was ended\n  got:      starting\n  node:     "
+                      "generated source ",
+                      root_,
+                      "/cache/objects/<...>\n  hint:     THTRAIN_COMPILE_LIMIT sets that "
+                      "time (0: no limit), THTRAIN_CXX the compiler\n            command in ",
+                      root_, "/cache: <...>\n"));
+}
+
+TEST_F(BadCompiler, OneThatIsKilledHasItsOutputAndTheSignalsNameShown) {
+  EXPECT_EQ(error_of<UserError>(compiler("echo working; echo on it >&2; kill -9 $$")),
+            str("error: the compiler was killed\n  got:      ended by SIGKILL (Killed)\n            working\n"
+                "            on it\n  node:     generated source ",
+                root_,
+                "/cache/objects/<...>\n  hint:     a system "
+                "that runs out of memory kills programs\n            command in ",
+                root_, "/cache: <...>\n"));
+}
+
+TEST_F(BadCompiler, DriverWhosePartWasKilledIsTold) {
+  EXPECT_EQ(error_of<UserError>(compiler("echo 'g++: fatal error: Killed signal terminated program cc1plus'; "
+                                         "echo 'compilation terminated.'; exit 1")),
+            str("error: the compiler was killed\n  got:      g++: fatal error: Killed signal terminated program "
+                "cc1plus\n            compilation terminated.\n  node:     generated source ",
+                root_,
+                "/cache/objects/<...>\n  hint:     a system that runs out of memory kills programs\n            "
+                "command in ",
+                root_, "/cache: <...>\n"));
+}
+
+TEST_F(BadCompiler, CrashIsOursToLookAt) {
+  EXPECT_EQ(error_of<InternalError>(compiler("echo half; kill -SEGV $$")),
+            str("error: generated code did not compile\n  got:      ended by SIGSEGV (Segmentation fault)\n"
+                "            half\n  node:     generated source ",
+                root_, "/cache/objects/<...>\n  hint:     command in ", root_, "/cache: <...>\n"));
+}
+
+// The compiler works in the folder that was checked, wherever its path leads by now.
+TEST_F(BadCompiler, FolderThatIsExchangedWhileItIsCompiledIsNotUsed) {
+  std::string path = compiler(str("mv ", root_, "/cache ", root_, "/away; mkdir ", root_, "/cache; exec g++ \"$@\""));
+  Cache cache({root_ + "/cache", geteuid(), path.c_str(), nullptr}, cpu());
+  LoadedObject loaded = cache.load_object("extern \"C\" int answer() { return 5; }\n");
+  EXPECT_EQ(reinterpret_cast<int (*)()>(loaded.object->symbol("answer"))(), 5);
+  EXPECT_TRUE(fs::is_empty(root_ + "/cache"));
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,43 @@
+// CSV files, with every way to find the header and the labels.
+#include "datasets/csv.h"
+
+#include <string>
+
+#include "compiler/base/error.h"
+#include "tests/fuzz/parsers/parser.h"
+#include "tests/fuzz/parsers/scratch_file.h"
+
+namespace thtrain::fuzz {
+namespace {
+
+bool parse(std::string_view bytes) {
+  const std::string& path = scratch_file().holding(bytes);
+  using Header = CsvOptions::Header;
+  bool accepted = false;
+  for (const CsvOptions& options : {CsvOptions{}, CsvOptions{Header::kYes, "first", {"a", "b"}},
+                                    CsvOptions{Header::kNo, "none", {}}, CsvOptions{Header::kFind, "y", {}}}) {
+    try {
+      CsvTable table = read_csv(path, options);
+      require(table.x.rank() == 2 && static_cast<size_t>(table.x.shape()[1]) == table.columns.size(),
+              "names and columns differ in number");
+      accepted = true;
+    } catch (const UserError&) {
+    }
+  }
+  return accepted;
+}
+
+std::vector<std::string> seeds() {
+  return {
+      "x,y\n1,2\n3.5e1,-4\n",
+      "\xef\xbb\xbf\"a\",\"b \"\"c\"\"\", y\r\n1, 2 ,setosa\r\n\r\n3,4,\"vir,ginica\"\r\n",
+      "1,2,3\n4,5,6",
+      "0.1,a\n+.5,b\n-1E-300,a\n",
+  };
+}
+
+}  // namespace
+
+const Parser kCsv = {"csv", parse, seeds};
+
+}  // namespace thtrain::fuzz
