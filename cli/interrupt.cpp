@@ -15,6 +15,12 @@ static std::atomic<int> g_signal{0};
 static std::atomic<bool> g_has_bar{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
+static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+static void say(const char* text) {
+  int before = errno;
+  if (g_has_bar) (void)!::write(STDERR_FILENO, "\r\x1b[K", 4);
+  (void)!::write(STDERR_FILENO, text, std::strlen(text));
   errno = before;
 }
 
