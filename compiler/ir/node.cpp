@@ -85,7 +85,7 @@ static std::shared_ptr<Node> typed(const Op& op, std::vector<Expr> inputs, Props
 static Origin origin_of(const std::vector<Expr>& inputs, const std::source_location& where) {
   Origin out = Origin::here(where);
   for (size_t i = 0; i < inputs.size() && out.line == 0; ++i)
-    if (inputs[i]) out.file = inputs[i].node().origin.file, out.line = inputs[i].node().origin.line;
+    if (inputs[i].has_value()) out.file = inputs[i].node().origin.file, out.line = inputs[i].node().origin.line;
   return out;
 }
 
