@@ -229,7 +229,7 @@ void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& length
 
 void check_count(const State& s, size_t given) {
   if (given == s.graph.inputs.size()) return;
-  throw UserError({.what = str(s.options.name, ": the number of arguments differs"),
+  throw UserError({.what = str(escaped(s.options.name), ": the number of arguments differs"),
                    .expected = str(s.graph.inputs.size(), ": ", join(s.graph.inputs, ", ", described)),
                    .got = std::to_string(given)});
 }
@@ -451,12 +451,12 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
     } else if (state_->defaults[i]) {
       values.push_back(*state_->defaults[i]);
     } else {
-      throw UserError(
-          {.what = str(name(), ": the input ", escaped(input.name()), " is missing"), .expected = described(input)});
+      throw UserError({.what = str(escaped(name()), ": the input ", escaped(input.name()), " is missing"),
+                       .expected = described(input)});
     }
   }
   if (used != inputs.size())
-    throw UserError({.what = str(name(), ": an argument has a name that no input has"),
+    throw UserError({.what = str(escaped(name()), ": an argument has a name that no input has"),
                      .expected = join(state_->graph.inputs, ", ", [](const Expr& e) { return escaped(e.name()); }),
                      .got = join(inputs, ", ", [](const auto& entry) { return escaped(entry.first); })});
   return (*this)(std::span<const Tensor>(values));
@@ -481,7 +481,7 @@ void Function::start_profile() {
 
 Profile Function::profile() const {
   if (!state_->profiler)
-    throw UserError(Message{.what = name() + ": no call was profiled", .hint = "call start_profile() first"});
+    throw UserError(Message{.what = escaped(name()) + ": no call was profiled", .hint = "call start_profile() first"});
   return state_->profiler->profile(*state_);
 }
 
