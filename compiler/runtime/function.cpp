@@ -229,7 +229,7 @@ void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& length
 
 void check_count(const State& s, size_t given) {
   if (given == s.graph.inputs.size()) return;
-  throw UserError({.what = str(s.options.name, ": the number of arguments differs"),
+  throw UserError({.what = str(escaped(s.options.name), ": the number of arguments differs"),
                    .expected = str(s.graph.inputs.size(), ": ", join(s.graph.inputs, ", ", described)),
                    .got = std::to_string(given)});
 }
@@ -297,24 +297,28 @@ std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
   return values;
 }
 
-// The argument as the program takes it: row-major, integers in the input's dtype where that changes none of them. What
-// does not fit is reported when its lengths are bound.
-Tensor fitting(const Tensor& given, const Expr& input) {
-  if (given.dtype() != input.dtype())
-    if (std::optional<Tensor> same_numbers = given.integers_as(input.dtype())) return *same_numbers;
-  return given.contiguous();
+// The arguments with integers in the dtypes of the inputs, where that changes none of them; copied into `copies` where
+// one has another dtype. What does not fit is reported when its lengths are bound.
+std::span<const Tensor> in_own_dtypes(const State& s, std::span<const Tensor> given, std::vector<Tensor>& copies) {
+  for (size_t i = 0; i < std::min(given.size(), s.graph.inputs.size()); ++i) {
+    const DType dtype = s.graph.inputs[i].dtype();
+    if (given[i].dtype() == dtype) continue;
+    std::optional<Tensor> same_numbers = given[i].integers_as(dtype);
+    if (!same_numbers) continue;
+    if (copies.empty()) copies.assign(given.begin(), given.end());
+    copies[i] = std::move(*same_numbers);
+  }
+  return copies.empty() ? given : std::span<const Tensor>(copies);
 }
 
 std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
   if (s.coming.valid()) take_coming(s, false);
-  bool fits = true;
-  for (size_t i = 0; i < given.size(); ++i)
-    fits = fits && given[i].is_contiguous() && given[i].dtype() == s.graph.inputs[i].dtype();
+  bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
   std::vector<Tensor> copies;
-  if (!fits)
-    for (size_t i = 0; i < given.size(); ++i) copies.push_back(fitting(given[i], s.graph.inputs[i]));
-  std::span<const Tensor> inputs = fits ? given : std::span<const Tensor>(copies);
+  if (!dense)
+    for (const Tensor& t : given) copies.push_back(t.contiguous());
+  std::span<const Tensor> inputs = dense ? given : std::span<const Tensor>(copies);
   // An argument that is a variable's buffer is read as it was before the call.
   for (size_t i = 0; i < inputs.size() && !s.graph.updates.empty(); ++i)
     for (const std::shared_ptr<SharedStorage>& storage : s.storages)
@@ -429,6 +433,8 @@ std::vector<Tensor> Function::operator()(std::span<const Tensor> inputs) {
       completed.push_back(*state_->defaults[completed.size()]);
     inputs = completed;
   }
+  std::vector<Tensor> converted;
+  inputs = in_own_dtypes(*state_, inputs, converted);
   if (state_->options.mode == Mode::kDebug) return debug_call(*this, *state_, inputs);
   return call(*state_, inputs);
 }
@@ -445,12 +451,12 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
     } else if (state_->defaults[i]) {
       values.push_back(*state_->defaults[i]);
     } else {
-      throw UserError(
-          {.what = str(name(), ": the input ", escaped(input.name()), " is missing"), .expected = described(input)});
+      throw UserError({.what = str(escaped(name()), ": the input ", escaped(input.name()), " is missing"),
+                       .expected = described(input)});
     }
   }
   if (used != inputs.size())
-    throw UserError({.what = str(name(), ": an argument has a name that no input has"),
+    throw UserError({.what = str(escaped(name()), ": an argument has a name that no input has"),
                      .expected = join(state_->graph.inputs, ", ", [](const Expr& e) { return escaped(e.name()); }),
                      .got = join(inputs, ", ", [](const auto& entry) { return escaped(entry.first); })});
   return (*this)(std::span<const Tensor>(values));
@@ -459,6 +465,8 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
   take_coming(*state_, true);
+  std::vector<Tensor> converted;
+  inputs = in_own_dtypes(*state_, inputs, converted);
   return watched_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
 }
 
@@ -473,7 +481,7 @@ void Function::start_profile() {
 
 Profile Function::profile() const {
   if (!state_->profiler)
-    throw UserError(Message{.what = name() + ": no call was profiled", .hint = "call start_profile() first"});
+    throw UserError(Message{.what = escaped(name()) + ": no call was profiled", .hint = "call start_profile() first"});
   return state_->profiler->profile(*state_);
 }
 

@@ -7,6 +7,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/fused_slices.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -60,7 +61,13 @@ std::vector<Tensor> make_values(const OpCase& c, const std::vector<Type>& types,
   return out;
 }
 
+// beta c + alpha a . b: also of factors that are 0.
+static bool is_scaled_product(const Op& op) {
+  return &op == &gemm_op() || &op == &gemv_op() || &op == &ger_op();
+}
+
 bool takes_any_values(const Op& op) {
+  if (is_scaled_product(op)) return true;
   for (const Op* known : {&argmin_op(), &argmax_op(), &softmax_op(), &log_softmax_op(), &fused_slices_op()})
     if (&op == known) return true;
   return reduction_of(op) || (op.scalar && &op != &cast_op());
@@ -70,8 +77,10 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kUneven = 1.5184892492433937;  // the large ones over it are no whole numbers after rounding
   std::vector<double> special{1, 1, -1, 2, -2, 3, 0.5, -0.5, 6, 0.1, 0.3};
+  // Of matrix products those whose sums are exact in any order.
+  if (is_scaled_product(op)) special = {1, 1, -1, 2, -2, 3, 0.5, -0.5, 6};
   // Not of products: whether these overflow depends on their order.
-  if (&op != &prod_op())
+  if (&op != &prod_op() && !is_scaled_product(op))
     special.insert(special.end(),
                    {800, -800, kUneven, kUneven, 363734536943023, -363734536943023, 375469217691158, -375469217691158});
   const size_t finite = special.size();

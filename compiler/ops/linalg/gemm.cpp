@@ -192,8 +192,13 @@ const Op& gemv_op() {
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemv_op(), x)}; };
             auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+            auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
             return std::vector<OpCase>{{.name = "f64",
                                         .inputs = {f64({3}), f64({}), f64({3, 5}), f64({5}), f64({})},
+                                        .build = build,
+                                        .bound = 64},
+                                       {.name = "f32",
+                                        .inputs = {f32({17}), f32({}), f32({17, 9}), f32({9}), f32({})},
                                         .build = build,
                                         .bound = 64},
                                        {.name = "no_columns",
@@ -248,8 +253,10 @@ const Op& ger_op() {
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(ger_op(), x)}; };
             auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+            auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
             return std::vector<OpCase>{
-                {.name = "f64", .inputs = {f64({3, 5}), f64({}), f64({3}), f64({5})}, .build = build, .bound = 16}};
+                {.name = "f64", .inputs = {f64({3, 5}), f64({}), f64({3}), f64({5})}, .build = build, .bound = 16},
+                {.name = "f32", .inputs = {f32({9, 17}), f32({}), f32({9}), f32({17})}, .build = build, .bound = 16}};
           },
   };
   return op;

@@ -143,9 +143,15 @@ TEST(IndexErrors, IndicesFromData) {
             "error: subtensor: the part of length 2 that starts at 3 is outside axis 0\n"
             "  expected: 0 <= start < 3");
   EXPECT_EQ(at(pick_rows(x, which), {0, 4, 5, 1}),
+            "error: pick_rows: the index of row 2 is 5\n"
+            "  expected: -5 <= index < 5");
+  EXPECT_EQ(at(pick_rows(x, which), {0, 4, -5, -6}),
+            "error: pick_rows: the index of row 3 is -6\n"
+            "  expected: -5 <= index < 5");
+  EXPECT_EQ(at(pick_rows(x, which, Negative::kRefused), {0, 4, 5, 1}),
             "error: pick_rows: the label of row 2 is 5\n"
             "  expected: 0 <= label < 5");
-  EXPECT_EQ(at(pick_rows(x, which), {0, 4, -1, 1}),
+  EXPECT_EQ(at(pick_rows(x, which, Negative::kRefused), {0, 4, -1, 1}),
             "error: pick_rows: the label of row 2 is -1\n"
             "  expected: 0 <= label < 5");
   EXPECT_EQ(at(pick_rows(x, which), {0, 4, 1}),

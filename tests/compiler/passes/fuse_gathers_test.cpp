@@ -270,8 +270,12 @@ TEST(FuseGathers, ABadIndexIsTheSameErrorInEveryMode) {
        {Tensor::zeros(DType::kFloat64, {0, 30}), whole(wide)},
        exp(take(open, column, 1)),
        "take: the index -31 is outside axis 1"},
-      {{x, row}, {xs, whole({0, 1, 2, 3, 4, 0})}, -mean(pick_rows(x, row)), "pick_rows: the label of row 4 is 4"},
-      {{x, row}, {xs, whole({0, 1, -1, 3, 2, 0})}, sqr(pick_rows(x, row)), "pick_rows: the label of row 2 is -1"},
+      {{x, row}, {xs, whole({0, 1, 2, 3, 4, 0})}, -mean(pick_rows(x, row)), "pick_rows: the index of row 4 is 4"},
+      {{x, row}, {xs, whole({0, 1, -5, 3, 2, 0})}, sqr(pick_rows(x, row)), "pick_rows: the index of row 2 is -5"},
+      {{x, row},
+       {xs, whole({0, 1, -1, 3, 2, 0})},
+       sqr(pick_rows(x, row, Negative::kRefused)),
+       "pick_rows: the label of row 2 is -1"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.says);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/api.h"
+#include "compiler/ir/parse.h"
 #include "compiler/ops/registry.h"
 #include "tests/support/error_text.h"
 

@@ -272,7 +272,7 @@ TEST_P(FunctionBounds, PickRowsBeforeAnythingIsWritten) {
   // The debug mode evaluates the gradient first, whose op has the same check.
   std::string text = error_text([&] { f({Tensor::vector<int64_t>({0, 3})}); });
   EXPECT_EQ(text.substr(std::min(text.find(": the"), text.size())),
-            str(": the label of row 1 is 3\n  expected: 0 <= label < 3\n", built_at(line)));
+            str(": the index of row 1 is 3\n  expected: -3 <= index < 3\n", built_at(line)));
   EXPECT_EQ(w.get_value().text(), "[[1, 2, 3], [4, 5, 6]]");
 }
 
