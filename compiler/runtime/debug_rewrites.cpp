@@ -64,8 +64,8 @@ class Widened {
     Bounded out{exact.value.cast(DType::kFloat32), exact.error.copy()};
     for (int64_t i = 0; i < out.value.size(); ++i) {
       double& error = out.error.data<double>()[i];
-      error += std::abs(exact.value.as_double(i)) * 0x1p-24 + 0x1p-149;
-      if (!std::isfinite(out.value.as_double(i))) error = std::numeric_limits<double>::infinity();
+      error += std::abs(exact.value.data<double>()[i]) * 0x1p-24 + 0x1p-149;
+      if (!std::isfinite(out.value.data<float>()[i])) error = std::numeric_limits<double>::infinity();
     }
     return out;
   }
