@@ -79,27 +79,37 @@ std::vector<Tensor> without_rule(const ErrorArgs& args) {
   return out;
 }
 
+bool are_exact_with_infinity(std::span<const Bounded> inputs) {
+  bool has_infinity = false;
+  for (const Bounded& input : inputs) {
+    if (!is_known(input.error)) return false;
+    const Tensor size = magnitudes(input.value);
+    const double* x = size.data<double>();
+    has_infinity = has_infinity || !std::all_of(x, x + size.size(), [](double y) { return std::isfinite(y); });
+  }
+  return has_infinity;
+}
+
 // What an element that is no finite number says, where the op's rule did not.
 void settle(const Node& node, std::span<const Bounded> inputs, Infinities infinities, Bounded& out) {
   const DType dtype = out.value.dtype();
   double* error = out.error.data<double>();
+  const int64_t count = out.error.size();
   if (!is_continuous(dtype)) {
-    for (int64_t k = 0; k < out.error.size(); ++k)
+    for (int64_t k = 0; k < count; ++k)
       if (!(error[k] == 0)) error[k] = kUnknownError;
     return;
   }
-  bool is_exact = true, has_infinity = false;
-  for (const Bounded& input : inputs) {
-    is_exact = is_exact && is_known(input.error);
-    const Tensor size = magnitudes(input.value);
-    for (int64_t k = 0; !has_infinity && k < size.size(); ++k) has_infinity = !std::isfinite(size.data<double>()[k]);
-  }
+  const Tensor sizes = magnitudes(out.value);
+  const double* size = sizes.data<double>();
   const bool tells = node.op->scalar != nullptr || node.inputs.empty();
-  const Tensor size = magnitudes(out.value);
-  for (int64_t k = 0; k < out.error.size(); ++k) {
-    const bool is_finite = std::isfinite(size.data<double>()[k]);
-    if (!tells && !is_finite && !(error[k] == 0) && infinities == Infinities::kSame)
-      error[k] = is_exact && has_infinity ? 0 : kUnknownError;
+  std::optional<bool> is_from_infinity;  // known infinities went in
+  for (int64_t k = 0; k < count; ++k) {
+    const bool is_finite = std::isfinite(size[k]);
+    if (!tells && !is_finite && !(error[k] == 0) && infinities == Infinities::kSame) {
+      if (!is_from_infinity) is_from_infinity = are_exact_with_infinity(inputs);
+      error[k] = *is_from_infinity ? 0 : kUnknownError;
+    }
     if (std::isnan(error[k]) || (!is_finite && infinities == Infinities::kUnknown)) error[k] = kUnknownError;
   }
 }

@@ -55,7 +55,7 @@ Bounded evaluate_bounded(const Expr& output, std::span<const std::pair<Expr, Ten
 Bounded exactly(const Tensor& value);
 
 /// A first element of `got` that is farther from `expected` (of the same type) than both errors allow: "[3, 1]: 0.5,
-/// expected 0.25, bound 1.2e-07". nullopt where there is none. Elements of which nothing is known are not looked at. With
+/// expected 0.25, bound 1.2e-07". nullopt where there is none. Elements of which nothing is known are left out. With
 /// `range_may_grow`, elements may be anything where the expected one is not finite, and must be finite where it is.
 std::optional<std::string> beyond_bounds(const Bounded& got, const Bounded& expected, bool range_may_grow = false);
 

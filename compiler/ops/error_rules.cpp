@@ -67,11 +67,12 @@ Tensor magnitudes(const Tensor& x) {
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* from = x.data<T>();
-    for (int64_t i = 0; i < x.size(); ++i) {
+    double* to = out.data<double>();
+    for (int64_t i = 0, n = x.size(); i < n; ++i) {
       if constexpr (is_complex_v<T>)
-        out.data<double>()[i] = static_cast<double>(std::abs(from[i]));
+        to[i] = static_cast<double>(std::abs(from[i]));
       else
-        out.data<double>()[i] = std::abs(static_cast<double>(from[i]));
+        to[i] = std::abs(static_cast<double>(from[i]));
     }
   });
   return out;
@@ -99,19 +100,21 @@ std::vector<Tensor> multilinear_error(const ErrorArgs& args, double roundings) {
   std::vector<Tensor> plain, enlarged;
   for (size_t i = 0; i < args.inputs.size(); ++i) {
     plain.push_back(is_connected(args.node, i) ? magnitudes(args.inputs[i]) : args.inputs[i]);
-    enlarged.push_back(is_connected(args.node, i) ? plain[i].copy() : plain[i]);
-    for (int64_t k = 0; is_connected(args.node, i) && k < plain[i].size(); ++k)
-      enlarged[i].data<double>()[k] += args.errors[i].data<double>()[k];
+    enlarged.push_back(plain[i]);
+    if (!is_connected(args.node, i) || all_zero(args.errors[i])) continue;
+    enlarged[i] = plain[i].copy();
+    double* x = enlarged[i].data<double>();
+    const double* e = args.errors[i].data<double>();
+    for (int64_t k = 0, n = plain[i].size(); k < n; ++k) x[k] += e[k];
   }
   const Precision precision = precision_of(args.node.types[0].dtype);
   Tensor out = on_wide(args, wide, plain).copy();
   const bool is_exact = std::all_of(args.errors.begin(), args.errors.end(), all_zero);
   const Tensor largest = is_exact ? out.copy() : on_wide(args, wide, enlarged);
-  for (int64_t k = 0; k < out.size(); ++k) {
-    double& error = out.data<double>()[k];
-    const double above = largest.data<double>()[k];
-    error = (above - error) + roundings * (precision.unit * above + precision.tiny);
-  }
+  double* error = out.data<double>();
+  const double* above = largest.data<double>();
+  for (int64_t k = 0, n = out.size(); k < n; ++k)
+    error[k] = (above[k] - error[k]) + roundings * (precision.unit * above[k] + precision.tiny);
   return {out};
 }
 

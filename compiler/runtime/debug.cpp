@@ -51,6 +51,7 @@ class Snapshot {
   std::optional<std::string> changed(const std::vector<std::pair<char*, size_t>>& allowed) const {
     for (const Part& part : parts_) {
       const char* now = part.address;
+      if (part.before.empty() || std::memcmp(now, part.before.data(), part.before.size()) == 0) continue;
       for (size_t i = 0; i < part.before.size(); ++i) {
         if (now[i] == part.before[i]) continue;
         bool inside = std::any_of(allowed.begin(), allowed.end(), [&](const auto& range) {

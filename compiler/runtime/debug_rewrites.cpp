@@ -59,13 +59,13 @@ class Widened {
     for (const Node* node : topological_order(std::vector{value}))
       if (!made_.count(node)) make(*node);
     const Expr wide = made_.at(&value.node())[value.output()];
-    if (!wide || wide.dtype() != DType::kFloat64) return std::nullopt;
+    if (!wide.has_value() || wide.dtype() != DType::kFloat64) return std::nullopt;
     const Bounded& exact = evaluator_(wide);
     Bounded out{exact.value.cast(DType::kFloat32), exact.error.copy()};
     for (int64_t i = 0; i < out.value.size(); ++i) {
       double& error = out.error.data<double>()[i];
-      error += std::abs(exact.value.as_double(i)) * 0x1p-24 + 0x1p-149;
-      if (!std::isfinite(out.value.as_double(i))) error = std::numeric_limits<double>::infinity();
+      error += std::abs(exact.value.data<double>()[i]) * 0x1p-24 + 0x1p-149;
+      if (!std::isfinite(out.value.data<float>()[i])) error = std::numeric_limits<double>::infinity();
     }
     return out;
   }
@@ -90,7 +90,7 @@ class Widened {
     bool is_known = node.bodies.empty(), is_same = true;
     for (const Expr& input : node.inputs) {
       inputs.push_back(made_.at(&input.node())[input.output()]);
-      is_known = is_known && inputs.back();
+      is_known = is_known && inputs.back().has_value();
       is_same = is_same && inputs.back().same(input);
     }
     Props props = node.props;

@@ -39,7 +39,7 @@ TEST_P(Labs, TrainsInDebugMode) {
   Experiment experiment = lab(str("configs/labs/", GetParam(), ".toml"), {"trainer.epochs=2", "trainer.batch_size=20",
                                                                           "compiler.mode=debug", "output.plots=false"});
   DigitsConfig digits;
-  digits.n_train = 60;
+  digits.n_train = 40;
   digits.n_valid = 20;
   digits.n_test = 20;
   experiment.data = digits;

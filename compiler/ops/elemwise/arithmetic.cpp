@@ -48,12 +48,12 @@ const Op& mul_op() {
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.y(), g.dout() * g.x()}; },
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
-      .spread = [](const double* x, const double* e, double) { 
+      .spread = [](const double* x, const double* e, double) {
         double out = e[0] * e[1];
         if (e[1] > 0) out += std::abs(x[0]) * e[1];
         if (e[0] > 0) out += std::abs(x[1]) * e[0];
         return out;
-       },
+      },
       .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
@@ -74,11 +74,11 @@ const Op& true_div_op() {
           },
       .low = 0.5,
       .high = 3,
-      .spread = [](const double* x, const double* e, double y) { 
+      .spread = [](const double* x, const double* e, double y) {
         if (e[0] == 0 && e[1] == 0) return 0.0;
         if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
         return (e[0] + (e[1] > 0 ? std::abs(y) * e[1] : 0)) / (std::abs(x[1]) - e[1]);
-       }};
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -111,7 +111,9 @@ const Op& sqr_op() {
       .code = code1<kReals>([](Term x) { return x * x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.x() * 2)}; },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[0]; },
-      .spread = [](const double* x, const double* e, double) { return e[0] > 0 ? 2 * std::abs(x[0]) * e[0] + e[0] * e[0] : 0; },
+      .spread = [](const double* x, const double* e, double) {
+        return e[0] > 0 ? 2 * std::abs(x[0]) * e[0] + e[0] * e[0] : 0;
+      },
       .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
@@ -128,7 +130,9 @@ const Op& sqrt_op() {
       .low = 0.2,
       .high = 4,
       .edge_cases = {4, 2, -1},
-      .spread = [](const double* x, const double* e, double) { return x[0] > e[0] ? e[0] / std::sqrt(x[0] - e[0]) : std::sqrt(2 * e[0]); }};
+      .spread = [](const double* x, const double* e, double) {
+        return x[0] > e[0] ? e[0] / std::sqrt(x[0] - e[0]) : std::sqrt(2 * e[0]);
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }

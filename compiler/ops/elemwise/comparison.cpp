@@ -63,7 +63,9 @@ const Op& eq_op() {
       .code = code2<kBools | kReals>(
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && b) || (!a && !b) : a == b; }),
       .commutative = true,
-      .spread = [](const double* x, const double* e, double) { return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0; }};
+      .spread = [](const double* x, const double* e, double) {
+        return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -78,7 +80,9 @@ const Op& neq_op() {
       .code = code2<kBools | kReals>(
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && !b) || (!a && b) : a != b; }),
       .commutative = true,
-      .spread = [](const double* x, const double* e, double) { return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0; }};
+      .spread = [](const double* x, const double* e, double) {
+        return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -95,7 +99,9 @@ const Op& isnan_op() {
       .reference = reference1<kAll>([](auto x) { return x != x; }),
       .code = code1<kBools | kReals>(
           [](Term x) { return is_float(x.dtype()) ? x != x : kernel::constant_int(DType::kBool, 0); }),
-      .spread = [](const double*, const double* e, double) { return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0; }};
+      .spread = [](const double*, const double* e, double) {
+        return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0;
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -117,7 +123,9 @@ const Op& isinf_op() {
                                                       : std::numeric_limits<double>::max();
         return kernel::fabs(x) > kernel::constant(x.dtype(), largest);
       }),
-      .spread = [](const double*, const double* e, double) { return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0; }};
+      .spread = [](const double*, const double* e, double) {
+        return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0;
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -161,7 +161,7 @@ const Op& pow_op() {
       .high = 3,
       .edge_cases = {0.5, 1, -1, 2, 3, -2},
       .ulps = 4,
-      .spread = [](const double* x, const double* e, double y) { 
+      .spread = [](const double* x, const double* e, double y) {
         if (e[0] == 0 && e[1] == 0) return 0.0;
         if (x[0] <= e[0] && (x[0] != 0 || e[0] > 0) && e[1] > 0) return std::numeric_limits<double>::infinity();
         // |y| (exp(|d log y|) - 1)
@@ -169,7 +169,7 @@ const Op& pow_op() {
         const double of_exponent = e[1] > 0 ? e[1] * (std::abs(std::log(x[0])) + relative_error(x[0], e[0], 0)) : 0;
         if (std::isinf(of_base) && x[1] > 0) return std::pow(std::abs(x[0]) + e[0], x[1]) + std::abs(y);
         return std::abs(y) * std::expm1(of_base + of_exponent);
-       }};
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -13,7 +13,9 @@ const Op& sinh_op() {
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cosh(g.x())}; },
       .edge_cases = {1e-10, 89, -89, 710},
       .ulps = 4,
-      .spread = [](const double* x, const double* e, double) { return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0; }};
+      .spread = [](const double* x, const double* e, double) {
+        return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0;
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -90,10 +92,11 @@ const Op& arctanh_op() {
       .high = 0.8,
       .edge_cases = {1e-10, 1, -1, 1.001},
       .ulps = 4,
-      .spread = [](const double* x, const double* e, double) { 
+      .spread = [](const double* x, const double* e, double) {
         const double farthest = std::abs(x[0]) + e[0];
-        return e[0] == 0 ? 0 : farthest < 1 ? e[0] / (1 - farthest * farthest) : std::numeric_limits<double>::infinity();
-       }};
+        if (e[0] == 0) return 0.0;
+        return farthest < 1 ? e[0] / (1 - farthest * farthest) : std::numeric_limits<double>::infinity();
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }

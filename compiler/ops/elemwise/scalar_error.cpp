@@ -135,8 +135,9 @@ class Corners {
   }
 
   static void enlarge(std::vector<double>& change, const Tensor& centre, const Tensor& there) {
+    const Tensor x = centre.cast(DType::kFloat64), y = there.cast(DType::kFloat64);
     for (size_t k = 0; k < change.size(); ++k) {
-      const double a = centre.as_double(static_cast<int64_t>(k)), b = there.as_double(static_cast<int64_t>(k));
+      const double a = x.data<double>()[k], b = y.data<double>()[k];
       if (a == b || (std::isnan(a) && std::isnan(b))) continue;
       const double distance = std::abs(a - b);
       change[k] = std::isnan(distance) ? kUnknownError : std::max(change[k], distance);
@@ -189,11 +190,13 @@ class Rule {
     if (!by_formula && is_complex_) {
       for (Tensor& error : out) std::fill_n(error.data<double>(), error.size(), kUnknownError);
     } else if (by_formula) {
-      double x[3], e[3];
-      for (size_t k = 0; k < static_cast<size_t>(out[0].size()); ++k) {
+      const Tensor y = is_complex_ ? magnitudes(args_.outputs[0]) : args_.outputs[0].cast(DType::kFloat64).contiguous();
+      const double* of = y.data<double>();
+      double *to = out[0].data<double>(), x[3], e[3];
+      for (size_t k = 0, n = static_cast<size_t>(out[0].size()); k < n; ++k) {
         for (size_t i = 0; i < columns_.size(); ++i) x[i] = columns_[i].value[k], e[i] = columns_[i].error[k];
-        const double error = record_.spread(x, e, args_.outputs[0].as_double(static_cast<int64_t>(k)));
-        out[0].data<double>()[k] = std::isnan(error) ? kUnknownError : error;
+        const double error = record_.spread(x, e, of[k]);
+        to[k] = std::isnan(error) ? kUnknownError : error;
       }
     } else {
       const std::vector<std::vector<double>> changes = Corners(args_, columns_, shape_).changes();
@@ -208,14 +211,14 @@ class Rule {
                          : is_complex_                        ? 16
                                                               : 1;
     if (count == 0) return;
-    const Tensor size = magnitudes(value);
-    for (int64_t k = 0; k < value.size(); ++k) {
-      double& e = error.data<double>()[k];
-      const double y = size.data<double>()[k];
-      if (record_.rounding == Rounding::kConverts && !is_complex_ &&
-          y == std::abs(columns_[0].value[static_cast<size_t>(k)]))
-        continue;
-      if (std::isfinite(y)) e = e * (1 + count * precision.unit) + count * (precision.unit * y + precision.tiny);
+    const Tensor sizes = magnitudes(value);
+    const double* size = sizes.data<double>();
+    double* e = error.data<double>();
+    const bool converts = record_.rounding == Rounding::kConverts && !is_complex_;
+    for (int64_t k = 0, n = value.size(); k < n; ++k) {
+      if (converts && size[k] == std::abs(columns_[0].value[static_cast<size_t>(k)])) continue;
+      if (std::isfinite(size[k]))
+        e[k] = e[k] * (1 + count * precision.unit) + count * (precision.unit * size[k] + precision.tiny);
     }
   }
 
@@ -238,10 +241,10 @@ class Rule {
   }
 
   void settle_infinities(const Tensor& value, Tensor& error) const {
-    const Tensor size = magnitudes(value);
+    const Tensor sizes = magnitudes(value);
     const Precision precision = precision_of(value.dtype());
-    for (int64_t k = 0; k < value.size(); ++k) {
-      const double y = size.data<double>()[k];
+    for (int64_t k = 0, n = value.size(); k < n; ++k) {
+      const double y = sizes.data<double>()[k];
       double& e = error.data<double>()[k];
       if (std::isfinite(y) && (y != 0 || infinities_ == Infinities::kUnknown)) continue;
       const Seen inputs = seen(static_cast<size_t>(k));

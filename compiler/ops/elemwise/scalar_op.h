@@ -66,7 +66,7 @@ struct ScalarOp {
   bool smooth = true;
   double ulps = 0;                         // native against reference, float dtypes; 0: equal bits
 
-  /// What the errors e of the inputs x become in y = f(x), its rounding apart. Null: the largest change among the corners
+  /// What the errors e of the inputs x become in y = f(x), its rounding apart. Null: the largest change among corners
   /// x +- e, which bounds what is monotone in each input, or has its extremes there.
   double (*spread)(const double* x, const double* e, double y) = nullptr;
   bool spreads_moduli = false;  // `spread` holds for the moduli of complex numbers too

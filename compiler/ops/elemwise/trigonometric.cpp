@@ -47,10 +47,11 @@ const Op& tan_op() {
       .high = 1.2,
       .edge_cases = {1.57079, 3, -100},
       .ulps = 4,
-      .spread = [](const double*, const double* e, double y) { 
-        const double t = e[0] < 0.7 ? std::tan(e[0]) : std::numeric_limits<double>::infinity(), left = 1 - std::abs(y) * t;
+      .spread = [](const double*, const double* e, double y) {
+        const double t = e[0] < 0.7 ? std::tan(e[0]) : std::numeric_limits<double>::infinity();
+        const double left = 1 - std::abs(y) * t;
         return left > 0 ? t * (1 + y * y) / left : std::numeric_limits<double>::infinity();
-       }};
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -121,12 +122,12 @@ const Op& arctan2_op() {
       .high = 2,
       .edge_cases = {1, -1},
       .ulps = 4,
-      .spread = [](const double* x, const double* e, double) { 
+      .spread = [](const double* x, const double* e, double) {
         const double distance = std::hypot(x[0], x[1]), e_all = std::hypot(e[0], e[1]);
         if (e_all == 0) return 0.0;
         const bool crosses_cut = std::abs(x[0]) <= e[0] && x[1] <= e[1];
         return crosses_cut || distance <= 2 * e_all ? 2 * std::numbers::pi : 1.2 * e_all / (distance - e_all);
-       }};
+      }};
   static const Op& op = define_elementwise(record);
   return op;
 }

@@ -60,10 +60,12 @@ std::optional<double> beta_of(const ReferenceArgs& args) {
 Tensor product_reference(const ReferenceArgs& args, const Tensor& c, std::optional<double> beta, double alpha,
                          const Tensor& a, const Tensor& b, int64_t m, int64_t k, int64_t n) {
   Tensor out = args.make_output();
+  const Tensor left = a.cast(DType::kFloat64).contiguous(), right = b.cast(DType::kFloat64).contiguous();
+  const double *x = left.data<double>(), *y = right.data<double>();
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;
-      for (int64_t l = 0; l < k; ++l) sum += a.as_double(i * k + l) * b.as_double(l * n + j);
+      for (int64_t l = 0; l < k; ++l) sum += x[i * k + l] * y[l * n + j];
       double value = alpha * sum + (beta ? *beta * c.as_double(i * n + j) : 0);
       if (out.dtype() == DType::kFloat32)
         out.data<float>()[i * n + j] = static_cast<float>(value);

@@ -55,29 +55,29 @@ std::vector<Tensor> softmax_reference(const ReferenceArgs& args, bool logarithm)
 }
 
 std::vector<Tensor> softmax_error(const ErrorArgs& args, bool logarithm) {
-  const Tensor &x = args.inputs[0], &y = args.outputs[0];
+  const Tensor x = args.inputs[0].cast(DType::kFloat64), y = args.outputs[0].cast(DType::kFloat64);
   const double* error = args.errors[0].data<double>();
   Tensor out = args.make_error();
   const size_t axis = softmax_axis(args.node);
   const int64_t n = x.dim(axis), stride = x.strides()[axis];
-  const Precision precision = precision_of(y.dtype());
+  const Precision precision = precision_of(args.outputs[0].dtype());
   Shape outer = x.shape();
   outer[axis] = 1;
   for_each_index(outer, [&](const Shape& at) {
     const int64_t first = x.offset(at), last = first + n * stride;
     double most = -kUnknownError, largest_error = 0, mean_away = 0;
     for (int64_t i = first; i < last; i += stride) {
-      most = std::max(most, x.as_double(i));
+      most = std::max(most, x.data<double>()[i]);
       largest_error = std::max(largest_error, error[i]);
     }
     // The distance from the maximum is rounded, and its rounding grows with it.
-    auto away = [&](int64_t i) { return std::isinf(x.as_double(i)) ? 0 : most - x.as_double(i); };
+    auto away = [&](int64_t i) { return std::isinf(x.data<double>()[i]) ? 0 : most - x.data<double>()[i]; };
     for (int64_t i = first; i < last; i += stride)
-      mean_away += (logarithm ? std::exp(y.as_double(i)) : y.as_double(i)) * away(i);
+      mean_away += (logarithm ? std::exp(y.data<double>()[i]) : y.data<double>()[i]) * away(i);
     const double roundings = 24 + roundings_of_sum(n) + 2 * mean_away;
     for (int64_t i = first; i < last; i += stride) {
       const double factor = error[i] + largest_error + (roundings + 2 * away(i)) * precision.unit;
-      const double size = std::abs(y.as_double(i));
+      const double size = std::abs(y.data<double>()[i]);
       double& to = out.data<double>()[i];
       if (std::isinf(factor))
         to = kUnknownError;
