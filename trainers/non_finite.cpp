@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "compiler/ir/print.h"
 #include "compiler/ir/op.h"
+#include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
 #include "nn/finite.h"
 
