@@ -12,7 +12,7 @@
 
 namespace thtrain {
 
-/// What y holds: nothing, the number of a class for each example, or numbers to come near to.
+/// What y holds: nothing, the number of a class for each example, or values to approximate.
 enum class Targets { kNone, kClasses, kValues };
 
 /// Some examples, row-major. x: floatX [n, ...input shape], scaled. y: int64 [n] classes, floatX [n, ...] values, or

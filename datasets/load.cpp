@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "datasets/array_file.h"
+#include "datasets/content.h"
 #include "datasets/csv.h"
 #include "datasets/digits_generator.h"
 #include "datasets/file.h"
@@ -35,6 +36,20 @@ auto located(const ConfigPosition& where, Action action) {
 
 std::string gib(uint64_t bytes) {
   return bytes_text(static_cast<double>(bytes));
+}
+
+/// Of a table whose columns are not those of the training file: how many there are, or the first that differs.
+UserError other_columns(const std::string& path, const Dataset& training, const CsvTable& table) {
+  const char* what = "the columns are not those of the training file";
+  const std::vector<std::string>&expected = training.columns, &got = table.columns;
+  if (training.columns_named != table.named)
+    return file_error(path, what, training.columns_named ? "a header with their names" : "no header",
+                      table.named ? "a header" : "none", "data.header says whether the first line is one");
+  if (expected.size() != got.size())
+    return file_error(path, what, str(expected.size(), " beside the label's"), std::to_string(got.size()));
+  auto [first, other] = std::mismatch(expected.begin(), expected.end(), got.begin());
+  auto text = [](auto name, auto begin) { return str("column ", name - begin + 1, " named \"", excerpt(*name), '"'); };
+  return file_error(path, what, text(first, expected.begin()), text(other, got.begin()));
 }
 
 /// Both arrays of a split in their files.
@@ -253,8 +268,7 @@ class Loader {
           out_.columns = table.columns;
           out_.columns_named = table.named;
         } else if (table.columns != out_.columns) {
-          throw file_error(place, "the columns are not those of the training file", join(out_.columns, ", "),
-                           join(table.columns, ", "));
+          throw other_columns(place, out_, table);
         }
         if (options_.targets == Targets::kValues && !table.classes.empty()) {
           throw file_error(place, "the target values are not numbers", "a column of numbers",

@@ -14,9 +14,9 @@ static Shape with_count(int64_t count, const Shape& input) {
 Examples::Examples(const Split& split, const Shape& input, DType floatx, bool streamed)
     : split_(split), input_(input), floatx_(floatx), streamed_(streamed) {
   if (split.size() > 0 && split.targets() != Targets::kClasses)
-    throw UserError(Message{.what = str(split.x_array().origin, ": there are no classes to learn"),
+    throw UserError(Message{.what = str(split.x_array().origin, ": a classifier learns from class numbers"),
                             .expected = "a label for each example: the number of its class",
-                            .got = split.targets() == Targets::kNone ? "no labels" : "numbers to come near to",
+                            .got = split.targets() == Targets::kNone ? "no labels" : "target values",
                             .config = split.x_array().where});
   if (streamed_ || split.size() == 0) return;
   all_ = split.all(floatx);

@@ -15,7 +15,7 @@ namespace {
 UserError other_columns(const std::string& path, const TableFacts& facts, const CsvColumns& columns) {
   bool named = facts.named && columns.named;
   auto text = [&](const std::vector<std::string>& names) {
-    return named ? join(names, ", ") : str(names.size(), names.size() == 1 ? " column" : " columns");
+    return named ? excerpt(join(names, ", "), 200) : str(names.size(), names.size() == 1 ? " column" : " columns");
   };
   return file_error(path, "the columns are not those that the model was trained on",
                     str(text(facts.columns), ", with or without the label's"), text(columns.names));

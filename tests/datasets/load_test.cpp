@@ -362,7 +362,17 @@ TEST(LoadErrors, Csv) {
                          .files = {{"train", {"train.csv", at(2)}}, {"test", {"test.csv", at(3)}}}};
   EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
                                      ": the columns are not those of the training file\n"
-                                     "  expected: a, b\n  got:      b, a" +
+                                     "  expected: column 1 named \"a\"\n  got:      column 1 named \"b\"" +
+                                     caret(3));
+  folder.write("test.csv", "5,6,cat\n");
+  EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
+                                     ": the columns are not those of the training file\n"
+                                     "  expected: a header with their names\n  got:      none" +
+                                     caret(3) + "\n  hint:     data.header says whether the first line is one");
+  folder.write("test.csv", "a,kind\n5,cat\n");
+  EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
+                                     ": the columns are not those of the training file\n"
+                                     "  expected: 2 beside the label's\n  got:      1" +
                                      caret(3));
   options.targets = Targets::kValues;
   EXPECT_EQ(load_error(options), "error: " + folder.path("train.csv") +

@@ -282,9 +282,9 @@ TEST(TrainErrors, DataThatDoesNotFit) {
                         {.raw = Tensor::zeros(DType::kFloat32, {40}), .origin = "y.npy"}, Targets::kValues, 1);
   std::get<SoftmaxConfig>(e.model.layers[3]).units = 3;
   EXPECT_EQ(error_text([&] { check_experiment(e, numbers, ""); }),
-            "error: x.npy: there are no classes to learn\n"
+            "error: x.npy: a classifier learns from class numbers\n"
             "  expected: a label for each example: the number of its class\n"
-            "  got:      numbers to come near to");
+            "  got:      target values");
 }
 
 TEST(TrainErrors, NumbersThatAreNotFiniteFromTheStart) {

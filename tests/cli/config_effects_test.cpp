@@ -1,0 +1,368 @@
+// A key that changes nothing is a defect: for each declared field of an experiment, another value gives another run.
+//
+// The fields come from the declarations, so a new key is tried as soon as it is declared: with values that follow from
+// its type, in an experiment where everything else has its default. A key that matters only beside others, or whose
+// values are names, stands in `witnesses` with what it needs. Outcomes are compared: weights, metrics, files, what the
+// run tells, and warnings. An error is no outcome, unless the witness says so.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "cli/overrides.h"
+#include "cli/toml_config.h"
+#include "datasets/npy.h"
+#include "datasets/npz.h"
+#include "datasets/warnings.h"
+#include "tests/support/cli_support.h"
+#include "trainers/checkpoint.h"
+#include "trainers/load_data.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// ---- what is tried
+// ---------------------------------------------------------------------------------------------------
+
+const char* const kRest =
+    "[[model.layers]]\ntype = \"flatten\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"activation\"\nactivation = \"tanh\"\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+const std::map<std::string, size_t> kLayers = {{"flatten", 0}, {"dense", 1}, {"activation", 2}, {"softmax", 3}};
+
+/// [data] of each source; every source has to stand here.
+const std::map<std::string, std::string> kSources = {
+    {"npy", "train = \"x.npy\"\ntrain_labels = \"y.npy\"\nn_valid = 4\ntest = \"tx.npy\"\ntest_labels = \"ty.npy\"\n"},
+    {"idx", "train = \"x.idx\"\ntrain_labels = \"y.idx\"\nn_valid = 4\n"},
+    {"csv", "train = \"t.csv\"\nn_valid = 4\n"},
+    {"digits", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
+    {"mnist", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
+};
+
+/// What a key needs to matter, and the values that are tried; each gives another outcome than none.
+struct Witness {
+  Words with = {};        // overrides of both experiments
+  Words values = {};      // as they are typed; none: what follows from the type
+  bool may_fail = false;  // with these values: then the error is the outcome
+};
+
+const std::map<std::string, Witness>& witnesses() {
+  static const std::map<std::string, Witness> out = [] {
+    std::map<std::string, Witness> w;
+    for (const char* source : {"npy", "idx"}) {
+      std::string key = std::string("data[") + source + "].", end = std::string(".") + source;
+      w[key + "train"] = {.values = {"x2" + end}};
+      w[key + "train_labels"] = {.values = {"y2" + end}};
+      w[key + "valid"] = {.with = {"data.n_valid=0", "data.valid_labels=y2" + end, "data.valid=x" + end},
+                          .values = {"x2" + end}};
+      w[key + "valid_labels"] = {.with = {"data.n_valid=0", "data.valid=x" + end, "data.valid_labels=y" + end},
+                                 .values = {"y2" + end}};
+      w[key + "test"] = {.with = {"data.test_labels=y" + end, "data.test=x" + end}, .values = {"x2" + end}};
+      w[key + "test_labels"] = {.with = {"data.test=x" + end, "data.test_labels=y" + end}, .values = {"y2" + end}};
+      w[key + "memory_limit"] = {.values = {"1e-7"}};
+      w[key + "split_seed"] = {.with = {"data.split=shuffled"}};
+    }
+    w["data[csv].train"] = {.values = {"t2.csv"}};
+    w["data[csv].valid"] = {.with = {"data.n_valid=0"}, .values = {"t.csv", "t2.csv"}};
+    w["data[csv].test"] = {.values = {"t.csv", "t2.csv"}};
+    w["data[csv].label_column"] = {.values = {"first", "b"}};
+    w["data[csv].header"] = {.with = {"data.train=numbers.csv", "data.label_column=first"}, .values = {"true"}};
+    w["data[csv].delimiter"] = {
+        .with = {"data.delimiter=comma"}, .values = {"semicolon", "tab", "space"}, .may_fail = true};
+    w["data[csv].split_seed"] = {.with = {"data.split=stratified"}};
+    w["data[csv].memory_limit"] = {.values = {"1e-7"}, .may_fail = true};
+    w["data[mnist].split_seed"] = {.with = {"data.split=shuffled"}};
+    w["model.weights"] = {.values = {"w.npz"}};
+    for (const char* layer : {"dense", "softmax", "activation", "flatten"})
+      w[std::string("model.layers[") + layer + "].name"] = {.values = {"other"}};
+    for (const char* layer : {"dense", "softmax"}) {
+      std::string key = std::string("model.layers[") + layer + "].",
+                  init = "model.layers." + std::to_string(kLayers.at(layer)) + ".init=";
+      w[key + "init_scale"] = {.with = {init + "orthogonal"}};
+      w[key + "init_std"] = {.with = {init + "normal"}};
+      w[key + "init_range"] = {.with = {init + "uniform"}};
+      w[key + "init_value"] = {.with = {init + "constant"}};
+      w[key + "seed"] = {.with = {init + "uniform"}, .values = {"5", "6"}};
+    }
+    w["model.layers[softmax].init"] = {
+        // "constant" with its standard value, 0, is "zeros"
+        .values = {"glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "normal", "uniform", "orthogonal"}};
+    w["model.layers[activation].activation"] = {.values = {"linear", "sigmoid", "relu", "softplus"}};
+    w["model.layers[softmax].units"] = {.values = {"4", "5"}};
+    w["trainer.nesterov"] = {.with = {"trainer.momentum=0.9"}};
+    w["trainer.batch_size"] = {.values = {"2", "4"}};
+    w["trainer.patience"] = {.with = {"trainer.epochs=9"}, .values = {"2", "4"}};
+    w["trainer.patience_increase"] = {.with = {"trainer.epochs=30", "trainer.patience=4"}, .values = {"5.0"}};
+    w["trainer.improvement_threshold"] = {.with = {"trainer.epochs=30", "trainer.patience=4"}, .values = {"0.0"}};
+    w["trainer.validation_frequency"] = {.values = {"1"}};
+    w["trainer.checkpoint_seconds"] = {.values = {"1e-9"}};
+    w["trainer.checkpoint_epochs"] = {.values = {"1", "2"}};
+    w["compiler.mode"] = {.with = {"compiler.floatX=float64"}, .values = {"native", "debug"}};
+    w["output.plots"] = {.values = {"true"}};
+    w["output.root"] = {.values = {"other"}};
+    return w;
+  }();
+  return out;
+}
+
+/// Keys whose effect cannot be seen in a short run of the reference, and the test that sees it.
+const std::map<std::string, std::string> kSeenElsewhere = {
+    {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
+    {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
+};
+
+// ---- the data of these experiments
+// -----------------------------------------------------------------------------------
+
+void write_idx(const Workshop& workshop, const std::string& name, const Tensor& bytes) {
+  std::string text("\0\0\x8", 3);
+  text += static_cast<char>(bytes.rank());
+  for (int64_t length : bytes.shape())
+    for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(length >> shift & 255);
+  workshop.write(name, text + std::string(static_cast<const char*>(bytes.raw()), bytes.bytes()));
+}
+
+/// Some rows of 2x2 numbers and their labels 0, 1, 2, 0, ... (of which some are wrong: nothing is learned too well).
+std::pair<Tensor, Tensor> arrays(int64_t rows, int64_t seed) {
+  Tensor x = Tensor::empty(DType::kUInt8, {rows, 2, 2}), y = Tensor::empty(DType::kUInt8, {rows});
+  RandomState random(seed);
+  for (int64_t i = 0; i < rows; ++i) {
+    y.data<uint8_t>()[i] = static_cast<uint8_t>(i % 3);
+    for (int64_t j = 0; j < 4; ++j)
+      x.data<uint8_t>()[4 * i + j] = static_cast<uint8_t>(random.integer(0, 2) + (j == i % 3 ? 1 : 0));
+  }
+  return {x, y};
+}
+
+void write_data(const Workshop& workshop) {
+  auto [x, y] = arrays(16, 1);
+  auto [x2, y2] = arrays(16, 2);
+  for (int64_t i = 0; i < 16; ++i) y2.data<uint8_t>()[i] = static_cast<uint8_t>((i / 2) % 3);
+  write_npy(workshop.path("x.npy"), x);
+  write_npy(workshop.path("y.npy"), y);
+  write_npy(workshop.path("x2.npy"), x2);
+  write_npy(workshop.path("y2.npy"), y2);
+  write_npy(workshop.path("tx.npy"), x2.rows(0, 9));
+  write_npy(workshop.path("ty.npy"), y.rows(0, 9));
+  write_idx(workshop, "x.idx", x);
+  write_idx(workshop, "y.idx", y);
+  write_idx(workshop, "x2.idx", x2);
+  write_idx(workshop, "y2.idx", y2);
+  auto [digits, labels] = arrays(40, 3);
+  write_idx(workshop, "mnist/train-images-idx3-ubyte", digits);
+  write_idx(workshop, "mnist/train-labels-idx1-ubyte", labels);
+  write_idx(workshop, "mnist/t10k-images-idx3-ubyte", digits.rows(0, 20));
+  write_idx(workshop, "mnist/t10k-labels-idx1-ubyte", labels.rows(0, 20));
+  std::string table = "a,b,l\n", second = "a,b,l\n", numbers, any = "label,a;b\tlabel c;label\n";
+  for (int i = 0; i < 16; ++i) {
+    auto cell = [&](const Tensor& t, int64_t j) { return t.as_int(4 * i + j); };
+    table += str(cell(x, 0), ',', cell(x, 1), ',', i % 3, '\n');
+    second += str(cell(x2, 0), ',', cell(x2, 1), ',', (i / 2) % 3, '\n');
+    numbers += str(i % 2, ',', cell(x, 1), ',', cell(x, 2), '\n');
+  }
+  workshop.write("t.csv", table);
+  workshop.write("t2.csv", second);
+  workshop.write("numbers.csv", numbers);
+  workshop.write("any.csv", any);
+  Tensor w = Tensor::empty(DType::kFloat32, {4, 3}), v = Tensor::empty(DType::kFloat32, {3, 3});
+  for (int64_t i = 0; i < 12; ++i) w.data<float>()[i] = static_cast<float>(i) / 16;
+  for (int64_t i = 0; i < 9; ++i) v.data<float>()[i] = static_cast<float>(9 - i) / 16;
+  Tensor b = Tensor::zeros(DType::kFloat32, {3});
+  write_npz(workshop.path("w.npz"), {{"dense1/W", w}, {"dense1/b", b}, {"softmax/W", v}, {"softmax/b", b}});
+}
+
+// ---- outcomes
+// --------------------------------------------------------------------------------------------------------
+
+void add_arrays(std::string& out, const NamedArrays& arrays) {
+  for (const auto& [name, value] : arrays) out += str(name, ' ', value.type_text(), ' ', value.text(100), '\n');
+}
+
+/// Everything that a run shows, but for times and the folder that it was made in.
+std::string outcome_of(const Workshop& workshop, Experiment experiment) {
+  Workshop place;
+  std::string out, root = experiment.output.root;
+  experiment = with_absolute_paths(experiment, workshop.path());
+  Dataset data = load_data(experiment, workshop.path());
+  out += data.text() + "\n" + join(data_warnings(data, experiment.trainer.shuffle), "\n");
+  RunFolder folder = RunFolder::create(new_run_path(place.path(root), "e.toml"), experiment);
+  TrainHooks hooks{.on_start =
+                       [&](const ModelSummary& m) {
+                         for (const LayerSummary& layer : m.layers)
+                           out += str(layer.name, ' ', layer.output, ' ', layer.parameters, '\n');
+                         out += str(m.input, ' ', m.parameters, ' ', m.optimizer_bytes, ' ', m.data_bytes, ' ',
+                                    m.batches, ' ', m.threads, '\n');
+                       },
+                   .on_epoch =
+                       [&](const EpochReport& report) {
+                         out += str("checkpoint of step ", read_checkpoint(folder.checkpoint()).state.step,
+                                    " after epoch ", report.epoch, '\n');
+                       }};
+  TrainSummary summary = train(experiment, data, folder, hooks);
+  Checkpoint end = read_checkpoint(folder.checkpoint());
+  add_arrays(out, end.weights);
+  add_arrays(out, end.optimizer);
+  add_arrays(out, end.best);
+  out += str(summary.steps, ' ', summary.test_error.value_or(-1), ' ', summary.stopped_early, '\n');
+  for (const auto& [name, pin] : end.pins)
+    if (name == "program" || name == "training data") out += str(name, ' ', pin, '\n');
+  for (const std::string& file : place.list()) out += file + "\n";
+  std::ifstream metrics(folder.metrics());
+  std::stringstream text;
+  text << metrics.rdbuf();
+  return out + without_seconds(text.str());
+}
+
+std::string outcome(const Workshop& workshop, const std::string& source, const Words& overrides) {
+  Findings findings;
+  ConfigNode root =
+      parse_toml("[data]\nsource = \"" + source + "\"\n" + kSources.at(source) + kRest, "e.toml", findings);
+  apply_overrides(root, overrides, findings);
+  Experiment experiment = read_experiment(root, findings);
+  findings.raise();
+  // A typed path starts in the working folder; these stand beside the experiment.
+  std::visit(
+      [](auto& data) {
+        for (auto& [key, place] : data.given) place.file = "e.toml";
+      },
+      experiment.data);
+  for (auto& [key, place] : experiment.model.given) place.file = "e.toml";
+  return outcome_of(workshop, experiment);
+}
+
+// ---- the keys
+// --------------------------------------------------------------------------------------------------------
+
+struct Key {
+  std::string label;   // "data[npy].n_valid"
+  std::string path;    // "data.n_valid"
+  std::string source;  // of the experiment in which it is tried
+  const FieldSpec* field;
+  std::string standard;  // its default, as TOML; "" where there is none
+};
+
+std::string text_of(const FieldSpec& field, const ConfigNode& value) {
+  auto choice = std::find(field.choice_values.begin(), field.choice_values.end(), value.integer);
+  if (choice == field.choice_values.end())
+    return value.kind == ConfigNode::Kind::kString ? value.text : toml_value(value);
+  return field.choices[static_cast<size_t>(choice - field.choice_values.begin())];
+}
+
+void collect(const Schema& schema, const std::string& label, const std::string& path, const std::string& source,
+             std::vector<Key>& out) {
+  for (const FieldSpec& field : schema.fields) {
+    const Access& access = *field.access;
+    std::string here = label.empty() ? field.name : label + "." + field.name;
+    std::string there = path.empty() ? field.name : path + "." + field.name;
+    if (access.value == Access::Value::kTable) {
+      collect(access.schema(), here, there, source, out);
+    } else if (access.value == Access::Value::kVariant) {
+      for (const Alternative& kind : access.alternatives) {
+        std::string name(kind.name);
+        bool is_data = field.name == "data";
+        collect(kind.schema(), here + "[" + name + "]",
+                is_data ? there : there + "." + std::to_string(kLayers.at(name)), is_data ? name : source, out);
+      }
+    } else {
+      Key key{here, there, source, &field, ""};
+      const void* member = field.member(const_cast<void*>(schema.defaults.get()));
+      if (access.size(member) > 0) key.standard = text_of(field, access.node(access.element(member, 0)));
+      out.push_back(key);
+    }
+  }
+}
+
+/// Other values than the default, as far as the declaration tells them.
+Words values_of(const Key& key) {
+  const FieldSpec& field = *key.field;
+  using Value = Access::Value;
+  Words out;
+  auto add = [&](const std::string& value) {
+    if (value != key.standard) out.push_back(value);
+  };
+  if (field.access->value == Value::kBool) {
+    add("true");
+    add("false");
+  } else if (!field.choices.empty()) {
+    for (const std::string& choice : field.choices) add(choice);
+  } else if (field.access->value == Value::kInt) {
+    for (int64_t value : {5, 7})
+      if (out.empty() && field.range.contains(static_cast<double>(value))) add(std::to_string(value));
+  } else if (field.access->value == Value::kFloat) {
+    for (const char* value : {"0.25", "0.75"})
+      if (out.empty() && field.range.contains(std::stod(value))) add(value);
+  }
+  return out;
+}
+
+TEST(ConfigEffects, EveryKeyChangesTheRun) {
+  Workshop workshop;
+  write_data(workshop);
+  std::vector<Key> keys;
+  collect(schema_of<Experiment>(), "", "", "npy", keys);
+  EXPECT_GT(keys.size(), 80u);
+  std::map<std::string, std::string> known;  // outcomes by their overrides
+  auto run = [&](const std::string& source, const Words& overrides, bool may_fail) -> std::string {
+    auto [entry, fresh] = known.emplace(source + "\n" + join(overrides, "\n"), "");
+    if (!fresh) return entry->second;
+    try {
+      entry->second = outcome(workshop, source, overrides);
+    } catch (const UserError& error) {
+      entry->second = error.what();
+      if (!may_fail) ADD_FAILURE() << source << " " << join(overrides, " ") << "\n" << error.what();
+    }
+    return entry->second;
+  };
+  for (const Key& key : keys) {
+    SCOPED_TRACE(key.label);
+    if (kSeenElsewhere.contains(key.label)) continue;
+    auto found = witnesses().find(key.label);
+    Witness witness = found == witnesses().end() ? Witness{} : found->second;
+    if (witness.values.empty()) witness.values = values_of(key);
+    ASSERT_FALSE(witness.values.empty()) << "no value is known to try: add a witness";
+    std::string without = run(key.source, witness.with, false);
+    for (const std::string& value : witness.values) {
+      Words overrides = witness.with;
+      overrides.push_back(key.path + "=" + value);
+      EXPECT_TRUE(run(key.source, overrides, witness.may_fail) != without)
+          << key.path << "=" << value << " changes nothing";
+    }
+  }
+}
+
+// The lists above name keys that are there, and tests that are there.
+TEST(ConfigEffects, TheWitnessesAreOfDeclaredKeys) {
+  std::vector<Key> keys;
+  collect(schema_of<Experiment>(), "", "", "npy", keys);
+  auto is_declared = [&](const std::string& label) {
+    return std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.label == label; });
+  };
+  for (const auto& [label, witness] : witnesses()) EXPECT_TRUE(is_declared(label)) << label;
+  for (const auto& [label, test] : kSeenElsewhere) {
+    EXPECT_TRUE(is_declared(label)) << label;
+    bool there = false;
+    std::string name = test.substr(test.find('.') + 1);
+    for (const auto& entry : fs::recursive_directory_iterator("tests")) {
+      if (entry.path().extension() != ".cpp" || entry.path().filename() == "config_effects_test.cpp") continue;
+      std::ifstream file(entry.path());
+      std::stringstream text;
+      text << file.rdbuf();
+      there = there || text.str().find(", " + name + ")") != std::string::npos;
+    }
+    EXPECT_TRUE(there) << test;
+  }
+}
+
+}  // namespace
+}  // namespace thtrain
