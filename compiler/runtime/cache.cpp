@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <cstring>
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/entry_abi.h"
@@ -20,10 +21,18 @@ constexpr const char* kObjects = "objects";
 constexpr const char* kPrograms = "programs";
 
 std::string file_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
+  std::string out;
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  bool failed = !file;
+  for (char part[1 << 16]; !failed;) {
+    size_t got = std::fread(part, 1, sizeof part, file);
+    out.append(part, got);
+    if (got == 0 && !(failed = std::ferror(file) != 0)) break;
+  }
+  int error = errno;
+  if (file) std::fclose(file);
+  if (failed) throw UserError({.what = str(path, ": cannot be read: ", std::strerror(error))});
+  return out;
 }
 
 std::string name_of_entry(const std::string& content, const std::string& compiler_part) {
