@@ -11,7 +11,8 @@
 namespace thtrain {
 
 // A handler reaches nothing but what is static.
-static std::atomic<int> g_signal{0};
+static std::atomic<int> g_signal{0};  // the first that came
+static std::atomic<int> g_stop{0};    // not 0: the run is to end
 static std::atomic<bool> g_has_bar{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
@@ -25,10 +26,11 @@ static void say(const char* text) {
 }
 
 static void on_signal(int number) {
-  if (int none = 0; !g_signal.compare_exchange_strong(none, number)) {
+  if (g_signal.exchange(number) != 0) {
     kill_running_programs();
     ::_exit(128 + number);
   }
+  g_stop = 1;
   say(number == SIGINT ? "stopping after this minibatch, with a checkpoint; Ctrl-C again stops at once\n"
                        : "stopping after this minibatch, with a checkpoint; a second signal stops at once\n");
 }
@@ -48,7 +50,7 @@ void expect_write_errors() {
 }
 
 InterruptWatch::InterruptWatch() {
-  g_signal = 0;
+  g_signal = g_stop = 0;
   g_has_bar = ::isatty(STDERR_FILENO) != 0;
   for (size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction action = action_of(kSignals[i] == SIGPIPE ? on_write_error : on_signal);
@@ -63,15 +65,14 @@ InterruptWatch::~InterruptWatch() {
 }
 
 const std::atomic<int>* InterruptWatch::flag() const {
-  return &g_signal;
+  return &g_stop;
 }
 void InterruptWatch::ask() {
-  int none = 0;
-  g_signal.compare_exchange_strong(none, -1);
+  g_stop = 1;
 }
 int InterruptWatch::exit_code() const {
   int number = g_signal;
-  return number > 0 ? 128 + number : 0;
+  return number != 0 ? 128 + number : 0;
 }
 
 }  // namespace thtrain

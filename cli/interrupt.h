@@ -21,9 +21,9 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  /// 0, or the number of the signal that came; -1 after ask().
+  /// Not 0: a signal came, or ask() was called.
   const std::atomic<int>* flag() const;
-  /// Asks the run to end as a signal does, unless one came.
+  /// Asks the run to end as a signal does.
   void ask();
   /// 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP; 0 where none came.
   int exit_code() const;

@@ -75,23 +75,25 @@ TrainSummary Run::go() {
     train();
     finish();
   } catch (const UserError& error) {
-    if (!saved_step_) throw;
+    if (!has_begun_) throw;
     std::vector<Message> messages = error.messages();
     std::string& hint = messages.back().hint;
-    hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", *saved_step_, " is kept: `thtrain resume ",
+    hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", saved_step_, " is kept: `thtrain resume ",
                 folder_.path(), "` goes on from it");
     throw UserError(std::move(messages));
   }
   return summary_;
 }
 
-// The first checkpoint comes before run.json's pins: these say that there was one.
+// The first checkpoint comes before run.json's pins: these say that there was one. Until on_start, a new folder may be
+// taken away again.
 void Run::begin() {
   began_ = saved_ = told_ = Clock::now();
   if (!was_resumed_) save();
   folder_.write_facts(experiment_.seed, pins_);
   if (was_resumed_) tell_where();
   if (hooks_.on_start) hooks_.on_start(program_.summary());
+  has_begun_ = true;
   if (options_.profile) program_.start_profile();
   began_ = told_ = Clock::now();
 }
@@ -344,7 +346,7 @@ void Run::restore(const Checkpoint& checkpoint) {
                             .got = join(differing, "\n"),
                             .hint = "--allow-different-bits goes on all the same"});
   put_back(checkpoint);
-  was_resumed_ = true;
+  was_resumed_ = has_begun_ = true;
   saved_step_ = state_.step;
   rewrite_metrics(folder_.metrics(), state_.history);
   note_changes(checkpoint, differing);

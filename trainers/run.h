@@ -26,7 +26,7 @@ class Run {
   /// Goes to where the checkpoint was written, and puts metrics.jsonl there too. UserError where something that decides
   /// bits differs and that is not allowed, or where the weights do not fit.
   void restore(const Checkpoint& checkpoint);
-  /// Trains to the end. See train(). An error after the first checkpoint says in its hint how to go on from it.
+  /// Trains to the end. See train(). An error after on_start says in its hint how to go on from the last checkpoint.
   TrainSummary go();
 
  private:
@@ -70,7 +70,8 @@ class Run {
   NamedArrays best_;         // weights with the best validation error; none before the first validation
   bool best_is_written_ = true;
   bool was_resumed_ = false, warned_of_growth_ = false;
-  std::optional<int64_t> saved_step_;  // of the checkpoint in the folder
+  bool has_begun_ = false;  // there is a checkpoint that stays
+  int64_t saved_step_ = 0;  // of that one
   int64_t last_test_step_ = -1;
   bool waits_for_native_ = false;  // the reference trains until the compiler is done
   bool interrupted_ = false;

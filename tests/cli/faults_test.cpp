@@ -53,6 +53,13 @@ class Faults : public testing::Test {
     return {"train", "tiny.toml", "--run-dir", "run", "--quiet"};
   }
 
+  // A new folder stays where the message says so, and where the run came to its end.
+  static void expect_folder_as_told(bool resumed, const Ended& ended) {
+    if (!resumed) {
+      EXPECT_EQ(shop_->exists("run"), ended.code == 0 || ended.err.find(" is kept: ") != std::string::npos);
+    }
+  }
+
   // No half of a file stayed. What stands in the folder goes on to the same bits; or the folder is gone, and new it
   // was.
   static void expect_intact(bool resumed) {
@@ -136,7 +143,6 @@ error: run/checkpoint.npz: the file cannot be written
     {false, "rename run/run.json 1 1 EIO", R"(
 error: run/run.json: the file cannot be written
   got:      Input/output error
-  hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )"},
     // At the end of the epoch.
     {false, "open run/metrics.jsonl 1 1 EACCES", R"(
@@ -264,6 +270,7 @@ TEST_F(Faults, EachPlaceHasItsMessage) {
     EXPECT_EQ(ended.code, message.empty() ? 0 : 2);
     if (ended.err.starts_with(edited)) ended.err.erase(0, edited.size());
     EXPECT_EQ(message.empty() ? ended.err : "\n" + ended.err, message);
+    expect_folder_as_told(place.resumed, ended);
     expect_intact(place.resumed);
   }
 }
@@ -306,6 +313,7 @@ TEST_P(FaultSweep, EndsWithOneMessageAndLosesNothing) {
       EXPECT_EQ(ended.err.find("error: ", at + 1), std::string::npos);
       EXPECT_EQ(ended.err.find("thtrain-new"), std::string::npos);
       EXPECT_EQ(ended.err.find("report"), std::string::npos);
+      expect_folder_as_told(resumed, ended);
     }
     expect_intact(resumed);
   }

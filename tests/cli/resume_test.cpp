@@ -122,7 +122,6 @@ TEST_F(CliResume, TwoProcessesDoNotWriteToOneFolder) {
   // What a killed process leaves.
   workshop.write("run/checkpoint.npz.tmp-1-0", "half");
   workshop.write(".thtrain-new-" + std::to_string(process) + "-0/config.toml", "");
-  EXPECT_EQ(replaced(workshop.run({"resume", "run", "trainer.epochs=1"}).err, "\n", "").substr(0, 5), "error");
   process = workshop.start({"resume", "run"});
   EXPECT_TRUE(wait_until([&] { return workshop.read("log").find("\nepoch ") != std::string::npos; }));
   ::kill(process, SIGINT);
