@@ -351,9 +351,16 @@ void take_coming(State& s, bool wait) {
   if (!s.coming.valid()) return;
   if (!wait && s.coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
   std::shared_future<CompileOutcome> coming = std::exchange(s.coming, {});
+  CompileOutcome outcome;
+  try {
+    outcome = coming.get();
+  } catch (const Interrupted&) {
+    if (wait) throw;
+    return;  // the user asked to stop: until the caller does, the reference goes on
+  }
   s.planned = nullptr;
   s.bound = false;  // the arena is the program's
-  take(s, coming.get());
+  take(s, outcome);
 }
 
 std::shared_ptr<SharedStorage> Function::State::storage_of(const Expr& leaf) const {
@@ -470,9 +477,8 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions target{.vector_bytes = cpu().vector_bytes,
-                           .cached_bytes = cpu().cached_bytes(s.context.threads),
-                           .chooser = &tuner};
+  const PlanOptions target{
+      .vector_bytes = cpu().vector_bytes, .cached_bytes = cpu().cached_bytes(s.context.threads), .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
   out.program = program_text(*out.plan);
   out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;

@@ -22,7 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string source_of(int value) { return str("extern \"C\" int answer() { return ", value, "; }\n"); }
+std::string source_of(int value) {
+  return str("extern \"C\" int answer() { return ", value, "; }\n");
+}
 
 int answer(const LoadedObject& loaded) {
   return loaded.object ? reinterpret_cast<int (*)()>(loaded.object->symbol("answer"))() : -1;
@@ -228,8 +230,7 @@ TEST_F(CacheTest, ThreadsThatCompileTheSameAtOnce) {
   auto cache = make_cache();
   std::atomic<int> right = 0;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i)
-    threads.emplace_back([&] { right += answer(cache->load_object(source_of(11))) == 11; });
+  for (int i = 0; i < 3; ++i) threads.emplace_back([&] { right += answer(cache->load_object(source_of(11))) == 11; });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(right, 3);
 }
@@ -256,6 +257,30 @@ TEST_F(CacheTest, WarmStartRunsNoProgram) {
   auto size = fs::file_size(log);
   EXPECT_EQ(answer(make_cache(wrapper.c_str())->load_object(source_of(14))), 14);
   EXPECT_EQ(fs::file_size(log), size);
+}
+
+// Two valid entries that changed their places gave a program the code or the plan of another one, at every start.
+TEST_F(CacheTest, EntriesThatChangedTheirPlacesAreRebuilt) {
+  {
+    auto cache = make_cache();
+    cache->load_object(source_of(1));
+    cache->load_object(source_of(2));
+    cache->store_program("one", "program one");
+    cache->store_program("two", "program two");
+  }
+  for (const char* kind : {"objects", "programs"}) {
+    auto paths = files(kind, std::string(kind) == "objects" ? ".so" : "");
+    ASSERT_EQ(paths.size(), 2u);
+    fs::rename(paths[0], root_ + "/between");
+    fs::rename(paths[1], paths[0]);
+    fs::rename(root_ + "/between", paths[1]);
+  }
+  auto cache = make_cache();
+  EXPECT_EQ(cache->load_program("one"), std::nullopt);
+  EXPECT_EQ(cache->load_program("two"), std::nullopt);
+  EXPECT_EQ(answer(cache->load_object(source_of(1))), 1);
+  EXPECT_EQ(answer(cache->load_object(source_of(2))), 2);
+  EXPECT_EQ(cache->stats().kernels_compiled, 2);
 }
 
 }  // namespace
