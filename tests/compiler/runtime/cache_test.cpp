@@ -187,6 +187,16 @@ TEST_F(CacheTest, WithoutACompilerAnyCompilersEntryServes) {
   EXPECT_EQ(no_path.load_object(source_of(6)).reason, "neither g++ nor clang++ is on PATH");
 }
 
+TEST_F(CacheTest, WithoutACompilerTheReasonNamesAFolderThatIsRefused) {
+  make_cache()->load_object(source_of(5));
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  LoadedObject loaded = make_cache("")->load_object(source_of(5));
+  EXPECT_EQ(loaded.object, nullptr);
+  EXPECT_EQ(loaded.reason,
+            str("THTRAIN_CXX is empty; cache folder ", folder_, " cannot be used (other users may write to ", folder_,
+                ", mode 0777: `chmod go-w ", folder_, "` ends that)"));
+}
+
 TEST_F(CacheTest, WithoutACompilerADamagedEntryIsPassedOver) {
   make_cache("g++")->load_object(source_of(5));
   make_cache("clang++")->load_object(source_of(5));
