@@ -81,7 +81,11 @@ LoadedObject Cache::load_object(std::string_view source) {
       return {object, ""};
     }
   }
-  if (!search_.compiler) return {nullptr, trouble.empty() ? search_.reason : str(search_.reason, "; ", trouble)};
+  if (!search_.compiler) {
+    if (trouble.empty() && !store_.refusal().empty())
+      trouble = str("cache folder ", store_.folder(), " cannot be used (", store_.refusal(), ")");
+    return {nullptr, trouble.empty() ? search_.reason : str(search_.reason, "; ", trouble)};
+  }
   if (auto object = open(name, compile(name, source), trouble)) return {object, ""};
   throw InternalError({.what = "generated code cannot be loaded",
                        .got = trouble,
@@ -115,8 +119,8 @@ CompileStats Cache::stats() const {
 }
 
 std::string Cache::folder_text() const {
+  if (!store_.is_replaced()) return store_.folder();
   std::string extra = store_.private_folder();
-  if (extra.empty()) return store_.folder();
   return str(extra, " (", store_.folder().empty() ? "no home folder" : store_.folder(), " cannot be used)");
 }
 

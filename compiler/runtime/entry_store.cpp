@@ -131,6 +131,16 @@ std::string EntryStore::private_folder() const {
   return private_.path;
 }
 
+bool EntryStore::is_replaced() const {
+  std::lock_guard lock(mutex_);
+  return is_replaced_;
+}
+
+std::string EntryStore::refusal() const {
+  std::lock_guard lock(mutex_);
+  return own_.refusal;
+}
+
 std::vector<EntryStore::Place*> EntryStore::places() {
   std::vector<Place*> out;
   if (!own_.path.empty()) out.push_back(&own_);
@@ -250,12 +260,7 @@ std::optional<EntryStore::Entry> EntryStore::read_any(std::string_view kind, std
 template <class Write>
 void EntryStore::write_somewhere(Write write) {
   std::string reason = "there is no home folder";
-  bool is_replaced;
-  {
-    std::lock_guard lock(mutex_);
-    is_replaced = is_replaced_;
-  }
-  if (!is_replaced && !own_.path.empty() && (reason = write(own_)).empty()) return remove_stale_temporaries();
+  if (!is_replaced() && !own_.path.empty() && (reason = write(own_)).empty()) return remove_stale_temporaries();
   std::string trouble = make_private_folder();
   if (!trouble.empty())
     throw UserError({.what = "neither the cache folder nor a temporary one can be used",

@@ -69,6 +69,10 @@ class EntryStore {
   const std::string& folder() const { return own_.path; }
   /// The private folder, empty as long as there is none.
   std::string private_folder() const;
+  /// Do new entries go to the private folder?
+  bool is_replaced() const;
+  /// Why the folder is not even read: others could change it. Empty unless it was looked at and refused.
+  std::string refusal() const;
 
  private:
   struct Place {

@@ -373,9 +373,16 @@ void take_coming(State& s, bool wait) {
   if (!s.coming.valid()) return;
   if (!wait && s.coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
   std::shared_future<CompileOutcome> coming = std::exchange(s.coming, {});
+  CompileOutcome outcome;
+  try {
+    outcome = coming.get();
+  } catch (const Interrupted&) {
+    if (wait) throw;
+    return;  // the user asked to stop: until the caller does, the reference goes on
+  }
   s.planned = nullptr;
   s.bound = false;  // the arena is the program's
-  take(s, coming.get());
+  take(s, outcome);
 }
 
 std::shared_ptr<SharedStorage> Function::State::storage_of(const Expr& leaf) const {

@@ -10,7 +10,7 @@ COMPILER_ROOMS = {"base", "ir", "kernel", "ops", "autodiff", "passes", "plan", "
 # Ignored by git: built, or a user's own.
 NOT_OURS = re.compile(r"^(build.*|runs|__pycache__|compile_commands\.json|\..*)$")
 ROOT_FILES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md",
-              "thtrain", "run_tests"}
+              "SECURITY.md", "thtrain", "run_tests"}
 
 # Open ends go to docs/limitations.md. (Written so that this file does not hold the words.)
 OPEN_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")

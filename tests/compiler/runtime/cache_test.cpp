@@ -22,7 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string source_of(int value) { return str("extern \"C\" int answer() { return ", value, "; }\n"); }
+std::string source_of(int value) {
+  return str("extern \"C\" int answer() { return ", value, "; }\n");
+}
 
 int answer(const LoadedObject& loaded) {
   return loaded.object ? reinterpret_cast<int (*)()>(loaded.object->symbol("answer"))() : -1;
@@ -185,6 +187,16 @@ TEST_F(CacheTest, WithoutACompilerAnyCompilersEntryServes) {
   EXPECT_EQ(no_path.load_object(source_of(6)).reason, "neither g++ nor clang++ is on PATH");
 }
 
+TEST_F(CacheTest, WithoutACompilerTheReasonNamesAFolderThatIsRefused) {
+  make_cache()->load_object(source_of(5));
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  LoadedObject loaded = make_cache("")->load_object(source_of(5));
+  EXPECT_EQ(loaded.object, nullptr);
+  EXPECT_EQ(loaded.reason,
+            str("THTRAIN_CXX is empty; cache folder ", folder_, " cannot be used (other users may write to ", folder_,
+                ", mode 0777: `chmod go-w ", folder_, "` ends that)"));
+}
+
 TEST_F(CacheTest, WithoutACompilerADamagedEntryIsPassedOver) {
   make_cache("g++")->load_object(source_of(5));
   make_cache("clang++")->load_object(source_of(5));
@@ -228,8 +240,7 @@ TEST_F(CacheTest, ThreadsThatCompileTheSameAtOnce) {
   auto cache = make_cache();
   std::atomic<int> right = 0;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i)
-    threads.emplace_back([&] { right += answer(cache->load_object(source_of(11))) == 11; });
+  for (int i = 0; i < 3; ++i) threads.emplace_back([&] { right += answer(cache->load_object(source_of(11))) == 11; });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(right, 3);
 }
@@ -256,6 +267,30 @@ TEST_F(CacheTest, WarmStartRunsNoProgram) {
   auto size = fs::file_size(log);
   EXPECT_EQ(answer(make_cache(wrapper.c_str())->load_object(source_of(14))), 14);
   EXPECT_EQ(fs::file_size(log), size);
+}
+
+// Two valid entries that changed their places gave a program the code or the plan of another one, at every start.
+TEST_F(CacheTest, EntriesThatChangedTheirPlacesAreRebuilt) {
+  {
+    auto cache = make_cache();
+    cache->load_object(source_of(1));
+    cache->load_object(source_of(2));
+    cache->store_program("one", "program one");
+    cache->store_program("two", "program two");
+  }
+  for (const char* kind : {"objects", "programs"}) {
+    auto paths = files(kind, std::string(kind) == "objects" ? ".so" : "");
+    ASSERT_EQ(paths.size(), 2u);
+    fs::rename(paths[0], root_ + "/between");
+    fs::rename(paths[1], paths[0]);
+    fs::rename(root_ + "/between", paths[1]);
+  }
+  auto cache = make_cache();
+  EXPECT_EQ(cache->load_program("one"), std::nullopt);
+  EXPECT_EQ(cache->load_program("two"), std::nullopt);
+  EXPECT_EQ(answer(cache->load_object(source_of(1))), 1);
+  EXPECT_EQ(answer(cache->load_object(source_of(2))), 2);
+  EXPECT_EQ(cache->stats().kernels_compiled, 2);
 }
 
 }  // namespace

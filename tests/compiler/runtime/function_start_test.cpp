@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "compiler/api.h"
 #include "compiler/ops/control/repeat.h"
@@ -99,6 +103,20 @@ const std::map<std::string, Job>& jobs() {
          call();
          return good && compile_stats().kernels_compiled == 1 && w.get_value().as_double(1) == calls;
        }},
+      {"background_interrupted",
+       [] {
+         auto [f, w] = make_in_background();
+         std::atomic<int> flag = SIGINT;
+         set_interrupt_flag(&flag);
+         bool good = true;
+         for (int i = 0; i < 60; ++i) {
+           good = good && std::fabs(f({Tensor::vector({0.0, 1.0})})[0].as_double(1) - std::exp(1.0)) < 1e-14;
+           std::this_thread::sleep_for(std::chrono::milliseconds(10));
+         }
+         good = good && !f.is_native() && compile_stats().kernels_compiled == 0;
+         set_interrupt_flag(nullptr);
+         return good;
+       }},
       {"background_again",
        [] {
          Function f = make_in_background().first;
@@ -185,6 +203,16 @@ TEST(FunctionStart, TheReferenceRunsUntilTheBackgroundIsDone) {
       {"THTRAIN_CACHE_DIR", folder.path("cache")}, {"THTRAIN_CXX", compiler}, {"THTRAIN_TEST_GO", folder.path("go")}};
   EXPECT_EQ(in_child("background", environment), "exit 0");
   EXPECT_EQ(in_child("background_again", environment), "exit 0");
+}
+
+TEST(FunctionStart, TheReferenceGoesOnWhereTheUserEndsTheBackground) {
+  TemporaryFolder folder;
+  std::string compiler = folder.path("endless-g++");
+  std::ofstream(compiler) << "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\nsleep 1000\n";
+  ASSERT_EQ(chmod(compiler.c_str(), 0755), 0);
+  EXPECT_EQ(
+      in_child("background_interrupted", {{"THTRAIN_CACHE_DIR", folder.path("cache")}, {"THTRAIN_CXX", compiler}}),
+      "exit 0");
 }
 
 TEST(FunctionStart, ConstantsArePartOfTheKey) {

@@ -91,6 +91,26 @@ TEST_F(HostCompilerTest, BrokenProgramIsPassedOver) {
   EXPECT_EQ(find(nullptr, root_ + "/bin").compiler->identity, "clang version 14");
 }
 
+TEST_F(HostCompilerTest, ProgramThatDoesNotSayWhoItIsIsPassedOverInTheEnd) {
+  script("bin/g++", "sleep 1000");
+  script("bin/clang++", "echo 'clang version 14'");
+  setenv("THTRAIN_COMPILE_LIMIT", "0.3", 1);
+  std::string wanted = root_ + "/bin/g++";
+  EXPECT_EQ(find(wanted.c_str(), "").reason, wanted + " --version failed: it did not end within 0.3 s");
+  EXPECT_EQ(find(nullptr, root_ + "/bin").compiler->identity, "clang version 14");
+  unsetenv("THTRAIN_COMPILE_LIMIT");
+}
+
+TEST_F(HostCompilerTest, RelativePathsAreMadeAbsolute) {
+  script("bin/my-g++", "echo 'g++ 13'");
+  std::string relative = fs::relative(root_ + "/bin").string();
+  for (const CompilerSearch& search : {find((relative + "/my-g++").c_str(), ""), find("my-g++", relative)}) {
+    ASSERT_TRUE(search.compiler) << search.reason;
+    EXPECT_TRUE(fs::path(search.compiler->path).is_absolute()) << search.compiler->path;
+    EXPECT_TRUE(fs::equivalent(search.compiler->path, root_ + "/bin/my-g++"));
+  }
+}
+
 TEST_F(HostCompilerTest, FilesThatAreNoProgramsDoNotCount) {
   std::ofstream(root_ + "/bin/g++") << "text";
   fs::create_directory(root_ + "/other/g++");
