@@ -12,6 +12,7 @@ const std::vector<HelpRow>& environment_variables() {
       {"THTRAIN_DATA", "a folder to look for data in, after the folder of the experiment file"},
       {"THTRAIN_CACHE_DIR", "the folder of compiled code and of measured choices"},
       {"THTRAIN_CXX", "the compiler for generated code; empty: none, and the reference mode only"},
+      {"THTRAIN_COMPILE_LIMIT", "seconds that one run of the compiler may take; 600 unless set, 0: no limit"},
       {"THTRAIN_VECTOR_BYTES", "width of the vectors in generated code: 16, 32 or 64"},
       {"OMP_NUM_THREADS", "number of threads where compiler.threads is 0; not given: all cores"},
   };

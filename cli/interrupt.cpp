@@ -31,6 +31,7 @@ static void on_signal(int number) {
     ::_exit(128 + number);
   }
   g_stop = 1;
+  if (is_program_running()) return say("stopping; the compiler is ended\n");
   say(number == SIGINT ? "stopping after this minibatch, with a checkpoint; Ctrl-C again stops at once\n"
                        : "stopping after this minibatch, with a checkpoint; a second signal stops at once\n");
 }

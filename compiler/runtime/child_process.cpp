@@ -284,6 +284,10 @@ void kill_running_programs() noexcept {
     if (pid_t group = place.load(); group > 0) kill(-group, SIGKILL);
 }
 
+bool is_program_running() noexcept {
+  return std::any_of(running_groups.begin(), running_groups.end(), [](const auto& place) { return place.load() > 0; });
+}
+
 double compile_limit() {
   const char* text = std::getenv("THTRAIN_COMPILE_LIMIT");
   if (!text || !*text) return kDefaultLimit;

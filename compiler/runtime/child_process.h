@@ -18,6 +18,9 @@ void set_interrupt_flag(const std::atomic<int>* flag);
 /// Ends, at once and with their process groups, all programs that run. For handlers of signals.
 void kill_running_programs() noexcept;
 
+/// Does one run now? For handlers of signals.
+bool is_program_running() noexcept;
+
 /// How long one run of the host compiler may take, in seconds: THTRAIN_COMPILE_LIMIT, else 600; 0 for no limit.
 /// UserError where the variable holds no such number.
 double compile_limit();
