@@ -25,7 +25,7 @@ const std::vector<HelpRow>& exit_codes() {
       {"1", "a fault of thtrain: the message asks to report it"},
       {"2", "bad input: the experiment, the data, the weights, a file, or the command line"},
       {"3", "the loss or a weight is not finite; the last good checkpoint is kept"},
-      {"130", "interrupted by Ctrl-C (SIGINT); 143: by SIGTERM"},
+      {"130", "interrupted by Ctrl-C (SIGINT); 143: by SIGTERM, 129: by SIGHUP"},
       {"141", "the reader of standard output has gone, as after `| head`"},
   };
   return rows;
