@@ -129,7 +129,7 @@ class Generator {
     } catch (const UserError&) {
       return false;
     }
-    if (!value || !is_small(value)) return false;
+    if (!value.has_value() || !is_small(value)) return false;
     plan_.statements.push_back({std::move(text), std::move(arguments), std::move(make)});
     values_.push_back(value);
     return true;

@@ -12,10 +12,12 @@ namespace {
 
 bool parse(std::string_view bytes) {
   const std::string& path = scratch_file().holding(bytes);
-  using Header = CsvOptions::Header;
+  using Delimiter = CsvOptions::Delimiter;
   bool accepted = false;
-  for (const CsvOptions& options : {CsvOptions{}, CsvOptions{Header::kYes, "first", {"a", "b"}},
-                                    CsvOptions{Header::kNo, "none", {}}, CsvOptions{Header::kFind, "y", {}}}) {
+  for (const CsvOptions& options : {CsvOptions{}, CsvOptions{.header = true, .label = "first", .classes = {"a", "b"}},
+                                    CsvOptions{.header = false, .has_label = false, .memory_limit = 1000},
+                                    CsvOptions{.delimiter = Delimiter::kSpace, .skip_label = true},
+                                    CsvOptions{.delimiter = Delimiter::kSemicolon, .label = "y"}}) {
     try {
       CsvTable table = read_csv(path, options);
       require(table.x.rank() == 2 && static_cast<size_t>(table.x.shape()[1]) == table.columns.size(),
@@ -33,6 +35,9 @@ std::vector<std::string> seeds() {
       "\xef\xbb\xbf\"a\",\"b \"\"c\"\"\", y\r\n1, 2 ,setosa\r\n\r\n3,4,\"vir,ginica\"\r\n",
       "1,2,3\n4,5,6",
       "0.1,a\n+.5,b\n-1E-300,a\n",
+      "x;y\n1;2\n3;4\n",
+      "1\t2\n3\t4\n",
+      "1  2 3\n 4 5  6\n",
   };
 }
 
