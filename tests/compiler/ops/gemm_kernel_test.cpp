@@ -136,7 +136,7 @@ TEST(GemmKernel, FactorsMayBeKnownToTheCallOnly) {
 
 // One step for a scaled product and a scaled addend: ours reads the addend where it lies, a library's is copied once.
 TEST(GemmKernel, AScaledProductAndAScaledAddendAreOneStep) {
-  Expr a = tensor("a", {40, 700}, DType::kFloat64), b = tensor("b", {700, 50}, DType::kFloat64),
+  Expr a = tensor("a", {40, 30}, DType::kFloat64), b = tensor("b", {30, 50}, DType::kFloat64),
        z = tensor("z", {40, 50}, DType::kFloat64), t = tensor("t", {50, 40}, DType::kFloat64);
   Expr m = matrix("m"), n = matrix("n"), c = matrix("c");
   struct Row {
@@ -170,11 +170,33 @@ TEST(GemmKernel, AScaledProductAndAScaledAddendAreOneStep) {
     auto values = [](Shape shape, uint64_t seed) {
       return Tensor::of(numbers<double>(element_count(shape), seed), shape);
     };
-    const std::vector<Tensor> arguments{values({40, 700}, 1), values({700, 50}, 2), values({40, 50}, 3),
-                                        values({50, 40}, 4),  values({7, 5}, 5),    values({5, 9}, 6),
+    const std::vector<Tensor> arguments{values({40, 30}, 1), values({30, 50}, 2), values({40, 50}, 3),
+                                        values({50, 40}, 4), values({7, 5}, 5),   values({5, 9}, 6),
                                         values({7, 9}, 7)};
     const Tensor got = f(arguments)[0], want = g(arguments)[0];
     for (int64_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got.as_double(i), want.as_double(i), 1e-11) << i;
+  }
+}
+
+// What is added is read from where it lies by the first slab; the others add to what that wrote.
+TEST(GemmKernel, TheFirstSlabReadsTheAddend) {
+  MatrixProduct p{DType::kFloat32, 4, 16, 20, false, false, true};
+  Expr z = tensor("z", {p.m, p.n}, p.dtype), a = tensor("a", {p.m, p.k}, p.dtype), b = tensor("b", {p.k, p.n}, p.dtype);
+  auto number = [](float x) { return make_constant(Tensor(x)); };
+  Expr c = apply(gemm_op(), {z, number(1), a, b, number(1)});
+  auto operand = [](int index, const Expr& e) { return kernel::Operand{index, e.type(), row_major(e.dims())}; };
+  for (int64_t depth : {20, 10}) {
+    kernel::StepBuilder builder(
+        c.node(), {operand(0, z), operand(1, number(1)), operand(2, a), operand(3, b), operand(4, number(1))},
+        {operand(5, c)}, 64);
+    GemmCall call{p, builder.input(2), builder.input(3), builder.output(), p.k, p.n, p.n, 1.0, 1.0};
+    call.addend = &builder.input(0);
+    lower_gemm(builder, call, {4, 1, depth});
+    kernel::Helpers helpers;
+    const std::string code = kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function, "f",
+                                                    kernel::cpp_dialect(64), helpers);
+    EXPECT_NE(code.find("load_f32x16((const float*)(in0"), std::string::npos) << code;
+    EXPECT_EQ(code.find("load_f32x16((const float*)(out0") != std::string::npos, depth == 10) << code;
   }
 }
 
