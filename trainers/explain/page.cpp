@@ -336,7 +336,9 @@ std::string memory_section(const Program& program) {
                         markup_text(bytes(program.memory.lower_bound)), "</b>.");
   const std::string picture = memory_drawing(program);
   if (picture.empty())
-    return out + " There is nothing to draw: the lengths are known only at the call, or there are no temporaries.</p>\n</section>\n";
+    return out +
+           " There is nothing to draw: the lengths are known only at the call, or there are no "
+           "temporaries.</p>\n</section>\n";
   return out +
          " Steps run to the right, bytes of the arena downwards, not to scale. Buffers that do not live at the "
          "same time lie on the same bytes.</p>\n<div class=\"wide\">" +

@@ -42,7 +42,8 @@ Ints reduced_axes(const Axes& axes, size_t rank, const std::string& what, const 
   int64_t n = static_cast<int64_t>(rank);
   for (int64_t axis : axes.given()) {
     if (axis < -n || axis >= n)
-      fail(str("there is no axis ", axis), n == 0 ? "no axis: a scalar has none" : str("an axis from ", -n, " to ", n - 1));
+      fail(str("there is no axis ", axis),
+           n == 0 ? "no axis: a scalar has none" : str("an axis from ", -n, " to ", n - 1));
     out.push_back(axis < 0 ? axis + n : axis);
   }
   std::sort(out.begin(), out.end());

@@ -146,8 +146,8 @@ Expr reshape(const Operand& operand, const LengthList& lengths) {
   }
   if (open != dims.size()) {
     if (product(others).is(0))
-      fail_build(operand.where(), "reshape: the length for -1 is not determined, since another length is 0", "lengths above 0",
-                 str(value_text(x), " as [", dims_text(dims), "]"));
+      fail_build(operand.where(), "reshape: the length for -1 is not determined, since another length is 0",
+                 "lengths above 0", str(value_text(x), " as [", dims_text(dims), "]"));
     dims[open] = left_over(x.dims(), others);
   }
   if (dims == x.dims()) return x;
