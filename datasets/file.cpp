@@ -63,7 +63,7 @@ UserError write_error(const std::string& path, int error_number) {
     case ENOSPC:
     case EDQUOT:
       return file_error(path, what, "free space on its disk", error_number == ENOSPC ? "a full disk" : "a full quota",
-                        "make room and try again; the file that stood there before is unchanged");
+                        "make room and try again; an earlier file of this name is unchanged");
     default:
       return file_error(path, what, {}, std::strerror(error_number));
   }
