@@ -301,7 +301,7 @@ TEST(NpyErrors, UnsupportedDtypes) {
   EXPECT_EQ(read_error(golden("dates.npy")), text(golden("dates.npy"), "'<M8[D]' (dates)", cast));
   TemporaryFolder folder;
   std::string path = folder.write("q.npy", npy_bytes("{'descr': '', 'fortran_order': False, 'shape': (1,)}", 4));
-  EXPECT_EQ(read_error(path), text(path, "'' (an unknown code)", false));
+  EXPECT_EQ(read_error(path), text(path, "'' (an unknown code)", ""));
 }
 
 TEST(NpyErrors, WritingNeedsAFolderAndPermission) {
