@@ -17,7 +17,7 @@ namespace {
 
 using Delimiter = CsvOptions::Delimiter;
 constexpr std::string_view kBlanks = " \t";
-constexpr const char* kDelimiterHint = "data.delimiter says what stands between cells: comma, semicolon, tab or space";
+constexpr const char* kDelimiterHint = "data.delimiter names what stands between cells: comma, semicolon, tab or space";
 
 std::string_view trimmed(std::string_view text) {
   size_t first = text.find_first_not_of(kBlanks);
@@ -138,7 +138,7 @@ class CsvReader {
     if (delimiter == Delimiter::kAuto) {
       auto possible = possible_delimiters(line);
       if (possible.size() > 1) {
-        throw file_error(path_, str("line ", lines_.number(), ": what stands between the cells is not clear"),
+        throw file_error(path_, str("line ", lines_.number(), ": the delimiter is not clear"),
                          join(possible, " or ", [](auto& p) { return str("data.delimiter = \"", p.second, '"'); }),
                          excerpt(trimmed(line)));
       }
@@ -204,7 +204,7 @@ class CsvReader {
                        str("line ", first_line_, ": ", excerpt(trimmed(line))), kDelimiterHint);
     }
     int64_t most_rows = count_lines(file_) - (has_header_ ? 1 : 0);
-    auto bytes = static_cast<uint64_t>(most_rows) * static_cast<uint64_t>(feature_count()) * sizeof(double);
+    auto bytes = static_cast<uint64_t>(most_rows) * static_cast<uint64_t>(feature_count()) * options_.bytes_per_number;
     if (options_.memory_limit != 0 && bytes > options_.memory_limit) {
       throw file_error(
           path_, "the table does not fit in memory",

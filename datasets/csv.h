@@ -28,8 +28,10 @@ struct CsvOptions {
   ConfigPosition label_where = {};  // of `label`, for messages
   /// Classes that are known already (those of the training file). If any, another label is an error.
   std::vector<std::string> classes = {};
-  /// Where not 0: x may not take more bytes, UserError before it does.
+  /// Where not 0: the numbers of x may not take more bytes, UserError before they do. `bytes_per_number` counts what is
+  /// made of them later too.
   uint64_t memory_limit = 0;
+  uint64_t bytes_per_number = sizeof(double);
 };
 
 struct CsvTable {

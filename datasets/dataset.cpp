@@ -191,7 +191,9 @@ void check(const Split& split, const Batch& batch, const RowOf& row_of) {
   for (int64_t i = 0; i < batch.y.size(); ++i) {
     if (labels[i] >= 0 && (split.classes() == 0 || labels[i] < split.classes())) continue;
     throw UserError({.what = str(row_place(split.y_array(), row_of(i)), ": the label is out of range"),
-                     .expected = split.classes() == 0 ? "0 or more" : str("0 to ", split.classes() - 1),
+                     .expected = split.classes() == 0
+                                     ? "0 or more"
+                                     : str("0 to ", split.classes() - 1, ", the classes of the training examples"),
                      .got = str(labels[i]),
                      .config = split.y_array().where,
                      .hint = counting_hint(split.y_array())});

@@ -63,10 +63,10 @@ UserError write_error(const std::string& path, int error_number) {
     case ENOSPC:
     case EDQUOT:
       return file_error(path, what, "free space on its disk", error_number == ENOSPC ? "a full disk" : "a full quota",
-                        "make room and try again; the file that stood there before is unchanged");
+                        "make room and try again; an earlier file of this name is unchanged");
     case EFBIG:
       return file_error(path, what, "a file below the limit on sizes (`ulimit -f`)", "a file at the limit",
-                        "raise the limit and try again; the file that stood there before is unchanged");
+                        "raise the limit and try again; an earlier file of this name is unchanged");
     default:
       return file_error(path, what, {}, std::strerror(error_number));
   }

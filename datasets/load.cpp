@@ -217,13 +217,13 @@ class Loader {
   }
 
   [[noreturn]] void fail_too_large(const ArrayFile& file, uint64_t needed) const {
-    throw UserError(
-        {.what = str(file.described().origin, ": the data does not fit in memory"),
-         .expected = str("at most ", gib(memory_limit_),
-                         options_.memory_limit == 0 ? ", half of the memory that there is" : ", the limit that is set"),
-         .got = str(gib(needed), " as ", name_of(floatx_)),
-         .config = file.described().where,
-         .hint = file.why_not()});
+    throw UserError({.what = str(file.described().origin, ": the data does not fit in memory"),
+                     .expected = str("at most ", gib(memory_limit_),
+                                     options_.memory_limit == 0 ? ", half of the memory that there is"
+                                                                : ", as data.memory_limit says"),
+                     .got = str(gib(needed), " as ", name_of(floatx_)),
+                     .config = file.described().where,
+                     .hint = file.why_not()});
   }
 
   /// Into memory what fits there. What does not stays in its file, or is refused.
@@ -251,14 +251,13 @@ class Loader {
   void csv() {
     CsvOptions csv = options_.csv;
     csv.has_label = has_targets();
+    csv.bytes_per_number = sizeof(double) + size_of(floatx_);  // the table's, and those of the examples made of it
     uint64_t used = 0;
     auto split = [&](const std::string& key) -> std::optional<Split> {
       const DataPath* path = key == "train" ? &required("train") : file(key);
       if (!path) return std::nullopt;
       std::string place = found(*path);
-      // The table holds float64 beside the examples that are made of it.
-      double part = static_cast<double>(sizeof(double)) / static_cast<double>(sizeof(double) + size_of(floatx_));
-      csv.memory_limit = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(memory_limit_ - used) * part));
+      csv.memory_limit = std::max<uint64_t>(1, memory_limit_ - used);
       return located(path->where, [&] {
         CsvTable table = read_csv(place, csv);
         used =

@@ -64,9 +64,8 @@ class HeaderParser {
     throw file_error(path_, "the header of the .npy file is malformed",
                      "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", excerpt(text_), why);
   }
-  [[noreturn]] void fail_dtype(const std::string& got, bool castable) const {
-    throw file_error(path_, "the dtype of the .npy file is not supported", supported_dtypes(), got,
-                     castable ? "convert it in NumPy: numpy.save(path, array.astype(numpy.float32))" : "");
+  [[noreturn]] void fail_dtype(const std::string& got, const char* hint) const {
+    throw file_error(path_, "the dtype of the .npy file is not supported", supported_dtypes(), got, hint);
   }
 
   void skip_space() {
@@ -103,7 +102,7 @@ class HeaderParser {
   }
 
   void descr() {
-    if (peek('[') || peek('(')) fail_dtype("a structured dtype (records)", false);
+    if (peek('[') || peek('(')) fail_dtype("a structured dtype (records)", "save one array of numbers");
     std::string code = string(), plain = code;
     char order = '=';
     if (!plain.empty() && std::string_view("<>|=").find(plain[0]) != std::string_view::npos) {
@@ -133,7 +132,11 @@ class HeaderParser {
                                : kind == 'M' ? "dates"
                                : kind == 'm' ? "time spans"
                                              : "an unknown code";
-    fail_dtype(str("'", excerpt(code), "' (", meaning, ")"), kind == 'f' || kind == 'M' || kind == 'm');
+    bool castable = kind == 'f' || kind == 'M' || kind == 'm', text = kind == 'O' || kind == 'S' || kind == 'U';
+    fail_dtype(str("'", excerpt(code), "' (", meaning, ")"),
+               castable ? "convert it in NumPy: numpy.save(path, array.astype(numpy.float32))"
+               : text   ? "numbers are needed; numpy.unique(texts, return_inverse=True)[1] makes class numbers of texts"
+                        : "");
   }
 
   void shape() {

@@ -111,7 +111,7 @@ TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
             std::string("error: HERE/x: the table has one column, and that is the label's\n"
                         "  expected: columns of numbers to learn from beside it\n  got:      line 1: 0\n") +
                 kCaretX +
-                "  hint:     data.delimiter says what stands between cells: comma, semicolon, tab or space\n");
+                "  hint:     data.delimiter names what stands between cells: comma, semicolon, tab or space\n");
   set("x", Tensor(1.0));
   set("y", Tensor::vector<int64_t>({0, 1, 0, 1}));
   EXPECT_EQ(run("npy"), std::string("error: HERE/x: a single number, not a list of examples\n"

@@ -152,6 +152,7 @@ error: HERE/x.npy: the dtype of the .npy file is not supported
   config:   e.toml:3:9
       3 | train = "x.npy"
         |         ^^^^^^^
+  hint:     numbers are needed; numpy.unique(texts, return_inverse=True)[1] makes class numbers of texts
 )");
 }
 

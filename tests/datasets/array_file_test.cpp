@@ -132,7 +132,7 @@ TEST(MemoryLimit, EveryFormatHonoursIt) {
   auto too_large = [&](const std::string& file, const std::string& limit, const std::string& needed,
                        const std::string& hint) {
     return "error: " + base + "/" + file + ": the data does not fit in memory\n  expected: at most " + limit +
-           ", the limit that is set\n  got:      " + needed + " as float32" + caret(2) + "\n  hint:     " + hint;
+           ", as data.memory_limit says\n  got:      " + needed + " as float32" + caret(2) + "\n  hint:     " + hint;
   };
   EXPECT_EQ(error(files.options("npy", "d.npz[x]", "y.npy"), 4700),
             too_large("d.npz[x]", "4.6 KiB", "8.6 KiB",
@@ -146,8 +146,8 @@ TEST(MemoryLimit, EveryFormatHonoursIt) {
   DatasetOptions csv{.name = "csv", .config_folder = base, .files = {{"train", {"t.csv", at(2)}}}};
   EXPECT_EQ(error(csv, 6000), "error: " + base +
                                   "/t.csv: the table does not fit in memory\n"
-                                  "  expected: at most 3.9 KiB\n"
-                                  "  got:      4.7 KiB: 100 lines of 6 numbers" +
+                                  "  expected: at most 5.9 KiB\n"
+                                  "  got:      7 KiB: 100 lines of 6 numbers" +
                                   caret(2) +
                                   "\n  hint:     a .npy file is read while training; data.memory_limit sets the limit");
   EXPECT_EQ(error(csv, 7200), "no error");

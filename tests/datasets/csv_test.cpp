@@ -167,7 +167,7 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
   };
   const std::string finite = "\n  expected: a finite number\n  got:      ";
   const std::string delimiter =
-      "\n  hint:     data.delimiter says what stands between cells: comma, semicolon, tab or space";
+      "\n  hint:     data.delimiter names what stands between cells: comma, semicolon, tab or space";
   const std::string header = "\n  hint:     data.header = true takes the first line as the names of the columns";
   const Row rows[] = {
       {"a,b,l\n1,2,0\n3,x4,1\n", "line 3, column 2 (\"b\"): not a number" + finite + "\"x4\""},
@@ -223,10 +223,10 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1 2 0" +
            delimiter},
       {"1,5;2,5;0\n",
-       "line 1: what stands between the cells is not clear\n"
+       "line 1: the delimiter is not clear\n"
        "  expected: data.delimiter = \"comma\" or data.delimiter = \"semicolon\"\n  got:      1,5;2,5;0"},
       {"1,5\t2,5\t0\n",
-       "line 1: what stands between the cells is not clear\n"
+       "line 1: the delimiter is not clear\n"
        "  expected: data.delimiter = \"comma\" or data.delimiter = \"tab\"\n  got:      1,5?2,5?0"},
       {"1;2;0\n",
        "the table has one column, and that is the label's\n"

@@ -202,7 +202,7 @@ TEST(CheckErrors, LabelsOutOfRange) {
   split.set_classes(2);
   EXPECT_EQ(error_text([&] { check_all(split, k32); }),
             "error: y.npy: row 2: the label is out of range\n"
-            "  expected: 0 to 1\n"
+            "  expected: 0 to 1, the classes of the training examples\n"
             "  got:      2" +
                 kCounting);
   Tensor x = Tensor::zeros(k32, {2, 1});

@@ -120,11 +120,11 @@ TEST(WriteError, SaysWhatIsMissing) {
   EXPECT_EQ(std::string(write_error("out/a", ENOSPC).what()),
             head +
                 "  expected: free space on its disk\n  got:      a full disk\n"
-                "  hint:     make room and try again; the file that stood there before is unchanged");
+                "  hint:     make room and try again; an earlier file of this name is unchanged");
   EXPECT_EQ(std::string(write_error("out/a", EDQUOT).what()),
             head +
                 "  expected: free space on its disk\n  got:      a full quota\n"
-                "  hint:     make room and try again; the file that stood there before is unchanged");
+                "  hint:     make room and try again; an earlier file of this name is unchanged");
   EXPECT_EQ(std::string(write_error("out/a", EROFS).what()),
             head + "  expected: write permission for the folder out\n  got:      a read-only file system");
   EXPECT_EQ(std::string(write_error("a", EIO).what()),

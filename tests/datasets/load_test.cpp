@@ -282,7 +282,8 @@ TEST(LoadErrors, LabelsAndClasses) {
   DatasetOptions options = npy_options(folder, {"train_x", "train_y"});
   options.classes = 2;
   EXPECT_EQ(load_error(options), "error: " + folder.path("train_y.npy") +
-                                     ": row 2: the label is out of range\n  expected: 0 to 1\n  got:      2" +
+                                     ": row 2: the label is out of range\n  expected: 0 to 1, the classes of the "
+                                     "training examples\n  got:      2" +
                                      caret(3) + "\n  hint:     rows and columns count from 0");
 }
 

@@ -286,19 +286,22 @@ TEST(NpyErrors, ImpossibleShapes) {
 }
 
 TEST(NpyErrors, UnsupportedDtypes) {
-  auto text = [](const std::string& path, const std::string& got, bool castable) {
+  auto text = [](const std::string& path, const std::string& got, const std::string& hint) {
     return "error: " + path + ": the dtype of the .npy file is not supported\n  expected: " + kSupported +
-           "\n  got:      " + got +
-           (castable ? "\n  hint:     convert it in NumPy: numpy.save(path, array.astype(numpy.float32))" : "");
+           "\n  got:      " + got + (hint.empty() ? "" : "\n  hint:     " + hint);
   };
-  EXPECT_EQ(read_error(golden("half.npy")), text(golden("half.npy"), "'<f2' (float16)", true));
-  EXPECT_EQ(read_error(golden("text.npy")), text(golden("text.npy"), "'<U2' (strings)", false));
-  EXPECT_EQ(read_error(golden("objects.npy")), text(golden("objects.npy"), "'|O' (Python objects)", false));
-  EXPECT_EQ(read_error(golden("records.npy")), text(golden("records.npy"), "a structured dtype (records)", false));
-  EXPECT_EQ(read_error(golden("dates.npy")), text(golden("dates.npy"), "'<M8[D]' (dates)", true));
+  const std::string cast = "convert it in NumPy: numpy.save(path, array.astype(numpy.float32))";
+  const std::string numbers =
+      "numbers are needed; numpy.unique(texts, return_inverse=True)[1] makes class numbers of texts";
+  EXPECT_EQ(read_error(golden("half.npy")), text(golden("half.npy"), "'<f2' (float16)", cast));
+  EXPECT_EQ(read_error(golden("text.npy")), text(golden("text.npy"), "'<U2' (strings)", numbers));
+  EXPECT_EQ(read_error(golden("objects.npy")), text(golden("objects.npy"), "'|O' (Python objects)", numbers));
+  EXPECT_EQ(read_error(golden("records.npy")),
+            text(golden("records.npy"), "a structured dtype (records)", "save one array of numbers"));
+  EXPECT_EQ(read_error(golden("dates.npy")), text(golden("dates.npy"), "'<M8[D]' (dates)", cast));
   TemporaryFolder folder;
   std::string path = folder.write("q.npy", npy_bytes("{'descr': '', 'fortran_order': False, 'shape': (1,)}", 4));
-  EXPECT_EQ(read_error(path), text(path, "'' (an unknown code)", false));
+  EXPECT_EQ(read_error(path), text(path, "'' (an unknown code)", ""));
 }
 
 TEST(NpyErrors, WritingNeedsAFolderAndPermission) {
