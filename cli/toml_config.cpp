@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -241,7 +243,11 @@ ConfigNode read_toml_file(const std::string& path, Findings& findings) {
                                       : "no such file",
                      .hint = near.empty() || exists ? "" : str("did you mean ", (folder / near).string(), "?")});
   }
-  return parse_toml(read_file(path), path, findings);
+  std::string text;
+  for (char part[1 << 14]; stream.read(part, sizeof part), stream.gcount() > 0;)
+    text.append(part, static_cast<size_t>(stream.gcount()));
+  if (stream.bad()) throw file_error(path, "the file cannot be read", {}, std::strerror(errno));
+  return parse_toml(text, path, findings);
 }
 
 ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigPosition& place, Findings& findings) {

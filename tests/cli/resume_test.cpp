@@ -228,6 +228,11 @@ error: runs/tiny-1: the folder cannot be made
 )");
 }
 
+TEST_F(CliResume, AnExperimentMayComeFromAPipe) {
+  EXPECT_EQ(error_of(workshop.shell("cat tiny.toml | $THTRAIN train /dev/stdin --run-dir run"), 0), "\n");
+  EXPECT_EQ(error_of(workshop.run({"resume", "run"}), 0), "\n");
+}
+
 TEST_F(CliResume, APathThatIsNotUtf8IsRefusedAtTheStart) {
   std::string text = R"(
 error: HERE/caf\xe9: the files of a run folder cannot hold this path
