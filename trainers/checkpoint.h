@@ -3,15 +3,15 @@
 //   hidden/W, ...             the weights
 //   run.velocity/hidden/W     the optimizer's state
 //   run.best/hidden/W         the weights with the best validation error
-//   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early (0,
-//   1) run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
-//   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it (NaN:
-//   none) run.epoch                 float64: sum of this epoch's losses, validation error, test error (NaN: none), best
-//   (0, 1),
-//                             seconds
+//   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early
+//   run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
+//   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it
+//   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds
 //   run.history               float64 [epochs, 6]; see trainers/history.h
 //   run.pins                  uint8: the text of trainers/pins.h
 //   run.config                uint8: the experiment that the run was trained with, as resolved_toml writes it
+//
+// NaN stands for an error that was not measured, 0 and 1 for no and yes.
 #pragma once
 
 #include <optional>

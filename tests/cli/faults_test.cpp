@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "datasets/npz.h"
 #include "tests/support/faulty_run.h"
@@ -75,9 +77,22 @@ class Faults : public testing::Test {
     }
     std::string metrics = shop_->read("run/metrics.jsonl");
     EXPECT_TRUE(metrics.empty() || metrics.ends_with("}\n")) << metrics;
+    if (!seen_.insert(contents() + (resumed ? "two" : "whole")).second) return;  // it went on from the very same
     Ended ended = shop_->run(command(true));
     EXPECT_EQ(ended.code, 0) << ended.err;
     expect_same_run(resumed ? "two" : "whole");
+  }
+  // Of every file in the folder; of metrics.jsonl without the seconds.
+  static std::string contents() {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(shop_->path("run"))) {
+      std::string name = entry.path().lexically_relative(shop_->path());
+      if (!entry.is_directory()) files[name] = shop_->read(name);
+    }
+    files["run/metrics.jsonl"] = without_seconds(files["run/metrics.jsonl"]);
+    std::string out;
+    for (const auto& [name, bytes] : files) out += str(name, ' ', bytes.size(), ' ', bytes);
+    return out;
   }
   static void expect_same_run(const std::string& expected) {
     EXPECT_TRUE(shop_->read("run/best.npz") == shop_->read(expected + "/best.npz"));
@@ -92,8 +107,10 @@ class Faults : public testing::Test {
   }
 
   static Workshop* shop_;
+  static std::set<std::string> seen_;
 };
 Workshop* Faults::shop_ = nullptr;
+std::set<std::string> Faults::seen_;
 
 // ---- chosen places --------------------------------------------------------------------------------------------------
 
@@ -119,7 +136,7 @@ error: run/config.toml: the file cannot be written
 error: run/run.json: the file cannot be written
   expected: free space on its disk
   got:      a full disk
-  hint:     make room and try again; the file that stood there before is unchanged
+  hint:     make room and try again; an earlier file of this name is unchanged
 )"},
     {false, "open ./.thtrain-new-*/lock 1 1 EROFS", R"(
 error: run/lock: the file cannot be written
@@ -137,7 +154,7 @@ error: run: the folder cannot be made
 error: run/checkpoint.npz: the file cannot be written
   expected: free space on its disk
   got:      a full disk
-  hint:     make room and try again; the file that stood there before is unchanged
+  hint:     make room and try again; an earlier file of this name is unchanged
 )"},
     // run.json with what decides bits, after the first checkpoint.
     {false, "rename run/run.json 1 1 EIO", R"(
@@ -155,7 +172,7 @@ error: run/metrics.jsonl: the file cannot be written
 error: run/metrics.jsonl: the file cannot be written
   expected: free space on its disk
   got:      a full disk
-  hint:     make room and try again; the file that stood there before is unchanged;
+  hint:     make room and try again; an earlier file of this name is unchanged;
             the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )"},
     {false, "close run/metrics.jsonl 1 1 EIO", R"(
@@ -167,7 +184,7 @@ error: run/metrics.jsonl: the file cannot be written
 error: run/best.npz: the file cannot be written
   expected: free space on its disk
   got:      a full quota
-  hint:     make room and try again; the file that stood there before is unchanged;
+  hint:     make room and try again; an earlier file of this name is unchanged;
             the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )"},
     {false, "fsync run/checkpoint.npz.tmp-* 2 1 EIO", R"(
@@ -195,7 +212,7 @@ error: run/plots: the folder cannot be made
 error: run/plots/learning_curves.png: the file cannot be written
   expected: free space on its disk
   got:      a full disk
-  hint:     make room and try again; the file that stood there before is unchanged;
+  hint:     make room and try again; an earlier file of this name is unchanged;
             the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
 )"},
     {false, "fsync run 1 0 EIO", ""},  // a folder that cannot be synced is no error
@@ -231,7 +248,7 @@ error: run/lock: the file cannot be written
 error: run/lock: the file cannot be written
   expected: free space on its disk
   got:      a full disk
-  hint:     make room and try again; the file that stood there before is unchanged
+  hint:     make room and try again; an earlier file of this name is unchanged
 )"},
     {true, "stat run/checkpoint.npz 1 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be read
@@ -254,7 +271,7 @@ error: run/metrics.jsonl: the file cannot be written
 error: run/checkpoint.npz: the file cannot be written
   expected: free space on its disk
   got:      a full disk
-  hint:     make room and try again; the file that stood there before is unchanged;
+  hint:     make room and try again; an earlier file of this name is unchanged;
             the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
 )"},
 };

@@ -182,7 +182,7 @@ TEST_F(CliResume, TheLimitOnFileSizesIsAnErrorOfTheWrite) {
 error: run/checkpoint.npz: the file cannot be written
   expected: a file below the limit on sizes (`ulimit -f`)
   got:      a file at the limit
-  hint:     raise the limit and try again; the file that stood there before is unchanged;
+  hint:     raise the limit and try again; an earlier file of this name is unchanged;
             the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )");
   EXPECT_EQ(workshop.run({"resume", "run"}).code, 0);
@@ -223,6 +223,11 @@ error: runs/tiny-1: the folder cannot be made
   got:      No such file or directory
   hint:     --run-dir names another one; output.root, where new ones are made
 )");
+}
+
+TEST_F(CliResume, AnExperimentMayComeFromAPipe) {
+  EXPECT_EQ(error_of(workshop.shell("cat tiny.toml | $THTRAIN train /dev/stdin --run-dir run"), 0), "\n");
+  EXPECT_EQ(error_of(workshop.run({"resume", "run"}), 0), "\n");
 }
 
 TEST_F(CliResume, APathThatIsNotUtf8IsRefusedAtTheStart) {
