@@ -423,7 +423,7 @@ const std::vector<Rule>& part_rules() {
        .kinds = kAll,
        .rewrite = pick_of_elementwise,
        .roots = {&pick_rows_op()},
-       .examples = {{{f64({3, 5}), i64({3})}, [](In in) { return pick_rows(exp(in[0]), in[1]); }},
+       .examples = {{{f64({3, 5}), i64({3})}, [](In in) { return pick_rows(exp(in[0]), in[1]); }, -5},
                     {{f32({3, 5}), i64({3}), f32({3, 1})},
                      [](In in) { return pick_rows(2 * (in[0] - in[2]), in[1]); }}}},
   };

@@ -240,12 +240,14 @@ std::vector<RuleExample> gradient_examples() {
        [=](In in) {
          Expr p = softmax(in[0]);
          return gradient(p, alone(in[1], in[2] / pick_rows(p, in[1])));
-       }},
+       },
+       -5},
       {{f64({3, 5}), i64({3}), f64({3})},
        [=](In in) {
          Expr p = softmax(in[0]);
          return gradient(p, alone(in[1], in[2]) / p);
-       }},
+       },
+       -5},
       {{f64({3, 5}), i64({2}), f64({3, 2}), f64({3, 5})},
        [=](In in) {
          Expr p = softmax(in[0]);
