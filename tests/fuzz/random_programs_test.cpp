@@ -4,9 +4,11 @@
 // a longer run of it.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cmath>
 
 #include "compiler/ops/bounded.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/evaluate.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/debug_rewrites.h"
 #include "tests/fuzz/random_program.h"
@@ -157,6 +159,48 @@ TEST(RandomPrograms, RewritesKeepValuesWithinBounds) {
 
 TEST(RandomPrograms, GiveTheSameInEveryMode) {
   fuzz(fuzz_settings(1, 12), wrong_result);
+}
+
+// ---- bounds that say nothing would pass all that -----------------------------------------------------------------
+
+Graph with_wrong_factor(const Graph& graph, const PassContext&) {
+  Graph out = graph;
+  for (Expr& output : out.outputs)
+    if (is_float(output.dtype())) output = output * 1.01;
+  return out;
+}
+
+// Has an output a floating element that a factor changes?
+bool has_finite_number(const Case& c) {
+  for (const Expr& output : c.canonical.graph.outputs) {
+    if (!is_float(output.dtype())) continue;
+    const Tensor value = evaluate_with(std::vector{output}, c.leaves, c.lengths)[0].cast(DType::kFloat64);
+    for (int64_t i = 0; i < value.size(); ++i)
+      if (std::isnormal(value.data<double>()[i])) return true;
+  }
+  return false;
+}
+
+TEST(RandomPrograms, AWrongFactorIsNamed) {
+  int64_t planted = 0, named = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const ProgramPlan plan = random_plan(seed);
+    const BuiltProgram built = build(plan);
+    try {
+      const Case c = case_of(built, plan.calls[0]);
+      if (!has_finite_number(c)) continue;
+      ++planted;
+      check_rewrites(
+          {c.canonical.graph, c.leaves, c.lengths, {.extra = {{"plant", "", with_wrong_factor}}}, keep_quiet});
+    } catch (const UserError&) {
+    } catch (const InternalError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("error: debug: the pass plant changes output "))
+          << error.what();
+      ++named;
+    }
+  }
+  EXPECT_GE(planted, 100);
+  EXPECT_GE(named, planted * 9 / 10) << "of " << planted;
 }
 
 TEST(RandomPrograms, TheSameSeedGivesTheSameText) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/api.h"
@@ -238,6 +239,17 @@ TEST(Debug, NotesWhatAFiniteMathRuleForgot) {
                           __FILE__, ":", line));
 }
 
+TEST(Debug, ShowsANoteOnce) {
+  Expr x = vector("x", {1});
+  Expr y = 0 / x;
+  Function f = debugged({x}, {y}), g = debugged({x}, {y});
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) f({Tensor::vector({0.0})}), g({Tensor::vector({0.0})});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(said.starts_with("debug: note: the rule zero_over forgot an infinity or a NaN: ")) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
 // On infinities and NaN: exact rules keep them, the others speak of finite values.
 TEST(Debug, InfinitiesAndNaNPass) {
   Expr x = vector("x", {7}), y = vector("y", {7});
@@ -320,18 +332,43 @@ std::vector<Tensor> right_reference(const ReferenceArgs& a) {
   return a.run_body(*a.node.bodies[0], a.inputs);
 }
 
-class DebugNamesKernel : public testing::TestWithParam<Mutant> {};
-
-TEST_P(DebugNamesKernel, WhoseResultsAreWrong) {
+// The loop's body is not the one that the reference runs: each step is right, the result is not.
+const Op& op_of_two_bodies() {
   static const Op op{.name = "planted",
                      .doc = {},
                      .infer = [](const TypeArgs& a) { return std::vector<Type>{a.bodies[0]->outputs[0].type()}; },
                      .reference = right_reference,
                      .lower_region =
                          [](kernel::RegionBuilder& b) {
-                           const std::vector<kernel::RegionValue> given{b.input(0), b.input(1)};
+                           std::vector<kernel::RegionValue> given;
+                           for (size_t i = 0; i < b.node().inputs.size(); ++i) given.push_back(b.input(i));
                            b.copy(b.inline_body(*b.node().bodies[1], given)[0], b.output(0));
                          }};
+  return op;
+}
+
+TEST(Debug, NamesAWrongOutput) {
+  auto body = [](double factor) {
+    auto out = std::make_shared<Graph>();
+    out->inputs = {vector("x", {2})};
+    out->outputs = {out->inputs[0] * factor};
+    return out;
+  };
+  Expr x = vector("x", {2});
+  int line = __LINE__ + 1;
+  Expr y(make_node(op_of_two_bodies(), {x}, {}, {body(2), body(3)}));
+  Function f = debugged({x}, {y});
+  EXPECT_EQ(fault_text([&] {
+              f({Tensor::vector({0.0, 5.0})});
+            }),
+            str("error: debug: native code and reference differ in output 0\n"
+                "  got:      at [1]: 15, expected 10, bound 1.8e-14\n",
+                built_at(line)));
+}
+
+class DebugNamesKernel : public testing::TestWithParam<Mutant> {};
+
+TEST_P(DebugNamesKernel, WhoseResultsAreWrong) {
   const Type type{.dtype = DType::kFloat32, .dims = {37}};
   auto body_of = [&](Expr (*make)(const Expr&, const Expr&), DType dtype) {
     auto body = std::make_shared<Graph>();
@@ -341,7 +378,7 @@ TEST_P(DebugNamesKernel, WhoseResultsAreWrong) {
   };
   auto right = body_of(GetParam().right, DType::kFloat32), wrong = body_of(GetParam().wrong, DType::kFloat32);
   Expr x = make_input(type, "x"), y = make_input(type, "y");
-  Function f = debugged({x, y}, {Expr(make_node(op, {x, y}, {}, {right, wrong}))});
+  Function f = debugged({x, y}, {Expr(make_node(op_of_two_bodies(), {x, y}, {}, {right, wrong}))});
   const std::string text = fault_text([&] { f({drawn_floats({37}, 1), drawn_floats({37}, 2)}); });
   EXPECT_TRUE(text.starts_with("error: debug: native code and reference differ in output 0\n")) << text;
 }
