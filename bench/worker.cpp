@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <iostream>
 #include <sstream>
 
 #include "bench/compile_cases.h"
 #include "compiler/base/build_info.h"
 #include "compiler/base/error.h"
+#include "compiler/base/system_error.h"
 #include "compiler/runtime/blas.h"
 #include "trainers/json.h"
 
@@ -84,7 +84,7 @@ void serve_worker(const std::string& family, const std::string& implementation, 
 Worker::Worker(std::vector<std::string> command, const std::map<std::string, std::string>& environment) {
   int down[2], up[2];
   if (::pipe2(down, O_CLOEXEC) != 0 || ::pipe2(up, O_CLOEXEC) != 0)
-    throw InternalError(Message{.what = "bench: no pipe", .got = std::strerror(errno)});
+    throw InternalError(Message{.what = "bench: no pipe", .got = system_error_text(errno)});
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);

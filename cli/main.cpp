@@ -17,6 +17,7 @@
 #include "cli/commands/commands.h"
 #include "cli/text.h"
 #include "cli/interrupt.h"
+#include "compiler/base/system_error.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -37,7 +38,7 @@ static bool working_folder_is_gone() {
 static int report(const char* text, ExitCode code) {
   std::fflush(stdout);
   std::fprintf(stderr, "%s\n", text);
-  if (code == kBadInput && working_folder_is_gone())
+  if (code == kBadInput && !std::strstr(text, "the working folder is gone") && working_folder_is_gone())
     std::fputs("error: the working folder is gone\n  hint:     go to a folder that exists, and try again\n", stderr);
   if (code == kOurFault && !std::strstr(text, "please report"))
     std::fputs("  hint:     this is a fault of thtrain, not of your input: please report it\n", stderr);
@@ -57,7 +58,7 @@ static Message system_message(const std::filesystem::filesystem_error& error) {
   std::string what = error.what();  // "filesystem error: cannot create directory: No such file or directory [x]"
   size_t start = what.find(": "), end = what.find(": ", start + 2);
   if (start != std::string::npos && end != std::string::npos) what = what.substr(start + 2, end - start - 2);
-  return {.what = path.empty() ? what : str(path, ": ", what), .got = reason_text(error.code().value())};
+  return {.what = path.empty() ? what : str(path, ": ", what), .got = system_error_text(error.code().value())};
 }
 
 static int run(const std::vector<std::string>& words, std::chrono::steady_clock::time_point started) {

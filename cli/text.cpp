@@ -10,6 +10,7 @@
 
 #include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
+#include "compiler/base/system_error.h"
 
 namespace thtrain {
 
@@ -131,32 +132,11 @@ bool is_terminal(std::FILE* file) {
   return ::isatty(::fileno(file)) && (!kind || std::strcmp(kind, "dumb") != 0);
 }
 
-std::string reason_text(int error_number) {
-  switch (error_number) {
-    case ENOENT:
-      return "no such file or folder";
-    case EACCES:
-    case EPERM:
-      return "permission denied";
-    case ENAMETOOLONG:
-      return "a name that is too long";
-    case EISDIR:
-      return "a folder";
-    case ENOTDIR:
-      return "a part of the path is not a folder";
-    default:
-      break;
-  }
-  std::string out = std::strerror(error_number);
-  out[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(out[0])));
-  return out;
-}
-
 void print_text(const std::string& text) {
   std::string shown = printable(text, "\n\t");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0) return;
   if (errno == EPIPE) throw BrokenPipe();
-  throw UserError(Message{.what = "standard output cannot be written", .got = reason_text(errno)});
+  throw UserError(Message{.what = "standard output cannot be written", .got = system_error_text(errno)});
 }
 
 }  // namespace thtrain

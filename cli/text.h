@@ -35,9 +35,6 @@ void add_summary(JsonObject& out, const ModelSummary& model);
 /// Whether `file` is a terminal on which lines may be written anew; not where TERM is "dumb".
 bool is_terminal(std::FILE* file);
 
-/// What the system said, in our words: "permission denied", "a name that is too long".
-std::string reason_text(int error_number);
-
 /// Thrown where nobody reads standard output any more, as after `thtrain info | head -1`: the program ends quietly.
 struct BrokenPipe {};
 

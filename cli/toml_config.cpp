@@ -11,6 +11,7 @@
 
 #include "cli/text.h"
 #include "cli/toml_nesting.h"
+#include "compiler/base/system_error.h"
 
 // The library asserts, or in a release assumes, that a header such as "[=]" starts with a key, before it finds out and
 // says so itself. Without its assertions every text ends in a value or in an error.
@@ -283,7 +284,7 @@ static UserError unreadable(const std::string& path, const std::string& got, boo
 static std::string read_config_text(const std::string& path) {
   constexpr size_t kMost = size_t{16} << 20;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw unreadable(path, errno == ENOENT ? "no such file" : reason_text(errno), errno != ENOENT);
+  if (file < 0) throw unreadable(path, errno == ENOENT ? "no such file" : system_error_text(errno), errno != ENOENT);
   std::string text;
   char part[65536];
   ssize_t count = 0;
@@ -296,7 +297,7 @@ static std::string read_config_text(const std::string& path) {
     }
   }
   ::close(file);
-  if (error_number != 0) throw unreadable(path, reason_text(error_number), true);
+  if (error_number != 0) throw unreadable(path, system_error_text(error_number), true);
   if (text.size() > kMost) throw unreadable(path, "a file of more than 16 MiB", true);
   return text;
 }

@@ -1,5 +1,7 @@
 #include "datasets/file.h"
 
+#include "compiler/base/system_error.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 
 namespace thtrain {
 
@@ -42,7 +43,7 @@ UserError open_error(const std::string& path, int error_number) {
     case EPERM:
       return file_error(path, "the file may not be read", "read permission for this user", "permission denied");
     default:
-      return file_error(path, "the file cannot be read", {}, std::strerror(error_number));
+      return file_error(path, "the file cannot be read", {}, system_error_text(error_number));
   }
 }
 
@@ -68,7 +69,7 @@ UserError write_error(const std::string& path, int error_number) {
       return file_error(path, what, "a file below the limit on sizes (`ulimit -f`)", "a file at the limit",
                         "raise the limit and try again; an earlier file of this name is unchanged");
     default:
-      return file_error(path, what, {}, std::strerror(error_number));
+      return file_error(path, what, {}, system_error_text(error_number));
   }
 }
 

@@ -6,7 +6,8 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
+
+#include "compiler/base/system_error.h"
 
 namespace thtrain {
 
@@ -37,7 +38,7 @@ Look look(const std::string& path, bool or_gzipped) {
     if (errno == EACCES || errno == EPERM)
       out.refused = "permission denied";
     else if (errno != ENOENT && errno != ENOTDIR)
-      out.refused = std::strerror(errno);
+      out.refused = system_error_text(errno);
     return false;
   };
   if (exists(path))

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "compiler/base/system_error.h"
 #include "compiler/runtime/cache.h"
 #include "datasets/file.h"
 #include "datasets/npz.h"
@@ -261,7 +262,7 @@ void Run::finish() {
   if (!experiment_.output.plots || state_.history.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder_.file("plots"), error);
-  if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, error.message());
+  if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, system_error_text(error.value()));
   draw_learning_curves(folder_.plot(), state_.history);
   summary_.plot = folder_.plot();
 }

@@ -4,12 +4,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
 
 #include "compiler/base/build_info.h"
+#include "compiler/base/system_error.h"
 #include "datasets/file.h"
 #include "trainers/json.h"
 #include "trainers/load_data.h"
@@ -21,16 +21,17 @@ namespace thtrain {
 namespace fs = std::filesystem;
 
 static UserError cannot_be_made(const std::string& path, const std::string& reason) {
-  return UserError(Message{.what = str(path, ": the folder cannot be made"),
-                           .got = reason,
-                           .hint = "--run-dir names another one; output.root, where new ones are made"});
+  return UserError(
+      Message{.what = str(path, ": the folder cannot be made"),
+              .got = reason,
+              .hint = "choose another folder with --run-dir, or another place for new ones with output.root"});
 }
 
 static void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path, error))
-    throw cannot_be_made(path, error ? error.message() : "a file of that name");
+    throw cannot_be_made(path, error ? system_error_text(error.value()) : "a file of that name");
 }
 
 static void write_whole(const std::string& path, const std::string& text) {
@@ -43,7 +44,7 @@ static void write_whole(const std::string& path, const std::string& text) {
 static bool is_there(const std::string& path) {
   std::error_code error;
   bool out = fs::exists(path, error);
-  if (error) throw file_error(path, "the file cannot be read", {}, error.message());
+  if (error) throw file_error(path, "the file cannot be read", {}, system_error_text(error.value()));
   return out;
 }
 
@@ -124,7 +125,7 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
     if (::rename(out.path().c_str(), path.c_str()) != 0) {
       int error = errno;
       if (error == EEXIST || error == ENOTEMPTY) throw taken(path);
-      throw cannot_be_made(path, std::strerror(error));
+      throw cannot_be_made(path, system_error_text(error));
     }
     place.keep();
   } catch (const UserError& error) {
@@ -143,7 +144,7 @@ static void require_folder(const std::string& path) {
   if (error == 0 || error == ENOENT || error == ENOTDIR)
     throw UserError(Message{.what = str(path, ": there is no such run folder"), .expected = made});
   throw UserError(
-      Message{.what = str(path, ": the run folder cannot be read"), .expected = made, .got = std::strerror(error)});
+      Message{.what = str(path, ": the run folder cannot be read"), .expected = made, .got = system_error_text(error)});
 }
 
 RunFolder RunFolder::open(const std::string& path) {

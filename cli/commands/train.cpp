@@ -10,6 +10,7 @@
 #include "cli/load_experiment.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "compiler/base/system_error.h"
 #include "datasets/file.h"
 #include "trainers/config_edits.h"
 #include "trainers/load_data.h"
@@ -65,7 +66,7 @@ void report_profile(const TrainSummary& summary, const Experiment& experiment, b
   std::string folder = summary.run_dir + "/profile";
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw file_error(folder, "the folder cannot be made", {}, error.message());
+  if (error) throw file_error(folder, "the folder cannot be made", {}, system_error_text(error.value()));
   write_text(folder + "/profile.json", profile_json(profile, *summary.explanation, rates));
   write_text(folder + "/trace.json", profile_trace(profile));
   if (print) print_text(str(profile_table(profile, *summary.explanation, rates), "profile ", folder, "\n"));
@@ -93,7 +94,7 @@ int result(const TrainSummary& summary, Progress& progress, const InterruptWatch
   if (progress.output_error() == 0) return kDone;
   if (progress.output_error() == EPIPE) return kBrokenPipe;
   throw UserError(Message{.what = str("standard ", json ? "error" : "output", " cannot be written"),
-                          .got = reason_text(progress.output_error()),
+                          .got = system_error_text(progress.output_error()),
                           .hint = summary.interrupted
                                       ? str("the checkpoint of step ", summary.steps, " is kept: `thtrain resume ",
                                             summary.run_dir, "` goes on from it")

@@ -35,7 +35,11 @@ struct TypeArgs {
   const Origin& origin;
   std::vector<LengthCheck>* checks;  // may be null
 
-  const Type& type(size_t i) const { return inputs[i].type(); }
+  /// UserError where there is no such input: text that is read may leave one out.
+  const Type& type(size_t i) const {
+    if (i >= inputs.size()) fail("an input is missing");
+    return inputs[i].type();
+  }
   /// UserError where the lengths are known and differ; a check at run time where that cannot be known.
   void require_equal(const Dim& left, const Dim& right, std::string_view what) const;
   void require(bool condition, std::string_view what, std::string_view expected = {}) const;

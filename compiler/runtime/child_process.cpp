@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/system_error.h"
 #include "compiler/runtime/trusted_folder.h"
 
 namespace thtrain {
@@ -303,13 +304,13 @@ double compile_limit() {
 
 Finished run_program(const std::vector<std::string>& arguments, const RunOptions& options) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {-1, "", str("no pipe: ", std::strerror(errno)), 0, false};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {-1, "", str("no pipe: ", system_error_text(errno)), 0, false};
   FileDescriptor output(ends[0]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   SignalsNoted noted;
   auto [child, error] = spawn(arguments, options.folder, ends[1]);
   close(ends[1]);
-  if (error != 0) return {-1, "", str("cannot start it: ", std::strerror(error)), 0, false};
+  if (error != 0) return {-1, "", str("cannot start it: ", system_error_text(error)), 0, false};
   return Child(child, output.get(), arguments[0], options).wait();
 }
 

@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/system_error.h"
 #include "compiler/runtime/content_hash.h"
 
 namespace thtrain {
@@ -32,7 +32,7 @@ std::string write_bytes(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return std::strerror(errno);
+    if (written < 0) return system_error_text(errno);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return {};
@@ -183,11 +183,11 @@ std::string EntryStore::make_private_folder() {
   if (!private_.path.empty()) return {};
   const char* parent = std::getenv("TMPDIR");
   std::string made = str(parent && *parent ? parent : "/tmp", "/thtrain-XXXXXX");
-  if (!mkdtemp(made.data())) return str(made, ": ", std::strerror(errno));
+  if (!mkdtemp(made.data())) return str(made, ": ", system_error_text(errno));
   // Where others may write to the parent, they may have put another folder there: it is not this user's alone.
   auto opened = std::make_shared<FileDescriptor>(open(made.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;
-  if (opened->get() < 0 || fstat(opened->get(), &info) != 0) return str(made, ": ", std::strerror(errno));
+  if (opened->get() < 0 || fstat(opened->get(), &info) != 0) return str(made, ": ", system_error_text(errno));
   if (info.st_uid != geteuid() || (info.st_mode & 077) != 0) return str(made, " was exchanged by another user");
   private_.path = std::filesystem::absolute(made).string();
   private_.descriptor = opened;
@@ -280,11 +280,11 @@ std::string EntryStore::write_file(Place& place, std::string_view kind, const st
   auto folder = temporaries ? open_kind(place, kind, true, trouble) : nullptr;
   if (!folder) return trouble;
   FileDescriptor file(create_temporary(temporaries->get(), temporary));
-  if (file.get() < 0) return std::strerror(errno);
+  if (file.get() < 0) return system_error_text(errno);
   std::string reason = write_bytes(file.get(), content);
   if (reason.empty()) reason = write_bytes(file.get(), trailer);
   if (reason.empty() && renameat(temporaries->get(), temporary.c_str(), folder->get(), name.c_str()) != 0)
-    reason = std::strerror(errno);
+    reason = system_error_text(errno);
   if (!reason.empty()) unlinkat(temporaries->get(), temporary.c_str(), 0);
   return reason;
 }
@@ -322,7 +322,7 @@ EntryStore::Workplace EntryStore::workplace(std::string_view kind, std::string_v
     auto temporaries = trouble.empty() ? open_kind(place, kTemporaries, true, trouble) : nullptr;
     if (!temporaries) return trouble;
     FileDescriptor file(create_temporary(temporaries->get(), temporary));
-    if (file.get() < 0) return std::string(std::strerror(errno));
+    if (file.get() < 0) return system_error_text(errno);
     std::lock_guard lock(mutex_);
     out.folder = place.descriptor;
     out.folder_path = place.path;
@@ -344,7 +344,7 @@ std::string EntryStore::Workplace::result() const {
   std::optional<std::string> bytes;
   if (file.get() >= 0 && fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid())
     bytes = read_bytes(file.get(), static_cast<size_t>(info.st_size));
-  if (!bytes) throw UserError({.what = str(folder_path, "/", output, ": cannot be read: ", std::strerror(errno))});
+  if (!bytes) throw UserError({.what = str(folder_path, "/", output, ": cannot be read: ", system_error_text(errno))});
   return std::move(*bytes);
 }
 

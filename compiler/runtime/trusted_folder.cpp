@@ -6,10 +6,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "compiler/base/str.h"
+#include "compiler/base/system_error.h"
 
 namespace thtrain {
 namespace {
@@ -90,7 +90,7 @@ OpenedFolder refused(std::string reason) {
 /// After a call of the system that failed.
 OpenedFolder failed(const std::string& path, bool make) {
   if (errno == ENOENT && !make) return {};
-  return {.trouble = str(path, ": ", std::strerror(errno))};
+  return {.trouble = str(path, ": ", system_error_text(errno))};
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ OpenedFolder open_trusted_folder(const std::string& path, uid_t owner, bool make
       if (!belongs_to(info, owner)) return refused(of_another_user(str("the link ", here), info));
       char target[4096];
       ssize_t length = readlinkat(next->get(), "", target, sizeof target);
-      if (length < 0 || ++links > kMostLinks) return {.trouble = str(here, ": ", std::strerror(ELOOP))};
+      if (length < 0 || ++links > kMostLinks) return {.trouble = str(here, ": ", system_error_text(ELOOP))};
       std::string text(target, static_cast<size_t>(length));
       if (text.starts_with('/')) opened.resize(1);
       push_components(waiting, text);

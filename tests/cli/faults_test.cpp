@@ -124,8 +124,8 @@ const Place kPlaces[] = {
     // A new folder.
     {false, "mkdir ./.thtrain-new-* 1 1 EACCES", R"(
 error: run: the folder cannot be made
-  got:      Permission denied
-  hint:     --run-dir names another one; output.root, where new ones are made
+  got:      permission denied
+  hint:     choose another folder with --run-dir, or another place for new ones with output.root
 )"},
     {false, "open ./.thtrain-new-*/config.toml.tmp-* 1 1 EACCES", R"(
 error: run/config.toml: the file cannot be written
@@ -146,8 +146,8 @@ error: run/lock: the file cannot be written
     {false, "flock ./.thtrain-new-*/lock 1 1 ENOLCK", ""},
     {false, "rename run 1 1 EACCES", R"(
 error: run: the folder cannot be made
-  got:      Permission denied
-  hint:     --run-dir names another one; output.root, where new ones are made
+  got:      permission denied
+  hint:     choose another folder with --run-dir, or another place for new ones with output.root
 )"},
     // The first checkpoint: without it the folder is not kept.
     {false, "write run/checkpoint.npz.tmp-* 1 0 short,ENOSPC", R"(
@@ -159,7 +159,7 @@ error: run/checkpoint.npz: the file cannot be written
     // run.json with what decides bits, after the first checkpoint.
     {false, "rename run/run.json 1 1 EIO", R"(
 error: run/run.json: the file cannot be written
-  got:      Input/output error
+  got:      input/output error
 )"},
     // At the end of the epoch.
     {false, "open run/metrics.jsonl 1 1 EACCES", R"(
@@ -177,7 +177,7 @@ error: run/metrics.jsonl: the file cannot be written
 )"},
     {false, "close run/metrics.jsonl 1 1 EIO", R"(
 error: run/metrics.jsonl: the file cannot be written
-  got:      Input/output error
+  got:      input/output error
   hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )"},
     {false, "write run/best.npz.tmp-* 1 0 EDQUOT", R"(
@@ -189,12 +189,12 @@ error: run/best.npz: the file cannot be written
 )"},
     {false, "fsync run/checkpoint.npz.tmp-* 2 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be written
-  got:      Input/output error
+  got:      input/output error
   hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )"},
     {false, "close run/checkpoint.npz.tmp-* 2 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be written
-  got:      Input/output error
+  got:      input/output error
   hint:     the checkpoint of step 0 is kept: `thtrain resume run` goes on from it
 )"},
     {false, "rename run/checkpoint.npz 2 1 EACCES", R"(
@@ -205,7 +205,7 @@ error: run/checkpoint.npz: the file cannot be written
 )"},
     {false, "mkdir run/plots 1 1 ENOSPC", R"(
 error: run/plots: the folder cannot be made
-  got:      No space left on device
+  got:      no space left on device
   hint:     the checkpoint of step 3 is kept: `thtrain resume run` goes on from it
 )"},
     {false, "write run/plots/* 1 1 ENOSPC", R"(
@@ -224,15 +224,16 @@ error: run/plots/learning_curves.png: the file cannot be written
     {true, "stat run 1 1 EACCES", R"(
 error: run: the run folder cannot be read
   expected: a folder that `thtrain train` made
-  got:      Permission denied
+  got:      permission denied
 )"},
     {true, "stat run/config.toml 1 1 EIO", R"(
 error: run/config.toml: the file cannot be read
-  got:      Input/output error
+  got:      input/output error
 )"},
     {true, "read run/config.toml 1 1 EIO", R"(
-error: run/config.toml: the file cannot be read
-  got:      Input/output error
+error: cannot read the experiment run/config.toml
+  expected: a TOML file
+  got:      input/output error
 )"},
     {true, "open run/run.json 1 1 EACCES", R"(
 error: run/run.json: the file may not be read
@@ -252,7 +253,7 @@ error: run/lock: the file cannot be written
 )"},
     {true, "stat run/checkpoint.npz 1 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be read
-  got:      Input/output error
+  got:      input/output error
 )"},
     {true, "open run/checkpoint.npz 1 1 EACCES", R"(
 error: run/checkpoint.npz: the file may not be read
@@ -261,11 +262,11 @@ error: run/checkpoint.npz: the file may not be read
 )"},
     {true, "read run/checkpoint.npz 5 1 EIO", R"(
 error: run/checkpoint.npz: the file cannot be read
-  got:      Input/output error
+  got:      input/output error
 )"},
     {true, "rename run/metrics.jsonl 1 1 EIO", R"(
 error: run/metrics.jsonl: the file cannot be written
-  got:      Input/output error
+  got:      input/output error
 )"},
     {true, "write run/checkpoint.npz.tmp-* 1 0 ENOSPC", R"(
 error: run/checkpoint.npz: the file cannot be written
@@ -297,12 +298,12 @@ TEST_F(Faults, OtherCommands) {
   std::string hits;
   Ended ended = run_with_fault(*shop_, {"eval", "whole"}, "read whole/best.npz 1 1 EIO", hits);
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err, "error: whole/best.npz: the file cannot be read\n  got:      Input/output error\n");
+  EXPECT_EQ(ended.err, "error: whole/best.npz: the file cannot be read\n  got:      input/output error\n");
   ended = run_with_fault(*shop_, {"train", "tiny.toml"}, "mkdir runs 1 1 EACCES", hits);
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err,
-            "error: runs/tiny-1: the folder cannot be made\n  got:      Permission denied\n"
-            "  hint:     --run-dir names another one; output.root, where new ones are made\n");
+            "error: runs/tiny-1: the folder cannot be made\n  got:      permission denied\n"
+            "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
   EXPECT_FALSE(shop_->exists("runs"));
 }
 

@@ -194,17 +194,17 @@ TEST_F(CliResume, PlacesThatTheSystemRefusesAreTheUsersMistake) {
   EXPECT_EQ(error_of(workshop.run({"train", "tiny.toml", "--run-dir", name})),
             "\nerror: " + name +
                 ": the folder cannot be made\n"
-                "  got:      File name too long\n"
-                "  hint:     --run-dir names another one; output.root, where new ones are made\n");
+                "  got:      a name that is too long\n"
+                "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
   EXPECT_EQ(error_of(workshop.run({"train", "tiny.toml", "output.root=" + name})),
             "\nerror: " + name +
                 "/tiny-1: the folder cannot be made\n"
-                "  got:      File name too long\n"
-                "  hint:     --run-dir names another one; output.root, where new ones are made\n");
+                "  got:      a name that is too long\n"
+                "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
   EXPECT_EQ(error_of(workshop.run({"resume", path})), "\nerror: " + path +
                                                           ": the run folder cannot be read\n"
                                                           "  expected: a folder that `thtrain train` made\n"
-                                                          "  got:      File name too long\n");
+                                                          "  got:      a name that is too long\n");
   EXPECT_EQ(workshop.list(), std::vector<std::string>{"tiny.toml"});
   // A name of the greatest length is none too long.
   std::string longest(255, 'n');
@@ -220,8 +220,10 @@ error: the working folder is gone
       error_of(workshop.shell("here=$PWD; mkdir gone; cd gone; rmdir ../gone; exec $THTRAIN train $here/tiny.toml")),
       R"(
 error: runs/tiny-1: the folder cannot be made
-  got:      No such file or directory
-  hint:     --run-dir names another one; output.root, where new ones are made
+  got:      no such file or folder
+  hint:     choose another folder with --run-dir, or another place for new ones with output.root
+error: the working folder is gone
+  hint:     go to a folder that exists, and try again
 )");
 }
 

@@ -128,7 +128,7 @@ TEST(WriteError, SaysWhatIsMissing) {
   EXPECT_EQ(std::string(write_error("out/a", EROFS).what()),
             head + "  expected: write permission for the folder out\n  got:      a read-only file system");
   EXPECT_EQ(std::string(write_error("a", EIO).what()),
-            "error: a: the file cannot be written\n  got:      Input/output error");
+            "error: a: the file cannot be written\n  got:      input/output error");
 }
 
 TEST(FileErrors, AFolderThatIsAFileCannotHoldFiles) {

@@ -99,7 +99,7 @@ TEST(FindDataFile, SaysWhereItWasNotAllowedToLook) {
   std::filesystem::permissions(places.data, std::filesystem::perms::all);
   std::string name(300, 'n');
   EXPECT_EQ(error_text([&] { find_data_file("/" + name, places.config); }),
-            "error: /" + name + ": the file cannot be reached\n  got:      File name too long");
+            "error: /" + name + ": the file cannot be reached\n  got:      a name that is too long");
 }
 
 TEST(FindDataSet, NeedsAllFilesInOneFolder) {

@@ -131,7 +131,7 @@ TEST_F(EntryStoreAttack, LinksLeadOnlyThroughFoldersThatMayBeTrusted) {
   set_mode("/open", 0777);
   EXPECT_FALSE(is_read(root_ + "/absolute"));
   fs::create_directory_symlink("loop", root_ + "/loop");
-  EXPECT_EQ(warning_of_write(root_ + "/loop"), root_ + "/loop: Too many levels of symbolic links");
+  EXPECT_EQ(warning_of_write(root_ + "/loop"), root_ + "/loop: too many levels of symbolic links");
 }
 
 TEST_F(EntryStoreAttack, KindOfEntriesMayNotBeALink) {

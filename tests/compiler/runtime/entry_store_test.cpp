@@ -206,7 +206,7 @@ TEST_F(EntryStoreTest, ReadOnlyFolderIsReadAndNewEntriesGoToThePrivateOne) {
   });
   std::string warning = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(right);
-  EXPECT_NE(warning.find("cannot be used (Permission denied)"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("cannot be used (permission denied)"), std::string::npos) << warning;
   EXPECT_EQ(warning.find("warning"), warning.rfind("warning")) << warning;
 }
 

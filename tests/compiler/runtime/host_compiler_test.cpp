@@ -173,7 +173,7 @@ TEST(RunProgram, OutputExitCodeAndSignals) {
   EXPECT_EQ(killed.trouble, "ended by SIGKILL (Killed)");
   Finished absent = run_program({"/no/such/program"});
   EXPECT_EQ(absent.exit_code, -1);
-  EXPECT_EQ(absent.trouble, "cannot start it: No such file or directory");
+  EXPECT_EQ(absent.trouble, "cannot start it: no such file or folder");
   Finished long_output = run_program({"/bin/sh", "-c", "head -c 1000000 /dev/zero"});
   EXPECT_EQ(long_output.output.size(), 1000000u);
 }
