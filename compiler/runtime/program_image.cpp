@@ -105,8 +105,8 @@ std::optional<ReferenceStep> read_step(Reader& r) {
   if (r.failed || out.inputs > out.values.size()) return std::nullopt;
   try {
     out.node = read_call(call, origin);
-  } catch (const UserError&) {
-    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;  // an InternalError too: rules of types take for granted what builders give
   }
   return out;
 }
