@@ -73,8 +73,10 @@ std::vector<Tensor> without_rule(const ErrorArgs& args) {
     if (!is_continuous(args.outputs[o].dtype())) continue;
     const Precision precision = precision_of(args.outputs[o].dtype());
     const Tensor size = magnitudes(args.outputs[o]);
-    for (int64_t k = 0; k < out[o].size(); ++k)
-      out[o].data<double>()[k] += kRoundings * (precision.unit * size.data<double>()[k] + precision.tiny);
+    for (int64_t k = 0; k < out[o].size(); ++k) {
+      const double x = size.data<double>()[k];
+      out[o].data<double>()[k] += kRoundings * (precision.unit * (std::isinf(x) ? NAN : x) + precision.tiny);
+    }
   }
   return out;
 }
@@ -90,7 +92,7 @@ bool are_exact_with_infinity(std::span<const Bounded> inputs) {
   return has_infinity;
 }
 
-// What an element that is no finite number says, where the op's rule did not.
+// What an element that is no finite number says, where the op's rule did not: its error is NaN.
 void settle(const Node& node, std::span<const Bounded> inputs, Infinities infinities, Bounded& out) {
   const DType dtype = out.value.dtype();
   double* error = out.error.data<double>();
@@ -106,7 +108,7 @@ void settle(const Node& node, std::span<const Bounded> inputs, Infinities infini
   std::optional<bool> is_from_infinity;  // known infinities went in
   for (int64_t k = 0; k < count; ++k) {
     const bool is_finite = std::isfinite(size[k]);
-    if (!tells && !is_finite && !(error[k] == 0) && infinities == Infinities::kSame) {
+    if (!tells && !is_finite && std::isnan(error[k]) && infinities == Infinities::kSame) {
       if (!is_from_infinity) is_from_infinity = are_exact_with_infinity(inputs);
       error[k] = *is_from_infinity ? 0 : kUnknownError;
     }

@@ -50,6 +50,29 @@ Tensor on_wide(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, c
   return args.evaluate(*wide, given)[0].contiguous();
 }
 
+// An infinity that is read gives the same everywhere, unless the finite numbers beside it become too large too; numbers
+// that became too large need not do so in another order. `size` is the op on the inputs' magnitudes.
+void settle_infinities(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, std::vector<Tensor> magnitude,
+                       bool is_exact, const Tensor& size, Tensor& error) {
+  const Tensor result = magnitudes(args.outputs[0]);
+  const double *of = result.data<double>(), *of_all = size.data<double>();
+  const int64_t n = error.size();
+  if (std::all_of(of, of + n, [](double x) { return std::isfinite(x); })) return;
+  for (size_t i = 0; i < magnitude.size(); ++i) {
+    if (!is_connected(args.node, i)) continue;
+    magnitude[i] = magnitude[i].copy();
+    double* x = magnitude[i].data<double>();
+    std::replace_if(
+        x, x + magnitude[i].size(), [](double y) { return !std::isfinite(y); }, 0);
+  }
+  const Tensor of_finite = on_wide(args, wide, magnitude);
+  const double largest = precision_of(args.node.types[0].dtype).largest;
+  for (int64_t k = 0; k < n; ++k) {
+    const bool is_known = is_exact && !std::isfinite(of_all[k]) && of_finite.data<double>()[k] < largest / 4;
+    if (!std::isfinite(of[k])) error.data<double>()[k] = is_known ? 0 : kUnknownError;
+  }
+}
+
 }  // namespace
 
 Precision precision_of(DType dtype) {
@@ -108,13 +131,14 @@ std::vector<Tensor> multilinear_error(const ErrorArgs& args, double roundings) {
     for (int64_t k = 0, n = plain[i].size(); k < n; ++k) x[k] += e[k];
   }
   const Precision precision = precision_of(args.node.types[0].dtype);
-  Tensor out = on_wide(args, wide, plain).copy();
   const bool is_exact = std::all_of(args.errors.begin(), args.errors.end(), all_zero);
-  const Tensor largest = is_exact ? out.copy() : on_wide(args, wide, enlarged);
+  const Tensor size = on_wide(args, wide, plain), largest = is_exact ? size : on_wide(args, wide, enlarged);
+  Tensor out = args.make_error();
   double* error = out.data<double>();
-  const double* above = largest.data<double>();
+  const double *below = size.data<double>(), *above = largest.data<double>();
   for (int64_t k = 0, n = out.size(); k < n; ++k)
-    error[k] = (above[k] - error[k]) + roundings * (precision.unit * above[k] + precision.tiny);
+    error[k] = (above[k] - below[k]) + roundings * (precision.unit * above[k] + precision.tiny);
+  settle_infinities(args, wide, plain, is_exact, size, out);
   return {out};
 }
 

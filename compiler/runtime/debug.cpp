@@ -177,7 +177,8 @@ void run_reference_step(Function::State& s, size_t number, void* const* buffers,
                         s.canonical_lengths.evaluate(v.strides), buffers[i], nullptr);
   };
   std::vector<Tensor> inputs;
-  for (size_t i = 0; i < step->inputs; ++i) inputs.push_back(value(i));
+  // References read dense elements, whatever layout the op accepts.
+  for (size_t i = 0; i < step->inputs; ++i) inputs.push_back(value(i).contiguous());
   std::vector<Tensor> outputs = evaluate_node(*step->node, inputs, s.canonical_lengths);
   for (size_t o = 0; o < outputs.size(); ++o)
     if (step->values[step->inputs + o].has_elements) value(step->inputs + o).assign(outputs[o]);

@@ -223,6 +223,18 @@ TEST(Bounded, KnowsAnInfinityOfTheSameOperations) {
   for (int64_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isinf(unknown.error.as_double(i))) << i;
 }
 
+// The order of additions decides what overflows; an infinity that is there does not ask for it.
+TEST(Bounded, KnowsAnInfinityOfAProductByElement) {
+  const Expr a = tensor("a", {3, 2}, DType::kFloat32), b = tensor("b", {2}, DType::kFloat32);
+  const float inf = INFINITY;
+  const Bindings given{{a, Tensor::matrix<float>({{1e30f, 3e38f}, {inf, 1}, {1, 2}})},
+                       {b, Tensor::vector({1e30f, 1.f})}};
+  const Bounded c = evaluate_bounded(dot(a, b), given, Infinities::kSame);
+  EXPECT_TRUE(std::isinf(c.error.as_double(0)));
+  EXPECT_EQ(c.error.as_double(1), 0);
+  EXPECT_TRUE(std::isfinite(c.error.as_double(2)));
+}
+
 TEST(Bounded, AnOpWithoutARuleIsMovedWithinItsInputsErrors) {
   static const Op op{.name = "triple",
                      .doc = {},

@@ -306,5 +306,17 @@ INSTANTIATE_TEST_SUITE_P(Modes, FunctionBounds, testing::Values(Mode::kNative, M
                                                                    : "Debug";
                          });
 
+// Steps that native code calls back for read views of any layout.
+TEST(Function, CallsBackWithTransposedViews) {
+  using C = std::complex<double>;
+  Expr z = tensor("z", {2, 3}, DType::kComplex128);
+  const Tensor value = Tensor::matrix<C>({{C(1, 1), C(2), C(0, 3)}, {C(4), C(0, -5), C(6)}});
+  std::vector<Tensor> results;
+  for (Mode mode : {Mode::kNative, Mode::kReference})
+    results.push_back(function({z}, {dot(z, transpose(z))}, {}, {.mode = mode})({value})[0]);
+  EXPECT_EQ(results[0].at<C>({0, 0}), C(-5, 2));
+  EXPECT_TRUE(same_bits(results[0], results[1]));
+}
+
 }  // namespace
 }  // namespace thtrain
