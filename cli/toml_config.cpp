@@ -9,7 +9,6 @@
 #include <charconv>
 #include <filesystem>
 
-#include "cli/text.h"
 #include "cli/toml_nesting.h"
 #include "compiler/base/system_error.h"
 

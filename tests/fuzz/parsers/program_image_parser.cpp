@@ -46,7 +46,7 @@ std::vector<std::string> seeds() {
   full.choices = {{product, "library"}};
   const Type type{.dtype = DType::kComplex128, .dims = {3, 4}};
   const Expr x = make_input(type, "x"), y = make_input(type, "y");
-  full.reference_steps = {call_of(exp(x)), call_of(x * y), call_of(sum(x, 0)), call_of(join({x, y}, 1))};
+  full.reference_steps = {call_of(exp(x)), call_of(x * y), call_of(sum(x, 0)), call_of(join(1, {x, y}))};
   return {*to_bytes(empty), *to_bytes(full)};
 }
 
