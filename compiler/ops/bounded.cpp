@@ -85,9 +85,7 @@ bool are_exact_with_infinity(std::span<const Bounded> inputs) {
   bool has_infinity = false;
   for (const Bounded& input : inputs) {
     if (!is_known(input.error)) return false;
-    const Tensor size = magnitudes(input.value);
-    const double* x = size.data<double>();
-    has_infinity = has_infinity || !std::all_of(x, x + size.size(), [](double y) { return std::isfinite(y); });
+    has_infinity = has_infinity || !all_finite(input.value);
   }
   return has_infinity;
 }
@@ -100,6 +98,11 @@ void settle(const Node& node, std::span<const Bounded> inputs, Infinities infini
   if (!is_continuous(dtype)) {
     for (int64_t k = 0; k < count; ++k)
       if (!(error[k] == 0)) error[k] = kUnknownError;
+    return;
+  }
+  if (all_finite(out.value)) {
+    std::replace_if(
+        error, error + count, [](double e) { return std::isnan(e); }, kUnknownError);
     return;
   }
   const Tensor sizes = magnitudes(out.value);
@@ -178,7 +181,7 @@ BoundedEvaluator::BoundedEvaluator(std::span<const std::pair<Expr, Tensor>> inpu
 }
 
 void BoundedEvaluator::set(const Expr& leaf, Bounded value) {
-  if (infinities_ == Infinities::kUnknown && is_continuous(value.value.dtype())) {
+  if (infinities_ == Infinities::kUnknown && is_continuous(value.value.dtype()) && !all_finite(value.value)) {
     const Tensor size = magnitudes(value.value);
     value.error = value.error.copy();
     for (int64_t k = 0; k < size.size(); ++k)

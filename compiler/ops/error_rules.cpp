@@ -54,10 +54,10 @@ Tensor on_wide(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, c
 // that became too large need not do so in another order. `size` is the op on the inputs' magnitudes.
 void settle_infinities(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, std::vector<Tensor> magnitude,
                        bool is_exact, const Tensor& size, Tensor& error) {
+  if (all_finite(args.outputs[0])) return;
   const Tensor result = magnitudes(args.outputs[0]);
   const double *of = result.data<double>(), *of_all = size.data<double>();
   const int64_t n = error.size();
-  if (std::all_of(of, of + n, [](double x) { return std::isfinite(x); })) return;
   for (size_t i = 0; i < magnitude.size(); ++i) {
     if (!is_connected(args.node, i)) continue;
     magnitude[i] = magnitude[i].copy();
@@ -83,6 +83,19 @@ Precision precision_of(DType dtype) {
 bool all_zero(const Tensor& error) {
   const double* e = error.data<double>();
   return std::all_of(e, e + error.size(), [](double x) { return x == 0; });
+}
+
+bool all_finite(const Tensor& x) {
+  return visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    return std::all_of(from, from + x.size(), [](T y) {
+      if constexpr (is_complex_v<T>)
+        return std::isfinite(y.real()) && std::isfinite(y.imag());
+      else
+        return std::isfinite(static_cast<double>(y));
+    });
+  });
 }
 
 Tensor magnitudes(const Tensor& x) {

@@ -16,6 +16,7 @@ struct Precision {
 Precision precision_of(DType dtype);
 
 bool all_zero(const Tensor& error);
+bool all_finite(const Tensor& x);
 /// |x| of every element, as float64.
 Tensor magnitudes(const Tensor& x);
 /// Roundings of a sum of `count` numbers in blocks, as native code adds (kReduceBlock).
