@@ -70,6 +70,7 @@ const std::unordered_map<std::string, Spread>& spreads() {
       {"exp2", [](S, S e, double y) { return e[0] > 0 ? y * std::expm1(e[0]) : 0; }},
       {"log2", [](S x, S e, double) { return 1.5 * relative(x[0], e[0], 0); }},
       {"sinh", [](S x, S e, double) { return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0; }},
+      {"cosh", [](S x, S e, double) { return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0; }},
       {"arcsinh", same},
       {"arctanh",
        [](S x, S e, double) {
@@ -93,11 +94,10 @@ const std::unordered_map<std::string, Spread>& spreads() {
 // Roundings of the result itself, in units of the last place. The references call the C library.
 double roundings(const std::string& op) {
   static const std::unordered_map<std::string, double> table{
-      {"neg", 0},      {"floor", 0},   {"ceil", 0},       {"abs", 0},     {"switch", 0}, {"maximum", 0},
-      {"minimum", 0},  {"sign", 0},    {"exp", 2},        {"expm1", 3},   {"log", 2},    {"exp2", 2},
-      {"log2", 2},     {"sinh", 3},    {"arcsinh", 3},    {"arctanh", 3}, {"max", 0},    {"min", 0},
-      {"log1p", 3},    {"pow", 2},     {"tanh", 3},       {"erf", 3},     {"erfc", 6},   {"sigmoid", 6},
-      {"softplus", 6}, {"softmax", 4}, {"log_softmax", 4}};
+      {"neg", 0},  {"floor", 0},   {"ceil", 0},    {"abs", 0},     {"switch", 0},   {"maximum", 0}, {"minimum", 0},
+      {"sign", 0}, {"exp", 2},     {"expm1", 3},   {"log", 2},     {"exp2", 2},     {"log2", 2},    {"sinh", 3},
+      {"cosh", 3}, {"arcsinh", 3}, {"arctanh", 3}, {"max", 0},     {"min", 0},      {"log1p", 3},   {"pow", 2},
+      {"tanh", 3}, {"erf", 3},     {"erfc", 6},    {"sigmoid", 6}, {"softplus", 6}, {"softmax", 4}, {"log_softmax", 4}};
   auto at = table.find(op);
   return at == table.end() ? 0.5 : at->second;
 }

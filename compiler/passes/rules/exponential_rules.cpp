@@ -14,7 +14,11 @@ const std::vector<Rule>& exponential_rules() {
         // Logarithms. log(1 - x) stays: that it is log1p(-x) helps only where x is small, and hides the difference.
         {"log1p", log(1 + x), log1p(x), kRange},
         {"log1p_of_exp", log1p(exp(x)), softplus(x), kRange},
-        {"log_add_exp", log(exp(x) + exp(y)), maximum(x, y) + log1p(exp(-abs(x - y))), kRange},
+        {.name = "log_add_exp",
+         .from = log(exp(x) + exp(y)),
+         .to = maximum(x, y) + log1p(exp(-abs(x - y))),
+         .safety = kRange,
+         .values_only = true},
         {"log_of_sigmoid", log(sigmoid(x)), -softplus(-x), kRange},
         {"log_of_1_minus_sigmoid", log(1 - sigmoid(x)), -softplus(x), kRange},
         {"log1p_of_neg_sigmoid", log1p(-sigmoid(x)), -softplus(x), kRange},
