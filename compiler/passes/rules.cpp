@@ -42,12 +42,12 @@ const std::vector<const Rule*>& canonical_rules() {
 }
 
 const std::vector<const Rule*>& stable_rules() {
-  static const std::vector<const Rule*> rules = joined({&hyperbolic_rules(), &exponential_rules(), &quotient_rules()});
+  static const std::vector<const Rule*> rules = joined({&hyperbolic_rules(), &logarithm_part_rules(), &logarithm_rules(), &exponential_rules(), &quotient_rules()});
   return rules;
 }
 
 const std::vector<const Rule*>& last_rules() {
-  static const std::vector<const Rule*> rules = joined({&log_sum_exp_rules(), &logarithm_rules()});
+  static const std::vector<const Rule*> rules = joined({&log_sum_exp_rules(), &slope_rules()});
   return rules;
 }
 

@@ -19,7 +19,9 @@ class RuleContext {
   virtual ~RuleContext() = default;
   /// Does one node at most read this value, as far as can be seen? Rules that would compute an inner value once more
   /// ask before they take it apart.
-  virtual bool read_once(const Expr& value) const = 0;
+  bool read_once(const Expr& value) const { return read_by(value, 1); }
+  /// The same of `count` nodes at most.
+  virtual bool read_by(const Expr& value, size_t count) const = 0;
   /// The canonical form of an expression over values of the graph: equal ones are the same node.
   virtual Expr settle(const Expr& value) = 0;
   virtual Level level() const = 0;
@@ -87,8 +89,10 @@ const std::vector<Rule>& exponential_rules();  // log1p, expm1, softplus, sigmoi
 const std::vector<Rule>& inverse_rules();      // functions of their inverses
 const std::vector<Rule>& quotient_rules();     // products of quotients that must not divide by zero
 const std::vector<Rule>& log_sum_exp_rules();  // what is left of logarithms of sums of exponentials
-const std::vector<Rule>& logarithm_rules();    // logarithms that no other rule looks for any more
-const std::vector<Rule>& softmax_rules();      // log-softmax, and gradients through softmax
+const std::vector<Rule>& logarithm_part_rules();  // logarithms of products, of what a switch chose
+const std::vector<Rule>& logarithm_rules();       // logarithms that no other rule looks for any more
+const std::vector<Rule>& slope_rules();           // derivatives of sigmoid and tanh by themselves
+const std::vector<Rule>& softmax_rules();         // log-softmax, and gradients through softmax
 
 const std::vector<Rule>& logarithm_derivative_rules();  // forms of logarithms whose derivatives are stable
 

@@ -7,11 +7,13 @@ namespace thtrain {
 
 const std::vector<Rule>& hyperbolic_rules() {
   static const std::vector<Rule> rules = [] {
-    const Expr x = any_value("x"), c = any_number("c");
+    const Expr x = any_value("x"), y = any_value("y"), c = any_number("c");
     constexpr Safety kRange = Safety::kRangeChanging;
     return std::vector<Rule>{
-        {"tanh", (exp(x) - exp(-x)) / (exp(x) + exp(-x)), tanh(x), kRange},
+        {"tanh_of_neg", tanh(-x), -tanh(x), Safety::kExact},
+        {"tanh", (exp(x) - exp(y)) / (exp(x) + exp(y)), tanh(0.5 * (x - y)), kRange},
         {"tanh_of_half", expm1(x) / (1 + exp(x)), tanh(0.5 * x), kRange},
+        {"tanh_of_neg_half", -expm1(x) / (1 + exp(x)), -tanh(0.5 * x), kRange},
         {"tanh_quotient", sinh(x) / cosh(x), tanh(x), kRange},
         {"sigmoid_of_tanh", c * (1 + tanh(x)), 2 * c * sigmoid(2 * x), kRange},
         {"sigmoid_of_half_tanh", 0.5 + 0.5 * tanh(x), sigmoid(2 * x), kRange},

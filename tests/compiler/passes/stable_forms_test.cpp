@@ -37,7 +37,6 @@ TEST(StableForms, AreNoneWhereNoRangeChanges) {
 
 TEST(StableForms, LeaveKinksToThePlainForm) {
   Expr x = vector("x"), y = vector("y");
-  EXPECT_FALSE(stable_forms({log(exp(x) + exp(y))}));
   Expr gradient = grad(sum(log(exp(x) + exp(y))), x);
   const Tensor same = Tensor::vector({1.0, 1.0});
   EXPECT_EQ(evaluate({gradient}, {{x, same}, {y, same}})[0].as_double(0), 0.5);
@@ -71,7 +70,7 @@ TEST(ChooseGradients, FollowsTheLevel) {
 // Settles and asks nothing.
 class AnyContext : public RuleContext {
  public:
-  bool read_once(const Expr&) const override { return true; }
+  bool read_by(const Expr&, size_t) const override { return true; }
   Expr settle(const Expr& value) override { return value; }
   Level level() const override { return Level::kStandard; }
 };
