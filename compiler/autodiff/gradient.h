@@ -23,6 +23,8 @@ struct GradOptions {
 };
 
 /// d cost / d each of `wrt`, of the types of `wrt`. The cost is a floating scalar. Linear in the graph's size.
+/// Where the optimizer has a stable form of what the cost computes (softplus for log(1 + exp(x))), the gradient is a
+/// stable_gradient(): that of the cost as written, and that of the stable form. docs/decisions/0009 says why.
 /// UserError where the cost is no scalar, a `wrt` is an integer, or is disconnected.
 std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options = {},
                        std::source_location where = std::source_location::current());

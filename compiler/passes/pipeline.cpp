@@ -4,6 +4,7 @@
 
 #include "compiler/ir/verify.h"
 #include "compiler/passes/canonicalize.h"
+#include "compiler/passes/choose_gradients.h"
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/find_gemm.h"
 #include "compiler/passes/fuse_elementwise.h"
@@ -30,6 +31,7 @@ bool allowed(Safety safety, Level level) {
 
 const std::vector<PipelineEntry>& pipeline() {
   static const std::vector<PipelineEntry> table{
+      {{"choose_gradients", "stable_gradient(plain, stable) -> stable", choose_gradients}, "canonical"},
       {{"merge", "f(x) + f(x) -> let y = f(x) in y + y", merge}, "canonical"},
       {{"constant_fold", "exp(0.0) * x -> 1.0 * x", constant_fold}, "canonical"},
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},

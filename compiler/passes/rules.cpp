@@ -35,19 +35,24 @@ static std::vector<const Rule*> joined(std::initializer_list<const std::vector<R
 
 const std::vector<const Rule*>& canonical_rules() {
   static const std::vector<const Rule*> rules =
-      joined({&selection_rules(), &shape_rules(), &arithmetic_rules(), &power_rules(), &term_rules(), &factor_rules(),
-              &inverse_rules(), &reduce_rules(), &extremum_rules(), &matrix_rules(), &part_rules(), &write_rules(),
-              &index_rules()});
+      joined({&softmax_rules(), &selection_rules(), &shape_rules(), &arithmetic_rules(), &power_rules(), &term_rules(),
+              &factor_rules(), &inverse_rules(), &reduce_rules(), &extremum_rules(), &matrix_rules(), &part_rules(),
+              &write_rules(), &index_rules()});
   return rules;
 }
 
 const std::vector<const Rule*>& stable_rules() {
-  static const std::vector<const Rule*> rules = joined({&softmax_rules(), &exponential_rules(), &quotient_rules()});
+  static const std::vector<const Rule*> rules = joined({&hyperbolic_rules(), &logarithm_part_rules(), &logarithm_rules(), &exponential_rules(), &quotient_rules()});
   return rules;
 }
 
 const std::vector<const Rule*>& last_rules() {
-  static const std::vector<const Rule*> rules = joined({&log_sum_exp_rules()});
+  static const std::vector<const Rule*> rules = joined({&log_sum_exp_rules(), &slope_rules()});
+  return rules;
+}
+
+const std::vector<const Rule*>& derivative_rules() {
+  static const std::vector<const Rule*> rules = joined({&logarithm_derivative_rules()});
   return rules;
 }
 

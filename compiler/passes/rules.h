@@ -19,7 +19,9 @@ class RuleContext {
   virtual ~RuleContext() = default;
   /// Does one node at most read this value, as far as can be seen? Rules that would compute an inner value once more
   /// ask before they take it apart.
-  virtual bool read_once(const Expr& value) const = 0;
+  bool read_once(const Expr& value) const { return read_by(value, 1); }
+  /// The same of `count` nodes at most.
+  virtual bool read_by(const Expr& value, size_t count) const = 0;
   /// The canonical form of an expression over values of the graph: equal ones are the same node.
   virtual Expr settle(const Expr& value) = 0;
   virtual Level level() const = 0;
@@ -48,6 +50,9 @@ struct Rule {
   bool for_gradients = false;
   /// Gives integers or bools for floats (argmax, x == x): its safety speaks of those too.
   bool compares = false;
+  /// Of stable_rules(): a form for values, whose derivative is no better than that of the plain one (it has a branch or
+  /// a kink). grad differentiates the plain form, and a rule for what comes of it makes that stable.
+  bool values_only = false;
 
   RuleFunction rewrite = {};
   std::vector<const Op*> roots = {};  // the ops of the values that `rewrite` looks at; none: every elementwise op
@@ -79,11 +84,17 @@ const std::vector<Rule>& matrix_rules();       // transposes and factors out of 
 const std::vector<Rule>& part_rules();         // parts of computed values: only what is read is computed
 const std::vector<Rule>& write_rules();        // parts that are written
 const std::vector<Rule>& index_rules();        // zeros with some elements added
+const std::vector<Rule>& hyperbolic_rules();   // tanh, however it is spelled
 const std::vector<Rule>& exponential_rules();  // log1p, expm1, softplus, sigmoid, erf
 const std::vector<Rule>& inverse_rules();      // functions of their inverses
 const std::vector<Rule>& quotient_rules();     // products of quotients that must not divide by zero
 const std::vector<Rule>& log_sum_exp_rules();  // what is left of logarithms of sums of exponentials
-const std::vector<Rule>& softmax_rules();      // log-softmax, and gradients through softmax
+const std::vector<Rule>& logarithm_part_rules();  // logarithms of products, of what a switch chose
+const std::vector<Rule>& logarithm_rules();       // logarithms that no other rule looks for any more
+const std::vector<Rule>& slope_rules();           // derivatives of sigmoid and tanh by themselves
+const std::vector<Rule>& softmax_rules();         // log-softmax, and gradients through softmax
+
+const std::vector<Rule>& logarithm_derivative_rules();  // forms of logarithms whose derivatives are stable
 
 /// What canonicalize applies.
 const std::vector<const Rule*>& canonical_rules();
@@ -91,7 +102,10 @@ const std::vector<const Rule*>& canonical_rules();
 const std::vector<const Rule*>& stable_rules();
 /// What stabilize applies in the end, when no rule looks for forms with a logarithm of a sum of exponentials any more.
 const std::vector<const Rule*>& last_rules();
-/// All, each once.
+/// Forms whose derivative is that of the value and stable, while the form itself may be defined on less: log(x * y) and
+/// log(x) + log(y). stable_forms() differentiates these, and nobody computes them.
+const std::vector<const Rule*>& derivative_rules();
+/// All, each once, but for derivative_rules().
 const std::vector<const Rule*>& all_rules();
 /// The rule of that name, for what reads Fired; null if there is none.
 const Rule* find_rule(const std::string& name);

@@ -111,9 +111,9 @@ class Sweep : public RuleContext {
     return out;
   }
 
-  bool read_once(const Expr& value) const override {
+  bool read_by(const Expr& value, size_t count) const override {
     const New* at = new_.find(&value.node());
-    if (!at || at->readers <= 1) return true;
+    if (!at || at->readers <= count) return true;
     shared_.try_emplace(&value.node());
     return false;
   }

@@ -54,6 +54,7 @@ const Op& sum_op();
 const Op& prod_op();
 const Op& min_op();
 const Op& max_op();
+const Op& max_or_lowest_op();
 const Op& any_op();
 const Op& all_op();
 const Op& argmin_op();

@@ -104,10 +104,12 @@ Term extremum_combine(Term a, Term b) {
   return kernel::select(is_float(a.dtype()) ? better || b != b : better, b, a);
 }
 
-template <bool is_max>
+template <bool is_max, bool lowest_of_none = false>
 auto extremum_reference() {
   return reference([](const auto* x, int64_t n) {
     using T = std::decay_t<decltype(*x)>;
+    using Limits = std::numeric_limits<T>;
+    if (lowest_of_none && n == 0) return Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();
     TH_CHECK(n > 0, "an extremum of no elements");
     T best = x[0];
     if constexpr (!is_complex_v<T>) {
@@ -222,6 +224,23 @@ const Defined& max_defined() {
   return defined;
 }
 
+const Defined& max_or_lowest_defined() {
+  static const Defined defined{
+      {.name = "max_or_lowest",
+       .doc = "as max, and -inf without elements (of integers the lowest). The optimizer takes it for log(sum(exp(x))) "
+              "over lengths that only the call knows.",
+       .dtype = ordered,
+       .identity = extremum_identity<true>,
+       .combine = extremum_combine<true>,
+       .lanes = "max",
+       .reference = extremum_reference<true, true>(),
+       .gradient = extremum_gradient,
+       .int_low = -100,
+       .int_high = 100},
+      max_or_lowest_op};
+  return defined;
+}
+
 const Defined& any_defined() {
   static const Defined defined{{.name = "any",
                                 .doc = "is an element of x over axes true: unequal to 0; false without elements.",
@@ -272,6 +291,9 @@ const Op& min_op() {
 const Op& max_op() {
   return max_defined().op;
 }
+const Op& max_or_lowest_op() {
+  return max_or_lowest_defined().op;
+}
 const Op& any_op() {
   return any_defined().op;
 }
@@ -280,13 +302,14 @@ const Op& all_op() {
 }
 
 const std::vector<const Op*>& reduction_ops() {
-  static const std::vector<const Op*> ops{&sum_op(), &prod_op(), &min_op(), &max_op(), &any_op(), &all_op()};
+  static const std::vector<const Op*> ops{&sum_op(),           &prod_op(), &min_op(), &max_op(),
+                                          &max_or_lowest_op(), &any_op(),  &all_op()};
   return ops;
 }
 
 const Reduction* reduction_of(const Op& op) {
-  for (const Defined* defined :
-       {&sum_defined(), &prod_defined(), &min_defined(), &max_defined(), &any_defined(), &all_defined()})
+  for (const Defined* defined : {&sum_defined(), &prod_defined(), &min_defined(), &max_defined(),
+                                 &max_or_lowest_defined(), &any_defined(), &all_defined()})
     if (&defined->op == &op) return &defined->record;
   return nullptr;
 }

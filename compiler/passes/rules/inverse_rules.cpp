@@ -1,4 +1,6 @@
 // Functions of their inverses, functions that change nothing a second time, and signs of what has none.
+#include <limits>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/passes/rules.h"
@@ -8,6 +10,7 @@ namespace thtrain {
 const std::vector<Rule>& inverse_rules() {
   static const std::vector<Rule> rules = [] {
     const Expr x = any_value("x"), y = any_value("y");
+    const Expr nan = Operand(std::numeric_limits<double>::quiet_NaN()).expr();
     constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
     constexpr Safety kRange = Safety::kRangeChanging, kFinite = Safety::kFiniteMath;
     return std::vector<Rule>{
@@ -18,10 +21,11 @@ const std::vector<Rule>& inverse_rules() {
         {"arcsinh_of_sinh", arcsinh(sinh(x)), x, kRange},
         {"sinh_of_arcsinh", sinh(arcsinh(x)), x, kReassociating},
         {"arctanh_of_tanh", arctanh(tanh(x)), x, kRange},
-        // It is not: beside its domain there was a NaN.
-        {"exp_of_log", exp(log(x)), x, kFinite},
-        {"exp2_of_log2", exp2(log2(x)), x, kFinite},
-        {"expm1_of_log1p", expm1(log1p(x)), x, kFinite},
+        // It is not: beside its domain there is a NaN, which stays.
+        {"exp_of_log", exp(log(x)), switch_(ge(x, 0), x, nan), kReassociating},
+        {"exp2_of_log2", exp2(log2(x)), switch_(ge(x, 0), x, nan), kReassociating},
+        {"expm1_of_log1p", expm1(log1p(x)), switch_(ge(x, -1), x, nan), kReassociating},
+        // There was a NaN, which goes.
         {"sqr_of_sqrt", sqr(sqrt(x)), x, kFinite},
         {"tanh_of_arctanh", tanh(arctanh(x)), x, kFinite},
 

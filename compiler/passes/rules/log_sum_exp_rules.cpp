@@ -17,28 +17,36 @@ bool is_shifted(const Expr& x) {
   const Node* shift = &input_of(x, 1).node();
   while (shift->op == &dimshuffle_op() || shift->op == &reshape_op()) shift = &shift->inputs[0].node();
   if (shift->op == &switch_op()) shift = &shift->inputs[2].node();
-  return shift->op == &max_op();
+  return shift->op == &max_op() || shift->op == &max_or_lowest_op();
 }
 
-// log(sum(exp(x))) -> m + log(sum(exp(x - m))) with m = max(x), or 0 where that is infinite. A maximum of no elements
-// is an error, so that the lengths must be known.
-Expr log_sum_exp(const Expr& value, RuleContext& context) {
-  const Expr& total = input_of(value, 0);
-  if (!is_op(total, sum_op()) || !context.read_once(total)) return {};
+// m + log(sum(exp(x - m))) with m = max(x), or 0 where that is infinite, for log(total); empty where total is no sum of
+// exponentials. Over no elements it is -inf, as the logarithm of 0.
+Expr stable_log(const Expr& total) {
+  if (!is_op(total, sum_op())) return {};
   const Expr& e = input_of(total, 0);
-  if (!is_op(e, exp_op()) || !(e.dtype() == value.dtype()) || !context.read_once(e)) return {};
+  if (!is_op(e, exp_op()) || e.dtype() != total.dtype()) return {};
   const Expr& x = input_of(e, 0);
   const Ints& axes = total.node().props.get<Ints>("axes");
-  if (x.dtype() != value.dtype() || axes.empty() || is_shifted(x)) return {};
-  for (int64_t axis : axes)
-    if (const Dim& length = x.dims()[static_cast<size_t>(axis)]; !length.is_known() || length.value() < 2) return {};
-  const Expr largest = max(x, Axes(axes), true);
+  if (x.dtype() != total.dtype() || axes.empty() || is_shifted(x)) return {};
+  bool has_elements = true;
+  for (int64_t axis : axes) {
+    const Dim& length = x.dims()[static_cast<size_t>(axis)];
+    if (length.is(0) || length.is(1)) return {};
+    has_elements = has_elements && length.is_known();
+  }
+  const Op& extremum = has_elements ? max_op() : max_or_lowest_op();
+  const Expr largest = apply(extremum, {x}, {{"axes", axes}, {"keepdims", true}});
   const Expr m = switch_(isinf(largest), make_constant(Tensor(0.0).cast(x.dtype())), largest);
   Ints order;  // without the axes that go
   for (size_t axis = 0; axis < x.rank(); ++axis)
     if (total.rank() == x.rank() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) == axes.end())
       order.push_back(static_cast<int64_t>(axis));
   return dimshuffle(m, order) + log(apply(sum_op(), {exp(x - m)}, total.node().props));
+}
+
+Expr log_sum_exp(const Expr& value, RuleContext&) {
+  return stable_log(input_of(value, 0));
 }
 
 Type f64(Dims dims) {

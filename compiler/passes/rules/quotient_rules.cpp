@@ -161,6 +161,42 @@ Expr distribute_quotients(const Expr& value, RuleContext& context) {
   return {};
 }
 
+// Functions of one argument whose quotient is another function of it.
+struct Quotient {
+  Expr above, below, whole, argument;
+};
+const std::vector<Quotient>& quotients() {
+  static const std::vector<Quotient> table = [] {
+    const Expr x = any_value("x");
+    const Expr s = sigmoid(x), rest = 1 - sigmoid(x);
+    return std::vector<Quotient>{{sinh(x), cosh(x), tanh(x), x},
+                                 {s, rest, exp(x), x},
+                                 {rest, s, exp(-x), x},
+                                 {s, sigmoid(-x), exp(x), x},
+                                 {exp(x), expm1(x), -1 / expm1(-x), x},
+                                 {sign(x), abs(x), 1 / x, x}};
+  }();
+  return table;
+}
+
+// y * sinh(x) / cosh(x) -> y * tanh(x), and so on, wherever the two stand in a product.
+Expr quotient_of_functions(const Expr& value, RuleContext& context) {
+  Product product = factors_of(value, &context);
+  for (Factor& a : product.factors)
+    for (Factor& b : product.factors) {
+      if (a.above == 0 || b.below == 0) continue;
+      for (const Quotient& quotient : quotients()) {
+        const std::optional<Binding> above = match(quotient.above, a.base), below = match(quotient.below, b.base);
+        if (!above || !below || !above->value(quotient.argument).same(below->value(quotient.argument))) continue;
+        --a.above;
+        --b.below;
+        product.multiply(context.settle(fitted_to(instantiate(quotient.whole, *above), a.base.type())), 1, 0);
+        return product.value(value.dtype());
+      }
+    }
+  return {};
+}
+
 Type f64(Dims dims) {
   return {.dtype = DType::kFloat64, .dims = std::move(dims)};
 }
@@ -180,6 +216,7 @@ const std::vector<Rule>& quotient_rules() {
   static const std::vector<Rule> rules{
       {.name = "log_of_erfc",
        .safety = Safety::kRangeChanging,
+       .values_only = true,
        .rewrite = log_of_erfc,
        .roots = {&log_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return log(erfc(in[0])); }},
@@ -193,6 +230,16 @@ const std::vector<Rule>& quotient_rules() {
                     {{f32({7}), f32({7})}, [](In in) { return in[1] / erfc(in[0]) * exp(-sqr(in[0])); }},
                     {{f64({20})}, [](In in) { return exp(-sqr(near_tail(in[0]))) / erfc(near_tail(in[0])); }},
                     {{f32({20})}, [](In in) { return exp(-sqr(near_tail(in[0]))) / erfc(near_tail(in[0])); }}}},
+      {.name = "quotient_of_functions",
+       .safety = Safety::kRangeChanging,
+       .rewrite = quotient_of_functions,
+       .roots = {&mul_op(), &true_div_op()},
+       .examples = {{{f64({3, 4}), f64({4})}, [](In in) { return in[1] / cosh(in[0]) * sinh(in[0]); }},
+                    {{f32({7})}, [](In in) { return sigmoid(in[0]) / (1 - sigmoid(in[0])); }},
+                    {{f64({7})}, [](In in) { return (1 - sigmoid(in[0])) / sigmoid(in[0]); }},
+                    {{f64({7})}, [](In in) { return sigmoid(in[0]) / sigmoid(-in[0]); }},
+                    {{f64({7}), f64({7})}, [](In in) { return in[1] * exp(in[0]) / expm1(in[0]); }},
+                    {{f32({7})}, [](In in) { return 2 * sign(in[0]) / abs(in[0]); }}}},
       {.name = "factor_out",
        .safety = Safety::kReassociating,
        .rewrite = factor_out,

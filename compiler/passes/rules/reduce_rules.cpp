@@ -199,6 +199,13 @@ Expr sum_of_repeated(const Expr& value, RuleContext&) {
 }
 
 // dot(0, x) -> 0
+// prod(exp(x)) -> exp(sum(x))
+Expr prod_of_exp(const Expr& value, RuleContext& context) {
+  const Expr& e = input_of(value, 0);
+  if (!is_op(e, exp_op()) || e.dtype() != value.dtype() || !context.read_once(e)) return {};
+  return exp(apply(sum_op(), {input_of(e, 0)}, value.node().props));
+}
+
 Expr dot_with_zeros(const Expr& value, RuleContext&) {
   for (const Expr& input : value.node().inputs)
     if (number_of(input) == 0.0) return zeros(value.dims(), value.dtype());
@@ -345,6 +352,12 @@ const std::vector<Rule>& reduce_rules() {
                     {{f64({3, 1}), f64({3, 5})}, [](In in) { return sum(broadcast_like(in[0], in[1]), {1}, true); }},
                     {{f64({2, 1, 4})}, [](In in) { return sum(broadcast_to(in[0], {5, 2, 3, 4}), {0, 1, 2}, true); }},
                     {{of(DType::kInt8, {4})}, [](In in) { return sum(broadcast_to(in[0], {0, 4}), 0); }}}},
+      {.name = "prod_of_exp",
+       .safety = Safety::kRangeChanging,
+       .rewrite = prod_of_exp,
+       .roots = {&prod_op()},
+       .examples = {{{f64({3, 4})}, [](In in) { return prod(exp(in[0]), 0); }},
+                    {{f32({4})}, [](In in) { return prod(exp(in[0])); }}}},
       {.name = "dot_with_zeros",
        .safety = Safety::kFiniteMath,
        .kinds = kAll,

@@ -16,6 +16,9 @@ namespace {
 bool is_softmax(const Expr& e) {
   return is_op(e, softmax_op());
 }
+size_t softmax_axis_of(const Expr& value) {
+  return static_cast<size_t>(value.node().props.get<int64_t>("axis"));
+}
 int64_t axis_of(const Expr& softmax) {
   return softmax.node().props.get<int64_t>("axis");
 }
@@ -107,6 +110,21 @@ Expr softmax_quotient_times(const Expr& value, RuleContext&) {
 Expr exponential_under(Expr e) {
   while (is_op(e, log_op()) || is_op(e, sum_op()) || keeps_order(e)) e = input_of(e, 0);
   return is_op(e, exp_op()) ? e : Expr();
+}
+
+// softmax(x - max(x)) -> softmax(x), and its logarithm: what is taken off x alike along the axis changes nothing. Only
+// the maximum of x itself, which x keeps every NaN of.
+Expr softmax_of_shifted(const Expr& value, RuleContext&) {
+  const Expr& shifted = input_of(value, 0);
+  if (!is_op(shifted, sub_op())) return {};
+  const Expr &x = input_of(shifted, 0), &shift = input_of(shifted, 1);
+  if (!(x.type() == value.type()) || shift.rank() != x.rank() || !shift.dims()[softmax_axis_of(value)].is(1)) return {};
+  Expr largest = shift;
+  while (keeps_order(largest)) largest = input_of(largest, 0);
+  if (is_op(largest, switch_op())) largest = input_of(largest, 2);
+  while (keeps_order(largest)) largest = input_of(largest, 0);
+  if (!is_op(largest, max_op()) || !input_of(largest, 0).same(x)) return {};
+  return apply(*value.node().op, {x}, value.node().props);
 }
 
 // x - log(sum(exp(x), axis, keepdims)) -> log_softmax(x, axis)
@@ -297,6 +315,13 @@ const std::vector<Rule>& softmax_rules() {
                     {{f64({3, 5}), f64({3})},
                      [](In in) { return exp(in[0]) * expand_dims(in[1] / sum(exp(in[0]), 1), {1}); }},
                     {{f32({7})}, [](In in) { return (2 / sum(exp(in[0]))) * exp(in[0]); }}}},
+      {.name = "softmax_of_shifted",
+       .safety = kRange,
+       .rewrite = softmax_of_shifted,
+       .roots = {&softmax_op(), &log_softmax_op()},
+       .examples = {{{f64({3, 5})}, [](In in) { return softmax(in[0] - max(in[0], 1, true)); }},
+                    {{f32({3, 5})}, [](In in) { return log_softmax(in[0] - max(in[0], 0, true), 0); }},
+                    {{f64({7})}, [](In in) { return softmax(in[0] - expand_dims(max(in[0]), {0})); }}}},
       {.name = "log_softmax_difference",
        .safety = kRange,
        .rewrite = log_softmax_difference,

@@ -12,6 +12,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/control/repeat.h"
+#include "compiler/ops/control/stable_gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
@@ -216,7 +217,8 @@ TEST(Grad, ThroughEveryView) {
                                            {subtensor(m, {Slice{.step = -2}, Slice{.start = 1, .stop = -1}}), m},
                                            {subtensor(m, {2}), m},
                                            {rows(m, 1, 2), m},
-                                           {specify_lengths(open, {3, 4}), open}};
+                                           {specify_lengths(open, {3, 4}), open},
+                                           {stable_gradient(m, 2 * m), m}};
   std::set<const Op*> met;
   for (const auto& [view, of] : views) {
     std::vector<Expr> way{view};

@@ -14,10 +14,10 @@ namespace {
 constexpr const char* kPage = "docs/semantics.md";
 const std::string kBegin = "<!-- begin rules -->\n", kEnd = "<!-- end rules -->\n";
 
-std::string list_of(Safety safety) {
+std::string list_of(const std::vector<const Rule*>& rules, Safety safety) {
   std::string out;
   size_t count = 0;
-  for (const Rule* rule : all_rules()) {
+  for (const Rule* rule : rules) {
     if (rule->safety != safety) continue;
     ++count;
     out += str("- `", rule->name, "`");
@@ -27,15 +27,18 @@ std::string list_of(Safety safety) {
     }
     if (rule->for_gradients) out += " (also at the standard level)";
     if (rule->compares) out += " (of floats)";
+    if (rule->values_only) out += " (not before differentiation)";
     out += "\n";
   }
   return str(count, " rules:\n\n", out);
 }
 
 std::string rules_text() {
-  return str("\n### Exact\n\n", list_of(Safety::kExact), "\n### Reassociating\n\n", list_of(Safety::kReassociating),
-             "\n### Range-changing\n\n", list_of(Safety::kRangeChanging), "\n### Finite-math\n\n",
-             list_of(Safety::kFiniteMath), "\n");
+  auto all = [](Safety safety) { return list_of(all_rules(), safety); };
+  return str("\n### Exact\n\n", all(Safety::kExact), "\n### Reassociating\n\n", all(Safety::kReassociating),
+             "\n### Range-changing\n\n", all(Safety::kRangeChanging), "\n### Finite-math\n\n", all(Safety::kFiniteMath),
+             "\n### Of derivatives alone, range-changing\n\n", list_of(derivative_rules(), Safety::kRangeChanging),
+             "\n");
 }
 
 TEST(SemanticsPage, ListsTheRules) {

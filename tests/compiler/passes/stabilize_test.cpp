@@ -19,6 +19,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/canonicalize.h"
+#include "compiler/passes/choose_gradients.h"
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/merge.h"
 #include "tests/support/rule_tester.h"
@@ -31,7 +32,8 @@ std::vector<Expr> optimized(const std::vector<Expr>& inputs, const std::vector<E
                             Level level = Level::kStandard) {
   PassContext context{.level = level};
   Graph graph{inputs, outputs, {}};
-  graph = stabilize(canonicalize(constant_fold(merge(graph, context), context), context), context);
+  graph = constant_fold(merge(choose_gradients(graph, context), context), context);
+  graph = stabilize(canonicalize(graph, context), context);
   verify(graph, "stabilize");
   return graph.outputs;
 }

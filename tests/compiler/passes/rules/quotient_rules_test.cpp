@@ -11,6 +11,12 @@
 namespace thtrain {
 std::vector<RewriteRow> quotient_rewrites() {
   return {
+      {"quotient_of_functions", [](L l) { return l.y / cosh(l.x) * sinh(l.x); }, [](L l) { return l.y * tanh(l.x); }},
+      {"quotient_of_functions", [](L l) { return log(sigmoid(l.x) / (1 - sigmoid(l.x))); }, [](L l) { return l.x; }},
+      {"quotient_of_functions", [](L l) { return log((1 - sigmoid(l.x)) / sigmoid(l.x)); }, [](L l) { return -l.x; }},
+      {"quotient_of_functions", [](L l) { return sigmoid(l.x) / sigmoid(-l.x); }, [](L l) { return exp(l.x); }},
+      {"quotient_of_functions", [](L l) { return l.y * exp(l.x) / expm1(l.x); }},
+      {"quotient_of_functions", [](L l) { return l.y * sign(l.x) / abs(l.x); }, [](L l) { return l.y * (1 / l.x); }},
       {"factor_out", [](L l) { return l.m - l.m * l.x; }, [](L l) { return l.m * (1 - l.x); }},
       {"factor_out", [](L l) { return l.y * sqr(l.x) - l.y * l.x; }, [](L l) { return -(l.y * l.x * (1 - l.x)); }},
       {"factor_out", [](L l) { return l.y * l.x - l.x; }, [](L l) { return -(l.x * (1 - l.y)); }},
@@ -32,6 +38,8 @@ TEST(QuotientRules, Rewrite) {
 
 std::vector<UnchangedRow> quotient_unchanged() {
   return {
+      {"quotient_of_functions", [](L l) { return sinh(l.x) / cosh(l.y); }},
+      {"quotient_of_functions", [](L l) { return cosh(l.x) / sinh(l.x); }},
       {"log_of_erfc", [](L l) { return log(erfc(l.x)); }, Level::kStrict},
       {"log_of_erfc", [](L l) { return log(2 + erfc(l.x)); }},
       {"gradient_of_log_erfc", [](L l) { return exp(-sqr(l.x)) / erfc(l.y); }},

@@ -10,6 +10,7 @@
 namespace thtrain {
 std::vector<RewriteRow> reduce_rewrites() {
   return {
+      {"prod_of_exp", [](L l) { return log(prod(exp(l.m), 1)); }, [](L l) { return sum(l.m, 1); }},
       {"reduction_of_same", [](L l) { return sum(sum(l.m, 0)); }, [](L l) { return sum(l.m); }},
       {"reduction_of_same", [](L l) { return sum(sum(l.m, 1, true), 0); }, [](L l) { return reshape(sum(l.m), {1}); }},
       {"sum_of_scaled", [](L l) { return sum(3 * l.m, 0); }, [](L l) { return 3 * sum(l.m, 0); }},
@@ -34,6 +35,7 @@ TEST(ReduceRules, Rewrite) {
 
 std::vector<UnchangedRow> reduce_unchanged() {
   return {
+      {"prod_of_exp", [](L l) { return prod(exp(l.m), 1) * sum(exp(l.m), 1); }},
       {"reduction_of_stack",
        [](L l) {
          return sum(stack({l.x, l.y}), 1);

@@ -22,6 +22,15 @@ Expr exp_over_total(const Expr& x, int64_t axis) {
 
 std::vector<RewriteRow> softmax_rewrites() {
   return {
+      {"softmax_of_shifted", [](L l) { return softmax(l.m - max(l.m, 1, true)); }, [](L l) { return softmax(l.m); }},
+      {"softmax_of_shifted", [](L l) { return log_softmax(l.m - max(l.m, 0, true), 0); },
+       [](L l) { return log_softmax(l.m, 0); }},
+      {"softmax_of_shifted",
+       [](L l) {
+         Expr e = exp(l.m - max(l.m, 1, true));
+         return e / sum(e, 1, true);
+       },
+       [](L l) { return softmax(l.m); }},
       {"log_of_softmax", [](L l) { return log(softmax(l.m)); }, [](L l) { return log_softmax(l.m); }},
       {"log_of_softmax", [](L l) { return log(softmax(l.m, 0)); }, [](L l) { return log_softmax(l.m, 0); }},
       {"log_of_selected_softmax", [](L l) { return log(pick_rows(softmax(l.m), labels())); },
@@ -56,6 +65,10 @@ TEST(SoftmaxRules, Rewrite) {
 
 std::vector<UnchangedRow> softmax_unchanged() {
   return {
+      // The maximum of another value, or along another axis; NaN would be lost, or another softmax made.
+      {"softmax_of_shifted", [](L l) { return softmax(l.m - max(sqr(l.m), 1, true)); }},
+      {"softmax_of_shifted", [](L l) { return softmax(l.m - max(l.m, 0, true), 1); }},
+      {"softmax_of_shifted", [](L l) { return softmax(l.m - min(l.m, 1, true)); }},
       {"", [](L l) { return log(2 + softmax(l.m)); }},
       {"", [](L l) { return exp(l.m) / sum(exp(l.m)); }},  // over all axes
       {"", [](L l) { return exp(l.m) / sum(exp(l.m), 0); }, Level::kStrict},

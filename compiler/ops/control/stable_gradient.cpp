@@ -1,0 +1,43 @@
+#include "compiler/ops/control/stable_gradient.h"
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/error_rules.h"
+
+namespace thtrain {
+
+const Op& stable_gradient_op() {
+  static const Op op{
+      .name = "stable_gradient",
+      .doc =
+          "x, of which y is a form that stays finite in more cases; x and y have one type. A view of x. The optimizer "
+          "puts y in its place, but for the level strict. d/dx = 1, d/dy = 0.",
+      .infer =
+          [](const TypeArgs& a) {
+            a.require(a.type(0) == a.type(1), "the two forms have different types");
+            return std::vector<Type>{a.type(0)};
+          },
+      .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0]}; },
+      .error = passed_error,
+      .gradient =
+          [](const GradientArgs& a) {
+            return std::vector<Expr>{a.cotangent(), {}};
+          },
+      .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
+      .connection = [](const Node&, size_t input, size_t) { return input == 0; },
+      .cases =
+          [] {
+            const Type type{.dtype = DType::kFloat64, .dims = {2, 3}};
+            return std::vector<OpCase>{
+                {.name = "two forms", .inputs = {type, type}, .build = [](const std::vector<Expr>& x) {
+                   return std::vector<Expr>{stable_gradient(x[0], x[1])};
+                 }}};
+          },
+  };
+  return op;
+}
+
+Expr stable_gradient(const Expr& plain, const Expr& stable) {
+  return plain.same(stable) ? plain : apply(stable_gradient_op(), {plain, stable});
+}
+
+}  // namespace thtrain

@@ -1,0 +1,93 @@
+#include "compiler/passes/stable_forms.h"
+
+#include <algorithm>
+
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/passes/canonicalize.h"
+#include "compiler/passes/choose_gradients.h"
+#include "compiler/passes/constant_fold.h"
+#include "compiler/passes/merge.h"
+#include "compiler/passes/rules.h"
+
+namespace thtrain {
+
+// The value, whose derivative is that of another form. Lives while grad does.
+static const Op& derived_as_op() {
+  static const Op op{.name = "derived_as",
+                     .doc = "x, with the derivative of y.",
+                     .infer = [](const TypeArgs& a) { return std::vector<Type>{a.type(0)}; },
+                     .gradient =
+                         [](const GradientArgs& a) {
+                           return std::vector<Expr>{{}, a.cotangent()};
+                         },
+                     .foldable = false};
+  return op;
+}
+
+// A rule of derivative_rules(): value -> derived_as(value, form).
+static Rule beside_the_value(const Rule& rule) {
+  Rule out{.name = rule.name, .safety = rule.safety, .kinds = rule.kinds};
+  out.rewrite = [&rule](const Expr& value, RuleContext& context) {
+    const Expr form = apply_rule(rule, value, context);
+    return form.has_value() ? apply(derived_as_op(), {value, form}) : Expr();
+  };
+  out.roots = rule.rewrite ? rule.roots : std::vector<const Op*>{rule.from.node().op};
+  return out;
+}
+
+static const std::vector<const Rule*>& differentiable_rules() {
+  static const std::vector<Rule> derivatives = [] {
+    std::vector<Rule> out;
+    for (const Rule* rule : derivative_rules()) out.push_back(beside_the_value(*rule));
+    return out;
+  }();
+  static const std::vector<const Rule*> rules = [] {
+    std::vector<const Rule*> out;
+    for (const Rule* rule : stable_rules())
+      if (!rule->values_only) out.push_back(rule);
+    for (const Rule& rule : derivatives) out.push_back(&rule);
+    return out;
+  }();
+  return rules;
+}
+
+std::vector<Expr> values_of_forms(const std::vector<Expr>& derivatives) {
+  const std::vector<const Node*> order = topological_order(derivatives);
+  if (std::ranges::none_of(order, [](const Node* node) { return node->op == &derived_as_op(); })) return derivatives;
+  Rebuilder rebuilder;
+  return rebuilder.rebuild(derivatives, [](const Node& node, const std::vector<Expr>& inputs) {
+    return node.op == &derived_as_op() ? std::vector<Expr>{inputs[0]} : std::vector<Expr>{};
+  });
+}
+
+// Does the node's derivative divide by what may vanish or overflow? Elsewhere the plain derivative is finite wherever
+// the value and the stable derivative are, so that a network that ends in log_softmax is not rewritten here for
+// nothing.
+static bool divides(const Node& node) {
+  static const std::vector<const Op*> ops{&log_op(),     &log2_op(),    &log10_op(), &log1p_op(),     &sqrt_op(),
+                                          &arctanh_op(), &arccosh_op(), &pow_op(),   &reciprocal_op()};
+  if (node.op == &true_div_op()) {
+    const Expr& divisor = node.inputs[1];
+    return !number_in(divisor) && !(is_op(divisor, cast_op()) && !is_float(input_of(divisor, 0).dtype()));
+  }
+  return std::ranges::find(ops, node.op) != ops.end();
+}
+
+std::optional<std::vector<Expr>> stable_forms(const std::vector<Expr>& values) {
+  const std::vector<const Node*> order = topological_order(values);
+  if (std::ranges::none_of(order, [](const Node* node) { return divides(*node) || !node->bodies.empty(); }))
+    return std::nullopt;
+  Graph graph;
+  for (const Expr& leaf : leaves_of(values))
+    if (is_input(leaf)) graph.inputs.push_back(leaf);
+  graph.outputs = values;
+  std::vector<Fired> fired;
+  const PassContext context{.fired = &fired};
+  graph = constant_fold(merge(choose_gradients(graph, context), context), context);
+  graph = apply_rules(canonicalize(graph, context), differentiable_rules(), context, "stabilize", canonical_rules());
+  const bool changed =
+      std::any_of(fired.begin(), fired.end(), [](const Fired& f) { return f.safety == Safety::kRangeChanging; });
+  return changed ? std::optional(graph.outputs) : std::nullopt;
+}
+
+}  // namespace thtrain

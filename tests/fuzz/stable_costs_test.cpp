@@ -1,0 +1,104 @@
+// Random costs at extremes: the value and the gradient of the program that the optimizer makes, beside the cost and the
+// gradient as they were written in numbers of 3200 digits. THTRAIN_FUZZ_SEED and THTRAIN_FUZZ_CASES ask for more.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/autodiff/gradient.h"
+#include "compiler/ir/print.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/runtime/function.h"
+#include "tests/fuzz/random_cost.h"
+#include "tests/fuzz/wide_evaluator.h"
+#include "tests/support/fuzz_settings.h"
+
+namespace thtrain {
+namespace {
+
+constexpr uint64_t kSeed = 20250611;
+constexpr int64_t kCases = 150;
+
+// Rounding errors of terms as large as the arguments, and of the sums of them.
+double tolerance(const RandomCost& c, const Wide& exact) {
+  double largest = 0;
+  for (const Tensor& values : {c.inputs[0].second, c.inputs[1].second})
+    for (int64_t i = 0; i < values.size(); ++i) largest = std::max(largest, std::abs(values.as_double(i)));
+  const double unit = c.cost.dtype() == DType::kFloat32 ? 0x1p-24 : 0x1p-53;
+  return 256 * unit * (std::abs(exact.to_double()) + c.weight * (1 + largest));
+}
+
+std::string described(const RandomCost& c) {
+  std::string out = str(expr_text(c.cost, 4000), "\n");
+  for (const auto& [leaf, value] : c.inputs)
+    out += str("  ", leaf.name(), ": ", leaf.type().text(), " = ", value.text(), "\n");
+  return out;
+}
+
+// What is wrong with the values; empty where nothing is.
+std::string difference(const RandomCost& c, const std::vector<Tensor>& got, const std::vector<WideTensor>& exact) {
+  for (size_t k = 0; k < got.size(); ++k) {
+    const Tensor values = got[k].contiguous();
+    for (int64_t i = 0; i < values.size(); ++i) {
+      const Wide& wanted = exact[k].elements[static_cast<size_t>(i)];
+      const double largest = c.cost.dtype() == DType::kFloat32 ? 3.4e38 : 1.79e308;
+      if (!wanted.is_finite() || !(std::abs(wanted.to_double()) < largest)) continue;
+      if (std::abs(values.as_double(i) - wanted.to_double()) <= tolerance(c, wanted)) continue;
+      return str(k == 0 ? "the cost" : str("the gradient of ", c.wrt[k - 1].name(), ", element ", i), " is ",
+                 values.as_double(i), " and not ", wanted.to_double());
+    }
+  }
+  return {};
+}
+
+std::vector<Expr> cost_and_gradients(const RandomCost& c) {
+  std::vector<Expr> out = grad(c.cost, c.wrt, {.disconnected = Disconnected::kZero});
+  out.insert(out.begin(), c.cost);
+  return out;
+}
+
+Graph graph_of(const RandomCost& c, const std::vector<Expr>& outputs) {
+  Graph out{.inputs = {}, .outputs = outputs, .updates = {}};
+  for (const auto& [leaf, value] : c.inputs) out.inputs.push_back(leaf);
+  return out;
+}
+
+TEST(StableCosts, AgreeWithWideNumbersAfterRewriting) {
+  const FuzzSettings settings = fuzz_settings(kSeed, kCases);
+  SCOPED_TRACE(settings.text());
+  int64_t failed = 0;
+  for (int64_t i = 0; i < settings.cases; ++i) {
+    std::mt19937_64 random(settings.seed + static_cast<uint64_t>(i));
+    const RandomCost c = random_cost(random);
+    const std::vector<Expr> outputs = cost_and_gradients(c);
+    const std::vector<Tensor> got =
+        evaluate(optimize(graph_of(c, outputs), {.level = Level::kStandard, .verify = true}).outputs, c.inputs);
+    const std::string wrong = difference(c, got, evaluate_wide(outputs, c.inputs));
+    EXPECT_EQ(wrong, "") << "THTRAIN_FUZZ_SEED=" << settings.seed + static_cast<uint64_t>(i) << " of " << described(c);
+    if (!wrong.empty() && ++failed == 20) break;
+  }
+}
+
+// A compiled program each, so these are few.
+TEST(StableCosts, AgreeWithWideNumbersInNativeCode) {
+  FuzzSettings settings = fuzz_settings(kSeed + 1'000'000, 2);
+  settings.cases = (settings.cases + 99) / 100;
+  for (int64_t i = 0; i < settings.cases; ++i) {
+    std::mt19937_64 random(settings.seed + static_cast<uint64_t>(i));
+    const RandomCost c = random_cost(random);
+    const std::vector<Expr> outputs = cost_and_gradients(c);
+    std::vector<In> inputs;
+    std::vector<Tensor> values;
+    for (const auto& [leaf, value] : c.inputs) {
+      inputs.emplace_back(leaf);
+      values.push_back(value);
+    }
+    std::vector<Out> outs(outputs.begin(), outputs.end());
+    Function f = function(inputs, outs, {}, {.threads = 1});
+    EXPECT_EQ(difference(c, f(values), evaluate_wide(outputs, c.inputs)), "")
+        << "THTRAIN_FUZZ_SEED=" << settings.seed + static_cast<uint64_t>(i) << " of " << described(c);
+  }
+}
+
+}  // namespace
+}  // namespace thtrain
