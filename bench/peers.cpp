@@ -22,7 +22,9 @@ std::map<std::string, std::string> environment_with(const std::string& mkl) {
   if (mkl.empty()) return out;
   std::error_code error;
   fs::path library = fs::canonical(mkl, error);
-  if (error) throw UserError(Message{.what = str("bench: --mkl: ", mkl, " cannot be read"), .got = system_error_text(error.value())});
+  if (error)
+    throw UserError(
+        Message{.what = str("bench: --mkl: ", mkl, " cannot be read"), .got = system_error_text(error.value())});
   // MKL under the names under which Debian's NumPy and SciPy look for their BLAS. It stays for all workers.
   static const ScratchFolder folder;
   for (const char* alias : {"libblas.so.3", "liblapack.so.3"})

@@ -58,7 +58,8 @@ DataArray read_prediction_input(const std::string& path, const Experiment& exper
   Content content = content_of(InputFile(path).beginning());
   if (content == Content::kIdx || content == Content::kGzip) return ArrayFile(path, Format::kIdx, {}).in_memory();
   bool named_as_table = std::holds_alternative<CsvConfig>(experiment.data) && !path.ends_with(".npy");
-  if ((content == Content::kText && !path.ends_with(".npy")) || path.ends_with(".csv") || (content != Content::kNpy && named_as_table))
+  if ((content == Content::kText && !path.ends_with(".npy")) || path.ends_with(".csv") ||
+      (content != Content::kNpy && named_as_table))
     return read_table(path, experiment, facts);
   return ArrayFile(path, Format::kNpy, {}).in_memory();
 }

@@ -201,10 +201,11 @@ TEST_F(CliResume, PlacesThatTheSystemRefusesAreTheUsersMistake) {
                 "/tiny-1: the folder cannot be made\n"
                 "  got:      a name that is too long\n"
                 "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
-  EXPECT_EQ(error_of(workshop.run({"resume", path})), "\nerror: " + path +
-                                                          ": the run folder cannot be read\n"
-                                                          "  expected: a folder that `thtrain train` made\n"
-                                                          "  got:      a name that is too long\n");
+  // A long message is clipped in its middle.
+  EXPECT_TRUE(error_of(workshop.run({"resume", path}))
+                  .ends_with("p: the run folder cannot be read\n"
+                             "  expected: a folder that `thtrain train` made\n"
+                             "  got:      a name that is too long\n"));
   EXPECT_EQ(workshop.list(), std::vector<std::string>{"tiny.toml"});
   // A name of the greatest length is none too long.
   std::string longest(255, 'n');

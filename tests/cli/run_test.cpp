@@ -183,7 +183,8 @@ TEST_F(CliRun, AnInterruptEndsWithACheckpoint) {
 TEST_F(CliRun, TheReferenceTrainsWhileTheCompilerIsAtWork) {
   workshop.write("slow-g++",
                  "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
-                 "echo began >>began\nwhile [ ! -e go ]; do sleep 0.01; done\nexec g++ \"$@\"\n");
+                 "here=${0%/*}\necho began >>\"$here/began\"\n"
+                 "while [ ! -e \"$here/go\" ]; do sleep 0.01; done\nexec g++ \"$@\"\n");
   ASSERT_EQ(::chmod(workshop.path("slow-g++").c_str(), 0755), 0);
   EnvironmentVariable compiler("THTRAIN_CXX", workshop.path("slow-g++").c_str()),
       cache("THTRAIN_CACHE_DIR", workshop.path("cache").c_str());

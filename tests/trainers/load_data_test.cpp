@@ -138,7 +138,9 @@ TEST(LoadData, AFileCutShortWhileTrainingEndsTheRun) {
                 ": the file was cut short while it was read\n"
                 "  expected: at least 200 bytes\n"
                 "  got:      177 bytes\n"
-                "  hint:     another program has changed it: write it again, whole");
+                "  hint:     another program has changed it: write it again, whole;\n"
+                "            the checkpoint of step 6 is kept: `thtrain resume " +
+                folder.path("run") + "` goes on from it");
   EXPECT_EQ(read_checkpoint(run.checkpoint()).state.step, 6);
 }
 

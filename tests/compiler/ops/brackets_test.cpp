@@ -63,13 +63,14 @@ TEST_F(Brackets, WhatIsRefused) {
               x[{0, 0, 0}];
             }),
             "error: subtensor: 3 indices are given\n  expected: at most 2\n  got:      x int64[3, 4]");
-  EXPECT_EQ(error_text([&] { x[cast(i, DType::kFloat64)]; }),
-            "error: subtensor: an index is no integer scalar\n  expected: integers and slices\n  got:      float64[]");
+  EXPECT_EQ(
+      error_text([&] { x[cast(i, DType::kFloat64)]; }),
+      "error: subtensor: an index is not an integer scalar\n  expected: integers and slices\n  got:      float64[]");
   EXPECT_EQ(
       error_text([&] {
         x[{which, which}];
       }),
-      "error: subtensor: an index is no integer scalar\n  expected: integers and slices\n"
+      "error: subtensor: an index is not an integer scalar\n  expected: integers and slices\n"
       "  got:      which int64[which.0]\n  hint:     take(x, indices, axis) reads the elements that a vector names");
   try {
     x[3];
