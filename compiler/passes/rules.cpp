@@ -42,7 +42,8 @@ const std::vector<const Rule*>& canonical_rules() {
 }
 
 const std::vector<const Rule*>& stable_rules() {
-  static const std::vector<const Rule*> rules = joined({&hyperbolic_rules(), &logarithm_part_rules(), &logarithm_rules(), &exponential_rules(), &quotient_rules()});
+  static const std::vector<const Rule*> rules = joined(
+      {&hyperbolic_rules(), &logarithm_part_rules(), &logarithm_rules(), &exponential_rules(), &quotient_rules()});
   return rules;
 }
 
