@@ -96,7 +96,7 @@ Case left_side(const Rule& rule) {
 void expect_same_derivative(const Rule& rule, const Case& c) {
   AnyContext context;
   const Expr form = apply_rule(rule, c.value, context);
-  ASSERT_TRUE(form) << rule.name;
+  ASSERT_TRUE(form.has_value()) << rule.name;
   std::mt19937_64 random(11);
   size_t compared = 0;
   for (int repeat = 0; repeat < 10; ++repeat) {

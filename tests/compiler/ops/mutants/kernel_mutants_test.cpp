@@ -34,9 +34,9 @@ struct Survivors {
 const std::vector<Survivors>& survivors() {
   static const std::vector<Survivors> table{
       {"of equal values the other one is taken: the same, or a zero of the other sign, which numbers do not tell",
-       {"clip: < for <=", "clip: > for >=", "maximum: > for >=", "minimum: < for <=", "max: >= for >", "min: <= for <",
-        "softmax: >= for >", "log_softmax: >= for >", "fused_slices: >= for >", "softmax: <= for <",
-        "log_softmax: <= for <"}},
+       {"clip: < for <=", "clip: > for >=", "maximum: > for >=", "minimum: < for <=", "max: >= for >",
+        "max_or_lowest: >= for >", "min: <= for <", "softmax: >= for >", "log_softmax: >= for >",
+        "fused_slices: >= for >", "softmax: <= for <", "log_softmax: <= for <"}},
       {"the maximum of a slice with a NaN may be anything: the NaN comes through",
        {"softmax: == for !=", "log_softmax: == for !=", "fused_slices: == for !="}},
       {"where the divisor or the remainder is zero, another branch is taken; of halves there are none",
