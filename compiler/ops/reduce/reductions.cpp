@@ -235,6 +235,7 @@ const Defined& max_or_lowest_defined() {
        .lanes = "max",
        .reference = extremum_reference<true, true>(),
        .gradient = extremum_gradient,
+       .error = extremum_error,
        .int_low = -100,
        .int_high = 100},
       max_or_lowest_op};
