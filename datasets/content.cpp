@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/base/escape.h"
 #include "compiler/base/str.h"
 
 namespace thtrain {
@@ -56,10 +57,7 @@ std::string excerpt(std::string_view text, size_t most) {
   size_t length = std::min(most, text.size());
   auto is_continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
   while (length < text.size() && length > 0 && is_continuation(text[length])) --length;
-  std::string out(text.substr(0, length));
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  }
+  std::string out = printable(text.substr(0, length));
   while (!out.empty() && out.back() == ' ') out.pop_back();
   return length < text.size() ? out + "..." : out;
 }

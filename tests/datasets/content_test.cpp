@@ -25,14 +25,14 @@ TEST(ContentText, SaysWhatAFileSeemsToBe) {
       {"gr\xc3\xb6\xc3\x9f"
        "e\t1",
        "text that begins with \"gr\xc3\xb6\xc3\x9f"
-       "e?1\""},
+       "e\\t1\""},
       {"a\1b", "bytes of no known format"},
   };
   for (const auto& [bytes, text] : rows) EXPECT_EQ(content_text(bytes), text);
 }
 
 TEST(Excerpt, IsShortAndPrintable) {
-  EXPECT_EQ(excerpt("a\x1b[31m\x7f"), "a?[31m?");
+  EXPECT_EQ(excerpt("a\x1b[31m\x7f"), "a\\x1b[31m\\x7f");
   EXPECT_EQ(excerpt("abcdef", 6), "abcdef");
   EXPECT_EQ(excerpt("abcdefg", 6), "abcdef...");
   EXPECT_EQ(excerpt("ab\xc3\xb6z", 3), "ab...") << "a character of two bytes is not cut";

@@ -227,7 +227,7 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "  expected: data.delimiter = \"comma\" or data.delimiter = \"semicolon\"\n  got:      1,5;2,5;0"},
       {"1,5\t2,5\t0\n",
        "line 1: the delimiter is not clear\n"
-       "  expected: data.delimiter = \"comma\" or data.delimiter = \"tab\"\n  got:      1,5?2,5?0"},
+       "  expected: data.delimiter = \"comma\" or data.delimiter = \"tab\"\n  got:      1,5\\t2,5\\t0"},
       {"1;2;0\n",
        "the table has one column, and that is the label's\n"
        "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1;2;0" +

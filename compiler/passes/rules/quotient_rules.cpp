@@ -40,11 +40,16 @@ Expr sigmoid_times_exp(const Expr& value, RuleContext& context) {
 
 // Where erfc(x) = exp(-x^2) * tail(x) is nearly too small, the tail is not. To a rounding error beyond where tails
 // begin: Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), 7.1.23.
-Expr is_in_tail(const Expr& x) {
-  return gt(x, make_constant(Tensor(x.dtype() == DType::kFloat32 ? 9.0 : 25.0).cast(x.dtype())));
+Expr beginning_of_tail(const Expr& x) {
+  return make_constant(Tensor(x.dtype() == DType::kFloat32 ? 9.0 : 25.0).cast(x.dtype()));
 }
-Expr tail_of_erfc(const Expr& x) {
-  const Expr t = 0.5 / sqr(x);
+Expr is_in_tail(const Expr& x) {
+  return gt(x, beginning_of_tail(x));
+}
+// Of what is not in the tail, the value at its beginning: nobody takes it, but a derivative multiplies it by zero, and
+// 1 / x is infinite at 0.
+Expr tail_of_erfc(const Expr& value) {
+  const Expr x = maximum(value, beginning_of_tail(value)), t = 0.5 / sqr(x);
   return (1 - t * (1 - t * (3 - t * (15 - t * (105 - t * (945 - 10395 * t)))))) / (x * 1.7724538509055160273);
 }
 
