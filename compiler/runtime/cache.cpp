@@ -87,11 +87,11 @@ LoadedObject Cache::load_object(std::string_view source) {
     return {nullptr, trouble.empty() ? search_.reason : str(search_.reason, "; ", trouble)};
   }
   if (auto object = open(name, compile(name, source), trouble)) return {object, ""};
-  throw InternalError({.what = "generated code cannot be loaded",
-                       .got = trouble,
-                       .hint = str("where neither the cache folder nor TMPDIR may hold files that are executed, set "
-                                   "THTRAIN_CACHE_DIR (now ",
-                                   store_.folder(), ")")});
+  throw UserError({.what = str("what the compiler ", search_.compiler->path, " made cannot be loaded"),
+                   .got = trouble,
+                   .hint = str("THTRAIN_CXX chooses another compiler; where neither the cache folder nor TMPDIR may "
+                               "hold files that are executed, set THTRAIN_CACHE_DIR (now ",
+                               store_.folder(), ")")});
 }
 
 bool Cache::has_object(std::string_view source) {

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/trusted_folder.h"
 
@@ -31,6 +32,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kDefaultLimit = 600;
 constexpr int kPollMilliseconds = 50;  // how soon a signal and the limit are seen
 constexpr double kGraceSeconds = 0.5;  // a compiler removes its temporary files when it is asked to end
+// Of the output, so much of its beginning and of its end is kept.
+constexpr size_t kMostOfEachEnd = size_t{128} << 10;
 
 // What handlers of signals reach must be static.
 std::atomic<const std::atomic<int>*> host_flag{nullptr};
@@ -196,17 +199,23 @@ class Child {
     if (poll(&waiting, 1, kPollMilliseconds) > 0) read_what_is_there();
   }
 
+  // At most a megabyte at once: between such parts a signal and the limit are seen.
   void read_what_is_there() {
     char buffer[16384];
-    while (!is_closed_) {
+    for (int parts = 0; !is_closed_ && parts < 64; ++parts) {
       ssize_t got = ::read(output_, buffer, sizeof buffer);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
       if (got <= 0)
         is_closed_ = true;
       else
-        text_.append(buffer, static_cast<size_t>(got));
+        append({buffer, static_cast<size_t>(got)});
     }
+  }
+
+  void append(std::string_view part) {
+    text_.append(part);
+    if (text_.size() > 4 * kMostOfEachEnd) text_.erase(kMostOfEachEnd, text_.size() - 2 * kMostOfEachEnd);
   }
 
   void end() {
@@ -232,8 +241,8 @@ class Child {
     std::string limit = options_.limit_seconds > 0
                             ? str(", and THTRAIN_COMPILE_LIMIT after ", options_.limit_seconds, " s")
                             : std::string();
-    std::fprintf(stderr, "thtrain: compiling: %s has been running for %.0f s; Ctrl-C stops it%s\n", name_.c_str(),
-                 std::floor(seconds_since(begin_)), limit.c_str());
+    std::fprintf(stderr, "thtrain: compiling: %s has been running for %.0f s; Ctrl-C stops it%s\n",
+                 printable(name_).c_str(), std::floor(seconds_since(begin_)), limit.c_str());
   }
 
   pid_t child_;

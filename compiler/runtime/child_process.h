@@ -34,7 +34,7 @@ struct RunOptions {
 
 struct Finished {
   int exit_code = 0;    // -1 where the program could not be started or was ended
-  std::string output;   // standard output and error together
+  std::string output;   // standard output and error together; of a long one its beginning and its end
   std::string trouble;  // for exit code -1: why
   int signal = 0;       // that ended it
   bool out_of_time = false;

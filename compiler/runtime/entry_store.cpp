@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/content_hash.h"
 
@@ -187,7 +188,11 @@ std::string EntryStore::make_private_folder() {
   // Where others may write to the parent, they may have put another folder there: it is not this user's alone.
   auto opened = std::make_shared<FileDescriptor>(open(made.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;
-  if (opened->get() < 0 || fstat(opened->get(), &info) != 0) return str(made, ": ", system_error_text(errno));
+  if (opened->get() < 0 || fstat(opened->get(), &info) != 0) {
+    const int error = errno;
+    rmdir(made.c_str());
+    return str(made, ": ", system_error_text(error));
+  }
   if (info.st_uid != geteuid() || (info.st_mode & 077) != 0) return str(made, " was exchanged by another user");
   private_.path = std::filesystem::absolute(made).string();
   private_.descriptor = opened;
@@ -201,10 +206,10 @@ void EntryStore::warn_of_replacement(const std::string& reason) {
     std::lock_guard lock(mutex_);
     if (std::exchange(is_replaced_, true)) return;
   }
-  std::fprintf(stderr,
-               "thtrain: warning: cache folder %s cannot be used (%s): compiled code is kept in %s until the "
-               "program ends\n",
-               own_.path.empty() ? "(none)" : own_.path.c_str(), reason.c_str(), private_folder().c_str());
+  const std::string text =
+      str("thtrain: warning: cache folder ", own_.path.empty() ? "(none)" : own_.path, " cannot be used (", reason,
+          "): compiled code is kept in ", private_folder(), " until the program ends");
+  std::fprintf(stderr, "%s\n", printable(text).c_str());
 }
 
 // ---- reading -------------------------------------------------------------------------------------------------------

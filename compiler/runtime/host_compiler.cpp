@@ -120,6 +120,14 @@ static bool says_killed(const std::string& output) {
          output.find("unable to execute command: Killed") != std::string::npos;
 }
 
+/// What the system refused it: no fault of the code that it was given.
+static bool says_refused(const std::string& output) {
+  for (const char* text : {"No space left on device", "Disk quota exceeded", "Cannot allocate memory", "out of memory",
+                           "Too many open files", "Permission denied", "Read-only file system"})
+    if (output.find(text) != std::string::npos) return true;
+  return false;
+}
+
 /// The last lines of what a compiler wrote.
 static std::string last_lines(std::string output) {
   constexpr size_t kMostLines = 20, kMostBytes = 4000;
@@ -164,13 +172,20 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
                      .got = in_lines(finished.trouble, finished.output),
                      .node = node,
                      .hint = str("a system that runs out of memory kills programs\n", line)});
+  const std::string other = "THTRAIN_CXX chooses another compiler\n";
+  if (finished.exit_code == 0 || (finished.exit_code == -1 && finished.signal == 0) || says_refused(finished.output))
+    throw UserError(
+        {.what = str("the compiler ", compiler.path, " made no code"),
+         .got = finished.exit_code == 0 ? "exit code 0, and no file" : in_lines(finished.trouble, finished.output),
+         .node = node,
+         .hint = other + line});
   // A crash of its own: all that it said. Else its first complaint says it.
   std::string reason =
       finished.exit_code == -1 ? in_lines(finished.trouble, finished.output) : first_error_line(finished.output);
   throw InternalError({.what = "generated code did not compile",
                        .got = reason.empty() ? str("exit code ", finished.exit_code) : reason,
                        .node = node,
-                       .hint = line});
+                       .hint = other + line});
 }
 
 }  // namespace thtrain

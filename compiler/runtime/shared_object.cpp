@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/escape.h"
 
 namespace thtrain {
 namespace {
@@ -127,7 +128,7 @@ void ObjectLoader::warn_once(const std::string& where) {
   std::fprintf(stderr,
                "thtrain: warning: files in the cache folder %s may not be executed (a mount with `noexec`?): "
                "compiled code is loaded from copies in %s\n",
-               store_.folder().c_str(), where.c_str());
+               printable(store_.folder()).c_str(), printable(where).c_str());
 }
 
 }  // namespace thtrain

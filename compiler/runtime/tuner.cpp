@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "compiler/base/error.h"
+#include "compiler/base/escape.h"
 #include "compiler/ops/linalg/gemm_kernel.h"
 #include "compiler/runtime/blas.h"
 #include "compiler/runtime/content_hash.h"
@@ -87,7 +88,7 @@ TuningTable& table_for(int threads) {
   if (fresh)
     if (auto entry = store().read(kFolder, content_hash({machine_text(threads)})))
       at->second = detail::read_tuning(entry->content, [&](const std::string& line) {
-        std::fprintf(stderr, "warning: %s: left out: %s\n", entry->path.c_str(), line.c_str());
+        std::fprintf(stderr, "warning: %s: left out: %s\n", printable(entry->path).c_str(), printable(line).c_str());
       });
   return at->second;
 }

@@ -250,10 +250,51 @@ TEST_F(BadCompiler, DriverWhosePartWasKilledIsTold) {
 }
 
 TEST_F(BadCompiler, CrashIsOursToLookAt) {
-  EXPECT_EQ(error_of<InternalError>(compiler("echo half; kill -SEGV $$")),
-            str("error: generated code did not compile\n  got:      ended by SIGSEGV (Segmentation fault)\n"
-                "            half\n  node:     generated source ",
-                root_, "/cache/objects/<...>\n  hint:     command in ", root_, "/cache: <...>\n"));
+  EXPECT_EQ(
+      error_of<InternalError>(compiler("echo half; kill -SEGV $$")),
+      str("error: generated code did not compile\n  got:      ended by SIGSEGV (Segmentation fault)\n"
+          "            half\n  node:     generated source ",
+          root_, "/cache/objects/<...>\n  hint:     THTRAIN_CXX chooses another compiler\n            command in ",
+          root_, "/cache: <...>\n"));
+}
+
+TEST_F(BadCompiler, WhatTheSystemRefusesIsNoFaultOfTheCode) {
+  const std::string path = compiler("echo 'as: out.s: No space left on device'; exit 1");
+  EXPECT_EQ(error_of<UserError>(path), str("error: the compiler ", path,
+                                           " made no code\n  got:      as: out.s: No space left on device\n  node:     "
+                                           "generated source ",
+                                           root_,
+                                           "/cache/objects/<...>\n  hint:     THTRAIN_CXX chooses another compiler\n"
+                                           "            command in ",
+                                           root_, "/cache: <...>\n"));
+}
+
+TEST_F(BadCompiler, OneThatWritesNothingOrNoCodeIsNamed) {
+  const std::string nothing = compiler("exit 0");
+  EXPECT_EQ(error_of<UserError>(nothing), str("error: the compiler ", nothing,
+                                              " made no code\n  got:      exit code 0, and no file\n  node:     "
+                                              "generated source ",
+                                              root_,
+                                              "/cache/objects/<...>\n  hint:     THTRAIN_CXX chooses another compiler\n"
+                                              "            command in ",
+                                              root_, "/cache: <...>\n"));
+  const std::string path = compiler("while [ $1 != -o ]; do shift; done; echo garbage >$2");
+  Cache cache({root_ + "/cache", geteuid(), path.c_str(), nullptr}, cpu());
+  try {
+    cache.load_object("int x;\n");
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.messages()[0].what, str("what the compiler ", path, " made cannot be loaded"));
+  }
+}
+
+// It writes without an end, and is ended all the same; of what it wrote, little is kept.
+TEST_F(BadCompiler, OneThatWritesWithoutAnEndIsEnded) {
+  setenv("THTRAIN_COMPILE_LIMIT", "0.3", 1);
+  const std::string text = error_of<UserError>(compiler("exec yes"));
+  unsetenv("THTRAIN_COMPILE_LIMIT");
+  EXPECT_TRUE(text.starts_with("error: the compiler did not end within 0.3 s, and was ended\n")) << text;
+  EXPECT_LT(text.size(), 10000u);
 }
 
 // The compiler works in the folder that was checked, wherever its path leads by now.
