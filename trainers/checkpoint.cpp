@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "datasets/npz.h"
+#include "trainers/check_checkpoint.h"
 
 namespace thtrain {
 
@@ -30,6 +31,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   for (const auto& [name, array] : checkpoint.optimizer) arrays.emplace_back("run." + name, array);
   for (const auto& [name, array] : checkpoint.best) arrays.emplace_back("run.best/" + name, array);
   arrays.emplace_back("run.position", Tensor::vector<int64_t>({s.epochs, s.batch, s.step, int64_t{s.stopped_early}}));
+  if (s.is_unmeasured) arrays.emplace_back("run.unmeasured", Tensor::vector<int64_t>({1}));
   arrays.emplace_back("run.random", bytes_array(s.random.to_bytes()));
   arrays.emplace_back(
       "run.monitor", Tensor::vector<double>({s.monitor.patience, s.monitor.best_error,
@@ -61,11 +63,14 @@ class CheckpointReader {
     }
     RunState& s = out.state;
     Tensor position = array("run.position", DType::kInt64, 4), monitor = array("run.monitor", DType::kFloat64, 4),
-           epoch = array("run.epoch", DType::kFloat64, 5);
+           epoch = array("run.epoch", DType::kFloat64, 5), history = file_.read("run.history");
+    check_checkpoint_numbers(path_, position, monitor, epoch, history);
     s.epochs = position.as_int(0);
     s.batch = position.as_int(1);
     s.step = position.as_int(2);
     s.stopped_early = position.as_int(3) != 0;
+    for (const std::string& name : file_.names())
+      if (name == "run.unmeasured") s.is_unmeasured = array(name, DType::kInt64, 1).as_int(0) != 0;
     s.random = RandomState::from_bytes(bytes_of(array("run.random", DType::kUInt8, RandomState::kStateBytes)));
     s.monitor = {monitor.as_double(0), monitor.as_double(1), static_cast<int64_t>(monitor.as_double(2))};
     s.best_test_error = optional_of(monitor.as_double(3));
@@ -74,7 +79,7 @@ class CheckpointReader {
                 .test_error = optional_of(epoch.as_double(2)),
                 .seconds = epoch.as_double(4),
                 .best = epoch.as_double(3) != 0};
-    s.history = history_of(file_.read("run.history"));
+    s.history = history_of(history);
     out.pins = pins_of(bytes_of(array("run.pins", DType::kUInt8, -1)));
     out.config = bytes_of(array("run.config", DType::kUInt8, -1));
     return out;

@@ -7,6 +7,7 @@
 //   run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
 //   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it
 //   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds
+//   run.unmeasured            int64, only where it is 1: the errors after the last minibatch are still to be counted
 //   run.history               float64 [epochs, 6]; see trainers/history.h
 //   run.pins                  uint8: the text of trainers/pins.h
 //   run.config                uint8: the experiment that the run was trained with, as resolved_toml writes it
@@ -34,7 +35,8 @@ struct RunState {
   int64_t batch = 0;   // finished minibatches of the epoch after them
   int64_t step = 0;    // finished minibatches
   bool stopped_early = false;
-  RandomState random{0};  // at the beginning of this epoch
+  bool is_unmeasured = false;  // what is measured after the last minibatch is not measured yet
+  RandomState random{0};       // at the beginning of this epoch
   Monitor::State monitor;
   std::optional<double> best_test_error;  // of the model with the best validation error, per cent
   // Of the epoch that is not finished:
@@ -54,7 +56,8 @@ struct Checkpoint {
 
 /// Atomic: the file at `path` is the old one or the new one. UserError where it cannot be written.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
-/// UserError: the file cannot be read, is damaged, or is no checkpoint.
+/// UserError: the file cannot be read, is damaged, is no checkpoint, or holds numbers that no run writes. Its weights
+/// are not compared with anything yet: see check_checkpoint().
 Checkpoint read_checkpoint(const std::string& path);
 
 }  // namespace thtrain

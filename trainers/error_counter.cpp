@@ -17,7 +17,40 @@ int64_t evaluation_chunk(int64_t count, int64_t batch) {
   return std::min(most, count / batch) * batch;
 }
 
-Function& ErrorCounter::of_length(int64_t count) {
+// Of all chunks but a shorter last one, and of that.
+static std::vector<int64_t> lengths_of(int64_t count, int64_t batch) {
+  std::vector<int64_t> out;
+  if (count == 0) return out;
+  const int64_t chunk = evaluation_chunk(count, batch), rest = count % chunk;
+  out.push_back(chunk);
+  if (rest > 0) out.push_back(rest);
+  return out;
+}
+
+void ErrorCounter::begin(int64_t count, int64_t batch) {
+  for (int64_t length : lengths_of(count, batch)) of_length(length, true);
+}
+
+bool ErrorCounter::is_compiling() const {
+  return std::any_of(functions_.begin(), functions_.end(), [](const auto& f) { return f.second.is_compiling(); });
+}
+
+bool ErrorCounter::take_compiled() {
+  bool all = true;
+  for (auto& [length, f] : functions_) {
+    if (f.is_compiling())
+      all = false;
+    else
+      f.wait();
+  }
+  return all;
+}
+
+void ErrorCounter::wait(int64_t count, int64_t batch) {
+  for (int64_t length : lengths_of(count, batch)) of_length(length).wait();
+}
+
+Function& ErrorCounter::of_length(int64_t count, bool background) {
   auto found = functions_.find(count);
   if (found != functions_.end()) return found->second;
   Dims lengths = {count};
@@ -25,7 +58,9 @@ Function& ErrorCounter::of_length(int64_t count) {
   Expr x = tensor("x", lengths, model_.dtype()), y = tensor("y", {count}, DType::kInt64);
   std::vector<Out> outputs = {Out(error_count(model_.probabilities(x), y), true)};
   if (with_loss_) outputs.emplace_back(negative_log_likelihood(model_.logits(x), y), true);
-  return functions_.emplace(count, function({x, y}, outputs, {}, options_)).first->second;
+  FunctionOptions options = options_;
+  options.background = background;
+  return functions_.emplace(count, function({x, y}, outputs, {}, options)).first->second;
 }
 
 Explanation ErrorCounter::explain(int64_t count, int64_t batch) {

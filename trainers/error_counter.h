@@ -22,6 +22,14 @@ class ErrorCounter {
     double loss_sum = 0;  // of -log p[label]; 0 unless it was wanted
     double error() const { return 100.0 * static_cast<double>(errors) / static_cast<double>(examples); }  // per cent
   };
+  /// Begins to compile, in other threads, what count() needs of these examples and is not compiled yet.
+  void begin(int64_t count, int64_t batch);
+  /// Is one of them still at work?
+  bool is_compiling() const;
+  /// Takes what they have compiled by now; false where one is still at work.
+  bool take_compiled();
+  /// Waits for them, and compiles what was not begun. What a compiler threw comes from here, and not from count().
+  void wait(int64_t count, int64_t batch);
   /// Over the first `count` examples, a chunk of `batch` or a multiple of it at a time.
   Count count(Examples& examples, int64_t count, int64_t batch);
   /// The function that does it, for all chunks but a shorter last one.
@@ -29,7 +37,7 @@ class ErrorCounter {
   const std::vector<kernel::ProductChoice>& choices(int64_t count, int64_t batch);
 
  private:
-  Function& of_length(int64_t count);
+  Function& of_length(int64_t count, bool background = false);
 
   const Model& model_;
   FunctionOptions options_;

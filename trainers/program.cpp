@@ -153,6 +153,34 @@ int64_t TrainingProgram::used_of(int64_t size) const {
   return experiment_.trainer.full_batches_only ? size / batch * batch : size;
 }
 
+bool TrainingProgram::counts_test() const {
+  return test_.size() > 0 && experiment_.trainer.test_at != TrainerConfig::TestAt::kNever;
+}
+
+void TrainingProgram::begin_errors() {
+  const CompilerConfig& compiler = experiment_.compiler;
+  if (compiler.mode != CompilerConfig::Mode::kNative || compiler.tune == Tune::kAlways) return;
+  if (has_valid()) counter_->begin(used_of(valid_.size()), experiment_.trainer.batch_size);
+  if (counts_test()) counter_->begin(used_of(test_.size()), experiment_.trainer.batch_size);
+}
+
+void TrainingProgram::await_errors() {
+  if (has_valid()) counter_->wait(used_of(valid_.size()), experiment_.trainer.batch_size);
+  if (counts_test()) counter_->wait(used_of(test_.size()), experiment_.trainer.batch_size);
+}
+
+bool TrainingProgram::take_compiled() {
+  bool all = true;
+  for (std::optional<Function>* f : {&step_, &last_step_}) {
+    if (!*f) continue;
+    if ((*f)->is_compiling())
+      all = false;
+    else
+      (*f)->wait();
+  }
+  return counter_->take_compiled() && all;
+}
+
 std::optional<double> TrainingProgram::error_on(Examples& examples) {
   if (examples.size() == 0) return {};
   return counter_->count(examples, used_of(examples.size()), experiment_.trainer.batch_size).error();

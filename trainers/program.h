@@ -58,6 +58,15 @@ class TrainingProgram {
   double loss_sum() const { return *loss_sum_value_; }
   void set_loss_sum(double value) { *loss_sum_value_ = value; }
 
+  /// Begins to compile the functions that count errors in other threads, so that a compiler that fails or is stopped
+  /// says so early. In native mode; where products are measured it would disturb the measurements, and waits.
+  void begin_errors();
+  /// Is another thread compiling one of the functions that count errors?
+  bool is_compiling_errors() const { return counter_->is_compiling(); }
+  /// Waits for them, and compiles what was not begun. Throws what a compiler threw.
+  void await_errors();
+  /// Takes what other threads have compiled by now; false where one is still at work. Throws what a compiler threw.
+  bool take_compiled();
   /// Errors in per cent; no value where the set has no examples.
   std::optional<double> valid_error() { return error_on(valid_); }
   std::optional<double> test_error() { return error_on(test_); }
@@ -84,6 +93,7 @@ class TrainingProgram {
   int64_t length_of(int64_t batch) const;
   Function& function_of(int64_t batch);
   std::optional<double> error_on(Examples& examples);
+  bool counts_test() const;
   /// Examples that count where only full minibatches do.
   int64_t used_of(int64_t size) const;
   std::vector<LayerSummary> layer_summaries() const;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/cache.h"
 #include "datasets/file.h"
 #include "datasets/npz.h"
 #include "nn/finite.h"
+#include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"
 #include "trainers/json.h"
 #include "trainers/learning_curves.h"
@@ -77,13 +79,20 @@ TrainSummary Run::go() {
     finish();
   } catch (const UserError& error) {
     if (!has_begun_) throw;
-    std::vector<Message> messages = error.messages();
-    std::string& hint = messages.back().hint;
-    hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", saved_step_, " is kept: `thtrain resume ",
-                folder_.path(), "` goes on from it");
-    throw UserError(std::move(messages));
+    throw UserError(with_way_on(error));
+  } catch (const InternalError& error) {
+    if (!has_begun_) throw;
+    throw InternalError(with_way_on(error).front());
   }
   return summary_;
+}
+
+std::vector<Message> Run::with_way_on(const Error& error) const {
+  std::vector<Message> messages = error.messages();
+  std::string& hint = messages.back().hint;
+  hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", saved_step_, " is kept: `thtrain resume ",
+              folder_.path(), "` goes on from it");
+  return messages;
 }
 
 // The first checkpoint comes before run.json's pins: these say that there was one. Until on_start, a new folder may be
@@ -109,7 +118,7 @@ void Run::train() {
 void Run::tell_where() {
   if (!hooks_.on_resume) return;
   hooks_.on_resume({.epoch = state_.epochs + 1,
-                    .batch = state_.batch + 1,
+                    .batch = std::min(state_.batch + 1, program_.batches()),
                     .batches = program_.batches(),
                     .step = state_.step,
                     .is_over = is_over()});
@@ -121,9 +130,14 @@ void Run::train_epoch() {
   double loss_sum = state_.loss_sum;
   program_.begin_epoch(next_random_);
   program_.set_loss_sum(loss_sum);  // not 0 where the epoch was begun before a resumption
+  if (state_.is_unmeasured && !measure()) return;
   while (state_.batch < program_.batches() && !state_.stopped_early) {
+    if (!take_compiled()) return;
     program_.step(state_.batch);
     after_step();
+    begin_errors();
+    if (!measure()) return;
+    if (stop_wanted()) interrupted_ = true;
     if (state_.batch == program_.batches() || state_.stopped_early) break;
     if (interrupted_) return;
     save_if_due(false);
@@ -134,8 +148,9 @@ void Run::train_epoch() {
 }
 
 void Run::after_step() {
-  int64_t step = state_.step++;
+  ++state_.step;
   ++state_.batch;
+  state_.is_unmeasured = true;
   state_.loss_sum = program_.loss_sum();
   if (!std::isfinite(state_.loss_sum)) fail_non_finite();
   Clock::time_point now = Clock::now();
@@ -143,9 +158,62 @@ void Run::after_step() {
   if (summary_.seconds_to_first_step == 0) summary_.seconds_to_first_step = seconds_between(options_.started, now);
   ++batches_since_told_;
   if (hooks_.on_batch && seconds_between(told_, now) >= 0.05) tell_progress(now);
-  if (monitor_.validates_after(step)) validate(step);
+}
+
+// After the first step, which is not to wait for their passes. A compiler that fails or is stopped from then on leaves
+// a checkpoint of the step that the run has come to.
+void Run::begin_errors() {
+  if (std::exchange(errors_are_begun_, true)) return;
+  is_compiling_ = true;
+  try {
+    program_.begin_errors();
+  } catch (const Error&) {
+    save();
+    throw;
+  }
+}
+
+// Before a step: the step would take the training function by itself, and throw what its compiler threw. False where
+// the user asked to stop. The first step of a process has nothing to lose.
+bool Run::take_compiled() {
+  if (!is_compiling_ || !errors_are_begun_) return true;
+  try {
+    is_compiling_ = !program_.take_compiled();
+  } catch (const Interrupted&) {
+    interrupted_ = true;
+  } catch (const Error&) {
+    save();
+    throw;
+  }
+  return !interrupted_;
+}
+
+// False where the user asked to stop.
+bool Run::await_errors() {
+  const bool waits = program_.is_compiling_errors();
+  if (waits) save();
+  try {
+    program_.await_errors();
+  } catch (const Interrupted&) {
+    interrupted_ = true;
+  } catch (const Error&) {
+    if (!waits) save();
+    throw;
+  }
+  return !interrupted_;
+}
+
+// What is measured after a minibatch, and what follows from it. False where the user asked to stop meanwhile: it is
+// still to be done then.
+bool Run::measure() {
+  int64_t step = state_.step - 1;
+  if (monitor_.validates_after(step)) {
+    if (!await_errors()) return false;
+    validate(step);
+  }
   if (monitor_.ends_after(step)) state_.stopped_early = true;
-  if (stop_wanted()) interrupted_ = true;
+  state_.is_unmeasured = false;
+  return true;
 }
 
 void Run::note_native_start() {
@@ -190,6 +258,12 @@ void Run::validate(int64_t step) {
 // The report of an epoch; of one that was stopped within, too, if something was measured in it.
 void Run::finish_epoch() {
   if (experiment_.trainer.test_at == TrainerConfig::TestAt::kEpoch && last_test_step_ != state_.step - 1) {
+    // Where that ends the process, the epoch is still to be reported.
+    const bool stops = std::exchange(state_.stopped_early, false);
+    state_.is_unmeasured = true;
+    if (!await_errors()) return;
+    state_.stopped_early = stops;
+    state_.is_unmeasured = false;
     state_.report.test_error = program_.test_error();
     last_test_step_ = state_.step - 1;
   }
@@ -216,7 +290,7 @@ void Run::warn_if_growing() {
   if (!(now - before > 0.1 * std::log(static_cast<double>(program_.model().classes())))) return;
   warned_of_growth_ = true;
   hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ",
-                        json_fixed(now, 6), " after ", json_fixed(before, 6), "; a smaller trainer.learning_rate (now ",
+                        loss_text(now), " after ", loss_text(before), "; a smaller trainer.learning_rate (now ",
                         experiment_.trainer.learning_rate, ") often helps"));
 }
 
@@ -227,6 +301,7 @@ void Run::measure_test_of_best() {
   TestAt at = experiment_.trainer.test_at;
   if (at == TestAt::kNever || (at != TestAt::kEnd && monitor_.has_best())) return;
   if (state_.best_test_error && monitor_.has_best()) return;
+  if (!await_errors()) return;
   NamedArrays last;
   for (const auto& [name, value] : weight_arrays()) last.emplace_back(name, value.copy());
   auto set = [&](const NamedArrays& values) {
@@ -314,6 +389,7 @@ void Run::save_if_due(bool epoch_finished) {
 void Run::put_back(const Checkpoint& checkpoint) {
   std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
   program_.model().load(weights, folder_.checkpoint());
+  check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays());
   std::map<std::string, Tensor> kept(checkpoint.optimizer.begin(), checkpoint.optimizer.end());
   for (const auto& [name, variable] : program_.optimizer().state()) {
     auto found = kept.find(name);
@@ -327,8 +403,26 @@ void Run::put_back(const Checkpoint& checkpoint) {
   state_.report.epoch = state_.epochs + 1;
   next_random_ = state_.random;
   monitor_.restore(checkpoint.state.monitor);
-  best_ = checkpoint.best;
+  best_ = best_of(checkpoint, weight_arrays());
   best_is_written_ = false;
+}
+
+static std::string products_hint(const std::vector<std::string>& differing) {
+  for (const std::string& difference : differing)
+    if (difference.starts_with("matrix products: "))
+      return "`thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other matrix products: with the\n"
+             "choices that the run began with, it goes on with the same bits;\n";
+  return "";
+}
+
+// The arrays of a checkpoint that do not fit the model: of one that was edited.
+static UserError caused_by_edits(const UserError& error, const std::vector<std::string>& edits) {
+  std::vector<Message> messages = error.messages();
+  std::string& hint = messages.back().hint;
+  if (!edits.empty())
+    hint += str(hint.empty() ? "" : ";\n", "the experiment was edited since the checkpoint: ", join(edits, "; "),
+                ";\nweights of another model cannot go on: undo the edit, or train another run");
+  return UserError(std::move(messages));
 }
 
 void Run::restore(const Checkpoint& checkpoint) {
@@ -345,8 +439,12 @@ void Run::restore(const Checkpoint& checkpoint) {
     throw UserError(Message{.what = str(folder_.path(), ": the run would go on with other bits than it would have had"),
                             .expected = "what the run began with",
                             .got = join(differing, "\n"),
-                            .hint = "--allow-different-bits goes on all the same"});
-  put_back(checkpoint);
+                            .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
+  try {
+    put_back(checkpoint);
+  } catch (const UserError& error) {
+    throw caused_by_edits(error, config_edits(checkpoint.config, config_));
+  }
   was_resumed_ = has_begun_ = true;
   saved_step_ = state_.step;
   rewrite_metrics(folder_.metrics(), state_.history);
@@ -361,7 +459,7 @@ void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::stri
   if (!hooks_.on_message) return;
   if (!edits.empty()) hooks_.on_message(str("edited since the checkpoint: ", join(edits, "; ")));
   if (!differing.empty()) hooks_.on_message(str("other bits than before: ", join(differing, "; ")));
-  if (state_.batch >= program_.batches())
+  if (state_.batch >= program_.batches() + state_.is_unmeasured)
     hooks_.on_message(str("the checkpoint has ", state_.batch, " minibatches of epoch ", state_.epochs + 1,
                           ", and an epoch has ", program_.batches(), " now: this one is over"));
 }

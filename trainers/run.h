@@ -32,11 +32,16 @@ class Run {
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::vector<Message> with_way_on(const Error& error) const;
   void begin();
   void train();
   void tell_where();
   void train_epoch();
   void after_step();
+  void begin_errors();
+  bool take_compiled();
+  bool await_errors();
+  bool measure();
   void validate(int64_t step);
   void finish_epoch();
   void warn_if_growing();
@@ -75,6 +80,8 @@ class Run {
   int64_t last_test_step_ = -1;
   bool waits_for_native_ = false;  // the reference trains until the compiler is done
   bool interrupted_ = false;
+  bool is_compiling_ = true;       // other threads may be compiling functions of the run
+  bool errors_are_begun_ = false;  // the functions that count them
   TrainSummary summary_;
   Clock::time_point began_, epoch_began_, saved_, told_;
   int64_t batches_since_told_ = 0;

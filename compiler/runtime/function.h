@@ -121,6 +121,11 @@ class Function {
   const ProgramInfo& info() const;
   /// Did the last call run native code? (Before the first: is there some to run?)
   bool is_native() const;
+  /// Is another thread still compiling it (FunctionOptions::background)?
+  bool is_compiling() const;
+  /// Waits for that thread, so that the next call runs native code. UserError and InternalError where it did not
+  /// compile, Interrupted where the user asked to stop; a call runs the reference then.
+  void wait();
   /// A hash of the graph, mode and level: the same for the same function in every process, whatever its passes made of
   /// it.
   std::string identity() const;

@@ -193,6 +193,10 @@ TEST_F(CliRun, TheReferenceTrainsWhileTheCompilerIsAtWork) {
   EXPECT_TRUE(wait_until([&] { return workshop.read("began") == "began\nbegan\n"; })) << workshop.read("log");
   EXPECT_NE(workshop.read("log").find("in the background; training runs in reference mode until it is done"),
             std::string::npos);
+  // Before the run waits it writes a checkpoint.
+  EXPECT_TRUE(wait_until([&] {
+    return read_npz(workshop.path("run/checkpoint.npz")).at("run.position").as_int(2) == 10;
+  })) << workshop.read("log");
   EXPECT_FALSE(workshop.exists("run/metrics.jsonl"));
   workshop.write("go", "");
   const std::string before = "\nnative code from step ", after = " on: the bits of this run are its own\n";
