@@ -43,6 +43,12 @@ std::string list_text(const std::vector<std::string>& names) {
   return join(shown, ", ") + (names.size() > kMost ? str(" and ", names.size() - kMost, " more") : "");
 }
 
+/// What tables have in the place of a number that is not known.
+bool is_missing_value(std::string_view cell) {
+  constexpr std::string_view kTexts[] = {"NA", "N/A", "n/a", "na", "null", "NULL", "none", "None", "?", "-", "--", "."};
+  return std::find(std::begin(kTexts), std::end(kTexts), cell) != std::end(kTexts);
+}
+
 /// `line` without what stands in quotes.
 std::string unquoted(std::string_view line) {
   std::string out;
@@ -82,6 +88,7 @@ class CsvReader {
       if (trimmed(line).empty()) continue;
       if (first) find_delimiter(line);
       split(line);
+      check_utf8(line);
       if (first) begin(line);
       if (!first || !has_header_) row();
       first = false;
@@ -99,6 +106,7 @@ class CsvReader {
       if (trimmed(line).empty()) continue;
       find_delimiter(line);
       split(line);
+      check_utf8(line);
       find_header();
       return {names_, has_header_};
     }
@@ -124,6 +132,10 @@ class CsvReader {
 
   CsvTable table() {
     CsvTable out{.x = x_.rows(0, rows_), .columns = names_, .named = has_header_, .classes = classes_};
+    if (has_label()) {
+      out.label_at = label_;
+      out.label = has_header_ ? str('"', names_[label_], '"') : names_[label_];
+    }
     if (has_label()) out.columns.erase(out.columns.begin() + static_cast<std::ptrdiff_t>(label_));
     out.lines = std::move(line_of_row_);
     if (!has_label() || options_.skip_label)
@@ -187,6 +199,15 @@ class CsvReader {
     return cell;
   }
 
+  /// Names in another encoding would be written as they stand, and taken for one another.
+  void check_utf8(std::string_view line) const {
+    if (first_not_utf8(line) == std::string_view::npos) return;
+    size_t column = 0;
+    while (column + 1 < cells_.size() && first_not_utf8(cells_[column]) == std::string_view::npos) ++column;
+    throw file_error(path_, str("line ", lines_.number(), ", column ", column + 1, ": not text in UTF-8"), "UTF-8",
+                     str("\"", excerpt(cells_[column], 40), "\""), "save the file in UTF-8");
+  }
+
   void find_header() {
     bool no_number = std::none_of(cells_.begin(), cells_.end(), [](const std::string& c) { return number_in(c); });
     has_header_ = options_.header.value_or(no_number);
@@ -222,6 +243,8 @@ class CsvReader {
       label_ = static_cast<size_t>(std::find(names_.begin(), names_.end(), label) - names_.begin());
     } else if (label == "first" || label == "last") {
       label_ = label == "first" ? 0 : names_.size() - 1;
+    } else if (!has_header_ && options_.label_at && *options_.label_at < names_.size()) {
+      label_ = *options_.label_at;
     } else {
       Message message{.what = str(path_, ": there is no column \"", label, "\" for the labels"),
                       .expected = "first or last",
@@ -256,13 +279,26 @@ class CsvReader {
     else if (point != cell && number_in(point))
       hint = str("write ", point, ": decimals stand after a point");
     else if (lines_.number() == first_line_ && !has_header_ && !infinite)
-      hint = "data.header = true takes the first line as the names of the columns";
+      hint = has_label() && !options_.skip_label
+                 ? str("data.header = true takes the first line as the names of the columns;\n", label_hint(column))
+                 : "data.header = true takes the first line as the names of the columns";
     else if (column == label_)
       hint = str("the first label, on line ", line_of_row_.at(0), ", is a number");
     else if (names_.size() == 1)
       hint = kDelimiterHint;
+    else if (!infinite && is_missing_value(cell))
+      hint = "fill it, or leave the line out";
+    else if (!infinite && rows_ == 0 && has_label() && !options_.skip_label)
+      hint = label_hint(column);
     return file_error(path_, str(place(column), infinite ? ": not a finite number" : ": not a number"),
                       "a finite number", cell.empty() ? "an empty cell" : str("\"", excerpt(cell, 40), "\""), hint);
+  }
+
+  /// Text is no mistake in the column of the labels: perhaps this is the one.
+  std::string label_hint(size_t column) const {
+    std::string name = column == 0 ? "first" : column + 1 == names_.size() ? "last" : has_header_ ? names_[column] : "";
+    return str("text may stand in the labels' column only: data.label_column = ",
+               name.empty() ? "\"NAME\"" : str('"', excerpt(name, 40), '"'));
   }
 
   void row() {

@@ -26,6 +26,8 @@ struct CsvOptions {
   /// The column of y: "first", "last", or its name in the header.
   std::string label = "last";
   ConfigPosition label_where = {};  // of `label`, for messages
+  /// The label's column, from 0, in a table without a header: where `label` is a name.
+  std::optional<size_t> label_at = {};
   /// Classes that are known already (those of the training file). If any, another label is an error.
   std::vector<std::string> classes = {};
   /// Where not 0: the numbers of x may not take more bytes, UserError before they do. `bytes_per_number` counts what is
@@ -41,6 +43,8 @@ struct CsvTable {
   bool named = false;                     // by a header
   std::vector<std::string> classes = {};  // text labels in their order of appearance, which gives their number
   std::vector<int64_t> lines = {};        // of the rows, from 1
+  std::optional<size_t> label_at = {};    // the label's column, from 0
+  std::string label = {};                 // the same for messages: "\"kind\"" by the header, or "3"
 };
 
 /// The labels are text if the first one is not a number (iris: "setosa"). UserError, each with line and column: a cell

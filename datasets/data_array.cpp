@@ -132,11 +132,15 @@ void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& i
     if constexpr (std::is_floating_point_v<decltype(value)>) {
       constexpr double kFirstTooLarge = 9223372036854775808.0;
       if (!(std::trunc(value) == value && std::abs(static_cast<double>(value)) < kFirstTooLarge)) {
-        throw UserError({.what = str(row_place(array, row_of(i)), ": the label is not an integer"),
+        const bool is_named = array.text && !array.text->label.empty();
+        const std::string column = is_named ? str(", column ", array.text->label) : "";
+        throw UserError({.what = str(row_place(array, row_of(i)), column, ": the label is not an integer"),
                          .expected = "the number of a class",
                          .got = str(value),
                          .config = array.where,
-                         .hint = counting_hint(array)});
+                         .hint = is_named ? "data.label_column names another column; there is no regression from the "
+                                            "command line"
+                                          : counting_hint(array)});
       }
     } else if constexpr (std::is_same_v<decltype(value), uint64_t>) {
       value = std::min<uint64_t>(value, std::numeric_limits<int64_t>::max());  // out of every range still

@@ -17,6 +17,7 @@ struct TextRows {
   std::vector<int64_t> lines;        // of each row, from 1
   std::vector<std::string> columns;  // of an example: the header's names, or "1", "2", ...
   bool named = false;                // by a header
+  std::string label = {};            // the labels' column: "\"kind\"" by the header, or "3"; "" where there is none
 };
 
 struct DataArray {

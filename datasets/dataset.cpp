@@ -7,6 +7,16 @@ namespace thtrain {
 
 namespace {
 
+/// An element as it stands in the file: 1e39, not what is infinite in float32.
+double element(const DataArray& array, int64_t row, int64_t position) {
+  Shape shape = array.raw.shape();
+  shape[0] = 1;
+  Tensor one = Tensor::empty(DType::kFloat64, shape);
+  convert_rows(
+      array, 1, [row](int64_t) { return row; }, one);
+  return one.as_double(position);
+}
+
 void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_of) {
   visit(batch.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -24,7 +34,7 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
       throw UserError(
           {.what = str(element_place(array, shape, row_of(row), bad % element_count(shape)), ": not a finite number"),
            .expected = str("numbers that are finite in ", name_of(batch.dtype())),
-           .got = str(elements[bad]),
+           .got = number_text(element(array, row_of(row), bad % element_count(shape))),
            .config = array.where,
            .hint = counting_hint(array)});
     }
@@ -190,19 +200,29 @@ void check(const Split& split, const Batch& batch, const RowOf& row_of) {
   const auto* labels = batch.y.data<int64_t>();
   for (int64_t i = 0; i < batch.y.size(); ++i) {
     if (labels[i] >= 0 && (split.classes() == 0 || labels[i] < split.classes())) continue;
+    const std::string counting = counting_hint(split.y_array());
+    const char* classes = "classes are numbered 0, 1, 2, ...";
     throw UserError({.what = str(row_place(split.y_array(), row_of(i)), ": the label is out of range"),
                      .expected = split.classes() == 0
                                      ? "0 or more"
                                      : str("0 to ", split.classes() - 1, ", the classes of the training examples"),
                      .got = str(labels[i]),
                      .config = split.y_array().where,
-                     .hint = counting_hint(split.y_array())});
+                     .hint = labels[i] >= 0 ? counting : str(counting, counting.empty() ? "" : "; ", classes)});
   }
 }
 
 UserError too_many_classes(const Split& split, int64_t row, int64_t label) {
   const DataArray& y = split.y_array();
   std::string counting = counting_hint(y);
+  if (y.text)
+    return UserError(
+        {.what = str(row_place(y, row), ": the label is too large"),
+         .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
+         .got = str(label),
+         .config = y.where,
+         .hint = "is it a value, not a class? data.label_column names another column; there is no "
+                 "regression from the command line"});
   return UserError(
       {.what = str(row_place(y, row), ": the label is too large"),
        .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),

@@ -55,6 +55,8 @@ UserError write_error(const std::string& path, int error_number) {
   switch (error_number) {
     case ENOENT:
     case ENOTDIR:
+      if (struct stat status{}; ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+        return file_error(path, what, "a folder that takes new files", str("the folder ", folder, " takes none"));
       return file_error(path, what, str("a folder ", folder), "no such folder", str("run: mkdir -p ", folder));
     case EACCES:
     case EPERM:

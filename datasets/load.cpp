@@ -38,18 +38,23 @@ std::string gib(uint64_t bytes) {
   return bytes_text(static_cast<double>(bytes));
 }
 
-/// Of a table whose columns are not those of the training file: how many there are, or the first that differs.
-UserError other_columns(const std::string& path, const Dataset& training, const CsvTable& table) {
-  const char* what = "the columns are not those of the training file";
-  const std::vector<std::string>&expected = training.columns, &got = table.columns;
-  if (training.columns_named != table.named)
-    return file_error(path, what, training.columns_named ? "a header with their names" : "no header",
-                      table.named ? "a header" : "none", "data.header says whether the first line is one");
-  if (expected.size() != got.size())
-    return file_error(path, what, str(expected.size(), " beside the label's"), std::to_string(got.size()));
-  auto [first, other] = std::mismatch(expected.begin(), expected.end(), got.begin());
+constexpr const char* kOtherColumns = "the columns are not those of the training file";
+
+/// A table without a header, or beside a training file without one, has its columns in the order of the training file.
+void check_columns(const std::string& path, const Dataset& training, const CsvTable& table) {
+  if (!training.columns_named || !table.named || table.columns == training.columns) return;
+  auto [first, other] = std::mismatch(training.columns.begin(), training.columns.end(), table.columns.begin());
   auto text = [](auto name, auto begin) { return str("column ", name - begin + 1, " named \"", excerpt(*name), '"'); };
-  return file_error(path, what, text(first, expected.begin()), text(other, got.begin()));
+  throw file_error(path, kOtherColumns, text(first, training.columns.begin()), text(other, table.columns.begin()));
+}
+
+/// Before its cells are read: where columns are missing, the last one is not the label's.
+void check_column_count(const std::string& path, const CsvOptions& options, size_t expected) {
+  size_t count = read_csv_columns(path, options).names.size();
+  if (count == expected) return;
+  throw file_error(path, kOtherColumns,
+                   str(expected, expected == 1 ? " column" : " columns", ", the label's among them"),
+                   str(count, count == 1 ? " column" : " columns"));
 }
 
 /// Both arrays of a split in their files.
@@ -253,27 +258,31 @@ class Loader {
     csv.has_label = has_targets();
     csv.bytes_per_number = sizeof(double) + size_of(floatx_);  // the table's, and those of the examples made of it
     uint64_t used = 0;
+    size_t columns = 0;  // of the training file, the label's among them
     auto split = [&](const std::string& key) -> std::optional<Split> {
       const DataPath* path = key == "train" ? &required("train") : file(key);
       if (!path) return std::nullopt;
       std::string place = found(*path);
       csv.memory_limit = std::max<uint64_t>(1, memory_limit_ - used);
       return located(path->where, [&] {
+        if (key != "train") check_column_count(place, csv, columns);
         CsvTable table = read_csv(place, csv);
         used =
             std::min(memory_limit_, used + table.x.bytes() + static_cast<uint64_t>(table.x.size()) * size_of(floatx_));
         if (key == "train") {
           csv.classes = table.classes;
+          csv.label_at = table.label_at;
+          columns = table.columns.size() + (table.label_at ? 1 : 0);
           out_.columns = table.columns;
           out_.columns_named = table.named;
-        } else if (table.columns != out_.columns) {
-          throw other_columns(place, out_, table);
+        } else {
+          check_columns(place, out_, table);
         }
         if (options_.targets == Targets::kValues && !table.classes.empty()) {
           throw file_error(place, "the target values are not numbers", "a column of numbers",
                            str("\"", table.classes[0], "\""));
         }
-        auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named});
+        auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named, table.label});
         return Split({.raw = table.x, .origin = place, .where = path->where, .text = text},
                      {.raw = table.y, .origin = place, .where = path->where, .text = text}, options_.targets,
                      scale_or(1));

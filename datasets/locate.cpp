@@ -99,7 +99,9 @@ std::string find_data_file(const std::string& path, const std::string& config_fo
   throw UserError({.what = str("\"", path, "\" was not found"),
                    .expected = str("a file of that name in one of\n", join(looked, "\n")),
                    .config = where,
-                   .hint = "give its absolute path, or set THTRAIN_DATA to the folder that holds it"});
+                   .hint = path.starts_with('~')
+                               ? "~ is no folder here, only in a shell: write the whole path"
+                               : "give its absolute path, or set THTRAIN_DATA to the folder that holds it"});
 }
 
 std::vector<std::string> find_data_set(const std::string& name, const std::vector<std::string>& files,

@@ -1,6 +1,7 @@
 #include "datasets/warnings.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "datasets/content.h"
 
@@ -38,12 +39,22 @@ class Doubts {
       : data_(data), shuffled_(shuffled), train_(labels_of(data.train)), valid_(labels_of(data.valid)) {}
 
   std::vector<std::string> list() {
+    if (has_header_of_numbers())
+      add("the names in the header are numbers: is the first line an example? data.header = false takes it as one");
     if (data_.classes() >= data_.train.size())
       add(str("as many classes (", data_.classes(), ") as training examples (", data_.train.size(),
               "): is the label a name or a value of each example?",
               data_.columns.empty() ? "" : " data.label_column chooses another column"));
+    else if (only_one_class())
+      add(str("every training example is of class ", class_text(only_class()), ": there is nothing to tell apart",
+              data_.columns.empty() ? "" : "; data.label_column names another column"));
+    else if (are_values())
+      add(str(train_.present, " classes in ", data_.train.size(), " training examples, most of them in one or two: ",
+              "is the label a value, not a class? There is no regression from the command line",
+              data_.columns.empty() ? "" : "; data.label_column names another column"));
     else if (begins_at_one())
       add("the labels begin at 1: class 0 has no examples, but the model learns it too; subtract 1 from each label");
+    if (only_one_class() || are_values()) return out_;  // the other doubts follow from this one
     if (is_sorted() && !shuffled_)
       add("the training examples are sorted by class, and are taken in order: a minibatch sees few classes; "
           "trainer.shuffle = true mixes them");
@@ -56,6 +67,28 @@ class Doubts {
   }
 
  private:
+  bool has_header_of_numbers() const {
+    auto is_number = [](const std::string& name) {
+      double value = 0;
+      auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+      return error == std::errc() && end == name.data() + name.size();
+    };
+    return data_.columns_named && std::all_of(data_.columns.begin(), data_.columns.end(), is_number);
+  }
+  bool only_one_class() const { return train_.present == 1 && data_.train.size() > 1 && valid_is_within(only_class()); }
+  size_t only_class() const {
+    return static_cast<size_t>(
+        std::find_if(train_.counts.begin(), train_.counts.end(), [](int64_t n) { return n > 0; }) -
+        train_.counts.begin());
+  }
+  bool valid_is_within(size_t only) const { return valid_.present == (count(valid_, only) > 0 ? 1 : 0); }
+  // Many classes, and most of those with examples have one or two.
+  bool are_values() const {
+    constexpr int64_t kFewest = 20;
+    auto is_rare = [](int64_t n) { return n == 1 || n == 2; };
+    return train_.present >= kFewest &&
+           2 * std::count_if(train_.counts.begin(), train_.counts.end(), is_rare) > train_.present;
+  }
   bool begins_at_one() const {
     return data_.class_names.empty() && data_.classes() > 1 && count(train_, 0) == 0 && count(valid_, 0) == 0 &&
            count(train_, 1) > 0;

@@ -83,7 +83,8 @@ TEST_F(CliDataFiles, LabelsThatAreNoClasses) {
   EXPECT_EQ(run("npy"), too_large("4"));
   set("y", Tensor::vector<int64_t>({0, 1, -1, 0}));
   EXPECT_EQ(run("npy"), "error: HERE/y: row 2: the label is out of range\n  expected: 0 or more\n  got:      -1\n" +
-                            std::string(kCaretY) + counting);
+                            std::string(kCaretY) +
+                            "  hint:     rows and columns count from 0; classes are numbered 0, 1, 2, ...\n");
   for (auto [value, text] : {std::pair(0.5, "0.5"), {std::nan(""), "nan"}, {1e30, "1e+30"}}) {
     set("y", Tensor::vector<double>({0, 1, value, 0}));
     EXPECT_EQ(run("npy"),
@@ -91,9 +92,11 @@ TEST_F(CliDataFiles, LabelsThatAreNoClasses) {
                   text, "\n", kCaretY, counting));
   }
   workshop.write("x", "1,2,0\n1,2,1\n\n1,2,1.5\n");
-  EXPECT_EQ(run("csv"), str("error: HERE/x: line 4: the label is not an integer\n  expected: the number of a class\n"
-                            "  got:      1.5\n",
-                            kCaretX));
+  EXPECT_EQ(run("csv"),
+            str("error: HERE/x: line 4, column 3: the label is not an integer\n  expected: the number of a class\n"
+                "  got:      1.5\n",
+                kCaretX,
+                "  hint:     data.label_column names another column; there is no regression from the command line\n"));
 }
 
 TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
@@ -129,6 +132,53 @@ TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
                         "  expected: an array [4]\n  got:      float32[4, 10]\n") +
                 kCaretY +
                 "  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1)\n");
+}
+
+// Names in Latin-1 would be written as they stand, and "B\xe4r" and "B\xf6r" shown as one.
+TEST_F(CliDataFiles, TextThatIsNotUtf8) {
+  const std::string expected =
+      "  expected: UTF-8\n  got:      \"B\\xe4r\"\n" + std::string(kCaretX) + "  hint:     save the file in UTF-8\n";
+  workshop.write("x", "a,b,kind\n1,2,B\xc3\xa4r\n1,2,B\xe4r\n1,2,B\xf6r\n");
+  EXPECT_EQ(run("csv"), "error: HERE/x: line 3, column 3: not text in UTF-8\n" + expected);
+  workshop.write("x", "a,B\xe4r,kind\n1,2,0\n");
+  EXPECT_EQ(run("csv"), "error: HERE/x: line 1, column 2: not text in UTF-8\n" + expected);
+}
+
+TEST_F(CliDataFiles, TextWhereNumbersAreWanted) {
+  auto text = [](const std::string& where, const std::string& hint) {
+    return "error: HERE/x: " + where + ": not a number\n  expected: a finite number\n  got:      \"hund\"\n" +
+           std::string(kCaretX) + "  hint:     " + hint + "\n";
+  };
+  workshop.write("x", "kind,a,b\nhund,1,2\nkatze,2,1\n");
+  EXPECT_EQ(run("csv"), text("line 2, column 1 (\"kind\")",
+                             "text may stand in the labels' column only: data.label_column = \"first\""));
+  workshop.write("x", "a,kind,b\n1,hund,2\n2,katze,1\n");
+  EXPECT_EQ(run("csv"), text("line 2, column 2 (\"kind\")",
+                             "text may stand in the labels' column only: data.label_column = \"kind\""));
+  workshop.write("x", "a,b,kind\n1,2,0\nNA,1,1\n");
+  EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 3, column 1 (\"a\"): not a number\n"
+                                    "  expected: a finite number\n  got:      \"NA\"\n") +
+                            kCaretX + "  hint:     fill it, or leave the line out\n");
+}
+
+TEST_F(CliDataFiles, NumbersAsTheyStandInTheFile) {
+  workshop.write("x", "1,2,0\n1,1e39,1\n");
+  EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 2, column 2: not a finite number\n"
+                                    "  expected: numbers that are finite in float32\n  got:      1e+39\n") +
+                            kCaretX);
+  workshop.write("x", "1,2,-1\n1,2,1\n");
+  EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 1: the label is out of range\n  expected: 0 or more\n"
+                                    "  got:      -1\n") +
+                            kCaretX + "  hint:     classes are numbered 0, 1, 2, ...\n");
+}
+
+TEST_F(CliDataFiles, HomeFolders) {
+  workshop.write("e.toml", std::string("[data]\nsource = \"csv\"\ntrain = \"~/x.csv\"\n") + kModel);
+  Ended ended = workshop.run({"train", "e.toml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("  hint:     ~ is no folder here, only in a shell: write the whole path\n"),
+            std::string::npos)
+      << ended.err;
 }
 
 // Sparse files of more bytes than any machine has memory.

@@ -175,7 +175,8 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "line 2, column 2: not a number" + finite + "an empty cell\n  hint:     fill it, or leave the line out"},
       {"1,nan,0\n", "line 1, column 2: not a finite number" + finite + "\"nan\""},
       {"1,1e999,0\n", "line 1, column 2: not a finite number" + finite + "\"1e999\""},
-      {"1,x,0\n", "line 1, column 2: not a number" + finite + "\"x\"" + header},
+      {"1,x,0\n", "line 1, column 2: not a number" + finite + "\"x\"" + header +
+                      ";\n            text may stand in the labels' column only: data.label_column = \"NAME\""},
       {"1,2,0\n3,4,b\n",
        "line 2, column 3: not a number" + finite + "\"b\"\n  hint:     the first label, on line 1, is a number"},
       {"1,2,0\n3,4,nan\n", "line 2, column 3: not a finite number" + finite +

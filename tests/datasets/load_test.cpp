@@ -366,14 +366,11 @@ TEST(LoadErrors, Csv) {
                                      "  expected: column 1 named \"a\"\n  got:      column 1 named \"b\"" +
                                      caret(3));
   folder.write("test.csv", "5,6,cat\n");
-  EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
-                                     ": the columns are not those of the training file\n"
-                                     "  expected: a header with their names\n  got:      none" +
-                                     caret(3) + "\n  hint:     data.header says whether the first line is one");
+  EXPECT_EQ(load_dataset(options, DType::kFloat32).test.size(), 1);  // by position
   folder.write("test.csv", "a,kind\n5,cat\n");
   EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
                                      ": the columns are not those of the training file\n"
-                                     "  expected: 2 beside the label's\n  got:      1" +
+                                     "  expected: 3 columns, the label's among them\n  got:      2 columns" +
                                      caret(3));
   options.targets = Targets::kValues;
   EXPECT_EQ(load_error(options), "error: " + folder.path("train.csv") +

@@ -66,7 +66,7 @@ TEST(DataWarnings, AreALineForEachDoubt) {
       {{0, 0, 0, 1, 1, 1, 2, 2, 2}, 3, true, {sorted_at_end}},
       {{0, 0, 0, 1, 1, 1, 2, 2, 2}, 3, false, {sorted_in_order, sorted_at_end}},
       {{0, 0, 0, 1, 1, 1, 2, 2, 2}, 3, true, {}, SplitBy::kStratified},
-      {{0, 0, 0, 0, 0, 0}, 0, false, {}},
+      {{0, 0, 0, 0, 0, 0}, 0, false, {y + "every training example is of class 0: there is nothing to tell apart"}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(join(row.labels, " "));
@@ -96,6 +96,29 @@ TEST(DataWarnings, NameTheClassesOfATable) {
             Lines{folder.path("ids.csv") +
                   ": as many classes (12) as training examples (12): is the label a name or a value of each example? "
                   "data.label_column chooses another column"});
+}
+
+TEST(DataWarnings, AskWhetherLabelsAreValues) {
+  TemporaryFolder folder;
+  std::string text = "a,price\n";
+  for (int i = 0; i < 60; ++i) text += str(i, ',', i < 20 ? 3 : i % 35 + 3, "\n");
+  folder.write("t.csv", text);
+  DatasetOptions options{.name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}, .valid = 10};
+  EXPECT_EQ(data_warnings(load_dataset(options, DType::kFloat32), true),
+            Lines{folder.path("t.csv") +
+                  ": 30 classes in 50 training examples, most of them in one or two: is the label a value, not a "
+                  "class? There is no regression from the command line; data.label_column names another column"});
+}
+
+TEST(DataWarnings, AskWhetherAHeaderIsAnExample) {
+  TemporaryFolder folder;
+  folder.write("t.csv", "1,2,0\n1,2,0\n2,1,1\n1,1,0\n");
+  DatasetOptions options{.name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}};
+  options.csv.header = true;
+  EXPECT_EQ(data_warnings(load_dataset(options, DType::kFloat32), true),
+            Lines{folder.path("t.csv") +
+                  ": the names in the header are numbers: is the first line an example? data.header = false takes it "
+                  "as one"});
 }
 
 TEST(DataWarnings, AreNoneForTargetsThatAreNoClasses) {
