@@ -226,7 +226,8 @@ void CommandLine::add_bench() {
     return run_bench_command(bench);
   });
   BenchOptions& o = bench.options;
-  c->add_option("BENCH", bench.name, join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper")
+  c->add_option("BENCH", bench.name,
+                "one of " + join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper")
       ->required();
   auto list = [&](CLI::Option* option, const char* type) {
     option->delimiter(',')->allow_extra_args(false)->type_name(type);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/base/config_node.h"
+#include "trainers/experiment.h"
 
 namespace thtrain {
 
@@ -80,7 +81,7 @@ class WordCheck {
       const std::string near = near_option(command_, given);
       std::string hint = near.empty() ? "" : str("did you mean ", near, '?');
       const bool is_pair = equals != std::string::npos && positionals().size() > 1 && near.empty();
-      if (is_pair) hint = str("keys of the experiment are written without dashes: ", word.substr(2));
+      if (is_pair) hint = str("keys of the experiment are written without dashes: ", pair_of(word));
       refuse(str("unknown option ", given), hint);
     }
     const bool is_flag = found->get_items_expected_max() == 0;
@@ -103,6 +104,16 @@ class WordCheck {
     if (value.size() > 1 && value[0] == '-' && !is_number)
       refuse(str(given, " needs a value"), str("write ", given, '=', value, " for a value that begins with -"));
     return 1;
+  }
+
+  // "--epochs=3" -> "trainer.epochs=3", as the experiment's sections declare it.
+  static std::string pair_of(const std::string& word) {
+    const std::string pair = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    const size_t equals = pair.find('=');
+    std::string key = pair.substr(0, equals);
+    std::replace(key.begin(), key.end(), '-', '_');
+    const std::string path = path_of_key(key);
+    return path.empty() ? pair : path + pair.substr(equals);
   }
 
   bool is_known_option(const std::string& word) const {

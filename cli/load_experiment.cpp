@@ -6,6 +6,7 @@
 
 #include "cli/overrides.h"
 #include "cli/toml_config.h"
+#include "datasets/file.h"
 #include "datasets/warnings.h"
 #include "trainers/load_data.h"
 
@@ -63,6 +64,29 @@ std::string weights_of(const LoadedExperiment& loaded, const std::string& weight
   if (loaded.run) return loaded.run->weights();
   throw UserError(Message{.what = str("no weights are given for the experiment ", loaded.config_file),
                           .expected = "--weights FILE.npz, or the folder of a run in place of the experiment file"});
+}
+
+void refuse_to_overwrite(const std::string& option, const std::string& output, const std::string& read,
+                         const std::string& what) {
+  if (!is_same_file(output, read)) return;
+  throw UserError(Message{.what = str(output, ": the output would overwrite ", what),
+                          .expected = str(option, " with another name")});
+}
+
+void refuse_to_overwrite(const std::string& option, const std::string& output, const LoadedExperiment& loaded) {
+  refuse_to_overwrite(option, output, loaded.config_file, "the experiment");
+  const bool has_weights = loaded.experiment.model.weights.has_value();  // named last
+  std::vector<std::string> files = named_files(loaded.experiment);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const bool is_weights = has_weights && i + 1 == files.size();
+    for (const std::string& file : {files[i], files[i] + ".gz"})
+      refuse_to_overwrite(option, output, file, is_weights ? "the weights" : "the data of the experiment");
+  }
+  if (!loaded.run) return;
+  const RunFolder& run = *loaded.run;
+  for (const std::string& file :
+       {run.facts_file(), run.table(), run.metrics(), run.checkpoint(), run.best(), run.plot()})
+    refuse_to_overwrite(option, output, file, "a file of the run");
 }
 
 void print_warnings(const Experiment& experiment, const Dataset& data) {

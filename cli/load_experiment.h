@@ -30,6 +30,13 @@ LoadedExperiment load_experiment_or_run(const std::string& path, const std::vect
 /// `weights`, or where it is empty those of the run folder. UserError where an experiment file stands alone.
 std::string weights_of(const LoadedExperiment& loaded, const std::string& weights);
 
+/// UserError where writing to `output`, which `option` names, would overwrite the experiment, a file that it names, or
+/// a file of its run folder.
+void refuse_to_overwrite(const std::string& option, const std::string& output, const LoadedExperiment& loaded);
+/// The same for one file: "the output would overwrite the weights" by `what`.
+void refuse_to_overwrite(const std::string& option, const std::string& output, const std::string& read,
+                         const std::string& what);
+
 /// Doubts about what can be learned from the data, a line each on standard error.
 void print_warnings(const Experiment& experiment, const Dataset& data);
 

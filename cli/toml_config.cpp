@@ -11,6 +11,7 @@
 
 #include "cli/toml_nesting.h"
 #include "compiler/base/system_error.h"
+#include "datasets/content.h"
 
 // The library asserts, or in a release assumes, that a header such as "[=]" starts with a key, before it finds out and
 // says so itself. Without its assertions every text ends in a value or in an error.
@@ -250,11 +251,15 @@ ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& 
     }
     const toml::parse_error& error = parsed.error();
     bool twice = is_redefinition(error.description());
-    findings.add(twice ? repeated_key(source, error, lines) : syntax_mistake(source, error));
+    Message mistake = twice ? repeated_key(source, error, lines) : syntax_mistake(source, error);
     root.incomplete = true;
     size_t index = error.source().begin.line - 1;
-    if (index >= lines.size() || !stands_alone(lines[index], error)) break;
-    lines[index].clear();
+    const bool goes_on = index < lines.size() && stands_alone(lines[index], error);
+    if (goes_on) lines[index].clear();
+    if (goes_on && mistakes + 1 == kMostMistakes && !toml::parse(join(lines, "\n")))
+      mistake.hint += str(mistake.hint.empty() ? "" : ";\n", "there are more mistakes behind these ", kMostMistakes);
+    findings.add(std::move(mistake));
+    if (!goes_on) break;
   }
   root.position.file = file;
   root.position.line = root.position.column = 1;
@@ -301,8 +306,36 @@ static std::string read_config_text(const std::string& path) {
   return text;
 }
 
+// Another file altogether would give a mistake for each of its lines. Every experiment begins with a key, a section or
+// a comment.
+static void refuse_other_files(const std::string& path, std::string_view text) {
+  const std::string_view beginning = text.substr(0, 256);
+  const Content content = content_of(beginning);
+  if (content == Content::kEmpty) return;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = text.substr(start, end - start);
+    const size_t first = line.find_first_not_of(" \t\r");
+    start = end + 1;
+    if (first == std::string_view::npos || line[first] == '#') continue;
+    const bool is_text = content == Content::kText || content == Content::kBytes;
+    const bool may_be_toml = line[first] == '[' || line.find('=') != std::string_view::npos;
+    if (is_text && may_be_toml) return;
+    std::string hint;
+    if (path.ends_with(".csv") || content == Content::kNpy || content == Content::kZip || content == Content::kIdx)
+      hint = "an experiment names such a file as data.train: configs/ has examples";
+    throw UserError({.what = str(path, ": this is no experiment"),
+                     .expected = "a TOML file",
+                     .got = content_text(beginning),
+                     .hint = hint});
+  }
+}
+
 ConfigNode read_toml_file(const std::string& path, Findings& findings) {
-  return parse_toml(read_config_text(path), path, findings);
+  const std::string text = read_config_text(path);
+  refuse_other_files(path, text);
+  return parse_toml(text, path, findings);
 }
 
 // Digits with or without a sign, more than an int64 has. (TOML takes none that begin with 0.)

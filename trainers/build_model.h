@@ -19,7 +19,7 @@ Shape model_input(const Experiment& experiment, const Shape& example);
 Model build_model(const Experiment& experiment, const Shape& input, int64_t classes);
 
 /// The arrays of an .npz of weights; what a checkpoint keeps beside them (names that begin with "run.") is left out.
-std::map<std::string, Tensor> read_weights(const std::string& path);
+std::map<std::string, Tensor> read_weights(const std::string& path, const ConfigPosition& where = {});
 
 /// Loads `experiment.model.weights`, if there are any, into the model; a relative path is looked for as data files are.
 /// UserError where the file is not found or does not fit.

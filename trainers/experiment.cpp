@@ -1,5 +1,8 @@
 #include "trainers/experiment.h"
 
+#include <algorithm>
+#include <set>
+
 namespace thtrain {
 
 constexpr double kLargestSeed = 4294967295.0;  // 2^32 - 1: what NumPy's RandomState takes
@@ -319,6 +322,8 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
 }
 
 void Experiment::describe(Fields<Experiment>& f) {
+  f.absent({"optimizer", "optimiser"},
+           "the optimizer is always stochastic gradient descent; [trainer] has learning_rate, momentum and nesterov");
   f.field("seed", &Experiment::seed)
       .range(between(0, kLargestSeed))
       .synonyms({"random_seed"})
@@ -354,6 +359,26 @@ void Experiment::describe(Fields<Experiment>& f) {
 
 std::string resolved_toml(const Experiment& experiment) {
   return toml_text(resolved_config(experiment));
+}
+
+static void find_paths(const Schema& schema, const std::string& key, const std::string& path,
+                       std::set<std::string>& found) {
+  for (const FieldSpec& field : schema.fields) {
+    const std::string inner = path.empty() ? field.name : str(path, '.', field.name);
+    const bool is_synonym = std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0;
+    if (field.name == key || is_synonym) found.insert(inner);
+    if (field.tag == key) found.insert(str(inner, '.', key));
+    const bool is_list = field.access->container == Access::Container::kList;
+    const std::string element = is_list ? str(inner, ".0") : inner;
+    if (field.access->value == Access::Value::kTable) find_paths(field.access->schema(), key, element, found);
+    for (const Alternative& kind : field.access->alternatives) find_paths(kind.schema(), key, element, found);
+  }
+}
+
+std::string path_of_key(const std::string& key) {
+  std::set<std::string> found;
+  find_paths(schema_of<Experiment>(), key, "", found);
+  return found.size() == 1 && found.begin()->find(".0.") == std::string::npos ? *found.begin() : "";
 }
 
 std::string config_reference() {

@@ -226,6 +226,10 @@ Experiment read_experiment(const ConfigNode& root, Findings& findings);
 /// The experiment as TOML, with every default written out; it reads back as the same experiment.
 std::string resolved_toml(const Experiment& experiment);
 
+/// The one key of this name with its section, "trainer.epochs" for "epochs", "trainer.learning_rate" for the synonym
+/// "lr"; "" where there is none, or one in several sections, or in the layers.
+std::string path_of_key(const std::string& key);
+
 /// docs/config.md.
 std::string config_reference();
 

@@ -135,7 +135,40 @@ struct MakeAbsolute {
   }
 };
 
+// The paths of a source.
+struct FilesOf {
+  std::vector<std::string>& out;
+
+  void add(const std::string& path) const { out.push_back(ArrayPath(path).file); }
+  void add(const std::optional<std::string>& path) const {
+    if (path) add(*path);
+  }
+  void operator()(const MnistConfig&) const {}
+  void operator()(const DigitsConfig&) const {}
+  void operator()(const ArrayFiles& c) const {
+    add(c.train);
+    add(c.train_labels);
+    add(c.valid);
+    add(c.valid_labels);
+    add(c.test);
+    add(c.test_labels);
+  }
+  void operator()(const CsvConfig& c) const {
+    add(c.train);
+    add(c.valid);
+    add(c.test);
+  }
+};
+
 }  // namespace
+
+std::vector<std::string> named_files(const Experiment& experiment) {
+  std::vector<std::string> out;
+  FilesOf files{out};
+  std::visit(files, experiment.data);
+  files.add(experiment.model.weights);
+  return out;
+}
 
 CsvOptions csv_options(const CsvConfig& c) {
   return {.delimiter = c.delimiter, .header = c.header, .label = c.label_column, .label_where = c.at("label_column")};

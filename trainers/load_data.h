@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "datasets/dataset.h"
 #include "trainers/experiment.h"
@@ -18,5 +19,8 @@ CsvOptions csv_options(const CsvConfig& config);
 
 /// Those of the data paths that are relative, made absolute as they were found: for the configuration in a run folder.
 Experiment with_absolute_paths(const Experiment& experiment, const std::string& config_folder);
+
+/// Every file that the experiment names, for data and for weights, as it stands there ("a.npz" of "a.npz[x]").
+std::vector<std::string> named_files(const Experiment& experiment);
 
 }  // namespace thtrain

@@ -57,6 +57,7 @@ DataArray read_prediction_input(const std::string& path, const Experiment& exper
   if (!ArrayPath(path).name.empty()) return ArrayFile(path, Format::kNpy, {}).in_memory();
   Content content = content_of(InputFile(path).beginning());
   if (content == Content::kIdx || content == Content::kGzip) return ArrayFile(path, Format::kIdx, {}).in_memory();
+  if (content == Content::kZip && path.ends_with(".npz")) return ArrayFile(path, Format::kNpy, {}).in_memory();
   bool named_as_table = std::holds_alternative<CsvConfig>(experiment.data) && !path.ends_with(".npy");
   if ((content == Content::kText && !path.ends_with(".npy")) || path.ends_with(".csv") ||
       (content != Content::kNpy && named_as_table))

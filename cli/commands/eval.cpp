@@ -11,10 +11,28 @@ static Part part_of(const std::string& name) {
   return name == "train" ? Part::kTrain : name == "valid" ? Part::kValid : Part::kTest;
 }
 
+static void check_has_examples(const Dataset& data, const std::string& part, const TrainerConfig& trainer) {
+  const Part wanted = part_of(part);
+  const int64_t size = (wanted == Part::kTrain ? data.train : wanted == Part::kValid ? data.valid : data.test).size();
+  std::string hint;
+  if (size == 0) {
+    hint = data.valid.size() > 0 ? "--part valid measures the validation error"
+                                 : "--part train measures the training error";
+    if (data.name == "csv") hint += str("; data.", part, "=FILE names a table of ", part, " examples");
+    throw UserError(Message{.what = str("there are no ", part, " examples to evaluate on"), .hint = hint});
+  }
+  if (!trainer.full_batches_only || size >= trainer.batch_size) return;
+  throw UserError(Message{.what = str("there are fewer ", part, " examples than a minibatch has"),
+                          .expected = str("at least ", trainer.batch_size),
+                          .got = std::to_string(size),
+                          .hint = "trainer.full_batches_only=false takes them too"});
+}
+
 int run_eval(const EvalArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   std::string weights = weights_of(loaded, arguments.weights);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  check_has_examples(data, arguments.part, loaded.experiment.trainer);
   Evaluation found = evaluate(loaded.experiment, data, part_of(arguments.part), weights);
   if (arguments.json) {
     JsonObject out;

@@ -7,8 +7,10 @@
 #include "datasets/dataset.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "trainers/build_model.h"
 #include "trainers/load_data.h"
 #include "trainers/prediction_input.h"
+#include "trainers/program.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -27,12 +29,6 @@ Output output_of(const std::string& path) {
               .got = path});
 }
 
-void refuse_to_overwrite(const std::string& output, const std::string& read, const char* what) {
-  if (!is_same_file(output, read)) return;
-  throw UserError(
-      Message{.what = str(output, ": the output would overwrite ", what), .expected = "--output with another name"});
-}
-
 // As the run remembers them, else as the data says.
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
@@ -47,6 +43,17 @@ Tensor examples_of(const DataArray& input, const Experiment& experiment) {
   Split split(input, {}, Targets::kNone, scale);
   check_all(split, experiment.compiler.floatX);
   return split.all(experiment.compiler.floatX).x;
+}
+
+// The columns of the last weights say how many classes there are. Where these weights are not in the file, what is
+// missing is told as eval tells it.
+void check_names(const std::string& weights, const Experiment& experiment, const Shape& examples) {
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  if (examples.empty() || arrays.contains(name_of(experiment.model.layers.back()) + "/W")) return;
+  FloatXScope floatx(experiment.compiler.floatX);
+  Shape input = model_input(experiment, Shape(examples.begin() + 1, examples.end()));
+  constexpr int64_t kAnyClasses = 2;
+  build_model(experiment, input, kAnyClasses).load(arrays, weights);
 }
 
 std::string csv_cell(const std::string& text) {
@@ -97,11 +104,13 @@ int run_predict(const PredictArguments& arguments) {
   Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   std::string weights = weights_of(loaded, arguments.weights);
-  refuse_to_overwrite(arguments.output, ArrayPath(arguments.input).file, "the input");
-  refuse_to_overwrite(arguments.output, weights, "the weights");
+  refuse_to_overwrite("--output", arguments.output, ArrayPath(arguments.input).file, "the input");
+  refuse_to_overwrite("--output", arguments.output, weights, "the weights");
+  refuse_to_overwrite("--output", arguments.output, loaded);
   TableFacts facts = facts_of(loaded);
   DataArray input = read_prediction_input(arguments.input, loaded.experiment, facts);
   Tensor x = examples_of(input, loaded.experiment);
+  check_names(weights, loaded.experiment, x.shape());
   Prediction found = predict(loaded.experiment, x, weights, input);
   bool both = output == Output::kNpz || (output == Output::kCsv && arguments.probabilities);
   if (output == Output::kNpz)

@@ -169,7 +169,7 @@ class Pool {
   }
 
   std::atomic<bool> owned_ = false;
-  int workers_ = 0;   // these four: the owner's
+  int workers_ = 0;  // these four: the owner's
   uint64_t job_ = 0;
   void (*call_)(void*, int) = nullptr;
   void* function_ = nullptr;
@@ -210,7 +210,7 @@ std::optional<int> first_of_list(std::string_view text) {
     long value = 0;
     auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || stop != word.data() + word.size() || value < 1) return {};
-    if (!first) first = static_cast<int>(std::min<long>(value, kMaxThreads));
+    if (!first) first = static_cast<int>(std::min<long>(value, kMaxThreads + 1));  // one more: too many
     start = end + 1;
   }
   return first;
@@ -223,8 +223,18 @@ int thread_count(int requested) {
   const int cores = std::min(cpu().cores, kMaxThreads);
   const char* text = std::getenv("OMP_NUM_THREADS");
   if (!text || !*text) return cores;
-  if (std::optional<int> first = first_of_list(text)) return *first;
   static std::once_flag warned;
+  if (std::optional<int> first = first_of_list(text)) {
+    if (*first > kMaxThreads)
+      std::call_once(warned, [&] {
+        const Message message{
+            .what = str("OMP_NUM_THREADS is larger than thtrain's most; ", kMaxThreads, " threads are used"),
+            .expected = str("at most ", kMaxThreads),
+            .got = text};
+        std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
+      });
+    return std::min(*first, kMaxThreads);
+  }
   std::call_once(warned, [&] {
     const Message message{.what = str("OMP_NUM_THREADS is not a number of threads; all ", cores, " cores are used"),
                           .expected = "an integer above 0, or several with commas between them",
@@ -256,9 +266,8 @@ void detail::run_pieces(int pieces, void (*call)(void*, int), void* function) {
 void parallel_for(ThContext* context, ThBody body, void* const* buffers, const long* lengths, long n, long grain,
                   long multiple) {
   Partition partition(n, grain, multiple, context->threads);
-  run_pieces(partition.pieces(), [&](int piece) {
-    body(context, buffers, lengths, partition.begin(piece), partition.end(piece));
-  });
+  run_pieces(partition.pieces(),
+             [&](int piece) { body(context, buffers, lengths, partition.begin(piece), partition.end(piece)); });
 }
 
 bool first_failure(ThContext* context) {
@@ -266,6 +275,8 @@ bool first_failure(ThContext* context) {
   return __atomic_compare_exchange_n(&context->failed, &expected, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-bool inside_parallel() { return inside; }
+bool inside_parallel() {
+  return inside;
+}
 
 }  // namespace thtrain

@@ -8,6 +8,7 @@
 
 #include "compiler/base/str.h"
 #include "datasets/npy.h"
+#include "datasets/npz.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {
@@ -97,6 +98,12 @@ class CliCommandLines : public testing::Test {
     workshop.write("deep_table.toml", "a = 1\nb = " + deep("{a=") + "\n");
     workshop.write("deep_key.toml", deep("a.") + "a = 1\n");
     workshop.write("deep_header.toml", "[" + deep("a.") + "a]\n");
+    workshop.write("table.csv", "a,b,kind\n1,2,cat\n");
+    workshop.write("optimizer.toml", tiny_experiment() + "[optimizer]\nname = \"adam\"\n");
+    std::string mistakes;
+    for (int i = 0; i < 25; ++i) mistakes += str("k", i, " = \n");
+    workshop.write("many_mistakes.toml", mistakes);
+    write_npz(workshop.path("arrays.npz"), {{"x", Tensor::zeros(DType::kUInt8, {2})}});
     write_npy(workshop.path("x.npy"), Tensor::zeros(DType::kUInt8, {2, 28, 28}));
     Ended trained = workshop.run({"train", "tiny.toml", "--run-dir", "run", "trainer.epochs=1"});
     EXPECT_EQ(trained.code, 0) << trained.err;

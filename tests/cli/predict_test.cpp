@@ -49,6 +49,10 @@ class CliPredict : public testing::Test {
     EXPECT_EQ(ended.err, "");
     return ended.out;
   }
+  std::vector<std::pair<std::string, Tensor>> read_npz_vector(const std::string& name) const {
+    std::map<std::string, Tensor> arrays = read_npz(workshop.path(name));
+    return {{"softmax/W", arrays.at("softmax/W")}, {"softmax/b", arrays.at("softmax/b")}};
+  }
   Workshop workshop;
 };
 
@@ -119,6 +123,134 @@ error: predict cannot write this kind of file
   expected: --output with a name that ends in .npy, .npz (classes and probabilities) or .csv
   got:      p.txt
 )");
+}
+
+// Nor what the experiment reads, nor what the run wrote; explain neither.
+TEST_F(CliPredict, NoCommandOverwritesAnExperimentOrItsData) {
+  write_npy(workshop.path("x.npy"), Tensor::matrix<double>({{-3, 1}}));
+  auto refused = [&](const std::vector<std::string>& arguments, const std::string& what, const std::string& option) {
+    const std::string name = arguments.back(), before = workshop.read(name);
+    Ended ended = workshop.run(arguments);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.err, str("error: ", name, ": the output would overwrite ", what, "\n  expected: ", option,
+                             " with another name\n"));
+    EXPECT_EQ(workshop.read(name), before);
+  };
+  const std::string data = "the data of the experiment";
+  refused({"predict", "run", "--input", "x.npy", "--output", "train.csv"}, data, "--output");
+  refused({"predict", "run", "--weights", "run/checkpoint.npz", "--input", "x.npy", "--output", "train.csv"}, data,
+          "--output");
+  refused({"explain", "e.toml", "--html", "e.toml"}, "the experiment", "--html");
+  refused({"explain", "e.toml", "--html", "train.csv"}, data, "--html");
+  refused({"explain", "run", "--html", "run/config.toml"}, "the experiment", "--html");
+  refused({"explain", "run", "--html", "run/checkpoint.npz"}, "a file of the run", "--html");
+  write_npz(workshop.path("w.npz"), read_npz_vector("run/checkpoint.npz"));
+  refused({"explain", "e.toml", "model.weights=w.npz", "--html", "w.npz"}, "the weights", "--html");
+}
+
+TEST_F(CliPredict, SaysWhatIsWrongWithWeights) {
+  workshop.write("x.csv", "width,height\n3,1\n");
+  write_npz(workshop.path("all.npz"), {{"x", Tensor::matrix<double>({{-3, 1}})}});
+  write_npy(workshop.path("x.npy"), Tensor::matrix<double>({{-3, 1}}));
+  const std::vector<std::string> predict = {"run", "--input", "x.csv", "--output", "p.csv", "--weights"};
+  auto with = [&](const std::string& weights) {
+    std::vector<std::string> out = predict;
+    out.push_back(weights);
+    return out;
+  };
+  expect_error(with("all.npz"), R"(
+error: all.npz: there is no softmax/W
+  expected: softmax/W, softmax/b
+  got:      x
+  config:   run/config.toml:15:1
+     15 | [[model.layers]]
+        | ^^^^^^^^^^^^^^^^
+error: all.npz: there is no softmax/b
+  expected: softmax/W, softmax/b
+  got:      x
+  config:   run/config.toml:15:1
+     15 | [[model.layers]]
+        | ^^^^^^^^^^^^^^^^
+error: all.npz: the model has no x float64[1, 2]
+  expected: softmax/W, softmax/b
+)");
+  expect_error(with("x.npy"), R"(
+error: x.npy: these are no weights
+  expected: an .npz file that training wrote: best.npz in the folder of a run
+  got:      a .npy file
+)");
+  expect_error(with("run"), R"(
+error: run: these are no weights
+  expected: an .npz file that training wrote: best.npz in the folder of a run
+  got:      a folder
+)");
+  workshop.write("run/best.npz", workshop.read("run/checkpoint.npz"));
+  Ended ended = workshop.run({"check", "e.toml", "model.weights=run"});
+  EXPECT_EQ(ended.err, str("error: ", workshop.path("run"), R"(: these are no weights
+  expected: an .npz file that training wrote: best.npz in the folder of a run
+  got:      a folder
+  config:   command line:1:15
+      1 | model.weights=run
+        |               ^^^
+  hint:     did you mean )",
+                           workshop.path("run/best.npz"), "?\n"));
+}
+
+TEST_F(CliPredict, AsksForTheNameOfAnArray) {
+  write_npz(workshop.path("all.npz"), {{"x", Tensor::matrix<double>({{-3, 1}})}, {"y", Tensor::vector<int64_t>({1})}});
+  expect_error({"run", "--input", "all.npz", "--output", "p.csv"}, R"(
+error: all.npz: an .npz file is given where one array is needed
+  expected: all.npz[NAME] with the name of an array: x, y
+)");
+}
+
+TEST_F(CliPredict, RefusesAnInfinity) {
+  write_npy(workshop.path("x.npy"), Tensor::matrix<float>({{1, 2}, {HUGE_VALF, 1}}));
+  expect_error({"run", "--input", "x.npy", "--output", "p.npy"}, R"(
+error: x.npy: row 1, column 0: not a finite number
+  expected: numbers that are finite in float32
+  got:      inf
+  hint:     rows and columns count from 0
+)");
+}
+
+TEST_F(CliPredict, SaysWhereItCannotWrite) {
+  workshop.write("x.csv", "width,height\n3,1\n");
+  expect_error({"run", "--input", "x.csv", "--output", "/proc/p.csv"}, R"(
+error: /proc/p.csv: the file cannot be written
+  expected: a folder that takes new files
+  got:      the folder /proc takes none
+)");
+}
+
+// eval on tables that are not as the training table.
+TEST_F(CliPredict, EvalComparesTheColumns) {
+  auto eval = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"eval", "run"};
+    words.insert(words.end(), more.begin(), more.end());
+    Ended ended = workshop.run(words);
+    for (size_t at; (at = ended.err.find(workshop.path())) != std::string::npos;)
+      ended.err.replace(at, workshop.path().size(), "HERE");
+    return ended;
+  };
+  workshop.write("short.csv", "width,height\n-3,1\n");
+  EXPECT_EQ(eval({"data.test=short.csv"}).err, R"(error: HERE/short.csv: the columns are not those of the training file
+  expected: 3 columns, the label's among them
+  got:      2 columns
+  config:   command line:1:11
+      1 | data.test=short.csv
+        |           ^^^^^^^^^
+)");
+  workshop.write("plain.csv", "-3,1,cat\n3,1,cat\n");
+  Ended plain = eval({"data.test=plain.csv", "trainer.full_batches_only=false"});
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_EQ(plain.out.find("test error 50.0"), 0u) << plain.out;
+  EXPECT_EQ(eval({"data.test=plain.csv"}).err,
+            "error: there are fewer test examples than a minibatch has\n  expected: at least 4\n  got:      2\n"
+            "  hint:     trainer.full_batches_only=false takes them too\n");
+  EXPECT_EQ(eval({}).err,
+            "error: there are no test examples to evaluate on\n"
+            "  hint:     --part train measures the training error; data.test=FILE names a table of test examples\n");
 }
 
 TEST_F(CliPredict, BlamesTheInputForItsShape) {

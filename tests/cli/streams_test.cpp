@@ -116,6 +116,9 @@ TEST_F(CliStreams, AnEnvironmentThatSaysNothingIsNamedOnce) {
     EXPECT_EQ(ended.err, "") << good;
     EXPECT_EQ(ended.code, 0) << good;
   }
+  EXPECT_EQ(workshop.shell("OMP_NUM_THREADS=99999 $THTRAIN check tiny.toml").err,
+            "warning: OMP_NUM_THREADS is larger than thtrain's most; 256 threads are used\n"
+            "  expected: at most 256\n  got:      99999\n");
   EXPECT_EQ(workshop.shell("THTRAIN_VECTOR_BYTES=abc $THTRAIN info").err,
             "error: THTRAIN_VECTOR_BYTES is not a width of vectors\n  expected: 16, 32 or 64\n  got:      abc\n");
 }
