@@ -78,6 +78,26 @@ const Glyph& glyph_of(char letter) {
   return kUnknown;
 }
 
+bool is_finite(const Box& box) {
+  return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right) && std::isfinite(box.bottom);
+}
+
+// The part of a line in a box, by Liang and Barsky; false where there is none. A line within the box stays as it is.
+bool clip_line(double& x0, double& y0, double& x1, double& y1, const Box& box) {
+  const double dx = x1 - x0, dy = y1 - y0;
+  double from = 0, to = 1;
+  auto cut = [&](double towards, double room) {  // where at * towards > room, it is outside
+    if (towards == 0) return room >= 0;
+    (towards < 0 ? from : to) = towards < 0 ? std::max(from, room / towards) : std::min(to, room / towards);
+    return from <= to;
+  };
+  if (!cut(-dx, x0 - box.left) || !cut(dx, box.right - x0) || !cut(-dy, y0 - box.top) || !cut(dy, box.bottom - y0))
+    return false;
+  if (to < 1) x1 = x0 + to * dx, y1 = y0 + to * dy;
+  if (from > 0) x0 += from * dx, y0 += from * dy;
+  return true;
+}
+
 }  // namespace
 
 Canvas::Canvas(int width, int height)
@@ -91,8 +111,17 @@ void Canvas::blend(int x, int y, double coverage, Colour colour) {
   for (int i = 0; i < 3; ++i) pixel[i] = static_cast<uint8_t>(std::lround(pixel[i] + part * (wanted[i] - pixel[i])));
 }
 
-// A pixel is covered by how far its middle is inside the line's edge.
-void Canvas::line(double x0, double y0, double x1, double y1, double thickness, Colour colour, const Box& clip) {
+// A pixel is covered by how far its middle is inside the line's edge. Far ends are cut off first, outside of what is
+// seen: no loop is longer than the picture, and no square overflows.
+void Canvas::line(double x0, double y0, double x1, double y1, double thickness, Colour colour, const Box& within) {
+  if (!std::isfinite(x0 + y0) || !std::isfinite(x1 + y1) || !is_finite(within) || !std::isfinite(thickness)) return;
+  const Box clip{std::max(within.left, 0.0), std::max(within.top, 0.0), std::min<double>(within.right, width_),
+                 std::min<double>(within.bottom, height_)};
+  constexpr double kFar = 1e9;
+  for (double* end : {&x0, &y0, &x1, &y1}) *end = std::clamp(*end, -kFar, kFar);
+  const double beyond = 2 * std::min(std::abs(thickness), kFar) + 4;
+  const Box near{clip.left - beyond, clip.top - beyond, clip.right + beyond, clip.bottom + beyond};
+  if (!clip_line(x0, y0, x1, y1, near)) return;
   double dx = x1 - x0, dy = y1 - y0, squared = dx * dx + dy * dy, half = thickness / 2;
   double margin = half + 1;
   auto first = [&](double a, double b, double low) {
@@ -110,14 +139,18 @@ void Canvas::line(double x0, double y0, double x1, double y1, double thickness, 
 }
 
 void Canvas::fill(const Box& box, Colour colour) {
-  for (int y = static_cast<int>(std::lround(box.top)); y < std::lround(box.bottom); ++y)
-    for (int x = static_cast<int>(std::lround(box.left)); x < std::lround(box.right); ++x) blend(x, y, 1, colour);
+  if (!is_finite(box)) return;
+  auto pixel = [](double at, int last) { return static_cast<int>(std::lround(std::clamp<double>(at, 0, last))); };
+  for (int y = pixel(box.top, height_); y < pixel(box.bottom, height_); ++y)
+    for (int x = pixel(box.left, width_); x < pixel(box.right, width_); ++x) blend(x, y, 1, colour);
 }
 
 void Canvas::ring(double x, double y, double radius, double thickness, Colour colour) {
   double outer = radius + thickness;
-  for (int row = static_cast<int>(y - outer) - 1; row <= static_cast<int>(y + outer) + 1; ++row)
-    for (int column = static_cast<int>(x - outer) - 1; column <= static_cast<int>(x + outer) + 1; ++column) {
+  if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(outer)) return;
+  auto pixel = [](double at, int count) { return static_cast<int>(std::clamp<double>(at, -2, count + 1)); };
+  for (int row = pixel(y - outer, height_) - 1; row <= pixel(y + outer, height_) + 1; ++row)
+    for (int column = pixel(x - outer, width_) - 1; column <= pixel(x + outer, width_) + 1; ++column) {
       double distance = std::abs(std::hypot(column + 0.5 - x, row + 0.5 - y) - radius);
       blend(column, row, thickness / 2 + 0.5 - distance, colour);
     }

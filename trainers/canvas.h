@@ -21,8 +21,10 @@ class Canvas {
  public:
   Canvas(int width, int height);  // white
 
-  /// A line of that thickness, smooth at its edges and round at its ends, drawn where it is inside `clip`.
-  void line(double x0, double y0, double x1, double y1, double thickness, Colour colour, const Box& clip);
+  /// A line of that thickness, smooth at its edges and round at its ends, drawn where it is inside `within`
+  /// and the picture. Coordinates may be anything; of a line, a rectangle or a ring that has no finite ones, nothing is
+  /// drawn.
+  void line(double x0, double y0, double x1, double y1, double thickness, Colour colour, const Box& within);
   void line(double x0, double y0, double x1, double y1, double thickness, Colour colour) {
     line(x0, y0, x1, y1, thickness, colour, {0, 0, static_cast<double>(width_), static_cast<double>(height_)});
   }

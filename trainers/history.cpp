@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "datasets/file.h"
@@ -20,6 +21,12 @@ std::string metrics_line(const EpochReport& report) {
   line.add_error("valid_error", report.valid_error).add_error("test_error", report.test_error);
   line.add_raw("seconds", json_fixed(report.seconds, 6));
   return line.line() + "\n";
+}
+
+std::string loss_text(double loss) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", loss);
+  return text;
 }
 
 Tensor history_array(const std::vector<EpochReport>& history) {

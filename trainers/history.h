@@ -23,6 +23,9 @@ struct EpochReport {
 /// measured, errors with six decimals.
 std::string metrics_line(const EpochReport& report);
 
+/// Six significant digits, "0.41" or "1.5e+300": a loss for people.
+std::string loss_text(double loss);
+
 /// float64 [epochs, 6] and back: what a checkpoint holds. NaN stands for what was not measured.
 Tensor history_array(const std::vector<EpochReport>& history);
 std::vector<EpochReport> history_of(const Tensor& array);

@@ -96,6 +96,7 @@ class JsonReader {
  public:
   JsonReader(std::string_view text, const std::string& source) : text_(text), source_(source) {}
   std::map<std::string, std::string> read() {
+    if (text_.size() > kMostBytes) fail(str("it has ", text_.size(), " bytes, and may have ", kMostBytes));
     value("", 0);
     skip_spaces();
     if (at_ != text_.size()) fail("more after the end");
@@ -123,17 +124,26 @@ class JsonReader {
     if (!take(c)) fail(str("there is no '", c, "'"));
   }
 
+  // Each value is kept with its whole path: without limits, a small text with long keys takes all the memory.
+  static constexpr size_t kMostBytes = 64 << 20, kLongestPath = 4096, kMostKept = 256 << 20;
+  void keep(const std::string& path, std::string value) {
+    kept_ += path.size() + value.size() + 96;  // and a node of the map
+    if (kept_ > kMostKept) fail("it holds too much");
+    out_[path] = std::move(value);
+  }
+
   void value(const std::string& path, int depth) {
     if (depth > 64) fail("too deep");
+    if (path.size() > kLongestPath) fail(str("a value has keys of more than ", kLongestPath, " bytes"));
     char c = peek();
     if (c == '{')
       table(path, depth);
     else if (c == '[')
       array(path, depth);
     else if (c == '"')
-      out_[path] = string();
+      keep(path, string());
     else
-      out_[path] = word();
+      keep(path, word());
   }
   void table(const std::string& path, int depth) {
     expect('{');
@@ -206,7 +216,7 @@ class JsonReader {
 
   std::string_view text_;
   const std::string& source_;
-  size_t at_ = 0;
+  size_t at_ = 0, kept_ = 0;
   std::map<std::string, std::string> out_;
 };
 

@@ -43,7 +43,8 @@ class JsonObject {
 };
 
 /// Every value of a JSON text under its path, "pins.threads" or "command_line.0", as text: strings without their
-/// quotes, other values as they are written. UserError, which names `source`, where it is no JSON.
+/// quotes, other values as they are written. UserError, which names `source`, where it is no JSON,
+/// or larger than such a text is: more than 64 MiB, keys of more than 4096 bytes within each other, 64 levels.
 std::map<std::string, std::string> read_json(std::string_view text, const std::string& source);
 
 }  // namespace thtrain

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "trainers/plot.h"
 
@@ -14,7 +15,8 @@ double top_of(const std::vector<Curve>& curves) {
   double top = 0;
   for (const Curve& curve : curves)
     for (size_t i = curve.points.size() / 20; i < curve.points.size(); ++i) top = std::max(top, curve.points[i].second);
-  return top > 0 ? top * 1.06 : 1;
+  constexpr double kMost = std::numeric_limits<double>::max() / 4;
+  return top > 0 ? std::min(top, kMost) * 1.06 : 1;
 }
 
 }  // namespace
@@ -25,8 +27,8 @@ void draw_learning_curves(const std::string& path, const std::vector<EpochReport
   double epochs = 1;
   for (const EpochReport& report : history) {
     double epoch = static_cast<double>(report.epoch);
-    if (report.valid_error) valid.points.emplace_back(epoch, *report.valid_error);
-    if (report.test_error) test.points.emplace_back(epoch, *report.test_error);
+    if (report.valid_error && std::isfinite(*report.valid_error)) valid.points.emplace_back(epoch, *report.valid_error);
+    if (report.test_error && std::isfinite(*report.test_error)) test.points.emplace_back(epoch, *report.test_error);
     if (std::isfinite(report.train_loss)) loss.points.emplace_back(epoch, report.train_loss);
     if (report.best) best = &report;
     epochs = std::max(epochs, epoch);

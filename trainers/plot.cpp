@@ -17,8 +17,11 @@ std::vector<double> axis_ticks(double low, double high, int count) {
       step = factor * power;
       break;
     }
+  // Bounded: numbers that are large against their distance stand still at k + 1, others are not finite.
   std::vector<double> out;
-  for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) out.push_back(k * step);
+  const double first = std::ceil(low / step - 1e-9);
+  for (int i = 0; i <= std::max(count, 1); ++i)
+    if (double tick = (first + i) * step; tick <= high + 1e-9 * step) out.push_back(tick);
   return out;
 }
 
@@ -31,6 +34,7 @@ double Axis::place(double value) const {
 std::vector<double> Axis::tick_values() const {
   std::vector<double> out;
   if (logarithmic) {
+    if (!(low > 0) || !std::isfinite(high)) return out;
     for (double power = std::ceil(std::log10(low) - 1e-9); power <= std::log10(high) + 1e-9; ++power)
       out.push_back(std::pow(10.0, power));
     return out;
@@ -49,6 +53,7 @@ static std::string tick_text(double value) {
 void Panel::draw_y_ticks() {
   for (double tick : y_.tick_values()) {
     double y = std::round(y_of(tick)) + 0.5;
+    if (!std::isfinite(y)) continue;
     canvas_.line(box_.left, y, box_.right, y, 1, kGrid);
     std::string text = tick_text(tick);
     canvas_.text(static_cast<int>(box_.left) - 8 - Canvas::text_width(text), static_cast<int>(y) - 4, text, kAxis);
@@ -59,6 +64,7 @@ void Panel::draw_x_ticks() {
   for (double tick : x_.tick_values()) {
     if (tick > x_.high * (1 + 1e-9)) continue;
     double x = std::round(x_of(tick)) + 0.5;
+    if (!std::isfinite(x)) continue;
     canvas_.line(x, box_.bottom, x, box_.bottom + 5, 1, kAxis);
     std::string text = tick_text(tick);
     canvas_.text(static_cast<int>(x) - Canvas::text_width(text) / 2, static_cast<int>(box_.bottom) + 9, text, kAxis);
@@ -108,6 +114,7 @@ void Panel::draw_bars(const std::string& title, const std::vector<Bar>& bars) {
   for (size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
     double middle = box_.left + pitch * (static_cast<double>(i) + 0.5), top = y_of(bar.value);
+    top = std::isfinite(top) ? std::clamp(top, 0.0, box_.bottom) : box_.bottom;
     canvas_.fill({middle - 0.32 * pitch, top, middle + 0.32 * pitch, box_.bottom}, bar.colour);
     auto centred = [&](const std::string& text, int y) {
       canvas_.text(static_cast<int>(middle) - Canvas::text_width(text) / 2, y, text, kAxis);

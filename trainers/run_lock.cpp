@@ -23,12 +23,24 @@ static std::string holder_of(int descriptor) {
   return out.substr(0, out.find('\n'));
 }
 
-// Did the holder before us remove the file between our opening and locking it?
+// Did the holder before us remove the file between our opening and locking it? Or did somebody put another thing there?
 static bool is_file_at(const std::string& path, int descriptor) {
   struct stat there {
   }, open{};
-  return ::stat(path.c_str(), &there) == 0 && ::fstat(descriptor, &open) == 0 && there.st_ino == open.st_ino &&
-         there.st_dev == open.st_dev;
+  return ::lstat(path.c_str(), &there) == 0 && ::fstat(descriptor, &open) == 0 && there.st_ino == open.st_ino &&
+         there.st_dev == open.st_dev && S_ISREG(open.st_mode);
+}
+
+// What is written into must be ours: a link leads to a file of somebody else, and so does a file with two names.
+static void require_own_file(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || (S_ISREG(status.st_mode) && status.st_nlink <= 1)) return;
+  const char* got = S_ISLNK(status.st_mode)   ? "a symbolic link"
+                    : S_ISDIR(status.st_mode) ? "a folder"
+                    : S_ISREG(status.st_mode) ? "a file that has another name, too"
+                                              : "a device, pipe or socket";
+  throw file_error(path, "the lock of this run folder cannot be taken", "a file of its own, or nothing", got,
+                   "remove it, if no other process uses this folder");
 }
 
 RunLock::RunLock(const std::string& folder) : path_(lock_file(folder)), maker_(::getpid()) {
@@ -38,7 +50,8 @@ RunLock::RunLock(const std::string& folder) : path_(lock_file(folder)), maker_(:
 
 // False where it is to be tried again.
 bool RunLock::take(const std::string& folder) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  require_own_file(path_);
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (descriptor_ < 0) throw write_error(path_, errno);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     std::string holder = holder_of(descriptor_);
@@ -79,7 +92,7 @@ void RunLock::moved_to(const std::string& folder) {
 }
 
 bool is_locked(const std::string& folder) {
-  int descriptor = ::open(lock_file(folder).c_str(), O_RDONLY | O_CLOEXEC);
+  int descriptor = ::open(lock_file(folder).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return false;
   bool out = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   ::close(descriptor);

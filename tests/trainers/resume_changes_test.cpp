@@ -174,7 +174,7 @@ TEST(LossWarning, ALossThatGrowsForAnEpochIsTold) {
   auto history = read_checkpoint(folder.checkpoint()).state.history;
   ASSERT_GT(history[1].train_loss, history[0].train_loss + 1);
   char numbers[100];
-  std::snprintf(numbers, sizeof numbers, "%.6f after %.6f", history[1].train_loss, history[0].train_loss);
+  std::snprintf(numbers, sizeof numbers, "%.6g after %.6g", history[1].train_loss, history[0].train_loss);
   EXPECT_EQ(said, str("warning: the training loss grew in epoch 2: ", numbers,
                       "; a smaller trainer.learning_rate (now 30) often helps\n"));
   e.trainer.learning_rate = 0.05;

@@ -1,0 +1,218 @@
+#include "trainers/check_checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "nn/finite.h"
+
+namespace thtrain {
+
+namespace {
+
+std::string hint_for(const std::string& path) {
+  const std::filesystem::path best = std::filesystem::path(path).parent_path() / "best.npz";
+  std::error_code ignored;
+  std::string out = "the checkpoint is damaged or was changed: put it back from a copy";
+  if (std::filesystem::exists(best, ignored))
+    out += str(";\na new run can start from the weights in ", best.string(), ", as its model.weights");
+  return out;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what, std::string expected, std::string got) {
+  throw UserError(Message{
+      .what = str(path, ": ", what), .expected = std::move(expected), .got = std::move(got), .hint = hint_for(path)});
+}
+
+// ---- numbers -------------------------------------------------------------------------------------------------------
+
+// Doubles count up to here; no run comes so far.
+constexpr int64_t kMostSteps = int64_t{1} << 53;
+// A loss is not negative, but for the rounding of a logarithm.
+constexpr double kLeastLoss = -1e-6;
+
+class NumberCheck {
+ public:
+  NumberCheck(const std::string& path, const Tensor& position, const Tensor& monitor, const Tensor& epoch,
+              const Tensor& history)
+      : path_(path), position_(position), monitor_(monitor), epoch_(epoch), history_(history) {}
+
+  void check() const {
+    check_position();
+    check_monitor();
+    check_epoch();
+    check_history();
+  }
+
+ private:
+  struct Place {
+    const char* array;
+    std::string index;
+    const char* meaning;
+  };
+  [[noreturn]] void fail(const Place& place, std::string expected, std::string got) const {
+    refuse(path_, str(place.array, '[', place.index, "], ", place.meaning, ", is not what a run writes"),
+           std::move(expected), std::move(got));
+  }
+  [[noreturn]] void fail(const Place& place, std::string expected, double got) const {
+    if (!std::isfinite(got))
+      refuse(path_, str(place.array, '[', place.index, "], ", place.meaning, ", is not finite"), std::move(expected),
+             number_text(got));
+    fail(place, std::move(expected), number_text(got));
+  }
+  void check_count(const Place& place, int64_t value, int64_t most, const std::string& what_most) const {
+    if (value < 0 || value > most) fail(place, str("0 to ", what_most), std::to_string(value));
+  }
+  void check_flag(const Place& place, double value) const {
+    if (value != 0 && value != 1) fail(place, "0 or 1", value);
+  }
+  void check_at_least(const Place& place, double value, double least) const {
+    if (!std::isfinite(value) || value < least) fail(place, "a finite number, at least 0", value);
+  }
+  void check_error(const Place& place, double value) const {
+    if (std::isnan(value)) return;
+    if (!(value >= 0 && value <= 100)) fail(place, "0 to 100, or NaN where it was not measured", value);
+  }
+
+  int64_t epochs() const { return position_.as_int(0); }
+
+  void check_position() const {
+    const char* name = "run.position";
+    int64_t step = position_.as_int(2), batch = position_.as_int(1);
+    check_count({name, "2", "the minibatches in all"}, step, kMostSteps, std::to_string(kMostSteps));
+    const std::string of_all = str(step, ", the minibatches in all");
+    check_count({name, "0", "the finished epochs"}, epochs(), step, of_all);
+    check_count({name, "1", "the minibatches of this epoch"}, batch, step - epochs(),
+                str(step - epochs(), ": each finished epoch had one at least"));
+    check_flag({name, "3", "stopped early"}, static_cast<double>(position_.as_int(3)));
+  }
+
+  void check_monitor() const {
+    const char* name = "run.monitor";
+    check_at_least({name, "0", "the patience"}, monitor_.as_double(0), 0);
+    double error = monitor_.as_double(1), epoch = monitor_.as_double(2);
+    const bool has_best = epoch != 0;
+    if (!(epoch >= 0 && epoch <= static_cast<double>(epochs() + 1) && epoch == std::floor(epoch)))
+      fail({name, "2", "the epoch of the best validation error"}, str("0 (none yet) to ", epochs() + 1), epoch);
+    const Place place{name, "1", "the best validation error"};
+    if (has_best && !(error >= 0 && error <= 100)) fail(place, "0 to 100", error);
+    if (!has_best && !(error == HUGE_VAL)) fail(place, "inf, as there is no epoch of it", number_text(error));
+    check_error({name, "3", "the test error with the best validation error"}, monitor_.as_double(3));
+  }
+
+  void check_epoch() const {
+    const char* name = "run.epoch";
+    double batches = static_cast<double>(position_.as_int(1));
+    check_at_least({name, "0", "the sum of the losses"}, epoch_.as_double(0), kLeastLoss * (batches + 1));
+    check_error({name, "1", "the validation error"}, epoch_.as_double(1));
+    check_error({name, "2", "the test error"}, epoch_.as_double(2));
+    check_flag({name, "3", "is it the best"}, epoch_.as_double(3));
+    check_at_least({name, "4", "the seconds"}, epoch_.as_double(4), 0);
+  }
+
+  // A row for each finished epoch, and one for an epoch that a run was stopped within.
+  void check_history() const {
+    const char* name = "run.history";
+    const bool is_matrix = history_.dtype() == DType::kFloat64 && history_.rank() == 2 && history_.dim(1) == 6;
+    const bool may_be_longer = position_.as_int(3) != 0 && position_.as_int(1) > 0;
+    int64_t rows = is_matrix ? history_.dim(0) : -1;
+    if (rows != epochs() && !(may_be_longer && rows == epochs() + 1))
+      refuse(path_, "run.history is not what a run writes",
+             str("float64[", epochs(), ", 6], a row for each finished epoch"), history_.type_text());
+    for (int64_t i = 0; i < rows; ++i) {
+      auto place = [&](int64_t column, const char* meaning) { return Place{name, str(i, ", ", column), meaning}; };
+      auto at = [&](int64_t column) { return history_.as_double(i * 6 + column); };
+      if (at(0) != static_cast<double>(i + 1)) fail(place(0, "the epoch"), std::to_string(i + 1), at(0));
+      check_at_least(place(1, "the training loss"), at(1), kLeastLoss);
+      check_error(place(2, "the validation error"), at(2));
+      check_error(place(3, "the test error"), at(3));
+      check_at_least(place(4, "the seconds"), at(4), 0);
+      check_flag(place(5, "was it the best"), at(5));
+    }
+  }
+
+  const std::string& path_;
+  const Tensor &position_, &monitor_, &epoch_, &history_;
+};
+
+// ---- arrays --------------------------------------------------------------------------------------------------------
+
+// Of the run's own floatX: who resumes may have changed it since.
+DType dtype_of(const Checkpoint& checkpoint, const NamedArrays& weights) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64})
+    if (checkpoint.config.find(str("\nfloatX = \"", name_of(dtype), '"')) != std::string::npos) return dtype;
+  return weights.front().second.dtype();
+}
+
+class ArrayCheck {
+ public:
+  ArrayCheck(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights)
+      : path_(path), dtype_(dtype_of(checkpoint, weights)) {
+    for (const auto& [name, array] : weights) shapes_[name] = array.shape();
+  }
+
+  // "run.best/" + the name of a weight.
+  void check(const NamedArrays& arrays, const std::string& prefix, const std::string& inner) const {
+    for (const auto& [name, array] : arrays) {
+      auto found = name.starts_with(inner) ? shapes_.find(name.substr(inner.size())) : shapes_.end();
+      if (found == shapes_.end())
+        refuse(path_, str("the run has no ", prefix, name, ' ', array.type_text()), names(prefix + inner), "");
+      check_one(prefix + name, array, found->second);
+    }
+  }
+  void check_complete(const NamedArrays& arrays, const std::string& prefix) const {
+    for (const auto& [name, shape] : shapes_)
+      if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& entry) { return entry.first == name; }))
+        refuse(path_, str("there is no ", prefix, name), names(prefix),
+               arrays.empty() ? "nothing of those names"
+                              : join(arrays, ", ", [&](const auto& entry) { return prefix + entry.first; }));
+  }
+
+ private:
+  std::string names(const std::string& prefix) const {
+    return join(shapes_, ", ", [&](const auto& entry) { return prefix + entry.first; });
+  }
+  void check_one(const std::string& name, const Tensor& array, const Shape& shape) const {
+    if (array.dtype() != dtype_ || array.shape() != shape)
+      refuse(path_, str(name, " is not what this run writes"), str(name_of(dtype_), shape_text(shape)),
+             array.type_text());
+    if (std::optional<int64_t> bad = first_non_finite(array))
+      refuse(path_, str(name, " holds a value that is not finite"), "finite numbers",
+             str(array.as_double(*bad), " at element ", *bad, " of ", array.type_text()));
+  }
+
+  const std::string& path_;
+  DType dtype_;
+  std::map<std::string, Shape> shapes_;
+};
+
+}  // namespace
+
+void check_checkpoint_numbers(const std::string& path, const Tensor& position, const Tensor& monitor,
+                              const Tensor& epoch, const Tensor& history) {
+  NumberCheck(path, position, monitor, epoch, history).check();
+}
+
+void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights) {
+  if (weights.empty()) return;
+  const ArrayCheck arrays(path, checkpoint, weights);
+  arrays.check(checkpoint.weights, "", "");
+  arrays.check(checkpoint.optimizer, "run.", "velocity/");
+  arrays.check(checkpoint.best, "run.best/", "");
+  if (checkpoint.state.monitor.best_epoch > 0)
+    arrays.check_complete(checkpoint.best, "run.best/");
+  else if (!checkpoint.best.empty())
+    refuse(path, "there are best weights of no epoch", "run.monitor[2], the epoch of the best validation error, from 1",
+           str("0, and run.best/", checkpoint.best.front().first));
+}
+
+NamedArrays best_of(const Checkpoint& checkpoint, const NamedArrays& weights) {
+  NamedArrays out;
+  const std::map<std::string, Tensor> best(checkpoint.best.begin(), checkpoint.best.end());
+  if (best.empty()) return out;
+  for (const auto& [name, array] : weights) out.emplace_back(name, best.at(name).cast(array.dtype()));
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,25 @@
+// A checkpoint may come from somebody else: nothing in it is taken before all of it was looked at.
+#pragma once
+
+#include <string>
+
+#include "trainers/checkpoint.h"
+
+namespace thtrain {
+
+/// The numbers of a checkpoint as its file holds them, run.position, run.monitor, run.epoch and run.history, which have
+/// the dtypes and lengths that checkpoint.h names (but for run.history). UserError, which names the array, where one of
+/// them cannot be what a run has written, or where two of them contradict each other.
+void check_checkpoint_numbers(const std::string& path, const Tensor& position, const Tensor& monitor,
+                              const Tensor& epoch, const Tensor& history);
+
+/// The arrays: every weight of the model, its velocity if there is one, and its best value if the run has measured one,
+/// of the shapes of `weights` (the model's own), of the run's dtype, and finite; and no others. UserError, which names
+/// the array.
+void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights);
+
+/// The best weights of a checkpoint that was checked, in the order of `weights` and of their dtypes; none before the
+/// first validation.
+NamedArrays best_of(const Checkpoint& checkpoint, const NamedArrays& weights);
+
+}  // namespace thtrain
