@@ -71,7 +71,8 @@ class CheckpointReader {
     s.stopped_early = position.as_int(3) != 0;
     for (const std::string& name : file_.names())
       if (name == "run.unmeasured") s.is_unmeasured = array(name, DType::kInt64, 1).as_int(0) != 0;
-    s.random = RandomState::from_bytes(bytes_of(array("run.random", DType::kUInt8, RandomState::kStateBytes)));
+    check_unmeasured(s);
+    s.random = random_state(bytes_of(array("run.random", DType::kUInt8, RandomState::kStateBytes)));
     s.monitor = {monitor.as_double(0), monitor.as_double(1), static_cast<int64_t>(monitor.as_double(2))};
     s.best_test_error = optional_of(monitor.as_double(3));
     s.loss_sum = epoch.as_double(0);
@@ -86,6 +87,24 @@ class CheckpointReader {
   }
 
  private:
+  // Only after a minibatch of this epoch there is something to measure.
+  void check_unmeasured(const RunState& state) const {
+    if (!state.is_unmeasured || state.batch > 0) return;
+    throw UserError(Message{.what = str(path_, ": run.unmeasured is not what a run writes"),
+                            .expected = "0, as this epoch has no minibatches (run.position[1])",
+                            .got = "1"});
+  }
+  RandomState random_state(const std::string& bytes) const {
+    try {
+      RandomState out = RandomState::from_bytes(bytes);
+      if (std::isfinite(out.state().gauss)) return out;
+    } catch (const UserError& error) {
+      Message message = error.messages().front();
+      message.what = str(path_, ": run.random: ", message.what);
+      throw UserError(std::move(message));
+    }
+    throw UserError(Message{.what = str(path_, ": run.random holds a value that is not finite")});
+  }
   // A vector of that dtype and length (-1: any).
   Tensor array(const std::string& name, DType dtype, int64_t length) {
     Tensor out = file_.read(name);

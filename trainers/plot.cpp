@@ -21,7 +21,7 @@ std::vector<double> axis_ticks(double low, double high, int count) {
   std::vector<double> out;
   const double first = std::ceil(low / step - 1e-9);
   for (int i = 0; i <= std::max(count, 1); ++i)
-    if (double tick = (first + i) * step; tick <= high + 1e-9 * step) out.push_back(tick);
+    if (double tick = (first + i) * step; std::isfinite(tick) && tick <= high + 1e-9 * step) out.push_back(tick);
   return out;
 }
 

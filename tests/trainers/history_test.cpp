@@ -43,5 +43,11 @@ TEST(History, AppendsAndRewrites) {
   EXPECT_THROW(append_metrics(folder.path("no/metrics.jsonl"), kBare), UserError);
 }
 
+TEST(History, LossesForPeopleAreShort) {
+  EXPECT_EQ(loss_text(0.41), "0.41");
+  EXPECT_EQ(loss_text(2.0 / 3), "0.666667");
+  EXPECT_EQ(loss_text(1.5e300), "1.5e+300");
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -56,6 +56,22 @@ TEST(Json, BrokenTextsAreErrors) {
             "error: run.json: no valid JSON: it ends too early\n  got:      byte 7");
 }
 
+// A value is kept with its path: long keys within each other would take gigabytes.
+TEST(Json, TextsThatWouldTakeAllTheMemory) {
+  std::string key(100'000, 'k'), elements = "[0";
+  for (int i = 1; i < 20'000; ++i) elements += ",0";
+  EXPECT_EQ(error_text([&] { read_json(str("{\"", key, "\": {\"", key, "\": ", elements, "]}}"), "run.json"); }),
+            "error: run.json: no valid JSON: a value has keys of more than 4096 bytes\n  got:      byte 100004");
+  key.resize(4000);
+  EXPECT_EQ(read_json(str("{\"", key, "\": ", elements, "]}"), "run.json").size(), 20'000u);
+  for (int i = 1; i < 100'000; ++i) elements += ",0";
+  EXPECT_TRUE(error_text([&] {
+                read_json(str("{\"", key, "\": ", elements, "]}"), "run.json");
+              }).starts_with("error: run.json: no valid JSON: it holds too much\n"));
+  EXPECT_EQ(error_text([] { read_json(std::string((64 << 20) + 1, ' '), "run.json"); }),
+            "error: run.json: no valid JSON: it has 67108865 bytes, and may have 67108864\n  got:      byte 0");
+}
+
 TEST(Json, KnowsUtf8) {
   for (const char* good :
        {"", "a", "caf\xc3\xa9", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})

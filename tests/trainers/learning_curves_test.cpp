@@ -2,7 +2,9 @@
 
 #include <png.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "datasets/file.h"
 #include "tests/support/datasets_support.h"
@@ -82,6 +84,64 @@ TEST(Canvas, LinesTextAndEdges) {
     EXPECT_EQ(picture.is(x, 12, {0, 0, 255}), x >= 10 && x < 20) << x;
   }
   EXPECT_TRUE(picture.is(32, 14, {0, 0, 0}));  // the top of the 1
+}
+
+// Nothing is drawn beyond the picture, and no loop runs there.
+TEST(Canvas, CoordinatesThatAreFarOrNoNumbers) {
+  TemporaryFolder folder;
+  const double far = 1e300, most = std::numeric_limits<double>::max(), inf = HUGE_VAL, nan = std::nan("");
+  Canvas canvas(40, 20);
+  for (double bad : {inf, -inf, nan}) {
+    canvas.line(bad, 5, 30, 5, 3, {});
+    canvas.line(5, bad, 30, bad, 3, {});
+    canvas.line(5, 5, 30, 5, bad, {});
+    canvas.line(5, 5, 30, 5, 3, {}, {0, 0, bad, 20});
+    canvas.fill({0, bad, 10, 20}, {});
+    canvas.ring(bad, 10, 3, 1, {});
+    canvas.ring(10, 10, bad, 1, {});
+  }
+  canvas.line(far, far, far, -far, 3, {});
+  canvas.line(-far, -5, most, -5, 3, {});
+  canvas.ring(far, 10, 3, 1, {});
+  canvas.ring(10, 10, far, 1, {});
+  canvas.fill({far, -far, most, far}, {});
+  canvas.write_png(folder.path("white.png"));
+  Picture white = read_png(folder.path("white.png"));
+  EXPECT_EQ(std::count(white.pixels.begin(), white.pixels.end(), 255), 40 * 20 * 3);
+
+  canvas.line(-most, 5.5, most, 5.5, 1, {255, 0, 0});
+  canvas.line(20.5, far, 20.5, -far, 1, {0, 0, 255});
+  canvas.line(5.5, 12.5, 5.5, 12.5, 1, {0, 0, 255});  // a point
+  canvas.fill({-far, 17, far, most}, {0, 255, 0});
+  canvas.write_png(folder.path("lines.png"));
+  Picture lines = read_png(folder.path("lines.png"));
+  EXPECT_TRUE(lines.is(5, 12, {0, 0, 255}));
+  for (int x = 0; x < 40; ++x)
+    if (x != 20) {
+      EXPECT_TRUE(lines.is(x, 5, {255, 0, 0})) << x;
+      EXPECT_TRUE(lines.is(x, 17, {0, 255, 0})) << x;
+    }
+  for (int y = 0; y < 17; ++y) EXPECT_TRUE(lines.is(20, y, {0, 0, 255})) << y;
+}
+
+TEST(LearningCurves, ValuesThatNoRunHas) {
+  TemporaryFolder folder;
+  const double most = std::numeric_limits<double>::max(), inf = HUGE_VAL, nan = std::nan("");
+  for (double value : {1e300, -1e300, most, -most, inf, -inf, nan, 5e-324}) {
+    std::vector<EpochReport> history;
+    for (int64_t epoch : {int64_t{1}, int64_t{2}, std::numeric_limits<int64_t>::min(), int64_t{1} << 62})
+      history.push_back({.epoch = epoch,
+                         .train_loss = epoch == 2 ? 1 : value,
+                         .valid_error = value,
+                         .test_error = epoch == 1 ? 5 : value,
+                         .best = true});
+    draw_learning_curves(folder.path("curves.png"), history);
+    EXPECT_EQ(read_png(folder.path("curves.png")).width, 960u) << value;
+  }
+  // Numbers with as few digits between them as doubles have.
+  EXPECT_LE(axis_ticks(1e17, 1e17 + 32, 6).size(), 7u);
+  EXPECT_TRUE(axis_ticks(0, inf, 6).empty());
+  EXPECT_TRUE((Axis{.low = 0, .high = 10, .logarithmic = true}).tick_values().empty());
 }
 
 }  // namespace

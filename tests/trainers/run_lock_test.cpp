@@ -1,11 +1,13 @@
 #include "trainers/run_lock.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 
+#include "datasets/file.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {
@@ -48,6 +50,38 @@ TEST(RunLock, GoesWithItsProcessAndItsFolder) {
   EXPECT_TRUE(is_locked(folder.path("b")));
   lock.reset();
   EXPECT_TRUE(std::filesystem::is_empty(folder.path("b")));
+}
+
+// What a stranger's folder has at its place: nothing is written into another file, nor does anything wait.
+TEST(RunLock, WhatIsNoFileOfItsOwnIsRefused) {
+  TemporaryFolder folder;
+  const std::string lock = folder.path("run/lock");
+  std::filesystem::create_directory(folder.path("run"));
+  folder.write("victim", "precious");
+  auto refusal = [&](const std::string& got) {
+    EXPECT_EQ(error_text([&] { RunLock take(folder.path("run")); }),
+              str("error: ", lock,
+                  ": the lock of this run folder cannot be taken\n"
+                  "  expected: a file of its own, or nothing\n"
+                  "  got:      ",
+                  got, "\n  hint:     remove it, if no other process uses this folder"));
+    EXPECT_FALSE(is_locked(folder.path("run")));
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::symlink_status(lock)));
+    EXPECT_EQ(read_file(folder.path("victim")), "precious");
+    std::filesystem::remove(lock);
+  };
+  std::filesystem::create_symlink("../victim", lock);
+  refusal("a symbolic link");
+  std::filesystem::create_symlink("../nothing", lock);
+  refusal("a symbolic link");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("nothing")));
+  std::filesystem::create_hard_link(folder.path("victim"), lock);
+  refusal("a file that has another name, too");
+  std::filesystem::create_directory(lock);
+  refusal("a folder");
+  ASSERT_EQ(::mkfifo(lock.c_str(), 0600), 0);
+  refusal("a device, pipe or socket");
+  RunLock good(folder.path("run"));
 }
 
 // A child made by fork() has the lock's descriptor, and leaves the file to its parent.
