@@ -31,10 +31,12 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
       while (std::isfinite(elements[bad])) ++bad;
       Shape shape(batch.shape().begin() + 1, batch.shape().end());
       int64_t row = bad / element_count(shape);
+      const double raw = element(array, row_of(row), bad % element_count(shape));
       throw UserError(
           {.what = str(element_place(array, shape, row_of(row), bad % element_count(shape)), ": not a finite number"),
            .expected = str("numbers that are finite in ", name_of(batch.dtype())),
-           .got = number_text(element(array, row_of(row), bad % element_count(shape))),
+           .got = std::isfinite(static_cast<T>(raw)) ? str(static_cast<T>(raw), ", multiplied by data.scale")
+                                                     : number_text(raw),
            .config = array.where,
            .hint = counting_hint(array)});
     }

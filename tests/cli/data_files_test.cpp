@@ -172,6 +172,17 @@ TEST_F(CliDataFiles, NumbersAsTheyStandInTheFile) {
                             kCaretX + "  hint:     classes are numbered 0, 1, 2, ...\n");
 }
 
+TEST_F(CliDataFiles, ValuesInPlaceOfLabels) {
+  workshop.write("x", "1,2,0\n1,1,346\n");
+  EXPECT_EQ(run("csv"),
+            std::string("error: HERE/x: line 2: the label is too large\n"
+                        "  expected: classes numbered from 0 on, and no more of them than examples (2)\n"
+                        "  got:      346\n") +
+                kCaretX +
+                "  hint:     is it a value, not a class? data.label_column names another column; there is no "
+                "regression from the command line\n");
+}
+
 TEST_F(CliDataFiles, HomeFolders) {
   workshop.write("e.toml", std::string("[data]\nsource = \"csv\"\ntrain = \"~/x.csv\"\n") + kModel);
   Ended ended = workshop.run({"train", "e.toml"});

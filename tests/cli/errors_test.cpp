@@ -165,7 +165,7 @@ error: HERE/y.npy: row 2: the label is out of range
   config:   e.toml:4:16
       4 | train_labels = "y.npy"
         |                ^^^^^^^
-  hint:     rows and columns count from 0
+  hint:     rows and columns count from 0; classes are numbered 0, 1, 2, ...
 )");
 }
 

@@ -197,6 +197,15 @@ TEST(CheckErrors, NumbersThatAreNotFinite) {
                 kCounting);
 }
 
+TEST(CheckErrors, NumbersThatAreNotFiniteWhenScaled) {
+  Split split({.raw = Tensor::matrix<float>({{1, 1e38f}}), .origin = "x.npy"}, {}, Targets::kNone, 10);
+  EXPECT_EQ(error_text([&] { check_all(split, k32); }),
+            "error: x.npy: row 0, column 1: not a finite number\n"
+            "  expected: numbers that are finite in float32\n"
+            "  got:      1e+38, multiplied by data.scale" +
+                kCounting);
+}
+
 TEST(CheckErrors, LabelsOutOfRange) {
   Split split = small_split();
   split.set_classes(2);

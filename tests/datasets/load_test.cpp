@@ -367,6 +367,13 @@ TEST(LoadErrors, Csv) {
                                      caret(3));
   folder.write("test.csv", "5,6,cat\n");
   EXPECT_EQ(load_dataset(options, DType::kFloat32).test.size(), 1);  // by position
+  options.csv.label = "a";
+  folder.write("train.csv", "a,b,c\n0,1,2\n1,1,2\n");
+  folder.write("test.csv", "1,6,7\n");
+  Dataset named = load_dataset(options, DType::kFloat32);  // also the labels
+  EXPECT_EQ(named.test.all(DType::kFloat32).y.text(), "[1]");
+  options.csv.label = "last";
+  folder.write("train.csv", "a,b,kind\n1,2,cat\n");
   folder.write("test.csv", "a,kind\n5,cat\n");
   EXPECT_EQ(load_error(options), "error: " + folder.path("test.csv") +
                                      ": the columns are not those of the training file\n"
