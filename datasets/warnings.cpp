@@ -49,9 +49,12 @@ class Doubts {
       add(str("every training example is of class ", class_text(only_class()), ": there is nothing to tell apart",
               data_.columns.empty() ? "" : "; data.label_column names another column"));
     else if (are_values())
-      add(str(train_.present, " classes in ", data_.train.size(), " training examples, most of them in one or two: ",
-              "is the label a value, not a class? There is no regression from the command line",
-              data_.columns.empty() ? "" : "; data.label_column names another column"));
+      add(str(train_.present, " classes in ", data_.train.size(), " training examples: is the label ",
+              data_.class_names.empty() ? "a value, not a class? There is no regression from the command line"
+                                        : "a name of each example, not a class?",
+              data_.columns.empty()       ? ""
+              : data_.class_names.empty() ? "; data.label_column names another column"
+                                          : " data.label_column names another column"));
     else if (begins_at_one())
       add("the labels begin at 1: class 0 has no examples, but the model learns it too; subtract 1 from each label");
     if (only_one_class() || are_values()) return out_;  // the other doubts follow from this one
@@ -82,12 +85,10 @@ class Doubts {
         train_.counts.begin());
   }
   bool valid_is_within(size_t only) const { return valid_.present == (count(valid_, only) > 0 ? 1 : 0); }
-  // Many classes, and most of those with examples have one or two.
+  // Many classes, and few examples of each.
   bool are_values() const {
-    constexpr int64_t kFewest = 20;
-    auto is_rare = [](int64_t n) { return n == 1 || n == 2; };
-    return train_.present >= kFewest &&
-           2 * std::count_if(train_.counts.begin(), train_.counts.end(), is_rare) > train_.present;
+    constexpr int64_t kFewestClasses = 20, kFewExamples = 5;
+    return train_.present >= kFewestClasses && data_.train.size() < kFewExamples * train_.present;
   }
   bool begins_at_one() const {
     return data_.class_names.empty() && data_.classes() > 1 && count(train_, 0) == 0 && count(valid_, 0) == 0 &&

@@ -9,8 +9,9 @@
 namespace thtrain {
 
 /// A line for each doubt, "PLACE: WHAT; WHAT TO DO": labels that begin at 1, classes without training or validation
-/// examples, as many classes as examples, examples sorted by class that are taken in order (`shuffled` says whether the
-/// trainer shuffles them). Reads all labels; none for targets that are no classes. UserError as read_targets.
+/// examples, as many classes as examples, many classes of few examples, one class, a header of numbers, examples sorted
+/// by class that are taken in order (`shuffled` says whether the trainer shuffles them). Reads all labels; none for
+/// targets that are no classes. UserError as read_targets.
 std::vector<std::string> data_warnings(const Dataset& data, bool shuffled);
 
 }  // namespace thtrain
