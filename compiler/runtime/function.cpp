@@ -541,15 +541,6 @@ bool Function::is_native() const {
   return state_->program != nullptr;
 }
 
-bool Function::is_compiling() const {
-  const State& s = *state_;
-  return s.coming.valid() && s.coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
-}
-
-void Function::wait() {
-  take_coming(*state_, true);
-}
-
 std::string Function::identity() const {
   const State& s = *state_;
   return content_hash(
