@@ -107,9 +107,31 @@ static std::string without_last_slashes(std::string path) {
   return path;
 }
 
+// A run that was killed before its first checkpoint left nothing but what a new one writes again. Whoever has its lock
+// may still come to a checkpoint.
+static void remove_unfinished_run(const std::string& path) {
+  std::error_code error;
+  if (fs::is_symlink(path, error) || !fs::is_directory(path, error) || is_locked(path)) return;
+  bool has_config = false, has_facts = false;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    has_config |= name == "config.toml";
+    has_facts |= name == "run.json";
+    if (name != "config.toml" && name != "run.json" && name != "table.json" && name != "lock") return;
+  }
+  if (error || !has_config || !has_facts) return;
+  try {
+    if (RunFolder::open(path).had_checkpoint()) return;
+    RunLock lock(path);
+    for (const char* name : {"table.json", "run.json", "config.toml"}) fs::remove(path + "/" + name, error);
+  } catch (const UserError&) {  // it is taken, then
+  }
+}
+
 RunFolder RunFolder::create(const std::string& wanted, const Experiment& experiment, RunFacts facts) {
-  if (!may_be_taken(wanted)) throw taken(wanted);
   std::string path = without_last_slashes(wanted), parent = parent_of(path);
+  remove_unfinished_run(path);
+  if (!may_be_taken(path)) throw taken(path);
   std::string config = resolved_toml(with_absolute_paths(experiment, facts.config_folder));
   require_utf8(config, facts.config_folder);
   remove_stale_folders(parent);
@@ -136,23 +158,50 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   return out;
 }
 
+// The file of an experiment, or a run's own, where the run's folder is wanted.
+static UserError not_a_folder(const std::string& path) {
+  const std::string parent = parent_of(path);
+  std::error_code error;
+  const bool is_of_run = fs::exists(parent + "/config.toml", error) && fs::exists(parent + "/run.json", error);
+  std::string hint;
+  if (is_of_run)
+    hint = str("`thtrain resume ", parent, "` goes on with the run in its folder");
+  else if (path.ends_with(".toml"))
+    hint = str("`thtrain train ", path, "` begins a run of this experiment");
+  return UserError(Message{.what = str(path, ": this is a file, and no run folder"),
+                           .expected = "a folder that `thtrain train` made",
+                           .hint = hint});
+}
+
 static void require_folder(const std::string& path) {
   struct stat status {};
   int error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
   if (error == 0 && S_ISDIR(status.st_mode)) return;
   const char* made = "a folder that `thtrain train` made";
+  if (error == 0 && S_ISREG(status.st_mode)) throw not_a_folder(path);
   if (error == 0 || error == ENOENT || error == ENOTDIR)
     throw UserError(Message{.what = str(path, ": there is no such run folder"), .expected = made});
   throw UserError(
       Message{.what = str(path, ": the run folder cannot be read"), .expected = made, .got = system_error_text(error)});
 }
 
-RunFolder RunFolder::open(const std::string& path) {
-  require_folder(path);
+RunFolder RunFolder::open(const std::string& wanted) {
+  require_folder(wanted);
+  const std::string path = without_last_slashes(wanted);
   RunFolder out(path, {});
   if (!is_there(out.config()))
     throw UserError(Message{.what = str(path, ": this is no run folder: it holds no config.toml"),
                             .expected = "a folder that `thtrain train` made"});
+  if (!is_there(out.facts_file())) {
+    const bool has_weights = is_there(out.best());
+    throw UserError(Message{
+        .what = str(path, ": this is no run folder, or no longer: it holds no run.json"),
+        .expected = "a folder that `thtrain train` made, with config.toml and run.json",
+        .hint = str("put run.json back from a copy; `thtrain train ", out.config(), "` begins another run",
+                    has_weights
+                        ? str(";\n`thtrain eval ", out.config(), " --weights ", out.best(), "` measures its weights")
+                        : "")});
+  }
   std::map<std::string, std::string> facts = read_json(read_file(out.facts_file()), out.facts_file());
   auto list = [&](const std::string& name) {
     std::vector<std::string> values;

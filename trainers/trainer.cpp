@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "compiler/ir/variables.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -39,13 +40,27 @@ TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder&
   return Run(experiment, data, folder, hooks, options).go();
 }
 
+// Where it is damaged, the best weights may be whole.
+static Checkpoint checkpoint_of(const RunFolder& folder) {
+  try {
+    return read_checkpoint(folder.checkpoint());
+  } catch (const UserError& error) {
+    std::vector<Message> messages = error.messages();
+    std::string& hint = messages.back().hint;
+    if (!hint.starts_with("copy ") || !std::filesystem::exists(folder.best())) throw;
+    hint += str(";\n`thtrain train ", folder.config(), " model.weights=", folder.best(),
+                "` begins a new run with the best weights of this one");
+    throw UserError(std::move(messages));
+  }
+}
+
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                     const TrainOptions& options) {
   Unlock after{folder};
   folder.lock();
   std::optional<Checkpoint> checkpoint;
   if (folder.has_checkpoint())
-    checkpoint = read_checkpoint(folder.checkpoint());
+    checkpoint = checkpoint_of(folder);
   else if (folder.had_checkpoint())
     throw UserError(
         Message{.what = str(folder.path(), ": the checkpoint of this run is gone"),

@@ -1,8 +1,8 @@
 // `thtrain eval`: the error of a model's weights on one part of the data.
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
+#include "cli/run_hints.h"
 #include "cli/text.h"
-#include "trainers/load_data.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -31,7 +31,8 @@ static void check_has_examples(const Dataset& data, const std::string& part, con
 int run_eval(const EvalArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   std::string weights = weights_of(loaded, arguments.weights);
-  Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  warn_of_first_weights(loaded, weights);
+  Dataset data = load_run_data(loaded, false);
   check_has_examples(data, arguments.part, loaded.experiment.trainer);
   Evaluation found = evaluate(loaded.experiment, data, part_of(arguments.part), weights);
   if (arguments.json) {

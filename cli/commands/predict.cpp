@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
+#include "cli/run_hints.h"
 #include "cli/text.h"
 #include "datasets/dataset.h"
 #include "datasets/npy.h"
@@ -104,6 +105,7 @@ int run_predict(const PredictArguments& arguments) {
   Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   std::string weights = weights_of(loaded, arguments.weights);
+  warn_of_first_weights(loaded, weights);
   refuse_to_overwrite("--output", arguments.output, ArrayPath(arguments.input).file, "the input");
   refuse_to_overwrite("--output", arguments.output, weights, "the weights");
   refuse_to_overwrite("--output", arguments.output, loaded);
@@ -121,7 +123,7 @@ int run_predict(const PredictArguments& arguments) {
     write_csv(arguments.output, found, facts.classes, arguments.probabilities);
   const char* what = both ? "classes and probabilities" : arguments.probabilities ? "probabilities" : "classes";
   print_text(str(what, " of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\n",
-                 counts_text(found.classes, facts.classes)));
+                 counts_text(found.classes, facts.classes), "weights ", weights, "\n"));
   return kDone;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/load_experiment.h"
 #include "cli/progress.h"
+#include "cli/run_hints.h"
 #include "cli/text.h"
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
@@ -106,7 +107,7 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
   loaded.run->lock();
   if (!arguments.experiment.config.empty())
     require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
-  Dataset data = load_data(loaded.experiment, loaded.config_folder);
+  Dataset data = load_run_data(loaded, true);
   options.epochs = loaded.experiment.trainer.epochs;
   Progress progress(options);
   InterruptWatch interrupt;
@@ -134,7 +135,19 @@ RunFolder make_folder(const TrainArguments& arguments, const LoadedExperiment& l
   }
 }
 
+// A run folder where an experiment file is wanted.
+void refuse_folder(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error) || !fs::exists(fs::path(path) / "config.toml", error)) return;
+  const std::string folder = fs::path(path).has_filename() ? path : fs::path(path).parent_path().string();
+  throw UserError(Message{.what = str(folder, ": this is the folder of a run, and no experiment file"),
+                          .expected = "a TOML file",
+                          .hint = str("`thtrain resume ", folder, "` goes on with that run;\n`thtrain train ", folder,
+                                      "/config.toml` begins a new run of its experiment")});
+}
+
 int new_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
+  refuse_folder(arguments.experiment.config);
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   const Experiment& experiment = loaded.experiment;
   Dataset data = load_data(experiment, loaded.config_folder);

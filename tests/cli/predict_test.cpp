@@ -57,7 +57,7 @@ class CliPredict : public testing::Test {
 };
 
 TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
-  const std::string said = "classes of 3 examples written to p.csv\n  cat 2, big dog 1\n";
+  const std::string said = "classes of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/checkpoint.npz\n";
   const std::string classes = "class\ncat\n\"big dog\"\ncat\n";
   for (const char* table : {
            "width,height\n-3,1\n3,1\n-2,1\n",                 // without labels
@@ -73,8 +73,9 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   }
   output("x.csv", "p.npy");
   EXPECT_EQ(read_npy(workshop.path("p.npy")).text(), "[0, 1, 0]");
-  EXPECT_EQ(output("x.csv", "p.csv", {"--probabilities"}),
-            "classes and probabilities of 3 examples written to p.csv\n  cat 2, big dog 1\n");
+  EXPECT_EQ(
+      output("x.csv", "p.csv", {"--probabilities"}),
+      "classes and probabilities of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/checkpoint.npz\n");
   std::string text = workshop.read("p.csv");
   EXPECT_EQ(text.find("class,cat,\"big dog\"\ncat,0.9"), 0u) << text;
 }
@@ -82,7 +83,8 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
 TEST_F(CliPredict, KnowsTheClassesWithoutTheTrainingData) {
   workshop.write("train.csv", "");
   workshop.write("x.csv", "width,height\n3,1\n");
-  EXPECT_EQ(output("x.csv", "p.csv"), "classes of 1 example written to p.csv\n  big dog 1\n");
+  EXPECT_EQ(output("x.csv", "p.csv"),
+            "classes of 1 example written to p.csv\n  big dog 1\nweights run/checkpoint.npz\n");
 }
 
 TEST_F(CliPredict, ReadsEveryFormat) {
@@ -97,7 +99,9 @@ TEST_F(CliPredict, ReadsEveryFormat) {
   }
   workshop.write("x.idx", idx);
   for (const char* input : {"x.npy", "d.npz[a/x]", "x.idx"}) {
-    EXPECT_EQ(output(input, "p.csv"), "classes of 3 examples written to p.csv\n  cat 2, big dog 1\n") << input;
+    EXPECT_EQ(output(input, "p.csv"),
+              "classes of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/checkpoint.npz\n")
+        << input;
     EXPECT_EQ(workshop.read("p.csv"), "class\ncat\n\"big dog\"\ncat\n");
   }
 }

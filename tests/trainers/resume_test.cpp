@@ -170,6 +170,28 @@ TEST(Resume, NamesWhatDecidesOtherBits) {
             (std::vector<std::string>{"step 11: compiler.threads: 1 then, 2 now", "step 11: threads: 1 then, 2 now"}));
 }
 
+// As after `thtrain tune`, or with another cache folder.
+TEST(Resume, OtherMatrixProductsComeFromAnotherCache) {
+  TemporaryFolder temporary;
+  Experiment e = experiment();
+  Dataset data = load_data(e, "");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  StopAt stop(1);
+  train(e, data, folder, stop.hooks(), stop.options());
+  Checkpoint checkpoint = read_checkpoint(folder.checkpoint());
+  for (auto& [name, value] : checkpoint.pins)
+    if (name == "matrix products") value = "float32 20x784x10 NN: other";
+  write_checkpoint(folder.checkpoint(), checkpoint);
+  std::string text = error_text([&] { resume(e, data, folder); });
+  EXPECT_NE(text.find("\n  got:      matrix products: float32 20x784x10 NN: other then, "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with(
+      "\n  hint:     `thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other matrix products: with "
+      "the\n"
+      "            choices that the run began with, it goes on with the same bits;\n"
+      "            --allow-different-bits goes on all the same"))
+      << text;
+}
+
 TEST(Resume, ADamagedCheckpointIsAnError) {
   TemporaryFolder temporary;
   Experiment e = experiment();

@@ -40,7 +40,7 @@ TEST(RunFolder, AnEmptyFolderMayBeTaken) {
 TEST(RunFolder, NothingIsOverwritten) {
   TemporaryFolder temporary;
   std::string path = temporary.path("run");
-  RunFolder::create(path, small_experiment());
+  RunFolder held = RunFolder::create(path, small_experiment());
   EXPECT_EQ(error_text([&] { RunFolder::create(path, small_experiment()); }),
             str("error: ", path,
                 ": there is a run in this folder already, or something else\n"
@@ -54,6 +54,36 @@ TEST(RunFolder, NothingIsOverwritten) {
   EXPECT_EQ(read_file(temporary.path("file")), "x");
 }
 
+// A process that was killed while it compiled leaves no more than that, and nobody has its lock.
+TEST(RunFolder, AnUnfinishedRunGivesWay) {
+  TemporaryFolder temporary;
+  std::string path = temporary.path("run");
+  Experiment other = small_experiment();
+  other.seed = 99;
+  auto leave = [&] {
+    RunFolder::create(path, small_experiment());
+    temporary.write("run/table.json", "{}");
+    temporary.write("run/lock", "1\n");
+  };
+  leave();
+  {
+    RunFolder folder = RunFolder::create(path + "/", other);
+    EXPECT_NE(read_file(folder.config()).find("seed = 99"), std::string::npos);
+    EXPECT_FALSE(fs::exists(folder.table()));
+    EXPECT_THROW(RunFolder::create(path, other), UserError);  // it has the lock
+  }
+  for (const char* more : {"run/checkpoint.npz", "run/metrics.jsonl", "run/notes"}) {
+    leave();
+    temporary.write(more, "");
+    EXPECT_THROW(RunFolder::create(path, other), UserError) << more;
+    EXPECT_EQ(read_file(temporary.path(more)), "");
+    fs::remove(temporary.path(more));
+  }
+  leave();
+  RunFolder::open(path).write_facts(1, {{"threads", "2"}});  // there was a checkpoint
+  EXPECT_THROW(RunFolder::create(path, other), UserError);
+}
+
 TEST(RunFolder, OpensOnlyRuns) {
   TemporaryFolder temporary;
   EXPECT_EQ(error_text([&] { RunFolder::open(temporary.path("no")); }),
@@ -63,6 +93,19 @@ TEST(RunFolder, OpensOnlyRuns) {
             str("error: ", temporary.path(),
                 ": this is no run folder: it holds no config.toml\n"
                 "  expected: a folder that `thtrain train` made"));
+  temporary.write("cut/config.toml", "");
+  std::string cut = temporary.path("cut"),
+              text = str("error: ", cut,
+                         ": this is no run folder, or no longer: it holds no run.json\n"
+                         "  expected: a folder that `thtrain train` made, with config.toml and "
+                         "run.json\n"
+                         "  hint:     put run.json back from a copy; `thtrain train ",
+                         cut, "/config.toml` begins another run");
+  EXPECT_EQ(error_text([&] { RunFolder::open(cut + "/"); }), text);
+  temporary.write("cut/best.npz", "");
+  EXPECT_EQ(error_text([&] { RunFolder::open(cut); }),
+            str(text, ";\n            `thtrain eval ", cut, "/config.toml --weights ", cut,
+                "/best.npz` measures its weights"));
 }
 
 TEST(RunFolder, PrefersTheBestWeights) {

@@ -1,0 +1,48 @@
+#include "cli/run_hints.h"
+
+#include <cstdio>
+
+#include "datasets/npz.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+
+// "data.train" of the place `train = "x.npy"` in [data].
+static std::string key_of(const ConfigPosition& place) {
+  const std::string key = place.source_line.substr(0, place.source_line.find_first_of(" ="));
+  return key.starts_with("data.") ? key : str("data.", key.empty() ? "train" : key);
+}
+
+static std::string moved_hint(const RunFolder& run, const std::string& key, bool resumes) {
+  if (resumes)
+    return str("where the data was moved: set ", key, " in ", run.config(), ", then `thtrain resume ", run.path(),
+               " --accept-edits`");
+  return str("where the data was moved: `", key, "=NEW` behind the command names the new place");
+}
+
+Dataset load_run_data(const LoadedExperiment& loaded, bool resumes) {
+  try {
+    return load_data(loaded.experiment, loaded.config_folder);
+  } catch (const UserError& error) {
+    if (!loaded.run) throw;
+    std::vector<Message> messages = error.messages();
+    std::string& hint = messages.back().hint;
+    if (!messages.back().what.ends_with(": no such file")) throw;
+    hint += str(hint.empty() ? "" : ";\n", moved_hint(*loaded.run, key_of(messages.back().config), resumes));
+    throw UserError(std::move(messages));
+  }
+}
+
+void warn_of_first_weights(const LoadedExperiment& loaded, const std::string& weights) {
+  if (!loaded.run || weights != loaded.run->checkpoint()) return;
+  NpzFile file(weights);
+  bool has_position = false;
+  for (const std::string& name : file.names()) has_position |= name == "run.position";
+  if (!has_position) return;
+  Tensor position = file.read("run.position");
+  if (position.size() < 3 || position.as_int(2) != 0) return;
+  std::fprintf(stderr, "warning: %s: these are the first weights of the run, of step 0: nothing was trained yet\n",
+               weights.c_str());
+}
+
+}  // namespace thtrain

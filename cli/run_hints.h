@@ -1,0 +1,17 @@
+// What is told of a run folder beside its experiment: data that was moved, weights that nothing trained.
+#pragma once
+
+#include <string>
+
+#include "cli/load_experiment.h"
+#include "datasets/dataset.h"
+
+namespace thtrain {
+
+/// load_data for a run. Where a data file is gone, the hint says how the run finds it at another place.
+Dataset load_run_data(const LoadedExperiment& loaded, bool resumes);
+
+/// A warning on standard error where the run's weights are those of a checkpoint of step 0.
+void warn_of_first_weights(const LoadedExperiment& loaded, const std::string& weights);
+
+}  // namespace thtrain
