@@ -69,8 +69,9 @@ std::vector<std::pair<Delimiter, const char*>> possible_delimiters(std::string_v
   bool tabs = false;
   for (size_t at = text.find('\t'); at != std::string::npos; at = text.find('\t', at + 1)) {
     size_t before = text.find_last_not_of(kBlanks, at), after = text.find_first_not_of(kBlanks, at);
-    auto is_delimiter = [&](size_t i) { return text[i] == ',' || text[i] == ';'; };
-    tabs = tabs || (!is_delimiter(before) && !is_delimiter(after));  // both are there: the line is trimmed
+    // There may be nothing on one side: a quote that is not closed takes in the rest of the line.
+    auto is_delimiter = [&](size_t i) { return i != std::string::npos && (text[i] == ',' || text[i] == ';'); };
+    tabs = tabs || (!is_delimiter(before) && !is_delimiter(after));
   }
   if (tabs) out.emplace_back(Delimiter::kTab, "tab");
   return out;

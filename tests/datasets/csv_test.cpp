@@ -192,6 +192,7 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "line 2: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      1 cells" +
            delimiter},
       {"1,\"2,0\n", "line 1, character 3: the quote is not closed\n  expected: a closing quote on the same line"},
+      {"1\t\"2,0\n", "line 1, character 3: the quote is not closed\n  expected: a closing quote on the same line"},
       {"1,2,\n", "line 1, column 3: the label is missing"},
       {"1,2,cat\n1,2,\n", "line 2, column 3: the label is missing"},
       {"1,2,0\n1,2,\n", "line 2, column 3: the label is missing"},

@@ -79,6 +79,8 @@ TEST(FormerFindings, AreNoFaultsAnyMore) {
   EXPECT_FALSE(
       kToml.parse("seed\xef\xbb\xbf"
                   "1\n"));
+  // The last tab before a quote that is not closed has nothing behind it.
+  EXPECT_FALSE(kCsv.parse("1\t\"2,3\n"));
 }
 
 }  // namespace
