@@ -108,6 +108,8 @@ std::optional<ReferenceStep> read_step(Reader& r) {
   } catch (const Error&) {
     return std::nullopt;  // an InternalError too: rules of types take for granted what builders give
   }
+  if (out.node->inputs.size() != out.inputs || out.node->types.size() != out.values.size() - out.inputs)
+    return std::nullopt;
   return out;
 }
 

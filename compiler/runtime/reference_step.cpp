@@ -45,7 +45,10 @@ std::optional<std::string> call_text(const Node& node) {
 
 std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin) {
   InheritOrigin inherit(origin);
-  return parse_graph(text, find_op).outputs[0].node_ptr();
+  const Graph call = parse_graph(text, find_op);
+  if (call.outputs.size() != 1 || call.outputs[0].node().is_leaf())
+    throw UserError({.what = "the text of a call is not that of one node", .got = text});
+  return call.outputs[0].node_ptr();
 }
 
 }  // namespace thtrain

@@ -30,7 +30,7 @@ std::vector<ReferenceStep> reference_steps_of(const Program& program);
 /// to the same types: an op that is not registered, a length that is the value of an input, a body with a constant of
 /// more than 64 elements.
 std::optional<std::string> call_text(const Node& node);
-/// The node of such a text, with this origin.
+/// The node of such a text, with this origin. UserError where the text is another.
 std::shared_ptr<const Node> read_call(const std::string& text, const Origin& origin);
 
 }  // namespace thtrain
