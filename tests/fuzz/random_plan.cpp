@@ -492,11 +492,11 @@ class Generator {
     const size_t c = find([&](const Expr& e) { return e.type() == values_[x].type(); });
     const auto turns = static_cast<int64_t>(below(4));
     add(str("repeat(", turns,
-            ", {$0}, {$1}, [](const std::vector<Expr>& s, const std::vector<Expr>& c) { return "
-            "std::vector<Expr>{tanh(s[0] * c[0]) + 0.5 * s[0]}; })[0]"),
+            ", {$0}, [&](const std::vector<Expr>& s) { return "
+            "std::vector<Expr>{tanh(s[0] * $1) + 0.5 * s[0]}; })[0]"),
         {x, c}, [turns](Args a) {
-          return repeat(turns, {a[0]}, {a[1]}, [](Args s, Args captured) {
-            return std::vector<Expr>{tanh(s[0] * captured[0]) + 0.5 * s[0]};
+          return repeat(turns, {a[0]}, [&](Args s) {
+            return std::vector<Expr>{tanh(s[0] * a[1]) + 0.5 * s[0]};
           })[0];
         });
   }
