@@ -76,7 +76,15 @@ std::vector<Expr> share_captures(std::span<Body> bodies) {
 }
 
 Expr typed_as(const Expr& value, const Type& type) {
-  return value.type() == type ? value : specify_lengths(value, type.dims);
+  const bool differs_in_lengths =
+      value.has_value() && !(value.type() == type) && value.dtype() == type.dtype && value.rank() == type.rank();
+  return differs_in_lengths ? specify_lengths(value, type.dims) : value;
+}
+
+std::vector<Expr> typed_as(const std::vector<Expr>& values, std::span<const Expr> like) {
+  std::vector<Expr> out = values;
+  for (size_t i = 0; i < std::min(out.size(), like.size()); ++i) out[i] = typed_as(out[i], like[i].type());
+  return out;
 }
 
 }  // namespace thtrain

@@ -27,8 +27,10 @@ Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<
 /// Gives the bodies the same captures, each once, in the order of the list; their graphs' inputs follow.
 std::vector<Expr> share_captures(std::span<Body> bodies);
 
-/// The value under the lengths of `type`, which it is known to have; checked when a call begins where the types do not
-/// show it.
+/// The value under the lengths of `type`: proved where they can be, else checked when a call begins. The value itself
+/// where its dtype or rank is another: the op's type rule says so.
 Expr typed_as(const Expr& value, const Type& type);
+/// The same for each of several, by the types of others.
+std::vector<Expr> typed_as(const std::vector<Expr>& values, std::span<const Expr> like);
 
 }  // namespace thtrain

@@ -160,6 +160,7 @@ std::vector<Expr> if_else(const Operand& condition, const std::function<std::vec
                           const std::function<std::vector<Expr>()>& otherwise, std::source_location where) {
   const Expr decides = require_value(condition.expr(), "if_else: the condition", where);
   std::array<Body, 2> sides{make_body({}, then, where), make_body({}, otherwise, where)};
+  sides[1].graph->outputs = typed_as(sides[1].graph->outputs, sides[0].graph->outputs);
   std::vector<Expr> captures = share_captures(sides);
   return make_if_else(decides, sides[0].graph, sides[1].graph, std::move(captures), where);
 }

@@ -249,7 +249,7 @@ std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
                          std::source_location where) {
   const std::vector<Expr> state = states_like(initial, where);
   Body made = make_body(
-      state, [&] { return body(state); }, where);
+      state, [&] { return typed_as(body(state), initial); }, where);
   std::vector<Expr> inputs = initial;
   inputs.insert(inputs.end(), made.captures.begin(), made.captures.end());
   std::vector<Expr> out = make_repeat({count, initial.size()}, std::move(made.graph), std::move(inputs), where);
@@ -266,6 +266,7 @@ Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
       state,
       [&] {
         Turn turn = body({state.begin(), state.end() - 1});
+        turn.state = typed_as(turn.state, initial);
         turn.state.push_back(add(state.back(), 1));
         turn.state.push_back(turn.done);
         return turn.state;
