@@ -6,6 +6,7 @@
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -135,6 +136,7 @@ const Op& if_else_op() {
       .reference = [](const ReferenceArgs& a) { return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1)); },
       .error =
           [](const ErrorArgs& a) {
+            if (a.errors[0].as_double() != 0) return unknown_errors(a);  // the other side may have been taken
             return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1), a.errors.subspan(1)).second;
           },
       .gradient = gradient,

@@ -6,6 +6,7 @@
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/repeat_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
@@ -128,6 +129,7 @@ std::vector<Tensor> error(const ErrorArgs& a) {
   Turns values(parts, a.inputs, std::move(zeros)), errors(parts, a.errors, std::move(no_errors));
   for (int64_t t = 0; t < parts.count; ++t) {
     const auto [next, moved] = a.run_body(parts.body, values.body_inputs(t, a.inputs), errors.body_inputs(t, a.errors));
+    if (parts.until && moved[parts.body_done()].as_double() != 0) return unknown_errors(a);  // one turn more or less
     values.take(t, next);
     errors.take(t, moved);
     if (parts.until && next[parts.body_done()].as_int() != 0) break;
