@@ -1,4 +1,5 @@
 // A loop of 1,000 turns of s = s + c s (1 - s) and its gradient, beside the same loop written by hand.
+#include <cstring>
 #include <vector>
 
 #include "bench/workloads.h"
@@ -63,10 +64,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-}  // namespace
-
-Workload loop_workload(const std::string& text, const WorkloadOptions& options) {
-  const LoopCase what = loop_case(text);
+Function compiled_loop(const LoopCase& what, const WorkloadOptions& options) {
   const Expr s = tensor("s", {what.size}, options.dtype), c = tensor("c", {what.size}, options.dtype);
   const Expr last = repeat(kTurns, {s}, [&](const std::vector<Expr>& state) {
     return std::vector<Expr>{state[0] + c * state[0] * (1 - state[0])};
@@ -76,11 +74,32 @@ Workload loop_workload(const std::string& text, const WorkloadOptions& options) 
     const std::vector<Expr> gradients = grad(sum(last), {s, c});
     outputs = {Out(gradients[0], true), Out(gradients[1], true)};
   }
-  auto call = std::make_shared<Function>(
-      function({In(s), In(c)}, outputs, {}, {.threads = options.threads, .name = "bench loop"}));
+  return function({In(s), In(c)}, outputs, {}, {.threads = options.threads, .name = "bench loop"});
+}
+
+// Fills `out`: the last state, or the two gradients.
+std::function<void(const LoopArrays&, const Tensor& out)> loop_of_hand(const LoopCase& what, DType dtype) {
+  std::string source = replaced(kHandWritten, "@N", std::to_string(what.size));
+  source = replaced(source, "@TURNS", std::to_string(kTurns));
+  source = replaced(source, "@T", dtype == DType::kFloat32 ? "float" : "double");
+  const auto object = cache().load_object(source).object;
+  using Entry = void (*)(const void*, const void*, void*);
+  const auto entry = reinterpret_cast<Entry>(object->symbol(what.gradient ? "gradient" : "forward"));
+  return
+      [object, entry](const LoopArrays& given, const Tensor& out) { entry(given.s.raw(), given.c.raw(), out.raw()); };
+}
+
+Tensor result_of(const LoopCase& what, DType dtype) {
+  return Tensor::zeros(dtype, {what.gradient ? 2 : 1, what.size});
+}
+
+}  // namespace
+
+Workload loop_workload(const std::string& text, const WorkloadOptions& options) {
+  const LoopCase what = loop_case(text);
+  const auto call = std::make_shared<Function>(compiled_loop(what, options));
   const LoopArrays arrays = loop_arrays(what, options.dtype);
-  std::vector<Tensor> arguments{arrays.s, arrays.c};
-  return {[call, arguments](long calls) {
+  return {[call, arguments = std::vector<Tensor>{arrays.s, arrays.c}](long calls) {
             for (; calls > 0; --calls) (*call)(arguments);
           },
           kTurns};
@@ -89,18 +108,23 @@ Workload loop_workload(const std::string& text, const WorkloadOptions& options) 
 Workload loop_by_hand(const std::string& text, const WorkloadOptions& options) {
   const LoopCase what = loop_case(text);
   if (options.threads > 1) throw UserError(Message{.what = "bench loops: the loop written by hand has one thread"});
-  std::string source = replaced(kHandWritten, "@N", std::to_string(what.size));
-  source = replaced(source, "@TURNS", std::to_string(kTurns));
-  source = replaced(source, "@T", options.dtype == DType::kFloat32 ? "float" : "double");
-  const auto object = cache().load_object(source).object;
-  using Entry = void (*)(const void*, const void*, void*);
-  const auto entry = reinterpret_cast<Entry>(object->symbol(what.gradient ? "gradient" : "forward"));
-  const LoopArrays arrays = loop_arrays(what, options.dtype);
-  const Tensor out = Tensor::empty(options.dtype, {2, what.size});
-  return {[object, entry, arrays, out](long calls) {
-            for (; calls > 0; --calls) entry(arrays.s.raw(), arrays.c.raw(), out.raw());
+  return {[run = loop_of_hand(what, options.dtype), arrays = loop_arrays(what, options.dtype),
+           out = result_of(what, options.dtype)](long calls) {
+            for (; calls > 0; --calls) run(arrays, out);
           },
           kTurns};
+}
+
+std::pair<Tensor, Tensor> loop_results(const std::string& text, const WorkloadOptions& options) {
+  const LoopCase what = loop_case(text);
+  const LoopArrays arrays = loop_arrays(what, options.dtype);
+  Function call = compiled_loop(what, options);
+  const Tensor ours = result_of(what, options.dtype), by_hand = result_of(what, options.dtype);
+  const std::vector<Tensor> outputs = call(std::vector<Tensor>{arrays.s, arrays.c});
+  for (size_t i = 0; i < outputs.size(); ++i)
+    std::memcpy(static_cast<char*>(ours.raw()) + i * outputs[i].bytes(), outputs[i].raw(), outputs[i].bytes());
+  loop_of_hand(what, options.dtype)(arrays, by_hand);
+  return {ours, by_hand};
 }
 
 }  // namespace thtrain

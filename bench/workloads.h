@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/measurement.h"
-#include "compiler/ir/dtype.h"
+#include "compiler/ir/tensor.h"
 
 namespace thtrain {
 
@@ -65,6 +66,8 @@ Workload gemm_workload(const std::string& text, const WorkloadOptions& options);
 /// thread.
 Workload loop_workload(const std::string& text, const WorkloadOptions& options);
 Workload loop_by_hand(const std::string& text, const WorkloadOptions& options);
+/// What the two compute: one row, or one for each gradient.
+std::pair<Tensor, Tensor> loop_results(const std::string& text, const WorkloadOptions& options);
 
 /// What the machine allows for the same case, in the same units: for networks and products multiply-adds between
 /// registers, for formulae reading and writing arrays of the same size, with the better of ordinary and streaming
