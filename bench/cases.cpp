@@ -74,4 +74,12 @@ GemmCase gemm_case(const std::string& text) {
   return {lengths[0], lengths[1], lengths[2], transposed[0] == 'T', transposed[1] == 'T'};
 }
 
+LoopCase loop_case(const std::string& text) {
+  auto [what, size] = halves(text);
+  std::vector<int64_t> sizes = numbers(size, ' ');
+  if ((what != "state" && what != "gradient") || sizes.size() != 1)
+    refuse(text, "state or gradient, and a number of elements, such as gradient/100");
+  return {what == "gradient", sizes[0]};
+}
+
 }  // namespace thtrain

@@ -57,6 +57,13 @@ const std::vector<Bench>& benches() {
          {"2048x2048x2048/NN", "60x784x500/NN", "784x60x500/TN", "60x500x784/NT", "32x256x256/NN", "1x256x256/NN"},
          {"6x7x5/TN"},
          {"none"}},
+        {"loops",
+         "loops",
+         "turns/s",
+         "loops of 1,000 turns beside the same loop written by hand",
+         {"state/4", "state/100", "state/10000", "gradient/4", "gradient/100", "gradient/10000"},
+         {"gradient/100"},
+         {"none"}},
         {"compile",
          "compile",
          "nodes/s",
@@ -88,6 +95,7 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "net") net_case(text);
       if (bench.family == "elementwise") elementwise_case(text);
       if (bench.family == "gemm") gemm_case(text);
+      if (bench.family == "loops") loop_case(text);
       if (bench.family == "compile") check_compile_case(text);
     } catch (const UserError& error) {
       const std::string near = nearest_name(text, bench.cases);

@@ -31,7 +31,8 @@ struct Family {
 // `compile` measures single long runs and has its own way.
 constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"elementwise", elementwise_workload, elementwise_ceiling},
-                                {"gemm", gemm_workload, gemm_ceiling}};
+                                {"gemm", gemm_workload, gemm_ceiling},
+                                {"loops", loop_workload, loop_by_hand}};
 
 Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
                        const std::string& case_name) {

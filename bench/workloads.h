@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/measurement.h"
-#include "compiler/ir/dtype.h"
+#include "compiler/ir/tensor.h"
 
 namespace thtrain {
 
@@ -43,6 +44,13 @@ struct GemmCase {
 };
 GemmCase gemm_case(const std::string& text);
 
+/// What of a loop is computed, on vectors of which length: "state/100", "gradient/100". UserError for another text.
+struct LoopCase {
+  bool gradient;
+  int64_t size;
+};
+LoopCase loop_case(const std::string& text);
+
 /// A training step of a dense network (bench/peers/net.py says of which kind); units are examples.
 Workload net_workload(const std::string& text, const WorkloadOptions& options);
 /// How long it takes from the first expression of such a step to a function that can be called; "1000-layers" is one of
@@ -52,6 +60,14 @@ double seconds_to_build(const std::string& text, const WorkloadOptions& options)
 Workload elementwise_workload(const std::string& text, const WorkloadOptions& options);
 /// A matrix product into a matrix that stays; units are 10^9 operations.
 Workload gemm_workload(const std::string& text, const WorkloadOptions& options);
+
+/// 1,000 turns of s = s + c s (1 - s), or the gradient of the last s's sum by s and c; units are turns. The same
+/// written by hand in C++ and compiled with the flags of generated code is what `loops` calls the ceiling; it has one
+/// thread.
+Workload loop_workload(const std::string& text, const WorkloadOptions& options);
+Workload loop_by_hand(const std::string& text, const WorkloadOptions& options);
+/// What the two compute: one row, or one for each gradient.
+std::pair<Tensor, Tensor> loop_results(const std::string& text, const WorkloadOptions& options);
 
 /// What the machine allows for the same case, in the same units: for networks and products multiply-adds between
 /// registers, for formulae reading and writing arrays of the same size, with the better of ordinary and streaming

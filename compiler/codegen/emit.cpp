@@ -163,6 +163,7 @@ class Emitter {
       for (const BufferView& operand : step.operands)
         if (operand.buffer >= 0) used.insert(operand.buffer);
     });
+    for_each_condition(program_.body, [&](const BufferView& condition) { used.insert(condition.buffer); });
     buffers_.resize(program_.buffers.size());
     for (int b : used) {
       const Buffer& buffer = program_.buffers[static_cast<size_t>(b)];
@@ -208,17 +209,33 @@ class Emitter {
   void region(const Region& r) {
     ++depth_;
     for (const auto& item : r.items) {
-      if (const Step* s = std::get_if<Step>(&item)) {
+      if (const Step* s = std::get_if<Step>(&item))
         step(*s);
-      } else {
-        const Loop& loop = std::get<Loop>(item);
-        std::string i = names_.unique("i");
-        line(str("for (long ", i, " = 0; ", i, " < ", code(loop.count), "; ++", i, ") {  // ", loop.comment));
-        region(*loop.body);
-        line("}");
-      }
+      else if (const Loop* l = std::get_if<Loop>(&item))
+        loop(*l);
+      else
+        branch(std::get<Branch>(item));
     }
     --depth_;
+  }
+
+  void loop(const Loop& loop) {
+    // After its first turn the loop has written what its body writes.
+    for_each_step(*loop.body, [&](const Step& step) { wrote_shared_ = wrote_shared_ || writes_shared(step); });
+    const std::string i = names_.unique(readable(loop.index));
+    lengths_[loop.index] = i;
+    line(str("for (long ", i, " = 0; ", i, " < ", code(loop.count), "; ++", i, ") {  // ", loop.comment));
+    region(*loop.body);
+    if (loop.until) line(str("  if (*", pointer(*loop.until), ") break;"));
+    line("}");
+  }
+
+  void branch(const Branch& branch) {
+    line(str("if (*", pointer(branch.condition), ") {  // ", branch.comment));
+    region(*branch.then);
+    line("} else {");
+    region(*branch.otherwise);
+    line("}");
   }
 
   void step(const Step& s) {

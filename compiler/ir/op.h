@@ -140,6 +140,8 @@ struct Op {
   std::function<bool(const Node&, size_t, const Layout&)> accepts_layout = {};
   /// Output 0 may be written over input i (same type): i itself where its buffer is not needed any more.
   std::vector<size_t> may_overwrite = {};
+  /// May this output be written over that input? For ops whose numbers of inputs and outputs differ from node to node.
+  std::function<bool(const Node&, size_t output, size_t input)> overwrites = {};
   /// Made by fusion: the body is one kernel's text, which no pass looks into, and any output may be written over an
   /// input of its type that the body reads element by element, unless `may_overwrite` says which.
   bool fused = false;

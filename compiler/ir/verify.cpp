@@ -7,7 +7,8 @@
 
 namespace thtrain {
 
-void verify(const Graph& graph, const std::string& after) {
+static void verify(const Graph& graph, const std::string& after, bool is_body) {
+  TH_CHECK(!is_body || graph.updates.empty(), "after ", after, ": a body has updates");
   for (const Update& update : graph.updates) {
     TH_CHECK(is_shared(update.variable), "after ", after, ": an update of ", update.variable.node().op->name);
     TH_CHECK(update.value.type() == update.variable.type(), "after ", after, ": the update of ", update.variable.name(),
@@ -20,7 +21,10 @@ void verify(const Graph& graph, const std::string& after) {
       TH_CHECK(inputs.count(node), "after ", after, ": ", node->name, " is no input of its graph");
       continue;
     }
-    if (node->op == &shared_op()) continue;
+    if (node->op == &shared_op()) {
+      TH_CHECK(!is_body, "after ", after, ": a body reads the shared variable ", node->name, " past its inputs");
+      continue;
+    }
     std::vector<Type> types =
         node->op->infer({*node->op, node->inputs, node->props, node->bodies, node->origin, nullptr});
     TH_CHECK(types.size() == node->types.size(), "after ", after, ": ", node->op->name, " has ", node->types.size(),
@@ -28,8 +32,12 @@ void verify(const Graph& graph, const std::string& after) {
     for (size_t i = 0; i < types.size(); ++i)
       TH_CHECK(types[i] == node->types[i], "after ", after, ": ", expr_text((*node)[i]), " has the type ",
                node->types[i].text(), ", its rule says ", types[i].text());
-    for (const GraphPtr& body : node->bodies) verify(*body, after);
+    for (const GraphPtr& body : node->bodies) verify(*body, after, true);
   }
+}
+
+void verify(const Graph& graph, const std::string& after) {
+  verify(graph, after, false);
 }
 
 }  // namespace thtrain

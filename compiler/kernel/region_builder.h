@@ -1,7 +1,8 @@
-// What an op with bodies lowers with: loops and branches around steps. The planner implements it.
+// What an op with bodies lowers with: loops and branches around the steps of its bodies. The planner implements it.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,7 +10,7 @@
 
 namespace thtrain::kernel {
 
-/// A value of the program while a region is built: an input of the node, an output of it, or the result of a body.
+/// A place in memory while a region is built: elements of a buffer under a layout, or a token.
 struct RegionValue {
   int id;
 };
@@ -18,15 +19,35 @@ class RegionBuilder {
  public:
   virtual ~RegionBuilder() = default;
   virtual const Node& node() const = 0;
+  /// Where input i lies, in whatever layout.
   virtual RegionValue input(size_t i) = 0;
-  /// The buffer of output i: row-major, to be written by copy().
-  virtual RegionValue output(size_t i) = 0;
-  /// Elements of `from` into `to` (of the same type).
+  /// Does anything read output o? An output that nothing reads needs no place.
+  virtual bool is_read(size_t o) const = 0;
+  /// A row-major place for output o. It is the place of an input that the op lets the output overwrite (Op::aliases)
+  /// where that is safe.
+  virtual RegionValue output(size_t o) = 0;
+  /// Output o lies here, in a place that another output owns.
+  virtual void set_output(size_t o, RegionValue place) = 0;
+  /// A place that lives as long as the region: for a state that no output shows.
+  virtual RegionValue temporary(const Type& type) = 0;
+  /// x[index]: one element of the first axis.
+  virtual RegionValue slot(RegionValue x, const Dim& index) = 0;
+  /// Elements of `from` into `to`, of the same type; nothing where the two are one place.
   virtual void copy(RegionValue from, RegionValue to) = 0;
-  /// The steps of a body on these values of its inputs; gives its outputs.
-  virtual std::vector<RegionValue> inline_body(const Graph& body, std::span<const RegionValue> inputs) = 0;
-  /// What `body` builds runs `count` times.
-  virtual void loop(const Dim& count, const std::function<void()>& body) = 0;
+
+  /// The steps of a body. Its inputs lie in `inputs`; output k is computed into outputs[k]. An output whose place is
+  /// that of an input is computed as an update of a shared variable is: after the last reader of the old value, in
+  /// place where the ops allow it, by way of a copy elsewhere. Any other overlap of an output's place with an input's
+  /// is a mistake of the caller.
+  virtual void body(const Graph& body, std::span<const RegionValue> inputs, std::span<const RegionValue> outputs) = 0;
+
+  /// What `turn` builds, for index = 0, 1, ..., count - 1; `turn` may give the place of a bool scalar that it computes:
+  /// the loop ends after the first turn that leaves it true. Inputs of the node that a body in the loop reads as they
+  /// are do not change while it runs: row-major copies of them are made once, before the loop.
+  virtual void loop(const Dim& count, const std::function<std::optional<RegionValue>(const Dim& index)>& turn) = 0;
+  /// What one of the two builds, by the value of a bool scalar.
+  virtual void branch(RegionValue condition, const std::function<void()>& then,
+                      const std::function<void()>& otherwise) = 0;
 };
 
 }  // namespace thtrain::kernel

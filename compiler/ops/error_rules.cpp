@@ -33,15 +33,6 @@ bool places_are_known(const ErrorArgs& args) {
   return true;
 }
 
-std::vector<Tensor> unknown(const ErrorArgs& args) {
-  std::vector<Tensor> out;
-  for (size_t o = 0; o < args.outputs.size(); ++o) {
-    out.push_back(args.make_error(o));
-    std::fill_n(out[o].data<double>(), out[o].size(), kUnknownError);
-  }
-  return out;
-}
-
 // The op on values[i] where input i is connected, else on the inputs themselves.
 Tensor on_wide(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, const std::vector<Tensor>& values) {
   std::vector<Tensor> given;
@@ -74,6 +65,15 @@ void settle_infinities(const ErrorArgs& args, const std::shared_ptr<const Node>&
 }
 
 }  // namespace
+
+std::vector<Tensor> unknown_errors(const ErrorArgs& args) {
+  std::vector<Tensor> out;
+  for (size_t o = 0; o < args.outputs.size(); ++o) {
+    out.push_back(args.make_error(o));
+    std::fill_n(out[o].data<double>(), out[o].size(), kUnknownError);
+  }
+  return out;
+}
 
 Precision precision_of(DType dtype) {
   if (dtype == DType::kFloat32 || dtype == DType::kComplex64) return {0x1p-24, 0x1p-149, 3.4e38};
@@ -119,7 +119,7 @@ double roundings_of_sum(int64_t count) {
 }
 
 std::vector<Tensor> moved_error(const ErrorArgs& args) {
-  if (!places_are_known(args)) return unknown(args);
+  if (!places_are_known(args)) return unknown_errors(args);
   if (std::all_of(args.errors.begin(), args.errors.end(), all_zero)) return {args.make_error()};
   return {on_wide(args, widened(args.node), {args.errors.begin(), args.errors.end()}).copy()};
 }
@@ -131,7 +131,7 @@ std::vector<Tensor> passed_error(const ErrorArgs& args) {
 }
 
 std::vector<Tensor> multilinear_error(const ErrorArgs& args, double roundings) {
-  if (!places_are_known(args)) return unknown(args);
+  if (!places_are_known(args)) return unknown_errors(args);
   const std::shared_ptr<const Node> wide = widened(args.node);
   std::vector<Tensor> plain, enlarged;
   for (size_t i = 0; i < args.inputs.size(); ++i) {

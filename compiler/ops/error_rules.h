@@ -22,6 +22,8 @@ Tensor magnitudes(const Tensor& x);
 /// Roundings of a sum of `count` numbers in blocks, as native code adds (kReduceBlock).
 double roundings_of_sum(int64_t count);
 
+/// Nothing is known of any output.
+std::vector<Tensor> unknown_errors(const ErrorArgs& args);
 /// An op that moves elements: its errors are moved as they are.
 std::vector<Tensor> moved_error(const ErrorArgs& args);
 /// An op whose output 0 is its input 0.

@@ -11,12 +11,12 @@ namespace thtrain {
 bool may_overwrite(const Node& node, size_t output, size_t input) {
   if (!(node.types[output] == node.inputs[input].type())) return false;
   if (node.op->scalar) return true;
+  if (node.op->overwrites) return node.op->overwrites(node, output, input);
   if (node.op->fused && node.op->may_overwrite.empty()) return !is_gathered(node, input) && !is_multiplied(node, input);
   return output == 0 && std::count(node.op->may_overwrite.begin(), node.op->may_overwrite.end(), input) != 0;
 }
 
 bool reads_safely(const Node& node, size_t output, const Node& variable) {
-  if (node.op->lower_region) return false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (root_of(node.inputs[i]) != &variable) continue;
     if (&node.inputs[i].node() != &variable || !may_overwrite(node, output, i)) return false;

@@ -9,36 +9,47 @@
 namespace thtrain {
 namespace {
 
-// Numbers the steps; a buffer that a loop's body touches and that exists outside it lives through the whole loop.
+// Numbers the steps. A temporary of a loop's body holds nothing from one turn to the next; any other buffer that the
+// body touches lives through the whole loop. Of a branch one side runs: the two count one after the other.
 class Lives {
  public:
-  explicit Lives(size_t buffers) : lives(buffers) {}
+  explicit Lives(const Program& program) : lives(program.buffers.size()), program_(program) {}
 
   void visit(const Region& region) {
     for (const auto& item : region.items) {
       if (const Step* step = std::get_if<Step>(&item)) {
-        for (const BufferView& operand : step->operands)
-          if (operand.buffer >= 0) touch(static_cast<size_t>(operand.buffer), now_, now_);
+        for (const BufferView& operand : step->operands) touch(operand);
         ++now_;
+      } else if (const Branch* branch = std::get_if<Branch>(&item)) {
+        touch(branch->condition);
+        ++now_;
+        visit(*branch->then);
+        visit(*branch->otherwise);
       } else {
-        const Loop& loop = std::get<Loop>(item);
-        int begin = now_++;
-        std::vector<Life> before = lives;
-        visit(*loop.body);
-        int end = now_++;
-        for (size_t b = 0; b < lives.size(); ++b)
-          if (lives[b].last > begin) touch(b, before[b].first < 0 ? begin : before[b].first, end);
+        visit_loop(std::get<Loop>(item));
       }
     }
   }
   std::vector<Life> lives;
 
  private:
-  void touch(size_t buffer, int first, int last) {
-    Life& life = lives[buffer];
-    life.first = life.first < 0 ? first : std::min(life.first, first);
-    life.last = std::max(life.last, last);
+  void visit_loop(const Loop& loop) {
+    const int begin = now_++;
+    const std::vector<Life> before = lives;
+    visit(*loop.body);
+    if (loop.until) touch(*loop.until);
+    const int end = now_++;
+    for (size_t b = 0; b < lives.size(); ++b)
+      if (lives[b].last > begin && program_.buffers[b].region < loop.body->number)
+        lives[b] = {before[b].first < 0 ? begin : before[b].first, end};
   }
+  void touch(const BufferView& view) {
+    if (view.buffer < 0) return;
+    Life& life = lives[static_cast<size_t>(view.buffer)];
+    if (life.first < 0) life.first = now_;
+    life.last = now_;
+  }
+  const Program& program_;
   int now_ = 0;
 };
 
@@ -53,7 +64,7 @@ Dim aligned(const Dim& bytes) {
 }  // namespace
 
 std::vector<Life> lives_of(const Program& program) {
-  Lives finder(program.buffers.size());
+  Lives finder(program);
   finder.visit(program.body);
   return std::move(finder.lives);
 }

@@ -6,7 +6,8 @@
 namespace thtrain {
 
 /// From the first step that touches a buffer to the last one; -1 where none does. The beginning and the end of a loop
-/// count as steps, and what exists outside a loop lives through the whole of it.
+/// count as steps. A temporary of the loop's body lives within a turn; what exists outside the loop and is touched in
+/// it lives through the whole of it.
 struct Life {
   int first = -1, last = -1;
 };

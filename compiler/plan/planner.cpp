@@ -1,4 +1,5 @@
-// Gives values their buffers, and proves where writing in place is safe.
+// Gives values their buffers, and proves where writing in place is safe. A body of a loop or a branch is planned as the
+// program is: by the same code, in a scope of its own.
 #include <algorithm>
 
 #include "compiler/base/escape.h"
@@ -8,22 +9,16 @@
 #include "compiler/plan/in_place.h"
 #include "compiler/plan/lowering.h"
 #include "compiler/plan/memory_plan.h"
+#include "compiler/plan/plan_scope.h"
 #include "compiler/plan/program.h"
 #include "compiler/plan/schedule.h"
 
 namespace thtrain {
 namespace {
 
-constexpr size_t kForever = static_cast<size_t>(-1);
-
-// What is known of a value while its graph is placed.
-struct Value {
-  std::optional<BufferView> view = {};  // once it is computed
-  size_t last_reader = 0;               // position in the order
-  bool is_read = false;                 // by a step
-  int wanted = -1;                      // the buffer that it should be computed into
-  int copy = -1;                        // of a row-major one, where a reader needed that
-};
+bool is_one_place(const BufferView& a, const BufferView& b) {
+  return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
+}
 
 class Planner {
  public:
@@ -36,7 +31,9 @@ class Planner {
 
   Program run() {
     const Graph& graph = program_.graph;
-    Schedule order = schedule(graph);
+    PlanScope scope(graph, nullptr);
+    scope_ = &scope;
+    const Schedule order = schedule(graph);
     for (size_t i = 0; i < graph.inputs.size(); ++i) bind_leaf(graph.inputs[i], BufferKind::kInput, i);
     for (const Node* node : order.order)
       if (node->op == &shared_op()) add_shared((*node)[0]);
@@ -44,79 +41,82 @@ class Planner {
       add_shared(update.variable);
       program_.shared_written[shared_index(update.variable)] = true;
     }
-
-    // What is returned lives to the end; an update's value must be in the variable's buffer then.
-    for (size_t p = 0; p < order.order.size(); ++p)
-      for (const Expr& input : order.order[p]->inputs) {
-        value(input).last_reader = p;
-        value(input).is_read = true;
-      }
-    for (const Expr& root : graph.roots()) {
-      value(root).is_read |= value(root).last_reader == kForever;  // by the copy to a second place
-      value(root).last_reader = kForever;
-    }
-
+    std::vector<BufferView> places;
     for (size_t k = 0; k < graph.outputs.size(); ++k) {
       const Expr& out = graph.outputs[k];
-      add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k)});
-      output_buffers_.push_back(static_cast<int>(program_.buffers.size()) - 1);
-      if (!out.node().is_leaf() && !out.node().op->view && value(out).wanted < 0)
-        value(out).wanted = output_buffers_.back();
+      const int buffer = add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k)});
+      places.push_back({buffer, out.type(), row_major(out.dims())});
     }
-    std::vector<bool> in_place(graph.updates.size(), false);
-    for (size_t u = 0; u < graph.updates.size(); ++u) {
-      if (!options_.in_place || is_update_of_another(graph, u)) continue;
-      for (const Expr& link : order.in_place[u]) {
-        value(link).wanted = view_of(graph.updates[u].variable).buffer;
-        in_place[u] = true;
-      }
-    }
-
-    for (position_ = 0; position_ < order.order.size(); ++position_) place(*order.order[position_]);
-    finish_outputs();
-    finish_updates(in_place);
+    plan_scope(order, places);
     program_.memory = plan_memory(program_);
     return std::move(program_);
   }
 
  private:
-  // Numbers of values count the outputs of nodes, in the order in which they are first asked for.
-  size_t number_of(const Expr& e) {
-    auto [first, fresh] = first_.try_emplace(&e.node(), values_.size());
-    if (fresh) values_.resize(values_.size() + e.node().types.size());
-    return first + e.output();
+  // ---- a scope -----------------------------------------------------------------------------------------------------
+
+  // All steps of the scope's graph: output k is computed into places[k]. Its leaves have their places already.
+  void plan_scope(const Schedule& order, std::span<const BufferView> places) {
+    PlanScope& scope = *scope_;
+    const Graph& graph = scope.graph;
+    // What is returned lives to the end; an update's value must be in the variable's buffer then.
+    for (size_t p = 0; p < order.order.size(); ++p)
+      for (const Expr& input : order.order[p]->inputs) {
+        scope.value(input).last_reader = p;
+        scope.value(input).is_read = true;
+      }
+    for (const Expr& root : graph.roots()) {
+      PlanScope::Value& value = scope.value(root);
+      value.is_read |= value.last_reader == PlanScope::kForever;  // by the copy to a second place
+      value.last_reader = PlanScope::kForever;
+    }
+    for (size_t k = 0; k < graph.outputs.size(); ++k) {
+      const Expr& out = graph.outputs[k];
+      if (!out.node().is_leaf() && !out.node().op->view && !scope.value(out).wanted)
+        scope.value(out).wanted = places[k];
+    }
+    for (size_t u = 0; u < graph.updates.size(); ++u) {
+      if (!options_.in_place || is_update_of_another(graph, u)) continue;
+      const BufferView variable = scope.view_of(graph.updates[u].variable);
+      for (const Expr& link : order.in_place[u]) scope.value(link).wanted = variable;
+    }
+    const size_t begin = region_->items.size();
+    for (scope.position = 0; scope.position < order.order.size(); ++scope.position) place(*order.order[scope.position]);
+    finish_outputs(places, begin);
+    finish_updates(begin);
   }
-  Value& value(const Expr& e) { return values_[number_of(e)]; }  // holds until another value is first asked for
-  const BufferView& view_of(const Expr& e) {
-    const Value& v = value(e);
-    TH_CHECK(v.view, "a value is read before it is computed: ", e.node().op->name);
-    return *v.view;
-  }
+
+  const BufferView& view_of(const Expr& e) { return scope_->view_of(e); }
 
   int add_buffer(Buffer buffer) {
     program_.buffers.push_back(std::move(buffer));
-    users_.emplace_back();
     return static_cast<int>(program_.buffers.size()) - 1;
   }
 
   int add_temporary(const Type& type, std::string name) {
-    return add_buffer({BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name)});
+    return add_buffer({BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name), region_->number});
+  }
+
+  // A new row-major place.
+  BufferView new_place(const Type& type, std::string name) {
+    if (type.kind == TypeKind::kToken) return {-1, type, {}};
+    return {add_temporary(type, std::move(name)), type, row_major(type.dims)};
   }
 
   void bind_leaf(const Expr& leaf, BufferKind kind, size_t index) {
     int buffer = add_buffer({kind, leaf.dtype(), leaf.type().elements(), index, 0, leaf.name()});
-    value(leaf).view = BufferView{buffer, leaf.type(), row_major(leaf.dims())};
+    scope_->value(leaf).view = BufferView{buffer, leaf.type(), row_major(leaf.dims())};
   }
 
   void add_shared(const Expr& leaf) {
-    if (value(leaf).view) return;
+    if (scope_->value(leaf).view) return;
     bind_leaf(leaf, BufferKind::kShared, program_.shared.size());
     program_.shared.push_back(leaf);
     program_.shared_written.push_back(false);
   }
 
-  size_t shared_index(const Expr& leaf) { return buffer_of(leaf).index; }
-  const Buffer& buffer_of(const Expr& e) { return program_.buffers[static_cast<size_t>(view_of(e).buffer)]; }
+  size_t shared_index(const Expr& leaf) { return buffer_of(view_of(leaf)).index; }
+  const Buffer& buffer_of(const BufferView& view) const { return program_.buffers[static_cast<size_t>(view.buffer)]; }
 
   // ---- safety ------------------------------------------------------------------------------------------------------
 
@@ -127,27 +127,36 @@ class Planner {
     return false;
   }
 
-  // Does the value lie in the buffer of a variable whose old value it is? (A view that had to be copied does not.)
-  bool is_leaf_alias(const Expr& e) {
-    return root_of(e)->op == &shared_op() && buffer_of(e).kind == BufferKind::kShared;
+  // Does the value lie in the buffer of a variable of this scope whose old value it is? (A view that had to be copied
+  // does not.)
+  bool is_old_value(const Expr& e) {
+    const Node* root = root_of(e);
+    const int buffer = view_of(e).buffer;
+    if (!root->is_leaf() || buffer < 0) return false;
+    if (root->op == &shared_op()) return buffer == view_of((*root)[0]).buffer;
+    const std::vector<Update>& updates = scope_->graph.updates;
+    return std::any_of(updates.begin(), updates.end(), [&](const Update& update) {
+      return &update.variable.node() == root && view_of(update.variable).buffer == buffer;
+    });
   }
 
   static bool is_elementwise(const Node& node) { return node.op->scalar || node.op->fused; }
 
   // Is the value computed where the caller will find it, and by nobody read before?
   bool goes_to_caller(const Expr& e, const BufferView& view) {
-    return view.buffer >= 0 && program_.buffers[static_cast<size_t>(view.buffer)].kind == BufferKind::kOutput &&
-           !value(e).is_read;
+    return view.buffer >= 0 && buffer_of(view).kind == BufferKind::kOutput && !scope_->value(e).is_read &&
+           !scope_->outer;
   }
 
-  // The buffer of a temporary that dies with this node and that output `o` may take over; -1 if there is none.
+  // The buffer of a temporary of this scope that dies with this node and that output `o` may take over; -1: none.
   int reusable(const Node& node, size_t o, std::span<const BufferView> inputs) const {
     if (!options_.in_place) return -1;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const BufferView& in = inputs[i];
       if (in.buffer < 0 || !may_overwrite(node, o, i) || is_taken(in.buffer)) continue;
-      if (program_.buffers[static_cast<size_t>(in.buffer)].kind != BufferKind::kTemporary || depth_ > 0) continue;
-      if (!(program_.buffers[static_cast<size_t>(in.buffer)].elements == in.type.elements())) continue;
+      const Buffer& buffer = buffer_of(in);
+      if (buffer.kind != BufferKind::kTemporary || buffer.region != region_->number) continue;
+      if (!(buffer.elements == in.type.elements())) continue;
       if (!in.layout.offset.is(0) || !is_row_major(in.type.dims, in.layout)) continue;
       bool alone = true;
       for (size_t k = 0; k < inputs.size(); ++k)  // nobody else of this node looks at it in another order
@@ -155,9 +164,7 @@ class Planner {
             !(is_elementwise(node) && may_overwrite(node, o, k) && inputs[k].layout.strides == in.layout.strides &&
               inputs[k].layout.offset.is(0) && inputs[k].type == in.type))
           alone = false;
-      for (size_t user : users_[static_cast<size_t>(in.buffer)])
-        alone = alone && values_[user].last_reader <= position_;  // kForever is larger
-      if (alone) return in.buffer;
+      if (alone && scope_->is_dead_after(in.buffer, scope_->position)) return in.buffer;
     }
     return -1;
   }
@@ -174,20 +181,20 @@ class Planner {
       int buffer =
           add_buffer({BufferKind::kConstant, value.dtype(), value.size(), program_.constants.size(), 0, "constant"});
       program_.constants.push_back(value.contiguous());
-      set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
+      scope_->set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
       return;
     }
     if (node.op->view) {
       BufferView source = view_of(node.inputs[0]);
       if (std::optional<Layout> layout = node.op->view({node, source.layout})) {
-        set(node[0], {source.buffer, node.types[0], std::move(*layout)});
+        scope_->set(node[0], {source.buffer, node.types[0], std::move(*layout)});
         return;
       }
       if (!node.op->lower) {  // a view of the row-major copy
         source = materialized(node.inputs[0]);
         std::optional<Layout> of_copy = node.op->view({node, source.layout});
         TH_CHECK(of_copy, node.op->name, " has no view of a row-major value");
-        set(node[0], {source.buffer, node.types[0], std::move(*of_copy)});
+        scope_->set(node[0], {source.buffer, node.types[0], std::move(*of_copy)});
         return;
       }
     }
@@ -209,25 +216,22 @@ class Planner {
     Placement at{.inputs = {operands.data(), node.inputs.size()}};  // nothing below moves them
     taken_.clear();
     for (size_t o = 0; o < node.types.size(); ++o) {
-      const Type& type = node.types[o];
-      if (type.kind == TypeKind::kToken) {
-        operands.push_back({-1, type, {}});
+      if (node.types[o].kind == TypeKind::kToken) {
+        operands.push_back({-1, node.types[o], {}});
         continue;
       }
-      const int wanted = value(node[o]).wanted;
-      int buffer = wanted >= 0 && depth_ == 0 ? wanted : calls_back ? -1 : reusable(node, o, at.inputs);
-      if (buffer < 0) buffer = add_temporary(type, node.name.empty() ? node.op->name : node.name);
-      taken_.push_back(buffer);
+      BufferView out = calls_back ? place_of(node, o, {}) : place_of(node, o, at.inputs);
+      taken_.push_back(out.buffer);
       for (size_t i = 0; o == 0 && i < at.inputs.size(); ++i)
-        if (at.inputs[i].buffer == buffer) at.overwrites = static_cast<int>(i);
-      at.writes_variable |= program_.buffers[static_cast<size_t>(buffer)].kind == BufferKind::kShared;
-      operands.push_back({buffer, type, row_major(type.dims)});
+        if (is_one_place(at.inputs[i], out)) at.overwrites = static_cast<int>(i);
+      at.writes_variable |= buffer_of(out).kind == BufferKind::kShared;
+      operands.push_back(std::move(out));
     }
     at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
     at.is_unread = at.overwrites < 0;
     for (size_t o = 0; o < at.outputs.size(); ++o)
       at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);
-    for (size_t o = 0; o < at.outputs.size(); ++o) set(node[o], at.outputs[o]);
+    for (size_t o = 0; o < at.outputs.size(); ++o) scope_->set(node[o], at.outputs[o]);
     std::vector<kernel::StepCode> code;
     if (calls_back)
       code.emplace_back(kernel::ReferenceCall{});
@@ -236,10 +240,14 @@ class Planner {
     emit(node, std::move(code), std::move(operands));
   }
 
-  void set(const Expr& e, BufferView view) {
-    const size_t number = number_of(e);
-    if (view.buffer >= 0) users_[static_cast<size_t>(view.buffer)].push_back(number);
-    values_[number].view = std::move(view);
+  // Where output `o` goes: where it is wanted, over an input that dies, or into a temporary.
+  BufferView place_of(const Node& node, size_t o, std::span<const BufferView> inputs) {
+    const Type& type = node.types[o];
+    if (type.kind == TypeKind::kToken) return {-1, type, {}};
+    if (const std::optional<BufferView>& wanted = scope_->value(node[o]).wanted) return *wanted;
+    const std::string& name = node.name.empty() ? node.op->name : node.name;
+    if (const int buffer = reusable(node, o, inputs); buffer >= 0) return {buffer, type, row_major(type.dims)};
+    return new_place(type, name);
   }
 
   void emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands) {
@@ -262,66 +270,69 @@ class Planner {
       region_->items.push_back(Step{nullptr, why, {from, to}, 1, std::move(code), origin});
   }
 
+  // The value in row-major order: a copy where it lies otherwise.
   BufferView materialized(const Expr& e) {
     const BufferView source = view_of(e);
     if (is_row_major(source.type.dims, source.layout)) return source;
-    int& known = value(e).copy;
-    if (known >= 0 && depth_ == 0) return {known, e.type(), row_major(e.dims())};
-    BufferView dense{add_temporary(e.type(), "copy"), e.type(), row_major(e.dims())};
+    if (const int known = scope_->value(e).copy; known >= 0) return {known, e.type(), row_major(e.dims())};
+    Region* const here = region_;
+    region_ = home_of(e);
+    BufferView dense = new_place(e.type(), "copy");
     copy(source, dense, "row-major copy", e.node().origin);
-    if (depth_ == 0) {
-      known = dense.buffer;
-      users_[static_cast<size_t>(dense.buffer)].push_back(number_of(e));  // other readers will read the copy
-    }
+    region_ = here;
+    scope_->set_copy(e, dense.buffer);  // other readers will read the copy
     return dense;
+  }
+
+  // The region in which a copy of the value can be made: the innermost, but for what a loop does not change.
+  Region* home_of(const Expr& e) const {
+    const Node* root = root_of(e);
+    for (const auto& [leaf, home] : scope_->invariants)
+      if (leaf == root) return home;
+    return region_;
   }
 
   // ---- ends --------------------------------------------------------------------------------------------------------
 
-  BufferView output_view(size_t k) const {
-    const Expr& out = program_.graph.outputs[k];
-    return {output_buffers_[k], out.type(), row_major(out.dims())};
+  // Steps at the place `begin` of the region: before those of the scope.
+  void copy_first(const BufferView& from, const BufferView& to, std::string why, const Origin& origin, size_t begin) {
+    const size_t end = region_->items.size();
+    copy(from, to, std::move(why), origin);
+    auto first = region_->items.begin();
+    std::rotate(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end),
+                region_->items.end());
   }
 
-  void finish_outputs() {
-    for (size_t k = 0; k < program_.graph.outputs.size(); ++k) {
-      const Expr& out = program_.graph.outputs[k];
-      if (out.type().kind == TypeKind::kToken) continue;
+  void finish_outputs(std::span<const BufferView> places, size_t begin) {
+    for (size_t k = 0; k < places.size(); ++k) {
+      const Expr& out = scope_->graph.outputs[k];
       const BufferView& value = view_of(out);
-      if (value.buffer == output_buffers_[k]) continue;
-      if (is_leaf_alias(out)) {
-        // Before the first step: the variable may be overwritten later.
-        Region first;
-        std::swap(*region_, first);
-        copy(value, output_view(k), str("output ", k), out.node().origin);
-        for (auto& item : first.items) region_->items.push_back(std::move(item));
-      } else {
-        copy(value, output_view(k), str("output ", k), out.node().origin);
-      }
+      if (value.buffer < 0 || is_one_place(value, places[k])) continue;
+      const std::string why = scope_->outer ? "result of the body" : str("output ", k);
+      if (is_old_value(out))  // before the first step: the variable may be overwritten later
+        copy_first(value, places[k], why, out.node().origin, begin);
+      else
+        copy(value, places[k], why, out.node().origin);
     }
   }
 
-  void finish_updates(const std::vector<bool>& in_place) {
-    const Graph& graph = program_.graph;
+  void finish_updates(size_t begin) {
+    const Graph& graph = scope_->graph;
     std::vector<std::pair<BufferView, size_t>> late;
     for (size_t u = 0; u < graph.updates.size(); ++u) {
       const Update& update = graph.updates[u];
       BufferView value = view_of(update.value);
-      if (in_place[u] && value.buffer == view_of(update.variable).buffer) continue;
-      if (is_leaf_alias(update.value)) {
-        // The old value of a variable: saved before the first step.
-        BufferView saved{add_temporary(update.value.type(), "old value"), update.value.type(),
-                         row_major(update.value.dims())};
-        Region first;
-        std::swap(*region_, first);
-        copy(value, saved, "old value", update.value.node().origin);
-        for (auto& item : first.items) region_->items.push_back(std::move(item));
+      if (value.buffer < 0 || is_one_place(value, view_of(update.variable))) continue;  // in place, or no change
+      if (is_old_value(update.value)) {
+        BufferView saved = new_place(update.value.type(), "old value");
+        copy_first(value, saved, "old value", update.value.node().origin, begin);
         value = saved;
       }
       late.emplace_back(value, u);
     }
     for (const auto& [value, u] : late)
-      copy(value, view_of(graph.updates[u].variable), str("update of ", escaped(graph.updates[u].variable.name())),
+      copy(value, view_of(graph.updates[u].variable),
+           str(scope_->outer ? "next value of " : "update of ", escaped(graph.updates[u].variable.name())),
            graph.updates[u].value.node().origin);
   }
 
@@ -329,76 +340,140 @@ class Planner {
 
   class Builder : public kernel::RegionBuilder {
    public:
-    Builder(Planner& planner, const Node& node, std::vector<BufferView> outputs)
-        : planner_(planner), node_(node), outputs_(std::move(outputs)) {}
+    Builder(Planner& planner, const Node& node)
+        : planner_(planner), node_(node), around_(planner.region_), outputs_(node.types.size(), -1) {
+      for (const Expr& input : node.inputs) places_.push_back(planner.view_of(input));
+    }
     const Node& node() const override { return node_; }
-    kernel::RegionValue input(size_t i) override { return add(planner_.view_of(node_.inputs[i])); }
-    kernel::RegionValue output(size_t i) override { return add(outputs_[i]); }
-    void copy(kernel::RegionValue from, kernel::RegionValue to) override {
-      planner_.copy(views_[static_cast<size_t>(from.id)], views_[static_cast<size_t>(to.id)], "carried value",
-                    node_.origin);
-    }
-    std::vector<kernel::RegionValue> inline_body(const Graph& body,
-                                                 std::span<const kernel::RegionValue> inputs) override {
-      for (size_t i = 0; i < inputs.size(); ++i)
-        planner_.value(body.inputs[i]).view = views_[static_cast<size_t>(inputs[i].id)];
-      ++planner_.depth_;
-      for (const Node* inner : topological_order(body.outputs)) planner_.place(*inner);
-      --planner_.depth_;
-      std::vector<kernel::RegionValue> out;
-      for (const Expr& e : body.outputs) {
-        // A result that is an input's buffer, or another result's, would change under its reader: it gets its own.
-        BufferView value = planner_.view_of(e);
-        BufferView own{planner_.add_temporary(e.type(), "result"), e.type(), row_major(e.dims())};
-        planner_.copy(value, own, "result of the body", e.node().origin);
-        out.push_back(add(own));
+    kernel::RegionValue input(size_t i) override { return {static_cast<int>(i)}; }
+    bool is_read(size_t o) const override { return planner_.scope_->is_used(node_[o]); }
+    kernel::RegionValue output(size_t o) override {
+      if (outputs_[o] < 0) {
+        Region* const here = std::exchange(planner_.region_, around_);
+        BufferView place = planner_.place_of(node_, o, std::span(places_).first(node_.inputs.size()));
+        planner_.region_ = here;
+        planner_.taken_.push_back(place.buffer);
+        outputs_[o] = add(std::move(place)).id;
       }
-      return out;
+      return {outputs_[o]};
     }
-    void loop(const Dim& count, const std::function<void()>& body) override {
-      auto region = std::make_shared<Region>();
-      Region* outer = planner_.region_;
-      planner_.region_ = region.get();
-      body();
-      planner_.region_ = outer;
-      outer->items.push_back(Loop{node_.op->name, count, region});
+    void set_output(size_t o, kernel::RegionValue place) override { outputs_[o] = place.id; }
+    kernel::RegionValue temporary(const Type& type) override { return add(planner_.new_place(type, node_.op->name)); }
+    kernel::RegionValue slot(kernel::RegionValue x, const Dim& index) override {
+      BufferView view = at(x);
+      view.layout.offset = view.layout.offset + index * view.layout.strides[0];
+      view.layout.strides.erase(view.layout.strides.begin());
+      view.type.dims.erase(view.type.dims.begin());
+      return add(std::move(view));
+    }
+    void copy(kernel::RegionValue from, kernel::RegionValue to) override {
+      const BufferView source = at(from), target = at(to);
+      if (source.buffer >= 0 && !is_one_place(source, target))
+        planner_.copy(source, target, "first value", node_.origin);
+    }
+
+    void body(const Graph& body, std::span<const kernel::RegionValue> inputs,
+              std::span<const kernel::RegionValue> outputs) override {
+      // An output that goes where an input lies is the input's update.
+      Graph graph{.inputs = body.inputs, .outputs = {}, .updates = {}};
+      std::vector<BufferView> places;
+      for (size_t k = 0; k < outputs.size(); ++k) {
+        const BufferView& place = at(outputs[k]);
+        auto carried = std::find_if(inputs.begin(), inputs.end(), [&](kernel::RegionValue input) {
+          return place.buffer >= 0 && is_one_place(at(input), place);
+        });
+        if (carried == inputs.end()) {
+          graph.outputs.push_back(body.outputs[k]);
+          places.push_back(place);
+        } else {
+          graph.updates.push_back({body.inputs[static_cast<size_t>(carried - inputs.begin())], body.outputs[k]});
+        }
+      }
+      PlanScope scope(graph, planner_.scope_);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        scope.set(body.inputs[i], at(inputs[i]));
+        const size_t input = static_cast<size_t>(inputs[i].id);
+        if (before_loop_ && input < node_.inputs.size())
+          scope.invariants.emplace_back(&body.inputs[i].node(), home_of_input(input));
+      }
+      const std::vector<int> taken = planner_.taken_;
+      PlanScope* const outer = std::exchange(planner_.scope_, &scope);
+      planner_.plan_scope(schedule(graph), places);
+      planner_.scope_ = outer;
+      planner_.taken_ = taken;
+    }
+
+    void loop(const Dim& count,
+              const std::function<std::optional<kernel::RegionValue>(const Dim& index)>& turn) override {
+      const std::string index = str("turn~", planner_.loops_++);
+      Region* const before = std::exchange(before_loop_, planner_.region_);
+      Loop made{node_.op->name, count, index, std::nullopt, planner_.new_region()};
+      planner_.in_region(*made.body, [&] {
+        if (std::optional<kernel::RegionValue> until = turn(Dim::named(index))) made.until = at(*until);
+      });
+      before_loop_ = before;
+      planner_.region_->items.push_back(std::move(made));
+    }
+    void branch(kernel::RegionValue condition, const std::function<void()>& then,
+                const std::function<void()>& otherwise) override {
+      Branch made{node_.op->name, at(condition), planner_.new_region(), planner_.new_region()};
+      planner_.in_region(*made.then, then);
+      planner_.in_region(*made.otherwise, otherwise);
+      planner_.region_->items.push_back(std::move(made));
+    }
+
+    // Every output lies where it was put.
+    void finish() {
+      for (size_t o = 0; o < outputs_.size(); ++o)
+        if (outputs_[o] >= 0) planner_.scope_->set(node_[o], places_[static_cast<size_t>(outputs_[o])]);
     }
 
    private:
+    const BufferView& at(kernel::RegionValue value) const { return places_[static_cast<size_t>(value.id)]; }
     kernel::RegionValue add(BufferView view) {
-      views_.push_back(std::move(view));
-      return {static_cast<int>(views_.size()) - 1};
+      places_.push_back(std::move(view));
+      return {static_cast<int>(places_.size()) - 1};
     }
+    // Where an input of the node stays what it is: before the loop, or before an outer one.
+    Region* home_of_input(size_t i) const {
+      Region* const home = planner_.home_of(node_.inputs[i]);
+      return home == planner_.region_ ? before_loop_ : home;
+    }
+
     Planner& planner_;
     const Node& node_;
-    std::vector<BufferView> outputs_, views_;
+    Region* const around_;            // the region of the node
+    std::vector<BufferView> places_;  // the inputs', then others
+    std::vector<int> outputs_;        // places; -1: none yet
+    Region* before_loop_ = nullptr;   // the region around the loop that is being built
   };
 
+  std::shared_ptr<Region> new_region() {
+    auto region = std::make_shared<Region>();
+    region->number = ++regions_;
+    return region;
+  }
+
+  void in_region(Region& region, const std::function<void()>& build) {
+    Region* const outer = std::exchange(region_, &region);
+    build();
+    region_ = outer;
+  }
+
   void place_region(const Node& node) {
-    std::vector<BufferView> outputs;
-    for (size_t o = 0; o < node.types.size(); ++o) {
-      const int wanted = value(node[o]).wanted;
-      bool own =
-          wanted >= 0 && depth_ == 0 && program_.buffers[static_cast<size_t>(wanted)].kind == BufferKind::kOutput;
-      outputs.push_back(
-          {own ? wanted : add_temporary(node.types[o], node.op->name), node.types[o], row_major(node.types[o].dims)});
-    }
-    Builder builder(*this, node, outputs);
+    taken_.clear();
+    Builder builder(*this, node);
     node.op->lower_region(builder);
-    for (size_t o = 0; o < outputs.size(); ++o) set(node[o], outputs[o]);
+    builder.finish();
   }
 
   PlanOptions options_;
   Lowering lowering_;
   Program program_;
+  PlanScope* scope_ = nullptr;
   Region* region_;
-  size_t position_ = 0;
-  int depth_ = 0;          // of bodies
-  NodeMap<size_t> first_;  // number of a node's first output
-  std::vector<Value> values_;
-  std::vector<std::vector<size_t>> users_;  // by buffer: the values that live in it
-  std::vector<int> taken_;                  // by outputs of the node being placed
-  std::vector<int> output_buffers_;
+  size_t regions_ = 0, loops_ = 0;
+  std::vector<int> taken_;  // by outputs of the node being placed
 };
 
 }  // namespace
@@ -409,10 +484,28 @@ Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOpti
 
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {
   for (const auto& item : region.items) {
-    if (const Step* step = std::get_if<Step>(&item))
+    if (const Step* step = std::get_if<Step>(&item)) {
       visit(*step);
-    else
-      for_each_step(*std::get<Loop>(item).body, visit);
+    } else if (const Loop* loop = std::get_if<Loop>(&item)) {
+      for_each_step(*loop->body, visit);
+    } else {
+      const Branch& branch = std::get<Branch>(item);
+      for_each_step(*branch.then, visit);
+      for_each_step(*branch.otherwise, visit);
+    }
+  }
+}
+
+void for_each_condition(const Region& region, const std::function<void(const BufferView&)>& visit) {
+  for (const auto& item : region.items) {
+    if (const Loop* loop = std::get_if<Loop>(&item)) {
+      for_each_condition(*loop->body, visit);
+      if (loop->until) visit(*loop->until);
+    } else if (const Branch* branch = std::get_if<Branch>(&item)) {
+      visit(branch->condition);
+      for_each_condition(*branch->then, visit);
+      for_each_condition(*branch->otherwise, visit);
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 // A program: a tree of steps over buffers. What codegen prints and the runtime binds. docs/decisions/0003.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,6 +23,7 @@ struct Buffer {
   size_t index = 0;      // among those of its kind
   Dim arena_offset = 0;  // of a temporary, bytes
   std::string name;      // for people
+  size_t region = 0;     // number of the region that a temporary belongs to: it lives within one turn of that region
 };
 
 /// A value: elements of a buffer under a layout.
@@ -40,14 +43,26 @@ struct Step {
 };
 
 struct Region;
+
+/// Runs `body` for index = 0, 1, ... while index < count, and ends after the first turn that leaves `until` true.
 struct Loop {
   std::string comment;
   Dim count;
+  std::string index;                // a named length: the number of the turn, which offsets in the body may use
+  std::optional<BufferView> until;  // a bool scalar that every turn computes
   std::shared_ptr<Region> body;
 };
 
+/// Runs one of two regions.
+struct Branch {
+  std::string comment;
+  BufferView condition;  // a bool scalar
+  std::shared_ptr<Region> then, otherwise;
+};
+
 struct Region {
-  std::vector<std::variant<Step, Loop>> items;
+  size_t number = 0;  // in order of planning: a region's is less than those of the regions in it
+  std::vector<std::variant<Step, Loop, Branch>> items;
 };
 
 struct MemoryPlan {
@@ -66,8 +81,10 @@ struct Program {
   MemoryPlan memory;
 };
 
-/// Steps in order of execution, loops' bodies included.
+/// Steps in the order of the program's text: a loop's body once, both sides of a branch.
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit);
+/// What loops and branches read, in the same order.
+void for_each_condition(const Region& region, const std::function<void(const BufferView&)>& visit);
 
 struct PlanOptions {
   int vector_bytes = 64;

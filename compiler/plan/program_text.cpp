@@ -31,10 +31,16 @@ void print(const Program& program, const Region& region, int depth, size_t& numb
       for (size_t i = 0; i < step->operands.size(); ++i)
         out +=
             str(indent, "     ", i < step->inputs ? "reads  " : "writes ", view_text(program, step->operands[i]), "\n");
+    } else if (const Loop* loop = std::get_if<Loop>(&item)) {
+      out += str(indent, "loop ", readable(loop->index), " from 0 to ", readable(loop->count.text()), " - 1",
+                 loop->until ? str(", until ", view_text(program, *loop->until)) : "", ": ", loop->comment, "\n");
+      print(program, *loop->body, depth + 1, number, out);
     } else {
-      const Loop& loop = std::get<Loop>(item);
-      out += str(indent, "loop ", readable(loop.count.text()), " times: ", loop.comment, "\n");
-      print(program, *loop.body, depth + 1, number, out);
+      const Branch& branch = std::get<Branch>(item);
+      out += str(indent, "if ", view_text(program, branch.condition), ": ", branch.comment, "\n");
+      print(program, *branch.then, depth + 1, number, out);
+      out += indent + "else\n";
+      print(program, *branch.otherwise, depth + 1, number, out);
     }
   }
 }

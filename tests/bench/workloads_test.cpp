@@ -26,6 +26,9 @@ TEST(BenchCases, TextsAreReadOrRefused) {
     EXPECT_THROW(net_case(text), UserError) << text;
   for (const char* text : {"poly2", "poly3/10", "a+1/0", "a+1/1e3"}) EXPECT_THROW(elementwise_case(text), UserError);
   for (const char* text : {"1x2/NN", "1x2x3", "1x2x3/N", "1x2x3/NX"}) EXPECT_THROW(gemm_case(text), UserError);
+  EXPECT_TRUE(loop_case("gradient/100").gradient);
+  EXPECT_EQ(loop_case("state/7").size, 7);
+  for (const char* text : {"state", "state/0", "states/7", "/7"}) EXPECT_THROW(loop_case(text), UserError);
 }
 
 TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
@@ -35,6 +38,7 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "net") net_case(text);
         if (bench.family == "elementwise") elementwise_case(text);
         if (bench.family == "gemm") gemm_case(text);
+        if (bench.family == "loops") loop_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
 }
@@ -63,6 +67,17 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
       for (const std::string& formula : elementwise_formulae())
         EXPECT_GT(measure(elementwise_workload(formula + "/1000", options), 0.005).value, 0) << formula;
       EXPECT_GT(measure(gemm_workload("6x7x5/TN", options), 0.005).value, 0);
+    }
+}
+
+TEST(BenchMeasure, TheLoopWrittenByHandComputesTheSame) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64})
+    for (const char* text : {"state/21", "gradient/21"}) {
+      const auto [ours, by_hand] = loop_results(text, {.dtype = dtype, .threads = 1});
+      for (int64_t i = 0; i < ours.size(); ++i)
+        EXPECT_NEAR(ours.as_double(i) / by_hand.as_double(i), 1, dtype == DType::kFloat32 ? 1e-3 : 1e-11) << text;
+      EXPECT_GT(measure(loop_workload(text, {.dtype = dtype, .threads = 1}), 0.005).value, 0);
+      EXPECT_GT(measure(loop_by_hand(text, {.dtype = dtype, .threads = 1}), 0.005).value, 0);
     }
 }
 

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "compiler/api.h"
-#include "compiler/ops/control/repeat.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/ops/registry.h"
+#include "tests/fuzz/random_body.h"
 #include "tests/fuzz/random_program.h"
 
 namespace thtrain {
@@ -195,7 +195,7 @@ class Generator {
       case 18:
         return add_choice();
       default:
-        return one_in(3) ? add_repeat() : add_cast();
+        return one_in(2) ? add_control() : add_cast();
     }
   }
 
@@ -486,19 +486,14 @@ class Generator {
         {x}, [dtype](Args a) { return cast(a[0], dtype); });
   }
 
-  void add_repeat() {
+  // Loops and branches in each other.
+  void add_control() {
     const size_t x = some_float();
     if (x == kNone) return;
     const size_t c = find([&](const Expr& e) { return e.type() == values_[x].type(); });
-    const auto turns = static_cast<int64_t>(below(4));
-    add(str("repeat(", turns,
-            ", {$0}, {$1}, [](const std::vector<Expr>& s, const std::vector<Expr>& c) { return "
-            "std::vector<Expr>{tanh(s[0] * c[0]) + 0.5 * s[0]}; })[0]"),
-        {x, c}, [turns](Args a) {
-          return repeat(turns, {a[0]}, {a[1]}, [](Args s, Args captured) {
-            return std::vector<Expr>{tanh(s[0] * captured[0]) + 0.5 * s[0]};
-          })[0];
-        });
+    const RandomBody body = random_body([this](size_t n) { return below(n); }, 1 + below(3));
+    add(str("[&](const Expr& s, const Expr& c) { return Expr(", body.text, "); }($0, $1)"), {x, c},
+        [body](Args a) { return body.build(a[0], a[1]); });
   }
 
   // ---- gradients, results --------------------------------------------------------------------------------------

@@ -298,6 +298,10 @@ std::string views(const Program& program, std::span<const BufferView> operands) 
   });
 }
 
+std::string heading_row(const std::string& text) {
+  return str("<tr><td></td><td colspan=\"4\">", markup_text(text), "</td></tr>\n");
+}
+
 void add_steps(const Program& program, const Region& region, EntryReader& entry, size_t& number, std::string& rows) {
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
@@ -307,12 +311,18 @@ void add_steps(const Program& program, const Region& region, EntryReader& entry,
                   cell(views(program, operands.first(step->inputs)), "code"),
                   cell(views(program, operands.subspan(step->inputs)), "code"), "</tr>\n");
       ++number;
+    } else if (const Loop* loop = std::get_if<Loop>(&item)) {
+      rows += heading_row(
+          str("loop, ", readable(loop->count.text()), " times", loop->until ? " at most" : "", ": ", loop->comment));
+      add_steps(program, *loop->body, entry, number, rows);
+      rows += heading_row("end of the loop");
     } else {
-      const Loop& loop = std::get<Loop>(item);
-      rows += str("<tr><td></td><td colspan=\"4\">loop, ", markup_text(readable(loop.count.text())),
-                  " times: ", markup_text(loop.comment), "</td></tr>\n");
-      add_steps(program, *loop.body, entry, number, rows);
-      rows += "<tr><td></td><td colspan=\"4\">end of the loop</td></tr>\n";
+      const Branch& branch = std::get<Branch>(item);
+      rows += heading_row("if: " + branch.comment);
+      add_steps(program, *branch.then, entry, number, rows);
+      rows += heading_row("else");
+      add_steps(program, *branch.otherwise, entry, number, rows);
+      rows += heading_row("end of the branch");
     }
   }
 }

@@ -1,19 +1,36 @@
-// A loop of a fixed number of turns around a body: state in, state out.
+// Loops of a fixed number of turns around a body.
 #pragma once
 
 #include <functional>
+#include <source_location>
 #include <vector>
 
 #include "compiler/ir/graph.h"
 
 namespace thtrain {
 
-/// state = initial; `count` times: state = body(state, captures). Gives the last state. The body is a function of its
-/// own input variables: it gets stand-ins for the state and for `captures` (values from outside, the same in each
-/// turn). States keep their types. Reverse-mode runs the turns again, backwards, from stored states.
-std::vector<Expr> repeat(
-    int64_t count, const std::vector<Expr>& initial, const std::vector<Expr>& captures,
-    const std::function<std::vector<Expr>(const std::vector<Expr>& state, const std::vector<Expr>& captures)>& body);
+/// state = initial; `count` times: state = body(state). Gives the last state. States keep their types. What `body`
+/// builds is run in each turn; what it uses from outside is computed once, before the loop. Reverse-mode keeps the
+/// states of all turns, and costs a fixed multiple of the loop itself.
+std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
+                         const std::function<std::vector<Expr>(const std::vector<Expr>& state)>& body,
+                         std::source_location where = std::source_location::current());
+
+/// What a turn gives: the next state, and whether the loop ends with it (a bool scalar).
+struct Turn {
+  std::vector<Expr> state;
+  Expr done;
+};
+/// The last state, and the number of turns (an int64 scalar).
+struct Repeated {
+  std::vector<Expr> state;
+  Expr turns;
+};
+/// The same until a turn says that it was the last: at least one turn, at most `limit` (which is 1 or more). The
+/// derivative is that of the turns that ran; nothing is computed for the others.
+Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
+                      const std::function<Turn(const std::vector<Expr>& state)>& body,
+                      std::source_location where = std::source_location::current());
 
 const Op& repeat_op();
 

@@ -156,7 +156,7 @@ TEST(Grad, SeveralOutputsOfOneNode) {
   EXPECT_EQ(value_of(g[0], at), 3.0);
   EXPECT_EQ(value_of(g[1], at), -9.0);
   // Each output of a loop with two states, alone and together.
-  std::vector<Expr> last = repeat(3, {x, y}, {}, [](const std::vector<Expr>& s, const std::vector<Expr>&) {
+  std::vector<Expr> last = repeat(3, {x, y}, [](const std::vector<Expr>& s) {
     return std::vector<Expr>{s[0] * s[1] / 4, s[1] + tanh(s[0])};
   });
   for (const Expr& cost : {last[0], last[1], last[0] * last[1]})

@@ -42,8 +42,8 @@ TEST(Parse, EveryOpCase) {
 
 TEST(Parse, BodiesBeforeAndAfterThePasses) {
   Expr x = vector("x", {"n"}), s = scalar("s");
-  std::vector<Expr> last = repeat(3, {x}, {s}, [](const std::vector<Expr>& state, const std::vector<Expr>& captures) {
-    return std::vector<Expr>{tanh(state[0] * captures[0]) + 1};
+  std::vector<Expr> last = repeat(3, {x}, [&](const std::vector<Expr>& state) {
+    return std::vector<Expr>{tanh(state[0] * s) + 1};
   });
   Graph graph{.inputs = {x, s}, .outputs = {last[0], sum(last[0])}, .updates = {}};
   expect_reads_back(graph);

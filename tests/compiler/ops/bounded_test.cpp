@@ -195,8 +195,8 @@ TEST(BoundsAreTight, ForNormalization) {
 
 TEST(BoundsAreTight, ForARepeatedBody) {
   expect_tight({{drawn(kSingle, {7}, 1), drawn(kSingle, {7}, 2)}, [](const std::vector<Expr>& x) {
-                  return repeat(4, {x[0]}, {x[1]}, [](const std::vector<Expr>& s, const std::vector<Expr>& c) {
-                    return std::vector<Expr>{tanh(s[0] * c[0]) + 0.5 * s[0]};
+                  return repeat(4, {x[0]}, [&](const std::vector<Expr>& s) {
+                    return std::vector<Expr>{tanh(s[0] * x[1]) + 0.5 * s[0]};
                   });
                 }});
 }

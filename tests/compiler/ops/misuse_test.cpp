@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "compiler/api.h"
+#include "compiler/ops/control/if_else.h"
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/registry.h"
 #include "tests/support/error_text.h"
@@ -44,7 +45,8 @@ const Expr none;
 
 std::vector<Misuse> misuses() {
   const Expr x = vector("x"), m = matrix("m"), i = iscalar("i");
-  auto body = [](const std::vector<Expr>& state, const std::vector<Expr>&) { return state; };
+  auto body = [](const std::vector<Expr>& state) { return state; };
+  auto gives_none = [=](const std::vector<Expr>&) { return std::vector<Expr>{none}; };
   return {
       {"plus", [=] { none + 1; }},
       {"plus, on the right", [=] { 1 + none; }},
@@ -105,8 +107,10 @@ std::vector<Misuse> misuses() {
       {"inc_subtensor", [=] { inc_subtensor(none, x); }},
       {"print", [=] { print(none, "here"); }},
       {"check", [=] { check(x, none, "must hold"); }},
-      {"repeat", [=] { repeat(2, {none}, {}, body); }},
-      {"repeat, captures", [=] { repeat(2, {x}, {none}, body); }},
+      {"repeat", [=] { repeat(2, {none}, body); }},
+      {"repeat, a result", [=] { repeat(2, {x}, gives_none); }},
+      {"if_else", [=] { if_else(none, [=] { return x; }, [=] { return x; }); }},
+      {"if_else, a result", [=] { if_else(lt(sum(x), 1), [=] { return x; }, [=] { return none; }); }},
       {"named", [=] { named(none, "n"); }},
       {"type", [=] { none.type(); }},
       {"dtype", [=] { none.dtype(); }},

@@ -342,7 +342,7 @@ const Op& op_of_two_bodies() {
                          [](kernel::RegionBuilder& b) {
                            std::vector<kernel::RegionValue> given;
                            for (size_t i = 0; i < b.node().inputs.size(); ++i) given.push_back(b.input(i));
-                           b.copy(b.inline_body(*b.node().bodies[1], given)[0], b.output(0));
+                           b.body(*b.node().bodies[1], given, std::vector{b.output(0)});
                          }};
   return op;
 }

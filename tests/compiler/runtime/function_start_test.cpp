@@ -36,7 +36,7 @@ Function make_step(int64_t tag, double rate) {
 Function make_called_back(bool other_label) {
   Expr x = make_input({.dtype = DType::kComplex128, .dims = {Dim("n")}}, "net/x");
   Expr shown = print(real(x * x), other_label ? "other" : "square");
-  Expr last = repeat(3, {x}, {}, [](const std::vector<Expr>& s, const std::vector<Expr>&) {
+  Expr last = repeat(3, {x}, [](const std::vector<Expr>& s) {
     return std::vector<Expr>{s[0] * s[0]};
   })[0];
   return function({x}, {shown + 1, real(last), tanh(shown)});

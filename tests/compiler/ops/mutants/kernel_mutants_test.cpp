@@ -65,8 +65,11 @@ void for_each_kernel(Region& region, const std::set<const Op*>& ops,
       auto own = std::make_shared<kernel::Function>(*call->function);
       visit(*step, *own);
       call->function = own;
+    } else if (Loop* loop = std::get_if<Loop>(&item)) {
+      for_each_kernel(*loop->body, ops, visit);
     } else {
-      for_each_kernel(*std::get<Loop>(item).body, ops, visit);
+      for_each_kernel(*std::get<Branch>(item).then, ops, visit);
+      for_each_kernel(*std::get<Branch>(item).otherwise, ops, visit);
     }
 }
 

@@ -1,0 +1,90 @@
+#include "compiler/ops/control/body.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/shape/specify_lengths.h"
+
+namespace thtrain {
+namespace {
+
+bool contains(const std::vector<Expr>& values, const Expr& value) {
+  return std::any_of(values.begin(), values.end(), [&](const Expr& e) { return e.same(value); });
+}
+
+// The values from outside that the roots read, in the order in which a walk meets them.
+std::vector<Expr> captures_of(const std::vector<Expr>& roots, const std::vector<Expr>& inputs, uint64_t first_serial) {
+  std::unordered_set<const Node*> seen;
+  for (const Expr& input : inputs) seen.insert(&input.node());
+  auto is_outside = [&](const Node& node) {
+    return node.op != &constant_op() && (node.is_leaf() || node.serial < first_serial);
+  };
+  std::vector<Expr> out, stack(roots.rbegin(), roots.rend());
+  while (!stack.empty()) {
+    const Expr value = stack.back();
+    stack.pop_back();
+    const Node& node = value.node();
+    if (contains(inputs, value)) continue;
+    if (is_outside(node)) {
+      if (!contains(out, value)) out.push_back(value);
+    } else if (seen.insert(&node).second) {
+      stack.insert(stack.end(), node.inputs.rbegin(), node.inputs.rend());
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
+               const std::source_location& where) {
+  const uint64_t first_serial = next_serial();
+  const std::vector<Expr> results = build();
+  for (const Expr& result : results) require_value(result, "a result of the body", where);
+  Body out{std::make_shared<Graph>(), captures_of(results, inputs, first_serial)};
+  std::vector<std::pair<Expr, Expr>> replacements;
+  out.graph->inputs = inputs;
+  for (const Expr& value : out.captures) {
+    Expr inside = make_input(value.type(), value.name().empty() ? "capture" : value.name(), where);
+    replacements.emplace_back(value, inside);
+    out.graph->inputs.push_back(inside);
+  }
+  out.graph->outputs = substitute(results, replacements);
+  return out;
+}
+
+std::vector<Expr> share_captures(std::span<Body> bodies) {
+  std::vector<Expr> all;
+  for (const Body& body : bodies)
+    for (const Expr& value : body.captures)
+      if (!contains(all, value)) all.push_back(value);
+  for (Body& body : bodies) {
+    std::vector<Expr>& inputs = body.graph->inputs;
+    const auto first = inputs.end() - static_cast<std::ptrdiff_t>(body.captures.size());
+    std::vector<Expr> ordered(inputs.begin(), first);
+    for (const Expr& value : all) {
+      auto own = std::find_if(body.captures.begin(), body.captures.end(), [&](const Expr& e) { return e.same(value); });
+      ordered.push_back(own != body.captures.end()
+                            ? first[own - body.captures.begin()]
+                            : make_input(value.type(), value.name().empty() ? "capture" : value.name()));
+    }
+    inputs = std::move(ordered);
+    body.captures = all;
+  }
+  return all;
+}
+
+Expr typed_as(const Expr& value, const Type& type) {
+  const bool differs_in_lengths =
+      value.has_value() && !(value.type() == type) && value.dtype() == type.dtype && value.rank() == type.rank();
+  return differs_in_lengths ? specify_lengths(value, type.dims) : value;
+}
+
+std::vector<Expr> typed_as(const std::vector<Expr>& values, std::span<const Expr> like) {
+  std::vector<Expr> out = values;
+  for (size_t i = 0; i < std::min(out.size(), like.size()); ++i) out[i] = typed_as(out[i], like[i].type());
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,177 @@
+#include "compiler/ops/control/if_else.h"
+
+#include <array>
+
+#include "compiler/ir/op.h"
+#include "compiler/kernel/region_builder.h"
+#include "compiler/ops/control/body.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/error_rules.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+std::vector<Type> infer(const TypeArgs& a) {
+  const Graph &then = *a.bodies[0], &otherwise = *a.bodies[1];
+  a.require(a.type(0).is_scalar() && is_bool(a.type(0).dtype), "the condition is no bool scalar",
+            "a bool scalar, as x > 0 of a scalar x gives, or all(...) of a tensor's");
+  a.require(then.inputs.size() + 1 == a.inputs.size() && otherwise.inputs.size() + 1 == a.inputs.size(),
+            "a body takes another number of values");
+  a.require(then.outputs.size() == otherwise.outputs.size(), "the two sides give different numbers of values",
+            str(then.outputs.size(), " and ", otherwise.outputs.size()));
+  std::vector<Type> out;
+  for (size_t o = 0; o < then.outputs.size(); ++o) {
+    const Type &left = then.outputs[o].type(), &right = otherwise.outputs[o].type();
+    a.require(left == right, str("value ", o, " has two types"),
+              str("one type on both sides, got ", readable(left.text()), " and ", readable(right.text())));
+    out.push_back(left);
+  }
+  return out;
+}
+
+const Graph& taken(const Node& node, const Tensor& condition) {
+  return *node.bodies[condition.as_int() != 0 ? 0 : 1];
+}
+
+// The outputs of a body that something reads, each in its place.
+void lower_side(kernel::RegionBuilder& b, const Graph& body) {
+  Graph side{.inputs = body.inputs, .outputs = {}, .updates = {}};
+  std::vector<kernel::RegionValue> inputs, outputs;
+  for (size_t i = 1; i < b.node().inputs.size(); ++i) inputs.push_back(b.input(i));
+  for (size_t o = 0; o < body.outputs.size(); ++o)
+    if (b.is_read(o)) {
+      side.outputs.push_back(body.outputs[o]);
+      outputs.push_back(b.output(o));
+    }
+  b.body(side, inputs, outputs);
+}
+
+void lower(kernel::RegionBuilder& b) {
+  for (size_t o = 0; o < b.node().types.size(); ++o)
+    if (b.is_read(o)) b.output(o);
+  b.branch(
+      b.input(0), [&] { lower_side(b, *b.node().bodies[0]); }, [&] { lower_side(b, *b.node().bodies[1]); });
+}
+
+// A side that gives a captured value as it is has nothing to do where the output lies in that value's place.
+bool overwrites(const Node& node, size_t output, size_t input) {
+  auto keeps = [&](const GraphPtr& body) { return input > 0 && body->outputs[output].same(body->inputs[input - 1]); };
+  return keeps(node.bodies[0]) || keeps(node.bodies[1]);
+}
+
+// A branch on the same condition: each side gives the cotangents of the captures through its own body.
+std::vector<Expr> gradient(const GradientArgs& a) {
+  const Node& node = a.node;
+  std::vector<Expr> given, inside;  // cotangents of the outputs: outside, and as inputs of the new bodies
+  std::vector<std::vector<Expr>> of_side(2);
+  for (const Expr& cotangent : a.cotangents)
+    if (cotangent.has_value()) {
+      given.push_back(cotangent);
+      inside.push_back(make_input(cotangent.type(), "cotangent"));
+    }
+  for (size_t side = 0; side < 2; ++side) {
+    const Graph& body = *node.bodies[side];
+    std::vector<Expr> outputs, cotangents;
+    for (size_t o = 0; o < a.cotangents.size(); ++o)
+      if (a.cotangents[o].has_value()) {
+        cotangents.push_back(inside[outputs.size()]);
+        outputs.push_back(body.outputs[o]);
+      }
+    of_side[side] = a.differentiate(outputs, cotangents, body.inputs);
+  }
+  std::vector<Expr> out(node.inputs.size());
+  std::vector<size_t> connected;
+  auto sides = std::array{std::make_shared<Graph>(), std::make_shared<Graph>()};
+  for (size_t i = 0; i + 1 < node.inputs.size(); ++i) {
+    if (!of_side[0][i].has_value() && !of_side[1][i].has_value()) continue;
+    connected.push_back(i + 1);
+    for (size_t side = 0; side < 2; ++side) {
+      const Expr &capture = node.bodies[side]->inputs[i], &cotangent = of_side[side][i];
+      sides[side]->outputs.push_back(cotangent.has_value() ? typed_as(cotangent, capture.type()) : zeros_like(capture));
+    }
+  }
+  if (connected.empty()) return out;
+  for (size_t side = 0; side < 2; ++side) {
+    sides[side]->inputs = node.bodies[side]->inputs;
+    sides[side]->inputs.insert(sides[side]->inputs.end(), inside.begin(), inside.end());
+  }
+  std::vector<Expr> captures(node.inputs.begin() + 1, node.inputs.end());
+  captures.insert(captures.end(), given.begin(), given.end());
+  const std::vector<Expr> made = make_if_else(a.input(0), sides[0], sides[1], std::move(captures));
+  for (size_t k = 0; k < connected.size(); ++k) out[connected[k]] = made[k];
+  return out;
+}
+
+std::vector<OpCase> cases() {
+  const Type vector{.dtype = DType::kFloat64, .dims = {3}};
+  auto build = [](bool holds) {
+    return [holds](const std::vector<Expr>& x) {
+      Expr condition = holds ? lt(sum(sqr(x[0])), 1e6) : gt(sum(sqr(x[0])), 1e6);
+      return if_else(
+          condition,
+          [&] {
+            return std::vector<Expr>{tanh(x[0] * x[1]), x[0]};
+          },
+          [&] {
+            return std::vector<Expr>{sqr(x[1]), x[0] - x[1]};
+          });
+    };
+  };
+  return {{.name = "then", .inputs = {vector, vector}, .build = build(true), .bound = 64},
+          {.name = "otherwise", .inputs = {vector, vector}, .build = build(false), .bound = 64}};
+}
+
+}  // namespace
+
+const Op& if_else_op() {
+  static const Op op{
+      .name = "if_else",
+      .doc =
+          "The outputs of the first body where the condition holds, else those of the second; only that body runs. "
+          "Inputs: a bool scalar, then the captures that both bodies take. The gradient is a branch on the same "
+          "condition.",
+      .infer = infer,
+      .reference = [](const ReferenceArgs& a) { return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1)); },
+      .error =
+          [](const ErrorArgs& a) {
+            if (a.errors[0].as_double() != 0) return unknown_errors(a);  // the other side may have been taken
+            return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1), a.errors.subspan(1)).second;
+          },
+      .gradient = gradient,
+      .lower_region = lower,
+      .overwrites = overwrites,
+      .foldable = false,
+      .cases = cases,
+  };
+  return op;
+}
+
+std::vector<Expr> make_if_else(const Expr& condition, GraphPtr then, GraphPtr otherwise, std::vector<Expr> captures,
+                               const std::source_location& where) {
+  captures.insert(captures.begin(), condition);
+  const std::shared_ptr<const Node> node =
+      make_node(if_else_op(), std::move(captures), {}, {std::move(then), std::move(otherwise)}, where);
+  std::vector<Expr> out;
+  for (size_t o = 0; o < node->types.size(); ++o) out.emplace_back(node, o);
+  return out;
+}
+
+std::vector<Expr> if_else(const Operand& condition, const std::function<std::vector<Expr>()>& then,
+                          const std::function<std::vector<Expr>()>& otherwise, std::source_location where) {
+  const Expr decides = require_value(condition.expr(), "if_else: the condition", where);
+  std::array<Body, 2> sides{make_body({}, then, where), make_body({}, otherwise, where)};
+  sides[1].graph->outputs = typed_as(sides[1].graph->outputs, sides[0].graph->outputs);
+  std::vector<Expr> captures = share_captures(sides);
+  return make_if_else(decides, sides[0].graph, sides[1].graph, std::move(captures), where);
+}
+
+Expr if_else(const Operand& condition, const std::function<Expr()>& then, const std::function<Expr()>& otherwise,
+             std::source_location where) {
+  auto one = [](const std::function<Expr()>& side) { return [&side] { return std::vector<Expr>{side()}; }; };
+  return if_else(condition, std::function<std::vector<Expr>()>(one(then)),
+                 std::function<std::vector<Expr>()>(one(otherwise)), where)[0];
+}
+
+}  // namespace thtrain

@@ -1,0 +1,250 @@
+// Loops and branches run: in native, reference and debug mode, with gradients, and nothing that is not asked for.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/autodiff/gradient.h"
+#include "compiler/ir/variables.h"
+#include "compiler/ops/control/if_else.h"
+#include "compiler/ops/control/repeat.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/runtime/function.h"
+#include "compiler/runtime/profile.h"
+#include "tests/support/numbers.h"
+
+namespace thtrain {
+namespace {
+
+Tensor drawn(const std::vector<int64_t>& shape, uint64_t seed) {
+  return numbers({.dtype = DType::kFloat64, .dims = Dims(shape.begin(), shape.end())}, seed);
+}
+
+// The outputs in native mode, after debug mode agreed; the reference's within the bound.
+std::vector<Tensor> in_all_modes(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                                 const std::vector<Tensor>& values, double bound = 1e-12) {
+  const std::vector<In> given(inputs.begin(), inputs.end());
+  const std::vector<Out> wanted(outputs.begin(), outputs.end());
+  const std::vector<Tensor> native = function(given, wanted)(values);
+  const std::vector<Tensor> reference = function(given, wanted, {}, {.mode = Mode::kReference})(values);
+  const std::vector<Tensor> debug = function(given, wanted, {}, {.mode = Mode::kDebug})(values);
+  for (size_t k = 0; k < native.size(); ++k) {
+    EXPECT_EQ(native[k].shape(), reference[k].shape());
+    for (int64_t i = 0; i < native[k].size(); ++i) {
+      EXPECT_NEAR(native[k].as_double(i), reference[k].as_double(i),
+                  bound * std::max(1.0, std::abs(reference[k].as_double(i))))
+          << "output " << k << ", element " << i;
+      EXPECT_EQ(native[k].as_double(i), debug[k].as_double(i)) << "output " << k << ", element " << i;
+    }
+  }
+  return native;
+}
+
+// By central differences along a direction.
+void expect_gradient(const Expr& cost, const std::vector<Expr>& inputs, const std::vector<Tensor>& values,
+                     double bound = 1e-6) {
+  const std::vector<Expr> gradients = grad(cost, inputs);
+  const std::vector<Tensor> got = in_all_modes(inputs, gradients, values);
+  const Function f = function(std::vector<In>(inputs.begin(), inputs.end()), {cost}, {}, {.mode = Mode::kReference});
+  for (size_t k = 0; k < inputs.size(); ++k)
+    for (int64_t i = 0; i < values[k].size(); ++i) {
+      const double h = 1e-6;
+      std::vector<Tensor> up, down;
+      for (const Tensor& value : values) {
+        up.push_back(value.copy());
+        down.push_back(value.copy());
+      }
+      up[k].data<double>()[i] += h;
+      down[k].data<double>()[i] -= h;
+      Function call = f;
+      const double slope = (call(up)[0].as_double() - call(down)[0].as_double()) / (2 * h);
+      EXPECT_NEAR(got[k].as_double(i), slope, bound * std::max(1.0, std::abs(slope))) << "input " << k << ", " << i;
+    }
+}
+
+TEST(Repeat, IsTheBodyAppliedThatManyTimes) {
+  const Expr x = vector("x", {3}), c = vector("c", {3});
+  const std::vector<Expr> last = repeat(5, {x, x * 2}, [&](const std::vector<Expr>& s) {
+    return std::vector<Expr>{s[1] * c, s[0] - 0.5 * s[1]};
+  });
+  const std::vector<Tensor> out =
+      in_all_modes({x, c}, last, {Tensor::vector({1.0, -2.0, 3.0}), Tensor::vector({0.5, 0.25, -1.5})});
+  for (int64_t i = 0; i < 3; ++i) {
+    double a = std::vector{1.0, -2.0, 3.0}[static_cast<size_t>(i)], b = 2 * a;
+    const double factor = std::vector{0.5, 0.25, -1.5}[static_cast<size_t>(i)];
+    for (int turn = 0; turn < 5; ++turn) std::tie(a, b) = std::pair(b * factor, a - 0.5 * b);
+    EXPECT_DOUBLE_EQ(out[0].as_double(i), a);
+    EXPECT_DOUBLE_EQ(out[1].as_double(i), b);
+  }
+}
+
+TEST(Repeat, HasTheGradientOfItsTurns) {
+  const Expr x = vector("x", {3}), c = vector("c", {3});
+  const std::vector<Expr> last = repeat(6, {x, x * 2}, [&](const std::vector<Expr>& s) {
+    return std::vector<Expr>{tanh(s[1] * c), s[0] * c - 0.5 * s[1]};
+  });
+  expect_gradient(sum(sqr(last[0]) + last[1] * last[0]), {x, c},
+                  {Tensor::vector({0.3, -0.2, 0.9}), Tensor::vector({0.5, 1.25, -1.5})});
+}
+
+TEST(Repeat, HasSecondDerivatives) {
+  const Expr x = vector("x", {2}), c = vector("c", {2});
+  const Expr last = repeat(4, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{sin(s[0]) * c}; })[0];
+  const std::vector<Expr> first = grad(sum(sqr(last)), {x, c});
+  expect_gradient(sum(first[0] * first[1]), {x, c}, {Tensor::vector({0.3, -0.2}), Tensor::vector({1.5, 1.25})}, 1e-5);
+}
+
+TEST(Repeat, OfProductsHasTheGradientOfEveryTurn) {
+  const Expr x = matrix("x"), w = matrix("w");
+  const Expr last =
+      repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(dot(s[0], w) + x)}; })[0];
+  expect_gradient(sum(sqr(last)), {x, w}, {drawn({2, 3}, 1), drawn({3, 3}, 2)});
+}
+
+TEST(Repeat, InARepeat) {
+  const Expr x = vector("x", {3}), c = vector("c", {3});
+  const Expr last = repeat(3, {x}, [&](const std::vector<Expr>& s) {
+    const Expr inner =
+        repeat(2, {s[0]}, [&](const std::vector<Expr>& t) { return std::vector<Expr>{sin(t[0]) * c + 0.1 * s[0]}; })[0];
+    return std::vector<Expr>{inner + 0.5 * s[0]};
+  })[0];
+  expect_gradient(sum(sqr(last)), {x, c}, {Tensor::vector({0.3, -0.2, 0.9}), Tensor::vector({0.5, 1.25, -1.5})});
+}
+
+TEST(Repeat, ItsGradientIsLinearInItsTurns) {
+  auto flops = [](int64_t turns) {
+    const Expr x = vector("x", {100});
+    const Expr last =
+        repeat(turns, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{s[0] * s[0] + 0.5}; })[0];
+    Function f = function({x}, {grad(sum(last), x)});
+    f.start_profile();
+    f({drawn({100}, 1)});
+    int64_t calls = 0;
+    for (const StepProfile& step : f.profile().steps) calls += step.calls;
+    return calls;
+  };
+  // Steps that run once, and two for each turn: one forwards, one backwards.
+  EXPECT_EQ(flops(40) - flops(20), 40);
+  EXPECT_EQ(flops(2000) - flops(1000), 2000);
+}
+
+TEST(RepeatUntil, EndsAfterTheTurnThatSaysSo) {
+  const Expr x = scalar("x");
+  const Repeated out = repeat_until(100, {x}, [](const std::vector<Expr>& s) {
+    const Expr next = s[0] * 2;
+    return Turn{{next}, gt(next, 1000)};
+  });
+  for (double first : {1.0, 3.0, 2000.0, 0.0}) {
+    double value = first;
+    int64_t turns = 0;
+    do {
+      value *= 2;
+      ++turns;
+    } while (!(value > 1000) && turns < 100);
+    const std::vector<Tensor> got = in_all_modes({x}, {out.state[0], out.turns}, {Tensor(first)});
+    EXPECT_EQ(got[0].as_double(), value);
+    EXPECT_EQ(got[1].as_int(), turns);
+  }
+}
+
+TEST(RepeatUntil, HasTheGradientOfTheTurnsThatRan) {
+  const Expr x = vector("x", {2}), c = vector("c", {2});
+  const Repeated out = repeat_until(50, {x}, [&](const std::vector<Expr>& s) {
+    const Expr next = s[0] * c + sin(s[0]);
+    return Turn{{next}, gt(sum(sqr(next)), 100)};
+  });
+  expect_gradient(sum(out.state[0] * c), {x, c}, {Tensor::vector({0.3, -0.2}), Tensor::vector({1.5, 1.25})}, 1e-5);
+}
+
+TEST(RepeatUntil, ItsGradientRunsNothingForTurnsThatDidNotRun) {
+  auto calls = [](int64_t limit) {
+    const Expr x = vector("x", {100});
+    const Repeated out = repeat_until(limit, {x}, [](const std::vector<Expr>& s) {
+      const Expr next = s[0] * s[0];
+      return Turn{{next}, gt(sum(next), 1)};
+    });
+    Function f = function({x}, {grad(sum(out.state[0]), x)});
+    f.start_profile();
+    f({Tensor::of(std::vector<double>(100, 3.0), {100})});
+    int64_t of_products = 0;
+    for (const StepProfile& step : f.profile().steps)
+      if (step.flops >= 100) of_products += step.calls;
+    return of_products;
+  };
+  EXPECT_EQ(calls(1000), calls(10));
+}
+
+TEST(IfElse, GivesTheSideThatTheConditionNames) {
+  const Expr x = vector("x", {3});
+  const Expr y = if_else(
+      gt(sum(x), 0), [&] { return exp(x); }, [&] { return x * 2; });
+  EXPECT_EQ(in_all_modes({x}, {y}, {Tensor::vector({1.0, 2.0, 3.0})})[0].as_double(1), std::exp(2.0));
+  EXPECT_EQ(in_all_modes({x}, {y}, {Tensor::vector({1.0, 2.0, -4.0})})[0].as_double(1), 4.0);
+}
+
+TEST(IfElse, TheSideThatIsNotTakenRunsNothing) {
+  const Expr x = matrix("x", {16, 16}), c = scalar("c");
+  const Expr y = if_else(
+      gt(c, 0), [&] { return sum(exp(dot(x, x))); }, [&] { return sum(x); });
+  Function f = function({x, c}, {y, grad(y, x)});
+  for (double condition : {1.0, -1.0}) {
+    f.start_profile();
+    f({drawn({16, 16}, 1), Tensor(condition)});
+    int64_t products = 0;
+    for (const StepProfile& step : f.profile().steps)
+      if (step.flops >= 2 * 16 * 16 * 16) products += step.calls;
+    // The product itself, and in the gradient once more, with two products of its own.
+    EXPECT_EQ(products, condition > 0 ? 4 : 0) << condition;
+  }
+}
+
+TEST(IfElse, HasTheGradientOfTheSideThatIsTaken) {
+  const Expr x = vector("x", {3}), c = vector("c", {3});
+  const Expr y = if_else(
+      gt(sum(x), 0), [&] { return sum(sin(x) * c); }, [&] { return sum(exp(x)); });
+  for (double sign : {1.0, -1.0})
+    expect_gradient(y * sum(x), {x, c},
+                    {Tensor::vector({0.3 * sign, 0.2 * sign, 0.9 * sign}), Tensor::vector({0.5, 1.25, -1.5})});
+}
+
+TEST(IfElse, InARepeatInAnIfElse) {
+  const Expr x = vector("x", {3}), c = vector("c", {3});
+  const Expr y = if_else(
+      gt(sum(x), 0),
+      [&] {
+        return repeat(4, {x}, [&](const std::vector<Expr>& s) {
+          return std::vector<Expr>{if_else(
+              gt(sum(s[0] * c), 0), [&] { return sin(s[0]) * c; }, [&] { return s[0] - c; })};
+        })[0];
+      },
+      [&] { return x * c; });
+  for (double sign : {1.0, -1.0})
+    expect_gradient(sum(sqr(y)), {x, c},
+                    {Tensor::vector({0.3 * sign, 0.2 * sign, 0.9 * sign}), Tensor::vector({0.5, 1.25, -1.5})});
+}
+
+TEST(IfElse, UpdatesAVariableInPlace) {
+  Shared w(Tensor::vector({1.0, 2.0}), "w");
+  const Expr x = vector("x", {2});
+  Function f = function({x}, {},
+                        {{w, if_else(
+                                 gt(sum(x), 0), [&] { return w.expr() + x; }, [&] { return w.expr(); })}});
+  f({Tensor::vector({1.0, 1.0})});
+  EXPECT_EQ(w.get_value().text(), "[2, 3]");
+  f({Tensor::vector({-1.0, -1.0})});
+  EXPECT_EQ(w.get_value().text(), "[2, 3]");
+}
+
+TEST(Repeat, AFailingCheckInALoopNamesItsPlace) {
+  const Expr x = vector("x", {3}), i = make_input({.dtype = DType::kInt64, .dims = {2}}, "i");
+  const Expr last =
+      repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{s[0] * sum(take(s[0], i))}; })[0];
+  Function f = function({x, i}, {last});
+  EXPECT_THROW(f({Tensor::vector({1.0, 2.0, 3.0}), Tensor::vector({0, 3})}), UserError);
+}
+
+}  // namespace
+}  // namespace thtrain
