@@ -128,6 +128,26 @@ TEST(Debug, NamesAWrongKernel) {
                 built_at(line)));
 }
 
+TEST(Debug, ChecksTheStepsOfBodies) {
+  static const Op op = planted("wrong_kernel", lower_wrong);
+  Expr x = vector("x", {3});
+  int line = __LINE__ + 1;
+  const auto wrong = [](const Expr& e) { return apply(op, {e}); };
+  const Expr in_a_loop = repeat(3, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{wrong(s[0])}; })[0];
+  const Expr in_a_branch = if_else(
+      gt(sum(x), 0), [&] { return wrong(x); }, [&] { return x; });
+  for (const Expr& y : {in_a_loop, in_a_branch}) {
+    Function f = debugged({x}, {y});
+    const std::string text = fault_text([&] { f({Tensor::vector({1.0, 2.0, 4.0})}); });
+    EXPECT_TRUE(text.starts_with("error: debug: native code and reference differ in step ")) << text;
+    EXPECT_NE(text.find("(wrong_kernel), output 0\n  got:      at [0]: 1, expected 4, bound "), std::string::npos)
+        << text;
+    EXPECT_TRUE(text.ends_with(built_at(line))) << text;
+  }
+  // The side that is not taken computes nothing wrong.
+  EXPECT_EQ(debugged({x}, {in_a_branch})({Tensor::vector({-1.0, -2.0, -4.0})})[0].text(), "[-1, -2, -4]");
+}
+
 TEST(Debug, NamesAWrongInPlaceClaim) {
   static const Op op = [] {
     Op out = planted("wrong_claim", lower_reversed);
@@ -391,6 +411,16 @@ INSTANTIATE_TEST_SUITE_P(Mutants, DebugNames,
                          [](const auto& info) {
                            return str(std::get<0>(info.param).name, "_", name_of(std::get<1>(info.param)));
                          });
+
+TEST(Debug, WatchShowsTheStepsOfEachTurn) {
+  Expr x = vector("x", {3});
+  const Expr last = repeat(5, {x}, [](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(s[0]) + 1}; })[0];
+  Function f = function({x}, {last});
+  size_t after = 0;
+  const Tensor given = Tensor::vector({0.0, 1.0, 2.0});
+  f.watch(std::vector<Tensor>{given}, [&](const StepEvent& event) { after += event.after && event.node != nullptr; });
+  EXPECT_EQ(after, 5u);
+}
 
 TEST(Debug, WatchShowsEachStep) {
   Expr x = vector("x", {3});
