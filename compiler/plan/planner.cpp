@@ -177,6 +177,7 @@ class Planner {
       set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
       return;
     }
+    if (node.op == &start_token_op()) return set(node[0], {-1, node.types[0], {}});
     if (node.op->view) {
       BufferView source = view_of(node.inputs[0]);
       if (std::optional<Layout> layout = node.op->view({node, source.layout})) {
@@ -349,6 +350,10 @@ class Planner {
       for (const Expr& e : body.outputs) {
         // A result that is an input's buffer, or another result's, would change under its reader: it gets its own.
         BufferView value = planner_.view_of(e);
+        if (e.type().kind == TypeKind::kToken) {
+          out.push_back(add(value));
+          continue;
+        }
         BufferView own{planner_.add_temporary(e.type(), "result"), e.type(), row_major(e.dims())};
         planner_.copy(value, own, "result of the body", e.node().origin);
         out.push_back(add(own));
@@ -377,6 +382,10 @@ class Planner {
   void place_region(const Node& node) {
     std::vector<BufferView> outputs;
     for (size_t o = 0; o < node.types.size(); ++o) {
+      if (node.types[o].kind == TypeKind::kToken) {
+        outputs.push_back({-1, node.types[o], {}});
+        continue;
+      }
       const int wanted = value(node[o]).wanted;
       bool own =
           wanted >= 0 && depth_ == 0 && program_.buffers[static_cast<size_t>(wanted)].kind == BufferKind::kOutput;

@@ -1,5 +1,6 @@
 #include "compiler/ops/control/repeat.h"
 
+#include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/elemwise/elemwise.h"
@@ -29,15 +30,24 @@ std::vector<Expr> repeat_graph(GraphPtr body, int64_t count, size_t states, std:
 std::vector<Type> infer(const TypeArgs& a) {
   const Graph& body = *a.bodies[0];
   size_t states = static_cast<size_t>(a.props.get<int64_t>("states"));
+  const bool token = carries_token(body);
   a.require(a.props.get<int64_t>("count") >= 0, "the number of turns is negative");
   a.require(body.inputs.size() == a.inputs.size(), "the body takes another number of values");
-  a.require(body.outputs.size() == states, "the body must give each state its next value");
+  a.require(body.outputs.size() == states + token, "the body must give each state its next value");
   std::vector<Type> out;
   for (size_t i = 0; i < states; ++i) {
     a.require(body.outputs[i].type() == a.type(i), str("state ", i, " changes its type"),
               str(readable(a.type(i).text()), ", the body gives ", readable(body.outputs[i].type().text())));
     out.push_back(a.type(i));
   }
+  if (token) out.push_back(token_type());
+  return out;
+}
+
+// The last values of the states, and of the token where there is one.
+std::vector<Tensor> last_of(const Node& node, const std::vector<Tensor>& values) {
+  std::vector<Tensor> out(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(states_of(node)));
+  if (carries_token(*node.bodies[0])) out.push_back(values.back());
   return out;
 }
 
@@ -45,10 +55,9 @@ std::vector<Tensor> reference(const ReferenceArgs& a) {
   std::vector<Tensor> values(a.inputs.begin(), a.inputs.end());
   for (int64_t turn = 0; turn < count_of(a.node); ++turn) {
     std::vector<Tensor> next = a.run_body(*a.node.bodies[0], values);
-    for (size_t i = 0; i < next.size(); ++i) values[i] = next[i].copy();
+    for (size_t i = 0; i < states_of(a.node); ++i) values[i] = next[i].copy();
   }
-  values.resize(states_of(a.node));
-  return values;
+  return last_of(a.node, values);
 }
 
 // The errors of a turn are those that the next one begins with.
@@ -56,26 +65,26 @@ std::vector<Tensor> error(const ErrorArgs& a) {
   std::vector<Tensor> values(a.inputs.begin(), a.inputs.end()), errors(a.errors.begin(), a.errors.end());
   for (int64_t turn = 0; turn < count_of(a.node); ++turn) {
     auto [next, moved] = a.run_body(*a.node.bodies[0], values, errors);
-    for (size_t i = 0; i < next.size(); ++i) {
+    for (size_t i = 0; i < states_of(a.node); ++i) {
       values[i] = next[i].copy();
       errors[i] = moved[i].copy();
     }
   }
-  errors.resize(states_of(a.node));
-  return errors;
+  return last_of(a.node, errors);
 }
 
 // The turns one after the other, as expressions, each differentiated in its turn: count copies of the body. A loop that
 // stores its states is scan's; this op proves that bodies pass through every stage.
 std::vector<Expr> gradient(const GradientArgs& a) {
-  const Graph& body = *a.node.bodies[0];
+  const auto silent = std::make_shared<const Graph>(without_effects(*a.node.bodies[0]));  // turns that run again
+  const Graph& body = *silent;
   size_t states = states_of(a.node);
   std::vector<Expr> captures(a.node.inputs.begin() + static_cast<std::ptrdiff_t>(states), a.node.inputs.end());
   // The state before each turn: a shorter repeat of the same body.
   auto before = [&](int64_t turn) {
     return turn == 0
                ? std::vector<Expr>(a.node.inputs.begin(), a.node.inputs.begin() + static_cast<std::ptrdiff_t>(states))
-               : repeat_graph(a.node.bodies[0], turn, states, a.node.inputs);
+               : repeat_graph(silent, turn, states, a.node.inputs);
   };
   std::vector<Expr> cotangents(a.cotangents.begin(), a.cotangents.end());
   std::vector<Expr> of_captures(captures.size());
@@ -162,7 +171,11 @@ std::vector<Expr> repeat(
   for (const Expr& e : captures) outside.push_back(make_input(e.type(), e.name().empty() ? "capture" : e.name()));
   graph->inputs = state;
   graph->inputs.insert(graph->inputs.end(), outside.begin(), outside.end());
-  graph->outputs = body(state, outside);
+  {
+    EffectScope scope;
+    graph->outputs = body(state, outside);
+    graph->effects = scope.effects();
+  }
   std::vector<Expr> inputs = initial;
   inputs.insert(inputs.end(), captures.begin(), captures.end());
   return repeat_graph(std::move(graph), count, initial.size(), std::move(inputs));
