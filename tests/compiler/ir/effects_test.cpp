@@ -37,7 +37,7 @@ TEST(ThreadEffects, EachTakesTheTokenOfTheOneBefore) {
             "input  %0 x : float64[2]\n"
             "%1 = start_token() : token\n"
             "%2 = print(%0, %1) {label=\"a\"} : float64[2]; token\n"
-            "%3 = constant() {value=int64[]{1}} : int64[]\n"
+            "%3 = constant() {value=float64[]{1}} : float64[]\n"
             "%4 = add(%2.0, %3) : float64[2]\n"
             "%5 = print(%4, %2.1) {label=\"b\"} : float64[2]; token\n"
             "%6 = print(%0, %5.1) {label=\"c\"} : float64[2]; token\n"
