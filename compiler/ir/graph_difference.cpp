@@ -122,6 +122,7 @@ class Comparison {
       std::vector<std::string> all;
       for (const Expr& e : graph.outputs) all.push_back(str("output  ", ref(e), "\n"));
       for (const Update& u : graph.updates) all.push_back(str("update  ", ref(u.variable), " <- ", ref(u.value), "\n"));
+      for (const Expr& e : graph.effects) all.push_back(str("effect  ", ref(e), "\n"));
       return all;
     };
     const std::vector<std::string> old = lines(before_), fresh = lines(after_);

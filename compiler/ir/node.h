@@ -85,8 +85,8 @@ struct Node {
   std::vector<Type> types;  // of the outputs
   int recompute = 0;        // nodes of different tags are not merged: a deliberate recomputation stays one
   Origin origin;
-  std::string name;                       // the user's, for printing; not part of the identity
-  uint64_t serial;                        // order of construction in this process
+  std::string name;  // the user's, for printing; not part of the identity
+  uint64_t serial;   // order of construction in this process; a copy on other inputs or under a name has its original's
   std::shared_ptr<SharedStorage> shared;  // of a shared variable's leaf
 
   Node() = default;
@@ -109,7 +109,8 @@ inline const std::string& Expr::name() const {
 /// `value`. UserError where it is empty: "grad: the cost is an empty expression", where `what` is "grad: the cost".
 const Expr& require_value(const Expr& value, std::string_view what, const std::source_location& where);
 
-/// Applies an op: checks the inputs by the op's type rule. UserError from the rule names this node's origin.
+/// Applies an op: checks the inputs by the op's type rule. UserError from the rule names this node's origin. A node
+/// that has an effect is told to the EffectScope that is open (ir/effects.h).
 std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props = {},
                                       std::vector<GraphPtr> bodies = {},
                                       std::source_location where = std::source_location::current());

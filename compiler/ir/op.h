@@ -146,8 +146,13 @@ struct Op {
   /// input of its type that the body reads element by element, unless `may_overwrite` says which.
   bool fused = false;
   bool commutative = false;  // two inputs, any order
-  bool has_effect = false;   // stays although nothing reads it; ordered by tokens
-  bool foldable = true;      // constants in, constant out, may be computed while compiling
+  /// Does something beside giving values: stays although nothing reads it, in the order of construction. Its last
+  /// output is a token, and it may take one as its last input (ir/effects.h).
+  bool has_effect = false;
+  /// Of an op with an effect: its outputs without it, for what is computed a second time (the values that a gradient
+  /// needs again, the checks of the debug mode). Null: the effect takes place then too.
+  std::function<std::vector<Expr>(const Node&, std::span<const Expr> inputs)> without_effect = {};
+  bool foldable = true;  // constants in, constant out, may be computed while compiling
   /// The value as a length, for integer scalars.
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
   std::function<Cost(const Node&)> cost = {};
@@ -160,5 +165,6 @@ struct Op {
 const Op& input_op();
 const Op& shared_op();
 const Op& constant_op();
+const Op& start_token_op();
 
 }  // namespace thtrain

@@ -19,6 +19,7 @@ using NodeNumbers = NodeMap<size_t>;
 ///   output  %2
 ///   update  %1 <- %2
 ///
+/// "effect  %5.1" is what belongs to the graph for its effect (Graph::effects).
 /// Canonical names of lengths are printed as they are, so parse_graph() reads the text back to an equal graph.
 std::string graph_text(const Graph& graph);
 

@@ -45,11 +45,7 @@ class Finder {
     Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) {
       return rewritten(node, inputs);
     };
-    Graph out;
-    out.inputs = graph_.inputs;
-    out.outputs = rebuilder_.rebuild(graph_.outputs, rewrite);
-    for (const Update& u : graph_.updates) out.updates.push_back({u.variable, rebuilder_.rebuild(u.value, rewrite)});
-    return out;
+    return map_roots(graph_, [&](const Expr& root) { return rebuilder_.rebuild(root, rewrite); });
   }
 
  private:

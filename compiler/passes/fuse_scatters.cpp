@@ -54,11 +54,7 @@ Graph fuse_scatters(const Graph& graph, const PassContext& context) {
     return out;
   };
   Rebuilder rebuilder;
-  Graph out;
-  out.inputs = graph.inputs;
-  out.outputs = rebuilder.rebuild(graph.outputs, rewrite);
-  for (const Update& u : graph.updates) out.updates.push_back({u.variable, rebuilder.rebuild(u.value, rewrite)});
-  return out;
+  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
 }
 
 }  // namespace thtrain

@@ -67,7 +67,10 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
     Graph next = entry.pass.run(current, context);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (size_t i = noted; options.fired && i < options.fired->size(); ++i) (*options.fired)[i].pass = entry.pass.name;
-    if (options.verify) verify(next, entry.pass.name);
+    if (options.verify) {
+      verify(next, entry.pass.name);
+      TH_CHECK(next.effects.size() == current.effects.size(), "after ", entry.pass.name, ": the effects are gone");
+    }
     current = std::move(next);
     if (options.records)
       options.records->push_back({entry.pass.name, entry.pass.what, entry.stage, seconds, before, node_count(current),

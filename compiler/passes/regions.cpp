@@ -43,11 +43,7 @@ RegionFuser::RegionFuser(const Graph& graph)
 
 Graph RegionFuser::run() {
   grow();
-  Graph out;
-  out.inputs = graph_.inputs;
-  for (const Expr& e : graph_.outputs) out.outputs.push_back(build(e));
-  for (const Update& u : graph_.updates) out.updates.push_back({u.variable, build(u.value)});
-  return out;
+  return map_roots(graph_, [&](const Expr& root) { return build(root); });
 }
 
 bool RegionFuser::is_only_read_in(const Node& node, const Region& region) const {

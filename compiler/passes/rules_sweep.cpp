@@ -103,10 +103,7 @@ class Sweep : public RuleContext {
       InheritOrigin origin(node->origin);
       visit(*node, inputs, old_.at(node));
     }
-    Graph out;
-    out.inputs = graph.inputs;
-    for (const Expr& output : graph.outputs) out.outputs.push_back(rebuilt(output));
-    for (const Update& update : graph.updates) out.updates.push_back({update.variable, rebuilt(update.value)});
+    Graph out = map_roots(graph, [&](const Expr& root) { return rebuilt(root); });
     look_for_more(out.roots());
     return out;
   }
@@ -171,8 +168,7 @@ class Sweep : public RuleContext {
     std::vector<GraphPtr> bodies = node.bodies;
     for (GraphPtr& body : bodies) {
       Graph swept = Sweep(rules_, context_, pass_, budget_).run(*body);
-      bool same = true;
-      for (size_t i = 0; i < swept.outputs.size(); ++i) same = same && swept.outputs[i].same(body->outputs[i]);
+      const bool same = same_roots(swept, *body);
       if (!same) body = std::make_shared<const Graph>(std::move(swept));
       changed = changed || !same;
     }

@@ -184,6 +184,7 @@ class Planner {
       scope_->set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
       return;
     }
+    if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
     if (node.op->view) {
       BufferView source = view_of(node.inputs[0]);
       if (std::optional<Layout> layout = node.op->view({node, source.layout})) {

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/evaluate.h"
-#include "compiler/ops/shape/specify_lengths.h"
 #include "compiler/runtime/debug_rewrites.h"
 #include "compiler/runtime/function_state.h"
 
@@ -162,10 +162,6 @@ bool uses_values(const Function::State& s) {
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == '@'; });
 }
 
-Expr same_lengths(const Expr& value, const Type& type) {
-  return specify_lengths(value, type.dims);
-}
-
 void run_reference_step(Function::State& s, size_t number, void* const* buffers, const long*) {
   const std::vector<ReferenceStep>& steps = s.program->image.reference_steps;
   auto step = std::find_if(steps.begin(), steps.end(), [&](const ReferenceStep& r) { return r.number == number; });
@@ -227,6 +223,7 @@ std::vector<Tensor> watched_call(
 }
 
 std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span<const Tensor> inputs) {
+  EffectScope own;        // what the checks build belongs to no body that is being built
   s.watched = s.program;  // debug programs have probes already
   std::vector<const Step*> steps = steps_of(*s.program->plan);
   StepChecker checker(s, steps);

@@ -50,6 +50,9 @@ struct FunctionOptions {
   std::string name = "function";
   /// Values that are replaced by others of the same type before compiling.
   std::vector<std::pair<Expr, Expr>> givens = {};
+  /// Results of print (or of an op with a print in its body) that the function computes although none of its outputs
+  /// and updates needs them: {.effects = {print(norm, "norm")}}. UserError for a value that has no effect. See print().
+  std::vector<Expr> effects = {};
   std::set<std::string> without = {};   // passes left out
   std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
   /// An input that nothing reads: an error, or allowed.

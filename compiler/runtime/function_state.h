@@ -54,9 +54,6 @@ struct Function::State {
 /// Do lengths of outputs or temporaries depend on the values of integer scalars?
 bool uses_values(const Function::State& state);
 
-/// `value` with the lengths of `type`, checked when a call begins.
-Expr same_lengths(const Expr& value, const Type& type);
-
 /// A step of the program through the reference of its op.
 void run_reference_step(Function::State& state, size_t step, void* const* buffers, const long* lengths);
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
@@ -72,7 +73,7 @@ std::vector<Expr> gradient(const GradientArgs& a) {
       inside.push_back(make_input(cotangent.type(), "cotangent"));
     }
   for (size_t side = 0; side < 2; ++side) {
-    const Graph& body = *node.bodies[side];
+    const Graph body = without_effects(*node.bodies[side]);  // it runs again
     std::vector<Expr> outputs, cotangents;
     for (size_t o = 0; o < a.cotangents.size(); ++o)
       if (a.cotangents[o].has_value()) {

@@ -23,6 +23,10 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {x.copy(), Tensor(false)};
 }
 
+std::vector<Expr> without_effect(const Node&, std::span<const Expr> inputs) {
+  return {inputs[0], inputs.size() == 2 ? inputs[1] : apply(start_token_op(), {})};
+}
+
 std::vector<Expr> gradient(const GradientArgs& args) {
   std::vector<Expr> out(args.node.inputs.size());
   out[0] = args.cotangent();
@@ -45,7 +49,7 @@ const Op& print_op() {
       .name = "print",
       .doc =
           "x, and a token; writes \"label: dtype[lengths] values\" to standard error, at most 64 values.\n"
-          "Inputs: x of any type, and a token where the order of effects is known.\n"
+          "Inputs: x of any type, and the token of the effect before it, which a function adds.\n"
           "Gradient: the cotangent. Runs by the reference, in the order of the tokens.",
       .infer = infer,
       .reference = reference,
@@ -53,6 +57,7 @@ const Op& print_op() {
       .gradient = gradient,
       .calls_reference = true,
       .has_effect = true,
+      .without_effect = without_effect,
       .foldable = false,
       .connection = [](const Node&, size_t input, size_t output) { return input == 0 && output == 0; },
       .cases = cases};

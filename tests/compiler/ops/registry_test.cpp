@@ -10,7 +10,7 @@ namespace thtrain {
 namespace {
 
 bool is_leaf(const Op& op) {
-  return &op == &input_op() || &op == &shared_op() || &op == &constant_op();
+  return &op == &input_op() || &op == &shared_op() || &op == &constant_op() || &op == &start_token_op();
 }
 
 TEST(Registry, FindsEveryOpByItsName) {
