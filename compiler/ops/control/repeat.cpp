@@ -1,5 +1,7 @@
 #include "compiler/ops/control/repeat.h"
 
+#include <utility>
+
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/elemwise/elemwise.h"
@@ -105,6 +107,53 @@ std::vector<Expr> gradient(const GradientArgs& a) {
   return out;
 }
 
+// The tangents are further states and captures: a loop whose body computes both.
+std::vector<Expr> jvp(const JvpArgs& a) {
+  const Graph& body = *a.node.bodies[0];
+  const size_t states = states_of(a.node);
+  std::vector<Expr> tangents(body.inputs.size()), next;  // in the body; empty: zero in every turn
+  for (size_t i = 0; i < tangents.size(); ++i)
+    if (a.tangents[i].has_value()) tangents[i] = make_input(body.inputs[i].type(), "tangent");
+  // A state that has none may get one from another.
+  for (bool changed = true; std::exchange(changed, false);) {
+    std::vector<Expr> wrt, directions;
+    for (size_t i = 0; i < tangents.size(); ++i)
+      if (tangents[i].has_value()) {
+        wrt.push_back(body.inputs[i]);
+        directions.push_back(tangents[i]);
+      }
+    next = a.differentiate(body.outputs, wrt, directions);
+    for (size_t i = 0; i < states; ++i)
+      if (next[i].has_value() && !tangents[i].has_value()) {
+        tangents[i] = make_input(body.inputs[i].type(), "tangent");
+        changed = true;
+      }
+  }
+  auto graph = std::make_shared<Graph>();
+  std::vector<Expr> inputs;
+  std::vector<size_t> moving;  // the states that have tangents
+  auto add_inputs = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      graph->inputs.push_back(body.inputs[i]);
+      inputs.push_back(a.input(i));
+    }
+    for (size_t i = begin; i < end; ++i) {
+      if (!tangents[i].has_value()) continue;
+      graph->inputs.push_back(tangents[i]);
+      inputs.push_back(a.tangents[i].has_value() ? a.tangents[i] : zeros_like(a.input(i)));
+      if (i < states) moving.push_back(i);
+    }
+  };
+  add_inputs(0, states);
+  add_inputs(states, body.inputs.size());
+  graph->outputs = body.outputs;
+  for (size_t i : moving) graph->outputs.push_back(next[i].has_value() ? next[i] : zeros_like(body.inputs[i]));
+  const std::vector<Expr> last = repeat_graph(graph, count_of(a.node), states + moving.size(), std::move(inputs));
+  std::vector<Expr> out(states);
+  for (size_t k = 0; k < moving.size(); ++k) out[moving[k]] = last[states + k];
+  return out;
+}
+
 void lower(kernel::RegionBuilder& b) {
   size_t states = states_of(b.node());
   std::vector<kernel::RegionValue> values;
@@ -131,6 +180,7 @@ const Op& repeat_op() {
       .reference = reference,
       .error = error,
       .gradient = gradient,
+      .jvp = jvp,
       .lower_region = lower,
       .foldable = false,
       .cases =

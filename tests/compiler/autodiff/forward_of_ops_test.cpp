@@ -41,6 +41,10 @@ std::complex<double> element(const Tensor& x, int64_t i) {
   return is_complex(x.dtype()) ? x.contiguous().data<std::complex<double>>()[i] : x.as_double(i);
 }
 
+bool has_single(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kComplex64;
+}
+
 // Re(sum(x * y)): how cotangents and tangents multiply.
 double product(const Tensor& x, const Tensor& y) {
   double out = 0;
@@ -71,12 +75,12 @@ struct Point {
     for (size_t i = 0; i < variables.size(); ++i) {
       inputs.emplace_back(variables[i], values[i]);
       if (!differentiable(variables[i].type())) continue;
-      is_single = is_single || size_of(variables[i].dtype()) == (is_complex(variables[i].dtype()) ? 8 : 4);
+      is_single = is_single || has_single(variables[i].dtype());
       wrt.push_back(variables[i]);
       tangents.push_back(make_input(variables[i].type(), "tangent"));
       directions.emplace_back(tangents.back(), random_like(values[i], random));
     }
-    for (const Expr& output : outputs) is_single = is_single || real_dtype(output.dtype()) == DType::kFloat32;
+    for (const Expr& output : outputs) is_single = is_single || has_single(output.dtype());
   }
 
   bool is_differentiable() const { return !outputs.empty() && !wrt.empty(); }
@@ -127,6 +131,7 @@ void expect_differences(const Point& p) {
   for (size_t o = 0; o < got.size(); ++o) {
     ASSERT_TRUE(exact[o].type() == p.outputs[o].type()) << p.name << ": " << exact[o].type().text();
     for (int64_t i = 0; i < got[o].size(); ++i) {
+      if (std::isinf(std::abs(element(up[o], i)))) continue;  // -inf is the maximum of nothing
       const std::complex<double> want = (element(up[o], i) - element(down[o], i)) / (2 * step);
       EXPECT_LE(std::abs(element(got[o], i) - want), 1e-5 * std::max(1.0, std::abs(want)))
           << p.name << ", output " << o << ", element " << i << ": " << element(got[o], i) << " for " << want;
@@ -138,6 +143,8 @@ void expect_differences(const Point& p) {
 void expect_the_transpose(const Point& p) {
   RandomState random(11);
   const std::vector<Tensor> forward = p.values_of(p.jvps());
+  for (const Tensor& tangent : forward)
+    if (!std::isfinite(size_of_elements(tangent))) return;  // a quotient by an integer that is 0
   std::vector<Expr> cotangents;
   Bindings weights;
   for (size_t o = 0; o < forward.size(); ++o) {
@@ -171,6 +178,7 @@ void expect_two_reverse_passes(const Point& p) {
   for (size_t o = 0; o < once.size(); ++o)
     for (int64_t i = 0; i < once[o].size(); ++i) {
       const std::complex<double> want = element(twice[o], i);
+      if (want == element(once[o], i)) continue;  // infinities too
       EXPECT_LE(std::abs(element(once[o], i) - want), p.tolerance() * std::max(1.0, std::abs(want)))
           << p.name << ", output " << o << ", element " << i << ": " << element(once[o], i) << " for " << want;
     }
@@ -189,11 +197,8 @@ TEST_P(ForwardOfOps, IsThatOfDifferences) {
   std::set<std::string> smooth;
   for (const OpCase& c : GetParam()->cases())
     if (c.smooth) smooth.insert(str(GetParam()->name, " ", c.name));
-  for (const Point& p : points_of(*GetParam())) {
-    bool in_double = !p.is_single && smooth.count(p.name);
-    for (const Expr& variable : p.wrt) in_double = in_double && real_dtype(variable.dtype()) == DType::kFloat64;
-    if (in_double) expect_differences(p);
-  }
+  for (const Point& p : points_of(*GetParam()))
+    if (!p.is_single && smooth.count(p.name)) expect_differences(p);
 }
 
 TEST_P(ForwardOfOps, AgreesWithReverseModeInEveryCase) {
@@ -224,7 +229,7 @@ TEST(ForwardOfOps, OnlyTheseAreDerivedFromTheirGradients) {
   std::string derived;
   for (const Op* op : all_ops())
     if (op->gradient && !op->jvp) derived += op->name + " ";
-  EXPECT_EQ(derived, "gemm gemv ger repeat ");
+  EXPECT_EQ(derived, "gemm gemv ger ");
 }
 
 // ---- elementwise ops, of inputs that are broadcast -----------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "compiler/ops/cost.h"
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
@@ -77,7 +78,8 @@ TEST(Jvp, OfALinearMapIsTheMap) {
   // Also where parts are taken, written and joined.
   auto map = [](const Expr& v) {
     Expr w = inc_subtensor(v[Slice{.start = 1}], v[Slice{.stop = 2}] * 2);
-    return join(0, {w[Slice{.step = -1}], take(v, make_constant(Tensor::vector<int64_t>({2, 0, 2}))), expand_dims(sum(v), {0})});
+    return join(0, {w[Slice{.step = -1}], take(v, make_constant(Tensor::vector<int64_t>({2, 0, 2}))),
+                    expand_dims(sum(v), {0})});
   };
   EXPECT_EQ(evaluate({jvp(map(x), x, dx)}, at)[0].text(), evaluate({map(dx)}, at)[0].text());
 }
@@ -99,8 +101,8 @@ TEST(Jvp, IsTheTransposeOfGradForInnerValuesToo) {
   Bindings at{{x, drawn({3}, 1)}, {dx, drawn({3}, 2)}, {dh, drawn({3}, 3)}, {u, Tensor(1.5)}, {v, Tensor(-0.5)}};
   std::vector<Expr> forward = jvp({y, z}, {x, h}, {dx, dh});
   std::vector<Expr> reverse = vjp({y, z}, {x, h}, {u, v});
-  EXPECT_NEAR(value_of(forward[0] * u + forward[1] * v, at),
-              value_of(sum(reverse[0] * dx) + sum(reverse[1] * dh), at), 1e-12);
+  EXPECT_NEAR(value_of(forward[0] * u + forward[1] * v, at), value_of(sum(reverse[0] * dx) + sum(reverse[1] * dh), at),
+              1e-12);
   // A constant stops the way.
   EXPECT_NEAR(value_of(jvp(z + sum(x), x, dx, {.consider_constant = {h}}), at), value_of(sum(dx), at), 1e-12);
 }
@@ -181,6 +183,16 @@ TEST(Jvp, OfALoopIsThatOfDifferences) {
   for (const auto& [variable, value] : at) inputs.push_back(value);
   const std::vector<Tensor> native = f(inputs);
   for (size_t o : {0, 1}) expect_near(native[o], evaluate({exact[o]}, at)[0], 1e-12);
+}
+
+// The derivatives of a fused body stop at its inputs, also where one of these is computed from another.
+TEST(Jvp, OfAFusedBodyWhoseInputsDependOnEachOther) {
+  Expr x = scalar("x"), dx = scalar("dx");
+  Expr cube = fused_values(make_fused, {x, sqr(x)},
+                           [](const std::vector<Expr>& in) { return std::vector<Expr>{in[0] * in[1]}; })[0];
+  Bindings at{{x, Tensor(2.0)}, {dx, Tensor(0.5)}};
+  EXPECT_EQ(value_of(jvp(cube, x, dx), at), 6);
+  EXPECT_EQ(value_of(grad(cube, x), at), 12);
 }
 
 // x -> 2 x, and a gradient that looks at its cotangents though it does not depend on which they are.
@@ -293,10 +305,15 @@ TEST(Jvp, WhatLeadsToNoOutputIsNotDifferentiated) {
 TEST(JvpMessages, DisconnectedValuesAreAnErrorAWarningOrZeros) {
   Expr x = vector("x", {2}), y = vector("y", {2}), dx = vector("dx", {2}), dy = vector("dy", {2});
   const std::string zeros = "ask for zeros with JvpOptions{.disconnected = Disconnected::kZero}";
-  EXPECT_EQ(error_text([&] { jvp({exp(x)}, {x, y}, {dx, dy}); }),
+  EXPECT_EQ(error_text([&] {
+              jvp({exp(x)}, {x, y}, {dx, dy});
+            }),
             "error: jvp: no output depends on y float64[2]\n  hint:     leave it out of wrt, or " + zeros);
-  EXPECT_EQ(error_text([&] { jvp({exp(x), sin(y)}, std::vector{x}, {dx}); }),
-            "error: jvp: sin float64[2] depends on nothing in wrt\n  hint:     leave it out of the outputs, or " + zeros);
+  EXPECT_EQ(
+      error_text([&] {
+        jvp({exp(x), sin(y)}, std::vector{x}, {dx});
+      }),
+      "error: jvp: sin float64[2] depends on nothing in wrt\n  hint:     leave it out of the outputs, or " + zeros);
   // Rounding connects nothing.
   EXPECT_EQ(error_text([&] { jvp(cast(cast(x, DType::kInt32), DType::kFloat64), x, dx); }),
             "error: jvp: no output depends on x float64[2]\n  hint:     leave it out of wrt, or " + zeros);
@@ -312,15 +329,22 @@ TEST(JvpMessages, DisconnectedValuesAreAnErrorAWarningOrZeros) {
 
 TEST(JvpMessages, TypesOfTangents) {
   Expr x = vector("x", {2});
-  EXPECT_EQ(error_text([&] { jvp(exp(x), x, vector("dx", {3})); }),
-            "error: jvp: a tangent must have the type of its value\n  expected: x float64[2]\n  got:      dx float64[3]");
-  EXPECT_EQ(error_text([&] { jvp(exp(x), x, tensor("dx", {2}, DType::kFloat32)); }),
-            "error: jvp: a tangent must have the type of its value\n  expected: x float64[2]\n  got:      dx float32[2]");
-  EXPECT_EQ(error_text([&] { jvp(exp(x), x, scalar("dx")); }),
-            "error: jvp: a tangent must have the type of its value\n  expected: x float64[2]\n  got:      dx float64[]");
-  EXPECT_EQ(error_text([&] { jvp({exp(x)}, {x, x}, {x}); }),
+  EXPECT_EQ(
+      error_text([&] { jvp(exp(x), x, vector("dx", {3})); }),
+      "error: jvp: a tangent must have the type of its value\n  expected: x float64[2]\n  got:      dx float64[3]");
+  EXPECT_EQ(
+      error_text([&] { jvp(exp(x), x, tensor("dx", {2}, DType::kFloat32)); }),
+      "error: jvp: a tangent must have the type of its value\n  expected: x float64[2]\n  got:      dx float32[2]");
+  EXPECT_EQ(
+      error_text([&] { jvp(exp(x), x, scalar("dx")); }),
+      "error: jvp: a tangent must have the type of its value\n  expected: x float64[2]\n  got:      dx float64[]");
+  EXPECT_EQ(error_text([&] {
+              jvp({exp(x)}, {x, x}, {x});
+            }),
             "error: jvp: there must be as many tangents as values in wrt\n  expected: 2\n  got:      1");
-  EXPECT_EQ(error_text([&] { vjp({exp(x)}, {x}, {x, x}); }),
+  EXPECT_EQ(error_text([&] {
+              vjp({exp(x)}, {x}, {x, x});
+            }),
             "error: vjp: there must be as many cotangents as outputs\n  expected: 1\n  got:      2");
 }
 
