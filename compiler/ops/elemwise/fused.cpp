@@ -258,11 +258,10 @@ std::vector<Expr> fused_values(std::shared_ptr<const Node> (*make)(GraphPtr body
 // Derivatives that were taken inside the body, on the outer values; taken there, they would go on into what the outer
 // values are computed from.
 static std::vector<Expr> moved_outside(const Node& node, std::vector<Expr> derivatives) {
-  std::vector<std::pair<Expr, Expr>> replacements;
-  for (size_t i = 0; i < node.inputs.size(); ++i)
-    replacements.emplace_back(node.bodies[0]->inputs[i], node.inputs[i]);
+  Rebuilder rebuilder;
+  for (size_t i = 0; i < node.inputs.size(); ++i) rebuilder.replace(node.bodies[0]->inputs[i], node.inputs[i]);
   for (Expr& derivative : derivatives)
-    if (derivative.has_value()) derivative = substitute(std::span(&derivative, 1), replacements)[0];
+    if (derivative.has_value()) derivative = rebuilder.rebuild(derivative, nullptr);
   return derivatives;
 }
 
