@@ -1,6 +1,7 @@
 // Everything that a program needs to build expressions, differentiate them and run them.
 #pragma once
 
+#include "compiler/autodiff/forward.h"     // jvp, vjp
 #include "compiler/autodiff/gradient.h"    // grad
 #include "compiler/base/random_state.h"    // RandomState: NumPy's numbers
 #include "compiler/ir/print.h"             // graph_text, expr_text

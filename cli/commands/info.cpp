@@ -32,6 +32,8 @@ std::vector<std::string> rules_of(const Op& op) {
     if (has) out.push_back(name);
   };
   add(op.gradient != nullptr, "gradient");
+  add(op.jvp != nullptr, "forward mode");
+  add(op.gradient && !op.jvp, "forward mode by two reverse passes");
   add(!op.may_overwrite.empty(), "in place");
   add(op.view && op.lower, "view");
   add(op.commutative, "commutative");

@@ -72,6 +72,19 @@ struct GradientArgs {
   const Expr& cotangent() const { return cotangents[0]; }
 };
 
+/// What a rule of forward mode sees. It returns one tangent for each output; an empty Expr means zero.
+struct JvpArgs {
+  const Node& node;
+  std::span<const Expr> outputs;   // of the node
+  std::span<const Expr> tangents;  // of the inputs, of their types; empty where zero; one at least is there
+  /// Forward-mode derivative of a body: for tangents of `wrt` (inputs of the body), those of its outputs.
+  const std::function<std::vector<Expr>(std::span<const Expr> outputs, std::span<const Expr> wrt,
+                                        std::span<const Expr> tangents)>& differentiate;
+
+  const Expr& input(size_t i) const { return node.inputs[i]; }
+  const Expr& tangent(size_t i = 0) const { return tangents[i]; }
+};
+
 /// What an error rule sees: values by the reference, and for every element of the inputs a bound on its distance from
 /// the exact value, as float64: 0 where it is exact, an infinity where nothing is known. Integers and bools have one of
 /// these.
@@ -122,6 +135,9 @@ struct Op {
   ErrorRule error = {};
   /// Null only where no input has a derivative (integers, comparisons): the inputs are then not connected.
   std::function<std::vector<Expr>(const GradientArgs&)> gradient = {};
+  /// Forward mode: the outputs' tangents, the Jacobian times those of the inputs. Null: derived from the gradient by
+  /// two reverse passes over this op (autodiff/forward.h).
+  std::function<std::vector<Expr>(const JvpArgs&)> jvp = {};
 
   /// Exactly one of these says how native code computes it.
   std::function<void(kernel::StepBuilder&)> lower = {};               // a kernel or a library call

@@ -226,6 +226,7 @@ const Op& repeat_op() {
       .reference = reference,
       .error = error,
       .gradient = repeat_gradient,
+      .jvp = repeat_jvp,
       .lower_region = lower,
       .overwrites = [](const Node& node, size_t output,
                        size_t input) { return output == input && input < RepeatParts(node).states; },

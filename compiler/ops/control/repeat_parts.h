@@ -44,4 +44,7 @@ std::vector<Expr> make_repeat(const RepeatShape& shape, GraphPtr body, std::vect
 /// The gradient: one loop over the turns from the last to the first, which reads the histories. Op::gradient.
 std::vector<Expr> repeat_gradient(const GradientArgs& args);
 
+/// Forward mode: the loop with tangents as further states, sequences, captures and elements. Op::jvp.
+std::vector<Expr> repeat_jvp(const JvpArgs& args);
+
 }  // namespace thtrain

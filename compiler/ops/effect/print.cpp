@@ -4,6 +4,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 
 namespace thtrain {
 
@@ -55,6 +56,7 @@ const Op& print_op() {
       .reference = reference,
       .error = passed_error,
       .gradient = gradient,
+      .jvp = passed_jvp,
       .calls_reference = true,
       .has_effect = true,
       .without_effect = without_effect,

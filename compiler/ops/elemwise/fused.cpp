@@ -255,6 +255,16 @@ std::vector<Expr> fused_values(std::shared_ptr<const Node> (*make)(GraphPtr body
   return out;
 }
 
+// Derivatives that were taken inside the body, on the outer values; taken there, they would go on into what the outer
+// values are computed from.
+static std::vector<Expr> moved_outside(const Node& node, std::vector<Expr> derivatives) {
+  Rebuilder rebuilder;
+  for (size_t i = 0; i < node.inputs.size(); ++i) rebuilder.replace(node.bodies[0]->inputs[i], node.inputs[i]);
+  for (Expr& derivative : derivatives)
+    if (derivative.has_value()) derivative = rebuilder.rebuild(derivative, nullptr);
+  return derivatives;
+}
+
 Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&)> lower,
               std::function<std::vector<OpCase>()> cases) {
   return {
@@ -273,12 +283,13 @@ Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&
       .error = [](const ErrorArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs, a.errors).second; },
       .gradient =
           [](const GradientArgs& a) {
-            // The body on the outer values, then the derivative of that.
             const Graph& body = *a.node.bodies[0];
-            std::vector<std::pair<Expr, Expr>> replacements;
-            for (size_t i = 0; i < body.inputs.size(); ++i) replacements.emplace_back(body.inputs[i], a.node.inputs[i]);
-            std::vector<Expr> outputs = substitute(body.outputs, replacements);
-            return a.differentiate(outputs, a.cotangents, a.node.inputs);
+            return moved_outside(a.node, a.differentiate(body.outputs, a.cotangents, body.inputs));
+          },
+      .jvp =
+          [](const JvpArgs& a) {
+            const Graph& body = *a.node.bodies[0];
+            return moved_outside(a.node, a.differentiate(body.outputs, body.inputs, a.tangents));
           },
       .lower = std::move(lower),
       .fused = true,

@@ -111,6 +111,14 @@ bool is_connected(const Node& node, size_t input, size_t output) {
   return is_continuous(record.signature(dtypes_of(node.inputs), node.props)->inputs[input]);  // not switch's condition
 }
 
+// The inputs cast as the operation sees them.
+std::vector<Expr> inputs_seen(const ScalarOp& record, const Node& node) {
+  Signature signature = *record.signature(dtypes_of(node.inputs), node.props);
+  std::vector<Expr> out;
+  for (size_t i = 0; i < node.inputs.size(); ++i) out.push_back(cast(node.inputs[i], signature.inputs[i]));
+  return out;
+}
+
 std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
   const Node& node = args.node;
   std::vector<Expr> none(node.inputs.size());
@@ -118,13 +126,38 @@ std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
   for (const Expr& cotangent : args.cotangents) any = any || cotangent.has_value();
   if (!any || !is_continuous(node.types[0].dtype)) return none;
 
-  Signature signature = *record.signature(dtypes_of(node.inputs), node.props);
-  std::vector<Expr> seen;
-  for (size_t i = 0; i < node.inputs.size(); ++i) seen.push_back(cast(node.inputs[i], signature.inputs[i]));
+  std::vector<Expr> seen = inputs_seen(record, node);
   std::vector<Expr> out = record.gradient({seen, args.outputs, args.cotangents, node.props});
   TH_CHECK(out.size() == node.inputs.size(), record.name, ": one cotangent for each input");
   for (size_t i = 0; i < out.size(); ++i)
     if (out[i].has_value()) out[i] = is_connected(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
+  return out;
+}
+
+// The term of input `i` in the tangent of output `o`; empty: none. The Jacobian is diagonal, so the gradient's rule
+// with the tangent in the place of the cotangent multiplies by the same derivative. Of complex numbers that holds where
+// the output is complex (ScalarGradientArgs); a real one changes by Re(r dz), r being what the rule gives for 1.
+Expr jvp_term(const ScalarOp& record, const JvpArgs& args, std::span<const Expr> seen, size_t i, size_t o) {
+  const Expr tangent = cast(args.tangents[i], seen[i].dtype());
+  const DType output = args.node.types[o].dtype;
+  const bool is_part = is_complex(tangent.dtype()) && !is_complex(output);
+  std::vector<Expr> cotangents(args.node.types.size());
+  cotangents[o] = is_part ? Operand(1).beside(output) : tangent;
+  const Expr term = record.gradient({seen, args.outputs, cotangents, args.node.props})[i];
+  return is_part && term.has_value() ? real(term * tangent) : term;
+}
+
+std::vector<Expr> jvp(const ScalarOp& record, const JvpArgs& args) {
+  const Node& node = args.node;
+  std::vector<Expr> seen = inputs_seen(record, node), out(node.types.size());
+  for (size_t o = 0; o < out.size(); ++o) {
+    for (size_t i = 0; i < seen.size(); ++i) {
+      if (!args.tangents[i].has_value() || !is_connected(node, i, o)) continue;
+      const Expr term = jvp_term(record, args, seen, i, o);
+      if (term.has_value()) out[o] = out[o].has_value() ? add(out[o], term) : term;
+    }
+    if (out[o].has_value()) out[o] = broadcast_to(cast(out[o], node.types[o].dtype), node.types[o].dims);
+  }
   return out;
 }
 
@@ -195,7 +228,10 @@ const Op& define_elementwise(const ScalarOp& record) {
       .cost = [&record](const Node& node) { return cost(record, node); },
       .connection = is_connected,
   };
-  if (record.gradient) op->gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
+  if (record.gradient) {
+    op->gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
+    op->jvp = [&record](const JvpArgs& args) { return jvp(record, args); };
+  }
   op->cases = [op] { return scalar_cases(*op); };
   return *op;
 }

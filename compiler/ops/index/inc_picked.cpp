@@ -4,6 +4,7 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/picked.h"
 #include "compiler/ops/index/scatter.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -104,6 +105,7 @@ const Op& inc_picked_op() {
             return std::vector{args.cotangent(), Expr(),
                                pick_rows(args.cotangent(), args.input(1), negative_of(args.node))};
           },
+      .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
       .scatter = &rule,
       .may_overwrite = {0},

@@ -5,6 +5,7 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/picked.h"
 #include "compiler/ops/index/scatter.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -129,6 +130,7 @@ const Op& inc_subtensor_op() {
       .error =
           [](const ErrorArgs& a) { return a.node.props.get<bool>("set") ? moved_error(a) : multilinear_error(a, 1); },
       .gradient = gradient,
+      .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 1)); },
       .scatter = &rule,
       .may_overwrite = {0},

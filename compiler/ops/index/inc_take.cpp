@@ -4,6 +4,7 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/index/taken_axes.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -126,6 +127,7 @@ const Op& inc_take_op() {
             int64_t axis = args.node.props.get<int64_t>("axis");
             return std::vector{args.cotangent(), Expr(), take(args.cotangent(), args.input(1), axis)};
           },
+      .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
       .scatter = &rule,
       .may_overwrite = {0},

@@ -2,6 +2,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/picked.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -126,6 +127,7 @@ const Op& pick_rows_op() {
             return std::vector{
                 inc_picked(zeros_like(args.input(0)), args.input(1), args.cotangent(), negative_of(args.node)), Expr()};
           },
+      .jvp = linear_jvp,
       .lower = lower,
       .cost =
           [](const Node& node) {

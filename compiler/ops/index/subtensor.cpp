@@ -2,6 +2,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -85,6 +86,7 @@ const Op& subtensor_op() {
       .reference = reference,
       .error = moved_error,
       .gradient = gradient,
+      .jvp = linear_jvp,
       .lower = lower,
       .view = view,
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },

@@ -2,6 +2,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/taken_axes.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -132,6 +133,7 @@ const Op& take_op() {
             int64_t axis = args.node.props.get<int64_t>("axis");
             return std::vector{inc_take(zeros_like(args.input(0)), args.input(1), args.cotangent(), axis), Expr()};
           },
+      .jvp = linear_jvp,
       .lower = lower,
       .cost =
           [](const Node& node) {

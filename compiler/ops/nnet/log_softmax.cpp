@@ -20,6 +20,11 @@ const Op& log_softmax_op() {
             const Expr &y = args.outputs[0], &dy = args.cotangent();
             return std::vector{dy - exp(y) * sum(dy, softmax_axis(args.node), true)};
           },
+      .jvp =
+          [](const JvpArgs& args) {
+            const Expr &y = args.outputs[0], &dx = args.tangent();
+            return std::vector{dx - sum(exp(y) * dx, softmax_axis(args.node), true)};
+          },
       .lower = [](kernel::StepBuilder& b) { lower_softmax(b, true); },
       .expand = [](const Node& node, std::span<const Expr> inputs) { return expand_softmax(node, inputs[0], true); },
       .may_overwrite = {0},

@@ -7,6 +7,11 @@
 
 namespace thtrain {
 
+// The Jacobian of a slice is symmetric: both modes multiply by it.
+static Expr jacobian_times(const Expr& d, const Node& node, const Expr& y) {
+  return y * (d - sum(d * y, softmax_axis(node), true));
+}
+
 const Op& softmax_op() {
   static const Op op{
       .name = "softmax",
@@ -17,10 +22,8 @@ const Op& softmax_op() {
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, false); },
       .error = [](const ErrorArgs& a) { return softmax_error(a, false); },
       .gradient =
-          [](const GradientArgs& args) {
-            const Expr &y = args.outputs[0], &dy = args.cotangent();
-            return std::vector{y * (dy - sum(dy * y, softmax_axis(args.node), true))};
-          },
+          [](const GradientArgs& a) { return std::vector{jacobian_times(a.cotangent(), a.node, a.outputs[0])}; },
+      .jvp = [](const JvpArgs& a) { return std::vector{jacobian_times(a.tangent(), a.node, a.outputs[0])}; },
       .lower = [](kernel::StepBuilder& b) { lower_softmax(b, false); },
       .expand = [](const Node& node, std::span<const Expr> inputs) { return expand_softmax(node, inputs[0], false); },
       .may_overwrite = {0},

@@ -66,6 +66,15 @@ std::vector<Expr> gradient(const Reduction& record, const GradientArgs& args) {
                           node.props.get<Ints>("axes"))};
 }
 
+// What the gradient makes of an element's cotangent does not look at other cotangents, so the tangents of the elements
+// may stand in their place: each times its element's derivative, and the result is their sum.
+std::vector<Expr> jvp(const Reduction& record, const JvpArgs& args) {
+  const Node& node = args.node;
+  const Expr parts = record.gradient(args.input(0), with_axes_kept(node, args.outputs[0]), args.tangent(),
+                                     node.props.get<Ints>("axes"));
+  return {apply(sum_op(), {parts}, node.props)};
+}
+
 Cost cost(const Node& node) {
   Dim in = node.inputs[0].type().elements(), out = node.types[0].elements();
   return {.flops = in,
@@ -158,10 +167,12 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .lower = [&record](kernel::StepBuilder& b) { lower_reduction(record, b); },
         .cost = cost,
         .cases = [&record, self] { return cases(self(), record); }};
-  if (record.gradient)
+  if (record.gradient) {
     op.gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
-  else
+    op.jvp = [&record](const JvpArgs& args) { return jvp(record, args); };
+  } else {
     op.connection = [](const Node&, size_t, size_t) { return false; };
+  }
   return op;
 }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -89,6 +90,7 @@ const Op& dimshuffle_op() {
       .reference = reference,
       .error = moved_error,
       .gradient = gradient,
+      .jvp = linear_jvp,
       .view = view,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
       .cases = cases};

@@ -2,6 +2,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -116,6 +117,7 @@ const Op& join_op() {
       .reference = reference,
       .error = moved_error,
       .gradient = gradient,
+      .jvp = linear_jvp,
       .lower = lower,
       .cost =
           [](const Node& node) {
