@@ -1,7 +1,11 @@
-# Installs thtrain into an empty folder, then configures, builds and runs the project beside this file against it.
-# Takes BUILD, CONSUMER, GENERATOR, COMPILER and FLAGS.
+# Projects of others against an installed thtrain. Takes PART, BUILD, SOURCE, GENERATOR, COMPILER and FLAGS. The part
+# `install` fills <build>/package-test/installed, which the others use.
 set(place ${BUILD}/package-test)
-file(REMOVE_RECURSE ${place})
+set(installed ${place}/installed)
+set(package ${SOURCE}/tests/package)
+if(NOT DEFINED ENV{THTRAIN_CACHE_DIR})
+  set(ENV{THTRAIN_CACHE_DIR} ${place}/cache)
+endif()
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT RESULT_VARIABLE code)
@@ -10,11 +14,144 @@ function(run)
   endif()
 endfunction()
 
-if(NOT DEFINED ENV{THTRAIN_CACHE_DIR})
-  set(ENV{THTRAIN_CACHE_DIR} ${place}/cache)
+# configure(<project> <folder> [<option>...]): stops unless it succeeds.
+set(configure_command ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}"
+    -DCMAKE_PREFIX_PATH=${installed})
+function(configure project folder)
+  file(REMOVE_RECURSE ${folder})
+  run(${configure_command} -S ${project} -B ${folder} ${ARGN})
+endfunction()
+
+# What find_package says where it fails, spaces and line ends as single spaces.
+function(configure_error variable)
+  file(REMOVE_RECURSE ${place}/components)
+  execute_process(COMMAND ${configure_command} -S ${package}/components -B ${place}/components ${ARGN}
+                  RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE error)
+  if(code EQUAL 0)
+    message(FATAL_ERROR "${ARGN} was accepted: ${output}")
+  endif()
+  string(REGEX REPLACE "[ \n]+" " " error "${error}")
+  set(${variable} "${error}" PARENT_SCOPE)
+endfunction()
+
+function(require_text text wanted)
+  string(FIND "${text}" "${wanted}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "expected: ${wanted}\ngot: ${text}")
+  endif()
+endfunction()
+
+# The text between ```<language> and ``` number `index` of a page.
+function(block variable page language index)
+  file(READ ${page} text)
+  foreach(i RANGE ${index})
+    string(FIND "${text}" "```${language}\n" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "${page} has no ${language} block ${index}")
+    endif()
+    string(LENGTH "```${language}\n" length)
+    math(EXPR at "${at} + ${length}")
+    string(SUBSTRING "${text}" ${at} -1 text)
+  endforeach()
+  string(FIND "${text}" "```" at)
+  string(SUBSTRING "${text}" 0 ${at} text)
+  set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
+
+if(PART STREQUAL "install")
+  file(REMOVE_RECURSE ${installed})
+  if(NOT COMPONENTS)
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${installed})
+  endif()
+  foreach(component IN LISTS COMPONENTS)
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${installed} --component ${component})
+  endforeach()
+
+elseif(PART STREQUAL "compiler_alone")
+  configure(${package}/compiler_alone ${place}/${PART} -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
+            -DCMAKE_DISABLE_FIND_PACKAGE_PNG=ON)
+  run(${CMAKE_COMMAND} --build ${place}/${PART})
+  run(${place}/${PART}/stranger)
+
+elseif(PART STREQUAL "every_component")
+  # Whatever a header includes is there, below thtrain/ or the compiler's own.
+  file(GLOB_RECURSE headers ${installed}/include/*.h)
+  foreach(header IN LISTS headers)
+    file(STRINGS ${header} includes REGEX "^#include")
+    foreach(include IN LISTS includes)
+      if(include MATCHES "#include <(thtrain/[^>]+)>" AND NOT EXISTS ${installed}/include/${CMAKE_MATCH_1})
+        message(FATAL_ERROR "${header}: ${include}: not installed")
+      elseif(include MATCHES "#include \"" OR include MATCHES "png|zlib|toml|CLI")
+        message(FATAL_ERROR "${header}: ${include}")
+      endif()
+    endforeach()
+  endforeach()
+  configure(${package}/every_component ${place}/${PART})
+  run(${CMAKE_COMMAND} --build ${place}/${PART})
+  execute_process(COMMAND ./stranger WORKING_DIRECTORY ${place}/${PART} RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "the stranger's program ended with ${code}")
+  endif()
+
+elseif(PART STREQUAL "guide")
+  # The programs of the pages, with the CMake text that the guide has beside them.
+  block(cmake ${SOURCE}/docs/library.md cmake 0)
+  foreach(page IN ITEMS docs/library.md README.md)
+    set(folder ${place}/guide_of_${page})
+    block(program ${SOURCE}/${page} cpp 0)
+    file(WRITE ${folder}/CMakeLists.txt "${cmake}")
+    file(WRITE ${folder}/main.cpp "${program}")
+    configure(${folder} ${folder}/build)
+    run(${CMAKE_COMMAND} --build ${folder}/build)
+    execute_process(COMMAND ${folder}/build/mine RESULT_VARIABLE code OUTPUT_VARIABLE output)
+    if(NOT code EQUAL 0)
+      message(FATAL_ERROR "the program of ${page} ended with ${code}")
+    endif()
+    if(page STREQUAL "docs/library.md")
+      block(wanted ${SOURCE}/${page} text 0)
+    else()
+      set(wanted "[2, 4]\n")
+    endif()
+    if(NOT output STREQUAL wanted)
+      message(FATAL_ERROR "the program of ${page} printed ${output}")
+    endif()
+  endforeach()
+
+elseif(PART STREQUAL "components_that_are_not_there")
+  configure_error(error -DASKED=compilr)
+  require_text("${error}"
+               "thtrain has no component \"compilr\": its components are compiler, nn, datasets and trainers")
+  configure_error(error -DASKED=nn -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON)
+  require_text("${error}" "the component \"nn\" of thtrain needs ZLIB, which is not found")
+  execute_process(COMMAND ${configure_command} -S ${package}/components -B ${place}/components -DASKED=compiler
+                  -DOPTIONAL=compilr RESULT_VARIABLE code OUTPUT_VARIABLE output)
+  require_text("${output}" "compiler: found")
+  require_text("${output}" "compilr: not found")
+  # A place where only the compiler was installed.
+  file(REMOVE_RECURSE ${place}/compiler_only)
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${place}/compiler_only --component compiler)
+  if(EXISTS ${place}/compiler_only/include/thtrain/nn OR EXISTS ${place}/compiler_only/bin)
+    message(FATAL_ERROR "the component compiler installs more than the compiler")
+  endif()
+  set(configure_command ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
+      -DCMAKE_PREFIX_PATH=${place}/compiler_only)
+  configure_error(error -DASKED=trainers)
+  require_text("${error}" "the component \"nn\" of thtrain is not installed in ${place}/compiler_only")
+  configure(${package}/components ${place}/components)  # none named: those that are there
+
+elseif(PART STREQUAL "build_compiler_only")
+  # thtrain itself, where the trainer's libraries are missing.
+  configure(${SOURCE} ${place}/${PART} -DTHTRAIN_COMPILER_ONLY=ON -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
+            -DCMAKE_DISABLE_FIND_PACKAGE_PNG=ON -DTHTRAIN_libtomlplusplus_dev_DIR=absent
+            -DTHTRAIN_libcli11_dev_DIR=absent)
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${place}/${PART} --target help OUTPUT_VARIABLE targets)
+  require_text("${targets}" "thtrain_runtime")
+  foreach(absent IN ITEMS thtrain_nn thtrain_trainers thtrain_cli)
+    if(targets MATCHES "${absent}:")
+      message(FATAL_ERROR "${absent} is a target of the compiler alone")
+    endif()
+  endforeach()
+
+else()
+  message(FATAL_ERROR "no part ${PART}")
 endif()
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${place}/installed)
-run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER} -B ${place}/consumer -DCMAKE_CXX_COMPILER=${COMPILER}
-    "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${place}/installed)
-run(${CMAKE_COMMAND} --build ${place}/consumer)
-run(${place}/consumer/consumer)
