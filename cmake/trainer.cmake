@@ -1,5 +1,5 @@
 # What stands on the compiler: layers, data, training, benchmarks and the command line.
-thtrain_room(nn       nn       COMPONENT nn       LINKS compiler ZLIB::ZLIB)
+thtrain_room(nn       nn       COMPONENT nn       LINKS compiler)
 thtrain_room(datasets datasets COMPONENT datasets LINKS compiler ZLIB::ZLIB)
 thtrain_room(trainers trainers COMPONENT trainers LINKS nn datasets PNG::PNG)
 thtrain_room(bench    bench    LINKS trainers)

@@ -98,7 +98,10 @@ TEST(Transposed, HasTheTransposedGradient) {
 }
 
 TEST(Transposed, OfAnEmptyExpressionIsAnError) {
-  EXPECT_EQ(error_text([] { Expr().T(); }), "error: what is transposed is an empty expression");
+  EXPECT_EQ(error_text([] { Expr().T(); }), "error: what is transposed is an empty expression\n"
+            "  expected: an expression that was built before\n"
+            "  got:      Expr(), which has no value\n"
+            "  hint:     Expr::has_value() tells whether there is one");
 }
 
 // ---- where ---------------------------------------------------------------------------------------------------------
