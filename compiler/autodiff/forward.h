@@ -8,6 +8,8 @@
 
 namespace thtrain {
 
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
 struct JvpOptions {
   /// Values whose tangent is taken as zero.
   std::vector<Expr> consider_constant = {};
@@ -57,6 +59,8 @@ inline Expr Lop(const Expr& output, const Expr& wrt, const Expr& cotangent,
                 std::source_location where = std::source_location::current()) {
   return vjp(output, wrt, cotangent, {}, where);
 }
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// The tangents of `outputs` for these of `wrt`, without checks and stable forms; an empty result is zero.
 std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const Expr> wrt,

@@ -28,6 +28,8 @@ struct Graph;
 class Index;  // ops/index/index.h
 using GraphPtr = std::shared_ptr<const Graph>;
 
+// ---- inputs and constants ------------------------------------------------------------------------------------------
+
 /// A handle on one output of a node. The default-made one is empty: "no value", as an absent gradient. It may be
 /// copied, compared by same() and asked has_value(); anything else that is done with it is a UserError.
 ///
@@ -60,12 +62,23 @@ class Expr {
   /// NumPy's x[i, j]: x[{0, j}], x[{all(), -1}].
   Expr operator[](std::initializer_list<Index> indices) const;
 
+  /// NumPy's x.T: the axes in reverse order. A matrix is transposed; a vector and a scalar are as they were (a column
+  /// is expand_dims(x, {1})); a [i, j, k] becomes [k, j, i]. A view. See transpose and dimshuffle in ops/shape/shape.h.
+  Expr T(std::source_location where = std::source_location::current()) const;
+
  private:
   [[noreturn]] static void fail_empty();
 
   size_t output_ = 0;  // first: in `e = e.node().inputs[0]` the assignment of node_ may free what is read
   std::shared_ptr<const Node> node_;
 };
+
+/// A constant. The elements are not copied: the caller leaves them alone from then on.
+Expr make_constant(Tensor value, std::source_location where = std::source_location::current());
+/// The same value under a name that texts and errors show.
+Expr named(const Expr& value, std::string name);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 /// The value of a shared variable: the buffer that functions read and update. Held by the nodes that name it.
 struct SharedStorage {
@@ -126,10 +139,6 @@ std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int 
 /// A leaf that a caller binds. Lengths that the type leaves open are names: see input_type().
 Expr make_input(Type type, std::string name, std::source_location where = std::source_location::current());
 Expr make_shared_leaf(std::shared_ptr<SharedStorage> storage, std::source_location where);
-Expr make_constant(Tensor value, std::source_location where = std::source_location::current());
-
-/// The same value under a name that texts and errors show.
-Expr named(const Expr& value, std::string name);
 
 bool is_input(const Expr& value);
 bool is_shared(const Expr& value);

@@ -16,6 +16,8 @@
 
 namespace thtrain {
 
+// ---- functions -----------------------------------------------------------------------------------------------------
+
 /// An input, and its value where a call gives none. With `borrow` a call may use the argument's buffer as workspace.
 struct In {
   In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false,
@@ -37,12 +39,14 @@ struct Out {
   bool borrow;
 };
 
+/// How calls compute.
 enum class Mode {
   kNative,  // compiled by the system's compiler; the reference with a warning where there is neither compiler nor cache
   kReference,  // every op by its definition
   kDebug,      // native, every rewrite and every step compared with the reference; the first that differs is an error
 };
 
+/// What function() may be told.
 struct FunctionOptions {
   Mode mode = Mode::kNative;
   Level level = Level::kStandard;
@@ -98,6 +102,7 @@ struct StepEvent {
   size_t inputs;
 };
 
+/// A compiled program with an arena of its own, called as f({x, y}).
 class Function {
  public:
   /// Copies share the program and the shared variables, and have an arena of their own.

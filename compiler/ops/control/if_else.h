@@ -10,6 +10,8 @@
 
 namespace thtrain {
 
+// ---- control --------------------------------------------------------------------------------------------------------
+
 /// The values of `then()` where the condition (a bool scalar) holds, else those of `otherwise()`. Only what the side
 /// that is taken built is computed; what it uses from before is computed in any case. Both sides give equally many
 /// values of equal types. In reverse mode the side taken runs once more, with its gradient; values that the side not
@@ -20,6 +22,8 @@ std::vector<Expr> if_else(const Operand& condition, const std::function<std::vec
 /// The same for one value.
 Expr if_else(const Operand& condition, const std::function<Expr()>& then, const std::function<Expr()>& otherwise,
              std::source_location where = std::source_location::current());
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// The node's outputs: both bodies take the captures.
 std::vector<Expr> make_if_else(const Expr& condition, GraphPtr then, GraphPtr otherwise, std::vector<Expr> captures,

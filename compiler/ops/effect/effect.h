@@ -7,6 +7,8 @@
 
 namespace thtrain {
 
+// ---- print and check -----------------------------------------------------------------------------------------------
+
 /// x; computing it writes a line to standard error: the label, the type and the first values.
 ///
 /// A print belongs to a function if the outputs, the updates or FunctionOptions::effects need it as they were written,
@@ -21,6 +23,8 @@ Expr print(const Operand& x, const std::string& label);
 /// x; computing it fails with the message unless the condition (all of its elements) holds. Is there as long as its
 /// result is used: y = check(x, condition, ...), and then y instead of x.
 Expr check(const Operand& x, const Operand& condition, const std::string& message);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 const Op& print_op();
 const Op& check_op();

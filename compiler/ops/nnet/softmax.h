@@ -1,9 +1,12 @@
-// softmax and log-softmax along any axis, each one kernel.
+// softmax and log-softmax along any axis, each one kernel; log-sum-exp.
 #pragma once
 
 #include "compiler/ops/operand.h"
+#include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
+
+// ---- neural networks -----------------------------------------------------------------------------------------------
 
 // x: [..., n, ...] with n along `axis`; a slice is the n elements along it. Integers and bool are cast to floatX.
 // Special values follow from exp(x - max(x)) / sum(exp(x - max(x))): an element of -inf beside finite ones gives 0 (the
@@ -14,6 +17,16 @@ Expr softmax(const Operand& x, int64_t axis = -1);
 
 /// x - log(sum(exp(x))) for each slice; finite for every finite x. dx = dy - exp(y) sum(dy).
 Expr log_softmax(const Operand& x, int64_t axis = -1);
+
+// ---- reduce --------------------------------------------------------------------------------------------------------
+
+/// log(sum(exp(x))) over any axes, without overflow: m + log(sum(exp(x - m))) with m = max(x), or 0 where that is
+/// infinite. This is what the optimizer makes of log(sum(exp(x))), and it is built so: the reference and the level
+/// strict do not overflow either. Axes and keepdims as sum's; integers and bool are cast to floatX; not for complex.
+/// Without elements: -inf. dx = dy exp(x - y).
+Expr logsumexp(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 const Op& softmax_op();
 const Op& log_softmax_op();

@@ -115,6 +115,10 @@ Expr transpose(const Operand& operand) {
   return shuffled(x, std::move(order), operand.where());
 }
 
+Expr Expr::T(std::source_location where) const {
+  return transpose(Operand(require_value(*this, "what is transposed", where), where));
+}
+
 Expr transpose(const Operand& operand, const std::vector<int64_t>& axes) {
   Expr x = operand.expr();
   if (axes.size() != x.rank())

@@ -179,7 +179,7 @@ TEST(Jvp, OfALoopIsThatOfDifferences) {
   Expr a = vector("a", {3}), b = vector("b", {3}), c = scalar("c"), da = vector("da", {3}), dc = scalar("dc");
   auto last = [&](const Expr& a_now, const Expr& c_now) {
     return repeat(5, {a_now, b}, [&](const std::vector<Expr>& s) {
-      return std::vector<Expr>{tanh(s[1] * captures[0]), s[0] + 0.5 * s[1]};
+      return std::vector<Expr>{tanh(s[1] * c_now), s[0] + 0.5 * s[1]};
     });
   };
   Bindings at{{a, drawn({3}, 1)}, {b, drawn({3}, 2)}, {c, Tensor(0.75)}, {da, drawn({3}, 3)}, {dc, Tensor(-0.5)}};
