@@ -78,7 +78,7 @@ std::shared_ptr<const Node> on_leaves(const Node& node, std::vector<std::pair<Ex
     inputs.push_back(make_input(input.type(), "x"));
     replacements.emplace_back(inputs.back(), input);
   }
-  return remake(node, std::move(inputs), node.bodies);
+  return clone_with_inputs(node, std::move(inputs), node.bodies);
 }
 
 std::vector<Expr> differentiate_body_backwards(std::span<const Expr> outputs, std::span<const Expr> cotangents,

@@ -39,9 +39,9 @@ class Threader {
       if (!inputs.empty() && is_token(inputs.back())) {  // it was in order before, and keeps its bodies
         std::vector<Expr> own = inputs;
         own.back() = token;
-        return take(remake(node, std::move(own), node.bodies), token);
+        return take(clone_with_inputs(node, std::move(own), node.bodies), token);
       }
-      const std::shared_ptr<const Node> plain = rebuilder.cons(remake(node, inputs, node.bodies));
+      const std::shared_ptr<const Node> plain = rebuilder.cons(clone_with_inputs(node, inputs, node.bodies));
       auto [outputs, fresh] = done.try_emplace(plain.get());
       if (fresh) outputs = take(with_token(node, inputs, token), token);
       return outputs;
@@ -64,7 +64,7 @@ class Threader {
     inputs.push_back(token);
     std::vector<GraphPtr> bodies;
     for (const GraphPtr& body : node.bodies) bodies.push_back(with_token(body));
-    return remake(node, std::move(inputs), std::move(bodies));
+    return clone_with_inputs(node, std::move(inputs), std::move(bodies));
   }
 
   GraphPtr with_token(const GraphPtr& body) {
@@ -123,7 +123,7 @@ std::vector<Expr> without_effect(const Node& node, std::span<const Expr> inputs)
   if (node.op->has_effect && node.op->without_effect) return node.op->without_effect(node, inputs);
   std::vector<GraphPtr> bodies;
   for (const GraphPtr& body : node.bodies) bodies.push_back(std::make_shared<const Graph>(without_effects(*body)));
-  return outputs_of(remake(node, {inputs.begin(), inputs.end()}, std::move(bodies)));
+  return outputs_of(clone_with_inputs(node, {inputs.begin(), inputs.end()}, std::move(bodies)));
 }
 
 Graph without_effects(const Graph& graph) {

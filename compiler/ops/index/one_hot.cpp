@@ -15,7 +15,7 @@ Expr one_hot(const Operand& operand, const Length& n, std::optional<DType> dtype
   const DType wanted = dtype.value_or(floatX());
   const DType number = is_bool(wanted) ? DType::kInt8 : wanted;
   const Dim rows = product(labels.dims());
-  Expr hot = inc_picked(zeros({rows, n}, number), reshape(labels, Dims{rows}), 1, Negative::kRefused);
+  Expr hot = scatter_add_rows(zeros({rows, n}, number), reshape(labels, Dims{rows}), 1, Negative::kRefused);
   Dims dims = labels.dims();
   dims.push_back(n.dim());
   return cast(reshape(hot, dims), wanted);

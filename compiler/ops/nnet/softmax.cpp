@@ -1,13 +1,13 @@
-// The op of softmax; its kernel is in softmax_slices.cpp.
+// The op of softmax; its kernel is in softmax_rows.cpp.
 #include "compiler/ops/nnet/softmax.h"
 
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/nnet/softmax_slices.h"
+#include "compiler/ops/nnet/softmax_rows.h"
 #include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
 
-// The Jacobian of a slice is symmetric: both modes multiply by it.
+// The Jacobian of a row is symmetric: both modes multiply by it.
 static Expr jacobian_times(const Expr& d, const Node& node, const Expr& y) {
   return y * (d - sum(d * y, softmax_axis(node), true));
 }
@@ -17,7 +17,7 @@ const Op& softmax_op() {
       .name = "softmax",
       .doc =
           "y = exp(x - max(x)) / sum(exp(x - max(x))) along axis. x, y: the same shape; float32 or float64.\n"
-          "dx = y (dy - sum(dy y)). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
+          "dx = y (dy - sum(dy y)). A row that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, false); },
       .error = [](const ErrorArgs& a) { return softmax_error(a, false); },
