@@ -1,4 +1,4 @@
-// What a pass changed: the lines of the text form that went and that came, under numbers that stay as they are.
+// What a pass changed: removed and added lines of the text form, under numbers that stay the same.
 #pragma once
 
 #include <string>

@@ -40,10 +40,10 @@ class Code {
   /// Aligned to 64 bytes, on the stack of the thread; gives its buffer's name as a variable.
   Term local_array(std::string name, TermType type, int64_t count);
   void store(const std::string& buffer, Term index, Term stride, Term value, Term count = {});
-  /// What `body` stores goes past the caches, and is there for all when this ends.
+  /// The stores of `body` are non-temporal, and a fence follows them.
   void non_temporal(const std::function<void()>& body);
   void atomic_add(const std::string& buffer, Term index, Term value);
-  /// Asks for the cache line of buffer[index], which need not exist.
+  /// Prefetches the cache line of buffer[index], which need not exist.
   void prefetch(const std::string& buffer, Term index, Prefetch kind);
   void fail(Term check, Term value, Term limit);  // and return
   Block take();                                   // and begin anew
@@ -120,7 +120,7 @@ class StepBuilder {
   bool overwrites(size_t input) const { return context_.overwrites == static_cast<int>(input); }
   /// Does an output lie in a shared variable? Then what can fail goes before the first write.
   bool writes_variable() const { return context_.writes_variable; }
-  /// Loops that touch more bytes may store past the caches: nothing reads the outputs in this program. 0: none may.
+  /// Loops that touch more bytes may use non-temporal stores: nothing reads the outputs in this program. 0: none may.
   int64_t non_temporal_threshold() const { return context_.non_temporal_threshold; }
   /// Lanes of a vector whose widest element has that dtype.
   int lanes_of(DType widest) const { return vector_bytes_ / static_cast<int>(size_of(widest)); }

@@ -25,7 +25,7 @@ struct Cpu {
   std::string feature_text;
 
   bool has_avx512() const { return avx512f && avx512dq && avx512vl && avx512bw; }
-  /// A loop of so many threads that touches more bytes does better to store its results past the caches, even if they
+  /// A loop of so many threads that touches more bytes is faster with non-temporal stores of its results, even if they
   /// are read at once. 0 where the sizes are unknown: none does. docs/decisions/0008.
   int64_t non_temporal_threshold(int threads) const;
 };

@@ -36,7 +36,7 @@ const std::string kAboutProgram = R"(<section id="program">
 )";
 const std::string kAboutCpp = R"(<section id="cpp">
 <h2>The C++ text</h2>
-<p>One translation unit: the kernels, then the entry that walks the steps.</p>
+<p>One translation unit: the kernels, then the entry that runs the steps.</p>
 )";
 
 std::string cell(const std::string& markup, std::string_view kind = {}) {

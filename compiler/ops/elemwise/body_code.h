@@ -29,7 +29,7 @@ size_t widest_of(const Node& node);
 /// Work that is worth waking a thread for, in simple operations.
 inline constexpr int64_t kGrainOfWork = 1 << 17;
 
-/// The nodes between the two, inputs first. What lies above `inputs` is somebody else's.
+/// The nodes between the two, inputs first; not the inputs of `inputs`.
 std::vector<const Node*> nodes_between(std::span<const Expr> inputs, std::span<const Expr> outputs);
 
 /// Values by expression. Copies are cheap enough to be taken where a scope begins.
@@ -68,7 +68,7 @@ struct LoopAxis {
   Dim length;
   Dims strides;
 };
-/// Neighbours along which every operand runs on without a jump become one axis; known lengths of 1 vanish.
+/// Neighbouring axes along which every operand is contiguous become one axis; known lengths of 1 vanish.
 std::vector<LoopAxis> collapse(const std::vector<LoopAxis>& axes);
 
 /// Strides of an operand over a loop nest's axes, to which its own are aligned at the right; 0 where it is broadcast.

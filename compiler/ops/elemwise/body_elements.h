@@ -1,5 +1,5 @@
-// The elementwise nodes of a body, computed at one place of their domain: for kernels whose loops are another op's, a
-// product's or a scatter's.
+// The elementwise nodes of a body, computed at one index of their domain: for kernels whose loops are those of another
+// op (the anchor), a product or a scatter.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace thtrain {
 
 class BodyElements {
  public:
-  /// `anchor` is the body's one node that is not elementwise. Inputs that `is_read` are loaded at the place, the others
-  /// are for that node. What does not depend on the place is computed at once.
+  /// `anchor` is the body's one node that is not elementwise. Inputs that `is_read` are loaded at the index, the
+  /// others are for that node. What does not depend on the index is computed at once.
   BodyElements(kernel::StepBuilder& b, const Graph& body, const Node& anchor, Dims domain,
                const std::function<bool(const Expr& input)>& is_read);
 
@@ -42,7 +42,7 @@ class BodyElements {
   size_t lane_axis_ = 0;
   std::vector<const Node*> nodes_;
   const Node& anchor_;
-  std::vector<Read> reads_;  // what depends on the place
+  std::vector<Read> reads_;  // what depends on the index
   BodyValues known_;         // what does not
 };
 

@@ -57,7 +57,7 @@ class Emitter {
   }
 
  private:
-  // Is an input read through an index, and not at the loops' own place?
+  // Is an input read through an index, and not element by element?
   bool is_gathered(size_t k) const { return k < inputs_.size() && reads(gathers_, inputs_[k]); }
 
   // The loop nest over `domain`. Strides of the operands, then of what each gather steps through.
@@ -76,8 +76,8 @@ class Emitter {
     axes_ = collapse(axes);
   }
 
-  // All loops. Where more bytes are touched than stay in the caches, stores go past them: a line that is stored to
-  // would be read from memory first. Where fewer, but more than stay in the first cache, lines are asked for before.
+  // All loops. Where more bytes are touched than fit in the caches, stores are non-temporal: an ordinary store reads
+  // its line from memory first. Where fewer, but more than fit in the first cache, the lines are prefetched.
   void loops() {
     int64_t bytes = 0;  // that an element takes
     for (size_t k = 0; k < operands_.size(); ++k)
@@ -96,8 +96,8 @@ class Emitter {
     b_.code().if_(b_.length(elements) > Term(cached), non_temporal, temporal);
   }
 
-  // Do lanes come from places of their own? Such loads wait for every store that is on its way to memory, and the
-  // library's functions make them too, from tables.
+  // Does a vector load gather its lanes? Such loads wait for all pending non-temporal stores. The library's functions
+  // gather from tables too.
   bool may_gather() const {
     const auto calls = [&](const Node* n) { return calls_library(*n, b_.vector_bytes()); };
     return !gathers_.empty() || std::any_of(nodes_.begin(), nodes_.end(), calls) ||
@@ -121,7 +121,7 @@ class Emitter {
     }
     offsets_ = offsets;
     values_ = {};
-    // Outside the innermost loop: operands that stand still along it, and what follows from them alone.
+    // Outside the innermost loop: its invariant operands, and what is computed from them alone.
     load_inputs([&](size_t k) { return axes_.back().strides[k].is(0); }, Term(0), 1, {});
     positions_.assign(gathers_.size(), {});
     for (size_t g = 0; g < gathers_.size(); ++g) {
@@ -213,7 +213,7 @@ class Emitter {
     }
   }
 
-  // Bytes of a cache line, and how many lines ahead of a store the line is asked for: measured, with the first cache's
+  // Bytes of a cache line, and how many lines ahead of a store the line is prefetched: measured, with the first cache's
   // size, on a 2.8 GHz Ice Lake Xeon. Loops of 10,000 to 500,000 float64 gained 5 to 20 %, and those in the first cache
   // lost 16 to 25 %: docs/decisions/0008.
   static constexpr int kLine = 64, kPrefetchLines = 16;
@@ -224,7 +224,7 @@ class Emitter {
   std::vector<Operand> operands_;
   std::vector<const Node*> nodes_;
   std::vector<Gather> gathers_;
-  std::vector<Term> positions_;  // of gathers whose index stands still along the innermost axis
+  std::vector<Term> positions_;  // of gathers whose index is invariant along the innermost axis
   std::vector<LoopAxis> axes_;
   int64_t weight_ = 0;
   bool prefetches_ = false;

@@ -17,7 +17,7 @@ using kernel::Term;
 
 constexpr int kWidestVector = 64;
 
-// For whoever has no chooser's: it fits every processor, and every product that plain_is_possible().
+// The tiling without a chooser: it fits every processor, and every product that plain_is_possible().
 GemmTiling plain_tiling(const kernel::MatrixProduct& p) {
   return {4, 2, std::min<int64_t>(p.k, 2048), false};
 }
@@ -58,7 +58,7 @@ class BodyEpilogue : public GemmEpilogue {
 
   void write(const Term& sum, const Term& row, const Term& column, const Term& count) const override {
     BodyValues values = elements_.load({row, column}, lanes_, count);
-    elements_.compute(values);  // gemm's c, and what else does not wait for the product
+    elements_.compute(values);  // gemm's c, and what else does not depend on the product
     values.set(product_[0], b_.code().let(identifier(product_.name.empty() ? "product" : product_.name),
                                           product_value(sum, values)));
     elements_.compute(values);

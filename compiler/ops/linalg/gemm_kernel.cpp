@@ -15,7 +15,7 @@ using kernel::Term;
 
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kPanelBytes = 256 << 10, kAllPanelsBytes = 512 << 10;  // on the stack of a thread
-// Rows of B between the one that is used and the one that is asked for: a row takes about 12 cycles, memory some 200.
+// Rows of B between the one that is used and the one that is prefetched: a row takes about 12 cycles, memory some 200.
 constexpr int64_t kPrefetchDistance = 16;
 constexpr int kMaxRows = 14;
 constexpr int64_t kFewBlocks = 32;
@@ -33,7 +33,7 @@ bool is_one_slab(const GemmTiling& t, const kernel::MatrixProduct& p) {
   return t.by_rows || t.depth >= p.k;
 }
 
-// How many rows of a column tile's sums wait for an epilogue: those of a block, or all until the last slab is done.
+// How many rows of a column tile's sums are stored for an epilogue: those of a block, or all until the last slab.
 int64_t summed_rows(const GemmTiling& t, const kernel::MatrixProduct& p) {
   return is_one_slab(t, p) ? t.rows : p.m;
 }
@@ -283,7 +283,7 @@ class Gemm {
     }
   }
 
-  // Where the line lies of the next slab's (or tile's) first row that this block asks for: one line for each p, and
+  // Where the line lies of the next slab's (or tile's) first row that this block prefetches: one line for each p, and
   // with the later blocks all of them.
   Term next_line(const Block& block, const Slab& s, const Term& i) {
     Term next = s.column + Term(block.columns);

@@ -37,7 +37,7 @@ bool RowDomain::is_leading() const {
 RowDomain domain_of(const Graph& body) {
   for (const Node* node : topological_order(body.outputs))
     if (reduction_of(*node->op)) return {node->inputs[0].dims(), node->props.get<Ints>("axes")};
-  TH_CHECK(false, "a body of rows without a reduction");
+  TH_CHECK(false, "a row-wise reduction without a reduction");
   return {};
 }
 
@@ -55,7 +55,7 @@ struct Example {
   std::vector<Expr> (*build)(In);
 };
 
-// Bodies of every kind: several loops, both forms of a row's number, several outputs, any axes.
+// Bodies of every kind: several loops, both forms of a per-row scalar, several outputs, any axes.
 const std::vector<Example>& examples() {
   static const std::vector<Example> out{
       {"sum_of_squares", {{7, 5}}, [](In x) { return std::vector{sum(sqr(x[0]))}; }},

@@ -1,5 +1,5 @@
-// The kernel of a body of rows. What belongs to a row as a whole (an operand that does not vary along it, a
-// reduction's result, and what follows from those) is computed between the loops over its elements:
+// The kernel of a row-wise reduction. Per-row scalars (an operand that does not vary along the row, a reduction's
+// result, and what is computed from those) are computed between the loops over the row's elements:
 //
 //   m = max(x, 1); e = exp(x - m); y = e / sum(e, 1)
 //
@@ -27,12 +27,12 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kShortRow = 32;              // elements: many rows at once are faster
+constexpr int64_t kShortRow = 32;              // elements: vectors over rows are faster
 constexpr int64_t kUnrolled = 8;               // vectors of a row that stay in registers
 constexpr size_t kUnrolledNodes = 64;          // and not more code than this
 constexpr int64_t kLightWork = 8;              // operations of an element: several accumulators hide their latency
 constexpr int64_t kWorthCaching = 8;           // operations that cost more than a store and a load
-constexpr int64_t kCachedRowBytes = 64 << 10;  // of all values that a row keeps
+constexpr int64_t kCachedRowBytes = 64 << 10;  // of all cached rows
 constexpr int64_t kRunOverRows = 128;          // elements that a lane combines before the second level takes over
 
 // Where a loop stands in a row.
@@ -64,7 +64,7 @@ class Emitter {
     for (const Node* node : nodes_) weight_ += node->op->scalar ? weight_of(*node) : 1;
     lanes_ = b.vector_bytes() / static_cast<int>(widest(false));
     choose_direction();
-    // Over rows, their numbers are vectors too.
+    // Over rows, per-row scalars are vectors too.
     if (vectorize_rows_) lanes_ = b.vector_bytes() / static_cast<int>(widest(true));
     find_loops();
     choose_cached_rows();
@@ -93,20 +93,20 @@ class Emitter {
 
   bool is_gathered(size_t k) const { return k < body_.inputs.size() && reads(gathers_, body_.inputs[k]); }
 
-  // Bytes of the widest element that is computed with, the numbers of rows included or not.
-  size_t widest(bool numbers_too) const {
+  // Bytes of the widest element that is computed with, per-row scalars included or not.
+  size_t widest(bool scalars_too) const {
     size_t out = 1;
     for (size_t k = 0; k < operands_.size(); ++k)
-      if (varies_[k] || (numbers_too && !is_gathered(k))) out = std::max(out, size_of(operands_[k].type.dtype));
+      if (varies_[k] || (scalars_too && !is_gathered(k))) out = std::max(out, size_of(operands_[k].type.dtype));
     for (const Node* node : nodes_)
       if (!node->op->scalar)
         out = std::max(out, size_of(node->types[0].dtype));
-      else if (is_element((*node)[0]) || numbers_too)
+      else if (is_element((*node)[0]) || scalars_too)
         out = std::max(out, widest_of(*node));
     return out;
   }
 
-  // Vectors run where most operands lie side by side.
+  // Vectors run along the direction in which most operands are contiguous.
   void choose_direction() {
     if (kept_.empty()) return;
     const LoopAxis& next = kept_.back();
@@ -200,7 +200,7 @@ class Emitter {
     return !e.node().inputs.empty() && is_element(e);
   }
 
-  // Values of one loop that a later one needs again, and that would cost more to compute again than to keep.
+  // Caches values of one loop that a later one reads, where recomputing them costs more than a store and a load.
   void choose_cached_rows() {
     if (unrolled_ || !count_.is_known() || reduced_.size() > 1) return;
     int64_t bytes = 0;
@@ -208,7 +208,7 @@ class Emitter {
     for (size_t p = 0; p < needed_.size(); ++p) {
       std::unordered_set<const Node*> known;
       for (const auto& [node, cached_row] : cached_rows_) known.insert(node);
-      // From the targets down: what is kept hides what it was computed from.
+      // From the targets down: where a value is cached, its inputs are not needed for it again.
       std::vector<const Node*> order = needed_by(p, known);
       for (size_t i = order.size(); i-- > 0;) {
         const Node* node = order[i];
@@ -327,7 +327,7 @@ class Emitter {
     }
   }
 
-  // Numbers of the row that can be computed once `loops` loops have run.
+  // Per-row scalars that can be computed once `loops` loops have run.
   void between_loops(int loops) {
     for (const Node* node : nodes_) {
       if (is_element((*node)[0]) || phase_.at(node) != loops || values_.has((*node)[0])) continue;
@@ -418,7 +418,7 @@ class Emitter {
     for (const Term& part : a.parts) code_.assign(part, identity(a));
   }
 
-  // All vectors of a short row, one after the other.
+  // All vectors of a short row, unrolled.
   void every_vector(const std::vector<Term>& at, const std::function<void(const Position&)>& body, int parts) {
     elements_.resize(static_cast<size_t>(vector_count_));
     for (int64_t i = 0; i < vector_count_; ++i) {
@@ -471,7 +471,7 @@ class Emitter {
   void element(size_t p, const Position& position, std::vector<Accumulator>& accumulators) {
     const LoopAxis& inner = reduced_.back();
     BodyValues values = unrolled_ && p > 0 ? elements_[slot_] : values_;
-    if (unrolled_ && p > 0)  // numbers of the row that came since
+    if (unrolled_ && p > 0)  // per-row scalars computed since
       for (const Node* node : nodes_)
         if (!is_element((*node)[0]) && values_.has((*node)[0])) values.set((*node)[0], values_.at((*node)[0]));
     auto slot = [&] { return vectorize_rows_ ? position.j * Term(lanes_) : position.j; };
@@ -553,8 +553,8 @@ class Emitter {
   int64_t vector_count_ = 0;
   std::unordered_map<const Node*, int> phase_;
   std::vector<std::vector<const Node*>> reductions_, needed_;     // of each loop
-  std::vector<std::unordered_set<const Node*>> read_;             // kept values that a loop reads
-  std::vector<std::pair<const Node*, std::string>> cached_rows_;  // kept values and their arrays
+  std::vector<std::unordered_set<const Node*>> read_;             // cached values that a loop reads
+  std::vector<std::pair<const Node*, std::string>> cached_rows_;  // cached values and their arrays
 
   std::vector<Term> positions_;       // of gathers whose index belongs to the row
   Term group_;                        // rows that exist, in one vector over them

@@ -12,7 +12,7 @@ bool is_dropped(const RowDomain& domain, const Expr& e) {
   return e.rank() < domain.dims.size() && e.dims() == domain.dropped();
 }
 
-// Is an input read as a number of each row whose axis was dropped? Otherwise it is aligned to the domain.
+// Is an input read as a per-row scalar whose axis was dropped? Otherwise it is aligned to the domain.
 bool reads_dropped(const RowDomain& domain, std::span<const Node* const> nodes, const Expr& input) {
   for (const Node* node : nodes)
     for (const Expr& e : node->inputs)
@@ -21,7 +21,7 @@ bool reads_dropped(const RowDomain& domain, std::span<const Node* const> nodes, 
   return false;
 }
 
-// Strides of what has a number for each row, over the domain.
+// Strides of a per-row scalar over the domain.
 Dims around_reduced(const RowDomain& domain, const Dims& over) {
   Dims out(domain.dims.size(), Dim(0));
   for (size_t i = 0, next = 0; i < out.size(); ++i)

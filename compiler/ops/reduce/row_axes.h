@@ -1,4 +1,4 @@
-// How the operands of a body of rows lie over its loops.
+// The strides of a row-wise reduction's operands over its loops.
 #pragma once
 
 #include <span>

@@ -170,7 +170,7 @@ TEST(FuseGathers, IndicesOfEveryDtype) {
   results.check();
 }
 
-TEST(FuseGathers, InSlices) {
+TEST(FuseGathers, InRowReductions) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     Results results;
     for (const auto& [rows, columns] :

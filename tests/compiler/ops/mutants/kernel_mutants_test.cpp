@@ -37,7 +37,7 @@ const std::vector<Survivors>& survivors() {
        {"clip: < for <=", "clip: > for >=", "maximum: > for >=", "minimum: < for <=", "max: >= for >",
         "max_or_lowest: >= for >", "min: <= for <", "softmax: >= for >", "log_softmax: >= for >",
         "fused_reduction: >= for >", "softmax: <= for <", "log_softmax: <= for <"}},
-      {"the maximum of a slice with a NaN may be anything: the NaN comes through",
+      {"the maximum of a row with a NaN may be anything: the NaN comes through",
        {"softmax: == for !=", "log_softmax: == for !=", "fused_reduction: == for !="}},
       {"where the divisor or the remainder is zero, another branch is taken; of halves there are none",
        {"floor_div: <= for <", "floor_div: >= for >", "mod: <= for <", "divmod: <= for <", "divmod: >= for >"}},
