@@ -4,7 +4,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/reduce/fused_slices.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
@@ -75,7 +75,7 @@ class SliceFuser : public RegionFuser {
 
   bool joins(const Node& node, Region& region) const override {
     if (reduction_of(*node.op)) return reduction_joins(node, region);
-    if (reads_through_index(node) && !is_only_read_in(node, region)) return false;
+    if (node.op->gather && !is_only_read_in(node, region)) return false;
     const Dims& dims = node.types[0].dims;
     bool adds_axes = node.op == &dimshuffle_op();
     if (region.nodes.empty()) {
@@ -117,9 +117,8 @@ class SliceFuser : public RegionFuser {
     return region.has_reduction && computing > 1;
   }
 
-  int way_of_reading(const Region& region, const Node& reader) const override {
+  bool is_of_slices(const Region& region, const Node& reader) const override {
     SliceDomain slices{region.domain, region.reduced};
-    if (reads_through_index(reader)) return 2;
     return !reduction_of(*reader.op) && (reader.op == &dimshuffle_op() || reader.types[0].dims == slices.dropped());
   }
 

@@ -68,7 +68,7 @@ const Op& check_op() {
             return std::vector{args.cotangent(), Expr()};
           },
       .lower = lower,
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .foldable = false,
       .cost =
           [](const Node& node) {

@@ -131,7 +131,7 @@ const Op& inc_subtensor_op() {
       .gradient = gradient,
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 1)); },
       .scatter = &rule,
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cost =
           [](const Node& node) {
             Dim elements = node.inputs[1].type().elements();

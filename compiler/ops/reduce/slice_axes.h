@@ -6,7 +6,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/reduce/fused_slices.h"
 
 namespace thtrain {
@@ -22,5 +22,9 @@ struct SliceAxes {
 /// `nodes` are the body's, `operands` the step's.
 SliceAxes slice_axes(const SliceDomain& domain, const Graph& body, std::span<const Node* const> nodes,
                      std::span<const kernel::Operand> operands, std::span<const Gather> gathers);
+
+/// How a node over slices reads an input: by row where a slice needs the input's part for that slice alone, as a whole
+/// where every slice reads it again.
+Access access_by_slices(const Node& node, size_t input);
 
 }  // namespace thtrain

@@ -1,4 +1,4 @@
-#include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/elemwise/checked_index.h"
 
 #include "compiler/ops/shape/copy_loops.h"
 
