@@ -13,8 +13,8 @@ PrimCost cost_of(Prim prim) {
     case Prim::kLoad:
     case Prim::kSplat:
     case Prim::kIota:
-    case Prim::kEvenBlocks:
-    case Prim::kOddBlocks:
+    case Prim::kInterleaveEven:
+    case Prim::kInterleaveOdd:
     case Prim::kBitAnd:
     case Prim::kBitOr:
     case Prim::kBitXor:

@@ -16,14 +16,14 @@ class ElementwiseFuser : public RegionFuser {
  protected:
   bool is_fusable(const Node& node) const override { return has_scalar_code(node) || may_be_gathered(node); }
 
-  bool joins(const Node& node, Region& region) const override {
-    if (node.op->gather && !is_only_read_in(node, region)) return false;
+  bool joins(const Node& node, FusionRegion& region) const override {
+    if (node.op->gather && !is_used_only_in(node, region)) return false;
     if (region.nodes.empty()) region.domain = node.types[0].dims;
     return node.types[0].dims == region.domain;
   }
 
-  bool merges(const Region& a, const Region& b) const override { return a.domain == b.domain; }
-  bool is_worth_it(const Region&) const override { return true; }
+  bool merges(const FusionRegion& a, const FusionRegion& b) const override { return a.domain == b.domain; }
+  bool is_worth_it(const FusionRegion&) const override { return true; }
 
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
     return make_fused(std::move(body), std::move(inputs));

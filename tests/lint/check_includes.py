@@ -56,9 +56,9 @@ BUILDERS = {f"compiler/ops/{name}" for name in [
 # Families that passes and the planner know beside the elementwise one: a pass that is named after a family, the passes
 # that turn products and sums into one another, and the rules, which name the ops that they rewrite.
 KNOWN_TO = [
-    (re.compile(r"compiler/passes/(find_gemm|share_walks)\."), {"linalg", "reduce", "shape"}),
+    (re.compile(r"compiler/passes/(find_gemm|fuse_matvec_update)\."), {"linalg", "reduce", "shape"}),
     (re.compile(r"compiler/passes/fuse_products\."), {"linalg"}),
-    (re.compile(r"compiler/passes/fuse_slices\."), {"reduce", "shape"}),
+    (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce", "shape"}),
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views

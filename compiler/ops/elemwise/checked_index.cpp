@@ -41,11 +41,11 @@ Term checked_position(StepBuilder& b, const Node& node, const IndexCheck& check,
 }
 
 void check_kernel(StepBuilder& b, const Node& node, size_t i, const IndexCheck& check, const Dim& length,
-                  bool shows_row) {
+                  bool reports_row) {
   const kernel::Operand& indices = b.input(i);
   LoopRange over = element_loops(b, indices.type.dims, 1, [&](const Terms& index, int) {
     checked_position(b, node, check, b.load(indices, b.index_of(indices, index)), b.length(length), true,
-                     shows_row ? index[0] : Term());
+                     reports_row ? index[0] : Term());
   });
   b.finish_kernel("check", "every index is inside", over.range);
 }

@@ -23,10 +23,10 @@ int64_t checked_position(const Node& node, const IndexCheck& check, DType dtype,
 kernel::Term checked_position(kernel::StepBuilder& b, const Node& node, const IndexCheck& check, kernel::Term index,
                               kernel::Term length, bool checked = true, kernel::Term shown = {});
 
-/// A kernel that checks all indices of the step's input i, before one that writes in place. `shows_row`: the indices
+/// A kernel that checks all indices of the step's input i, before one that writes in place. `reports_row`: the indices
 /// are a vector, and {limit} is the place of the bad one.
 void check_kernel(kernel::StepBuilder& b, const Node& node, size_t i, const IndexCheck& check, const Dim& length,
-                  bool shows_row = false);
+                  bool reports_row = false);
 
 [[noreturn]] void fail_index(const Node& node, const IndexCheck& check, int64_t value, int64_t limit);
 

@@ -11,13 +11,13 @@ using kernel::StepBuilder;
 using kernel::Term;
 
 bool may_be_gathered(const Node& node) {
-  constexpr int64_t kMostSingle = 4096;  // 60 labels gain half, 10,000 lose a tenth
+  constexpr int64_t kMaxSingle = 4096;  // 60 labels gain half, 10,000 lose a tenth
   const GatherRule* rule = node.op->gather;
   if (!rule || is_complex(node.types[0].dtype)) return false;
   const Expr& index = node.inputs[rule->indices];
   if (is_constant(index) && index.rank() == 0) return false;
   const Dim elements = node.types[0].elements();
-  return rule->reads_rows(node) || !elements.is_known() || elements.value() <= kMostSingle;
+  return rule->reads_rows(node) || !elements.is_known() || elements.value() <= kMaxSingle;
 }
 
 static size_t place_in(std::span<const Expr> inputs, const Expr& e) {
@@ -36,10 +36,10 @@ Gather::Gather(const Node& node, std::span<const Expr> inputs, StepBuilder& buil
   GatherSteps steps = rule_.steps(node, builder.input(source_), builder.input(index_));
   named_ = steps.axis;
   check_ = std::move(steps.check);
-  shows_row_ = steps.shows_row;
+  reports_row_ = steps.reports_row;
   const Dims& dims = node.types[0].dims;
   strides_ = {std::move(steps.source), std::move(steps.indices), Dims(dims.size(), Dim(0))};
-  if (shows_row_) strides_[kShown][0] = 1;
+  if (reports_row_) strides_[kReported][0] = 1;
   for (Dims& strides : strides_)
     for (size_t i = 0; i < dims.size(); ++i)
       if (dims[i].is(1)) strides[i] = 0;
@@ -50,14 +50,14 @@ void Gather::check_before_loops() {
   bool all_met = true;
   for (size_t i = 0; i < dims.size(); ++i) all_met = all_met && (!strides_[kIndex][i].is(0) || dims[i].is_at_least(1));
   if (all_met && !builder_.writes_variable()) return;
-  check_kernel(builder_, *node_, index_, check_, source_dims()[named_], shows_row_);
+  check_kernel(builder_, *node_, index_, check_, source_dims()[named_], reports_row_);
   is_checked_ = true;
 }
 
 Term Gather::position(const Steps& at) const {
   Term index = builder_.load(builder_.input(index_), at[kIndex]);
   return checked_position(builder_, *node_, check_, index, builder_.length(source_dims()[named_]), !is_checked_,
-                          shows_row_ ? at[kShown] : Term());
+                          reports_row_ ? at[kReported] : Term());
 }
 
 Term Gather::element(const Term& source, const Term& position) const {
@@ -66,11 +66,11 @@ Term Gather::element(const Term& source, const Term& position) const {
 
 Term Gather::load(const Steps& at, const Steps& step, int lanes, const Term& count, const Term& known) const {
   const kernel::Operand& source = builder_.input(source_);
-  auto stands_still = [&](Stepped what) { return is_constant(step[what], 0); };
-  bool one_position = stands_still(kIndex) && stands_still(kShown);
+  auto is_invariant = [&](Stepped what) { return is_constant(step[what], 0); };
+  bool one_position = is_invariant(kIndex) && is_invariant(kReported);
   if (bool(known) || one_position) {
     Term first = element(at[kSource], known ? known : position(at));
-    if (lanes == 1 || stands_still(kSource)) return builder_.load(source, first);
+    if (lanes == 1 || is_invariant(kSource)) return builder_.load(source, first);
     return builder_.load(source, first, lanes, step[kSource], count);
   }
   if (lanes == 1) return builder_.load(source, element(at[kSource], position(at)));

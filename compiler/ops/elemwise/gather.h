@@ -14,10 +14,10 @@ namespace thtrain {
 
 /// How the axes of a gather's result step through what it reads.
 struct GatherSteps {
-  size_t axis;             // of the source, which the positions are along
-  IndexCheck check;        // of an index into that axis
-  bool shows_row = false;  // the check's {limit} is the index's place; else the length
-  Dims source, indices;    // strides along the axes of the result, in elements; the source's without `axis`
+  size_t axis;               // of the source, which the positions are along
+  IndexCheck check;          // of an index into that axis
+  bool reports_row = false;  // the check's {limit} is the index's place; else the length
+  Dims source, indices;      // strides along the axes of the result, in elements; the source's without `axis`
 };
 
 /// Op::gather: each element of the result is the element of input `source` at the position that input `indices` names.
@@ -39,7 +39,7 @@ class Gather {
  public:
   /// What moves along the axes of a loop: the source (its element index but for the named axis), the indices, and the
   /// number that the message of a bad index shows (0 where that is the length).
-  enum Stepped : size_t { kSource, kIndex, kShown, kStepped };
+  enum Stepped : size_t { kSource, kIndex, kReported, kStepped };
   using Steps = std::array<kernel::Term, kStepped>;
 
   /// `inputs` are the body's; the step's inputs come in the same order.
@@ -68,7 +68,7 @@ class Gather {
   size_t source_, index_;  // inputs of the step
   size_t named_ = 0;       // the axis of the source that the positions are along
   IndexCheck check_;
-  bool shows_row_ = false;
+  bool reports_row_ = false;
   bool is_checked_ = false;
   std::array<Dims, kStepped> strides_;
 };

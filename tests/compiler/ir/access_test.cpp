@@ -9,7 +9,7 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
-#include "compiler/ops/reduce/fused_slices.h"
+#include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -42,7 +42,7 @@ TEST(Access, OfEachKindOfOp) {
   EXPECT_EQ(accesses(dot(x, b)), (Accesses{kWhole, kWhole}));
   EXPECT_EQ(accesses(apply(gemm_op(), {floats({4, 4}, "c"), number, x, floats({5, 4}, "y"), number})),
             (Accesses{kElement, kElement, kWhole, kWhole, kElement}));
-  EXPECT_EQ(accesses(inc_take(x, places, floats({4, 5}, "y"))), (Accesses{kWhole, kWhole, kWhole}));
+  EXPECT_EQ(accesses(scatter_add(x, places, floats({4, 5}, "y"))), (Accesses{kWhole, kWhole, kWhole}));
   EXPECT_EQ(accesses(dimshuffle(b, {-1, 0})), Accesses{kElement}) << "an axis of length 1 moves nothing";
   EXPECT_EQ(accesses(transpose(x)), Accesses{kWhole});
 }
@@ -65,7 +65,7 @@ TEST(Access, OfABodyIsTheWidestOnTheWay) {
 TEST(Access, OverSlicesAnInputIsReadByRowUnlessTheyShareIt) {
   const Expr square = floats({6, 6}, "square"), shared = floats({6}, "shared"), scale = floats({6}, "scale");
   const auto loop = [](const std::vector<Expr>& in) { return std::vector<Expr>{sum(in[0] + in[1], 1) * in[2]}; };
-  const Expr fused = fused_values(make_fused_slices, {square, shared, scale}, loop)[0];
+  const Expr fused = fused_values(make_fused_reduction, {square, shared, scale}, loop)[0];
   EXPECT_EQ(accesses(fused), (Accesses{kRow, kWhole, kRow}));
 }
 

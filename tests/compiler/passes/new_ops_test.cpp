@@ -82,7 +82,7 @@ const Op& of_columns_op() {
 TEST(NewOps, AGatherIsALoadOfTheLoopThatReadsIt) {
   const Expr x = floats({5, 37}, "x"), rows = places({37}, "rows"), picked = apply(of_columns_op(), {x, rows});
   EXPECT_EQ(steps({sqr(picked) + 1.0}), Steps{"fused"});
-  EXPECT_EQ(steps({sum(sqr(picked))}), Steps{"fused_slices"});
+  EXPECT_EQ(steps({sum(sqr(picked))}), Steps{"fused_reduction"});
   EXPECT_EQ(steps({sqr(apply(of_columns_op(), {exp(x), rows}))}), (Steps{"fused", "fused"}))
       << "what it reads from is computed before";
   Tensor labels = Tensor::empty(DType::kInt64, {37});
@@ -158,7 +158,7 @@ const Op& shares_op() {
 
 TEST(NewOps, AnOpThatExpandsIsPartOfItsNeighboursLoop) {
   const Expr x = floats({7, 30}, "x"), out = sqr(apply(shares_op(), {exp(x)}));
-  EXPECT_EQ(steps({out}), Steps{"fused_slices"});
+  EXPECT_EQ(steps({out}), Steps{"fused_reduction"});
   expect_values({x}, out, {values({7, 30})});
 }
 
@@ -178,7 +178,7 @@ const Op& cube_op() {
 TEST(NewOps, AnElementwiseOpIsFusedByItsRecord) {
   const Expr x = floats({7, 30}, "x"), out = tanh(apply(cube_op(), {x})) + 1.0;
   EXPECT_EQ(steps({out}), Steps{"fused"});
-  EXPECT_EQ(steps({sum(out, 1)}), Steps{"fused_slices"});
+  EXPECT_EQ(steps({sum(out, 1)}), Steps{"fused_reduction"});
   EXPECT_EQ(steps({apply(set_diagonal_op(), {floats({7, 7}, "y"), apply(cube_op(), {floats({7}, "v")})})}),
             Steps{"fused_scatter"});
   expect_values({x}, out, {values({7, 30})});

@@ -95,8 +95,8 @@ TEST_F(SecondOutput, AnAliasIsAPairOfAnOutputAndAnInput) {
   const Expr numbers = drawn(draw_op(), state).numbers;
   EXPECT_TRUE(may_overwrite(numbers.node(), 1, 0));
   EXPECT_FALSE(may_overwrite(numbers.node(), 0, 0)) << "only what the pair names";
-  EXPECT_TRUE(reads_safely(numbers.node(), 1, state.expr().node()));
-  EXPECT_FALSE(reads_safely(numbers.node(), 0, state.expr().node()));
+  EXPECT_TRUE(can_update_in_place(numbers.node(), 1, state.expr().node()));
+  EXPECT_FALSE(can_update_in_place(numbers.node(), 0, state.expr().node()));
 }
 
 TEST_F(SecondOutput, AnUpdateBySecondOutputIsInPlaceWithoutACopy) {
