@@ -22,13 +22,6 @@ std::vector<Expr> outputs_of(const Node& node) {
   return out;
 }
 
-// Has output `o` a derivative with respect to input `i`?
-bool is_connected(const Node& node, size_t i, size_t o) {
-  if (!node.op->gradient && !node.op->jvp) return false;
-  if (!differentiable(node.inputs[i].type()) || !differentiable(node.types[o])) return false;
-  return !node.op->connection || node.op->connection(node, i, o);
-}
-
 // The values that some output has a derivative with respect to, as nodes with a mark for each output.
 using Marks = std::unordered_map<const Node*, std::vector<bool>>;
 

@@ -15,21 +15,42 @@
 namespace thtrain {
 namespace {
 
-// The nodes between wrt and outputs: only these need cotangents.
-std::unordered_set<const Node*> on_the_way(std::span<const Node* const> order, std::span<const Expr> wrt,
-                                           const std::unordered_set<const Node*>& constants) {
-  std::unordered_set<const Node*> out;
-  for (const Expr& value : wrt) out.insert(&value.node());
-  for (const Node* node : order) {
-    if (constants.count(node) || out.count(node)) continue;
-    for (const Expr& input : node->inputs)
-      if (out.count(&input.node())) {
-        out.insert(node);
-        break;
+// Which values depend on wrt in a way that has a derivative (Op::connection): only these need cotangents.
+class OnTheWay {
+ public:
+  OnTheWay(std::span<const Node* const> order, std::span<const Expr> wrt,
+           const std::unordered_set<const Node*>& constants) {
+    for (const Expr& value : wrt) insert(value);
+    for (const Node* node : order) {
+      if (constants.count(node)) continue;
+      for (size_t i = 0; i < node->inputs.size(); ++i) {
+        if (!contains(node->inputs[i])) continue;
+        for (size_t o = 0; o < node->types.size(); ++o)
+          if (is_connected(*node, i, o)) insert((*node)[o]);
       }
+    }
   }
-  return out;
-}
+
+  bool contains(const Expr& value) const {
+    auto at = outputs_.find(&value.node());
+    return at != outputs_.end() && at->second[value.output()];
+  }
+  /// Does input i of the node need a cotangent, as an output has one that it is connected to?
+  bool needs_cotangent(const Node& node, size_t i, std::span<const Expr> cotangents) const {
+    if (!contains(node.inputs[i]) || !differentiable(node.inputs[i].type())) return false;
+    for (size_t o = 0; o < cotangents.size(); ++o)
+      if (cotangents[o].has_value() && is_connected(node, i, o)) return true;
+    return false;
+  }
+
+ private:
+  void insert(const Expr& value) {
+    std::vector<bool>& outputs = outputs_[&value.node()];
+    outputs.resize(value.node().types.size());
+    outputs[value.output()] = true;
+  }
+  std::unordered_map<const Node*, std::vector<bool>> outputs_;
+};
 
 }  // namespace
 
@@ -38,7 +59,7 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
   std::vector<const Node*> order = topological_order(outputs);
   std::unordered_set<const Node*> constants;
   for (const Expr& value : consider_constant) constants.insert(&value.node());
-  std::unordered_set<const Node*> needed = on_the_way(order, wrt, constants);
+  const OnTheWay on_the_way(order, wrt, constants);
 
   std::unordered_map<const Node*, std::vector<Expr>> cotangents_of;  // one for each output; empty ones are zero
   auto accumulate = [&](const Expr& value, const Expr& cotangent) {
@@ -62,18 +83,19 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
   for (size_t i = order.size(); i-- > 0;) {
     const Node* node = order[i];
     auto at = cotangents_of.find(node);
-    if (at == cotangents_of.end() || !needed.count(node) || constants.count(node) || node->inputs.empty()) continue;
-    if (!node->op->gradient) continue;
+    if (at == cotangents_of.end() || constants.count(node) || !node->op->gradient) continue;
+    std::vector<Expr> given = at->second;
+    std::vector<bool> needs;
+    for (size_t k = 0; k < node->inputs.size(); ++k) needs.push_back(on_the_way.needs_cotangent(*node, k, given));
+    if (std::find(needs.begin(), needs.end(), true) == needs.end()) continue;
     InheritOrigin origin(node->origin);
     std::vector<Expr> own;
     for (size_t o = 0; o < node->types.size(); ++o) own.push_back((*node)[o]);
-    std::vector<Expr> given = at->second;
     std::vector<Expr> results = node->op->gradient({*node, own, given, differentiate});
     TH_CHECK(results.size() == node->inputs.size(), "the gradient of ", node->op->name, " gives ", results.size(),
              " cotangents");
     for (size_t k = 0; k < results.size(); ++k)
-      if (results[k].has_value() && needed.count(&node->inputs[k].node()) && differentiable(node->inputs[k].type()))
-        accumulate(node->inputs[k], results[k]);
+      if (results[k].has_value() && needs[k]) accumulate(node->inputs[k], results[k]);
     if (!is_wrt.count(node)) cotangents_of.erase(node);
   }
   std::vector<Expr> out;

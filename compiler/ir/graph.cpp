@@ -216,7 +216,7 @@ Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite) {
 
 const Node* root_of(const Expr& value) {
   const Node* node = &value.node();
-  while (node->op->view) node = &node->inputs[0].node();
+  while (node->op->view) node = &node->inputs[node->op->viewed].node();
   return node;
 }
 

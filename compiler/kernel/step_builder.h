@@ -99,7 +99,7 @@ using StepCode = std::variant<KernelCall, LibraryCall, ReferenceCall>;
 
 /// What a lowering may know of the program around its step.
 struct StepContext {
-  int overwrites = -1;                 // the input whose buffer output 0 shares
+  std::vector<int> overwrites = {};    // for each output the input whose buffer it shares; -1, or none: it is its own
   bool writes_variable = false;        // an output lies in the buffer of a shared variable
   int64_t non_temporal_threshold = 0;  // see StepBuilder::non_temporal_threshold()
   const Chooser* chooser = nullptr;    // of who computes matrix products; null: the library
@@ -116,8 +116,10 @@ class StepBuilder {
   const Operand& output(size_t i = 0) const { return outputs_[i]; }
   int vector_bytes() const { return vector_bytes_; }
   const Chooser* chooser() const { return context_.chooser; }
-  /// Does output 0 share the buffer of this input? (Only of one that the op may overwrite.)
-  bool overwrites(size_t input) const { return context_.overwrites == static_cast<int>(input); }
+  /// Does the output share the buffer of this input? (Only of one that the op may overwrite.)
+  bool overwrites(size_t input, size_t output = 0) const {
+    return output < context_.overwrites.size() && context_.overwrites[output] == static_cast<int>(input);
+  }
   /// Does an output lie in a shared variable? Then what can fail goes before the first write.
   bool writes_variable() const { return context_.writes_variable; }
   /// Loops that touch more bytes may use non-temporal stores: nothing reads the outputs in this program. 0: none may.

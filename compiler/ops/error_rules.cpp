@@ -10,7 +10,7 @@ namespace {
 
 bool is_connected(const Node& node, size_t input) {
   return node.types[0].kind == TypeKind::kTensor && node.inputs[input].type().kind == TypeKind::kTensor &&
-         (!node.op->connection || node.op->connection(node, input, 0));
+         thtrain::is_connected(node, input, 0);
 }
 
 // The node on float64 in place of what is connected.

@@ -17,8 +17,8 @@ namespace {
 Layout layout_of(const Expr& value) {
   std::vector<const Node*> views;
   const Node* node = &value.node();
-  for (; node->op->view; node = &node->inputs[0].node()) views.push_back(node);
-  Layout layout = row_major(views.empty() ? value.dims() : views.back()->inputs[0].dims());
+  for (; node->op->view; node = &node->inputs[node->op->viewed].node()) views.push_back(node);
+  Layout layout = row_major(views.empty() ? value.dims() : views.back()->inputs[views.back()->op->viewed].dims());
   for (size_t i = views.size(); i-- > 0;)
     layout = views[i]->op->view({*views[i], layout}).value_or(row_major(views[i]->types[0].dims));
   return layout;
@@ -62,7 +62,6 @@ class ProductFuser : public RegionFuser {
   bool is_worth_it(const FusionRegion& region) const override {
     return region.has_reduction && region.nodes.size() > 1;
   }
-  int access_pattern(const FusionRegion&, const Node& reader) const override { return is_matrix_product(reader); }
 
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
     return make_fused_product(std::move(body), std::move(inputs));

@@ -4,7 +4,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
@@ -75,7 +75,7 @@ class ReductionFuser : public RegionFuser {
 
   bool joins(const Node& node, FusionRegion& region) const override {
     if (reduction_of(*node.op)) return reduction_joins(node, region);
-    if (reads_through_index(node) && !is_used_only_in(node, region)) return false;
+    if (node.op->gather && !is_used_only_in(node, region)) return false;
     const Dims& dims = node.types[0].dims;
     bool adds_axes = node.op == &dimshuffle_op();
     if (region.nodes.empty()) {
@@ -117,9 +117,8 @@ class ReductionFuser : public RegionFuser {
     return region.has_reduction && computing > 1;
   }
 
-  int access_pattern(const FusionRegion& region, const Node& reader) const override {
+  bool is_of_slices(const FusionRegion& region, const Node& reader) const override {
     RowDomain rows{region.domain, region.reduced};
-    if (reads_through_index(reader)) return 2;
     return !reduction_of(*reader.op) && (reader.op == &dimshuffle_op() || reader.types[0].dims == rows.dropped());
   }
 

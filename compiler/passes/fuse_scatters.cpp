@@ -6,7 +6,6 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/index/fused_scatter.h"
-#include "compiler/ops/index/gather.h"
 #include "compiler/ops/index/scatter.h"
 
 namespace thtrain {
@@ -14,8 +13,9 @@ namespace {
 
 bool is_plain_loop(const Node& node) {
   if (node.op != &fused_op() || node.types.size() != 1 || node.inputs.empty()) return false;
-  const std::vector<const Node*> body = topological_order(node.bodies[0]->outputs);
-  return std::none_of(body.begin(), body.end(), [](const Node* inner) { return reads_through_index(*inner); });
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (access_of(node, i) != Access::kElement) return false;
+  return true;
 }
 
 // The loop that may store its result for this scatter.

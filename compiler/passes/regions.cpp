@@ -5,20 +5,29 @@
 #include <utility>
 
 #include "compiler/ir/op.h"
-#include "compiler/ops/index/gather.h"
-#include "compiler/ops/linalg/fused_product.h"
 
 namespace thtrain {
 namespace {
 
 constexpr size_t kMaxNodes = 64, kMaxOperands = 24;
 
-// Does the reader want more of the value than the element that it computes itself?
+bool is_in_step(Access access) {
+  return access <= Access::kRow;
+}
+
+// Does the reader want more of the value than the element or the row that it computes itself?
 bool reads_other_elements(const Node& reader, const Node& value) {
   for (size_t i = 0; i < reader.inputs.size(); ++i)
-    if (&reader.inputs[i].node() == &value && (reads_through_index(reader) || is_factor(reader, i))) return true;
+    if (&reader.inputs[i].node() == &value && !is_in_step(access_of(reader, i))) return true;
   return false;
 }
+
+// How an operand is read, as far as an input of the body is read in one way only.
+struct Reading {
+  const Expr* value;
+  Access access;  // kRow counts as kElement
+  bool is_of_slices;
+};
 
 bool is_scalar_constant(const Expr& e) {
   const Tensor* value = constant_value(e);
@@ -256,21 +265,26 @@ void RegionFuser::build_region(const FusionRegion& region) {
   };
   auto body = std::make_shared<Graph>();
   std::vector<Expr> outer_inputs;
-  std::vector<std::pair<const Expr*, int>> read;  // what each input of the body stands for, and how it is read
+  std::vector<Reading> read;  // what each input of the body stands for, and how it is read
   for (const Node* node : region.nodes) {
     std::vector<Expr> inputs;
     inputs.reserve(node->inputs.size());
-    for (const Expr& e : node->inputs) {
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      const Expr& e = node->inputs[i];
       if (is_inside(&e.node())) {
         inputs.emplace_back(inner_of(&e.node()), e.output());
       } else if (is_scalar_constant(e)) {
         inputs.push_back(e);
       } else {
-        const int way = access_pattern(region, *node);
+        const Access access = access_of(*node, i);
+        const Reading now{&e, is_in_step(access) ? Access::kElement : access,
+                          is_in_step(access) && is_of_slices(region, *node)};
         size_t k = 0;
-        while (k < read.size() && !(read[k].second == way && read[k].first->same(e))) ++k;
+        while (k < read.size() &&
+               !(read[k].access == now.access && read[k].is_of_slices == now.is_of_slices && read[k].value->same(e)))
+          ++k;
         if (k == read.size()) {
-          read.emplace_back(&e, way);
+          read.push_back(now);
           outer_inputs.push_back(built(e));
           body->inputs.push_back(make_input(outer_inputs.back().type(), e.name()));
         }

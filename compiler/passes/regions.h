@@ -11,24 +11,24 @@
 
 namespace thtrain {
 
-struct FusionRegion {
-  std::vector<const Node*> nodes;  // readers first while it grows, then in topological order
-  Dims domain;                     // the lengths of its elements
-  std::vector<int64_t> reduced;    // the axes that its reductions take away, where they are known
-  bool has_reduction = false;
-};
-
 /// Is an array known to be so large that a second walk through it finds little of it in the first caches?
 bool exceeds_cache(const Type& type);
 
 /// Grows regions from readers to what they read: a node joins the region of the last of its readers that takes it, if
 /// no way leads out of the region and back (a node outside would have to run in the middle of the kernel); regions that
 /// read the node beside it become one with it on the same terms, and so do regions that walk through the same large
-/// array. What a member reads through an index, or multiplies as a matrix, is computed before, and stays outside.
+/// array. What a member needs more of than its element or row (Op::access) is computed before, and stays outside.
 /// Regions of more than 64 nodes or 24 operands are not grown: their values would not stay in registers. Iterative; for
 /// each node at most 400 others are walked to prove it.
 class RegionFuser {
  public:
+  struct FusionRegion {
+    std::vector<const Node*> nodes;  // readers first while it grows, then in topological order
+    Dims domain;                     // the lengths of its elements
+    std::vector<int64_t> reduced;    // the axes that its reductions take away, where they are known
+    bool has_reduction = false;
+  };
+
   explicit RegionFuser(const Graph& graph);
   virtual ~RegionFuser() = default;
   Graph run();
@@ -42,8 +42,9 @@ class RegionFuser {
   virtual bool merges(const FusionRegion& a, const FusionRegion& b) const = 0;
   /// A region that is not worth a kernel of its own is given up.
   virtual bool is_worth_it(const FusionRegion& region) const = 0;
-  /// Operands that are read in different ways get different inputs of the body: a number for each way.
-  virtual int access_pattern(const FusionRegion& region, const Node& reader) const = 0;
+  /// Does a reader of operands compute a number for each slice, and not elements? An operand that is read both ways
+  /// gets an input of the body for each, as one does that is read by different kinds of access.
+  virtual bool is_of_slices(const FusionRegion&, const Node&) const { return false; }
   virtual std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const = 0;
   /// The same fusion for a body graph.
   virtual Graph fuse_body(const Graph& body) const = 0;
@@ -58,7 +59,7 @@ class RegionFuser {
  private:
   void grow();
   bool can_join(const Node* node, int region);
-  /// Does one of `nodes` read another of them through an index, or as a factor of a product?
+  /// Does one of `nodes` need more of another of them than an element or a row?
   bool reads_non_elementwise(const std::vector<const Node*>& nodes) const;
   void merge_readers(const std::vector<int>& regions);
   void merge_siblings();

@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "compiler/ir/op.h"
-#include "compiler/ops/index/gather.h"
-#include "compiler/ops/linalg/fused_product.h"
 
 namespace thtrain {
 
 bool may_overwrite(const Node& node, size_t output, size_t input) {
+  const Op& op = *node.op;
   if (!(node.types[output] == node.inputs[input].type())) return false;
-  if (node.op->scalar) return true;
-  if (node.op->overwrites) return node.op->overwrites(node, output, input);
-  if (node.op->fused && node.op->may_overwrite.empty()) return !is_gathered(node, input) && !is_multiplied(node, input);
-  return output == 0 && std::count(node.op->may_overwrite.begin(), node.op->may_overwrite.end(), input) != 0;
+  if (std::any_of(op.aliases.begin(), op.aliases.end(),
+                  [&](const Alias& alias) { return alias.output == output && alias.input == input; }))
+    return true;
+  if (op.overwrites) return op.overwrites(node, output, input);
+  return (op.scalar || op.fused) && access_of(node, input) <= Access::kRow;
 }
 
 bool can_update_in_place(const Node& node, size_t output, const Node& variable) {

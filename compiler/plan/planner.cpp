@@ -186,13 +186,13 @@ class Planner {
     }
     if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
     if (node.op->view) {
-      BufferView source = view_of(node.inputs[0]);
+      BufferView source = view_of(node.inputs[node.op->viewed]);
       if (std::optional<Layout> layout = node.op->view({node, source.layout})) {
         scope_->set(node[0], {source.buffer, node.types[0], std::move(*layout)});
         return;
       }
       if (!node.op->lower) {  // a view of the row-major copy
-        source = materialized(node.inputs[0]);
+        source = materialized(node.inputs[node.op->viewed]);
         std::optional<Layout> of_copy = node.op->view({node, source.layout});
         TH_CHECK(of_copy, node.op->name, " has no view of a row-major value");
         scope_->set(node[0], {source.buffer, node.types[0], std::move(*of_copy)});

@@ -23,7 +23,7 @@ Schedule schedule(const Graph& graph) {
     for (size_t i = 0; i < aliases.size(); ++i)
       for (const Node* reader : readers.of(*aliases[i])) {
         out.push_back(reader);
-        if (reader->op->view && &reader->inputs[0].node() == aliases[i]) aliases.push_back(reader);
+        if (reader->op->view && &reader->inputs[reader->op->viewed].node() == aliases[i]) aliases.push_back(reader);
       }
     return out;
   };

@@ -70,7 +70,7 @@ const Op& check_op() {
           },
       .jvp = passed_jvp,
       .lower = lower,
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .foldable = false,
       .cost =
           [](const Node& node) {

@@ -18,9 +18,11 @@ Signature signature_of(const Node& node);
 /// Does the record have code in the loop language for this node's dtypes?
 bool has_scalar_code(const Node& node);
 
-/// Simple operations for each element of an elementwise node; a function of the target's table counts as 16, and a read
-/// through an index as 4.
+/// Simple operations for each element of an elementwise node (kernel/term_cost.h); a read through an index counts as 4.
 int64_t weight_of(const Node& node);
+/// Flops for each element of an elementwise node, by the same table; for complex numbers about four times the real
+/// ones.
+int64_t flops_of(const Node& node);
 /// Does its code call a function of the target's library, with vectors of so many bytes?
 bool calls_library(const Node& node, int vector_bytes);
 /// Bytes of the widest element that an elementwise node touches; of one that reads through an index, of its result.

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "compiler/ops/cost.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/index/index.h"
 
 namespace thtrain {
@@ -265,6 +266,20 @@ static std::vector<Expr> moved_outside(const Node& node, std::vector<Expr> deriv
   return derivatives;
 }
 
+// The operations of the body, and each operand once; of what is read through an index the elements that are read.
+static Cost cost_of_body(const Node& node) {
+  Cost out;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (access_of(node, i) != Access::kIndexed) out.bytes = out.bytes + bytes_of(node.inputs[i].type());
+  for (const Type& type : node.types) out.bytes = out.bytes + bytes_of(type);
+  for (const Node* inner : topological_order(node.bodies[0]->outputs)) {
+    if (!inner->inputs.empty()) out.flops = out.flops + cost_of(*inner).flops;
+    if (const GatherRule* gather = inner->op->gather)
+      out.bytes = out.bytes + bytes_of(inner->types[0]) + bytes_of(inner->inputs[gather->indices].type());
+  }
+  return out;
+}
+
 Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&)> lower,
               std::function<std::vector<OpCase>()> cases) {
   return {
@@ -293,6 +308,7 @@ Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&
           },
       .lower = std::move(lower),
       .fused = true,
+      .cost = cost_of_body,
       .cases = std::move(cases),
   };
 }

@@ -1,10 +1,10 @@
 #include "compiler/ops/elemwise/scalar_op.h"
 
+#include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_cases.h"
 #include "compiler/ops/elemwise/scalar_table.h"
-#include "compiler/ops/reduce/reduce.h"
-#include "compiler/ops/shape/shape.h"
+#include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
 namespace {
@@ -104,7 +104,7 @@ bool is_continuous(DType dtype) {
   return is_float(dtype) || is_complex(dtype);
 }
 
-bool is_connected(const Node& node, size_t input, size_t output) {
+bool has_derivative(const Node& node, size_t input, size_t output) {
   const ScalarOp& record = *node.op->scalar;
   if (!record.gradient || !is_continuous(node.inputs[input].dtype()) || !is_continuous(node.types[output].dtype))
     return false;
@@ -130,7 +130,7 @@ std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
   std::vector<Expr> out = record.gradient({seen, args.outputs, args.cotangents, node.props});
   TH_CHECK(out.size() == node.inputs.size(), record.name, ": one cotangent for each input");
   for (size_t i = 0; i < out.size(); ++i)
-    if (out[i].has_value()) out[i] = is_connected(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
+    if (out[i].has_value()) out[i] = has_derivative(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
   return out;
 }
 
@@ -161,13 +161,12 @@ std::vector<Expr> jvp(const ScalarOp& record, const JvpArgs& args) {
   return out;
 }
 
-Cost cost(const ScalarOp& record, const Node& node) {
+Cost cost(const Node& node) {
   Dim elements = node.types[0].elements(), bytes = 0;
   for (const Expr& input : node.inputs)
     bytes = bytes + input.type().elements() * static_cast<int64_t>(size_of(input.dtype()));
   for (const Type& type : node.types) bytes = bytes + elements * static_cast<int64_t>(size_of(type.dtype));
-  // A function of the mathematical library costs about as much as 20 additions.
-  return {.flops = elements * (record.ulps > 0 ? 20 : 1), .bytes = bytes};
+  return {.flops = elements * flops_of(node), .bytes = bytes};
 }
 
 Signature uniform(std::span<const DType> inputs, DType dtype, DType output) {
@@ -214,19 +213,16 @@ SignatureRule promoted_to_bool(unsigned kinds) {
 }
 
 const Op& define_elementwise(const ScalarOp& record) {
-  std::vector<size_t> may_overwrite;
-  for (size_t i = 0; i < static_cast<size_t>(record.arity); ++i) may_overwrite.push_back(i);
   Op* op = new Op{
       .name = record.name,
       .doc = record.doc,
       .infer = [&record](const TypeArgs& args) { return infer(record, args); },
       .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
       .scalar = &record,
-      .may_overwrite = std::move(may_overwrite),
       .commutative = record.commutative,
       .symbolic = record.symbolic,
-      .cost = [&record](const Node& node) { return cost(record, node); },
-      .connection = is_connected,
+      .cost = cost,
+      .connection = has_derivative,
   };
   if (record.gradient) {
     op->gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
@@ -246,20 +242,6 @@ Expr elementwise(const Op& op, std::vector<Expr> inputs, Props props, std::sourc
         inputs[i] = apply(cast_op(), {inputs[i]}, {{"dtype", signature->inputs[i]}}, where);
   }
   return apply(op, std::move(inputs), std::move(props), where);
-}
-
-Expr unbroadcast(const Expr& cotangent, const Expr& like) {
-  Expr out = cotangent;
-  size_t lead = out.rank() - like.rank();
-  std::vector<int64_t> added, stretched;
-  for (size_t i = 0; i < lead; ++i) added.push_back(static_cast<int64_t>(i));
-  for (size_t i = 0; i < like.rank(); ++i)
-    if (like.dims()[i].is(1) && !out.dims()[lead + i].is(1)) stretched.push_back(static_cast<int64_t>(i));
-  if (!added.empty()) out = sum(out, added, false);
-  if (!stretched.empty()) out = sum(out, stretched, true);
-  if (is_complex(out.dtype()) && !is_complex(like.dtype())) out = real(out);
-  out = cast(out, like.dtype());
-  return out.dims() == like.dims() ? out : broadcast_to(out, like.dims());  // another name for an equal length
 }
 
 }  // namespace thtrain

@@ -136,11 +136,7 @@ const Op& define_elementwise(const ScalarOp& record);
 /// of an input, the graph gets a cast.
 Expr elementwise(const Op& op, std::vector<Expr> inputs, Props props, std::source_location where);
 
-/// The sum of `cotangent` over the axes along which `like` was broadcast: of `like`'s type exactly. The real part of a
-/// complex one where `like` is real.
-Expr unbroadcast(const Expr& cotangent, const Expr& like);
-
-/// All records, in the order of the tables.
+/// All records, in the order of op_list.inc.
 const std::vector<const ScalarOp*>& scalar_ops();
 
 }  // namespace thtrain

@@ -69,8 +69,7 @@ struct Example {
 std::vector<Expr> build(const Example& example, In x) {
   const std::vector<Expr> read(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(example.read.size()));
   const std::vector<Expr> others(x.begin() + static_cast<std::ptrdiff_t>(example.read.size()), x.end());
-  const Expr elements =
-      fused_values(make_fused, read, [&](In in) { return std::vector<Expr>{example.loop(in)}; })[0];
+  const Expr elements = fused_values(make_fused, read, [&](In in) { return std::vector<Expr>{example.loop(in)}; })[0];
   const Expr out = example.scatter(others, elements);
   // Lengths of which only a call tells that they are equal put a node between.
   const bool is_between = !out.node().inputs[out.node().op->scatter->elements].same(elements);
@@ -176,7 +175,7 @@ const Op& fused_scatter_op() {
   static const Op op = [] {
     Op made = op_of_body("fused_scatter", "Elementwise expressions, stored into or added to a part of input 0.", lower,
                          cases);
-    made.may_overwrite = {0};
+    made.aliases = {{.output = 0, .input = 0}};
     made.cost = cost;
     return made;
   }();

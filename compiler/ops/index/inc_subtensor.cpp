@@ -133,7 +133,7 @@ const Op& inc_subtensor_op() {
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 1)); },
       .scatter = &rule,
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cost =
           [](const Node& node) {
             Dim elements = node.inputs[1].type().elements();

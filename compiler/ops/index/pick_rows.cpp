@@ -1,5 +1,6 @@
 // Reading one element of each row, the one that the row's label names.
 #include "compiler/ops/index/pick_rows.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/jvp_rules.h"
@@ -79,6 +80,18 @@ void lower(kernel::StepBuilder& b) {
   b.finish_kernel("pick_rows", "out0[i] = in0[i, in1[i]]", over.range, over.grain);
 }
 
+constexpr GatherRule kGather{.source = 0,
+                             .indices = 1,
+                             .reads_rows = [](const Node&) { return false; },
+                             .steps =
+                                 [](const Node& node, const kernel::Operand& x, const kernel::Operand& labels) {
+                                   return GatherSteps{.axis = 1,
+                                                      .check = label_check(node),
+                                                      .reports_row = true,
+                                                      .source = {x.layout.strides[0]},
+                                                      .indices = {labels.layout.strides[0]}};
+                                 }};
+
 std::vector<OpCase> cases() {
   auto build = [](const std::vector<Expr>& in) { return std::vector{pick_rows(in[0], in[1])}; };
   auto row = [&](const char* name, DType dtype, Dims dims, DType labels) {
@@ -130,6 +143,7 @@ const Op& pick_rows_op() {
           },
       .jvp = linear_jvp,
       .lower = lower,
+      .gather = &kGather,
       .cost =
           [](const Node& node) {
             Dim elements = node.types[0].elements();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/ir/op.h"
-#include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/elemwise/checked_index.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/copy_loops.h"
 

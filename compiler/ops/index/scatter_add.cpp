@@ -130,7 +130,7 @@ const Op& scatter_add_op() {
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
       .scatter = &rule,
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cost =
           [](const Node& node) {
             Dim elements = node.inputs[2].type().elements();

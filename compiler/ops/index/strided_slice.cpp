@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/elemwise/checked_index.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/length_list.h"
 

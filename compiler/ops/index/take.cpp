@@ -1,4 +1,5 @@
 // Reading elements of an axis that integers name.
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/take_axes.h"
@@ -55,6 +56,30 @@ void lower(kernel::StepBuilder& b) {
       options);
   b.finish_kernel("take", "elements of in0 that in1 names", over.range, over.grain);
 }
+
+GatherSteps gather_steps(const Node& node, const kernel::Operand& x, const kernel::Operand& indices) {
+  const TakeAxes axes(node);
+  const size_t rank = node.types[0].rank();
+  GatherSteps out{.axis = axes.axis,
+                  .check = axes.check(node.op->name),
+                  .source = Dims(rank, Dim(0)),
+                  .indices = Dims(rank, Dim(0))};
+  for (size_t i = 0; i < rank; ++i)
+    if (i >= axes.axis && i < axes.end)
+      out.indices[i] = indices.layout.strides[i - axes.axis];
+    else
+      out.source[i] = x.layout.strides[i < axes.axis ? i : i - axes.end + axes.axis + 1];
+  return out;
+}
+
+constexpr GatherRule kGather{.source = 0,
+                             .indices = 1,
+                             .reads_rows =
+                                 [](const Node& node) {
+                                   return node.props.get<int64_t>("axis") + 1 <
+                                          static_cast<int64_t>(node.inputs[0].rank());
+                                 },
+                             .steps = gather_steps};
 
 std::vector<OpCase> cases() {
   auto taken = [](int64_t axis) {
@@ -135,6 +160,7 @@ const Op& take_op() {
           },
       .jvp = linear_jvp,
       .lower = lower,
+      .gather = &kGather,
       .cost =
           [](const Node& node) {
             Dim elements = node.types[0].elements();

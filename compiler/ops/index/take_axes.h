@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
-#include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/elemwise/checked_index.h"
 
 namespace thtrain {
 

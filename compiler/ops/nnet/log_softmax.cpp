@@ -26,8 +26,9 @@ const Op& log_softmax_op() {
             return std::vector{dx - sum(exp(y) * dx, softmax_axis(args.node), true)};
           },
       .lower = [](kernel::StepBuilder& b) { lower_softmax(b, true); },
+      .access = [](const Node&, size_t) { return Access::kRow; },
       .expand = [](const Node& node, std::span<const Expr> inputs) { return expand_softmax(node, inputs[0], true); },
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cost = softmax_cost,
       .cases = [] { return softmax_cases(log_softmax_op()); }};
   return op;

@@ -25,8 +25,9 @@ const Op& softmax_op() {
           [](const GradientArgs& a) { return std::vector{jacobian_times(a.cotangent(), a.node, a.outputs[0])}; },
       .jvp = [](const JvpArgs& a) { return std::vector{jacobian_times(a.tangent(), a.node, a.outputs[0])}; },
       .lower = [](kernel::StepBuilder& b) { lower_softmax(b, false); },
+      .access = [](const Node&, size_t) { return Access::kRow; },
       .expand = [](const Node& node, std::span<const Expr> inputs) { return expand_softmax(node, inputs[0], false); },
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cost = softmax_cost,
       .cases = [] { return softmax_cases(softmax_op()); }};
   return op;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compiler/kernel/term_cost.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/error_rules.h"
@@ -92,7 +93,8 @@ std::vector<Tensor> softmax_error(const ErrorArgs& args, bool logarithm) {
 
 Cost softmax_cost(const Node& node) {
   Dim n = node.types[0].elements();
-  return {.flops = n * 25, .bytes = n * 2 * static_cast<int64_t>(size_of(node.types[0].dtype))};
+  constexpr int64_t kFlops = 4 + kernel::kMathCost;  // max, sub, exp, add, mul; of the logarithm as many
+  return {.flops = n * kFlops, .bytes = n * 2 * static_cast<int64_t>(size_of(node.types[0].dtype))};
 }
 
 std::vector<OpCase> softmax_cases(const Op& op) {

@@ -7,6 +7,7 @@
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/reduce/row_axes.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -137,10 +138,14 @@ std::vector<OpCase> cases() {
 }  // namespace
 
 const Op& fused_reduction_op() {
-  static const Op op = op_of_body(
-      "fused_reduction",
-      "Elementwise expressions and reductions over the same axes, computed row by row in one loop nest.",
-      [](kernel::StepBuilder& b) { lower_rows(b, *b.node().bodies[0]); }, cases);
+  static const Op op = [] {
+    Op made = op_of_body(
+        "fused_reduction",
+        "Elementwise expressions and reductions over the same axes, computed row by row in one loop nest.",
+        [](kernel::StepBuilder& b) { lower_rows(b, *b.node().bodies[0]); }, cases);
+    made.access = access_by_slices;
+    return made;
+  }();
   return op;
 }
 

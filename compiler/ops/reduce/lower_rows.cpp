@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce_lower.h"
 #include "compiler/ops/reduce/reduce_op.h"
@@ -241,7 +241,7 @@ class Emitter {
       const Node* now = stack.back();
       stack.pop_back();
       if (now->op->scalar) out += weight_of(*now);
-      if (reads_through_index(*now)) out += lanes_;
+      if (now->op->gather) out += lanes_;
       if (now->inputs.empty() && vectorize_rows_) out += kept_.back().strides[0].is(1) ? 1 : lanes_;  // a gather
       for (const Expr& e : now->inputs)
         if (varies(e) && !known.count(&e.node()) && seen.insert(&e.node()).second) stack.push_back(&e.node());
@@ -487,7 +487,7 @@ class Emitter {
         Term index = position.at[k] + position.j * b_.length(inner.strides[k]);
         values.set((*node)[0],
                    load(k, index, vectorize_rows_ ? &kept_.back() : &inner, vectorize_rows_ ? group_ : position.count));
-      } else if (reads_through_index(*node)) {
+      } else if (node->op->gather) {
         size_t g = 0;
         while (&gathers_[g].node() != node) ++g;
         Gather::Steps at = steps_of(g, position.at);

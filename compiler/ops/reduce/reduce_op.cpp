@@ -165,6 +165,8 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
         .error = record.error,
         .lower = [&record](kernel::StepBuilder& b) { lower_reduction(record, b); },
+        .reduction = &record,
+        .access = [](const Node&, size_t) { return Access::kRow; },
         .cost = cost,
         .cases = [&record, self] { return cases(self(), record); }};
   if (record.gradient) {

@@ -48,8 +48,10 @@ inline constexpr int64_t kReduceBlock = 64;
 
 /// The record of a reduction's op, whose nodes have the properties "axes" (sorted Ints) and "keepdims" (bool); null for
 /// other ops.
-const Reduction* reduction_of(const Op& op);
-/// All records and their ops, in one order.
+inline const Reduction* reduction_of(const Op& op) {
+  return op.reduction;
+}
+/// The ops of all records, in the order of op_list.inc.
 const std::vector<const Op*>& reduction_ops();
 
 const Op& sum_op();

@@ -31,6 +31,23 @@ Dims around_reduced(const RowDomain& domain, const Dims& over) {
 
 }  // namespace
 
+Access access_by_slices(const Node& node, size_t input) {
+  const Graph& body = *node.bodies[0];
+  const Expr& value = body.inputs[input];
+  const std::vector<const Node*> nodes = nodes_between(body.inputs, body.outputs);
+  for (const Node* reader : nodes)
+    for (size_t i = 0; i < reader->inputs.size(); ++i)
+      if (reader->inputs[i].same(value) && access_of(*reader, i) > Access::kRow) return access_of(*reader, i);
+  const RowDomain domain = domain_of(body);
+  if (reads_dropped(domain, nodes, value)) return Access::kRow;
+  const size_t lead = domain.dims.size() - value.rank();
+  for (size_t axis = 0; axis < domain.dims.size(); ++axis) {
+    const bool is_of_slice = domain.reduces(axis) || domain.dims[axis].is(1);
+    if (!is_of_slice && (axis < lead || !(value.dims()[axis - lead] == domain.dims[axis]))) return Access::kWhole;
+  }
+  return Access::kRow;
+}
+
 RowAxes row_axes(const RowDomain& domain, const Graph& body, std::span<const Node* const> nodes,
                  std::span<const kernel::Operand> operands, std::span<const Gather> gathers) {
   std::vector<Dims> strides;

@@ -6,7 +6,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 
 namespace thtrain {
@@ -22,5 +22,9 @@ struct RowAxes {
 /// `nodes` are the body's, `operands` the step's.
 RowAxes row_axes(const RowDomain& domain, const Graph& body, std::span<const Node* const> nodes,
                  std::span<const kernel::Operand> operands, std::span<const Gather> gathers);
+
+/// How a node over rows reads an input: by row where a row needs the input's part for that row alone, as a whole
+/// where every row reads it again.
+Access access_by_slices(const Node& node, size_t input);
 
 }  // namespace thtrain

@@ -1,9 +1,9 @@
 // Repeating a value along axes without copying it; zeros, ones and full are such views of a scalar.
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
 

@@ -61,6 +61,16 @@ std::optional<Layout> view(const LayoutArgs& args) {
   return out;
 }
 
+// Only axes of length 1 come or go: element k of the result is element k.
+Access access(const Node& node, size_t) {
+  int64_t last = -1;
+  for (int64_t axis : order_of(node)) {
+    if (axis >= 0 && axis < last) return Access::kWhole;
+    last = std::max(last, axis);
+  }
+  return Access::kElement;
+}
+
 std::vector<OpCase> cases() {
   auto shuffled = [](std::vector<int64_t> order) {
     return [order](const std::vector<Expr>& in) { return std::vector{dimshuffle(in[0], order)}; };
@@ -92,6 +102,7 @@ const Op& dimshuffle_op() {
       .gradient = gradient,
       .jvp = linear_jvp,
       .view = view,
+      .access = access,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
       .cases = cases};
   return op;

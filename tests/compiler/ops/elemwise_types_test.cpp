@@ -6,6 +6,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
 namespace {

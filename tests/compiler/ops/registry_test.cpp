@@ -31,6 +31,10 @@ TEST(Registry, EveryOpHasAFamily) {
   EXPECT_EQ(family_of(*find_op("dot")), "linalg");
   EXPECT_EQ(family_of(*find_op("sum")), "reduce");
   EXPECT_EQ(family_of(*find_op("tanh")), "elemwise");
+  // Made by passes: of the family whose folder they stand in (tests/lint/check_lists.py compares all).
+  EXPECT_EQ(family_of(*find_op("fused")), "elemwise");
+  EXPECT_EQ(family_of(*find_op("fused_reduction")), "reduce");
+  EXPECT_EQ(family_of(*find_op("specify_lengths")), "shape");
   EXPECT_EQ(family_of(Op{.name = "of a user", .doc = "f(x)"}), "");
 }
 

@@ -7,7 +7,6 @@
 #include "compiler/ir/variables.h"
 #include "compiler/ir/verify.h"
 #include "compiler/ops/evaluate.h"
-#include "compiler/ops/index/gather.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_reductions.h"
 #include "compiler/plan/in_place.h"
@@ -312,7 +311,7 @@ TEST(FuseGathers, NothingIsWrittenOverASourceOrItsIndices) {
   ASSERT_EQ(node.op->name, "fused");
   ASSERT_EQ(node.inputs.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
-    bool at_its_own_place = !is_gathered(node, i);
+    bool at_its_own_place = access_of(node, i) == Access::kElement;
     EXPECT_EQ(may_overwrite(node, 0, i), at_its_own_place && is_float(node.inputs[i].dtype())) << i;
   }
   EXPECT_FALSE(can_update_in_place(node, 0, x.node()));

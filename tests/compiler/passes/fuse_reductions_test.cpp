@@ -72,6 +72,19 @@ TEST(FuseReductions, ANumberOfARowIsNoNumberOfAColumn) {
   EXPECT_FALSE(difference(function({x}, {y})({value})[0], function({x}, {y}, {}, reference)({value})[0], 16));
 }
 
+// In a square, a row is as long as the numbers of all rows: it is read again for each of them.
+TEST(FuseReductions, NumbersAreNotWrittenOverARowThatEverySliceReads) {
+  Expr x = input({6, 6}, "x"), v = input({6}, "v"), w = input({6, 6}, "w");
+  Expr y = dot(w, sum(x * exp(v), 1));
+  Tensor row = Tensor::vector({0.1, -0.2, 0.3, 0.5, -0.7, 1.1}), square = Tensor::zeros(DType::kFloat64, {6, 6});
+  for (int64_t i = 0; i < 36; ++i) square.data<double>()[i] = 0.1 * static_cast<double>((i * 5) % 11) - 0.3;
+  Function f = function({x, v, w}, {y});
+  EXPECT_NE(f.explain().program.find("fused_reduction"), std::string::npos) << f.explain().program;
+  FunctionOptions reference{.mode = Mode::kReference};
+  EXPECT_FALSE(
+      difference(f({square, row, square})[0], function({x, v, w}, {y}, {}, reference)({square, row, square})[0], 16));
+}
+
 TEST(FuseReductions, Stay) {
   Expr x = input({20, 30}, "x"), w = input({30, 30}, "w"), one = input({20, 1}, "one"), long_x = input({5000, 30}, "l");
   // Nothing but a reduction; reductions over different axes; a product in between.

@@ -105,7 +105,7 @@ std::string debugged(const WrongClaim& claim, bool claims) {
   Op op = *value.node().op;
   op.name = str(op.name, claims ? "_with_claim" : "_without");
   op.fused = false;  // of loops the planner looks at the body
-  op.may_overwrite = claims ? std::vector<size_t>{claim.input} : std::vector<size_t>{};
+  op.aliases = claims ? std::vector<Alias>{{.output = 0, .input = claim.input}} : std::vector<Alias>{};
   const Expr copy(make_node(op, value.node().inputs, value.node().props, value.node().bodies));
   FunctionOptions options{.mode = Mode::kDebug, .use_cache = false};
   for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);

@@ -1,11 +1,8 @@
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 
 #include <algorithm>
 
 #include "compiler/ir/op.h"
-#include "compiler/ops/index/index.h"
-#include "compiler/ops/index/pick_rows.h"
-#include "compiler/ops/index/take_axes.h"
 
 namespace thtrain {
 
@@ -13,27 +10,14 @@ using kernel::LoopMark;
 using kernel::StepBuilder;
 using kernel::Term;
 
-bool reads_through_index(const Node& node) {
-  return node.op == &take_op() || node.op == &pick_rows_op();
-}
-
 bool may_be_gathered(const Node& node) {
   constexpr int64_t kMaxSingle = 4096;  // 60 labels gain half, 10,000 lose a tenth
-  if (!reads_through_index(node) || is_complex(node.types[0].dtype)) return false;
-  const Expr &source = node.inputs[0], &index = node.inputs[1];
+  const GatherRule* rule = node.op->gather;
+  if (!rule || is_complex(node.types[0].dtype)) return false;
+  const Expr& index = node.inputs[rule->indices];
   if (is_constant(index) && index.rank() == 0) return false;
-  bool whole_rows = node.op == &take_op() && node.props.get<int64_t>("axis") + 1 < static_cast<int64_t>(source.rank());
-  Dim elements = node.types[0].elements();
-  return whole_rows || !elements.is_known() || elements.value() <= kMaxSingle;
-}
-
-bool is_gathered(const Node& node, size_t i) {
-  const Graph& body = *node.bodies[0];
-  for (const Node* inner : topological_order(body.outputs))
-    if (reads_through_index(*inner) && std::any_of(inner->inputs.begin(), inner->inputs.end(),
-                                                   [&](const Expr& e) { return &e.node() == &body.inputs[i].node(); }))
-      return true;
-  return false;
+  const Dim elements = node.types[0].elements();
+  return rule->reads_rows(node) || !elements.is_known() || elements.value() <= kMaxSingle;
 }
 
 static size_t place_in(std::span<const Expr> inputs, const Expr& e) {
@@ -46,31 +30,19 @@ static size_t place_in(std::span<const Expr> inputs, const Expr& e) {
 Gather::Gather(const Node& node, std::span<const Expr> inputs, StepBuilder& builder)
     : node_(&node),
       builder_(builder),
-      source_(place_in(inputs, node.inputs[0])),
-      index_(place_in(inputs, node.inputs[1])) {
+      rule_(*node.op->gather),
+      source_(place_in(inputs, node.inputs[rule_.source])),
+      index_(place_in(inputs, node.inputs[rule_.indices])) {
+  GatherSteps steps = rule_.steps(node, builder.input(source_), builder.input(index_));
+  named_ = steps.axis;
+  check_ = std::move(steps.check);
+  reports_row_ = steps.reports_row;
   const Dims& dims = node.types[0].dims;
-  const kernel::Operand &source = builder.input(source_), &index = builder.input(index_);
-  strides_.fill(Dims(dims.size(), Dim(0)));
-  auto steps_along = [&](size_t axis, Stepped what, const Dim& stride) {
-    if (!dims[axis].is(1)) strides_[what][axis] = stride;
-  };
-  if (node.op == &pick_rows_op()) {
-    named_ = 1;
-    check_ = label_check(node);
-    reports_row_ = true;
-    steps_along(0, kSource, source.layout.strides[0]);
-    steps_along(0, kIndex, index.layout.strides[0]);
-    steps_along(0, kReported, 1);
-    return;
-  }
-  TakeAxes axes(node);
-  named_ = axes.axis;
-  check_ = axes.check(node.op->name);
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (i >= axes.axis && i < axes.end)
-      steps_along(i, kIndex, index.layout.strides[i - axes.axis]);
-    else
-      steps_along(i, kSource, source.layout.strides[i < axes.axis ? i : i - axes.end + axes.axis + 1]);
+  strides_ = {std::move(steps.source), std::move(steps.indices), Dims(dims.size(), Dim(0))};
+  if (reports_row_) strides_[kReported][0] = 1;
+  for (Dims& strides : strides_)
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dims[i].is(1)) strides[i] = 0;
 }
 
 void Gather::check_before_loops() {
@@ -78,14 +50,14 @@ void Gather::check_before_loops() {
   bool all_met = true;
   for (size_t i = 0; i < dims.size(); ++i) all_met = all_met && (!strides_[kIndex][i].is(0) || dims[i].is_at_least(1));
   if (all_met && !builder_.writes_variable()) return;
-  check_kernel(builder_, *node_, index_, check_, node_->inputs[0].dims()[named_], reports_row_);
+  check_kernel(builder_, *node_, index_, check_, source_dims()[named_], reports_row_);
   is_checked_ = true;
 }
 
 Term Gather::position(const Steps& at) const {
   Term index = builder_.load(builder_.input(index_), at[kIndex]);
-  return checked_position(builder_, *node_, check_, index, builder_.length(node_->inputs[0].dims()[named_]),
-                          !is_checked_, reports_row_ ? at[kReported] : Term());
+  return checked_position(builder_, *node_, check_, index, builder_.length(source_dims()[named_]), !is_checked_,
+                          reports_row_ ? at[kReported] : Term());
 }
 
 Term Gather::element(const Term& source, const Term& position) const {
@@ -118,13 +90,14 @@ std::vector<Gather> gathers_among(std::span<const Node* const> nodes, std::span<
                                   StepBuilder& builder) {
   std::vector<Gather> out;
   for (const Node* node : nodes)
-    if (reads_through_index(*node)) out.emplace_back(*node, inputs, builder);
+    if (node->op->gather) out.emplace_back(*node, inputs, builder);
   return out;
 }
 
 bool reads(std::span<const Gather> gathers, const Expr& input) {
   return std::any_of(gathers.begin(), gathers.end(), [&](const Gather& gather) {
-    return gather.node().inputs[0].same(input) || gather.node().inputs[1].same(input);
+    const Node& node = gather.node();
+    return node.inputs[node.op->gather->source].same(input) || node.inputs[node.op->gather->indices].same(input);
   });
 }
 

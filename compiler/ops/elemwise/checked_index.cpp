@@ -1,4 +1,4 @@
-#include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/elemwise/checked_index.h"
 
 #include "compiler/ops/shape/copy_loops.h"
 
@@ -21,14 +21,14 @@ void fail_index(const Node& node, const IndexCheck& check, int64_t value, int64_
 }
 
 int64_t checked_position(const Node& node, const IndexCheck& check, DType dtype, int64_t index, int64_t length,
-                         std::optional<int64_t> reported) {
+                         std::optional<int64_t> shown) {
   int64_t position = check.from_end && is_signed_int(dtype) && index < 0 ? index + length : index;
-  if (position < 0 || position >= length) fail_index(node, check, index, reported.value_or(length));
+  if (position < 0 || position >= length) fail_index(node, check, index, shown.value_or(length));
   return position;
 }
 
 Term checked_position(StepBuilder& b, const Node& node, const IndexCheck& check, Term index, Term length, bool checked,
-                      Term reported) {
+                      Term shown) {
   DType dtype = index.dtype();
   Term number = b.code().let("index", kernel::cast(index, DType::kInt64));
   Term position = number;
@@ -36,7 +36,7 @@ Term checked_position(StepBuilder& b, const Node& node, const IndexCheck& check,
     position = b.code().let("position", kernel::select(number < Term(0), number + length, number));
   if (checked)
     b.require(position >= Term(0) && position < length, {check.what, check.expected, node.origin}, number,
-              reported ? reported : length);
+              shown ? shown : length);
   return position;
 }
 

@@ -1,4 +1,4 @@
-// Reading through an index as a load of a fused loop: take and pick_rows inside its body.
+// Reading through an index as a load of a fused loop: ops like take and pick_rows inside its body.
 #pragma once
 
 #include <array>
@@ -8,19 +8,31 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/kernel/step_builder.h"
-#include "compiler/ops/index/checked_index.h"
+#include "compiler/ops/elemwise/checked_index.h"
 
 namespace thtrain {
 
-/// Does the node read elements of input 0 at positions that the integers of input 1 name, one element for each of the
-/// result's? Both inputs must be computed before its loop begins.
-bool reads_through_index(const Node& node);
+/// How the axes of a gather's result step through what it reads.
+struct GatherSteps {
+  size_t axis;               // of the source, which the positions are along
+  IndexCheck check;          // of an index into that axis
+  bool reports_row = false;  // the check's {limit} is the index's place; else the length
+  Dims source, indices;      // strides along the axes of the result, in elements; the source's without `axis`
+};
+
+/// Op::gather: each element of the result is the element of input `source` at the position that input `indices` names.
+/// The result has the source's dtype. Both inputs are computed before a loop that takes the node in.
+struct GatherRule {
+  size_t source, indices;
+  /// Does one index name whole rows, whose elements are those of the result's last axis?
+  bool (*reads_rows)(const Node& node);
+  GatherSteps (*steps)(const Node& node, const kernel::Operand& source, const kernel::Operand& indices);
+};
+
 /// Can it be a load of a loop, and is that no slower? (The loop language has no complex numbers, and a constant index
 /// is a part, not a gather. Single elements, which vectors must be put together from, are faster on their own where
 /// they are known to be many.)
 bool may_be_gathered(const Node& node);
-/// Is input i of this node, made by fusion, read through an index? Then nothing may be written over it.
-bool is_gathered(const Node& node, size_t i);
 
 /// A node of a loop's body that reads through an index: how the loop nest steps through what it reads.
 class Gather {
@@ -47,10 +59,12 @@ class Gather {
                     const kernel::Term& position = {}) const;
 
  private:
+  const Dims& source_dims() const { return node_->inputs[rule_.source].dims(); }
   kernel::Term element(const kernel::Term& source, const kernel::Term& position) const;
 
   const Node* node_;
   kernel::StepBuilder& builder_;
+  const GatherRule& rule_;
   size_t source_, index_;  // inputs of the step
   size_t named_ = 0;       // the axis of the source that the positions are along
   IndexCheck check_;
