@@ -16,6 +16,12 @@
 namespace thtrain {
 namespace {
 
+// Has output `o` a derivative with respect to input `i`?
+bool has_derivative(const Node& node, size_t i, size_t o) {
+  return (node.op->gradient || node.op->jvp) && differentiable(node.inputs[i].type()) &&
+         differentiable(node.types[o]) && is_connected(node, i, o);
+}
+
 std::vector<Expr> outputs_of(const Node& node) {
   std::vector<Expr> out;
   for (size_t o = 0; o < node.types.size(); ++o) out.push_back(node[o]);
@@ -43,7 +49,7 @@ Marks values_on_the_way(std::span<const Node* const> order, std::span<const Expr
     const std::vector<bool> marks = at->second;
     for (size_t i = 0; i < node.inputs.size(); ++i)
       for (size_t o = 0; o < marks.size(); ++o)
-        if (marks[o] && is_connected(node, i, o)) {
+        if (marks[o] && has_derivative(node, i, o)) {
           mark(node.inputs[i]);
           break;
         }
@@ -169,7 +175,7 @@ std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const
     for (size_t i = 0; i < given.size(); ++i) {
       bool connected = false;
       for (size_t o = 0; o < node->types.size(); ++o)
-        connected = connected || (marks->second[o] && is_connected(*node, i, o));
+        connected = connected || (marks->second[o] && has_derivative(*node, i, o));
       if (connected) given[i] = tangent_of(node->inputs[i]);
       any = any || given[i].has_value();
     }

@@ -9,12 +9,12 @@
 namespace thtrain {
 namespace {
 
-// For each output the input whose buffer it takes; -1: none.
+// For each output the input whose place it takes; -1: none.
 std::vector<int> overwritten(const Placement& at) {
   std::vector<int> out(at.outputs.size(), -1);
   for (size_t o = 0; o < at.outputs.size(); ++o)
     for (size_t i = 0; at.outputs[o].buffer >= 0 && i < at.inputs.size(); ++i)
-      if (at.inputs[i].buffer == at.outputs[o].buffer) out[o] = static_cast<int>(i);
+      if (is_one_place(at.inputs[i], at.outputs[o])) out[o] = static_cast<int>(i);
   return out;
 }
 

@@ -16,10 +16,6 @@
 namespace thtrain {
 namespace {
 
-bool is_one_place(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
-}
-
 class Planner {
  public:
   Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options)
@@ -216,6 +212,7 @@ class Planner {
     }
     Placement at{.inputs = {operands.data(), node.inputs.size()}};  // nothing below moves them
     taken_.clear();
+    bool overwrites = false;
     for (size_t o = 0; o < node.types.size(); ++o) {
       if (node.types[o].kind == TypeKind::kToken) {
         operands.push_back({-1, node.types[o], {}});
@@ -223,13 +220,13 @@ class Planner {
       }
       BufferView out = calls_back ? place_of(node, o, {}) : place_of(node, o, at.inputs);
       taken_.push_back(out.buffer);
-      for (size_t i = 0; o == 0 && i < at.inputs.size(); ++i)
-        if (is_one_place(at.inputs[i], out)) at.overwrites = static_cast<int>(i);
+      overwrites = overwrites || std::any_of(at.inputs.begin(), at.inputs.end(),
+                                             [&](const BufferView& input) { return is_one_place(input, out); });
       at.writes_variable |= buffer_of(out).kind == BufferKind::kShared;
       operands.push_back(std::move(out));
     }
     at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
-    at.is_unread = at.overwrites < 0;
+    at.is_unread = !overwrites;
     for (size_t o = 0; o < at.outputs.size(); ++o)
       at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);
     for (size_t o = 0; o < at.outputs.size(); ++o) scope_->set(node[o], at.outputs[o]);
@@ -481,6 +478,10 @@ class Planner {
 
 Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options) {
   return Planner(graph, std::move(checks), options).run();
+}
+
+bool is_one_place(const BufferView& a, const BufferView& b) {
+  return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
 }
 
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {

@@ -33,6 +33,9 @@ struct BufferView {
   Layout layout;
 };
 
+/// The same elements of the same buffer, in the same order.
+bool is_one_place(const BufferView& a, const BufferView& b);
+
 struct Step {
   const Node* node;  // what it computes; null for copies
   std::string comment;
