@@ -25,7 +25,6 @@
 namespace thtrain {
 namespace {
 
-constexpr int kMaxThreads = 256;
 // How long who waits spins before it sleeps. Long enough for what only one thread does between two steps of a program;
 // where somebody else wants the cores, short enough that one is given back before the scheduler takes it by force.
 constexpr long kSpinNanoseconds = 150'000, kSpinBesideOthers = 30'000;
@@ -179,7 +178,7 @@ class Pool {
   std::atomic<bool> caller_sleeps_ = false;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  alignas(64) std::array<std::atomic<uint64_t>, kMaxThreads> slots_ = {};
+  alignas(64) std::array<std::atomic<uint64_t>, kMostThreads> slots_ = {};
 };
 
 // Never destroyed: its threads sleep in it until the process ends. A child made by fork() has none of the threads, so
@@ -210,7 +209,7 @@ std::optional<int> first_of_list(std::string_view text) {
     long value = 0;
     auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || stop != word.data() + word.size() || value < 1) return {};
-    if (!first) first = static_cast<int>(std::min<long>(value, kMaxThreads + 1));  // one more: too many
+    if (!first) first = static_cast<int>(std::min<long>(value, kMostThreads + 1));  // one more: too many
     start = end + 1;
   }
   return first;
@@ -219,21 +218,21 @@ std::optional<int> first_of_list(std::string_view text) {
 }  // namespace
 
 int thread_count(int requested) {
-  if (requested > 0) return std::min(requested, kMaxThreads);
-  const int cores = std::min(cpu().cores, kMaxThreads);
+  if (requested > 0) return std::min(requested, kMostThreads);
+  const int cores = std::min(cpu().cores, kMostThreads);
   const char* text = std::getenv("OMP_NUM_THREADS");
   if (!text || !*text) return cores;
   static std::once_flag warned;
   if (std::optional<int> first = first_of_list(text)) {
-    if (*first > kMaxThreads)
+    if (*first > kMostThreads)
       std::call_once(warned, [&] {
         const Message message{
-            .what = str("OMP_NUM_THREADS is larger than thtrain's most; ", kMaxThreads, " threads are used"),
-            .expected = str("at most ", kMaxThreads),
+            .what = str("OMP_NUM_THREADS is larger than thtrain's most; ", kMostThreads, " threads are used"),
+            .expected = str("at most ", kMostThreads),
             .got = text};
         std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
       });
-    return std::min(*first, kMaxThreads);
+    return std::min(*first, kMostThreads);
   }
   std::call_once(warned, [&] {
     const Message message{.what = str("OMP_NUM_THREADS is not a number of threads; all ", cores, " cores are used"),
@@ -248,7 +247,7 @@ Partition::Partition(long n, long grain, long multiple, int threads)
     : n_(std::max(n, 0L)), multiple_(std::max(multiple, 1L)) {
   units_ = n_ / multiple_;
   long units_of_grain = std::max(1L, (std::max(grain, 1L) + multiple_ - 1) / multiple_);
-  long most = std::clamp(threads, 1, kMaxThreads);
+  long most = std::clamp(threads, 1, kMostThreads);
   pieces_ = n_ == 0 ? 0 : static_cast<int>(std::clamp(units_ / units_of_grain, 1L, most));
 }
 
@@ -258,7 +257,7 @@ long Partition::begin(int piece) const {
 }
 
 void detail::run_pieces(int pieces, void (*call)(void*, int), void* function) {
-  if (pieces > 1 && pieces <= kMaxThreads && !inside && pool().try_run(pieces, call, function)) return;
+  if (pieces > 1 && pieces <= kMostThreads && !inside && pool().try_run(pieces, call, function)) return;
   InsideGuard guard(inside || pieces > 1);
   for (int i = 0; i < pieces; ++i) call(function, i);
 }
