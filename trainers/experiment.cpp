@@ -295,7 +295,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
             {"fast", CompilerConfig::Optimizer::kFast}})
       .help("Which rewrites are allowed: `strict` keeps every bit, `fast` assumes that no value is infinite or NaN.");
   f.field("threads", &CompilerConfig::threads)
-      .range(between(0, kMostThreads))
+      .range(between(0, kMaxThreads))
       .unit("threads")
       .synonyms({"num_threads", "jobs"})
       .help("Threads of a compiled function; 0: those of OMP_NUM_THREADS, or all cores where that is not set.");

@@ -178,19 +178,19 @@ class Pool {
   std::atomic<bool> caller_sleeps_ = false;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  alignas(64) std::array<std::atomic<uint64_t>, kMostThreads> slots_ = {};
+  alignas(64) std::array<std::atomic<uint64_t>, kMaxThreads> slots_ = {};
 };
 
 // Never destroyed: its threads sleep in it until the process ends. A child made by fork() has none of the threads, so
 // it leaves the pool behind and makes a new one.
 std::atomic<Pool*> the_pool = nullptr;
-std::atomic<Pool*> left_behind = nullptr;
+std::atomic<Pool*> leaked_pool = nullptr;
 
 Pool& pool() {
   if (Pool* existing = the_pool.load(std::memory_order_acquire)) return *existing;
   static std::once_flag watch_forks;
   std::call_once(watch_forks,
-                 [] { pthread_atfork(nullptr, nullptr, [] { left_behind = the_pool.exchange(nullptr); }); });
+                 [] { pthread_atfork(nullptr, nullptr, [] { leaked_pool = the_pool.exchange(nullptr); }); });
   auto* made = new Pool;
   Pool* expected = nullptr;
   if (the_pool.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) return *made;
@@ -209,7 +209,7 @@ std::optional<int> first_of_list(std::string_view text) {
     long value = 0;
     auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || stop != word.data() + word.size() || value < 1) return {};
-    if (!first) first = static_cast<int>(std::min<long>(value, kMostThreads + 1));  // one more: too many
+    if (!first) first = static_cast<int>(std::min<long>(value, kMaxThreads + 1));  // one more: too many
     start = end + 1;
   }
   return first;
@@ -218,21 +218,21 @@ std::optional<int> first_of_list(std::string_view text) {
 }  // namespace
 
 int thread_count(int requested) {
-  if (requested > 0) return std::min(requested, kMostThreads);
-  const int cores = std::min(cpu().cores, kMostThreads);
+  if (requested > 0) return std::min(requested, kMaxThreads);
+  const int cores = std::min(cpu().cores, kMaxThreads);
   const char* text = std::getenv("OMP_NUM_THREADS");
   if (!text || !*text) return cores;
   static std::once_flag warned;
   if (std::optional<int> first = first_of_list(text)) {
-    if (*first > kMostThreads)
+    if (*first > kMaxThreads)
       std::call_once(warned, [&] {
         const Message message{
-            .what = str("OMP_NUM_THREADS is larger than thtrain's most; ", kMostThreads, " threads are used"),
-            .expected = str("at most ", kMostThreads),
+            .what = str("OMP_NUM_THREADS is larger than thtrain's most; ", kMaxThreads, " threads are used"),
+            .expected = str("at most ", kMaxThreads),
             .got = text};
         std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
       });
-    return std::min(*first, kMostThreads);
+    return std::min(*first, kMaxThreads);
   }
   std::call_once(warned, [&] {
     const Message message{.what = str("OMP_NUM_THREADS is not a number of threads; all ", cores, " cores are used"),
@@ -247,7 +247,7 @@ Partition::Partition(long n, long grain, long multiple, int threads)
     : n_(std::max(n, 0L)), multiple_(std::max(multiple, 1L)) {
   units_ = n_ / multiple_;
   long units_of_grain = std::max(1L, (std::max(grain, 1L) + multiple_ - 1) / multiple_);
-  long most = std::clamp(threads, 1, kMostThreads);
+  long most = std::clamp(threads, 1, kMaxThreads);
   pieces_ = n_ == 0 ? 0 : static_cast<int>(std::clamp(units_ / units_of_grain, 1L, most));
 }
 
@@ -257,7 +257,7 @@ long Partition::begin(int piece) const {
 }
 
 void detail::run_pieces(int pieces, void (*call)(void*, int), void* function) {
-  if (pieces > 1 && pieces <= kMostThreads && !inside && pool().try_run(pieces, call, function)) return;
+  if (pieces > 1 && pieces <= kMaxThreads && !inside && pool().try_run(pieces, call, function)) return;
   InsideGuard guard(inside || pieces > 1);
   for (int i = 0; i < pieces; ++i) call(function, i);
 }

@@ -1,4 +1,4 @@
-#include "trainers/new_place.h"
+#include "trainers/folder_guard.h"
 
 #include <gtest/gtest.h>
 #include <sys/inotify.h>
@@ -37,16 +37,16 @@ class FolderWatch {
   int descriptor_;
 };
 
-TEST(NewPlace, GoesWithWhatIsInItAndWithTheEmptyFoldersAbove) {
+TEST(FolderGuard, GoesWithWhatIsInItAndWithTheEmptyFoldersAbove) {
   TemporaryFolder temporary;
   {
-    NewPlace place(temporary.path("a/b/run"));
+    FolderGuard place(temporary.path("a/b/run"));
     temporary.write("a/b/run/run.json", "");
     place.made();
   }
   EXPECT_TRUE(fs::is_empty(temporary.path()));
   {
-    NewPlace place(temporary.path("run"));
+    FolderGuard place(temporary.path("run"));
     temporary.write("run/run.json", "");
     place.made();
     place.keep();
@@ -55,9 +55,9 @@ TEST(NewPlace, GoesWithWhatIsInItAndWithTheEmptyFoldersAbove) {
 }
 
 // A second signal may end the process in the middle of it: what is left then is not called as the folder was.
-TEST(NewPlace, IsRenamedBeforeItIsRemoved) {
+TEST(FolderGuard, IsRenamedBeforeItIsRemoved) {
   TemporaryFolder temporary;
-  std::optional<NewPlace> place(temporary.path("run"));
+  std::optional<FolderGuard> place(temporary.path("run"));
   temporary.write("run/config.toml", "");
   temporary.write("run/run.json", "");
   place->made();
@@ -67,7 +67,7 @@ TEST(NewPlace, IsRenamedBeforeItIsRemoved) {
   EXPECT_TRUE(fs::is_empty(temporary.path()));
 }
 
-TEST(NewPlace, UnfinishedRunThatGivesWayIsRenamedToo) {
+TEST(FolderGuard, UnfinishedRunThatGivesWayIsRenamedToo) {
   TemporaryFolder temporary;
   RunFolder::create(temporary.path("run"), small_experiment());
   FolderWatch watch(temporary.path("run"));

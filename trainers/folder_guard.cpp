@@ -1,4 +1,4 @@
-#include "trainers/new_place.h"
+#include "trainers/folder_guard.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ namespace thtrain {
 
 namespace fs = std::filesystem;
 
-NewPlace::NewPlace(const std::string& path) {
+FolderGuard::FolderGuard(const std::string& path) {
   std::error_code error;
   path_ = fs::absolute(path, error);
   if (error) path_ = path;  // the working folder is gone
@@ -22,7 +22,7 @@ NewPlace::NewPlace(const std::string& path) {
     new_above_.push_back(above);
 }
 
-NewPlace::~NewPlace() {
+FolderGuard::~FolderGuard() {
   if (!made_ || kept_) return;
   std::error_code ignored;
   remove_whole(path_);
