@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 #include "cli/toml_nesting.h"
@@ -370,7 +372,15 @@ ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigP
     // ".5" and "1." are no numbers of TOML, but they are to everybody who types them.
     double number = 0;
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    bool is_number = error == std::errc() && end == value.data() + value.size() && value.find('.') != std::string::npos;
+    const bool is_whole = end == value.data() + value.size();
+    if (error == std::errc::result_out_of_range && is_whole && std::isinf(std::strtod(value.c_str(), nullptr))) {
+      findings.add({.what = "the number is too large",
+                    .expected = "a number that float64 holds, up to 1.8e308",
+                    .got = value,
+                    .config = place});
+      return node;
+    }
+    bool is_number = error == std::errc() && is_whole && value.find('.') != std::string::npos;
     node = is_number ? ConfigNode::of(number) : ConfigNode::of(value);
     node.position = place;
   }

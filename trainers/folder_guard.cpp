@@ -4,6 +4,8 @@
 
 #include <system_error>
 
+#include "trainers/stale_files.h"
+
 namespace thtrain {
 
 namespace fs = std::filesystem;
@@ -23,7 +25,7 @@ FolderGuard::FolderGuard(const std::string& path) {
 FolderGuard::~FolderGuard() {
   if (!made_ || kept_) return;
   std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  remove_whole(path_);
   if (was_there_) fs::create_directory(path_, ignored);
   for (const fs::path& above : new_above_) ::rmdir(above.c_str());  // where another run came meanwhile, it stays
 }

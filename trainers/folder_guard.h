@@ -8,7 +8,7 @@
 namespace thtrain {
 
 /// From made() to keep(), the folder at `path` goes with this object, and so do those above it that were not there
-/// before, where they are empty.
+/// before, where they are empty. A process that is killed meanwhile leaves no part of it under its name.
 class FolderGuard {
  public:
   explicit FolderGuard(const std::string& path);

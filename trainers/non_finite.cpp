@@ -215,6 +215,10 @@ void throw_non_finite(const BadRun& run) {
                               replay.epoch(), ", minibatch ", replay.batch(), " of ", run.program.batches(), ", step ",
                               replay.step() + 1),
                   .hint = str(kept, ";\n", advice(replay.loss_is_bad() && replay.step() == 0))};
+  constexpr double kLargeInput = 1e3;
+  if (double largest = run.program.largest_input(replay.batch() - 1); largest >= kLargeInput)
+    message.hint += str(";\nthe examples have values up to ", number_text(static_cast<float>(largest)),
+                        " (scaled): data.scale brings them near 1");
   if (std::optional<NonFiniteSource> source = replay.search()) {
     message.expected = str("finite values of ", source->expression);
     message.got = str(source->element, ", the first bad value");

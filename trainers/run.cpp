@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/cache.h"
 #include "datasets/file.h"
@@ -90,8 +91,16 @@ TrainSummary Run::go() {
 std::vector<Message> Run::with_resume_hint(const Error& error) const {
   std::vector<Message> messages = error.messages();
   std::string& hint = messages.back().hint;
-  hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", saved_step_, " is kept: `thtrain resume ",
-              folder_.path(), "` goes on from it");
+  std::error_code ignored;
+  if (std::filesystem::exists(folder_.checkpoint(), ignored))
+    hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", saved_step_, " is kept: `thtrain resume ",
+                printable(folder_.path()), "` goes on from it");
+  else if (std::filesystem::exists(folder_.path(), ignored))
+    hint = str(printable(folder_.checkpoint()), " was removed or renamed while the run was at work");
+  else
+    hint = str("the folder ", printable(folder_.path()),
+               " was removed or renamed while the run was at work; where it is now, ",
+               "`thtrain resume` goes on from its checkpoint of step ", saved_step_);
   return messages;
 }
 
@@ -289,8 +298,8 @@ void Run::warn_if_growing() {
   double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
   if (!(now - before > 0.1 * std::log(static_cast<double>(program_.model().classes())))) return;
   warned_of_growth_ = true;
-  hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ",
-                        loss_text(now), " after ", loss_text(before), "; a smaller trainer.learning_rate (now ",
+  hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
+                        " after ", loss_text(before), "; a smaller trainer.learning_rate (now ",
                         experiment_.trainer.learning_rate, ") often helps"));
 }
 
@@ -434,17 +443,18 @@ void Run::restore(const Checkpoint& checkpoint) {
       else
         fingerprint_.emplace_back(name, value);
     }
+  // Before what differs is compared: another model differs in its matrix products too, and cannot go on at all.
+  try {
+    restore_arrays(checkpoint);
+  } catch (const UserError& error) {
+    throw caused_by_edits(error, config_edits(checkpoint.config, config_));
+  }
   std::vector<std::string> differing = differences(checkpoint.fingerprint, fingerprint_);
   if (!differing.empty() && !options_.allow_different_bits)
     throw UserError(Message{.what = str(folder_.path(), ": the run would go on with other bits than it would have had"),
                             .expected = "what the run began with",
                             .got = join(differing, "\n"),
                             .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
-  try {
-    restore_arrays(checkpoint);
-  } catch (const UserError& error) {
-    throw caused_by_edits(error, config_edits(checkpoint.config, config_));
-  }
   was_resumed_ = has_begun_ = true;
   saved_step_ = state_.step;
   rewrite_metrics(folder_.metrics(), state_.history);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -54,6 +55,17 @@ void remove_stale_files(const std::string& run_folder) {
 std::string new_folder_name(const std::string& parent) {
   static std::atomic<int> counter{0};
   return str(parent, '/', kNew, ::getpid(), '-', counter++);
+}
+
+std::string set_aside(const std::string& folder) {
+  const std::string parent = fs::path(folder).parent_path().string();
+  const std::string aside = new_folder_name(parent.empty() ? "." : parent);
+  return ::rename(folder.c_str(), aside.c_str()) == 0 ? aside : folder;
+}
+
+void remove_whole(const std::string& folder) {
+  std::error_code ignored;
+  fs::remove_all(set_aside(folder), ignored);
 }
 
 // A process of another machine, or one of another user, is told by the lock that it holds.

@@ -80,7 +80,8 @@ Quote quote(const ConfigPosition& place) {
 
 std::string Message::text() const {
   constexpr size_t kIndent = 12;
-  std::string out = str("error: ", lines_text(what, 7));
+  // One line: a name in it may have a line end.
+  std::string out = str("error: ", shortened(printable(what)));
   auto field = [&](std::string_view label, const std::string& value) {
     if (!value.empty()) out += str("\n  ", label, std::string(10 - label.size(), ' '), lines_text(value, kIndent));
   };
@@ -88,7 +89,7 @@ std::string Message::text() const {
   field("got:", got);
   field("node:", node);
   if (config) {
-    field("config:", str(config.file, ":", config.line, ":", config.column));
+    field("config:", str(printable(config.file), ":", config.line, ":", config.column));
     if (!config.source_line.empty()) {
       std::string number = std::to_string(config.line);
       std::string margin = std::string(number.size() < 5 ? 5 - number.size() : 0, ' ') + number;

@@ -11,6 +11,8 @@
 namespace thtrain {
 namespace {
 
+constexpr const char* kEntryName = "thtrain_entry";
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -49,11 +51,11 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
         auto start = std::chrono::steady_clock::now();
-        LoadedObject loaded = cache().load_object(image->source);
+        LoadedObject loaded = cache().load_object(image->source, kEntryName);
         if (loaded.object) {
           program->image = std::move(*image);
           program->object = loaded.object;
-          program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
+          program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
           program->from_cache = true;
           program->seconds_compile = seconds_since(start);
           return {program, key, false};
@@ -96,10 +98,10 @@ CompileOutcome finish(const PreparedProgram& prepared) {
   const std::shared_ptr<CompiledProgram>& program = prepared.program;
   if (program->object) return {program, {}};
   auto start = std::chrono::steady_clock::now();
-  LoadedObject loaded = cache().load_object(program->image.source);
+  LoadedObject loaded = cache().load_object(program->image.source, kEntryName);
   if (!loaded.object) return {nullptr, loaded.reason};
   program->object = loaded.object;
-  program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
+  program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
   program->seconds_compile = seconds_since(start);
   if (prepared.is_stored)
     if (std::optional<std::string> bytes = to_bytes(program->image)) cache().store_program(prepared.key, *bytes);

@@ -32,7 +32,7 @@ void warn_once(const std::string& text) {
   static std::mutex mutex;
   static std::unordered_set<std::string> said;
   std::lock_guard lock(mutex);
-  if (said.insert(text).second) std::fprintf(stderr, "warning: %s\n", text.c_str());
+  if (said.insert(text).second) std::fprintf(stderr, "warning: %s\n", printable(text).c_str());
 }
 
 // ---- building ------------------------------------------------------------------------------------------------------

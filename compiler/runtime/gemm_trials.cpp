@@ -103,7 +103,9 @@ GemmCandidates::GemmCandidates(const MatrixProduct& product, std::vector<std::st
     : product_(product), names_(std::move(names)), kernels_(names_.size()), alpha_(alpha), beta_(beta) {
   auto generated = [](const std::string& name) { return gemm_tiling_named(name).has_value(); };
   if (std::none_of(names_.begin(), names_.end(), generated)) return;
-  LoadedObject loaded = cache().load_object(source_of(product_, names_, alpha, beta, vector_bytes));
+  const auto first = std::find_if(names_.begin(), names_.end(), generated) - names_.begin();
+  LoadedObject loaded =
+      cache().load_object(source_of(product_, names_, alpha, beta, vector_bytes), str("candidate_", first).c_str());
   if (!loaded.object)
     throw UserError(Message{.what = "no candidate can be compiled", .got = loaded.reason, .hint = "install g++"});
   object_ = loaded.object;

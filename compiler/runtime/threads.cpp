@@ -25,7 +25,6 @@
 namespace thtrain {
 namespace {
 
-constexpr int kMaxThreads = 256;
 // How long who waits spins before it sleeps. Long enough for what only one thread does between two steps of a program;
 // where somebody else wants the cores, short enough that one is given back before the scheduler takes it by force.
 constexpr long kSpinNanoseconds = 150'000, kSpinBesideOthers = 30'000;
