@@ -206,7 +206,7 @@ class Grammar {
 
   Expr of_exponentials() {
     const Expr u = argument(), a = positive();
-    switch (below(17)) {
+    switch (below(20)) {
       case 0:
         return log(sum(exp(u), axes(), below(2) == 0));
       case 1:
@@ -241,6 +241,14 @@ class Grammar {
         return log(exp(a) - 1);
       case 15:
         return log(1 + erf(u));
+      case 16:
+        return log((exp(u) + exp(-u)) / 2);
+      case 17:
+        return log(exp(x_) + exp(z_) + exp(-u));
+      case 18: {
+        const int64_t axis = below(2);
+        return sum(exp(u) * y_, axis) / sum(exp(u), axis);
+      }
       default:
         return log(sqr(u) * a);
     }

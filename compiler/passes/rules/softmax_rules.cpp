@@ -116,6 +116,33 @@ Expr softmax_quotient(const Expr& value, RuleContext&) {
   return axes.empty() ? Expr() : over_axes(softmax_op(), input_of(e, 0), axes);
 }
 
+// sum(exp(x) * y, axes) / sum(exp(x), axes) -> sum(softmax(x, axes) * y, axes), as factors of a product.
+Expr mean_by_exponentials(const Expr& value, RuleContext& context) {
+  Product product = factors_of(value, &context);
+  for (Factor& mean : product.factors) {
+    if (mean.above == 0 || !is_op(mean.base, sum_op()) || mean.base.dtype() != value.dtype()) continue;
+    const Expr& weighted = input_of(mean.base, 0);
+    for (Factor& total : product.factors) {
+      if (total.below == 0 || !is_op(total.base, sum_op()) || !(total.base.type() == mean.base.type())) continue;
+      const Expr& e = input_of(total.base, 0);
+      if (!is_op(e, exp_op()) || !(e.type() == weighted.type()) || !(input_of(e, 0).type() == e.type())) continue;
+      const Ints& axes = mean.base.node().props.get<Ints>("axes");
+      Product weights = factors_of(weighted, nullptr);
+      Factor* weight = weights.find(e);
+      if (axes.empty() || axes != total.base.node().props.get<Ints>("axes") || !weight || weight->above == 0) continue;
+      --weight->above;
+      weights.multiply(over_axes(softmax_op(), input_of(e, 0), axes), 1, 0);
+      const Expr own = weights.value(weighted.dtype());
+      if (!(own.type() == weighted.type())) continue;
+      --mean.above;
+      --total.below;
+      product.multiply(apply(sum_op(), {own}, mean.base.node().props), 1, 0);
+      return product.value(value.dtype());
+    }
+  }
+  return {};
+}
+
 // (a / sum(exp(x), axes, keepdims)) * exp(x) -> a * softmax(x, axes): the gradient of a logarithm of the sum.
 Expr softmax_quotient_times(const Expr& value, RuleContext&) {
   for (size_t i : {0, 1}) {
@@ -350,6 +377,14 @@ const std::vector<Rule>& softmax_rules() {
                     {{f64({3, 5}), f64({3})},
                      [](In in) { return exp(in[0]) * expand_dims(in[1] / sum(exp(in[0]), 1), {1}); }},
                     {{f32({7})}, [](In in) { return (2 / sum(exp(in[0]))) * exp(in[0]); }}}},
+      {.name = "mean_by_exponentials",
+       .safety = kRange,
+       .rewrite = mean_by_exponentials,
+       .roots = {&mul_op(), &true_div_op()},
+       .examples = {{{f64({3, 5}), f64({3, 5})}, [](In in) { return sum(exp(in[0]) * in[1], 1) / sum(exp(in[0]), 1); }},
+                    {{f32({3, 5}), f32({5})},
+                     [](In in) { return 3 * sum(in[1] * exp(in[0]), 0, true) / sum(exp(in[0]), 0, true); }},
+                    {{f64({7}), f64({7})}, [](In in) { return sum(exp(in[0]) * in[1]) / sum(exp(in[0])); }}}},
       {.name = "softmax_of_shifted",
        .safety = kRange,
        .rewrite = softmax_of_shifted,

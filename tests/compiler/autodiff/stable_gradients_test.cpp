@@ -268,11 +268,46 @@ TEST(StableGradients, MatricesOfUnknownLengths) {
   }
 }
 
+TEST(StableGradients, LogarithmsOfSumsOfExponentials) {
+  expect_elementwise([](const Expr& x) { return log((exp(x) + exp(-x)) / 2); },
+                     [](long double x) { return std::tanh(x); }, kEverywhere);
+  expect_elementwise([](const Expr& x) { return log(exp(x) + exp(2 - x) + exp(-3 * x)); },
+                     [](long double x) {
+                       const long double m = std::max({x, 2 - x, -3 * x});
+                       const long double a = std::exp(x - m), b = std::exp(2 - x - m), c = std::exp(-3 * x - m);
+                       return (a - b - 3 * c) / (a + b + c);
+                     },
+                     kEverywhere, [](long double) { return 3.0L; });
+  Expr x = scalar("x"), total = exp(x) + exp(2 * x) + exp(-x) + exp(3 * x);
+  for (const Expr& cost : {log(total), log(0.5 * total), log((exp(x) + exp(-x)) / 2)}) {
+    EXPECT_TRUE(std::isfinite(computed({cost}, {{x, Tensor(1000.0)}})[0].as_double())) << expr_text(cost);
+    EXPECT_TRUE(std::isfinite(computed({cost}, {{x, Tensor(-1000.0)}})[0].as_double())) << expr_text(cost);
+  }
+}
+
+// What attention computes, divided after the sum.
+TEST(StableGradients, MeansWeightedByExponentials) {
+  const Tensor at = Tensor::of(std::vector<double>{1000, 1000, 0, -1000, 2, 2}, {2, 3});
+  const Tensor values = Tensor::of(std::vector<double>{1, 3, 9, 5, 4, 6}, {2, 3});
+  const double want[] = {-0.5, 0.5, 0, 0, -0.5, 0.5};
+  for (bool known : {true, false})
+    for (bool keepdims : {true, false}) {
+      const Dims dims = known ? Dims{2, 3} : Dims{"n", "k"};
+      Expr x = tensor("x", dims, DType::kFloat64), v = tensor("v", dims, DType::kFloat64);
+      const Expr mean = sum(exp(x) * v, 1, keepdims) / sum(exp(x), 1, keepdims);
+      const std::vector<Tensor> got = computed({mean, grad(sum(mean), x)}, {{x, at}, {v, values}});
+      EXPECT_EQ(got[0].as_double(0), 2);
+      EXPECT_EQ(got[0].as_double(1), 5);
+      for (int64_t i = 0; i < 6; ++i) EXPECT_NEAR(got[1].contiguous().as_double(i), want[i], 1e-15) << i;
+    }
+}
+
 // ---- first and second gradients ------------------------------------------------------------------------------------
 
-// Are the first and the second derivative of the cost right, alone and in one program?
+// Are the first and the second derivative of the cost right, alone and in one program? `cancelled` is the size of what
+// cancels in the second one.
 void expect_first_and_second(const Elementwise& cost, const Derivative& first, const Derivative& second,
-                             const std::vector<double>& points) {
+                             const std::vector<double>& points, double cancelled = 0) {
   for (DType dtype : {DType::kFloat64, DType::kFloat32}) {
     const int64_t count = static_cast<int64_t>(points.size());
     Expr x = tensor("x", {count}, dtype);
@@ -287,7 +322,7 @@ void expect_first_and_second(const Elementwise& cost, const Derivative& first, c
       const std::string where = str(name_of(dtype), " at ", value, " of ", expr_text(cost(x), 300));
       // The terms of a second derivative are products of first ones.
       const double bound = 64 * unit * std::abs(want) + tiny;
-      const double bound2 = 256 * unit * (std::abs(want2) + (std::abs(want2) < 1e-6 ? 0 : want * want)) + tiny;
+      const double bound2 = 256 * unit * (std::abs(want2) + want * want + cancelled) + tiny;
       EXPECT_NEAR(alone.as_double(i), want, bound) << "the first alone, " << where;
       EXPECT_NEAR(both[0].as_double(i), want, bound) << "the first, " << where;
       EXPECT_NEAR(second_alone.as_double(i), want2, bound2) << "the second alone, " << where;
@@ -301,7 +336,7 @@ TEST(StableGradients, SecondDerivativesOfLog1MinusExp) {
   auto second = [](long double x) { return x > 3000 ? 0.0L : -std::exp(-x) / std::expm1(-x) / std::expm1(-x); };
   const std::vector<double> points{0.01, 0.5, 1, 5, 20, 60, 85, 89, 100, 700, 710, 720, 1000, 2000};
   expect_first_and_second([](const Expr& x) { return log1p(-exp(-x)); }, first, second, points);
-  expect_first_and_second([](const Expr& x) { return log(1 - exp(-x)); }, first, second, points);
+  expect_first_and_second([](const Expr& x) { return log(1 - exp(-x)); }, first, second, points, 1);
 }
 
 // erfc(x) = exp(-x^2) * tail(x).

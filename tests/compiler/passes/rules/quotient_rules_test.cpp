@@ -17,7 +17,7 @@ std::vector<RewriteRow> quotient_rewrites() {
       {"quotient_of_functions", [](L l) { return sigmoid(l.x) / sigmoid(-l.x); }, [](L l) { return exp(l.x); }},
       {"quotient_by_expm1", [](L l) { return l.y * exp(l.x) / expm1(l.x); }},
       {"quotient_by_expm1", [](L l) { return l.y * (expm1(l.x) + 1) / expm1(l.x); },
-       [](L l) { return -(l.y * (1 / expm1(-l.x))); }},
+       [](L l) { return l.y * (-1 / expm1(-l.x)); }},
       {"quotient_of_functions", [](L l) { return l.y * sign(l.x) / abs(l.x); }, [](L l) { return l.y * (1 / l.x); }},
       {"factor_out", [](L l) { return l.m - l.m * l.x; }, [](L l) { return l.m * (1 - l.x); }},
       {"factor_out", [](L l) { return l.y * sqr(l.x) - l.y * l.x; }, [](L l) { return -(l.y * l.x * (1 - l.x)); }},
