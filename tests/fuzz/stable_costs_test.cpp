@@ -8,6 +8,7 @@
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
+#include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -131,6 +132,22 @@ TEST(StableCosts, AgreeWithWideNumbersInNativeCode) {
     Function f = function(inputs, outs, {}, {.threads = 1});
     EXPECT_EQ(difference(c, f(values), evaluate_wide(outputs, c.inputs)), "")
         << "THTRAIN_FUZZ_SEED=" << settings.seed + static_cast<uint64_t>(i) << " of " << described(c);
+  }
+}
+
+// Debug mode holds the stable form of a second gradient against the plain one, as grad wrote both.
+TEST(StableCosts, SecondGradientsInDebugMode) {
+  Expr x = vector("x");
+  const std::vector<double> points{0.5, 5, 40, 700, 710, 720, 1000};
+  const Tensor at = Tensor::of(points, {static_cast<int64_t>(points.size())});
+  for (const Expr& cost : {log1p(-exp(-x)), log(1 - exp(-x))}) {
+    const Expr first = grad(sum(cost), x);
+    Function f = function({x}, {grad(sum(first), x)}, {}, {.mode = Mode::kDebug, .threads = 1});
+    const Tensor second = f({at})[0];
+    for (size_t i = 0; i < points.size(); ++i) {
+      const double e = -std::expm1(-points[i]);
+      EXPECT_NEAR(second.as_double(static_cast<int64_t>(i)), -std::exp(-points[i]) / (e * e), 1e-15);
+    }
   }
 }
 

@@ -28,9 +28,12 @@ bool has_stable_logarithm(const Expr& e) {
     if (is_op(e, *op)) return true;
   if (is_op(e, sub_op()) && is_1_and(e, sqr_op())) return is_op(input_of(input_of(e, 1), 0), tanh_op());
   if (is_1_and(e, tanh_op()) || (is_op(e, sub_op()) && is_1_and(e, sigmoid_op()))) return true;
-  if (is_op(e, sum_op()) || is_op(e, prod_op())) return is_op(input_of(e, 0), exp_op());
-  if (is_op(e, reshape_op()) || is_op(e, dimshuffle_op()) || is_op(e, pick_rows_op()))
-    return is_op(input_of(e, 0), softmax_op());
+  if (is_op(e, prod_op())) return is_op(input_of(e, 0), exp_op());
+  if (is_op(e, pick_rows_op())) return is_op(input_of(e, 0), softmax_op());
+  const Node* viewed = &e.node();
+  while (viewed->op == &reshape_op() || viewed->op == &dimshuffle_op()) viewed = &viewed->inputs[0].node();
+  if (viewed->op == &softmax_op()) return true;
+  if (viewed->op == &sum_op()) return is_op(viewed->inputs[0], exp_op());
   return is_sum_of_exponentials(e);
 }
 
