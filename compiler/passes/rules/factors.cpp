@@ -1,5 +1,7 @@
 #include "compiler/passes/rules/factors.h"
 
+#include <algorithm>
+
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/evaluate.h"
@@ -215,6 +217,14 @@ Expr folded(const Expr& numbers) {
 
 bool is_covered(const Expr& value, const std::vector<Expr>& kept) {
   return is_covered(value, kept, 3);
+}
+
+bool is_sum_of_exponentials(const Expr& value) {
+  if (!is_op(value, add_op())) return false;
+  return std::ranges::all_of(value.node().inputs, [&](const Expr& term) {
+    if (term.dtype() != value.dtype()) return false;
+    return is_op(term, exp_op()) ? input_of(term, 0).dtype() == value.dtype() : is_sum_of_exponentials(term);
+  });
 }
 
 }  // namespace thtrain

@@ -53,6 +53,9 @@ Expr folded(const Expr& numbers);
 /// lost where the value itself is cancelled.
 bool is_covered(const Expr& value, const std::vector<Expr>& kept);
 
+/// exp(x) + exp(y) + ..., of one dtype throughout; exp(x) alone is none.
+bool is_sum_of_exponentials(const Expr& value);
+
 inline constexpr size_t kMaxTerms = 16;
 
 }  // namespace thtrain

@@ -34,8 +34,18 @@ Expr stable_log(const Expr& total) {
   return stable_log_sum_exp(x, axes, total.node().props.get<bool>("keepdims"));
 }
 
+// Also behind views: log(expand_dims(sum(exp(x))))
 Expr log_sum_exp(const Expr& value, RuleContext&) {
-  return stable_log(input_of(value, 0));
+  Expr total = input_of(value, 0);
+  std::vector<const Node*> views;
+  while (is_op(total, dimshuffle_op()) || is_op(total, reshape_op())) {
+    views.push_back(&total.node());
+    total = input_of(total, 0);
+  }
+  Expr out = stable_log(total);
+  for (; out.has_value() && !views.empty(); views.pop_back())
+    out = Expr(make_node(*views.back()->op, {out}, views.back()->props));
+  return out;
 }
 
 Type f64(Dims dims) {
@@ -57,7 +67,8 @@ const std::vector<Rule>& log_sum_exp_rules() {
        .roots = {&log_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return log(sum(exp(in[0]), 1)); }},
                     {{f32({3, 5})}, [](In in) { return log(sum(exp(in[0]), 0, true)); }},
-                    {{f64({7})}, [](In in) { return log(sum(exp(in[0]))); }}}},
+                    {{f64({7})}, [](In in) { return log(sum(exp(in[0]))); }},
+                    {{f64({3, 5})}, [](In in) { return log(expand_dims(sum(exp(in[0]), 1), {0})); }}}},
   };
   return rules;
 }

@@ -62,22 +62,31 @@ Expr log_of_erfc(const Expr& value, RuleContext& context) {
   return switch_(is_in_tail(x), log(tail_of_erfc(x)) - sqr(x), log(switch_(is_in_tail(x), 1.0, y)));
 }
 
+// A rule of products, of what only this value reads, and where that has nothing for it, of all of it: the quotients of
+// a first derivative are read by the second one too, and are no less 0/0 for that.
+template <class F>
+Expr read_once_or_not(const Expr& value, RuleContext& context, F rule) {
+  const Expr out = rule(factors_of(value, &context));
+  return out.has_value() ? out : rule(factors_of(value, nullptr));
+}
+
 // exp(-x^2) / erfc(x) -> 1 / tail(x) in the tail: the gradient of log(erfc(x)), of which both parts vanish there.
 Expr gradient_of_log_erfc(const Expr& value, RuleContext& context) {
-  Product product = factors_of(value, &context);
-  for (Factor& e : product.factors) {
-    if (!is_op(e.base, exp_op()) || e.above == 0) continue;
-    for (Factor& y : product.factors) {
-      if (!is_op(y.base, erfc_op()) || y.below == 0) continue;
-      const Expr x = input_of(y.base, 0), plain = e.base / switch_(is_in_tail(x), 1.0, y.base);
-      if (!context.normalize(-sqr(x)).same(input_of(e.base, 0))) continue;
-      --e.above;
-      --y.below;
-      product.multiply(switch_(is_in_tail(x), 1 / tail_of_erfc(x), plain), 1, 0);
-      return product.value(value.dtype());
+  return read_once_or_not(value, context, [&](Product product) -> Expr {
+    for (Factor& e : product.factors) {
+      if (!is_op(e.base, exp_op()) || e.above == 0) continue;
+      for (Factor& y : product.factors) {
+        if (!is_op(y.base, erfc_op()) || y.below == 0) continue;
+        const Expr x = input_of(y.base, 0), plain = e.base / switch_(is_in_tail(x), 1.0, y.base);
+        if (!context.normalize(-sqr(x)).same(input_of(e.base, 0))) continue;
+        --e.above;
+        --y.below;
+        product.multiply(switch_(is_in_tail(x), 1 / tail_of_erfc(x), plain), 1, 0);
+        return product.value(value.dtype());
+      }
     }
-  }
-  return {};
+    return {};
+  });
 }
 
 // The factors of `a` that `b` has not; nothing where b has others than a.
@@ -178,29 +187,39 @@ const std::vector<Quotient>& quotients() {
                                  {s, rest, exp(x), x},
                                  {rest, s, exp(-x), x},
                                  {s, sigmoid(-x), exp(x), x},
-                                 {exp(x), expm1(x), -1 / expm1(-x), x},
                                  {sign(x), abs(x), 1 / x, x}};
+  }();
+  return table;
+}
+// The derivative of expm1(x) is expm1(x) + 1.
+const std::vector<Quotient>& quotients_by_expm1() {
+  static const std::vector<Quotient> table = [] {
+    const Expr x = any_value("x"), whole = -1 / expm1(-x);
+    return std::vector<Quotient>{{exp(x), expm1(x), whole, x}, {1 + expm1(x), expm1(x), whole, x}};
   }();
   return table;
 }
 
 // y * sinh(x) / cosh(x) -> y * tanh(x), and so on, wherever the two stand in a product.
-Expr quotient_of_functions(const Expr& value, RuleContext& context) {
-  Product product = factors_of(value, &context);
-  for (Factor& a : product.factors)
-    for (Factor& b : product.factors) {
-      if (a.above == 0 || b.below == 0) continue;
-      for (const Quotient& quotient : quotients()) {
-        const std::optional<Binding> above = match(quotient.above, a.base), below = match(quotient.below, b.base);
-        if (!above || !below || !above->value(quotient.argument).same(below->value(quotient.argument))) continue;
-        --a.above;
-        --b.below;
-        product.multiply(context.normalize(broadcast_to_type(instantiate(quotient.whole, *above), a.base.type())), 1,
-                         0);
-        return product.value(value.dtype());
-      }
-    }
-  return {};
+RuleFunction quotient_in(const std::vector<Quotient>& table) {
+  return [&table](const Expr& value, RuleContext& context) {
+    return read_once_or_not(value, context, [&](Product product) -> Expr {
+      for (Factor& a : product.factors)
+        for (Factor& b : product.factors) {
+          if (a.above == 0 || b.below == 0) continue;
+          for (const Quotient& quotient : table) {
+            const std::optional<Binding> above = match(quotient.above, a.base), below = match(quotient.below, b.base);
+            if (!above || !below || !above->value(quotient.argument).same(below->value(quotient.argument))) continue;
+            --a.above;
+            --b.below;
+            product.multiply(context.normalize(broadcast_to_type(instantiate(quotient.whole, *above), a.base.type())),
+                             1, 0);
+            return product.value(value.dtype());
+          }
+        }
+      return {};
+    });
+  };
 }
 
 Type f64(Dims dims) {
@@ -238,14 +257,22 @@ const std::vector<Rule>& quotient_rules() {
                     {{f32({20})}, [](In in) { return exp(-sqr(near_tail(in[0]))) / erfc(near_tail(in[0])); }}}},
       {.name = "quotient_of_functions",
        .safety = Safety::kRangeChanging,
-       .rewrite = quotient_of_functions,
+       .rewrite = quotient_in(quotients()),
        .roots = {&mul_op(), &true_div_op()},
        .examples = {{{f64({3, 4}), f64({4})}, [](In in) { return in[1] / cosh(in[0]) * sinh(in[0]); }},
                     {{f32({7})}, [](In in) { return sigmoid(in[0]) / (1 - sigmoid(in[0])); }},
                     {{f64({7})}, [](In in) { return (1 - sigmoid(in[0])) / sigmoid(in[0]); }},
                     {{f64({7})}, [](In in) { return sigmoid(in[0]) / sigmoid(-in[0]); }},
-                    {{f64({7}), f64({7})}, [](In in) { return in[1] * exp(in[0]) / expm1(in[0]); }},
                     {{f32({7})}, [](In in) { return 2 * sign(in[0]) / abs(in[0]); }}}},
+      // Another form for each sign of x: its derivative overflows where that of exp(x) / expm1(x) does not.
+      {.name = "quotient_by_expm1",
+       .safety = Safety::kRangeChanging,
+       .values_only = true,
+       .rewrite = quotient_in(quotients_by_expm1()),
+       .roots = {&mul_op(), &true_div_op()},
+       .examples = {{{f64({7}), f64({7})}, [](In in) { return in[1] * exp(in[0]) / expm1(in[0]); }},
+                    {{f32({7}), f32({7})}, [](In in) { return in[1] * (expm1(in[0]) + 1) / expm1(in[0]); }},
+                    {{f64({3, 4})}, [](In in) { return (1 / expm1(in[0])) * (1 / expm1(in[0])) * exp(in[0]); }}}},
       {.name = "factor_out",
        .safety = Safety::kReassociating,
        .rewrite = factor_out,
