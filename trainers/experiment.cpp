@@ -369,9 +369,9 @@ static void find_paths(const Schema& schema, const std::string& key, const std::
     const bool is_synonym = std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0;
     if (field.name == key || is_synonym) found.insert(inner);
     if (field.tag == key) found.insert(str(inner, '.', key));
-    const bool is_list = field.access->container == Access::Container::kList;
+    const bool is_list = field.access->container == FieldAccess::Container::kList;
     const std::string element = is_list ? str(inner, ".0") : inner;
-    if (field.access->value == Access::Value::kTable) find_paths(field.access->schema(), key, element, found);
+    if (field.access->value == FieldAccess::Value::kTable) find_paths(field.access->schema(), key, element, found);
     for (const Alternative& kind : field.access->alternatives) find_paths(kind.schema(), key, element, found);
   }
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"

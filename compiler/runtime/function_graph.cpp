@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/lengths.h"
@@ -10,10 +11,6 @@
 #include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
-
-std::string described(const Expr& e) {
-  return readable(str(e.name().empty() ? e.node().op->name : escaped(e.name()), " ", e.type().text()));
-}
 
 namespace {
 

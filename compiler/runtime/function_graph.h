@@ -9,7 +9,4 @@ namespace thtrain {
 Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
                      const FunctionOptions& options, const std::source_location& where);
 
-/// "x float64[n, 3]", for messages.
-std::string described(const Expr& value);
-
 }  // namespace thtrain

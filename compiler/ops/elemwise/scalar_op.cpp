@@ -4,6 +4,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_cases.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/shape/shape.h"
 #include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
