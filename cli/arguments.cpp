@@ -238,7 +238,7 @@ void CommandLine::add_bench() {
   list(c->add_option("--dtype", o.dtypes, "float32, float64; without it both"), "A,B")
       ->check(one_of("bench", "--dtype", {"float32", "float64"}));
   list(c->add_option("--threads", o.threads, "numbers of threads; without it 1 and 2"), "N,M")
-      ->check(number("--threads", 1, 256));
+      ->check(number("--threads", 1, kMaxThreads));
   list(c->add_option("--only", only, "implementations; without it thtrain, the ceiling and every other library"),
        "A,B");
   c->add_option("--turns", o.turns, "how often every implementation is started and measured")

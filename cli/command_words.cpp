@@ -98,6 +98,7 @@ class WordCheck {
     given_.push_back(found);
     if (is_flag) return 0;
     if (equals != std::string::npos) {
+      check_elements(*found, given, word.substr(equals + 1));
       if (equals + 1 == word.size()) refuse(str(given, " is empty"), str("write ", given, ' ', found->get_type_name()));
       return 0;
     }
@@ -106,10 +107,18 @@ class WordCheck {
     const std::string& value = words_[at + 1];
     if (value.empty() || (is_list && value.find_first_not_of(',') == std::string::npos))
       refuse(str(given, " is empty"), str("write ", given, ' ', found->get_type_name()));
+    check_elements(*found, given, value);
     const bool is_number = value.find_first_not_of("-+.0123456789") == std::string::npos;
     if (value.size() > 1 && value[0] == '-' && !is_number)
       refuse(str(given, " needs a value"), str("write ", given, '=', value, " for a value that begins with -"));
     return 1;
+  }
+
+  // CLI11 passes over what is empty between two commas.
+  void check_elements(const CLI::Option& option, const std::string& given, const std::string& value) const {
+    if (option.get_delimiter() != ',' || value.find_first_not_of(',') == std::string::npos) return;
+    if (value.front() == ',' || value.back() == ',' || value.find(",,") != std::string::npos)
+      refuse(str(given, " has an empty element: ", value), str("write ", given, ' ', option.get_type_name()));
   }
 
   // "--epochs=3" -> "trainer.epochs=3", as the experiment's sections declare it.

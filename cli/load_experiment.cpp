@@ -6,6 +6,7 @@
 
 #include "cli/overrides.h"
 #include "cli/toml_config.h"
+#include "compiler/base/escape.h"
 #include "datasets/file.h"
 #include "datasets/warnings.h"
 #include "trainers/load_data.h"
@@ -91,7 +92,7 @@ void refuse_to_overwrite(const std::string& option, const std::string& output, c
 
 void print_warnings(const Experiment& experiment, const Dataset& data) {
   for (const std::string& warning : data_warnings(data, experiment.trainer.shuffle))
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
 }
 
 }  // namespace thtrain

@@ -15,8 +15,9 @@
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/text.h"
 #include "cli/interrupt.h"
+#include "cli/text.h"
+#include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "trainers/trainer.h"
 
@@ -68,7 +69,7 @@ static int run(const std::vector<std::string>& words, std::chrono::steady_clock:
     return report(error.what(), kBadInput);
   } catch (const Interrupted& interrupted) {
     std::fflush(stdout);
-    std::fprintf(stderr, "thtrain: %s\n", interrupted.messages()[0].what.c_str());
+    std::fprintf(stderr, "thtrain: %s\n", printable(interrupted.messages()[0].what).c_str());
     return 128 + interrupted.signal();
   } catch (const NonFiniteLoss& error) {
     return report(error.what(), kNotFinite);

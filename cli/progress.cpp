@@ -141,9 +141,9 @@ void Progress::print_summary(const TrainSummary& summary) {
   if (summary.valid_error)
     print_line(str("best validation error ", error_text(*summary.valid_error), " (epoch ", summary.best_epoch, ')'));
   if (summary.test_error) print_line(str("test error ", error_text(*summary.test_error)));
-  print_line(str("run folder ", summary.run_dir));
-  if (!summary.plot.empty()) print_line(str("learning curves ", summary.plot));
-  if (summary.interrupted) print_line(str("`thtrain resume ", summary.run_dir, "` continues the run"));
+  print_line(str("run folder ", printable(summary.run_dir)));
+  if (!summary.plot.empty()) print_line(str("learning curves ", printable(summary.plot)));
+  if (summary.interrupted) print_line(str("`thtrain resume ", printable(summary.run_dir), "` continues the run"));
 }
 
 }  // namespace thtrain

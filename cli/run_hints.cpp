@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "compiler/base/escape.h"
 #include "datasets/npz.h"
 #include "trainers/load_data.h"
 
@@ -42,7 +43,7 @@ void warn_of_first_weights(const LoadedExperiment& loaded, const std::string& we
   Tensor position = file.read("run.position");
   if (position.size() < 3 || position.as_int(2) != 0) return;
   std::fprintf(stderr, "warning: %s: these are the first weights of the run, of step 0: nothing was trained yet\n",
-               weights.c_str());
+               printable(weights).c_str());
 }
 
 }  // namespace thtrain

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 #include "cli/toml_nesting.h"
@@ -236,13 +238,13 @@ bool stands_alone(const std::string& line, const toml::parse_error& error) {
 }  // namespace
 
 ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& findings) {
-  constexpr int kMostMistakes = 20;
+  constexpr int kMaxMistakes = 20;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   Source source{.file = file, .lines = split_lines(text)};
   std::vector<std::string> lines = source.lines;
   ConfigNode root;
   root.incomplete = is_too_deep(text, source, findings);
-  for (int mistakes = root.incomplete ? kMostMistakes : 0; mistakes < kMostMistakes; ++mistakes) {
+  for (int mistakes = root.incomplete ? kMaxMistakes : 0; mistakes < kMaxMistakes; ++mistakes) {
     auto parsed = toml::parse(join(lines, "\n"));
     root.incomplete = mistakes > 0;
     if (parsed) {
@@ -256,8 +258,8 @@ ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& 
     size_t index = error.source().begin.line - 1;
     const bool goes_on = index < lines.size() && stands_alone(lines[index], error);
     if (goes_on) lines[index].clear();
-    if (goes_on && mistakes + 1 == kMostMistakes && !toml::parse(join(lines, "\n")))
-      mistake.hint += str(mistake.hint.empty() ? "" : ";\n", "there are more mistakes behind these ", kMostMistakes);
+    if (goes_on && mistakes + 1 == kMaxMistakes && !toml::parse(join(lines, "\n")))
+      mistake.hint += str(mistake.hint.empty() ? "" : ";\n", "there are more mistakes behind these ", kMaxMistakes);
     findings.add(std::move(mistake));
     if (!goes_on) break;
   }
@@ -370,7 +372,15 @@ ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigP
     // ".5" and "1." are no numbers of TOML, but they are to everybody who types them.
     double number = 0;
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    bool is_number = error == std::errc() && end == value.data() + value.size() && value.find('.') != std::string::npos;
+    const bool is_whole = end == value.data() + value.size();
+    if (error == std::errc::result_out_of_range && is_whole && std::isinf(std::strtod(value.c_str(), nullptr))) {
+      findings.add({.what = "the number is too large",
+                    .expected = "a number that float64 holds, up to 1.8e308",
+                    .got = value,
+                    .config = place});
+      return node;
+    }
+    bool is_number = error == std::errc() && is_whole && value.find('.') != std::string::npos;
     node = is_number ? ConfigNode::of(number) : ConfigNode::of(value);
     node.position = place;
   }

@@ -20,9 +20,10 @@ function(thtrain_glob variable)
 endfunction()
 
 # thtrain_room(<name> <folder> [TOP_ONLY] [EXCLUDE <file>...] [SOURCES <file>...] [LINKS <room or library>...]
-# [NOT_INSTALLED]) makes the target thtrain_<name>, alias thtrain::<name>.
+# [COMPONENT <component>]) makes the target thtrain_<name>, alias thtrain::<name>. It is installed with the component of
+# the package; without one it is not installed.
 function(thtrain_room name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "TOP_ONLY;NOT_INSTALLED" "" "EXCLUDE;SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "TOP_ONLY" "COMPONENT" "EXCLUDE;SOURCES;LINKS")
   set(top_only)
   if(arg_TOP_ONLY)
     set(top_only TOP_ONLY)
@@ -52,7 +53,7 @@ function(thtrain_room name folder)
   target_include_directories(${target} ${scope}
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
     $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/thtrain>)
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${target} ${scope} cxx_std_20)
   if(sources AND THTRAIN_PRECOMPILE)
     if(name STREQUAL "base")
@@ -63,8 +64,8 @@ function(thtrain_room name folder)
     endif()
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  if(NOT arg_NOT_INSTALLED)
-    install(TARGETS ${target} EXPORT thtrainTargets)
+  if(arg_COMPONENT)
+    install(TARGETS ${target} EXPORT thtrain_${arg_COMPONENT} COMPONENT ${arg_COMPONENT})
   endif()
 endfunction()
 

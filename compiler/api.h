@@ -1,8 +1,10 @@
 // Everything that a program needs to build expressions, differentiate them and run them.
 #pragma once
 
+#include "compiler/autodiff/forward.h"     // jvp, vjp
 #include "compiler/autodiff/gradient.h"    // grad
 #include "compiler/base/random_state.h"    // RandomState: NumPy's numbers
+#include "compiler/ir/node.h"              // Expr
 #include "compiler/ir/print.h"             // graph_text, expr_text
 #include "compiler/ir/tensor.h"            // Tensor
 #include "compiler/ir/variables.h"         // scalar, vector, matrix, ...

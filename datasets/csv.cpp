@@ -19,6 +19,30 @@ using Delimiter = CsvOptions::Delimiter;
 constexpr std::string_view kBlanks = " \t";
 constexpr const char* kDelimiterHint = "data.delimiter names what stands between cells: comma, semicolon, tab or space";
 
+/// Of a table whose first line is one cell, or whose lines fall into other numbers of cells.
+std::string delimiter_hint(std::string_view line) {
+  if (line.starts_with('#')) return "leave the line out: tables have no comments";
+  if (line.find('|') == std::string_view::npos) return kDelimiterHint;
+  return "cells cannot be separated by \"|\": replace it by a comma, semicolon or tab";
+}
+
+std::string cells_text(size_t count) {
+  return str(count, count == 1 ? " cell" : " cells");
+}
+
+/// Is this a number with commas between its thousands, such as 1,000 or -12,345.6?
+bool has_thousands(std::string_view cell) {
+  if (!cell.empty() && (cell[0] == '-' || cell[0] == '+')) cell.remove_prefix(1);
+  const std::string_view whole = cell.substr(0, cell.find('.'));
+  const size_t first = whole.find(',');
+  if (first == 0 || first > 3 || first == std::string_view::npos || (whole.size() - first) % 4 != 0) return false;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const bool is_comma = i >= first && (i - first) % 4 == 0;
+    if (is_comma ? whole[i] != ',' : whole[i] < '0' || whole[i] > '9') return false;
+  }
+  return whole[0] != '0';
+}
+
 std::string_view trimmed(std::string_view text) {
   size_t first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
@@ -223,7 +247,7 @@ class CsvReader {
     if (feature_count() == 0) {
       throw file_error(path_, "the table has one column, and that is the label's",
                        "columns of numbers to learn from beside it",
-                       str("line ", first_line_, ": ", excerpt(trimmed(line))), kDelimiterHint);
+                       str("line ", first_line_, ": ", excerpt(trimmed(line))), delimiter_hint(trimmed(line)));
     }
     int64_t most_rows = count_lines(file_) - (has_header_ ? 1 : 0);
     auto bytes = static_cast<uint64_t>(most_rows) * static_cast<uint64_t>(feature_count()) * options_.bytes_per_number;
@@ -275,22 +299,28 @@ class CsvReader {
     const std::string& cell = cells_[column];
     std::string point = cell, hint;
     std::replace(point.begin(), point.end(), ',', '.');
-    if (cell.empty())
+    if (cell.empty()) {
       hint = "fill it, or leave the line out";
-    else if (point != cell && number_in(point))
+    } else if (has_thousands(cell)) {
+      std::string joined = cell;
+      std::erase(joined, ',');
+      const bool may_be_decimals = number_in(point).has_value();
+      hint = str("write ", joined, may_be_decimals ? str(", or ", point, " where the comma begins the decimals") : "");
+    } else if (point != cell && number_in(point)) {
       hint = str("write ", point, ": decimals stand after a point");
-    else if (lines_.number() == first_line_ && !has_header_ && !infinite)
+    } else if (lines_.number() == first_line_ && !has_header_ && !infinite) {
       hint = has_label() && !options_.skip_label
                  ? str("data.header = true takes the first line as the names of the columns;\n", label_hint(column))
                  : "data.header = true takes the first line as the names of the columns";
-    else if (column == label_)
+    } else if (column == label_) {
       hint = str("the first label, on line ", line_of_row_.at(0), ", is a number");
-    else if (names_.size() == 1)
-      hint = kDelimiterHint;
-    else if (!infinite && is_missing_value(cell))
+    } else if (names_.size() == 1) {
+      hint = delimiter_hint(cell);
+    } else if (!infinite && is_missing_value(cell)) {
       hint = "fill it, or leave the line out";
-    else if (!infinite && rows_ == 0 && has_label() && !options_.skip_label)
+    } else if (!infinite && rows_ == 0 && has_label() && !options_.skip_label) {
       hint = label_hint(column);
+    }
     return file_error(path_, str(place(column), infinite ? ": not a finite number" : ": not a number"),
                       "a finite number", cell.empty() ? "an empty cell" : str("\"", excerpt(cell, 40), "\""), hint);
   }
@@ -305,8 +335,10 @@ class CsvReader {
   void row() {
     if (cells_.size() != names_.size()) {
       throw file_error(path_, str("line ", lines_.number(), ": another number of cells than before"),
-                       str(names_.size(), " cells, as on line ", first_line_), str(cells_.size(), " cells"),
-                       cells_.size() == 1 || names_.size() == 1 ? kDelimiterHint : "");
+                       str(cells_text(names_.size()), ", as on line ", first_line_), cells_text(cells_.size()),
+                       names_.size() == 1   ? delimiter_hint(names_[0])
+                       : cells_.size() == 1 ? delimiter_hint(cells_[0])
+                                            : "");
     }
     if (rows_ == x_.dim(0)) throw file_error(path_, "the file changed while it was read");
     line_of_row_.push_back(lines_.number());

@@ -126,24 +126,31 @@ std::string counting_hint(const DataArray& array) {
   return array.text ? "" : "rows and columns count from 0";
 }
 
+/// The row-th label cannot be the number of a class.
+[[noreturn]] static void refuse_label(const DataArray& array, int64_t row, const std::string& value,
+                                      bool is_too_large) {
+  const bool is_named = array.text && !array.text->label.empty();
+  const std::string column = is_named ? str(", column ", array.text->label) : "";
+  throw UserError({.what = str(row_place(array, row), column,
+                               is_too_large ? ": the label is too large" : ": the label is not an integer"),
+                   .expected = "the number of a class",
+                   .got = value,
+                   .config = array.where,
+                   .hint = is_named ? "data.label_column names another column; there is no regression from the "
+                                      "command line"
+                                    : counting_hint(array)});
+}
+
 void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into) {
   auto* out = into.data<int64_t>();
   for_each_row(array, into.dim(0), row_of, [&](int64_t i, auto value) {
     if constexpr (std::is_floating_point_v<decltype(value)>) {
       constexpr double kFirstTooLarge = 9223372036854775808.0;
-      if (!(std::trunc(value) == value && std::abs(static_cast<double>(value)) < kFirstTooLarge)) {
-        const bool is_named = array.text && !array.text->label.empty();
-        const std::string column = is_named ? str(", column ", array.text->label) : "";
-        throw UserError({.what = str(row_place(array, row_of(i)), column, ": the label is not an integer"),
-                         .expected = "the number of a class",
-                         .got = str(value),
-                         .config = array.where,
-                         .hint = is_named ? "data.label_column names another column; there is no regression from the "
-                                            "command line"
-                                          : counting_hint(array)});
-      }
+      if (!(std::trunc(value) == value && std::abs(static_cast<double>(value)) < kFirstTooLarge))
+        refuse_label(array, row_of(i), str(value), value >= static_cast<decltype(value)>(kFirstTooLarge));
     } else if constexpr (std::is_same_v<decltype(value), uint64_t>) {
-      value = std::min<uint64_t>(value, std::numeric_limits<int64_t>::max());  // out of every range still
+      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+        refuse_label(array, row_of(i), str(value), true);
     }
     *out++ = static_cast<int64_t>(value);
   });

@@ -65,6 +65,12 @@ Split::Split(DataArray x, DataArray y, Targets targets, double scale)
     return;
   }
   check_array(y_);
+  if (size_ == 0 && y_.raw.dim(0) > 0) {
+    throw UserError({.what = str(x_.origin, ": there are no examples, but labels"),
+                     .expected = str(y_.raw.dim(0), " rows, as in ", y_.origin),
+                     .got = x_.raw.type_text(),
+                     .config = x_.where});
+  }
   if (y_.raw.dim(0) != size_) {
     throw UserError({.what = "examples and labels differ in number",
                      .expected = str(size_, " rows, as in ", x_.origin),
@@ -214,9 +220,26 @@ void check(const Split& split, const Batch& batch, const RowOf& row_of) {
   }
 }
 
+/// Is the label in the first line of a table without a header the only one that is no class?
+bool only_first_line_is_none(const Split& split, int64_t row) {
+  const DataArray& y = split.y_array();
+  if (row != 0 || !y.text || y.text->named || split.size() < 2) return false;
+  int64_t most = split.size() - 1;  // examples without that line
+  Tensor labels = split.read_targets(0, split.size(), DType::kFloat32);
+  return std::count_if(labels.data<int64_t>(), labels.data<int64_t>() + labels.size(),
+                       [&](int64_t label) { return label < 0 || label >= most; }) == 1;
+}
+
 UserError too_many_classes(const Split& split, int64_t row, int64_t label) {
   const DataArray& y = split.y_array();
   std::string counting = counting_hint(y);
+  if (only_first_line_is_none(split, row))
+    return UserError(
+        {.what = str(row_place(y, row), ": the label is too large, and all others are classes"),
+         .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
+         .got = str(label),
+         .config = y.where,
+         .hint = "does the first line name the columns? data.header = true takes it as their names"});
   if (y.text)
     return UserError(
         {.what = str(row_place(y, row), ": the label is too large"),

@@ -90,6 +90,7 @@ struct Dataset {
   std::vector<std::string> class_names;  // where the source has names
   std::vector<std::string> columns;      // of an example, where the source is a table
   bool columns_named = false;            // by the table's header
+  std::optional<size_t> label_at = {};   // the label's column in that table, from 0
   bool streamed = false;                 // it would not fit in memory: read batch by batch, check_batch each
   bool cut_from_end = false;             // validation examples are the last of the training file
 

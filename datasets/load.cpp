@@ -275,6 +275,7 @@ class Loader {
           columns = table.columns.size() + (table.label_at ? 1 : 0);
           out_.columns = table.columns;
           out_.columns_named = table.named;
+          out_.label_at = table.label_at;
         } else {
           check_columns(place, out_, table);
         }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "compiler/base/system_error.h"
+#include "compiler/runtime/entry_store.h"
 
 namespace thtrain {
 
@@ -35,10 +36,13 @@ Look look(const std::string& path, bool or_gzipped) {
   auto exists = [&](const std::string& name) {
     struct stat status {};
     if (::stat(name.c_str(), &status) == 0) return true;
-    if (errno == EACCES || errno == EPERM)
+    const int error = errno;
+    if (error == ENOENT && ::lstat(name.c_str(), &status) == 0)
+      out.refused = "a link to nothing";
+    else if (error == EACCES || error == EPERM)
       out.refused = "permission denied";
-    else if (errno != ENOENT && errno != ENOTDIR)
-      out.refused = system_error_text(errno);
+    else if (error != ENOENT && error != ENOTDIR)
+      out.refused = system_error_text(error);
     return false;
   };
   if (exists(path))
@@ -67,10 +71,8 @@ std::string shell_word(const std::string& word) {
 }  // namespace
 
 std::string cache_data_folder() {
-  std::string cache = environment("XDG_CACHE_HOME");
-  if (!cache.empty()) return joined(cache, "thtrain/data");
-  std::string home = environment("HOME");
-  return home.empty() ? "" : joined(home, ".cache/thtrain/data");
+  std::string cache = user_cache_folder();
+  return cache.empty() ? "" : joined(cache, "data");
 }
 
 std::vector<std::string> data_folders(const std::string& config_folder) {

@@ -41,7 +41,11 @@ class Doubts {
   std::vector<std::string> list() {
     if (has_header_of_numbers())
       add("the names in the header are numbers: is the first line an example? data.header = false takes it as one");
-    if (data_.classes() >= data_.train.size())
+    if (data_.classes() >= data_.train.size() && have_gaps())
+      add(str("there are ", train_.present, " distinct labels, of which the largest is ", data_.classes() - 1,
+              "; labels are numbered from 0, so the model has ", data_.classes(), " classes for ", data_.train.size(),
+              " training examples: number the labels from 0 to ", train_.present - 1));
+    else if (data_.classes() >= data_.train.size())
       add(str("as many classes (", data_.classes(), ") as training examples (", data_.train.size(),
               "): is the label a name or a value of each example?",
               data_.columns.empty() ? "" : " data.label_column chooses another column"));
@@ -89,6 +93,10 @@ class Doubts {
   bool are_values() const {
     constexpr int64_t kFewestClasses = 20, kFewExamples = 5;
     return train_.present >= kFewestClasses && data_.train.size() < kFewExamples * train_.present;
+  }
+  // Few labels with several examples each, and numbers that none of them has.
+  bool have_gaps() const {
+    return train_.present > 1 && data_.class_names.empty() && 2 * train_.present <= data_.train.size();
   }
   bool begins_at_one() const {
     return data_.class_names.empty() && data_.classes() > 1 && count(train_, 0) == 0 && count(valid_, 0) == 0 &&

@@ -37,7 +37,7 @@ static void check_split(const SplitConfig& c, bool is_cut, Findings& findings) {
 void MnistConfig::describe(Fields<MnistConfig>& f) {
   f.about(
       "MNIST's 70,000 handwritten digits of 28x28 pixels, looked for in the config's folder, then in "
-      "`$THTRAIN_DATA`, then in the cache folder.");
+      "`$THTRAIN_DATA`, then in the user's cache folder: `$XDG_CACHE_HOME/thtrain/data`, or `~/.cache/thtrain/data`.");
   f.field("n_train", &MnistConfig::n_train)
       .range(between(1, 60000))
       .unit("examples")
@@ -127,7 +127,8 @@ void NpyConfig::describe(Fields<NpyConfig>& f) {
   f.about(
       "Arrays in .npy files, or in .npz files as `file.npz[name]`. A path is looked for in the config's folder, then "
       "in "
-      "`$THTRAIN_DATA`, then in the cache folder; one that was typed on the command line, in the working folder.");
+      "`$THTRAIN_DATA`, then in `$XDG_CACHE_HOME/thtrain/data` or `~/.cache/thtrain/data`; one that was typed on the "
+      "command line, in the working folder.");
   describe_files(f);
 }
 
@@ -294,7 +295,7 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
             {"fast", CompilerConfig::Optimizer::kFast}})
       .help("Which rewrites are allowed: `strict` keeps every bit, `fast` assumes that no value is infinite or NaN.");
   f.field("threads", &CompilerConfig::threads)
-      .range(between(0, 4096))
+      .range(between(0, kMaxThreads))
       .unit("threads")
       .synonyms({"num_threads", "jobs"})
       .help("Threads of a compiled function; 0: those of OMP_NUM_THREADS, or all cores where that is not set.");
@@ -368,9 +369,9 @@ static void find_paths(const Schema& schema, const std::string& key, const std::
     const bool is_synonym = std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0;
     if (field.name == key || is_synonym) found.insert(inner);
     if (field.tag == key) found.insert(str(inner, '.', key));
-    const bool is_list = field.access->container == Access::Container::kList;
+    const bool is_list = field.access->container == FieldAccess::Container::kList;
     const std::string element = is_list ? str(inner, ".0") : inner;
-    if (field.access->value == Access::Value::kTable) find_paths(field.access->schema(), key, element, found);
+    if (field.access->value == FieldAccess::Value::kTable) find_paths(field.access->schema(), key, element, found);
     for (const Alternative& kind : field.access->alternatives) find_paths(kind.schema(), key, element, found);
   }
 }

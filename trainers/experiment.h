@@ -10,6 +10,7 @@
 
 #include "compiler/base/config.h"
 #include "compiler/ir/dtype.h"
+#include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "datasets/csv.h"
 #include "datasets/split_rows.h"

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 
+#include "datasets/content.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {
@@ -33,20 +34,30 @@ static void check_init(const InitConfig& c, Findings& findings) {
   unused("init_value", c.init == Init::kConstant, c.init_value, 0, "\"constant\"");
 }
 
+// Names of weights are those of entries in .npz files, which have at most 65,535 bytes, prefixes included.
+static constexpr size_t kLongestName = 1000;
+
 static void check_name(const Section& layer, const std::string& name, Findings& findings) {
   bool plain = std::all_of(name.begin(), name.end(),
                            [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; });
   if (!plain)
     findings.add({.what = str(layer.name_of("name"), " has a character that is not allowed in a name"),
                   .expected = "letters, digits, \"_\" and \"-\"",
-                  .got = str('"', name, '"'),
+                  .got = str('"', excerpt(name), '"'),
+                  .config = layer.at("name")});
+  else if (name.size() > kLongestName)
+    findings.add({.what = str(layer.name_of("name"), " is too long"),
+                  .expected = str("at most ", kLongestName, " characters"),
+                  .got = str(name.size(), " characters"),
                   .config = layer.at("name")});
 }
 
 template <class T>
 static void describe_name(Fields<T>& f) {
   f.field("name", &T::name)
-      .help("Name of the layer in messages and of its weights in files. Empty: its type and a number.");
+      .help(
+          "Name of the layer in messages and of its weights in files: at most 1000 letters, digits, `_` and `-`. "
+          "Empty: its type and a number.");
 }
 
 template <class T>

@@ -18,7 +18,10 @@ UserError other_columns(const std::string& path, const TableFacts& facts, const 
     return named ? excerpt(join(names, ", "), 200) : str(names.size(), names.size() == 1 ? " column" : " columns");
   };
   return file_error(path, "the columns are not those that the model was trained on",
-                    str(text(facts.columns), ", with or without the label's"), text(columns.names));
+                    str(text(facts.columns), ", with or without the label's"), text(columns.names),
+                    named || facts.label_at || columns.names.size() != facts.columns.size() + 1
+                        ? ""
+                        : "the run does not say which column was the label's: leave it out");
 }
 
 /// Which of the table's columns is the label's, if it has one.
@@ -37,6 +40,9 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
     rest.erase(rest.begin() + (other - columns.names.begin()));
     if (rest != facts.columns) throw other_columns(path, facts, columns);
     options.label = *other;
+  } else if (facts.label_at && !columns.named) {
+    options.label_at = facts.label_at;
+    options.label = "";  // no column's name
   } else if (options.label != "first" && options.label != "last") {
     throw other_columns(path, facts, columns);
   }

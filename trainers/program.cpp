@@ -103,6 +103,14 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   counter_.emplace(model_, function_options(experiment.compiler, "errors"));
 }
 
+double TrainingProgram::largest_input(int64_t batch) {
+  const Examples& examples = feed_->examples();
+  Tensor x = examples.streamed() ? arguments(batch)[0] : examples.all().x;
+  double largest = 0;
+  for (int64_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x.as_double(i)));
+  return largest;
+}
+
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
   Expr cost = negative_log_likelihood(model_.logits(batch.x), batch.y);
@@ -240,7 +248,7 @@ std::vector<kernel::ProductChoice> TrainingProgram::all_choices() {
   return out;
 }
 
-Pins TrainingProgram::pins() const {
+Fingerprint TrainingProgram::fingerprint() const {
   auto text = [](const kernel::ProductChoice& c) { return str(text_of(c.product), ": ", c.candidate); };
   return {{"program", step_->identity()},
           {"matrix products", join(choices(), ", ", text)},

@@ -81,10 +81,12 @@ class TrainingProgram {
   /// Those of the function that counts errors too.
   std::vector<kernel::ProductChoice> all_choices();
   /// Hashes of the program's graph and of the data, and who computes its matrix products.
-  Pins pins() const;
+  Fingerprint fingerprint() const;
   /// What one call of step() computes, and from what: for looking into it without native code.
   const Graph& graph() const { return graph_; }
   std::span<const Tensor> arguments(int64_t batch) { return feed_->arguments(begin_of(batch), length_of(batch)); }
+  /// Of the examples, scaled; of this minibatch where they are read from their file.
+  double largest_input(int64_t batch);
   bool is_reference() const { return experiment_.compiler.mode == CompilerConfig::Mode::kReference; }
 
  private:

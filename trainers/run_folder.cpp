@@ -9,11 +9,12 @@
 #include <system_error>
 
 #include "compiler/base/build_info.h"
+#include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
+#include "trainers/folder_guard.h"
 #include "trainers/json.h"
 #include "trainers/load_data.h"
-#include "trainers/new_place.h"
 #include "trainers/stale_files.h"
 
 namespace thtrain {
@@ -49,30 +50,15 @@ static bool is_there(const std::string& path) {
 }
 
 static UserError taken(const std::string& path) {
-  return UserError(
-      Message{.what = str(path, ": there is a run in this folder already, or something else"),
-              .expected = "a folder that does not exist yet",
-              .hint = str("`thtrain resume ", path, "` goes on with a run; --run-dir names another folder")});
+  return UserError(Message{
+      .what = str(path, ": there is a run in this folder already, or something else"),
+      .expected = "a folder that does not exist yet",
+      .hint = str("`thtrain resume ", printable(path), "` goes on with a run; --run-dir names another folder")});
 }
 
 static bool may_be_taken(const std::string& path) {
   std::error_code error;
   return !fs::exists(fs::symlink_status(path, error)) || (fs::is_directory(path, error) && fs::is_empty(path, error));
-}
-
-// Bytes that are no UTF-8 as "\xe9".
-static std::string printable(const std::string& path) {
-  std::string out;
-  for (size_t i = 0; i < path.size();) {
-    size_t count = 1;
-    while (count < 4 && i + count < path.size() && !is_utf8(path.substr(i, count))) ++count;
-    if (!is_utf8(path.substr(i, count))) count = 0;
-    char code[8];
-    std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(path[i])));
-    out += count > 0 ? path.substr(i, count) : code;
-    i += count > 0 ? count : 1;
-  }
-  return out;
 }
 
 // TOML and JSON hold nothing else, and a resumption reads them.
@@ -123,7 +109,10 @@ static void remove_unfinished_run(const std::string& path) {
   try {
     if (RunFolder::open(path).had_checkpoint()) return;
     RunLock lock(path);
-    for (const char* name : {"table.json", "run.json", "config.toml"}) fs::remove(path + "/" + name, error);
+    const std::string aside = set_aside(path);
+    lock.moved_to(aside);
+    for (const char* name : {"table.json", "run.json", "config.toml"}) fs::remove(aside + "/" + name, error);
+    if (aside != path) fs::remove_all(aside, error);
   } catch (const UserError&) {  // it is taken, then
   }
 }
@@ -138,7 +127,7 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   // Made beside its place and renamed into it, so that a run folder always holds its configuration.
   RunFolder out(new_folder_name(parent), std::move(facts));
   try {
-    NewPlace place(out.path());
+    FolderGuard place(out.path());
     place.made();
     make_folder(out.path());
     out.lock_ = std::make_shared<RunLock>(out.path());
@@ -165,9 +154,9 @@ static UserError not_a_folder(const std::string& path) {
   const bool is_of_run = fs::exists(parent + "/config.toml", error) && fs::exists(parent + "/run.json", error);
   std::string hint;
   if (is_of_run)
-    hint = str("`thtrain resume ", parent, "` goes on with the run in its folder");
+    hint = str("`thtrain resume ", printable(parent), "` goes on with the run in its folder");
   else if (path.ends_with(".toml"))
-    hint = str("`thtrain train ", path, "` begins a run of this experiment");
+    hint = str("`thtrain train ", printable(path), "` begins a run of this experiment");
   return UserError(Message{.what = str(path, ": this is a file, and no run folder"),
                            .expected = "a folder that `thtrain train` made",
                            .hint = hint});
@@ -197,19 +186,25 @@ RunFolder RunFolder::open(const std::string& wanted) {
     throw UserError(Message{
         .what = str(path, ": this is no run folder, or no longer: it holds no run.json"),
         .expected = "a folder that `thtrain train` made, with config.toml and run.json",
-        .hint = str("put run.json back from a copy; `thtrain train ", out.config(), "` begins another run",
-                    has_weights
-                        ? str(";\n`thtrain eval ", out.config(), " --weights ", out.best(), "` measures its weights")
-                        : "")});
+        .hint = str("put run.json back from a copy; `thtrain train ", printable(out.config()), "` begins another run",
+                    has_weights ? str(";\n`thtrain eval ", printable(out.config()), " --weights ",
+                                      printable(out.best()), "` measures its weights")
+                                : "")});
   }
   std::map<std::string, std::string> facts = read_json(read_file(out.facts_file()), out.facts_file());
+  for (const char* name : {"config_file", "config_folder", "version"})
+    if (!facts.contains(name))
+      throw UserError(Message{.what = str(out.facts_file(), ": this is not what a run writes: it has no ", name),
+                              .expected = "the object that `thtrain train` wrote",
+                              .hint = str("put run.json back from a copy; `thtrain train ", printable(out.config()),
+                                          "` begins another run")});
   auto list = [&](const std::string& name) {
     std::vector<std::string> values;
     while (facts.contains(str(name, '.', values.size()))) values.push_back(facts[str(name, '.', values.size())]);
     return values;
   };
   out.facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes")};
-  out.has_pins_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
+  out.has_fingerprint_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
   return out;
 }
 
@@ -224,7 +219,7 @@ bool RunFolder::has_checkpoint() const {
   return is_there(checkpoint());
 }
 bool RunFolder::had_checkpoint() const {
-  return has_pins_ || is_there(metrics()) || is_there(best());
+  return has_fingerprint_ || is_there(metrics()) || is_there(best());
 }
 
 std::string RunFolder::weights() const {
@@ -232,12 +227,12 @@ std::string RunFolder::weights() const {
   if (has_checkpoint()) return checkpoint();
   throw UserError(Message{.what = str(path_, ": there are no weights in this run folder yet"),
                           .expected = "best.npz or checkpoint.npz",
-                          .hint = str("`thtrain resume ", path_, "` trains on")});
+                          .hint = str("`thtrain resume ", printable(path_), "` trains on")});
 }
 
-void RunFolder::write_facts(int64_t seed, const Pins& pins) {
+void RunFolder::write_facts(int64_t seed, const Fingerprint& fingerprint) {
   JsonObject decided;
-  for (const auto& [name, value] : pins) decided.add(name, value);
+  for (const auto& [name, value] : fingerprint) decided.add(name, value);
   JsonObject out;
   out.add("command_line", facts_.command_line)
       .add("config_file", facts_.config_file)
@@ -246,9 +241,9 @@ void RunFolder::write_facts(int64_t seed, const Pins& pins) {
       .add("build", build_id)
       .add("seed", seed);
   if (!facts_.changes.empty()) out.add("changes", facts_.changes);
-  if (!pins.empty()) out.add_raw("pins", decided.line());
+  if (!fingerprint.empty()) out.add_raw("pins", decided.line());
   write_whole(facts_file(), out.lines());
-  has_pins_ = !pins.empty();
+  has_fingerprint_ = !fingerprint.empty();
 }
 
 std::string new_run_path(const std::string& root, const std::string& config_path) {

@@ -14,4 +14,9 @@ std::string new_folder_name(const std::string& parent);
 /// Removes such folders in `parent` whose process is gone.
 void remove_stale_folders(const std::string& parent);
 
+/// Gives a run folder such a name, and returns it; `folder` itself where it cannot be renamed.
+std::string set_aside(const std::string& folder);
+/// Removes a folder, set aside first: a process that is killed meanwhile leaves no part of it under its name.
+void remove_whole(const std::string& folder);
+
 }  // namespace thtrain

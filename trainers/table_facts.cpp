@@ -1,17 +1,20 @@
 #include "trainers/table_facts.h"
 
+#include <charconv>
+
 #include "datasets/file.h"
 #include "trainers/json.h"
 
 namespace thtrain {
 
 TableFacts table_facts(const Dataset& data) {
-  return {data.columns, data.columns_named, data.class_names};
+  return {data.columns, data.columns_named, data.class_names, data.label_at};
 }
 
 void write_table_facts(const std::string& path, const TableFacts& facts) {
   JsonObject out;
   out.add("columns", facts.columns).add("named", facts.named).add("classes", facts.classes);
+  if (facts.label_at) out.add("label_at", static_cast<int64_t>(*facts.label_at));
   AtomicFile file(path);
   file.write(out.lines());
   file.commit();
@@ -25,7 +28,12 @@ TableFacts read_table_facts(const std::string& path) {
       out.push_back(found->second);
     return out;
   };
-  return {list("columns"), values["named"] == "true", list("classes")};
+  TableFacts out{list("columns"), values["named"] == "true", list("classes")};
+  const std::string& label = values["label_at"];
+  size_t at = 0;
+  auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), at);
+  if (!label.empty() && error == std::errc() && end == label.data() + label.size()) out.label_at = at;
+  return out;
 }
 
 }  // namespace thtrain

@@ -1,6 +1,7 @@
 // What a run remembers of the table that it was trained on, so that predict can read another one and name the classes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,10 @@
 namespace thtrain {
 
 struct TableFacts {
-  std::vector<std::string> columns;  // of an example; none where the data is no table
-  bool named = false;                // by a header
-  std::vector<std::string> classes;  // none where the labels are numbers
+  std::vector<std::string> columns;     // of an example; none where the data is no table
+  bool named = false;                   // by a header
+  std::vector<std::string> classes;     // none where the labels are numbers
+  std::optional<size_t> label_at = {};  // the label's column, from 0; runs of earlier versions do not say it
 };
 
 TableFacts table_facts(const Dataset& data);

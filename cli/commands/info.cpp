@@ -32,7 +32,9 @@ std::vector<std::string> rules_of(const Op& op) {
     if (has) out.push_back(name);
   };
   add(op.gradient != nullptr, "gradient");
-  add(!op.may_overwrite.empty(), "in place");
+  add(op.jvp != nullptr, "forward mode");
+  add(op.gradient && !op.jvp, "forward mode by two reverse passes");
+  add(op.scalar || op.fused || !op.aliases.empty(), "in place");
   add(op.view && op.lower, "view");
   add(op.commutative, "commutative");
   add(op.has_effect, "effect");

@@ -65,8 +65,10 @@ int run_tune(const TuneArguments& arguments) {
         "\n");
     return kDone;
   }
+  const bool is_reference = loaded.experiment.compiler.mode == CompilerConfig::Mode::kReference;
+  const char* nothing = is_reference ? ": compiler.mode = \"reference\" computes without native code\n" : "\n";
   print_text(str(count_text(static_cast<int64_t>(tuned.size()), "product"), " for ", count_text(threads, "thread"),
-                 tuned.empty() ? "\n" : str(", remembered in ", cache_folder_text(), "\n")));
+                 tuned.empty() ? nothing : str(", remembered in ", cache_folder_text(), "\n")));
   return kDone;
 }
 

@@ -11,8 +11,12 @@
 
 namespace thtrain {
 
+// ---- gradients -----------------------------------------------------------------------------------------------------
+
+/// What grad does where the cost does not depend on a variable: see GradOptions.
 enum class Disconnected { kError, kWarn, kZero };
 
+/// What grad may be told.
 struct GradOptions {
   /// Values whose derivative is taken as zero.
   std::vector<Expr> consider_constant = {};

@@ -6,8 +6,8 @@
 
 namespace thtrain {
 
-using Value = Access::Value;
-using Container = Access::Container;
+using Value = FieldAccess::Value;
+using Container = FieldAccess::Container;
 using Kind = ConfigNode::Kind;
 
 bool Range::contains(double value) const {
@@ -126,7 +126,7 @@ class Reader {
   }
 
   void read_field(const FieldSpec& field, void* member, const ConfigNode& node, const std::string& path) {
-    const Access& access = *field.access;
+    const FieldAccess& access = *field.access;
     if (access.container != Container::kList) {
       read_element(field, node, path, [&] { return access.append(member); });
       return;
@@ -145,7 +145,7 @@ class Reader {
 
   template <class Place>
   void read_element(const FieldSpec& field, const ConfigNode& node, const std::string& path, Place place) {
-    const Access& access = *field.access;
+    const FieldAccess& access = *field.access;
     if (access.value == Value::kTable || access.value == Value::kVariant) {
       if (!node.is_table()) {
         bool doubled = node.is_array() && node.children.size() == 1 && node.children[0].is_table();
@@ -183,7 +183,7 @@ class Reader {
 
   // The scalar as its field takes it, or nothing after a finding.
   std::optional<ConfigNode> checked(const FieldSpec& field, const ConfigNode& given, const std::string& path) {
-    const Access& access = *field.access;
+    const FieldAccess& access = *field.access;
     ConfigNode node = given;
     if (node.unquoted && (access.value == Value::kString || access.value == Value::kChoice)) node.kind = Kind::kString;
     bool is_number = node.kind == Kind::kInt || node.kind == Kind::kFloat;
@@ -306,7 +306,7 @@ class Reader {
   }
 
   void absent_field(const FieldSpec& field, void* member, const ConfigNode& table, const std::string& path) {
-    const Access& access = *field.access;
+    const FieldAccess& access = *field.access;
     if (field.required) {
       if (!incomplete_)
         findings_.add({.what = str(path, " is missing"),

@@ -85,7 +85,7 @@ struct FieldSpec {
   std::vector<std::string> choices = {};    // of strings and enumerations
   std::vector<int64_t> choice_values = {};  // of enumerations
   std::vector<std::string> synonyms = {};   // what other programs call it: suggested, not accepted
-  const Access* access = nullptr;
+  const FieldAccess* access = nullptr;
   std::function<void*(void*)> member = {};  // of an object
 };
 

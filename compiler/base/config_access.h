@@ -1,4 +1,4 @@
-// How a declared field's C++ member is reached without knowing its type: one Access for each type of member.
+// How a declared field's C++ member is reached without knowing its type: one FieldAccess for each type of member.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct Alternative {
 };
 
 /// "Element" is the value itself: the member, what an optional holds, or an element of a list.
-struct Access {
+struct FieldAccess {
   enum class Value { kBool, kInt, kFloat, kString, kChoice, kTable, kVariant };
   enum class Container { kOne, kOptional, kList };
 
@@ -51,9 +51,9 @@ struct Access {
 namespace detail {
 
 template <class... Ts>
-void describe_variant(Access& access, std::type_identity<std::variant<Ts...>>) {
+void describe_variant(FieldAccess& access, std::type_identity<std::variant<Ts...>>) {
   using V = std::variant<Ts...>;
-  access.value = Access::Value::kVariant;
+  access.value = FieldAccess::Value::kVariant;
   access.alternatives = {Alternative{Ts::kName, &schema_of<Ts>}...};
   access.select = [](void* element, size_t alternative) -> void* {
     static constexpr std::array<void* (*)(V&), sizeof...(Ts)> kEmplace = {
@@ -68,8 +68,8 @@ void describe_variant(Access& access, std::type_identity<std::variant<Ts...>>) {
 }
 
 template <class E>
-void describe_element(Access& access) {
-  using Value = Access::Value;
+void describe_element(FieldAccess& access) {
+  using Value = FieldAccess::Value;
   using Node = ConfigNode;
   auto rules = [&](Value value, void (*assign)(void*, const Node&), Node (*node)(const void*)) {
     access.value = value, access.assign = assign, access.node = node;
@@ -109,8 +109,8 @@ void describe_element(Access& access) {
 template <class M>
 struct ContainerOf {
   using Element = M;
-  static void apply(Access& access) {
-    access.container = Access::Container::kOne;
+  static void apply(FieldAccess& access) {
+    access.container = FieldAccess::Container::kOne;
     access.clear = [](void*) {};
     access.append = [](void* member) { return member; };
     access.size = [](const void*) -> size_t { return 1; };
@@ -120,9 +120,9 @@ struct ContainerOf {
 template <class E>
 struct ContainerOf<std::optional<E>> {
   using Element = E;
-  static void apply(Access& access) {
+  static void apply(FieldAccess& access) {
     using M = std::optional<E>;
-    access.container = Access::Container::kOptional;
+    access.container = FieldAccess::Container::kOptional;
     access.clear = [](void* member) { static_cast<M*>(member)->reset(); };
     access.append = [](void* member) -> void* { return &static_cast<M*>(member)->emplace(); };
     access.size = [](const void* member) -> size_t { return static_cast<const M*>(member)->has_value(); };
@@ -133,9 +133,9 @@ template <class E>
 struct ContainerOf<std::vector<E>> {
   static_assert(!std::is_same_v<E, bool>, "std::vector<bool> has no elements to point to");
   using Element = E;
-  static void apply(Access& access) {
+  static void apply(FieldAccess& access) {
     using M = std::vector<E>;
-    access.container = Access::Container::kList;
+    access.container = FieldAccess::Container::kList;
     access.clear = [](void* member) { static_cast<M*>(member)->clear(); };
     access.append = [](void* member) -> void* { return &static_cast<M*>(member)->emplace_back(); };
     access.size = [](const void* member) { return static_cast<const M*>(member)->size(); };
@@ -146,9 +146,9 @@ struct ContainerOf<std::vector<E>> {
 }  // namespace detail
 
 template <class M>
-const Access& access_of() {
-  static const Access access = [] {
-    Access out;
+const FieldAccess& access_of() {
+  static const FieldAccess access = [] {
+    FieldAccess out;
     detail::describe_element<typename detail::ContainerOf<M>::Element>(out);
     detail::ContainerOf<M>::apply(out);
     return out;

@@ -3,13 +3,13 @@
 
 namespace thtrain {
 
-using Value = Access::Value;
-using Container = Access::Container;
+using Value = FieldAccess::Value;
+using Container = FieldAccess::Container;
 
 // ---- resolved configuration ----
 
 static ConfigNode element_node(const FieldSpec& field, const void* element) {
-  const Access& access = *field.access;
+  const FieldAccess& access = *field.access;
   if (access.value == Value::kTable) return resolved_config(access.schema(), element);
   if (access.value == Value::kVariant) {
     auto [alternative, object] = access.selected(element);
@@ -29,7 +29,7 @@ static ConfigNode element_node(const FieldSpec& field, const void* element) {
 ConfigNode resolved_config(const Schema& schema, const void* object) {
   ConfigNode table;
   for (const FieldSpec& field : schema.fields) {
-    const Access& access = *field.access;
+    const FieldAccess& access = *field.access;
     const void* member = field.member(const_cast<void*>(object));
     size_t size = access.size(member);
     if (access.container == Container::kOptional && size == 0) continue;

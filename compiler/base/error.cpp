@@ -9,7 +9,7 @@ namespace thtrain {
 
 namespace {
 
-constexpr size_t kMostMessages = 20;  // of one error; nobody reads more at once
+constexpr size_t kMaxMessages = 20;  // of one error; nobody reads more at once
 constexpr size_t kLongestLine = 2000, kLineEnd = 200;
 constexpr size_t kWidestQuote = 110, kBeforeCaret = 40;
 
@@ -80,7 +80,8 @@ Quote quote(const ConfigPosition& place) {
 
 std::string Message::text() const {
   constexpr size_t kIndent = 12;
-  std::string out = str("error: ", lines_text(what, 7));
+  // One line: a name in it may have a line end.
+  std::string out = str("error: ", shortened(printable(what)));
   auto field = [&](std::string_view label, const std::string& value) {
     if (!value.empty()) out += str("\n  ", label, std::string(10 - label.size(), ' '), lines_text(value, kIndent));
   };
@@ -88,7 +89,7 @@ std::string Message::text() const {
   field("got:", got);
   field("node:", node);
   if (config) {
-    field("config:", str(config.file, ":", config.line, ":", config.column));
+    field("config:", str(printable(config.file), ":", config.line, ":", config.column));
     if (!config.source_line.empty()) {
       std::string number = std::to_string(config.line);
       std::string margin = std::string(number.size() < 5 ? 5 - number.size() : 0, ' ') + number;
@@ -102,7 +103,7 @@ std::string Message::text() const {
 }
 
 Error::Error(std::vector<Message> messages) : messages_(std::move(messages)) {
-  const size_t shown = std::min(messages_.size(), kMostMessages);
+  const size_t shown = std::min(messages_.size(), kMaxMessages);
   text_ = join(std::span(messages_).first(shown), "\n", [](const Message& m) { return m.text(); });
   if (size_t more = messages_.size() - shown; more > 0)
     text_ += str("\nerror: ", more, more == 1 ? " more mistake is" : " more mistakes are", " not shown");

@@ -16,7 +16,10 @@
 
 namespace thtrain {
 
-/// Copies are independent generators. Every method but the const ones moves the generator on.
+// ---- random numbers ------------------------------------------------------------------------------------------------
+
+/// A generator of random numbers. Copies are independent generators. Every method but the const ones moves the
+/// generator on.
 class RandomState {
  public:
   static constexpr size_t kWords = 624;

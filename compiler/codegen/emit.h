@@ -1,4 +1,4 @@
-// A program to one translation unit of C++: kernels as functions, and the entry that walks the steps.
+// A program to one translation unit of C++: kernels as functions, and the entry that runs the steps.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ DType floatX();
 void set_floatX(DType dtype);  // kFloat32 or kFloat64, else UserError
 
 /// The dtype of `a op b`: NumPy's within a kind; beside an integer or bool a float keeps its dtype; complex beside
-/// float keeps the wider component. int64 beside uint64 has none (an error that asks for a cast, raised by the caller).
+/// float keeps the wider component. A signed integer beside uint64 has none (an error asks for a cast, by the caller).
 std::optional<DType> promote(DType a, DType b);
 
 /// sum and prod of bool and integers: int64 or uint64; other dtypes stay.

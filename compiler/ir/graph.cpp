@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
@@ -10,7 +11,26 @@ namespace thtrain {
 std::vector<Expr> Graph::roots() const {
   std::vector<Expr> out = outputs;
   for (const Update& update : updates) out.push_back(update.value);
+  out.insert(out.end(), effects.begin(), effects.end());
   return out;
+}
+
+Graph map_roots(const Graph& graph, const std::function<Expr(const Expr&)>& f) {
+  Graph out;
+  out.inputs = graph.inputs;
+  for (const Expr& output : graph.outputs) out.outputs.push_back(f(output));
+  for (const Update& update : graph.updates) out.updates.push_back({update.variable, f(update.value)});
+  for (const Expr& effect : graph.effects) out.effects.push_back(f(effect));
+  return out;
+}
+
+static bool same_values(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::ranges::equal(a, b, [](const Expr& left, const Expr& right) { return left.same(right); });
+}
+
+bool same_roots(const Graph& a, const Graph& b) {
+  return a.outputs.size() == b.outputs.size() && a.updates.size() == b.updates.size() &&
+         same_values(a.roots(), b.roots());
 }
 
 std::vector<const Node*> topological_order(std::span<const Expr> roots) {
@@ -75,7 +95,13 @@ static size_t hash_of(const Node& node) {
   return seed;
 }
 
-static bool are_equal(const Node& a, const Node& b) {
+static bool same_graph(const Graph& a, const Graph& b, bool merges_effects);
+
+static bool takes_token(const Node& node) {
+  return !node.inputs.empty() && node.inputs.back().type().kind == TypeKind::kToken;
+}
+
+static bool are_equal(const Node& a, const Node& b, bool merges_effects) {
   if (&a == &b) return true;
   if (a.is_leaf() || b.is_leaf()) return false;
   if (a.op != b.op || a.recompute != b.recompute || a.inputs.size() != b.inputs.size() ||
@@ -84,15 +110,16 @@ static bool are_equal(const Node& a, const Node& b) {
   for (size_t i = 0; i < a.inputs.size(); ++i)
     if (!a.inputs[i].same(b.inputs[i])) return false;
   for (size_t i = 0; i < a.bodies.size(); ++i)
-    if (a.bodies[i] != b.bodies[i] && !same_graph(*a.bodies[i], *b.bodies[i])) return false;
-  return true;
+    if (a.bodies[i] != b.bodies[i] && !same_graph(*a.bodies[i], *b.bodies[i], merges_effects)) return false;
+  return merges_effects || a.serial == b.serial || takes_token(a) || !has_effect(a);
 }
 
 // The equal node's slot, or the free one where `node` belongs.
 Rebuilder::Unique& Rebuilder::slot_of(size_t hash, const Node& node) {
   const size_t mask = unique_.size() - 1;
   size_t place = (hash * 0x9e3779b97f4a7c15ull >> 20) & mask;
-  while (unique_[place].node && (unique_[place].hash != hash || !are_equal(*unique_[place].node, node)))
+  while (unique_[place].node &&
+         (unique_[place].hash != hash || !are_equal(*unique_[place].node, node, merges_effects_)))
     place = (place + 1) & mask;
   return unique_[place];
 }
@@ -151,7 +178,7 @@ Expr Rebuilder::rebuild(const Expr& root, const Rewrite& rewrite) {
     }
     for (Expr& output : done.outputs)
       if (output.has_value()) output = Expr(cons(output.node_ptr()), output.output());
-    if (done.outputs.empty()) done.made = cons(changed ? remake(*node, inputs, node->bodies) : done.kept);
+    if (done.outputs.empty()) done.made = cons(changed ? clone_with_inputs(*node, inputs, node->bodies) : done.kept);
     done_.try_emplace(node, std::move(done));
   }
   return done_.at(&root.node())[root.output()];
@@ -172,30 +199,24 @@ Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite) {
     bool changed = false;
     for (const GraphPtr& body : node.bodies) {
       Graph rebuilt = rewrite_graph(*body, rewrite);
-      bool same = rebuilt.outputs.size() == body->outputs.size();
-      for (size_t i = 0; same && i < rebuilt.outputs.size(); ++i) same = rebuilt.outputs[i].same(body->outputs[i]);
+      const bool same = same_roots(rebuilt, *body);
       changed |= !same;
       bodies.push_back(same ? body : std::make_shared<const Graph>(std::move(rebuilt)));
     }
     if (!changed) return rewrite ? rewrite(node, inputs) : std::vector<Expr>{};
-    std::shared_ptr<const Node> remade = remake(node, inputs, std::move(bodies));
+    std::shared_ptr<const Node> remade = clone_with_inputs(node, inputs, std::move(bodies));
     if (rewrite)
       if (std::vector<Expr> outputs = rewrite(*remade, inputs); !outputs.empty()) return outputs;
     std::vector<Expr> outputs;
     for (size_t i = 0; i < remade->types.size(); ++i) outputs.emplace_back(remade, i);
     return outputs;
   };
-  Graph out;
-  out.inputs = graph.inputs;
-  out.outputs = rebuilder.rebuild(graph.outputs, with_bodies);
-  for (const Update& update : graph.updates)
-    out.updates.push_back({update.variable, rebuilder.rebuild(update.value, with_bodies)});
-  return out;
+  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, with_bodies); });
 }
 
 const Node* root_of(const Expr& value) {
   const Node* node = &value.node();
-  while (node->op->view) node = &node->inputs[0].node();
+  while (node->op->view) node = &node->inputs[node->op->viewed].node();
   return node;
 }
 
@@ -205,12 +226,25 @@ std::vector<Expr> substitute(std::span<const Expr> roots, std::span<const std::p
   return rebuilder.rebuild(roots, nullptr);
 }
 
-bool same_graph(const Graph& a, const Graph& b) {
-  if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size() ||
-      a.updates.size() != b.updates.size())
-    return false;
-  // b's inputs become a's; then the two are equal where consing makes their roots one.
+Graph substitute(const Graph& graph, std::span<const std::pair<Expr, Expr>> replacements) {
   Rebuilder rebuilder;
+  for (const auto& [from, to] : replacements) rebuilder.replace(from, to);
+  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, nullptr); });
+}
+
+static size_t count_effects(const Graph& graph) {
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  return static_cast<size_t>(std::ranges::count_if(order, [](const Node* node) { return has_effect(*node); }));
+}
+
+// With `merges_effects`, effects of different origins may be equal.
+static bool same_graph(const Graph& a, const Graph& b, bool merges_effects) {
+  if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size() ||
+      a.updates.size() != b.updates.size() || a.effects.size() != b.effects.size())
+    return false;
+  if (merges_effects && count_effects(a) != count_effects(b)) return false;
+  // b's inputs become a's; then the two are equal where consing makes their roots one.
+  Rebuilder rebuilder(merges_effects);
   for (size_t i = 0; i < a.inputs.size(); ++i) {
     if (!(a.inputs[i].type() == b.inputs[i].type())) return false;
     rebuilder.replace(b.inputs[i], a.inputs[i]);
@@ -222,6 +256,10 @@ bool same_graph(const Graph& a, const Graph& b) {
     if (!x.same(rebuilder.rebuild(right[i], keep))) return false;
   }
   return true;
+}
+
+bool same_graph(const Graph& a, const Graph& b) {
+  return same_graph(a, b, true);
 }
 
 Readers::Readers(std::span<const Node* const> order) : begin_(order.size() + 1, 0) {

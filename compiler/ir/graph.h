@@ -22,10 +22,19 @@ struct Graph {
   std::vector<Expr> inputs;
   std::vector<Expr> outputs;
   std::vector<Update> updates;
+  /// What has an effect and belongs to the graph although nothing may read its result. Once the effects are in order
+  /// (thread_effects in ir/effects.h): the last token, or none.
+  std::vector<Expr> effects = {};
 
-  /// Outputs, then the values of the updates.
+  /// Outputs, then the values of the updates, then the effects.
   std::vector<Expr> roots() const;
 };
+
+/// The graph with `f(root)` in the place of each root, asked in the order of roots().
+Graph map_roots(const Graph& graph, const std::function<Expr(const Expr&)>& f);
+
+/// Do the two graphs have the same values as outputs, updates and effects?
+bool same_roots(const Graph& a, const Graph& b);
 
 /// Every node that the roots need, each after its inputs. Order depends on the graph alone. Linear, iterative.
 std::vector<const Node*> topological_order(std::span<const Expr> roots);
@@ -40,13 +49,15 @@ std::vector<Expr> shared_leaves(const Graph& graph);
 /// Number of nodes, bodies included.
 size_t node_count(const Graph& graph);
 
-/// Builds new expressions bottom-up. Equal nodes merge by construction (hash-consing within one Rebuilder).
+/// Builds new expressions bottom-up. Equal nodes merge by construction (hash-consing within one Rebuilder). Two effects
+/// that have no token yet are equal only where one is a copy of the other: two prints of one value stay two.
 class Rebuilder {
  public:
   /// Gives the replacement of a node on its new inputs: one Expr for each output, or none to keep it as it is.
   using Rewrite = std::function<std::vector<Expr>(const Node& node, const std::vector<Expr>& inputs)>;
 
-  Rebuilder() = default;
+  /// With `merges_effects` effects without a token merge as all other nodes do: to compare graphs, not to make one.
+  explicit Rebuilder(bool merges_effects = false) : merges_effects_(merges_effects) {}
   /// From now on `from` stands for `to`.
   void replace(const Expr& from, const Expr& to);
   /// The rebuilt value of `root`; `rewrite` is asked once for each node that needs it, inputs first.
@@ -69,6 +80,7 @@ class Rebuilder {
   };
   Unique& slot_of(size_t hash, const Node& node);
 
+  bool merges_effects_;
   NodeMap<Done> done_;
   std::vector<Unique> unique_;  // a power of two, three quarters full at most
   size_t unique_count_ = 0;
@@ -83,7 +95,11 @@ const Node* root_of(const Expr& value);
 /// `roots` with leaves or inner values replaced.
 std::vector<Expr> substitute(std::span<const Expr> roots, std::span<const std::pair<Expr, Expr>> replacements);
 
-/// Do the two graphs have the same nodes under a mapping of their inputs? Linear.
+/// The same of a whole graph: what its roots share stays shared.
+Graph substitute(const Graph& graph, std::span<const std::pair<Expr, Expr>> replacements);
+
+/// Do the two graphs have the same nodes under a mapping of their inputs? Effects without a token are compared by what
+/// they are and counted, not by their order. Linear.
 bool same_graph(const Graph& a, const Graph& b);
 
 /// Who reads each node of an order: every reader once, in the order. Graph outputs and updates are not counted.

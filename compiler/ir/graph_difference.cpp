@@ -9,7 +9,7 @@ namespace {
 
 class Comparison {
  public:
-  Comparison(const Graph& before, const Graph& after, LastingNumbers& numbers)
+  Comparison(const Graph& before, const Graph& after, StableNumbers& numbers)
       : before_(before), after_(after), numbers_(numbers), old_(text_order(before)), new_(text_order(after)) {
     for (size_t i = 0; i < old_.size(); ++i) place_[old_[i]] = i;
   }
@@ -93,7 +93,7 @@ class Comparison {
     auto show_old = [&](size_t end) {
       for (; shown < end; ++shown)
         if (!stays.contains(old_[shown])) {
-          out.gone.push_back(old_[shown]);
+          out.removed.push_back(old_[shown]);
           add(out.text, '-', line(*old_[shown]));
         }
     };
@@ -103,7 +103,7 @@ class Comparison {
       if (old && stays.contains(*old)) {
         ++out.same;
       } else {
-        out.come.push_back(node);
+        out.added.push_back(node);
         add(out.text, '+', line(*node));
       }
     }
@@ -122,6 +122,7 @@ class Comparison {
       std::vector<std::string> all;
       for (const Expr& e : graph.outputs) all.push_back(str("output  ", ref(e), "\n"));
       for (const Update& u : graph.updates) all.push_back(str("update  ", ref(u.variable), " <- ", ref(u.value), "\n"));
+      for (const Expr& e : graph.effects) all.push_back(str("effect  ", ref(e), "\n"));
       return all;
     };
     const std::vector<std::string> old = lines(before_), fresh = lines(after_);
@@ -142,7 +143,7 @@ class Comparison {
   }
 
   const Graph &before_, &after_;
-  LastingNumbers& numbers_;
+  StableNumbers& numbers_;
   std::vector<const Node*> old_, new_;
   NodeMap<size_t> place_;             // of the old ones
   NodeMap<bool> taken_;               // old ones that have a counterpart
@@ -174,11 +175,11 @@ void append_short(const Expr& value, const NodeNumbers& numbers, int depth, std:
 
 }  // namespace
 
-LastingNumbers::LastingNumbers(const Graph& graph) {
+StableNumbers::StableNumbers(const Graph& graph) {
   for (const Node* node : text_order(graph)) of[node] = next++;
 }
 
-GraphDifference graph_difference(const Graph& before, const Graph& after, LastingNumbers& numbers) {
+GraphDifference graph_difference(const Graph& before, const Graph& after, StableNumbers& numbers) {
   return Comparison(before, after, numbers).run();
 }
 

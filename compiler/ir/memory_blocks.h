@@ -1,26 +1,26 @@
-// The memory of tensors: aligned blocks, of which large freed ones are kept for the next of the same size.
+// The allocator of tensors: aligned blocks, and a free list of large ones for the next of the same size.
 #pragma once
 
 #include <cstddef>
 
 namespace thtrain {
 
-/// Blocks of this size or more lie on pages of 2 MiB, where the system has them, and are kept when they are freed: its
-/// pages are zeroed anew each time, which takes as long as an elementwise formula on them does.
+/// Blocks of this size or more lie on pages of 2 MiB, where the system has them, and go to the free list: its pages
+/// are zeroed at each allocation, which takes as long as an elementwise formula on them does.
 inline constexpr size_t kLargeBlockBytes = size_t{1} << 20;
-/// At most so much is kept; what was freed first is given back first. Under a sanitizer nothing is: it could not see a
-/// freed block used.
+/// At most so many bytes are in the free list; what was freed first is released first. Under a sanitizer there is none:
+/// it could not see a freed block used.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr size_t kMostKeptBytes = 0;
+inline constexpr size_t kMaxFreeListBytes = 0;
 #else
-inline constexpr size_t kMostKeptBytes = size_t{256} << 20;
+inline constexpr size_t kMaxFreeListBytes = size_t{256} << 20;
 #endif
 
 /// At least `bytes` bytes, aligned to a cache line, of any content. std::bad_alloc where there are none. Thread-safe.
-void* take_block(size_t bytes);
-/// Ends the life of a block of take_block(bytes).
-void give_block(void* block, size_t bytes);
-/// Bytes that are kept now.
-size_t kept_bytes();
+void* allocate_block(size_t bytes);
+/// Frees a block of allocate_block(bytes).
+void free_block(void* block, size_t bytes);
+/// Bytes in the free list.
+size_t free_list_bytes();
 
 }  // namespace thtrain

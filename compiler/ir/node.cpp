@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/effects.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/op.h"
@@ -61,8 +62,9 @@ uint64_t next_serial() {
   return ++serial;
 }
 
-static std::shared_ptr<const Node> finish(std::shared_ptr<Node> node) {
-  node->serial = next_serial();
+// A copy of a node has its original's serial: an effect keeps its place in the order of construction.
+static std::shared_ptr<const Node> finish(std::shared_ptr<Node> node, const Node* original = nullptr) {
+  node->serial = original ? original->serial : next_serial();
   node->self = node;
   return node;
 }
@@ -92,7 +94,10 @@ static Origin origin_of(const std::vector<Expr>& inputs, const std::source_locat
 std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props, std::vector<GraphPtr> bodies,
                                       std::source_location where) {
   Origin origin = origin_of(inputs, where);
-  return finish(typed(op, std::move(inputs), std::move(props), std::move(bodies), std::move(origin)));
+  std::shared_ptr<const Node> out =
+      finish(typed(op, std::move(inputs), std::move(props), std::move(bodies), std::move(origin)));
+  EffectScope::record(out);
+  return out;
 }
 
 Expr apply(const Op& op, std::vector<Expr> inputs, Props props, std::source_location where) {
@@ -110,7 +115,8 @@ static bool keeps_types(const Node& node, const std::vector<Expr>& inputs, const
   return true;
 }
 
-std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies) {
+std::shared_ptr<const Node> clone_with_inputs(const Node& node, std::vector<Expr> inputs,
+                                              std::vector<GraphPtr> bodies) {
   std::shared_ptr<Node> out;
   if (keeps_types(node, inputs, bodies)) {
     out = std::make_shared<Node>();
@@ -125,7 +131,7 @@ std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, s
   }
   out->recompute = node.recompute;
   out->name = node.name;
-  return finish(std::move(out));
+  return finish(std::move(out), &node);
 }
 
 std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute) {
@@ -173,7 +179,7 @@ Expr named(const Expr& value, std::string name) {
   node->recompute = old.recompute;
   node->origin = old.origin;
   node->name = std::move(name);
-  return Expr(finish(std::move(node)), value.output());
+  return Expr(finish(std::move(node), &old), value.output());
 }
 
 bool is_input(const Expr& value) {
@@ -300,6 +306,15 @@ const Op& constant_op() {
       .infer = [](const TypeArgs& a) { return std::vector<Type>{type_of(a.props.get<Tensor>("value"))}; },
       .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.node.props.get<Tensor>("value")}; },
       .foldable = false};
+  return op;
+}
+
+const Op& start_token_op() {
+  static const Op op{.name = "start_token",
+                     .doc = "The token that the first effect of a program takes.",
+                     .infer = [](const TypeArgs&) { return std::vector<Type>{token_type()}; },
+                     .reference = [](const ReferenceArgs&) { return std::vector<Tensor>{Tensor(false)}; },
+                     .foldable = false};
   return op;
 }
 

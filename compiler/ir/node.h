@@ -28,6 +28,8 @@ struct Graph;
 class Index;  // ops/index/index.h
 using GraphPtr = std::shared_ptr<const Graph>;
 
+// ---- inputs and constants ------------------------------------------------------------------------------------------
+
 /// A handle on one output of a node. The default-made one is empty: "no value", as an absent gradient. It may be
 /// copied, compared by same() and asked has_value(); anything else that is done with it is a UserError.
 ///
@@ -60,12 +62,23 @@ class Expr {
   /// NumPy's x[i, j]: x[{0, j}], x[{all(), -1}].
   Expr operator[](std::initializer_list<Index> indices) const;
 
+  /// NumPy's x.T: the axes in reverse order. A matrix is transposed; a vector and a scalar are as they were (a column
+  /// is expand_dims(x, {1})); a [i, j, k] becomes [k, j, i]. A view. See transpose and dimshuffle in ops/shape/shape.h.
+  Expr T(std::source_location where = std::source_location::current()) const;
+
  private:
   [[noreturn]] static void fail_empty();
 
   size_t output_ = 0;  // first: in `e = e.node().inputs[0]` the assignment of node_ may free what is read
   std::shared_ptr<const Node> node_;
 };
+
+/// A constant. The elements are not copied: the caller leaves them alone from then on.
+Expr make_constant(Tensor value, std::source_location where = std::source_location::current());
+/// The same value under a name that texts and errors show.
+Expr named(const Expr& value, std::string name);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 /// The value of a shared variable: the buffer that functions read and update. Held by the nodes that name it.
 struct SharedStorage {
@@ -85,8 +98,8 @@ struct Node {
   std::vector<Type> types;  // of the outputs
   int recompute = 0;        // nodes of different tags are not merged: a deliberate recomputation stays one
   Origin origin;
-  std::string name;                       // the user's, for printing; not part of the identity
-  uint64_t serial;                        // order of construction in this process
+  std::string name;  // the user's, for printing; not part of the identity
+  uint64_t serial;   // order of construction in this process; a copy on other inputs or under a name has its original's
   std::shared_ptr<SharedStorage> shared;  // of a shared variable's leaf
 
   Node() = default;
@@ -109,7 +122,8 @@ inline const std::string& Expr::name() const {
 /// `value`. UserError where it is empty: "grad: the cost is an empty expression", where `what` is "grad: the cost".
 const Expr& require_value(const Expr& value, std::string_view what, const std::source_location& where);
 
-/// Applies an op: checks the inputs by the op's type rule. UserError from the rule names this node's origin.
+/// Applies an op: checks the inputs by the op's type rule. UserError from the rule names this node's origin. A node
+/// that has an effect is told to the EffectScope that is open (ir/effects.h).
 std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Props props = {},
                                       std::vector<GraphPtr> bodies = {},
                                       std::source_location where = std::source_location::current());
@@ -117,7 +131,7 @@ std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Pr
 Expr apply(const Op& op, std::vector<Expr> inputs, Props props = {},
            std::source_location where = std::source_location::current());
 /// A copy of `node` on other inputs and bodies: same op, properties, tag, origin and name; types are inferred anew.
-std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies);
+std::shared_ptr<const Node> clone_with_inputs(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies);
 
 /// The same node under another recomputation tag: merging leaves the two apart.
 std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute);
@@ -125,10 +139,6 @@ std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int 
 /// A leaf that a caller binds. Lengths that the type leaves open are names: see input_type().
 Expr make_input(Type type, std::string name, std::source_location where = std::source_location::current());
 Expr make_shared_leaf(std::shared_ptr<SharedStorage> storage, std::source_location where);
-Expr make_constant(Tensor value, std::source_location where = std::source_location::current());
-
-/// The same value under a name that texts and errors show.
-Expr named(const Expr& value, std::string name);
 
 bool is_input(const Expr& value);
 bool is_shared(const Expr& value);

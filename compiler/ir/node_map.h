@@ -10,7 +10,7 @@
 namespace thtrain {
 
 /// Keys are the nodes' addresses: whoever fills the map keeps the nodes alive. An insertion may move the values, so
-/// that references to them hold until the next one only. Nothing can be taken out, and nobody can walk over it: what
+/// that references to them hold until the next one only. Nothing can be taken out, and there is no iteration: what
 /// depended on that order would depend on addresses.
 template <class T>
 class NodeMap {

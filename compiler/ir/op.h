@@ -13,6 +13,8 @@
 namespace thtrain {
 
 struct ScalarOp;     // ops/elemwise/scalar_op.h
+struct Reduction;    // ops/reduce/reduce_op.h
+struct GatherRule;   // ops/elemwise/gather.h
 struct ScatterRule;  // ops/index/scatter.h
 namespace kernel {
 class StepBuilder;    // kernel/step_builder.h
@@ -72,6 +74,19 @@ struct GradientArgs {
   const Expr& cotangent() const { return cotangents[0]; }
 };
 
+/// What a rule of forward mode sees. It returns one tangent for each output; an empty Expr means zero.
+struct JvpArgs {
+  const Node& node;
+  std::span<const Expr> outputs;   // of the node
+  std::span<const Expr> tangents;  // of the inputs, of their types; empty where zero; one at least is there
+  /// Forward-mode derivative of a body: for tangents of `wrt` (inputs of the body), those of its outputs.
+  const std::function<std::vector<Expr>(std::span<const Expr> outputs, std::span<const Expr> wrt,
+                                        std::span<const Expr> tangents)>& differentiate;
+
+  const Expr& input(size_t i) const { return node.inputs[i]; }
+  const Expr& tangent(size_t i = 0) const { return tangents[i]; }
+};
+
 /// What an error rule sees: values by the reference, and for every element of the inputs a bound on its distance from
 /// the exact value, as float64: 0 where it is exact, an infinity where nothing is known. Integers and bools have one of
 /// these.
@@ -91,6 +106,20 @@ struct ErrorArgs {
 /// The errors of the outputs: what those of the inputs become, and the roundings of the op itself, in the reference and
 /// in native code alike.
 using ErrorRule = std::function<std::vector<Tensor>(const ErrorArgs&)>;
+
+/// How a node reads one of its inputs: what a loop must have of it before it can compute one element of an output. Each
+/// needs at least as much as the one before.
+enum class Access : uint8_t {
+  kElement,  // the element at its own place; of a broadcast input, the one that is repeated there
+  kRow,      // the slice that it belongs to: the elements of a reduction, a row of a softmax
+  kIndexed,  // elements at computed places; the integers that name the places count as read so
+  kWhole,    // all of it, or nobody knows
+};
+
+/// `output` may be written over `input`: by the kernel that reads it, where both have the same type.
+struct Alias {
+  size_t output = 0, input = 0;
+};
 
 /// Floating-point operations and bytes moved by one evaluation.
 struct Cost {
@@ -122,14 +151,27 @@ struct Op {
   ErrorRule error = {};
   /// Null only where no input has a derivative (integers, comparisons): the inputs are then not connected.
   std::function<std::vector<Expr>(const GradientArgs&)> gradient = {};
+  /// Forward mode: the outputs' tangents, the Jacobian times those of the inputs. Null: derived from the gradient by
+  /// two reverse passes over this op (autodiff/forward.h).
+  std::function<std::vector<Expr>(const JvpArgs&)> jvp = {};
 
   /// Exactly one of these says how native code computes it.
   std::function<void(kernel::StepBuilder&)> lower = {};               // a kernel or a library call
   std::function<void(kernel::RegionBuilder&)> lower_region = {};      // a loop or a branch around bodies
-  std::function<std::optional<Layout>(const LayoutArgs&)> view = {};  // no code: output 0 is a view of input 0
+  std::function<std::optional<Layout>(const LayoutArgs&)> view = {};  // no code: the output is a view of an input
   bool calls_reference = false;                                       // called back through the context
   const ScalarOp* scalar = nullptr;  // elementwise: fused and lowered by the one record
 
+  /// The input that a `view` looks at.
+  size_t viewed = 0;
+  /// Combines elements along axes: loops over slices take it in by the record that its `lower` comes from.
+  const Reduction* reduction = nullptr;
+
+  /// How the node reads input i. Null: elementwise ops by element, gathers through their index, nodes made by fusion as
+  /// their body does; of others, all is needed. Ask access_of().
+  std::function<Access(const Node&, size_t input)> access = {};
+  /// Reads elements at places that integers name: a loop that needs them may load them there.
+  const GatherRule* gather = nullptr;
   /// Writes elements into a part of input 0: a loop that computes them may store them there.
   const ScatterRule* scatter = nullptr;
 
@@ -138,27 +180,41 @@ struct Op {
 
   /// May input i have this layout (strides, any offset)? Null: any. Others are copied to row-major first.
   std::function<bool(const Node&, size_t, const Layout&)> accepts_layout = {};
-  /// Output 0 may be written over input i (same type): i itself where its buffer is not needed any more.
-  std::vector<size_t> may_overwrite = {};
-  /// May this output be written over that input? For ops whose numbers of inputs and outputs differ from node to node.
+  /// Which output may be written over which input. What an elementwise node or one made by fusion reads by element, or
+  /// row by row, needs no line here: any output of the same type may be written over it.
+  std::vector<Alias> aliases = {};
+  /// The same for an op whose numbers of inputs and outputs differ from node to node.
   std::function<bool(const Node&, size_t output, size_t input)> overwrites = {};
-  /// Made by fusion: the body is one kernel's text, which no pass looks into, and any output may be written over an
-  /// input of its type that the body reads element by element, unless `may_overwrite` says which.
+  /// Made by fusion: the body is one kernel's text, which no pass looks into. It writes an element (or a row) after it
+  /// has read everything that this one follows from.
   bool fused = false;
   bool commutative = false;  // two inputs, any order
-  bool has_effect = false;   // stays although nothing reads it; ordered by tokens
-  bool foldable = true;      // constants in, constant out, may be computed while compiling
+  /// Does something beside giving values: stays although nothing reads it, in the order of construction. Its last
+  /// output is a token, and it may take one as its last input (ir/effects.h).
+  bool has_effect = false;
+  /// Of an op with an effect: its outputs without it, for what is computed a second time (the values that a gradient
+  /// needs again, the checks of the debug mode). Null: the effect takes place then too.
+  std::function<std::vector<Expr>(const Node&, std::span<const Expr> inputs)> without_effect = {};
+  bool foldable = true;  // constants in, constant out, may be computed while compiling
   /// The value as a length, for integer scalars.
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
   std::function<Cost(const Node&)> cost = {};
-  /// connection(i, o): does output o depend on input i in a way that has a derivative? Default: yes.
+  /// connection(i, o): does output o depend on input i so that it has a derivative? Default: yes. Ask is_connected().
   std::function<bool(const Node&, size_t, size_t)> connection = {};
   std::function<std::vector<OpCase>()> cases = {};
 };
+
+Access access_of(const Node& node, size_t input);
+/// How the outputs of a body read one of its inputs, whatever lies between.
+Access access_through(const Graph& body, size_t input);
+
+/// May output `output` of a node have a derivative with respect to its input `input`?
+bool is_connected(const Node& node, size_t input, size_t output);
 
 // The leaves.
 const Op& input_op();
 const Op& shared_op();
 const Op& constant_op();
+const Op& start_token_op();
 
 }  // namespace thtrain

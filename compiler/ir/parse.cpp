@@ -278,6 +278,9 @@ class Parser {
         need(" <- ");
         out.updates.push_back({variable, value()});
         end_line();
+      } else if (accept("effect  ")) {
+        out.effects.push_back(value());
+        end_line();
       } else if (is_body && accept("end")) {
         end_line();
         return out;

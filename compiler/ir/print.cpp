@@ -53,6 +53,7 @@ std::string text_from(const Graph& graph, size_t first_number, int depth) {
   for (const Expr& e : graph.outputs) out += str(indent, "output  ", ref(e, numbers), "\n");
   for (const Update& u : graph.updates)
     out += str(indent, "update  ", ref(u.variable, numbers), " <- ", ref(u.value, numbers), "\n");
+  for (const Expr& e : graph.effects) out += str(indent, "effect  ", ref(e, numbers), "\n");
   return out;
 }
 

@@ -8,10 +8,9 @@
 
 namespace thtrain {
 
-/// What texts call nodes: 3 is "%3".
-using NodeNumbers = NodeMap<size_t>;
+// ---- print graphs --------------------------------------------------------------------------------------------------
 
-/// One line for each node, inputs first, numbered in that order; bodies are indented under their node:
+/// A graph as text: one line for each node, inputs first, numbered in that order; bodies are indented under their node:
 ///
 ///   input  %0 x : float64[n, 3]
 ///   shared %1 W : float64[3, 2]
@@ -19,8 +18,17 @@ using NodeNumbers = NodeMap<size_t>;
 ///   output  %2
 ///   update  %1 <- %2
 ///
+/// "effect  %5.1" is what belongs to the graph for its effect (Graph::effects).
 /// Canonical names of lengths are printed as they are, so parse_graph() reads the text back to an equal graph.
 std::string graph_text(const Graph& graph);
+
+/// Expressions as nested text, "tanh(dot(x, W) + b)", cut at `limit` characters: for messages.
+std::string expr_text(const Expr& value, size_t limit = 120);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
+
+/// What texts call nodes: 3 is "%3".
+using NodeNumbers = NodeMap<size_t>;
 
 /// The nodes of a graph (not of its bodies) in the order of the text form, which numbers them from 0.
 std::vector<const Node*> text_order(const Graph& graph);
@@ -28,8 +36,5 @@ std::vector<const Node*> text_order(const Graph& graph);
 /// The line of one node as graph_text() has it, its bodies below it, under its own number and those of what it reads.
 /// The bodies' nodes are numbered from the one after the node.
 std::string node_text(const Node& node, size_t number, const NodeNumbers& numbers);
-
-/// Expressions as nested text, "tanh(dot(x, W) + b)", cut at `limit` characters: for messages.
-std::string expr_text(const Expr& value, size_t limit = 120);
 
 }  // namespace thtrain

@@ -16,11 +16,15 @@ namespace thtrain {
 
 using Shape = std::vector<int64_t>;
 
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
+
 int64_t element_count(std::span<const int64_t> shape);   // the product; 1 for a scalar
 std::string shape_text(std::span<const int64_t> shape);  // "[60, 784]"
 Shape row_major_strides(std::span<const int64_t> shape);
 
-/// A handle: copies share the elements, copy() does not. Strides count elements and may be negative.
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+/// An array. A handle: copies share the elements, copy() does not. Strides count elements and may be negative.
 /// New buffers are aligned to 64 bytes.
 class Tensor {
  public:
@@ -103,6 +107,8 @@ class Tensor {
   void* data_;
   std::shared_ptr<void> owner_;
 };
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 /// Same dtype, same shape, and the same bits in every element (so NaN equals the same NaN, 0 differs from -0).
 bool same_bits(const Tensor& a, const Tensor& b);

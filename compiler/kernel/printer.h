@@ -33,7 +33,7 @@ class Dialect {
   virtual std::string store(const Statement& store, const std::string& index, const std::string& value,
                             const std::string& stride, const std::string& count, Helpers& helpers) const = 0;
   virtual std::string prefetch(const std::string& address, Prefetch kind) const = 0;
-  /// What other threads read after it holds the stores before it that went past the caches.
+  /// Orders non-temporal stores: other threads that read after it see what was stored before it.
   virtual std::string fence() const = 0;
   /// "static void name(...)" up to the brace.
   virtual std::string signature(const std::string& name) const = 0;

@@ -5,6 +5,7 @@
 #include <random>
 #include <sstream>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/scalar_error.h"
 #include "compiler/ops/error_rules.h"
@@ -91,7 +92,7 @@ bool are_exact_with_infinity(std::span<const Bounded> inputs) {
 }
 
 // What an element that is no finite number says, where the op's rule did not: its error is NaN.
-void settle(const Node& node, std::span<const Bounded> inputs, Infinities infinities, Bounded& out) {
+void bound_infinities(const Node& node, std::span<const Bounded> inputs, Infinities infinities, Bounded& out) {
   const DType dtype = out.value.dtype();
   double* error = out.error.data<double>();
   const int64_t count = out.error.size();
@@ -130,16 +131,9 @@ std::vector<Bounded> of_body(const Graph& body, std::span<const Bounded> inputs,
   return out;
 }
 
-}  // namespace
-
-Bounded exactly(const Tensor& value) {
-  return {value.contiguous(), Tensor::zeros(DType::kFloat64, value.shape())};
-}
-
-std::vector<Bounded> bounded_node(const Node& node, std::span<const Bounded> inputs, const Lengths& lengths,
-                                  Infinities infinities) {
-  // The values come with the errors: nothing is computed twice.
-  if (node.op->fused) return of_body(*node.bodies[0], inputs, lengths, infinities);
+// By the reference of the op, and by its error rule.
+std::vector<Bounded> by_rules(const Node& node, std::span<const Bounded> inputs, const Lengths& lengths,
+                              Infinities infinities) {
   std::vector<Tensor> values, errors;
   for (const Bounded& input : inputs) values.push_back(input.value), errors.push_back(input.error);
   const std::vector<Tensor> outputs = evaluate_node(node, values, lengths);
@@ -169,8 +163,33 @@ std::vector<Bounded> bounded_node(const Node& node, std::span<const Bounded> inp
   std::vector<Bounded> out;
   for (size_t o = 0; o < outputs.size(); ++o) {
     out.push_back({outputs[o].contiguous(), found[o].contiguous()});
-    if (node.types[o].kind == TypeKind::kTensor) settle(node, inputs, infinities, out[o]);
+    if (node.types[o].kind == TypeKind::kTensor) bound_infinities(node, inputs, infinities, out[o]);
   }
+  return out;
+}
+
+}  // namespace
+
+Bounded exactly(const Tensor& value) {
+  return {value.contiguous(), Tensor::zeros(DType::kFloat64, value.shape())};
+}
+
+std::vector<Bounded> bounded_node(const Node& node, std::span<const Bounded> inputs, const Lengths& lengths,
+                                  Infinities infinities) {
+  // The values come with the errors: nothing is computed twice.
+  if (node.op->fused) return of_body(*node.bodies[0], inputs, lengths, infinities);
+  if (!has_effect(node)) return by_rules(node, inputs, lengths, infinities);
+  // The effect takes place in the program: what is computed to check it is the value alone.
+  if (!node.op->has_effect) return by_rules(without_effect(node, node.inputs)[0].node(), inputs, lengths, infinities);
+  if (!node.op->without_effect) return by_rules(node, inputs, lengths, infinities);
+  std::vector<Expr> leaves;
+  BoundedEvaluator evaluator({}, lengths, infinities);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    leaves.push_back(make_input(node.inputs[i].type(), node.inputs[i].name()));
+    evaluator.set(leaves.back(), inputs[i]);
+  }
+  std::vector<Bounded> out;
+  for (const Expr& output : without_effect(node, leaves)) out.push_back(evaluator(output));
   return out;
 }
 

@@ -44,7 +44,7 @@ class BoundedEvaluator {
   std::vector<Expr> held_;  // what is known by address stays where it is
 };
 
-/// The outputs of one node on these inputs.
+/// The outputs of one node on these inputs. Computed without its effect: a check prints nothing.
 std::vector<Bounded> bounded_node(const Node& node, std::span<const Bounded> inputs, const Lengths& lengths,
                                   Infinities infinities);
 

@@ -5,8 +5,10 @@
 
 namespace thtrain {
 
-/// The op's own rule; for a fused node the operations of its body, and each operand once; for an op without a rule the
-/// bytes of its operands alone.
+/// The op's own rule; for an op without one the bytes of its operands alone.
 Cost cost_of(const Node& node);
+
+/// Of a value of known or named lengths; 0 for a token.
+Dim bytes_of(const Type& type);
 
 }  // namespace thtrain

@@ -17,7 +17,11 @@ std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inpu
         for (size_t i = 0; i < body.inputs.size(); ++i) bound.emplace_back(body.inputs[i], values[i]);
         Lengths inner = lengths;
         for (const auto& [input, value] : bound) inner.bind(input, value);
-        return evaluate_with(body.outputs, bound, inner);
+        std::vector<Expr> roots = body.outputs;  // and what nobody reads
+        roots.insert(roots.end(), body.effects.begin(), body.effects.end());
+        std::vector<Tensor> out = evaluate_with(roots, bound, inner);
+        out.resize(body.outputs.size());
+        return out;
       };
   std::vector<Tensor> out = node.op->reference({node, inputs, shapes, length_of, run_body});
   TH_CHECK(out.size() == node.types.size(), "the reference of ", node.op->name, " gives ", out.size(), " outputs");

@@ -2,24 +2,22 @@
 
 #include <unordered_map>
 
-#include "compiler/ops/elemwise/scalar_table.h"
-
 namespace thtrain {
 
 #define TH_FAMILY(name)
 #define TH_OP(function) const Op& function();
 #include "compiler/ops/op_list.inc"
 #undef TH_OP
+#undef TH_FAMILY
 
 const std::vector<const Op*>& all_ops() {
   static const std::vector<const Op*> ops = [] {
     std::vector<const Op*> out;
+#define TH_FAMILY(name)
 #define TH_OP(function) out.push_back(&function());
 #include "compiler/ops/op_list.inc"
 #undef TH_OP
 #undef TH_FAMILY
-    const std::vector<const Op*>& elementwise = elementwise_ops();
-    out.insert(out.end(), elementwise.begin(), elementwise.end());
     return out;
   }();
   return ops;
@@ -44,7 +42,6 @@ std::string_view family_of(const Op& op) {
 #include "compiler/ops/op_list.inc"
 #undef TH_OP
 #undef TH_FAMILY
-    for (const Op* elementwise : elementwise_ops()) out.emplace(elementwise, "elemwise");
     return out;
   }();
   auto found = families.find(&op);

@@ -8,13 +8,13 @@
 
 namespace thtrain {
 
-/// In the order of op_list.inc, then the elementwise ones.
+/// In the order of op_list.inc.
 const std::vector<const Op*>& all_ops();
 
 /// The op of that name; null if there is none.
 const Op* find_op(std::string_view name);
 
-/// The folder of compiler/ops/ where an op stands: "shape", "linalg", "elemwise"; "leaf" for inputs, shared variables
+/// The folder of compiler/ops/ that defines an op: "shape", "linalg", "elemwise"; "leaf" for inputs, shared variables
 /// and constants, "" for an op that is in no list.
 std::string_view family_of(const Op& op);
 

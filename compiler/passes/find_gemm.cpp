@@ -45,11 +45,7 @@ class Finder {
     Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) {
       return rewritten(node, inputs);
     };
-    Graph out;
-    out.inputs = graph_.inputs;
-    out.outputs = rebuilder_.rebuild(graph_.outputs, rewrite);
-    for (const Update& u : graph_.updates) out.updates.push_back({u.variable, rebuilder_.rebuild(u.value, rewrite)});
-    return out;
+    return map_roots(graph_, [&](const Expr& root) { return rebuilder_.rebuild(root, rewrite); });
   }
 
  private:
@@ -143,7 +139,7 @@ class Finder {
       std::vector<GraphPtr> bodies;
       for (const GraphPtr& body : node.bodies)
         bodies.push_back(std::make_shared<const Graph>(Finder(*body, context_).run()));
-      std::shared_ptr<const Node> made = remake(node, inputs, std::move(bodies));
+      std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
       std::vector<Expr> out;
       for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
       return out;

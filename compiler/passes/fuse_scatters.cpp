@@ -6,7 +6,6 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/index/fused_scatter.h"
-#include "compiler/ops/index/gather.h"
 #include "compiler/ops/index/scatter.h"
 
 namespace thtrain {
@@ -14,8 +13,9 @@ namespace {
 
 bool is_plain_loop(const Node& node) {
   if (node.op != &fused_op() || node.types.size() != 1 || node.inputs.empty()) return false;
-  const std::vector<const Node*> body = topological_order(node.bodies[0]->outputs);
-  return std::none_of(body.begin(), body.end(), [](const Node* inner) { return reads_through_index(*inner); });
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (access_of(node, i) != Access::kElement) return false;
+  return true;
 }
 
 // The loop that may store its result for this scatter.
@@ -47,18 +47,14 @@ Graph fuse_scatters(const Graph& graph, const PassContext& context) {
     std::vector<GraphPtr> bodies;
     for (const GraphPtr& body : node.bodies)
       bodies.push_back(std::make_shared<const Graph>(fuse_scatters(*body, context)));
-    std::shared_ptr<const Node> made = remake(node, inputs, std::move(bodies));
+    std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
     if (is_loop) made = make_fused_scatter(*made, inputs[node.op->scatter->elements].node());
     std::vector<Expr> out;
     for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
     return out;
   };
   Rebuilder rebuilder;
-  Graph out;
-  out.inputs = graph.inputs;
-  out.outputs = rebuilder.rebuild(graph.outputs, rewrite);
-  for (const Update& u : graph.updates) out.updates.push_back({u.variable, rebuilder.rebuild(u.value, rewrite)});
-  return out;
+  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
 }
 
 }  // namespace thtrain

@@ -54,18 +54,19 @@ Rebuilder::Rewrite renaming(const LengthMap& map);
 
 GraphPtr renamed_body(const GraphPtr& body, const LengthMap& map) {
   Rebuilder rebuilder;
-  auto out = std::make_shared<Graph>();
+  std::vector<Expr> inputs;
   bool changed = false;
   for (const Expr& input : body->inputs) {
     Type type = input.type();
     type.dims = renamed(type.dims, map);
-    out->inputs.push_back(type == input.type() ? input : new_leaf(input, type, input.node().serial));
-    changed |= !out->inputs.back().same(input);
-    rebuilder.replace(input, out->inputs.back());
+    inputs.push_back(type == input.type() ? input : new_leaf(input, type, input.node().serial));
+    changed |= !inputs.back().same(input);
+    rebuilder.replace(input, inputs.back());
   }
-  out->outputs = rebuilder.rebuild(body->outputs, renaming(map));
-  for (size_t i = 0; i < out->outputs.size(); ++i) changed |= !out->outputs[i].same(body->outputs[i]);
-  return changed ? GraphPtr(out) : body;
+  auto out = std::make_shared<Graph>(
+      map_roots(*body, [&](const Expr& root) { return rebuilder.rebuild(root, renaming(map)); }));
+  out->inputs = std::move(inputs);
+  return changed || !same_roots(*out, *body) ? GraphPtr(out) : body;
 }
 
 Rebuilder::Rewrite renaming(const LengthMap& map) {
@@ -79,7 +80,7 @@ Rebuilder::Rewrite renaming(const LengthMap& map) {
         bodies.push_back(renamed_body(body, map));
         changed |= bodies.back() != body;
       }
-      if (changed) fresh = remake(fresh ? *fresh : node, inputs, std::move(bodies));
+      if (changed) fresh = clone_with_inputs(fresh ? *fresh : node, inputs, std::move(bodies));
     }
     std::vector<Expr> out;
     if (fresh)
@@ -90,19 +91,18 @@ Rebuilder::Rewrite renaming(const LengthMap& map) {
 
 Graph rename(const Graph& graph, const LengthMap& map, bool number_inputs) {
   Rebuilder rebuilder;
-  Graph out;
+  std::vector<Expr> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const Expr& input = graph.inputs[i];
     Type type = input.type();
     type.dims = renamed(type.dims, map);
     uint64_t serial = number_inputs ? i : input.node().serial;
     bool same = type == input.type() && serial == input.node().serial;
-    out.inputs.push_back(same ? input : new_leaf(input, type, serial));
-    rebuilder.replace(input, out.inputs.back());
+    inputs.push_back(same ? input : new_leaf(input, type, serial));
+    rebuilder.replace(input, inputs.back());
   }
-  out.outputs = rebuilder.rebuild(graph.outputs, renaming(map));
-  for (const Update& update : graph.updates)
-    out.updates.push_back({update.variable, rebuilder.rebuild(update.value, renaming(map))});
+  Graph out = map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, renaming(map)); });
+  out.inputs = std::move(inputs);
   return out;
 }
 

@@ -20,6 +20,7 @@ static const Op& derived_as_op() {
                          [](const GradientArgs& a) {
                            return std::vector<Expr>{{}, a.cotangent()};
                          },
+                     .jvp = [](const JvpArgs& a) { return std::vector<Expr>{a.tangent(1)}; },
                      .foldable = false};
   return op;
 }

@@ -9,11 +9,20 @@
 namespace thtrain {
 namespace {
 
+// For each output the input whose place it takes; -1: none.
+std::vector<int> overwritten(const Placement& at) {
+  std::vector<int> out(at.outputs.size(), -1);
+  for (size_t o = 0; o < at.outputs.size(); ++o)
+    for (size_t i = 0; at.outputs[o].buffer >= 0 && i < at.inputs.size(); ++i)
+      if (is_one_place(at.inputs[i], at.outputs[o])) out[o] = static_cast<int>(i);
+  return out;
+}
+
 // Appends all that Op::lower may look at, so that equal keys have equal code.
 class Key {
  public:
   Key(const Node& node, const Placement& at) {
-    number(at.overwrites);
+    for (int input : overwritten(at)) number(input);
     number(at.writes_variable);
     number(at.is_unread);
     this->node(node);
@@ -131,9 +140,9 @@ std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement&
   if (!fresh) return known->second;
   kernel::StepBuilder builder(node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()),
                               options_.vector_bytes,
-                              {.overwrites = at.overwrites,
+                              {.overwrites = overwritten(at),
                                .writes_variable = at.writes_variable,
-                               .cached_bytes = at.is_unread ? options_.cached_bytes : 0,
+                               .non_temporal_threshold = at.is_unread ? options_.non_temporal_threshold : 0,
                                .chooser = options_.chooser});
   if (node.op->scalar) {
     std::vector<Expr> results;

@@ -14,7 +14,6 @@ namespace thtrain {
 /// Where the operands of a node lie.
 struct Placement {
   std::span<const BufferView> inputs = {}, outputs = {};
-  int overwrites = -1;           // the input whose buffer output 0 takes
   bool writes_variable = false;  // does an output lie in a shared variable?
   bool is_unread = false;        // does nothing in the program read any output?
 };

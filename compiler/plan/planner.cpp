@@ -16,10 +16,6 @@
 namespace thtrain {
 namespace {
 
-bool is_one_place(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
-}
-
 class Planner {
  public:
   Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options)
@@ -184,14 +180,15 @@ class Planner {
       scope_->set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
       return;
     }
+    if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
     if (node.op->view) {
-      BufferView source = view_of(node.inputs[0]);
+      BufferView source = view_of(node.inputs[node.op->viewed]);
       if (std::optional<Layout> layout = node.op->view({node, source.layout})) {
         scope_->set(node[0], {source.buffer, node.types[0], std::move(*layout)});
         return;
       }
       if (!node.op->lower) {  // a view of the row-major copy
-        source = materialized(node.inputs[0]);
+        source = materialized(node.inputs[node.op->viewed]);
         std::optional<Layout> of_copy = node.op->view({node, source.layout});
         TH_CHECK(of_copy, node.op->name, " has no view of a row-major value");
         scope_->set(node[0], {source.buffer, node.types[0], std::move(*of_copy)});
@@ -215,6 +212,7 @@ class Planner {
     }
     Placement at{.inputs = {operands.data(), node.inputs.size()}};  // nothing below moves them
     taken_.clear();
+    bool overwrites = false;
     for (size_t o = 0; o < node.types.size(); ++o) {
       if (node.types[o].kind == TypeKind::kToken) {
         operands.push_back({-1, node.types[o], {}});
@@ -222,13 +220,13 @@ class Planner {
       }
       BufferView out = calls_back ? place_of(node, o, {}) : place_of(node, o, at.inputs);
       taken_.push_back(out.buffer);
-      for (size_t i = 0; o == 0 && i < at.inputs.size(); ++i)
-        if (is_one_place(at.inputs[i], out)) at.overwrites = static_cast<int>(i);
+      overwrites = overwrites || std::any_of(at.inputs.begin(), at.inputs.end(),
+                                             [&](const BufferView& input) { return is_one_place(input, out); });
       at.writes_variable |= buffer_of(out).kind == BufferKind::kShared;
       operands.push_back(std::move(out));
     }
     at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
-    at.is_unread = at.overwrites < 0;
+    at.is_unread = !overwrites;
     for (size_t o = 0; o < at.outputs.size(); ++o)
       at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);
     for (size_t o = 0; o < at.outputs.size(); ++o) scope_->set(node[o], at.outputs[o]);
@@ -480,6 +478,10 @@ class Planner {
 
 Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options) {
   return Planner(graph, std::move(checks), options).run();
+}
+
+bool is_one_place(const BufferView& a, const BufferView& b) {
+  return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
 }
 
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {

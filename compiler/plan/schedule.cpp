@@ -23,7 +23,7 @@ Schedule schedule(const Graph& graph) {
     for (size_t i = 0; i < aliases.size(); ++i)
       for (const Node* reader : readers.of(*aliases[i])) {
         out.push_back(reader);
-        if (reader->op->view && &reader->inputs[0].node() == aliases[i]) aliases.push_back(reader);
+        if (reader->op->view && &reader->inputs[reader->op->viewed].node() == aliases[i]) aliases.push_back(reader);
       }
     return out;
   };
@@ -100,7 +100,7 @@ Schedule schedule(const Graph& graph) {
     std::vector<Expr>& chain = chains[u];
     size_t n = 0;
     while (n < chain.size() && !early[position.at(&chain[n].node())] &&
-           reads_safely(chain[n].node(), chain[n].output(), graph.updates[u].variable.node()))
+           can_update_in_place(chain[n].node(), chain[n].output(), graph.updates[u].variable.node()))
       ++n;
     chain.resize(n);
   }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kObjects = "objects";
 constexpr const char* kPrograms = "programs";
+constexpr const char* kChecks = "checks";
 
 std::string name_of_entry(const std::string& content, const std::string& compiler_part) {
   return str(content, "-", compiler_part);
@@ -44,9 +45,13 @@ std::shared_ptr<const SharedObject> Cache::already_loaded(const std::string& nam
 }
 
 std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const EntryStore::Entry& entry,
-                                                std::string& trouble) {
+                                                const char* symbol, std::string& trouble) {
   auto object = loader_.load(entry, trouble);
   if (!object) return nullptr;
+  if (symbol && !object->exports(symbol)) {
+    trouble = str(entry.path, " exports no ", symbol);
+    return nullptr;
+  }
   std::lock_guard lock(mutex_);
   loaded_[name] = object;
   return object;
@@ -57,10 +62,27 @@ std::optional<EntryStore::Entry> Cache::stored_object(const std::string& content
                           : store_.read_any(kObjects, content, ".so");
 }
 
+void Cache::require_complete_compiler(std::string_view source) {
+  EntryStore::Workplace place = store_.workplace(kChecks, "small_program.cpp", small_program(source));
+  try {
+    compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+  } catch (const InternalError& error) {
+    Message message = error.messages()[0];
+    message.what = str("the compiler ", search_.compiler->path, " is not complete");
+    message.expected = "one that compiles a small program with the same flags";
+    throw UserError(message);
+  }
+}
+
 EntryStore::Entry Cache::compile(const std::string& name, std::string_view source) {
   auto begin = std::chrono::steady_clock::now();
   EntryStore::Workplace place = store_.workplace(kObjects, name + ".cpp", source);
-  compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+  try {
+    compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+  } catch (const InternalError&) {
+    require_complete_compiler(source);
+    throw;
+  }
   std::string path = store_.write(kObjects, name + ".so", place.result());
   std::optional<EntryStore::Entry> entry = store_.read(kObjects, name + ".so");
   if (!entry) throw UserError({.what = str(path, ": was removed as soon as it was written")});
@@ -71,11 +93,11 @@ EntryStore::Entry Cache::compile(const std::string& name, std::string_view sourc
   return std::move(*entry);
 }
 
-LoadedObject Cache::load_object(std::string_view source) {
+LoadedObject Cache::load_object(std::string_view source, const char* symbol) {
   std::string content = object_name(source), name = name_of_entry(content, compiler_part_), trouble;
   if (auto object = already_loaded(name)) return {object, ""};
   if (auto entry = stored_object(content)) {
-    if (auto object = open(name, *entry, trouble)) {
+    if (auto object = open(name, *entry, symbol, trouble)) {
       std::lock_guard lock(mutex_);
       ++stats_.object_hits;
       return {object, ""};
@@ -86,7 +108,12 @@ LoadedObject Cache::load_object(std::string_view source) {
       trouble = str("cache folder ", store_.folder(), " cannot be used (", store_.refusal(), ")");
     return {nullptr, trouble.empty() ? search_.reason : str(search_.reason, "; ", trouble)};
   }
-  if (auto object = open(name, compile(name, source), trouble)) return {object, ""};
+  EntryStore::Entry made = compile(name, source);
+  if (auto object = open(name, made, symbol, trouble)) return {object, ""};
+  if (symbol && loader_.load(made, trouble))
+    throw UserError({.what = str("what the compiler ", search_.compiler->path, " made is not what was asked for"),
+                     .got = str(made.path, " exports no ", symbol),
+                     .hint = "THTRAIN_CXX chooses another compiler"});
   throw UserError({.what = str("what the compiler ", search_.compiler->path, " made cannot be loaded"),
                    .got = trouble,
                    .hint = str("THTRAIN_CXX chooses another compiler; where neither the cache folder nor TMPDIR may "

@@ -43,8 +43,10 @@ class Cache {
   Cache(const Options& options, const Cpu& cpu);
 
   /// The object of `source`: already loaded, else from the folder, else compiled now (compile_object's errors where
-  /// that fails; the source is kept). An entry that cannot be loaded is compiled again.
-  LoadedObject load_object(std::string_view source);
+  /// that fails; the source is kept). An entry that cannot be loaded, or does not export `symbol`, is compiled again.
+  /// UserError where the compiler is to blame: it does not compile a small program either, or what it made cannot be
+  /// loaded or does not export `symbol` (null: not asked).
+  LoadedObject load_object(std::string_view source, const char* symbol = nullptr);
   /// Is it in the folder, so that nothing need be compiled?
   bool has_object(std::string_view source);
 
@@ -63,9 +65,11 @@ class Cache {
   std::string object_name(std::string_view source) const;
   std::optional<EntryStore::Entry> stored_object(const std::string& content);
   std::shared_ptr<const SharedObject> already_loaded(const std::string& name);
-  /// Null, with dlopen's complaint in `trouble`, where it cannot be loaded.
-  std::shared_ptr<const SharedObject> open(const std::string& name, const EntryStore::Entry& entry,
+  /// Null, with the reason in `trouble`, where it cannot be loaded or does not export `symbol`.
+  std::shared_ptr<const SharedObject> open(const std::string& name, const EntryStore::Entry& entry, const char* symbol,
                                            std::string& trouble);
+  /// UserError where the compiler does not compile a small program with the headers of `source`.
+  void require_complete_compiler(std::string_view source);
   EntryStore::Entry compile(const std::string& name, std::string_view source);
 
   EntryStore store_;

@@ -11,6 +11,8 @@
 namespace thtrain {
 namespace {
 
+constexpr const char* kEntryName = "thtrain_entry";
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -44,16 +46,16 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   if (use_cache) {
     key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),
                         build_id,
-                        str(vector_bytes, " caches ", cpu().cached_bytes(options.threads), " threads ", options.threads,
-                            " abi ", TH_ABI_VERSION)});
+                        str(vector_bytes, " caches ", cpu().non_temporal_threshold(options.threads), " threads ",
+                            options.threads, " abi ", TH_ABI_VERSION)});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
         auto start = std::chrono::steady_clock::now();
-        LoadedObject loaded = cache().load_object(image->source);
+        LoadedObject loaded = cache().load_object(image->source, kEntryName);
         if (loaded.object) {
           program->image = std::move(*image);
           program->object = loaded.object;
-          program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
+          program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
           program->from_cache = true;
           program->seconds_compile = seconds_since(start);
           return {program, key, false};
@@ -65,9 +67,11 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   PipelineOptions pipeline = options.pipeline;
   pipeline.chooser = &tuner;
   Graph optimized = optimize(canonical.graph, pipeline);
-  auto planned = std::make_shared<Program>(
-      plan(optimized, canonical.value_checks,
-           {.vector_bytes = vector_bytes, .cached_bytes = cpu().cached_bytes(options.threads), .chooser = &tuner}));
+  auto planned =
+      std::make_shared<Program>(plan(optimized, canonical.value_checks,
+                                     {.vector_bytes = vector_bytes,
+                                      .non_temporal_threshold = cpu().non_temporal_threshold(options.threads),
+                                      .chooser = &tuner}));
   Source source = emit_cpp(*planned, {.vector_bytes = vector_bytes, .probes = options.probes});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);
@@ -94,10 +98,10 @@ CompileOutcome finish(const PreparedProgram& prepared) {
   const std::shared_ptr<CompiledProgram>& program = prepared.program;
   if (program->object) return {program, {}};
   auto start = std::chrono::steady_clock::now();
-  LoadedObject loaded = cache().load_object(program->image.source);
+  LoadedObject loaded = cache().load_object(program->image.source, kEntryName);
   if (!loaded.object) return {nullptr, loaded.reason};
   program->object = loaded.object;
-  program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol("thtrain_entry"));
+  program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
   program->seconds_compile = seconds_since(start);
   if (prepared.is_stored)
     if (std::optional<std::string> bytes = to_bytes(program->image)) cache().store_program(prepared.key, *bytes);

@@ -25,9 +25,9 @@ struct Cpu {
   std::string feature_text;
 
   bool has_avx512() const { return avx512f && avx512dq && avx512vl && avx512bw; }
-  /// A loop of so many threads that touches more bytes does better to store its results past the caches, even if they
+  /// A loop of so many threads that touches more bytes is faster with non-temporal stores of its results, even if they
   /// are read at once. 0 where the sizes are unknown: none does. docs/decisions/0008.
-  int64_t cached_bytes(int threads) const;
+  int64_t non_temporal_threshold(int threads) const;
 };
 
 /// Asks the processor anew, with `vector_bytes_override` (the text of THTRAIN_VECTOR_BYTES, may be null).

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/evaluate.h"
-#include "compiler/ops/shape/specify_lengths.h"
 #include "compiler/runtime/debug_rewrites.h"
 #include "compiler/runtime/function_state.h"
 
@@ -134,14 +134,14 @@ class StepChecker {
 
 void on_probe(ThContext* context, int number, int after, void* const* buffers, const long*) {
   Function::State& s = *static_cast<Function::State*>(context->host);
-  if (!s.watcher || s.failure) return;
+  if (!s.observer || s.failure) return;
   try {
     std::vector<const Step*> steps = steps_of(*s.program->plan);
     const Step& step = *steps[static_cast<size_t>(number)];
     std::vector<Tensor> operands;
     for (size_t i = 0; i < step.operands.size(); ++i)
       operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
-    (*s.watcher)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs});
+    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs});
   } catch (...) {
     s.failure = std::current_exception();
     s.failed_check = -1;
@@ -162,10 +162,6 @@ bool uses_values(const Function::State& s) {
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name[0] == '@'; });
 }
 
-Expr same_lengths(const Expr& value, const Type& type) {
-  return specify_lengths(value, type.dims);
-}
-
 void run_reference_step(Function::State& s, size_t number, void* const* buffers, const long*) {
   const std::vector<ReferenceStep>& steps = s.program->image.reference_steps;
   auto step = std::find_if(steps.begin(), steps.end(), [&](const ReferenceStep& r) { return r.number == number; });
@@ -184,11 +180,11 @@ void run_reference_step(Function::State& s, size_t number, void* const* buffers,
     if (step->values[step->inputs + o].has_elements) value(step->inputs + o).assign(outputs[o]);
 }
 
-void make_watched(Function::State& s) {
+void instrument(Function::State& s) {
   if (!s.program)
     throw UserError(Message{.what = s.options.name + ": there is no native program to watch",
                             .hint = "compile the function in native or debug mode"});
-  if (s.watched) return;
+  if (s.instrumented) return;
   CompileOptions options;
   options.pipeline.level = s.options.level;
   options.pipeline.without = s.options.without;
@@ -198,22 +194,22 @@ void make_watched(Function::State& s) {
   options.probes = true;
   CompileOutcome outcome = compile(s.canonical, options);
   if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});
-  s.watched = outcome.program;
+  s.instrumented = outcome.program;
 }
 
-std::vector<Tensor> watched_call(
+std::vector<Tensor> instrumented_call(
     Function::State& s, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
     const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call) {
-  make_watched(s);
+  instrument(s);
   std::shared_ptr<const CompiledProgram> usual = s.program;
-  s.program = s.watched;
-  s.watcher = &callback;
+  s.program = s.instrumented;
+  s.observer = &callback;
   auto probe = std::exchange(s.context.probe, on_probe);
   auto profiler = std::exchange(s.profiler, nullptr);
   auto restore = [&] {
     s.context.probe = probe;
     s.profiler = profiler;
-    s.watcher = nullptr;
+    s.observer = nullptr;
     s.program = usual;
   };
   try {
@@ -227,7 +223,8 @@ std::vector<Tensor> watched_call(
 }
 
 std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span<const Tensor> inputs) {
-  s.watched = s.program;  // debug programs have probes already
+  EffectScope own;             // what the checks build belongs to no body that is being built
+  s.instrumented = s.program;  // debug programs have probes already
   std::vector<const Step*> steps = steps_of(*s.program->plan);
   StepChecker checker(s, steps);
   std::optional<ExpectedResults> expected;

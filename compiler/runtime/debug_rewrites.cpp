@@ -172,6 +172,7 @@ class Rewrites {
 // "output 1", "the update of w": root i of a graph.
 std::string root_name(const Graph& graph, size_t i) {
   const size_t outputs = graph.outputs.size();
+  if (i >= outputs + graph.updates.size()) return "the effects";
   return i < outputs ? str("output ", i) : str("the update of ", graph.updates[i - outputs].variable.name());
 }
 
@@ -226,7 +227,7 @@ ExpectedResults::ExpectedResults(const Function::State& s, std::span<const Tenso
 }
 
 void ExpectedResults::check(const Function::State& s, const std::vector<Tensor>& outputs) const {
-  for (size_t i = 0; i < plain_.size(); ++i) {
+  for (size_t i = 0; i < outputs.size() + s.graph.updates.size(); ++i) {
     const bool is_output = i < outputs.size();
     const Update* update = is_output ? nullptr : &s.graph.updates[i - outputs.size()];
     const Tensor got = is_output ? outputs[i] : s.storage_of(update->variable)->value;

@@ -369,12 +369,12 @@ void EntryStore::remove_stale_temporaries() {
   }
 }
 
-std::string default_cache_folder() {
-  auto variable = [](const char* name) -> std::string {
-    const char* text = std::getenv(name);
-    return text ? text : "";
-  };
-  if (std::string own = variable("THTRAIN_CACHE_DIR"); !own.empty()) return std::filesystem::absolute(own).string();
+static std::string variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text ? text : "";
+}
+
+std::string user_cache_folder() {
   if (std::string xdg = variable("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/thtrain";
   std::string home = variable("HOME");
   if (home.empty()) {
@@ -384,6 +384,11 @@ std::string default_cache_folder() {
       home = found->pw_dir;
   }
   return home.starts_with('/') ? home + "/.cache/thtrain" : "";
+}
+
+std::string default_cache_folder() {
+  std::string own = variable("THTRAIN_CACHE_DIR");
+  return own.empty() ? user_cache_folder() : std::filesystem::absolute(own).string();
 }
 
 }  // namespace thtrain

@@ -107,8 +107,12 @@ class EntryStore {
   pid_t private_maker_ = 0;   // a child made by fork() must not remove the folder
 };
 
-/// $THTRAIN_CACHE_DIR, else $XDG_CACHE_HOME/thtrain, else ~/.cache/thtrain, as an absolute path; empty where there is
-/// no home either (then only the private folder is used).
+/// $XDG_CACHE_HOME/thtrain, else ~/.cache/thtrain. A variable that holds no absolute path counts as not set; empty
+/// where there is no home either.
+std::string user_cache_folder();
+
+/// $THTRAIN_CACHE_DIR as an absolute path, else user_cache_folder(); where that is empty, only the private folder is
+/// used.
 std::string default_cache_folder();
 
 namespace detail {

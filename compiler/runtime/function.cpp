@@ -8,7 +8,9 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
+#include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
@@ -16,6 +18,7 @@
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/debug.h"
+#include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/matrix_products.h"
 #include "compiler/runtime/profiler.h"
@@ -30,101 +33,10 @@ void warn_once(const std::string& text) {
   static std::mutex mutex;
   static std::unordered_set<std::string> said;
   std::lock_guard lock(mutex);
-  if (said.insert(text).second) std::fprintf(stderr, "warning: %s\n", text.c_str());
+  if (said.insert(text).second) std::fprintf(stderr, "warning: %s\n", printable(text).c_str());
 }
 
 // ---- building ------------------------------------------------------------------------------------------------------
-
-std::string described(const Expr& e) {
-  return readable(str(e.name().empty() ? e.node().op->name : escaped(e.name()), " ", e.type().text()));
-}
-
-// Every name of a length in types and properties of nodes that are no leaves.
-void collect_length_names(const Graph& graph, std::set<std::string>& names) {
-  for (const Node* node : topological_order(graph.roots())) {
-    if (node->is_leaf()) continue;
-    for (const Type& type : node->types)
-      for (const Dim& dim : type.dims) dim.collect_names(names);
-    for (const auto& [key, value] : node->props.all())
-      if (const Dims* dims = std::get_if<Dims>(&value))
-        for (const Dim& dim : *dims) dim.collect_names(names);
-    for (const GraphPtr& body : node->bodies) collect_length_names(*body, names);
-  }
-}
-
-void check_graph(const Graph& graph, const FunctionOptions& options) {
-  std::unordered_set<const Node*> listed, updated;
-  for (const Expr& input : graph.inputs) {
-    if (!is_input(input))
-      throw UserError({.what = "function: an input must be a variable",
-                       .got = described(input),
-                       .node = input.node().origin.text()});
-    if (!listed.insert(&input.node()).second)
-      throw UserError(
-          {.what = "function: an input is listed twice", .got = described(input), .node = input.node().origin.text()});
-  }
-  for (const Update& update : graph.updates) {
-    const Origin& origin = update.value.node().origin;
-    if (!is_shared(update.variable))
-      throw UserError({.what = "function: only shared variables can be updated",
-                       .got = described(update.variable),
-                       .node = origin.text()});
-    if (!updated.insert(&update.variable.node()).second)
-      throw UserError({.what = "function: two updates of one shared variable",
-                       .got = described(update.variable),
-                       .node = origin.text()});
-    if (!(update.value.type() == update.variable.type()) &&
-        (update.value.dtype() != update.variable.dtype() || update.value.rank() != update.variable.rank()))
-      throw UserError(
-          {.what = str("function: the update of ", escaped(update.variable.name()), " has another type"),
-           .expected = readable(update.variable.type().text()),
-           .got = readable(update.value.type().text()),
-           .node = origin.text(),
-           .config = origin.config(),
-           .hint = update.value.dtype() == update.variable.dtype() ? "" : "cast the value to the variable's dtype"});
-  }
-  // A variable may be read through its value as a length (rows(x, start, n)) or through its shape alone.
-  std::set<std::string> names;
-  collect_length_names(graph, names);
-  std::unordered_set<const Node*> used;
-  std::set<std::string> bound;
-  for (const Expr& input : graph.inputs) {
-    std::set<std::string> own{value_name(input.node())};
-    for (const Dim& dim : input.dims()) dim.collect_names(own);
-    bound.insert(own.begin(), own.end());
-    for (const std::string& name : own)
-      if (names.count(name)) used.insert(&input.node());
-  }
-  for (const std::string& name : names)
-    if (name[0] == '@' && !bound.count(name))
-      throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)),
-                                          ", which is not among the inputs"),
-                              .hint = "list it as an input, or replace it through givens"});
-  for (const Expr& leaf : leaves_of(graph.roots())) {
-    used.insert(&leaf.node());
-    if (is_input(leaf) && !listed.count(&leaf.node()))
-      throw UserError(
-          {.what = str("function: an output needs ", escaped(leaf.name()), ", which is not among the inputs"),
-           .got = described(leaf),
-           .node = leaf.node().origin.text(),
-           .hint = "list it as an input, or replace it through givens"});
-  }
-  if (!options.allow_unused_inputs)
-    for (const Expr& input : graph.inputs)
-      if (!used.count(&input.node()))
-        throw UserError({.what = str("function: nothing reads the input ", escaped(input.name())),
-                         .got = described(input),
-                         .node = input.node().origin.text(),
-                         .hint = "leave it out, or set FunctionOptions::allow_unused_inputs"});
-}
-
-// An update whose lengths cannot be proved to be the variable's gets a check, and the variable's type.
-Graph with_exact_updates(Graph graph) {
-  for (Update& update : graph.updates)
-    if (!(update.value.type() == update.variable.type()))
-      update.value = same_lengths(update.value, update.variable.type());
-  return graph;
-}
 
 void prepare(State& s) {
   s.leaves = shared_leaves(s.graph);
@@ -159,8 +71,8 @@ void compile_native(State& s) {
   if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object ||
       cache().has_object(prepared.program->image.source))
     return take(s, finish(prepared));
-  s.planned = prepared.program;
-  s.coming = std::async(std::launch::async, [prepared] { return finish(prepared); });
+  s.prepared_program = prepared.program;
+  s.pending = std::async(std::launch::async, [prepared] { return finish(prepared); });
 }
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
@@ -260,7 +172,7 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
     if (inputs[i].dtype() != s.last_dtypes[i] || inputs[i].shape() != s.last_shapes[i]) return true;
   // The reference and whoever watches see lengths inside views too; native code tells those by itself.
   bool values_seen =
-      s.options.mode != Mode::kNative || !s.program || s.watcher || !s.program->image.reference_steps.empty();
+      s.options.mode != Mode::kNative || !s.program || s.observer || !s.program->image.reference_steps.empty();
   return values_seen || (!s.fixed && s.values_matter);
 }
 
@@ -313,7 +225,7 @@ std::span<const Tensor> in_own_dtypes(const State& s, std::span<const Tensor> gi
 
 std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
-  if (s.coming.valid()) take_coming(s, false);
+  if (s.pending.valid()) take_pending(s, false);
   bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
   std::vector<Tensor> copies;
   if (!dense)
@@ -369,18 +281,18 @@ Function::State::State() {
   context.fail = on_fail;
 }
 
-void take_coming(State& s, bool wait) {
-  if (!s.coming.valid()) return;
-  if (!wait && s.coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-  std::shared_future<CompileOutcome> coming = std::exchange(s.coming, {});
+void take_pending(State& s, bool wait) {
+  if (!s.pending.valid()) return;
+  if (!wait && s.pending.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  std::shared_future<CompileOutcome> pending = std::exchange(s.pending, {});
   CompileOutcome outcome;
   try {
-    outcome = coming.get();
+    outcome = pending.get();
   } catch (const Interrupted&) {
     if (wait) throw;
     return;  // the user asked to stop: until the caller does, the reference goes on
   }
-  s.planned = nullptr;
+  s.prepared_program = nullptr;
   s.bound = false;  // the arena is the program's
   take(s, outcome);
 }
@@ -471,17 +383,17 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
 
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
-  take_coming(*state_, true);
+  take_pending(*state_, true);
   std::vector<Tensor> converted;
   inputs = in_own_dtypes(*state_, inputs, converted);
-  return watched_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
+  return instrumented_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
 }
 
 void Function::start_profile() {
   State& s = *state_;
-  take_coming(s, true);
-  make_watched(s);
-  s.program = s.watched;
+  take_pending(s, true);
+  instrument(s);
+  s.program = s.instrumented;
   s.context.probe = Profiler::probe;
   s.profiler = std::make_shared<Profiler>(s);
 }
@@ -497,9 +409,9 @@ Explanation Function::explain() const {
   Explanation out;
   out.graph = graph_text(s.graph);
   Tuner tuner(s.options.tune, s.context.threads,
-              s.program   ? s.program->image.choices
-              : s.planned ? s.planned->image.choices
-                          : std::vector<kernel::ProductChoice>());
+              s.program            ? s.program->image.choices
+              : s.prepared_program ? s.prepared_program->image.choices
+                                   : std::vector<kernel::ProductChoice>());
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
                           .extra = s.options.extra_passes,
@@ -512,8 +424,9 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions target{
-      .vector_bytes = cpu().vector_bytes, .cached_bytes = cpu().cached_bytes(s.context.threads), .chooser = &tuner};
+  const PlanOptions target{.vector_bytes = cpu().vector_bytes,
+                           .non_temporal_threshold = cpu().non_temporal_threshold(s.context.threads),
+                           .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
   out.program = program_text(*out.plan);
   out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;
@@ -522,7 +435,7 @@ Explanation Function::explain() const {
 
 const ProgramInfo& Function::info() const {
   State& s = *state_;
-  if (const CompiledProgram* program = s.program ? s.program.get() : s.planned.get()) {
+  if (const CompiledProgram* program = s.program ? s.program.get() : s.prepared_program.get()) {
     const ProgramImage& image = program->image;
     s.info.from_cache = program->from_cache;
     s.info.kernels = image.kernels;
@@ -553,39 +466,14 @@ const std::string& Function::name() const {
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
                   const FunctionOptions& options, std::source_location where) {
-  for (const Update& update : updates) {
-    require_value(update.variable, "function: an updated variable", where);
-    require_value(update.value, "function: the value of an update", where);
-  }
-  for (const auto& [from, to] : options.givens) {
-    require_value(from, "givens: what is replaced", where);
-    require_value(to, "givens: what replaces another value", where);
-  }
+  EffectScope own;  // what compiling builds belongs to no body that is being built
   auto state = std::make_shared<Function::State>();
   State& s = *state;
   s.options = options;
-  for (const In& in : inputs) {
-    s.graph.inputs.push_back(in.variable);
-    s.defaults.push_back(in.value);
-  }
-  for (const Out& out : outputs) {
-    s.graph.outputs.push_back(out.expr);
-    s.borrowed.push_back(out.borrow);
-  }
+  for (const In& in : inputs) s.defaults.push_back(in.value);
+  for (const Out& out : outputs) s.borrowed.push_back(out.borrow);
   s.own_outputs.resize(outputs.size());
-  s.graph.updates = updates;
-  if (!options.givens.empty()) {
-    for (const auto& [from, to] : options.givens)
-      if (!(from.type() == to.type()) && (from.dtype() != to.dtype() || from.rank() != to.rank()))
-        throw UserError({.what = "givens: a value must be replaced by one of its type",
-                         .expected = described(from),
-                         .got = described(to)});
-    s.graph.outputs = substitute(s.graph.outputs, options.givens);
-    for (Update& update : s.graph.updates)
-      update.value = substitute(std::vector<Expr>{update.value}, options.givens)[0];
-  }
-  check_graph(s.graph, options);
-  s.graph = with_exact_updates(std::move(s.graph));
+  s.graph = function_graph(inputs, outputs, updates, options, where);
   prepare(s);
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(options.threads);

@@ -16,6 +16,8 @@
 
 namespace thtrain {
 
+// ---- functions -----------------------------------------------------------------------------------------------------
+
 /// An input, and its value where a call gives none. With `borrow` a call may use the argument's buffer as workspace.
 struct In {
   In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false,
@@ -37,12 +39,14 @@ struct Out {
   bool borrow;
 };
 
+/// How calls compute.
 enum class Mode {
   kNative,  // compiled by the system's compiler; the reference with a warning where there is neither compiler nor cache
   kReference,  // every op by its definition
   kDebug,      // native, every rewrite and every step compared with the reference; the first that differs is an error
 };
 
+/// What function() may be told.
 struct FunctionOptions {
   Mode mode = Mode::kNative;
   Level level = Level::kStandard;
@@ -50,6 +54,9 @@ struct FunctionOptions {
   std::string name = "function";
   /// Values that are replaced by others of the same type before compiling.
   std::vector<std::pair<Expr, Expr>> givens = {};
+  /// Results of print (or of an op with a print in its body) that the function computes although none of its outputs
+  /// and updates needs them: {.effects = {print(norm, "norm")}}. UserError for a value that has no effect. See print().
+  std::vector<Expr> effects = {};
   std::set<std::string> without = {};   // passes left out
   std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
   /// An input that nothing reads: an error, or allowed.
@@ -80,7 +87,7 @@ struct ProgramInfo {
   bool from_cache = false;                     // found finished: no pass ran
   size_t kernels = 0;                          // generated loops in the program
   int64_t arena_bytes = -1;                    // -1 where a call decides it
-  int64_t memory_bound = -1;                   // bytes alive at the worst step
+  int64_t memory_bound = -1;                   // bytes live at the peak
   std::vector<std::string> reference_steps;    // ops that run through the reference
   std::vector<kernel::ProductChoice> choices;  // who computes its matrix products
   double seconds_passes = 0, seconds_compile = 0;
@@ -95,6 +102,7 @@ struct StepEvent {
   size_t inputs;
 };
 
+/// A compiled program with an arena of its own, called as f({x, y}).
 class Function {
  public:
   /// Copies share the program and the shared variables, and have an arena of their own.

@@ -21,7 +21,7 @@ constexpr double kSeconds = 0.4, kTurnSeconds = 0.0005;
 constexpr int kLeastTurns = 9;
 // A step of training touches much else before it comes back to the same product: operands that the second cache does
 // not hold take turns, so that they are not found nearer than they will be there.
-constexpr int64_t kStaysNear = 1 << 20;
+constexpr int64_t kFitsCache = 1 << 20;
 constexpr size_t kTakeTurns = 3;
 
 struct Stored {
@@ -103,7 +103,9 @@ GemmCandidates::GemmCandidates(const MatrixProduct& product, std::vector<std::st
     : product_(product), names_(std::move(names)), kernels_(names_.size()), alpha_(alpha), beta_(beta) {
   auto generated = [](const std::string& name) { return gemm_tiling_named(name).has_value(); };
   if (std::none_of(names_.begin(), names_.end(), generated)) return;
-  LoadedObject loaded = cache().load_object(source_of(product_, names_, alpha, beta, vector_bytes));
+  const auto first = std::find_if(names_.begin(), names_.end(), generated) - names_.begin();
+  LoadedObject loaded =
+      cache().load_object(source_of(product_, names_, alpha, beta, vector_bytes), str("candidate_", first).c_str());
   if (!loaded.object)
     throw UserError(Message{.what = "no candidate can be compiled", .got = loaded.reason, .hint = "install g++"});
   object_ = loaded.object;
@@ -128,7 +130,7 @@ std::vector<GemmTrial> time_candidates(const MatrixProduct& p, const std::vector
   context.parallel_for = parallel_for;
   set_matrix_products(context);
   const auto bytes = static_cast<int64_t>(size_of(p.dtype)) * (p.m * p.k + p.k * p.n + p.m * p.n);
-  std::vector<Operands> operands(bytes < kStaysNear ? 1 : kTakeTurns);
+  std::vector<Operands> operands(bytes < kFitsCache ? 1 : kTakeTurns);
   for (Operands& o : operands)
     o = {filled(p.dtype, stored_a(p).rows, stored_a(p).columns), filled(p.dtype, stored_b(p).rows, stored_b(p).columns),
          filled(p.dtype, p.m, p.n)};

@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
 #include "compiler/base/error.h"
+#include "compiler/base/escape.h"
 #include "compiler/runtime/content_hash.h"
 
 namespace thtrain {
@@ -44,6 +46,13 @@ std::string on_path(const std::string& name, const char* path) {
   return {};
 }
 
+std::string why_it_failed(const Finished& version) {
+  if (!version.trouble.empty()) return version.trouble;
+  std::string line = first_line(version.output);
+  if (!line.empty()) return printable(line);
+  return version.exit_code == 0 ? "it printed nothing" : str("exit code ", version.exit_code, ", and no output");
+}
+
 /// The compiler at `path`, or why it is none.
 CompilerSearch identify(EntryStore& store, const std::string& path) {
   auto info = program_at(path);
@@ -54,7 +63,7 @@ CompilerSearch identify(EntryStore& store, const std::string& path) {
   Finished version = run_program({path, "--version"}, {.limit_seconds = compile_limit(), .word_after = kWordAfter});
   std::string identity = first_line(version.output);
   if (version.exit_code != 0 || identity.empty())
-    return {std::nullopt, str(path, " --version failed: ", version.trouble.empty() ? identity : version.trouble)};
+    return {std::nullopt, str(path, " --version failed: ", why_it_failed(version))};
   store.write("compilers", name, identity);
   return {HostCompiler{path, identity}, ""};
 }
@@ -130,12 +139,23 @@ static bool says_refused(const std::string& output) {
 
 /// The last lines of what a compiler wrote.
 static std::string last_lines(std::string output) {
-  constexpr size_t kMostLines = 20, kMostBytes = 4000;
+  constexpr size_t kMaxLines = 20, kMaxBytes = 4000;
   while (output.ends_with('\n')) output.pop_back();
   size_t begin = output.size();
-  for (size_t lines = 0; begin > 0 && output.size() - begin < kMostBytes; --begin)
-    if (output[begin - 1] == '\n' && ++lines == kMostLines) break;
+  for (size_t lines = 0; begin > 0 && output.size() - begin < kMaxBytes; --begin)
+    if (output[begin - 1] == '\n' && ++lines == kMaxLines) break;
   return output.substr(begin);
+}
+
+/// A full disk is full where the compiler keeps its temporary files, or where its result goes.
+static std::string hint_for(const std::string& output) {
+  for (const char* text : {"No space left on device", "Disk quota exceeded"})
+    if (output.find(text) != std::string::npos) {
+      const char* folder = std::getenv("TMPDIR");
+      return str("make room on the disk; TMPDIR (now ", folder && *folder ? folder : "/tmp",
+                 ") names the folder of the compiler's temporary files, THTRAIN_CACHE_DIR that of its results\n");
+    }
+  return "THTRAIN_CXX chooses another compiler\n";
 }
 
 static std::string in_lines(const std::string& first, const std::string& output) {
@@ -172,7 +192,7 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
                      .got = in_lines(finished.trouble, finished.output),
                      .node = node,
                      .hint = str("a system that runs out of memory kills programs\n", line)});
-  const std::string other = "THTRAIN_CXX chooses another compiler\n";
+  const std::string other = hint_for(finished.output);
   if (finished.exit_code == 0 || (finished.exit_code == -1 && finished.signal == 0) || says_refused(finished.output))
     throw UserError(
         {.what = str("the compiler ", compiler.path, " made no code"),
@@ -186,6 +206,26 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
                        .got = reason.empty() ? str("exit code ", finished.exit_code) : reason,
                        .node = node,
                        .hint = other + line});
+}
+
+std::string small_program(std::string_view source) {
+  std::string out = "// Shows whether the compiler is complete.\n";
+  std::istringstream lines{std::string(source)};
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("#include")) out += line + "\n";
+  out += "extern \"C\" double exp(double);\n";
+#if defined(__x86_64__)
+  out +=
+      "typedef double Vector __attribute__((vector_size(16)));\n"
+      "extern \"C\" Vector _ZGVbN2v_exp(Vector);\n"
+      "extern \"C\" double small_program(double x) {\n"
+      "  Vector e = _ZGVbN2v_exp(Vector{x, -x});\n"
+      "  return exp(x) + e[0] + e[1];\n"
+      "}\n";
+#else
+  out += "extern \"C\" double small_program(double x) { return exp(x); }\n";
+#endif
+  return out;
 }
 
 }  // namespace thtrain

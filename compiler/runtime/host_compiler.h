@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/runtime/child_process.h"
@@ -47,5 +48,9 @@ struct CompilerFolder {
 /// the user asks to stop. A line on standard error says that the compiler is waited for when it takes long.
 void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
                     const std::string& output, const CompilerFolder& folder = {});
+
+/// A program that every complete compiler compiles with our flags. It includes the headers that `source` includes.
+/// Where `source` does not compile, this one tells whose fault it is: the compiler's, where it does not compile either.
+std::string small_program(std::string_view source);
 
 }  // namespace thtrain

@@ -200,7 +200,7 @@ void gemm(ThContext* context, int trans_a, int trans_b, long m, long n, long k, 
   });
 }
 
-/// BLAS walks a negative increment from the other end.
+/// BLAS counts a negative increment from the other end.
 template <class T>
 T* blas_start(T* first, long length, long increment) {
   return increment < 0 ? first + (length - 1) * increment : first;

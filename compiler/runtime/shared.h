@@ -7,8 +7,10 @@
 
 namespace thtrain {
 
-/// A handle: copies are the same variable. Every length of the first value is known to the compiler. The buffer is
-/// never shared with another variable, and its address is fixed between calls of set_value(borrow).
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+/// A shared variable. A handle: copies are the same variable. Every length of the first value is known to the compiler.
+/// The buffer is never shared with another variable, and its address is fixed between calls of set_value(borrow).
 class Shared {
  public:
   /// `borrow` takes the tensor's own buffer (row-major) instead of a copy: the caller then leaves it alone. UserError
@@ -25,6 +27,8 @@ class Shared {
   /// A part of the value, as Expr has it.
   Expr operator[](const Index& index) const { return leaf_[index]; }
   Expr operator[](std::initializer_list<Index> indices) const { return leaf_[indices]; }
+  /// Its axes in reverse order, as Expr has it.
+  Expr T(std::source_location where = std::source_location::current()) const { return leaf_.T(where); }
   const std::string& name() const { return storage().name; }
   const Type& type() const { return storage().type; }
 

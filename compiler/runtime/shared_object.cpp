@@ -80,6 +80,10 @@ SharedObject::~SharedObject() {
   dlclose(handle_);
 }
 
+bool SharedObject::exports(const char* name) const {
+  return dlsym(handle_, name) != nullptr;
+}
+
 void* SharedObject::symbol(const char* name) const {
   void* found = dlsym(handle_, name);
   TH_CHECK(found, path_, " exports no ", name);

@@ -8,9 +8,12 @@
 
 namespace thtrain {
 
+/// The most threads that a function uses.
+inline constexpr int kMaxThreads = 256;
+
 /// How many threads a function uses: `requested` where it is positive, else the first number of OMP_NUM_THREADS, else
-/// the cores that the process may use. At most 256. What stands in OMP_NUM_THREADS and is no number above 0, or a list
-/// of them, is named once on standard error.
+/// the cores that the process may use. At most kMaxThreads. What stands in OMP_NUM_THREADS and is no number above 0,
+/// or a list of them, is named once on standard error.
 int thread_count(int requested = 0);
 
 /// A cut of [0, n) into pieces of whole units of `multiple` (the last piece takes what remains), each at least `grain`

@@ -155,6 +155,9 @@ TEST_F(CliCommands, Info) {
     EXPECT_EQ(values["ops." + std::to_string(i) + ".name"], all_ops()[i]->name);
     EXPECT_NE(text.find("\n" + all_ops()[i]->name + "  ["), std::string::npos) << all_ops()[i]->name;
   }
+  // Whether forward mode is by a rule or derived.
+  EXPECT_NE(text.find("\nexp  [elementwise]  gradient, forward mode, "), std::string::npos);
+  EXPECT_NE(text.find("\ngemm  [kernel]  gradient, forward mode by two reverse passes, "), std::string::npos);
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ std::string outcome_of(const Workshop& workshop, Experiment experiment) {
   add_arrays(out, end.optimizer);
   add_arrays(out, end.best);
   out += str(summary.steps, ' ', summary.test_error.value_or(-1), ' ', summary.stopped_early, '\n');
-  for (const auto& [name, pin] : end.pins)
+  for (const auto& [name, pin] : end.fingerprint)
     if (name == "program" || name == "training data") out += str(name, ' ', pin, '\n');
   for (const std::string& file : place.list()) out += file + "\n";
   std::ifstream metrics(folder.metrics());
@@ -262,12 +262,12 @@ std::string text_of(const FieldSpec& field, const ConfigNode& value) {
 void collect(const Schema& schema, const std::string& label, const std::string& path, const std::string& source,
              std::vector<Key>& out) {
   for (const FieldSpec& field : schema.fields) {
-    const Access& access = *field.access;
+    const FieldAccess& access = *field.access;
     std::string here = label.empty() ? field.name : label + "." + field.name;
     std::string there = path.empty() ? field.name : path + "." + field.name;
-    if (access.value == Access::Value::kTable) {
+    if (access.value == FieldAccess::Value::kTable) {
       collect(access.schema(), here, there, source, out);
-    } else if (access.value == Access::Value::kVariant) {
+    } else if (access.value == FieldAccess::Value::kVariant) {
       for (const Alternative& kind : access.alternatives) {
         std::string name(kind.name);
         bool is_data = field.name == "data";
@@ -286,7 +286,7 @@ void collect(const Schema& schema, const std::string& label, const std::string& 
 /// Other values than the default, as far as the declaration tells them.
 Words values_of(const Key& key) {
   const FieldSpec& field = *key.field;
-  using Value = Access::Value;
+  using Value = FieldAccess::Value;
   Words out;
   auto add = [&](const std::string& value) {
     if (value != key.standard) out.push_back(value);

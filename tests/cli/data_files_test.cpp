@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "datasets/npy.h"
 #include "datasets/npz.h"
@@ -85,7 +86,13 @@ TEST_F(CliDataFiles, LabelsThatAreNoClasses) {
   EXPECT_EQ(run("npy"), "error: HERE/y: row 2: the label is out of range\n  expected: 0 or more\n  got:      -1\n" +
                             std::string(kCaretY) +
                             "  hint:     rows and columns count from 0; classes are numbered 0, 1, 2, ...\n");
-  for (auto [value, text] : {std::pair(0.5, "0.5"), {std::nan(""), "nan"}, {1e30, "1e+30"}}) {
+  set("y", Tensor::vector<uint64_t>({0, 1, std::numeric_limits<uint64_t>::max(), 0}));
+  const std::string beyond =
+      "error: HERE/y: row 2: the label is too large\n  expected: the number of a class\n  got:      ";
+  EXPECT_EQ(run("npy"), beyond + "18446744073709551615\n" + kCaretY + counting);
+  set("y", Tensor::vector<double>({0, 1, 1e30, 0}));
+  EXPECT_EQ(run("npy"), beyond + "1e+30\n" + kCaretY + counting);
+  for (auto [value, text] : {std::pair(0.5, "0.5"), {std::nan(""), "nan"}}) {
     set("y", Tensor::vector<double>({0, 1, value, 0}));
     EXPECT_EQ(run("npy"),
               str("error: HERE/y: row 2: the label is not an integer\n  expected: the number of a class\n  got:      ",
@@ -108,6 +115,11 @@ TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
   workshop.write("y", std::string("\0\0\x8\1\0\0\0\4\0\1\0\1", 12));
   EXPECT_EQ(run("idx"), std::string("error: HERE/x: the examples have no numbers to learn from\n"
                                     "  expected: at least one column\n  got:      uint8[4, 0]\n") +
+                            kCaretX);
+  set("x", Tensor::zeros(DType::kFloat32, {0, 2}));
+  set("y", Tensor::vector<int64_t>({0, 1, 0, 1}));
+  EXPECT_EQ(run("npy"), std::string("error: HERE/x: there are no examples, but labels\n"
+                                    "  expected: 4 rows, as in HERE/y\n  got:      float32[0, 2]\n") +
                             kCaretX);
   workshop.write("x", "0\n1\n0\n1\n");
   EXPECT_EQ(run("csv"),
@@ -181,6 +193,29 @@ TEST_F(CliDataFiles, ValuesInPlaceOfLabels) {
                 kCaretX +
                 "  hint:     is it a value, not a class? data.label_column names another column; there is no "
                 "regression from the command line\n");
+}
+
+// A header of years, say: its label is the only one that is no class.
+TEST_F(CliDataFiles, AHeaderOfNumbers) {
+  workshop.write("x", "2019,2020,2021\n1,2,0\n2,1,1\n");
+  EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 1: the label is too large, and all others are classes\n"
+                                    "  expected: classes numbered from 0 on, and no more of them than examples (3)\n"
+                                    "  got:      2021\n") +
+                            kCaretX +
+                            "  hint:     does the first line name the columns? data.header = true takes it as their "
+                            "names\n");
+}
+
+TEST_F(CliDataFiles, LinksToNothing) {
+  ::unlink(workshop.path("x").c_str());
+  ASSERT_EQ(::symlink("nowhere", workshop.path("x").c_str()), 0);
+  EXPECT_NE(run("npy").find("HERE (a link to nothing)\n"), std::string::npos);
+  workshop.write("e.toml", std::string("[data]\nsource = \"csv\"\ntrain = \"") + workshop.path("x") + "\"\n" + kModel);
+  Ended ended = workshop.run({"train", "e.toml"});
+  EXPECT_EQ(
+      ended.err.find("error: " + workshop.path("x") + ": the file cannot be reached\n  got:      a link to nothing\n"),
+      0u)
+      << ended.err;
 }
 
 TEST_F(CliDataFiles, HomeFolders) {

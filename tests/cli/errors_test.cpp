@@ -183,6 +183,33 @@ error: HERE/x.npy: row 2, column 1: not a finite number
 )");
 }
 
+// Names of weights are names in .npz files, which cannot be of any length: check says so too.
+TEST_F(CliErrors, ALayersNameThatIsTooLong) {
+  workshop.write("tiny.toml", tiny_experiment());
+  const std::string key = "model.layers.0.name=", name(1001, 'n');
+  for (const char* command : {"train", "check"}) {
+    Ended ended = workshop.run({command, "tiny.toml", key + name});
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.err.substr(0, ended.err.find("  config:")),
+              "error: model.layers.0.name is too long\n  expected: at most 1000 characters\n"
+              "  got:      1001 characters\n");
+  }
+  EXPECT_EQ(workshop.run({"check", "tiny.toml", key + name.substr(1), "compiler.mode=reference"}).code, 0);
+}
+
+TEST_F(CliErrors, ThreadsAreAsManyAsAreUsed) {
+  workshop.write("tiny.toml", tiny_experiment());
+  expect({"check", "tiny.toml", "compiler.threads=257"}, R"(
+error: compiler.threads is out of range
+  expected: an integer from 0 to 256 (threads)
+  got:      257
+  config:   command line:1:18
+      1 | compiler.threads=257
+        |                  ^^^
+  hint:     threads: threads of a compiled function; 0: those of OMP_NUM_THREADS, or all cores where that is not set
+)");
+}
+
 TEST_F(CliErrors, RowsOfDifferentNumber) {
   expect_of_arrays(kX, npy_bytes(header("<i8", "(3,)"), bytes_of(std::vector<int64_t>{0, 1, 0})), R"(
 error: examples and labels differ in number
@@ -285,7 +312,8 @@ error: /dev/null: the file cannot be written
 TEST_F(CliErrors, AFaultOfThtrainSaysSo) {
   workshop.write("e.toml", tiny_experiment());
   workshop.write("g++",
-                 "#!/bin/sh\n[ \"$1\" = --version ] && echo 'g++ (that cannot compile) 1.0' && exit 0\nexit 1\n");
+                 "#!/bin/sh\n[ \"$1\" = --version ] && echo 'g++ (that refuses ours) 1.0' && exit 0\n"
+                 "case $* in *small_program*) exec g++ \"$@\";; esac\nexit 1\n");
   ASSERT_EQ(::chmod(workshop.path("g++").c_str(), 0700), 0);
   std::vector<std::string> before = workshop.list();
   ::setenv("THTRAIN_CXX", workshop.path("g++").c_str(), 1);
@@ -294,6 +322,71 @@ TEST_F(CliErrors, AFaultOfThtrainSaysSo) {
   EXPECT_EQ(ended.code, 1) << ended.err;
   EXPECT_NE(ended.err.find("please report it\n"), std::string::npos) << ended.err;
   EXPECT_EQ(workshop.list(), before);
+}
+
+// One that compiles nothing is no fault of thtrain.
+TEST_F(CliErrors, ACompilerThatIsNotCompleteIsTheUsersToMend) {
+  workshop.write("e.toml", tiny_experiment());
+  workshop.write("g++",
+                 "#!/bin/sh\n[ \"$1\" = --version ] && echo 'g++ (without parts) 1.0' && exit 0\n"
+                 "echo \"g++: fatal error: cannot execute 'as'\"\nexit 1\n");
+  ASSERT_EQ(::chmod(workshop.path("g++").c_str(), 0700), 0);
+  ::setenv("THTRAIN_CXX", workshop.path("g++").c_str(), 1);
+  Ended ended = workshop.run({"train", "e.toml", "--run-dir", "run"});
+  ::unsetenv("THTRAIN_CXX");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err.substr(0, ended.err.find("  node:")),
+            "error: the compiler " + workshop.path("g++") +
+                " is not complete\n  expected: one that compiles a small program with the same flags\n"
+                "  got:      g++: fatal error: cannot execute 'as'\n");
+  EXPECT_EQ(ended.err.find("report"), std::string::npos) << ended.err;
+  EXPECT_FALSE(workshop.exists("run"));
+}
+
+TEST_F(CliErrors, AScaleOfTheDataIsNamedWhereTheLossIsNotFinite) {
+  workshop.write("e.toml",
+                 "[data]\nsource = \"digits\"\nn_train = 200\nn_valid = 0\nn_test = 0\n"
+                 "[[model.layers]]\ntype = \"softmax\"\n[compiler]\nmode = \"reference\"\n");
+  Ended ended = workshop.run({"train", "e.toml", "data.scale=1e30", "--run-dir", "run", "--json", "--quiet"});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_TRUE(
+      ended.err.ends_with("\n            the examples have values up to 2.55e+32 (scaled): data.scale brings them "
+                          "near 1\n"))
+      << ended.err;
+}
+
+// What is not an object, or not ours, is no run.json.
+TEST_F(CliErrors, ARunJsonThatNoRunWrote) {
+  workshop.write("e.toml", tiny_experiment());
+  ASSERT_EQ(
+      workshop.run({"train", "e.toml", "--run-dir", "run", "--quiet", "compiler.mode=reference", "trainer.epochs=1"})
+          .code,
+      0);
+  for (const char* text : {"x", "[]", "{}"}) {
+    workshop.write("run/run.json", text);
+    expect({"resume", "run"}, R"(
+error: run/run.json: this is not what a run writes: it has no config_file
+  expected: the object that `thtrain train` wrote
+  hint:     put run.json back from a copy; `thtrain train run/config.toml` begins another run
+)");
+  }
+}
+
+// Names are shown as escapes, not obeyed.
+TEST_F(CliErrors, LineEndsInNamesAreEscapes) {
+  workshop.write("e.toml", tiny_experiment());
+  Ended ended = workshop.run(
+      {"train", "e.toml", "--run-dir", "odd\nname", "--quiet", "compiler.mode=reference", "trainer.epochs=1"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("\nrun folder odd\\nname\n"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("odd\n"), std::string::npos) << ended.out;
+  for (const std::string& text :
+       {workshop.run({"train", "e.toml", "--run-dir", "odd\nname"}).err,
+        workshop.run({"check", "e.toml", "trainer.a\nb=1"}).err, workshop.run({"check", "no\nfile.toml"}).err,
+        workshop.run({"check", "e.toml", "model.layers.0.name=\"a\\nb\""}).err}) {
+    EXPECT_NE(text.find("\\n"), std::string::npos) << text;
+    for (const char* raw : {"odd\n", "a\nb", "no\nfile"}) EXPECT_EQ(text.find(raw), std::string::npos) << text;
+  }
 }
 
 TEST_F(CliErrors, LossThatIsNotFinite) {

@@ -80,6 +80,35 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   EXPECT_EQ(text.find("class,cat,\"big dog\"\ncat,0.9"), 0u) << text;
 }
 
+// The label's column is known by its place where no header names it.
+TEST_F(CliPredict, ReadsATableWithoutHeaderWhereTheLabelHasAName) {
+  workshop.write("named.csv",
+                 "width,kind,height\n-2,cat,1\n-1,cat,2\n-3,cat,1\n-2,cat,2\n2,big dog,1\n1,big dog,2\n"
+                 "3,big dog,1\n2,big dog,2\n");
+  ASSERT_EQ(
+      workshop
+          .run({"train", "e.toml", "--run-dir", "named", "--quiet", "data.train=named.csv", "data.label_column=kind"})
+          .code,
+      0);
+  for (const char* table : {"-3,cat,1\n3,?,1\n-2,,1\n", "-3,1\n3,1\n-2,1\n", "width,height\n-3,1\n3,1\n-2,1\n"}) {
+    SCOPED_TRACE(table);
+    workshop.write("x.csv", table);
+    Ended ended = workshop.run({"predict", "named", "--input", "x.csv", "--output", "p.csv"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(workshop.read("p.csv"), "class\ncat\n\"big dog\"\ncat\n");
+  }
+  // A run of an earlier version does not say it.
+  workshop.write("named/table.json",
+                 "{\"columns\": [\"width\", \"height\"], \"named\": true, \"classes\": [\"cat\", \"big dog\"]}");
+  workshop.write("x.csv", "-3,cat,1\n");
+  expect_error({"named", "--input", "x.csv", "--output", "p.csv"}, R"(
+error: x.csv: the columns are not those that the model was trained on
+  expected: 2 columns, with or without the label's
+  got:      3 columns
+  hint:     the run does not say which column was the label's: leave it out
+)");
+}
+
 TEST_F(CliPredict, KnowsTheClassesWithoutTheTrainingData) {
   workshop.write("train.csv", "");
   workshop.write("x.csv", "width,height\n3,1\n");

@@ -77,6 +77,23 @@ edited since the checkpoint: trainer.epochs: 3 then, 4 now; trainer.learning_rat
 }
 
 // At the same size, by a program that keeps the file's time: its bytes tell. By one that does not: its time.
+// Another model has other matrix products, too; it is the edit that is to be named.
+TEST_F(CliResume, AnEditOfTheLayersIsNamedAtOnce) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "run", "--quiet"}).code, 0);
+  workshop.write("run/config.toml", replaced(workshop.read("run/config.toml"), "units = 20", "units = 30"));
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--allow-different-bits"}}) {
+    std::vector<std::string> words = {"resume", "run", "--accept-edits"};
+    words.insert(words.end(), more.begin(), more.end());
+    std::string text = error_of(workshop.run(words));
+    EXPECT_TRUE(text.starts_with("\nerror: run/checkpoint.npz: ")) << text;
+    EXPECT_EQ(text.find("matrix products"), std::string::npos) << text;
+    EXPECT_TRUE(
+        text.ends_with("the experiment was edited since the checkpoint: model.layers.0.units: 20 then, 30 now;\n"
+                       "            weights of another model cannot go on: undo the edit, or train another run\n"))
+        << text;
+  }
+}
+
 TEST_F(CliResume, NoticesAnotherStreamedFile) {
   std::string x(40 * 3 * sizeof(float), '\0'), y;
   for (int i = 0; i < 40; ++i) y += static_cast<char>(i % 2);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -220,6 +221,28 @@ TEST_F(CliRun, TheReferenceTrainsWhileTheCompilerIsAtWork) {
   EXPECT_EQ(Workshop::wait(process), 130) << workshop.read("log");
   EXPECT_EQ(workshop.read("log").find("other bits"), std::string::npos) << workshop.read("log");
   EXPECT_NE(workshop.read("run/run.json").find(told), std::string::npos) << workshop.read("run/run.json");
+}
+
+// What is said of the checkpoint is true: it went with the folder, or is gone.
+TEST_F(CliRun, AFolderThatGoesAwayWhileItTrains) {
+  auto error_after = [&](const std::string& name, const std::string& change) {
+    pid_t process = workshop.start(
+        {"train", "tiny.toml", "--run-dir", name, "--quiet", "trainer.epochs=10000000", "trainer.checkpoint_epochs=1"});
+    EXPECT_TRUE(wait_until([&] { return workshop.read(name + "/metrics.jsonl").size() > 200; }))
+        << workshop.read("log");
+    EXPECT_EQ(workshop.shell(change).code, 0);
+    EXPECT_EQ(Workshop::wait(process), 2);
+    const std::string log = workshop.read("log");
+    return log.substr(std::min(log.size(), log.find("  hint:")));
+  };
+  const std::string text = error_after("moved", "mv moved elsewhere");
+  EXPECT_TRUE(
+      text.starts_with("  hint:     the folder moved was removed or renamed while the run was at work; where it "
+                       "is now, `thtrain resume` goes on from its checkpoint of step "))
+      << text;
+  EXPECT_EQ(text.find("is kept"), std::string::npos) << text;
+  EXPECT_EQ(text.find("mkdir"), std::string::npos) << text;
+  EXPECT_TRUE(workshop.exists("elsewhere/checkpoint.npz"));
 }
 
 // Data that is streamed is looked at batch by batch, in every epoch anew: a value that goes bad in mid-run ends the

@@ -17,6 +17,14 @@ std::string without_measurements(std::string text) {
   return std::regex_replace(text, std::regex("remembered in .*\n"), "remembered in FOLDER\n");
 }
 
+TEST(CliTune, SaysWhyThereIsNothingToMeasure) {
+  Workshop workshop;
+  workshop.write("tiny.toml", tiny_experiment());
+  Ended ended = workshop.run({"tune", "tiny.toml", "compiler.mode=reference", "compiler.threads=1"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "0 products for 1 thread: compiler.mode = \"reference\" computes without native code\n");
+}
+
 TEST(CliTune, MeasuresEveryProductAndRemembersTheFastest) {
   Workshop workshop;
   workshop.write("tiny.toml",

@@ -184,12 +184,26 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
                                "line 1, is a number"},
       {"1;2;0\n1,5;2;0\n",
        "line 2, column 1: not a number" + finite + "\"1,5\"\n  hint:     write 1.5: decimals stand after a point"},
+      {"1,2,0\n\"1,000\",2,0\n", "line 2, column 1: not a number" + finite +
+                                     "\"1,000\"\n  hint:     write 1000, or 1.000 where the comma begins the decimals"},
+      {"1,2,0\n\"-1,234,567.5\",2,0\n",
+       "line 2, column 1: not a number" + finite + "\"-1,234,567.5\"\n  hint:     write -1234567.5"},
+      {"1;2;0\n0,125;2;0\n",
+       "line 2, column 1: not a number" + finite + "\"0,125\"\n  hint:     write 0.125: decimals stand after a point"},
+      {"# my data\n1,2,0\n",
+       "the table has one column, and that is the label's\n"
+       "  expected: columns of numbers to learn from beside it\n  got:      line 1: # my data\n"
+       "  hint:     leave the line out: tables have no comments"},
+      {"1|2|0\n1|2|0\n",
+       "the table has one column, and that is the label's\n"
+       "  expected: columns of numbers to learn from beside it\n  got:      line 1: 1|2|0\n"
+       "  hint:     cells cannot be separated by \"|\": replace it by a comma, semicolon or tab"},
       {"a,b,l\n\n1,2\n",
        "line 3: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      2 cells"},
       {"1,2,0\n1,2,0,\n",
        "line 2: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      4 cells"},
       {"1,2,0\n1;2;0\n",
-       "line 2: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      1 cells" +
+       "line 2: another number of cells than before\n  expected: 3 cells, as on line 1\n  got:      1 cell" +
            delimiter},
       {"1,\"2,0\n", "line 1, character 3: the quote is not closed\n  expected: a closing quote on the same line"},
       {"1\t\"2,0\n", "line 1, character 3: the quote is not closed\n  expected: a closing quote on the same line"},

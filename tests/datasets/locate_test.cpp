@@ -27,9 +27,14 @@ TEST(DataFolders, TheCacheFollowsHomeAndMayBeMissing) {
     EnvironmentVariable home("HOME", "/home/ada");
     EXPECT_EQ(data_folders("c"), Paths({"c", "/home/ada/.cache/thtrain/data"}));
   }
-  EnvironmentVariable home("HOME", nullptr);
+  // As for compiled code, a folder that is relative counts as none.
+  EnvironmentVariable home("HOME", "ada");
   EXPECT_EQ(cache_data_folder(), "");
   EXPECT_EQ(data_folders("c"), Paths({"c"}));
+  EnvironmentVariable own("THTRAIN_CACHE_DIR", "/code"), relative("XDG_CACHE_HOME", "cache");
+  EXPECT_EQ(cache_data_folder(), "");
+  EnvironmentVariable absolute("XDG_CACHE_HOME", "/cache");
+  EXPECT_EQ(cache_data_folder(), "/cache/thtrain/data");
 }
 
 TEST(FindDataFile, TakesTheFirstFolderThatHasIt) {

@@ -56,6 +56,11 @@ TEST(DataWarnings, AreALineForEachDoubt) {
        true,
        {y + "no training example is of class 2" + stratified, y + "no validation example is of class 1" + stratified}},
       {{0, 1, 2, 1, 0, 1, 0, 2, 0}, 1, true, {y + "no validation example is of class 1, 2" + stratified}},
+      {{10, 20, 10, 20, 20, 10, 10, 20, 10, 20, 20, 10, 10, 20, 10, 20, 20, 10, 10, 20, 10, 20, 20, 10},
+       8,
+       true,
+       {y + "there are 2 distinct labels, of which the largest is 20; labels are numbered from 0, so the model has 21 "
+            "classes for 16 training examples: number the labels from 0 to 1"}},
       {{0, 1, 2},
        0,
        true,

@@ -127,7 +127,7 @@ class Grammar {
   }
   Expr of_a_tanh() {
     const Expr u = argument(), t = hyperbolic_tangent(u);
-    switch (below(7)) {
+    switch (below(9)) {
       case 0:
         return log(1 - sqr(t));
       case 1:
@@ -140,14 +140,32 @@ class Grammar {
         return log1p(-sqr(t));
       case 5:
         return 0.5 * (log1p(t) - log1p(-t));
+      case 6:
+        return log(0.5 - 0.5 * t);
+      case 7:
+        return log(0.5 * t + 0.5);
       default:
         return t;
     }
   }
 
+  // Rows, columns, all elements.
+  Axes axes() {
+    switch (below(5)) {
+      case 0:
+        return 0;
+      case 1:
+        return {0, 1};
+      case 2:
+        return {};
+      default:
+        return 1;
+    }
+  }
+
   Expr distribution(const Expr& u) {
     const Expr e = exp(u), away = exp(u - max(u, 1, true));
-    switch (below(7)) {
+    switch (below(9)) {
       case 0:
         return e / sum(e, 1, true);
       case 1:
@@ -158,6 +176,12 @@ class Grammar {
         return exp(u - log(sum(e, 1, true)));
       case 4:
         return e / expand_dims(sum(e, 1), {1});
+      case 5:
+        return e / sum(e, axes(), true);
+      case 6:
+        return e / sum(e, 0);
+      case 7:
+        return exp(u - log(sum(e, axes(), true)));
       default:
         return softmax(u);
     }
@@ -182,17 +206,17 @@ class Grammar {
 
   Expr of_exponentials() {
     const Expr u = argument(), a = positive();
-    switch (below(16)) {
+    switch (below(20)) {
       case 0:
-        return log(sum(exp(u), 1));
+        return log(sum(exp(u), axes(), below(2) == 0));
       case 1:
-        return log(mean(exp(u), 1));
+        return log(mean(exp(u), axes(), below(2) == 0));
       case 2: {
         const Expr m = max(u, 1, true);
         return log(sum(exp(u - m), 1, true)) + m;
       }
       case 3:
-        return log(prod(exp(u), 1));
+        return log(prod(exp(u), axes()));
       case 4:
         return log(1 - exp(-a));
       case 5:
@@ -215,6 +239,16 @@ class Grammar {
         return log(erfc(u));
       case 14:
         return log(exp(a) - 1);
+      case 15:
+        return log(1 + erf(u));
+      case 16:
+        return log((exp(u) + exp(-u)) / 2);
+      case 17:
+        return log(exp(x_) + exp(z_) + exp(-u));
+      case 18: {
+        const int64_t axis = below(2);
+        return sum(exp(u) * y_, axis) / sum(exp(u), axis);
+      }
       default:
         return log(sqr(u) * a);
     }

@@ -2,6 +2,8 @@
 
     compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < runtime < compiler/*.h (api.h)
     api.h < nn < trainers < bench < cli        api.h < datasets < trainers        all < tests, docs
+
+Within compiler/ops the families stand in an order too, and passes know ops by their contract (compiler/ir/op.h).
 """
 
 import os
@@ -43,6 +45,26 @@ GUARDED = [
      "only the CUDA files of compiler/codegen and compiler/runtime may see CUDA headers"),
 ]
 
+# The families of ops, each to the right of those that it may see. Of the folder's own files, headers see none.
+FAMILIES = ["shape", "elemwise", "index", "reduce", "linalg", "nnet", "effect", "control"]
+# Headers for users, which declare expressions of expressions: the sources of any family may build nodes of any other
+# (the derivative of a sum is a broadcast, and that of a broadcast a sum).
+BUILDERS = {f"compiler/ops/{name}" for name in [
+    "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/reduce.h", "linalg/linalg.h", "nnet/losses.h",
+    "nnet/softmax.h", "effect/effect.h", "control/repeat.h", "control/stable_gradient.h"]}
+
+# Families that passes and the planner know beside the elementwise one: a pass that is named after a family, the passes
+# that turn products and sums into one another, and the rules, which name the ops that they rewrite.
+KNOWN_TO = [
+    (re.compile(r"compiler/passes/(find_gemm|fuse_matvec_update)\."), {"linalg", "reduce", "shape"}),
+    (re.compile(r"compiler/passes/fuse_products\."), {"linalg"}),
+    (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce", "shape"}),
+    (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
+    (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
+    (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
+    (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),
+]
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]*>|"[^"\n]*")', re.M)
 
 
@@ -60,6 +82,34 @@ def seen_by(room):
     for left in LEFT[room]:
         rooms |= seen_by(left)
     return rooms
+
+
+def family_of(path):
+    """The family of a path in compiler/ops, "" for files of the folder itself; None elsewhere."""
+    parts = path.split("/")
+    if parts[:2] != ["compiler", "ops"]:
+        return None
+    return parts[2] if len(parts) > 3 else ""
+
+
+def wrong_family(path, target):
+    """Why a file may not see that header of a family of ops; None where it may."""
+    seen = family_of(target)
+    if not seen:
+        return None
+    if seen not in FAMILIES:
+        return f"{seen} is in no list of families of tests/lint/check_includes.py"
+    own, is_source = family_of(path), path.endswith(".cpp")
+    if own == "":
+        return None if is_source else f"a header beside the families sees none, not {seen}"
+    if own is not None:
+        may = own in FAMILIES and FAMILIES.index(seen) <= FAMILIES.index(own)
+        return None if may or (is_source and target in BUILDERS) else f"{seen} is not to the left of {own}"
+    if room_of(path) not in ("compiler/passes", "compiler/plan", "compiler/codegen") or seen == "elemwise":
+        return None
+    if any(pattern.match(path) and seen in known for pattern, known in KNOWN_TO):
+        return None
+    return f"passes and the planner know ops by compiler/ir/op.h; {seen} is not for this file"
 
 
 def find_cycles(graph):
@@ -116,6 +166,8 @@ def check(root):
                 findings.append(f'{path}:{line}: "{target}" stands in no room')
             elif target_room not in allowed:
                 findings.append(f'{path}:{line}: "{target}": {target_room} is not to the left of {room}')
+            elif (why := wrong_family(path, target)) is not None:
+                findings.append(f'{path}:{line}: "{target}": {why}')
     findings += [f"{cycle[0]}:1: include cycle: {' -> '.join(cycle)}" for cycle in find_cycles(graph)]
     return findings
 

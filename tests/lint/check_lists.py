@@ -58,6 +58,22 @@ def check_tests(root):
                 yield f"{path}:1: no test includes {stem}.h or is named {os.path.basename(stem)}_test.cpp"
 
 
+def check_op_list(root):
+    """The list of ops names each under the folder that defines it."""
+    path, family, places = "compiler/ops/op_list.inc", "", {}
+    for source in tree.files(root, ["compiler/ops"], (".cpp",)):
+        for name in re.findall(r"^const Op& (\w+)\(\) \{", tree.read(root, source), re.M):
+            places[name] = os.path.dirname(source).split("/")[-1]
+    if not os.path.exists(os.path.join(root, path)):
+        return
+    for number, line in enumerate(tree.read(root, path).splitlines(), 1):
+        if match := re.match(r"TH_(FAMILY|OP)\((\w+)\)", line):
+            if match.group(1) == "FAMILY":
+                family = match.group(2)
+            elif family != "leaf" and places.get(match.group(2)) != family:
+                yield f"{path}:{number}: {match.group(2)} is not defined in compiler/ops/{family}"
+
+
 def check_configs(root):
     """A newcomer reads a config's first lines: they say what it is for."""
     for path in tree.files(root, ["configs"], (".toml",)):
@@ -73,7 +89,7 @@ def check_decisions(root):
 
 def check(root):
     findings = []
-    for part in (check_rooms, check_open_ends, check_tests, check_configs, check_decisions):
+    for part in (check_rooms, check_open_ends, check_tests, check_op_list, check_configs, check_decisions):
         findings += part(root)
     return findings
 

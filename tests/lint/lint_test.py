@@ -38,6 +38,26 @@ class LintTest(unittest.TestCase):
                              ("nn/x.h", "datasets/y.h"), ("trainers/x.h", "cli/y.h")]:
             self.assert_one(check_includes.check, {path: f'#include "{target}"\n', target: ""}, "is not to the left of")
 
+    def test_a_family_of_ops_sees_what_is_to_its_left_and_builders(self):
+        def include(path, target):
+            return {path: f'#include "{target}"\n', target: ""}
+        ops, passes = "compiler/ops/", "compiler/passes/"
+        for path, target in [(ops + "reduce/x.h", ops + "elemwise/y.h"), (ops + "shape/x.cpp", ops + "reduce/reduce.h"),
+                             (ops + "x.cpp", ops + "index/y.h"), (ops + "shape/x.h", ops + "y.h"),
+                             (passes + "fuse_x.cpp", ops + "elemwise/y.h"),
+                             (passes + "fuse_products.cpp", ops + "linalg/y.h"),
+                             (passes + "rules/x.cpp", ops + "nnet/y.h")]:
+            self.assertEqual([], self.findings(check_includes.check, include(path, target)))
+        for path, target, words in [
+                (ops + "elemwise/x.cpp", ops + "index/y.h", "not to the left of elemwise"),
+                (ops + "shape/x.h", ops + "reduce/reduce.h", "not to the left of shape"),
+                (ops + "x.h", ops + "index/y.h", "sees none"),
+                (ops + "odd/x.cpp", ops + "odd/y.h", "no list of families"),
+                (passes + "regions.cpp", ops + "index/y.h", "not for this file"),
+                (passes + "fuse_products.cpp", ops + "index/y.h", "not for this file"),
+                ("compiler/plan/in_place.cpp", ops + "linalg/y.h", "not for this file")]:
+            self.assert_one(check_includes.check, include(path, target), words)
+
     def test_guarded_headers(self):
         for path, header in [("trainers/x.cpp", "toml++/toml.h"), ("cli/main.cpp", "toml++/toml.hpp"),
                              ("nn/x.cpp", "CLI/CLI.hpp"), ("compiler/runtime/x.cpp", "cuda.h"),
@@ -61,6 +81,13 @@ class LintTest(unittest.TestCase):
         self.assertEqual([], self.findings(check_lists.check, untested | {"tests/compiler/passes/x_test.cpp": ""}))
         self.assertEqual([], self.findings(check_lists.check, untested | {
             "tests/compiler/passes/y_test.cpp": '#include "compiler/passes/x.h"\n'}))
+
+    def test_an_op_stands_in_the_list_under_its_folder(self):
+        op = {"compiler/ops/shape/x.cpp": "const Op& x_op() {\n"}
+        right = {"compiler/ops/op_list.inc": "TH_FAMILY(shape)\nTH_OP(x_op)\n"}
+        wrong = {"compiler/ops/op_list.inc": "TH_FAMILY(index)\nTH_OP(x_op)\n"}
+        self.assertEqual([], self.findings(check_lists.check, op | right))
+        self.assert_one(check_lists.check, op | wrong, "x_op is not defined in compiler/ops/index")
 
     def test_style(self):
         good = "// What it is for.\n#pragma once\n"

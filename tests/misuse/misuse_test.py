@@ -23,6 +23,11 @@ GOOD = [
     "(void)x[{0, -1}];",
     "(void)x[Slice{.start = 1, .stop = 4}];",
     "(void)w[0];",
+    "x += y; x -= 1; x *= 2.0; x /= w; x %= y;",
+    "(void)x.T();",
+    "(void)w.T();",
+    "(void)where(x < y, x, 0);",
+    "(void)logsumexp(x, 0, true);",
 ]
 BAD = [
     "if (x < y) return 1;",
@@ -46,6 +51,14 @@ BAD = [
     "(void)var(x, 0, true, 1);",
     "(void)x[true];",
     "(void)x[0.5];",
+    "x[0] += 1;",
+    "w += 1;",
+    "w += x;",
+    "(x + y) *= 2;",
+    "const Expr z = x; z += y;",
+    "1 += x;",
+    "(void)where(x < y, x);",
+    "(void)logsumexp(x, 0, 1);",
 ]
 FIRST = 6  # the line of the first statement
 

@@ -59,5 +59,21 @@ TEST(StaleFiles, OnlyNewFoldersOfDeadProcessesGo) {
   remove_stale_folders(folder.path("no such folder"));
 }
 
+TEST(StaleFiles, AFolderThatWasSetAsideGoesWithTheNextRun) {
+  TemporaryFolder folder;
+  folder.write("run/config.toml", "");
+  const std::string run = folder.path("run");
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(set_aside(run) == run);  // killed before it removed anything
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(fs::exists(run));
+  EXPECT_EQ(names_in(folder.path()).size(), 1u);
+  remove_stale_folders(folder.path());
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  EXPECT_EQ(set_aside(folder.path("none")), folder.path("none"));
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -70,6 +70,7 @@ class Drawing {
       add_end(graph.outputs[i], "output", graph.outputs.size() > 1 ? str("output ", i) : "output");
     for (const Update& update : graph.updates)
       add_end(update.value, "update", "update " + escaped(update.variable.name()));
+    for (const Expr& effect : graph.effects) add_end(effect, "output", "effects");
   }
 
   std::string svg(std::string_view label) const {
@@ -196,12 +197,13 @@ std::string_view kind_of_node(const Node& node) {
   if (node.op == &shared_op()) return "shared";
   if (node.op == &constant_op()) return "constant";
   if (node.op->fused) return "fused";
+  if (node.op == &start_token_op()) return "effect";
   const std::string_view family = family_of(*node.op);
   return family.empty() ? "other" : family;
 }
 
 size_t drawn_count(const Graph& graph) {
-  size_t out = graph.outputs.size() + graph.updates.size();
+  size_t out = graph.outputs.size() + graph.updates.size() + graph.effects.size();
   for (const Node* node : text_order(graph)) out += node->types.size() != 1 || !is_written_inline((*node)[0]);
   return out;
 }

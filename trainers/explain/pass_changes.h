@@ -1,4 +1,4 @@
-// What each pass of a function did: rules that fired and lines of the graph that went and came; and that as text.
+// What each pass of a function did: rules that fired and removed and added lines of the graph; and that as text.
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/shape/specify_lengths.h"
 
@@ -40,9 +41,16 @@ std::vector<Expr> captures_of(const std::vector<Expr>& roots, const std::vector<
 Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
                const std::source_location& where) {
   const uint64_t first_serial = next_serial();
-  const std::vector<Expr> results = build();
-  for (const Expr& result : results) require_value(result, "a result of the body", where);
-  Body out{std::make_shared<Graph>(), captures_of(results, inputs, first_serial)};
+  std::vector<Expr> roots, effects;
+  {
+    EffectScope scope;
+    roots = build();
+    effects = scope.effects();
+  }
+  for (const Expr& result : roots) require_value(result, "a result of the body", where);
+  const auto results = static_cast<std::ptrdiff_t>(roots.size());
+  roots.insert(roots.end(), effects.begin(), effects.end());
+  Body out{std::make_shared<Graph>(), captures_of(roots, inputs, first_serial)};
   std::vector<std::pair<Expr, Expr>> replacements;
   out.graph->inputs = inputs;
   for (const Expr& value : out.captures) {
@@ -50,7 +58,9 @@ Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<
     replacements.emplace_back(value, inside);
     out.graph->inputs.push_back(inside);
   }
-  out.graph->outputs = substitute(results, replacements);
+  roots = substitute(roots, replacements);
+  out.graph->outputs.assign(roots.begin(), roots.begin() + results);
+  out.graph->effects.assign(roots.begin() + results, roots.end());
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
@@ -72,7 +73,7 @@ std::vector<Expr> gradient(const GradientArgs& a) {
       inside.push_back(make_input(cotangent.type(), "cotangent"));
     }
   for (size_t side = 0; side < 2; ++side) {
-    const Graph& body = *node.bodies[side];
+    const Graph body = without_effects(*node.bodies[side]);  // it runs again
     std::vector<Expr> outputs, cotangents;
     for (size_t o = 0; o < a.cotangents.size(); ++o)
       if (a.cotangents[o].has_value()) {
@@ -90,6 +91,46 @@ std::vector<Expr> gradient(const GradientArgs& a) {
     for (size_t side = 0; side < 2; ++side) {
       const Expr &capture = node.bodies[side]->inputs[i], &cotangent = of_side[side][i];
       sides[side]->outputs.push_back(cotangent.has_value() ? typed_as(cotangent, capture.type()) : zeros_like(capture));
+    }
+  }
+  if (connected.empty()) return out;
+  for (size_t side = 0; side < 2; ++side) {
+    sides[side]->inputs = node.bodies[side]->inputs;
+    sides[side]->inputs.insert(sides[side]->inputs.end(), inside.begin(), inside.end());
+  }
+  std::vector<Expr> captures(node.inputs.begin() + 1, node.inputs.end());
+  captures.insert(captures.end(), given.begin(), given.end());
+  const std::vector<Expr> made = make_if_else(a.input(0), sides[0], sides[1], std::move(captures));
+  for (size_t k = 0; k < connected.size(); ++k) out[connected[k]] = made[k];
+  return out;
+}
+
+// A branch on the same condition: each side gives the tangents of its outputs.
+std::vector<Expr> jvp(const JvpArgs& a) {
+  const Node& node = a.node;
+  std::vector<Expr> given, inside;  // tangents of captures: outside, and as inputs of the new bodies
+  std::vector<size_t> moved;        // the captures that have one
+  for (size_t i = 1; i < node.inputs.size(); ++i)
+    if (a.tangents[i].has_value()) {
+      given.push_back(a.tangents[i]);
+      inside.push_back(make_input(node.inputs[i].type(), "tangent"));
+      moved.push_back(i - 1);
+    }
+  std::vector<std::vector<Expr>> of_side;
+  for (const GraphPtr& side : node.bodies) {
+    std::vector<Expr> wrt;
+    for (size_t i : moved) wrt.push_back(side->inputs[i]);
+    of_side.push_back(a.differentiate(without_effects(*side).outputs, wrt, inside));
+  }
+  std::vector<Expr> out(node.types.size());
+  std::vector<size_t> connected;
+  auto sides = std::array{std::make_shared<Graph>(), std::make_shared<Graph>()};
+  for (size_t o = 0; o < out.size(); ++o) {
+    if (!of_side[0][o].has_value() && !of_side[1][o].has_value()) continue;
+    connected.push_back(o);
+    for (size_t side = 0; side < 2; ++side) {
+      const Expr &value = node.bodies[side]->outputs[o], &tangent = of_side[side][o];
+      sides[side]->outputs.push_back(typed_as(tangent.has_value() ? tangent : zeros_like(value), node.types[o]));
     }
   }
   if (connected.empty()) return out;
@@ -140,6 +181,7 @@ const Op& if_else_op() {
             return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1), a.errors.subspan(1)).second;
           },
       .gradient = gradient,
+      .jvp = jvp,
       .lower_region = lower,
       .overwrites = overwrites,
       .foldable = false,

@@ -10,16 +10,20 @@
 
 namespace thtrain {
 
+// ---- control --------------------------------------------------------------------------------------------------------
+
 /// The values of `then()` where the condition (a bool scalar) holds, else those of `otherwise()`. Only what the side
 /// that is taken built is computed; what it uses from before is computed in any case. Both sides give equally many
 /// values of equal types. In reverse mode the side taken runs once more, with its gradient; values that the side not
-/// taken would read get zeros.
+/// taken would read get zeros. What a side prints is printed where it is taken, but not again for the gradient.
 std::vector<Expr> if_else(const Operand& condition, const std::function<std::vector<Expr>()>& then,
                           const std::function<std::vector<Expr>()>& otherwise,
                           std::source_location where = std::source_location::current());
 /// The same for one value.
 Expr if_else(const Operand& condition, const std::function<Expr()>& then, const std::function<Expr()>& otherwise,
              std::source_location where = std::source_location::current());
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 /// The node's outputs: both bodies take the captures.
 std::vector<Expr> make_if_else(const Expr& condition, GraphPtr then, GraphPtr otherwise, std::vector<Expr> captures,

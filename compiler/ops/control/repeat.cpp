@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "compiler/ir/effects.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/repeat_parts.h"
@@ -15,9 +16,10 @@ RepeatParts::RepeatParts(const Node& node)
     : count(node.props.get<int64_t>("count")),
       states(static_cast<size_t>(node.props.get<int64_t>("states"))),
       sequences(static_cast<size_t>(node.props.get<int64_t>("sequences"))),
-      captures(node.inputs.size() - states - sequences),
-      elements(node.types.size() - 2 * states),
+      captures(node.inputs.size() - states - sequences - carries_token(*node.bodies[0])),
+      elements(node.types.size() - 2 * states - carries_token(*node.bodies[0])),
       until(node.props.get<bool>("until")),
+      token(carries_token(*node.bodies[0])),
       body(*node.bodies[0]) {}
 
 namespace {
@@ -32,11 +34,11 @@ std::vector<Type> infer(const TypeArgs& a) {
   const int64_t count = a.props.get<int64_t>("count");
   const size_t states = static_cast<size_t>(a.props.get<int64_t>("states"));
   const size_t sequences = static_cast<size_t>(a.props.get<int64_t>("sequences"));
-  const bool until = a.props.get<bool>("until");
+  const bool until = a.props.get<bool>("until"), token = carries_token(body);
   a.require(count >= (until ? 1 : 0), until ? "the limit of turns is less than 1" : "the number of turns is negative");
   a.require(body.inputs.size() == a.inputs.size() && states + sequences <= a.inputs.size(),
             "the body takes another number of values");
-  a.require(body.outputs.size() >= states + until, "the body must give each state its next value");
+  a.require(body.outputs.size() >= states + until + token, "the body must give each state its next value");
   for (size_t k = states; k < states + sequences; ++k) {
     a.require(a.type(k).rank() > 0, "a sequence is a scalar");
     a.require_equal(a.type(k).dims[0], count, "the turns and the length of a sequence differ");
@@ -48,7 +50,7 @@ std::vector<Type> infer(const TypeArgs& a) {
     out.push_back(a.type(i));
   }
   for (size_t i = 0; i < states; ++i) out.push_back(with_axis(count + 1, a.type(i)));
-  const size_t end = body.outputs.size() - until;
+  const size_t end = body.outputs.size() - until - token;
   for (size_t k = states; k < end; ++k) out.push_back(with_axis(count, body.outputs[k].type()));
   if (until) {
     const Type& done = body.outputs[end].type();
@@ -57,6 +59,7 @@ std::vector<Type> infer(const TypeArgs& a) {
     a.require(states > 0 && a.type(states - 1).is_scalar() && a.type(states - 1).dtype == DType::kInt64,
               "the last state does not count the turns");
   }
+  if (token) out.push_back(token_type());
   return out;
 }
 
@@ -90,6 +93,7 @@ struct Turns {
     std::vector<Tensor> out = state;
     for (size_t k = 0; k < parts.sequences; ++k) out.push_back(get(inputs[parts.sequence(k)], turn));
     for (size_t k = 0; k < parts.captures; ++k) out.push_back(inputs[parts.capture(k)]);
+    if (parts.token) out.push_back(inputs.back());
     return out;
   }
   void take(int64_t turn, const std::vector<Tensor>& next) {
@@ -108,7 +112,8 @@ struct Turns {
 std::vector<Tensor> reference(const ReferenceArgs& a) {
   const RepeatParts parts(a.node);
   std::vector<Tensor> zeros;
-  for (size_t o = 0; o < a.node.types.size(); ++o) zeros.push_back(a.make_output(o));
+  for (size_t o = 0; o < a.node.types.size(); ++o)
+    zeros.push_back(a.node.types[o].kind == TypeKind::kToken ? Tensor(false) : a.make_output(o));
   Turns turns(parts, a.inputs, std::move(zeros));
   for (int64_t t = 0; t < parts.count; ++t) {
     const std::vector<Tensor> next = a.run_body(parts.body, turns.body_inputs(t, a.inputs));
@@ -171,6 +176,10 @@ void lower(kernel::RegionBuilder& b) {
     }
     for (size_t k = 0; k < parts.sequences; ++k) inputs.push_back(b.slot(b.input(parts.sequence(k)), t));
     for (size_t k = 0; k < parts.captures; ++k) inputs.push_back(b.input(parts.capture(k)));
+    if (parts.token) {
+      inputs.push_back(b.input(b.node().inputs.size() - 1));
+      give(parts.body_token(), b.output(b.node().types.size() - 1));
+    }
     for (size_t k = 0; k < parts.elements; ++k)
       if (b.is_read(parts.element(k))) give(parts.body_element(k), b.slot(b.output(parts.element(k)), t));
     std::optional<kernel::RegionValue> done;
@@ -217,6 +226,7 @@ const Op& repeat_op() {
       .reference = reference,
       .error = error,
       .gradient = repeat_gradient,
+      .jvp = repeat_jvp,
       .lower_region = lower,
       .overwrites = [](const Node& node, size_t output,
                        size_t input) { return output == input && input < RepeatParts(node).states; },

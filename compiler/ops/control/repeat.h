@@ -9,9 +9,12 @@
 
 namespace thtrain {
 
+// ---- control --------------------------------------------------------------------------------------------------------
+
 /// state = initial; `count` times: state = body(state). Gives the last state. States keep their types. What `body`
 /// builds is run in each turn; what it uses from outside is computed once, before the loop. Reverse-mode keeps the
-/// states of all turns, and costs a fixed multiple of the loop itself.
+/// states of all turns, and costs a fixed multiple of the loop itself. What `body` prints is printed in each turn, also
+/// where nobody reads it.
 std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
                          const std::function<std::vector<Expr>(const std::vector<Expr>& state)>& body,
                          std::source_location where = std::source_location::current());
@@ -31,6 +34,8 @@ struct Repeated {
 Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
                       const std::function<Turn(const std::vector<Expr>& state)>& body,
                       std::source_location where = std::source_location::current());
+
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
 
 const Op& repeat_op();
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/ir/effects.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/if_else.h"
 #include "compiler/ops/control/repeat_parts.h"
@@ -28,11 +29,11 @@ Type element_of(Type type) {
 // Builds the backward loop. Its states are running cotangents: of the state before the turn, and of the captures.
 class Backward {
  public:
-  explicit Backward(const GradientArgs& args) : a_(args), parts_(args.node) {}
+  explicit Backward(const GradientArgs& args) : a_(args), parts_(args.node), body_(without_effects(parts_.body)) {}
 
   std::vector<Expr> run() {
     cotangents_of_outputs();
-    std::vector<Expr> inner = a_.differentiate(parts_.body.outputs, body_cotangents_, parts_.body.inputs);
+    std::vector<Expr> inner = a_.differentiate(body_.outputs, body_cotangents_, body_.inputs);
     inner.resize(a_.node.inputs.size());
     // States that have derivatives are carried whether this turn connects them or not.
     std::vector<Expr> next, zero;  // of the running cotangents, then of the sequences' elements
@@ -51,7 +52,7 @@ class Backward {
       }
     for (size_t k = 0; k < parts_.sequences; ++k)
       if (const Expr& d = inner[parts_.sequence(k)]; d.has_value()) {
-        const Expr& element = parts_.body.inputs[parts_.sequence(k)];
+        const Expr& element = body_.inputs[parts_.sequence(k)];
         sequences.push_back(parts_.sequence(k));
         next.push_back(typed_as(d, element.type()));
         zero.push_back(zeros_like(element));
@@ -93,14 +94,14 @@ class Backward {
   // Of the body's outputs: what was carried back from the turn after, and what this turn's slots of the outputs get.
   void cotangents_of_outputs() {
     carried_.resize(parts_.states);
-    body_cotangents_.resize(parts_.body.outputs.size());
+    body_cotangents_.resize(body_.outputs.size());
     for (size_t i = 0; i < parts_.states; ++i) {
       if (!has_derivative(a_.input(i).type())) continue;
       const Expr &last = a_.cotangents[i], &history = a_.cotangents[parts_.history(i)];
       carried_[i] = carry(last.has_value() ? typed_as(last, a_.input(i).type()) : zeros_like(a_.input(i)), "cotangent");
       body_cotangents_[i] = carried_[i];
       if (history.has_value())
-        body_cotangents_[i] = add(carried_[i], walk(part_of_axis(history, 0, 1, parts_.count),
+        body_cotangents_[i] = add(carried_[i], walk(slice_of_axis(history, 0, 1, parts_.count),
                                                     make_input(a_.input(i).type(), "cotangent of a state")));
     }
     for (size_t k = 0; k < parts_.elements; ++k)
@@ -142,10 +143,10 @@ class Backward {
   void add_forward_values(const std::vector<Expr>& values, std::vector<Expr>& captures, std::vector<Expr>& inside) {
     std::unordered_set<const Node*> read;
     for (const Expr& leaf : leaves_of(values)) read.insert(&leaf.node());
-    const std::vector<Expr>& inputs = parts_.body.inputs;
+    const std::vector<Expr>& inputs = body_.inputs;
     for (size_t i = 0; i < parts_.states; ++i)
       if (read.count(&inputs[i].node()))
-        walk(part_of_axis(a_.outputs[parts_.history(i)], 0, 0, parts_.count), inputs[i]);
+        walk(slice_of_axis(a_.outputs[parts_.history(i)], 0, 0, parts_.count), inputs[i]);
     for (size_t k = 0; k < parts_.sequences; ++k)
       if (const Expr& element = inputs[parts_.sequence(k)]; read.count(&element.node()))
         walk(a_.input(parts_.sequence(k)), element);
@@ -158,6 +159,7 @@ class Backward {
 
   const GradientArgs& a_;
   const RepeatParts parts_;
+  const Graph body_;                        // the turns run again, and print nothing
   std::vector<Expr> carried_;               // for each state; empty: it has no derivative
   std::vector<Expr> body_cotangents_;       // for each output of the body
   std::vector<Expr> initial_, states_;      // of the backward loop: outside, and in its body

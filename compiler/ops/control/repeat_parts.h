@@ -12,11 +12,12 @@ namespace thtrain {
 /// captures. Outputs of the body: the next states, elements, and where `until` is set whether the loop ends. Outputs of
 /// the node: the last states; histories, each [count + 1, ...], the states before the first turn and after each;
 /// elements, each [count, ...]. With `until` the last state counts the turns, and what histories and elements hold of
-/// turns that did not run is not defined.
+/// turns that did not run is not defined. Where the body carries a token (ir/effects.h), it is the last input and
+/// output of both.
 struct RepeatParts {
   int64_t count;
   size_t states, sequences, captures, elements;
-  bool until;
+  bool until, token;
   const Graph& body;
 
   explicit RepeatParts(const Node& node);
@@ -26,6 +27,7 @@ struct RepeatParts {
   size_t sequence(size_t k) const { return states + k; }             // an input
   size_t capture(size_t k) const { return states + sequences + k; }  // an input
   size_t body_element(size_t k) const { return states + k; }         // an output of the body
+  size_t body_token() const { return states + elements + until; }    // an output of the body
   size_t body_done() const { return states + elements; }             // an output of the body
 };
 
@@ -41,5 +43,8 @@ std::vector<Expr> make_repeat(const RepeatShape& shape, GraphPtr body, std::vect
 
 /// The gradient: one loop over the turns from the last to the first, which reads the histories. Op::gradient.
 std::vector<Expr> repeat_gradient(const GradientArgs& args);
+
+/// Forward mode: the loop with tangents as further states, sequences, captures and elements. Op::jvp.
+std::vector<Expr> repeat_jvp(const JvpArgs& args);
 
 }  // namespace thtrain

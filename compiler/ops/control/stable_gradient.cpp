@@ -3,6 +3,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 
 namespace thtrain {
 
@@ -23,6 +24,7 @@ const Op& stable_gradient_op() {
           [](const GradientArgs& a) {
             return std::vector<Expr>{a.cotangent(), {}};
           },
+      .jvp = passed_jvp,
       .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },
       .cases =

@@ -3,6 +3,7 @@
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
@@ -67,8 +68,9 @@ const Op& check_op() {
           [](const GradientArgs& args) {
             return std::vector{args.cotangent(), Expr()};
           },
+      .jvp = passed_jvp,
       .lower = lower,
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .foldable = false,
       .cost =
           [](const Node& node) {

@@ -4,6 +4,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 
 namespace thtrain {
 
@@ -21,6 +22,10 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   std::string line = str(args.node.props.get<std::string>("label"), ": ", x.type_text(), " ", x.text(), "\n");
   std::fputs(line.c_str(), stderr);  // one call: lines of several threads stay whole
   return {x.copy(), Tensor(false)};
+}
+
+std::vector<Expr> without_effect(const Node&, std::span<const Expr> inputs) {
+  return {inputs[0], inputs.size() == 2 ? inputs[1] : apply(start_token_op(), {})};
 }
 
 std::vector<Expr> gradient(const GradientArgs& args) {
@@ -45,14 +50,16 @@ const Op& print_op() {
       .name = "print",
       .doc =
           "x, and a token; writes \"label: dtype[lengths] values\" to standard error, at most 64 values.\n"
-          "Inputs: x of any type, and a token where the order of effects is known.\n"
+          "Inputs: x of any type, and the token of the effect before it, which a function adds.\n"
           "Gradient: the cotangent. Runs by the reference, in the order of the tokens.",
       .infer = infer,
       .reference = reference,
       .error = passed_error,
       .gradient = gradient,
+      .jvp = passed_jvp,
       .calls_reference = true,
       .has_effect = true,
+      .without_effect = without_effect,
       .foldable = false,
       .connection = [](const Node&, size_t input, size_t output) { return input == 0 && output == 0; },
       .cases = cases};

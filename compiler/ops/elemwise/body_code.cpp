@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "compiler/kernel/term_cost.h"
 #include "compiler/kernel/vector_maths.h"
 #include "compiler/ops/elemwise/elemwise.h"
 
@@ -12,14 +13,8 @@ namespace {
 
 using kernel::Term;
 
-int64_t weight_of(const Term& term) {
-  int64_t out = term.node().prim == kernel::Prim::kMath ? 16 : 1;
-  for (const Term& arg : term.node().args) out += weight_of(arg);
-  return out;
-}
-
 bool calls_library(const Term& term, int vector_bytes) {
-  if (term.node().prim == kernel::Prim::kMath && !kernel::is_computed(term.node().name, vector_bytes)) return true;
+  if (term.node().prim == kernel::Prim::kMath && !kernel::has_polynomial(term.node().name, vector_bytes)) return true;
   return std::any_of(term.node().args.begin(), term.node().args.end(),
                      [&](const Term& arg) { return calls_library(arg, vector_bytes); });
 }
@@ -64,11 +59,24 @@ bool has_scalar_code(const Node& node) {
 }
 
 int64_t weight_of(const Node& node) {
-  if (!node.op->scalar) return 4;
+  constexpr int64_t kGatherWork = 4;
+  if (!node.op->scalar) return kGatherWork;
   Signature signature = signature_of(node);
-  int64_t out = 0;
-  for (const Term& term : node.op->scalar->code(dummy_terms(signature), signature)) out += weight_of(term);
-  return out;
+  return kernel::work_of(node.op->scalar->code(dummy_terms(signature), signature));
+}
+
+int64_t flops_of(const Node& node) {
+  constexpr int64_t kComplex = 4;  // operations of a complex number for one of a real one, about
+  const ScalarOp& record = *node.op->scalar;
+  std::vector<DType> dtypes;
+  bool any_complex = false;
+  for (const Expr& input : node.inputs) {
+    any_complex = any_complex || is_complex(input.dtype());
+    dtypes.push_back(is_complex(input.dtype()) ? DType::kFloat64 : input.dtype());
+  }
+  const std::optional<Signature> signature = record.signature(dtypes, node.props);
+  if (!record.code || !signature || is_complex(signature->outputs[0])) return 1;
+  return (any_complex ? kComplex : 1) * kernel::flops_of(record.code(dummy_terms(*signature), *signature));
 }
 
 bool calls_library(const Node& node, int vector_bytes) {

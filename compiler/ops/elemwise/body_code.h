@@ -18,9 +18,11 @@ Signature signature_of(const Node& node);
 /// Does the record have code in the loop language for this node's dtypes?
 bool has_scalar_code(const Node& node);
 
-/// Simple operations for each element of an elementwise node; a function of the target's table counts as 16, and a read
-/// through an index as 4.
+/// Simple operations for each element of an elementwise node (kernel/term_cost.h); a read through an index counts as 4.
 int64_t weight_of(const Node& node);
+/// Flops for each element of an elementwise node, by the same table; for complex numbers about four times the real
+/// ones.
+int64_t flops_of(const Node& node);
 /// Does its code call a function of the target's library, with vectors of so many bytes?
 bool calls_library(const Node& node, int vector_bytes);
 /// Bytes of the widest element that an elementwise node touches; of one that reads through an index, of its result.
@@ -29,7 +31,7 @@ size_t widest_of(const Node& node);
 /// Work that is worth waking a thread for, in simple operations.
 inline constexpr int64_t kGrainOfWork = 1 << 17;
 
-/// The nodes between the two, inputs first. What lies above `inputs` is somebody else's.
+/// The nodes between the two, inputs first; not the inputs of `inputs`.
 std::vector<const Node*> nodes_between(std::span<const Expr> inputs, std::span<const Expr> outputs);
 
 /// Values by expression. Copies are cheap enough to be taken where a scope begins.
@@ -68,7 +70,7 @@ struct LoopAxis {
   Dim length;
   Dims strides;
 };
-/// Neighbours along which every operand runs on without a jump become one axis; known lengths of 1 vanish.
+/// Neighbouring axes along which every operand is contiguous become one axis; known lengths of 1 vanish.
 std::vector<LoopAxis> collapse(const std::vector<LoopAxis>& axes);
 
 /// Strides of an operand over a loop nest's axes, to which its own are aligned at the right; 0 where it is broadcast.

@@ -5,6 +5,8 @@
 
 namespace thtrain {
 
+// ---- arithmetic ----------------------------------------------------------------------------------------------------
+
 Expr add(const Operand& a, const Operand& b);
 Expr sub(const Operand& a, const Operand& b);
 Expr mul(const Operand& a, const Operand& b);
@@ -19,6 +21,9 @@ Expr sign(const Operand& x);  // -1, 0, 1; NaN stays
 Expr sqr(const Operand& x);
 Expr sqrt(const Operand& x);
 Expr reciprocal(const Operand& x);
+
+// ---- exponentials and logarithms -----------------------------------------------------------------------------------
+
 Expr exp(const Operand& x);
 Expr exp2(const Operand& x);
 Expr expm1(const Operand& x);
@@ -26,10 +31,16 @@ Expr log(const Operand& x);
 Expr log2(const Operand& x);
 Expr log10(const Operand& x);
 Expr log1p(const Operand& x);
+
+// ---- rounding ------------------------------------------------------------------------------------------------------
+
 Expr floor(const Operand& x);
 Expr ceil(const Operand& x);
 Expr trunc(const Operand& x);
 Expr round(const Operand& x);  // half to even
+
+// ---- trigonometry --------------------------------------------------------------------------------------------------
+
 Expr sin(const Operand& x);
 Expr cos(const Operand& x);
 Expr tan(const Operand& x);
@@ -43,10 +54,16 @@ Expr tanh(const Operand& x);
 Expr arcsinh(const Operand& x);
 Expr arccosh(const Operand& x);
 Expr arctanh(const Operand& x);
+
+// ---- special functions ---------------------------------------------------------------------------------------------
+
 Expr sigmoid(const Operand& x);
 Expr softplus(const Operand& x);
 Expr erf(const Operand& x);
 Expr erfc(const Operand& x);
+
+// ---- compare and choose --------------------------------------------------------------------------------------------
+
 Expr maximum(const Operand& a, const Operand& b);  // NaN if either is; a tie's derivative goes to a
 Expr minimum(const Operand& a, const Operand& b);
 Expr clip(const Operand& x, const Operand& low, const Operand& high);  // passes derivatives at both bounds
@@ -56,6 +73,17 @@ Expr gt(const Operand& a, const Operand& b);
 Expr ge(const Operand& a, const Operand& b);
 Expr eq(const Operand& a, const Operand& b);
 Expr neq(const Operand& a, const Operand& b);
+Expr isnan(const Operand& x);
+Expr isinf(const Operand& x);
+
+/// yes where the condition is not 0, else no, elementwise: both are computed, and broadcast with the condition. The
+/// name of NumPy and PyTorch, and the preferred one; texts of graphs call the op "switch".
+Expr where(const Operand& condition, const Operand& yes, const Operand& no);
+/// The same under Theano's name, for formulae that come from there: `where` is preferred.
+Expr switch_(const Operand& condition, const Operand& yes, const Operand& no);
+
+// ---- logic and bits ------------------------------------------------------------------------------------------------
+
 Expr logical_and(const Operand& a, const Operand& b);
 Expr logical_or(const Operand& a, const Operand& b);
 Expr logical_not(const Operand& x);
@@ -63,15 +91,17 @@ Expr bitwise_and(const Operand& a, const Operand& b);
 Expr bitwise_or(const Operand& a, const Operand& b);
 Expr bitwise_xor(const Operand& a, const Operand& b);
 Expr bitwise_not(const Operand& x);
-Expr switch_(const Operand& condition, const Operand& yes, const Operand& no);  // elementwise: both are computed
-Expr isnan(const Operand& x);
-Expr isinf(const Operand& x);
+
+// ---- dtypes and complex numbers ------------------------------------------------------------------------------------
+
 Expr cast(const Operand& x, DType dtype);
 Expr real(const Operand& x);
 Expr imag(const Operand& x);
 Expr conj(const Operand& x);
 
-// There is no ==, != or && of expressions: eq, neq, logical_and say what is meant.
+// ---- arithmetic ----------------------------------------------------------------------------------------------------
+
+/// The operators of add, sub, mul, true_div, mod and neg.
 inline Expr operator+(const Operand& a, const Operand& b) {
   return add(a, b);
 }
@@ -90,6 +120,29 @@ inline Expr operator%(const Operand& a, const Operand& b) {
 inline Expr operator-(const Operand& x) {
   return neg(x);
 }
+
+/// x += y is x = x + y: the handle x names another value from then on. Other handles on the old value keep it, nothing
+/// is written in place, and dtype and lengths are those of the sum. A part such as x[0] and a shared variable have no
+/// +=: inc_subtensor(x[0], y), and an update of the function.
+inline Expr& operator+=(Expr& x, const Operand& y) {
+  return x = add(Operand(x, y.where()), y);
+}
+inline Expr& operator-=(Expr& x, const Operand& y) {
+  return x = sub(Operand(x, y.where()), y);
+}
+inline Expr& operator*=(Expr& x, const Operand& y) {
+  return x = mul(Operand(x, y.where()), y);
+}
+inline Expr& operator/=(Expr& x, const Operand& y) {
+  return x = true_div(Operand(x, y.where()), y);
+}
+inline Expr& operator%=(Expr& x, const Operand& y) {
+  return x = mod(Operand(x, y.where()), y);
+}
+
+// ---- compare and choose --------------------------------------------------------------------------------------------
+
+/// The operators of lt, le, gt and ge. There is no ==, != or && of expressions: eq, neq, logical_and say what is meant.
 inline Expr operator<(const Operand& a, const Operand& b) {
   return lt(a, b);
 }

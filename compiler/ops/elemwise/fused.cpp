@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "compiler/ops/cost.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/index/gather.h"
+#include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/index/index.h"
 
 namespace thtrain {
@@ -57,7 +58,7 @@ class Emitter {
   }
 
  private:
-  // Is an input read through an index, and not at the loops' own place?
+  // Is an input read through an index, and not element by element?
   bool is_gathered(size_t k) const { return k < inputs_.size() && reads(gathers_, inputs_[k]); }
 
   // The loop nest over `domain`. Strides of the operands, then of what each gather steps through.
@@ -76,28 +77,28 @@ class Emitter {
     axes_ = collapse(axes);
   }
 
-  // All loops. Where more bytes are touched than stay in the caches, stores go past them: a line that is stored to
-  // would be read from memory first. Where fewer, but more than stay in the first cache, lines are asked for before.
+  // All loops. Where more bytes are touched than fit in the caches, stores are non-temporal: an ordinary store reads
+  // its line from memory first. Where fewer, but more than fit in the first cache, the lines are prefetched.
   void loops() {
     int64_t bytes = 0;  // that an element takes
     for (size_t k = 0; k < operands_.size(); ++k)
       if (std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[k].is(0); }))
         bytes += static_cast<int64_t>(size_of(operands_[k].type.dtype));
     const Dim elements = product(outputs_[0].dims());
-    const auto nest_of_all = [&](bool asks_for_lines) {
-      asks_for_lines_ = asks_for_lines;
+    const auto nest_of_all = [&](bool prefetches) {
+      prefetches_ = prefetches;
       nest(0, std::vector<Term>(axes_[0].strides.size(), Term(0)));
     };
-    const auto past_caches = [&] { b_.code().past_caches([&] { nest_of_all(false); }); };
-    const auto to_caches = [&] { nest_of_all(!elements.is_known() || elements.value() * bytes > kFirstCache); };
-    if (b_.cached_bytes() == 0 || bytes == 0 || may_gather()) return to_caches();
-    const int64_t cached = b_.cached_bytes() / bytes;
-    if (elements.is_known()) return elements.value() > cached ? past_caches() : to_caches();
-    b_.code().if_(b_.length(elements) > Term(cached), past_caches, to_caches);
+    const auto non_temporal = [&] { b_.code().non_temporal([&] { nest_of_all(false); }); };
+    const auto temporal = [&] { nest_of_all(!elements.is_known() || elements.value() * bytes > kFirstCache); };
+    if (b_.non_temporal_threshold() == 0 || bytes == 0 || may_gather()) return temporal();
+    const int64_t cached = b_.non_temporal_threshold() / bytes;
+    if (elements.is_known()) return elements.value() > cached ? non_temporal() : temporal();
+    b_.code().if_(b_.length(elements) > Term(cached), non_temporal, temporal);
   }
 
-  // Do lanes come from places of their own? Such loads wait for every store that is on its way to memory, and the
-  // library's functions make them too, from tables.
+  // Does a vector load gather its lanes? Such loads wait for all pending non-temporal stores. The library's functions
+  // gather from tables too.
   bool may_gather() const {
     const auto calls = [&](const Node* n) { return calls_library(*n, b_.vector_bytes()); };
     return !gathers_.empty() || std::any_of(nodes_.begin(), nodes_.end(), calls) ||
@@ -121,13 +122,13 @@ class Emitter {
     }
     offsets_ = offsets;
     values_ = {};
-    // Outside the innermost loop: operands that stand still along it, and what follows from them alone.
+    // Outside the innermost loop: its invariant operands, and what is computed from them alone.
     load_inputs([&](size_t k) { return axes_.back().strides[k].is(0); }, Term(0), 1, {});
     positions_.assign(gathers_.size(), {});
     for (size_t g = 0; g < gathers_.size(); ++g) {
-      if (!stands_still(g, Gather::kIndex) || !stands_still(g, Gather::kShown)) continue;
+      if (!is_invariant(g, Gather::kIndex) || !is_invariant(g, Gather::kReported)) continue;
       positions_[g] = gathers_[g].position(steps_of(g, offsets_));
-      if (stands_still(g, Gather::kSource)) gather(g, Term(0), 1, {});
+      if (is_invariant(g, Gather::kSource)) gather(g, Term(0), 1, {});
     }
     compute([&](const Node& node) {
       return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& e) { return values_.known(e); });
@@ -176,7 +177,7 @@ class Emitter {
     return out;
   }
 
-  bool stands_still(size_t g, Gather::Stepped what) const {
+  bool is_invariant(size_t g, Gather::Stepped what) const {
     return axes_.back().strides[operands_.size() + Gather::kStepped * g + what].is(0);
   }
 
@@ -207,16 +208,16 @@ class Emitter {
       Term stride = axes_.empty() ? Term(1) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
       const auto size = static_cast<int>(size_of(value.dtype()));
-      if (asks_for_lines_ && !bool(count) && kernel::is_constant(stride, 1) && lanes * size >= kLine / 2)
-        b_.prefetch(operands_[k], index + Term(kLinesAhead * kLine / size), kernel::Prefetch::kWrite);
+      if (prefetches_ && !bool(count) && kernel::is_constant(stride, 1) && lanes * size >= kLine / 2)
+        b_.prefetch(operands_[k], index + Term(kPrefetchLines * kLine / size), kernel::Prefetch::kWrite);
       b_.store(operands_[k], index, value, lanes > 1 ? stride : Term(1), count);
     }
   }
 
-  // Bytes of a cache line, and how many lines ahead of a store the line is asked for: measured, with the first cache's
+  // Bytes of a cache line, and how many lines ahead of a store the line is prefetched: measured, with the first cache's
   // size, on a 2.8 GHz Ice Lake Xeon. Loops of 10,000 to 500,000 float64 gained 5 to 20 %, and those in the first cache
   // lost 16 to 25 %: docs/decisions/0008.
-  static constexpr int kLine = 64, kLinesAhead = 16;
+  static constexpr int kLine = 64, kPrefetchLines = 16;
   static constexpr int64_t kFirstCache = 32 << 10;
 
   StepBuilder& b_;
@@ -224,10 +225,10 @@ class Emitter {
   std::vector<Operand> operands_;
   std::vector<const Node*> nodes_;
   std::vector<Gather> gathers_;
-  std::vector<Term> positions_;  // of gathers whose index stands still along the innermost axis
+  std::vector<Term> positions_;  // of gathers whose index is invariant along the innermost axis
   std::vector<LoopAxis> axes_;
   int64_t weight_ = 0;
-  bool asks_for_lines_ = false;
+  bool prefetches_ = false;
   int lanes_;
   std::vector<Term> offsets_;
   BodyValues values_;
@@ -255,6 +256,30 @@ std::vector<Expr> fused_values(std::shared_ptr<const Node> (*make)(GraphPtr body
   return out;
 }
 
+// Derivatives that were taken inside the body, on the outer values; taken there, they would go on into what the outer
+// values are computed from.
+static std::vector<Expr> moved_outside(const Node& node, std::vector<Expr> derivatives) {
+  Rebuilder rebuilder;
+  for (size_t i = 0; i < node.inputs.size(); ++i) rebuilder.replace(node.bodies[0]->inputs[i], node.inputs[i]);
+  for (Expr& derivative : derivatives)
+    if (derivative.has_value()) derivative = rebuilder.rebuild(derivative, nullptr);
+  return derivatives;
+}
+
+// The operations of the body, and each operand once; of what is read through an index the elements that are read.
+static Cost cost_of_body(const Node& node) {
+  Cost out;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (access_of(node, i) != Access::kIndexed) out.bytes = out.bytes + bytes_of(node.inputs[i].type());
+  for (const Type& type : node.types) out.bytes = out.bytes + bytes_of(type);
+  for (const Node* inner : topological_order(node.bodies[0]->outputs)) {
+    if (!inner->inputs.empty()) out.flops = out.flops + cost_of(*inner).flops;
+    if (const GatherRule* gather = inner->op->gather)
+      out.bytes = out.bytes + bytes_of(inner->types[0]) + bytes_of(inner->inputs[gather->indices].type());
+  }
+  return out;
+}
+
 Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&)> lower,
               std::function<std::vector<OpCase>()> cases) {
   return {
@@ -273,15 +298,17 @@ Op op_of_body(std::string name, std::string doc, std::function<void(StepBuilder&
       .error = [](const ErrorArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs, a.errors).second; },
       .gradient =
           [](const GradientArgs& a) {
-            // The body on the outer values, then the derivative of that.
             const Graph& body = *a.node.bodies[0];
-            std::vector<std::pair<Expr, Expr>> replacements;
-            for (size_t i = 0; i < body.inputs.size(); ++i) replacements.emplace_back(body.inputs[i], a.node.inputs[i]);
-            std::vector<Expr> outputs = substitute(body.outputs, replacements);
-            return a.differentiate(outputs, a.cotangents, a.node.inputs);
+            return moved_outside(a.node, a.differentiate(body.outputs, a.cotangents, body.inputs));
+          },
+      .jvp =
+          [](const JvpArgs& a) {
+            const Graph& body = *a.node.bodies[0];
+            return moved_outside(a.node, a.differentiate(body.outputs, body.inputs, a.tangents));
           },
       .lower = std::move(lower),
       .fused = true,
+      .cost = cost_of_body,
       .cases = std::move(cases),
   };
 }

@@ -1,10 +1,11 @@
 #include "compiler/ops/elemwise/scalar_op.h"
 
+#include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_cases.h"
 #include "compiler/ops/elemwise/scalar_table.h"
-#include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
 namespace {
@@ -104,11 +105,19 @@ bool is_continuous(DType dtype) {
   return is_float(dtype) || is_complex(dtype);
 }
 
-bool is_connected(const Node& node, size_t input, size_t output) {
+bool has_derivative(const Node& node, size_t input, size_t output) {
   const ScalarOp& record = *node.op->scalar;
   if (!record.gradient || !is_continuous(node.inputs[input].dtype()) || !is_continuous(node.types[output].dtype))
     return false;
   return is_continuous(record.signature(dtypes_of(node.inputs), node.props)->inputs[input]);  // not switch's condition
+}
+
+// The inputs cast as the operation sees them.
+std::vector<Expr> inputs_seen(const ScalarOp& record, const Node& node) {
+  Signature signature = *record.signature(dtypes_of(node.inputs), node.props);
+  std::vector<Expr> out;
+  for (size_t i = 0; i < node.inputs.size(); ++i) out.push_back(cast(node.inputs[i], signature.inputs[i]));
+  return out;
 }
 
 std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
@@ -118,23 +127,47 @@ std::vector<Expr> gradient(const ScalarOp& record, const GradientArgs& args) {
   for (const Expr& cotangent : args.cotangents) any = any || cotangent.has_value();
   if (!any || !is_continuous(node.types[0].dtype)) return none;
 
-  Signature signature = *record.signature(dtypes_of(node.inputs), node.props);
-  std::vector<Expr> seen;
-  for (size_t i = 0; i < node.inputs.size(); ++i) seen.push_back(cast(node.inputs[i], signature.inputs[i]));
+  std::vector<Expr> seen = inputs_seen(record, node);
   std::vector<Expr> out = record.gradient({seen, args.outputs, args.cotangents, node.props});
   TH_CHECK(out.size() == node.inputs.size(), record.name, ": one cotangent for each input");
   for (size_t i = 0; i < out.size(); ++i)
-    if (out[i].has_value()) out[i] = is_connected(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
+    if (out[i].has_value()) out[i] = has_derivative(node, i, 0) ? unbroadcast(out[i], node.inputs[i]) : Expr();
   return out;
 }
 
-Cost cost(const ScalarOp& record, const Node& node) {
+// The term of input `i` in the tangent of output `o`; empty: none. The Jacobian is diagonal, so the gradient's rule
+// with the tangent in the place of the cotangent multiplies by the same derivative. Of complex numbers that holds where
+// the output is complex (ScalarGradientArgs); a real one changes by Re(r dz), r being what the rule gives for 1.
+Expr jvp_term(const ScalarOp& record, const JvpArgs& args, std::span<const Expr> seen, size_t i, size_t o) {
+  const Expr tangent = cast(args.tangents[i], seen[i].dtype());
+  const DType output = args.node.types[o].dtype;
+  const bool is_part = is_complex(tangent.dtype()) && !is_complex(output);
+  std::vector<Expr> cotangents(args.node.types.size());
+  cotangents[o] = is_part ? Operand(1).beside(output) : tangent;
+  const Expr term = record.gradient({seen, args.outputs, cotangents, args.node.props})[i];
+  return is_part && term.has_value() ? real(term * tangent) : term;
+}
+
+std::vector<Expr> jvp(const ScalarOp& record, const JvpArgs& args) {
+  const Node& node = args.node;
+  std::vector<Expr> seen = inputs_seen(record, node), out(node.types.size());
+  for (size_t o = 0; o < out.size(); ++o) {
+    for (size_t i = 0; i < seen.size(); ++i) {
+      if (!args.tangents[i].has_value() || !is_connected(node, i, o)) continue;
+      const Expr term = jvp_term(record, args, seen, i, o);
+      if (term.has_value()) out[o] = out[o].has_value() ? add(out[o], term) : term;
+    }
+    if (out[o].has_value()) out[o] = broadcast_to(cast(out[o], node.types[o].dtype), node.types[o].dims);
+  }
+  return out;
+}
+
+Cost cost(const Node& node) {
   Dim elements = node.types[0].elements(), bytes = 0;
   for (const Expr& input : node.inputs)
     bytes = bytes + input.type().elements() * static_cast<int64_t>(size_of(input.dtype()));
   for (const Type& type : node.types) bytes = bytes + elements * static_cast<int64_t>(size_of(type.dtype));
-  // A function of the mathematical library costs about as much as 20 additions.
-  return {.flops = elements * (record.ulps > 0 ? 20 : 1), .bytes = bytes};
+  return {.flops = elements * flops_of(node), .bytes = bytes};
 }
 
 Signature uniform(std::span<const DType> inputs, DType dtype, DType output) {
@@ -181,21 +214,21 @@ SignatureRule promoted_to_bool(unsigned kinds) {
 }
 
 const Op& define_elementwise(const ScalarOp& record) {
-  std::vector<size_t> may_overwrite;
-  for (size_t i = 0; i < static_cast<size_t>(record.arity); ++i) may_overwrite.push_back(i);
   Op* op = new Op{
       .name = record.name,
       .doc = record.doc,
       .infer = [&record](const TypeArgs& args) { return infer(record, args); },
       .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
       .scalar = &record,
-      .may_overwrite = std::move(may_overwrite),
       .commutative = record.commutative,
       .symbolic = record.symbolic,
-      .cost = [&record](const Node& node) { return cost(record, node); },
-      .connection = is_connected,
+      .cost = cost,
+      .connection = has_derivative,
   };
-  if (record.gradient) op->gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
+  if (record.gradient) {
+    op->gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
+    op->jvp = [&record](const JvpArgs& args) { return jvp(record, args); };
+  }
   op->cases = [op] { return scalar_cases(*op); };
   return *op;
 }
@@ -210,20 +243,6 @@ Expr elementwise(const Op& op, std::vector<Expr> inputs, Props props, std::sourc
         inputs[i] = apply(cast_op(), {inputs[i]}, {{"dtype", signature->inputs[i]}}, where);
   }
   return apply(op, std::move(inputs), std::move(props), where);
-}
-
-Expr unbroadcast(const Expr& cotangent, const Expr& like) {
-  Expr out = cotangent;
-  size_t lead = out.rank() - like.rank();
-  std::vector<int64_t> added, stretched;
-  for (size_t i = 0; i < lead; ++i) added.push_back(static_cast<int64_t>(i));
-  for (size_t i = 0; i < like.rank(); ++i)
-    if (like.dims()[i].is(1) && !out.dims()[lead + i].is(1)) stretched.push_back(static_cast<int64_t>(i));
-  if (!added.empty()) out = sum(out, added, false);
-  if (!stretched.empty()) out = sum(out, stretched, true);
-  if (is_complex(out.dtype()) && !is_complex(like.dtype())) out = real(out);
-  out = cast(out, like.dtype());
-  return out.dims() == like.dims() ? out : broadcast_to(out, like.dims());  // another name for an equal length
 }
 
 }  // namespace thtrain

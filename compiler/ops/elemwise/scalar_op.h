@@ -55,6 +55,8 @@ struct ScalarOp {
   /// Terms have the signature's input dtypes and any number of lanes.
   std::function<std::vector<kernel::Term>(std::span<const kernel::Term>, const Signature&)> code;
   /// One cotangent for each input, of the broadcast shape and the output's dtype; empty: not connected. Null: none has.
+  /// Forward mode asks it too, with the tangent of an input in the place of the cotangent, of a shape that broadcasts.
+  /// So each result is the cotangent times the derivative there, or, of complex numbers, the cotangent's conjugate.
   std::function<std::vector<Expr>(const ScalarGradientArgs&)> gradient = {};
   std::string hint = {};  // of the message for dtypes that have no signature
   bool commutative = false;
@@ -134,11 +136,7 @@ const Op& define_elementwise(const ScalarOp& record);
 /// of an input, the graph gets a cast.
 Expr elementwise(const Op& op, std::vector<Expr> inputs, Props props, std::source_location where);
 
-/// The sum of `cotangent` over the axes along which `like` was broadcast: of `like`'s type exactly. The real part of a
-/// complex one where `like` is real.
-Expr unbroadcast(const Expr& cotangent, const Expr& like);
-
-/// All records, in the order of the tables.
+/// All records, in the order of op_list.inc.
 const std::vector<const ScalarOp*>& scalar_ops();
 
 }  // namespace thtrain

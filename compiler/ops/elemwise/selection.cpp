@@ -34,8 +34,9 @@ static double switch_spread(const double* x, const double* e, double) {
 const Op& switch_op() {
   static const ScalarOp record{
       .name = "switch",
-      .doc = "yes where the condition is not 0, else no; both are computed. The condition is not connected; the "
-             "derivative goes to what was chosen.",
+      .doc =
+          "yes where the condition is not 0, else no; both are computed. The condition is not connected; the "
+          "derivative goes to what was chosen.",
       .arity = 3,
       .signature = switch_signature,
       .reference = switch_reference,
@@ -58,11 +59,16 @@ static std::optional<Signature> cast_signature(std::span<const DType> inputs, co
 
 template <class To, class From>
 static To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) return x != From(0);
-  else if constexpr (is_complex_v<From> && !is_complex_v<To>) return To(x.real());  // has no signature
-  else if constexpr (is_complex_v<From>) return To(x);
-  else if constexpr (is_complex_v<To>) return To(static_cast<typename To::value_type>(x));
-  else return static_cast<To>(x);
+  if constexpr (std::is_same_v<To, bool>)
+    return x != From(0);
+  else if constexpr (is_complex_v<From> && !is_complex_v<To>)
+    return To(x.real());  // has no signature
+  else if constexpr (is_complex_v<From>)
+    return To(x);
+  else if constexpr (is_complex_v<To>)
+    return To(static_cast<typename To::value_type>(x));
+  else
+    return static_cast<To>(x);
 }
 
 static void cast_reference(const Signature& s, std::span<const void* const> in, std::span<void* const> out, int64_t n) {
@@ -94,9 +100,10 @@ static std::optional<Dim> cast_symbolic(const Node& node, std::span<const Dim> v
 const Op& cast_op() {
   static const ScalarOp record{
       .name = "cast",
-      .doc = "x as another dtype, converted as C++ does: a float loses its fraction, an integer wraps around, to bool "
-             "is x != 0 (so NaN is true). What a float that the integer cannot hold becomes (NaN, infinities too) is "
-             "not defined. Complex numbers become complex or bool only: real(x) or abs(x) say what is meant. d/dx = 1.",
+      .doc =
+          "x as another dtype, converted as C++ does: a float loses its fraction, an integer wraps around, to bool "
+          "is x != 0 (so NaN is true). What a float that the integer cannot hold becomes (NaN, infinities too) is "
+          "not defined. Complex numbers become complex or bool only: real(x) or abs(x) say what is meant. d/dx = 1.",
       .signature = cast_signature,
       .reference = cast_reference,
       .code = cast_code,
@@ -113,6 +120,10 @@ const Op& cast_op() {
 Expr switch_(const Operand& condition, const Operand& yes, const Operand& no) {
   std::vector<Expr> values = resolve({&yes, &no});
   return elementwise(switch_op(), {condition.expr(), values[0], values[1]}, {}, condition.where());
+}
+
+Expr where(const Operand& condition, const Operand& yes, const Operand& no) {
+  return switch_(condition, yes, no);
 }
 
 Expr cast(const Operand& x, DType dtype) {

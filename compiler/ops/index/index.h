@@ -10,6 +10,8 @@
 
 namespace thtrain {
 
+// ---- index ---------------------------------------------------------------------------------------------------------
+
 /// start:stop:step with NumPy's meaning: negative ends count from the end of the axis, ends beyond it are moved to it.
 /// Slice{.start = 1}, Slice{.stop = -1}, Slice{.step = -1}; step is a constant. Ends that are expressions are integer
 /// scalars as in Length; `rows` takes a start that only the data decides.
@@ -22,7 +24,7 @@ inline Slice all() {
   return {};
 }
 
-/// What stands for one axis: an integer, which drops the axis, or a slice.
+/// What stands for one axis in x[...]: an integer, which drops the axis, or a slice.
 class Index {
  public:
   template <std::integral T>
@@ -57,13 +59,11 @@ Expr subtensor(const Operand& x, const std::vector<Index>& indices);
 Expr rows(const Operand& x, const Operand& start, const Length& count);
 /// The same along any axis.
 Expr slice_axis(const Operand& x, int64_t axis, const Operand& start, const Length& count);
-/// The same with a start that is a length. With `to_end`, the part must end where the axis ends.
-Expr part_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count, bool to_end = false);
 
-/// The value that `part` was taken from (by subtensor, rows or slice_axis), with that part replaced by y, or with y
-/// added to it; y broadcasts to the part and does not widen the dtype. inc_subtensor takes results of `take` and
-/// `pick_rows` too. In place where nobody else reads the old value.
+/// The value that `part` was taken from (by subtensor, rows or slice_axis) with that part replaced by y. y broadcasts
+/// to the part and does not widen the dtype. In place where nobody else reads the old value.
 Expr set_subtensor(const Expr& part, const Operand& y);
+/// The same with y added to the part, which may be a result of `take` and `pick_rows` too.
 Expr inc_subtensor(const Expr& part, const Operand& y);
 
 /// y[..., i_0, i_1, ..., ...] = x[..., indices[i_0, i_1, ...], ...]: elements of an axis by number, negative ones from
@@ -71,22 +71,32 @@ Expr inc_subtensor(const Expr& part, const Operand& y);
 Expr take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// x with y added to the elements that take(x, indices, axis) reads; an element that is named twice gets both, in
 /// order.
-Expr inc_take(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
+Expr scatter_add(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
 
 /// NumPy's x[arange(n), columns]: of each row of x [n, m], the element that its index names, a negative one from the
 /// end. The cross-entropies refuse negative labels, which are mistakes in the data: `negative` says which is meant.
 enum class Negative { kFromEnd, kRefused };
 Expr pick_rows(const Operand& x, const Operand& columns, Negative negative = Negative::kFromEnd);
 /// x with y[i] added to x[i, columns[i]].
-Expr inc_picked(const Operand& x, const Operand& columns, const Operand& y, Negative negative = Negative::kFromEnd);
+Expr scatter_add_rows(const Operand& x, const Operand& columns, const Operand& y,
+                      Negative negative = Negative::kFromEnd);
 
-// ---- the ops, one file each ----------------------------------------------------------------------------------------
+// ---- make values ---------------------------------------------------------------------------------------------------
+
+/// 1 at each label's place along a new last axis of n elements, 0 elsewhere: labels [...] -> [..., n]. The labels are
+/// integers (UserError otherwise); one below 0 or not below n is an error when it is read. No dtype means floatX.
+Expr one_hot(const Operand& labels, const Length& n, std::optional<DType> dtype = {});
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
+
+/// slice_axis with a start that is a length. With `to_end`, the part must end where the axis ends.
+Expr slice_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count, bool to_end = false);
 
 const Op& subtensor_op();
 const Op& inc_subtensor_op();
 const Op& take_op();
-const Op& inc_take_op();
+const Op& scatter_add_op();
 const Op& pick_rows_op();
-const Op& inc_picked_op();
+const Op& scatter_add_rows_op();
 
 }  // namespace thtrain

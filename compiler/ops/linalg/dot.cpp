@@ -4,6 +4,7 @@
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -200,6 +201,7 @@ const Op& dot_op() {
       .reference = reference,
       .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[1].dim(0)) + 2); },
       .gradient = gradient,
+      .jvp = multilinear_jvp,
       .lower = lower,
       .accepts_layout = accepts_layout,
       .cost =

@@ -17,7 +17,7 @@ using kernel::Term;
 
 constexpr int kWidestVector = 64;
 
-// For whoever has no chooser's: it fits every processor, and every product that plain_is_possible().
+// The tiling without a chooser: it fits every processor, and every product that plain_is_possible().
 GemmTiling plain_tiling(const kernel::MatrixProduct& p) {
   return {4, 2, std::min<int64_t>(p.k, 2048), false};
 }
@@ -58,7 +58,7 @@ class BodyEpilogue : public GemmEpilogue {
 
   void write(const Term& sum, const Term& row, const Term& column, const Term& count) const override {
     BodyValues values = elements_.load({row, column}, lanes_, count);
-    elements_.compute(values);  // gemm's c, and what else does not wait for the product
+    elements_.compute(values);  // gemm's c, and what else does not depend on the product
     values.set(product_[0], b_.code().let(identifier(product_.name.empty() ? "product" : product_.name),
                                           product_value(sum, values)));
     elements_.compute(values);
@@ -77,7 +77,7 @@ class BodyEpilogue : public GemmEpilogue {
   bool is_read_by_element(const Expr& input) const {
     for (const Node* node : topological_order(body_.outputs))
       for (size_t i = 0; i < node->inputs.size(); ++i)
-        if (node->inputs[i].same(input) && !is_factor(*node, i)) return true;
+        if (node->inputs[i].same(input) && access_of(*node, i) == Access::kElement) return true;
     return std::any_of(body_.outputs.begin(), body_.outputs.end(), [&](const Expr& e) { return e.same(input); });
   }
 
@@ -173,19 +173,6 @@ size_t first_factor(const Node& product) {
   return product.op == &gemm_op() ? 2 : 0;
 }
 
-bool is_factor(const Node& node, size_t i) {
-  if (node.op == &dot_op()) return true;
-  return node.op == &gemm_op() && (i == 2 || i == 3);
-}
-
-bool is_multiplied(const Node& node, size_t i) {
-  const Graph& body = *node.bodies[0];
-  for (const Node* inner : topological_order(body.outputs))
-    for (size_t k = 0; k < inner->inputs.size(); ++k)
-      if (is_factor(*inner, k) && inner->inputs[k].same(body.inputs[i])) return true;
-  return false;
-}
-
 std::optional<kernel::MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b) {
   const size_t first = first_factor(node);
   const Dims &left = node.inputs[first].dims(), &right = node.inputs[first + 1].dims();
@@ -228,7 +215,7 @@ const Op& fused_product_op() {
       return out;
     };
     made.accepts_layout = [](const Node& node, size_t i, const Layout& layout) {
-      return !is_multiplied(node, i) || matrix_layout(node.inputs[i].dims(), layout).has_value();
+      return access_of(node, i) == Access::kElement || matrix_layout(node.inputs[i].dims(), layout).has_value();
     };
     return made;
   }();

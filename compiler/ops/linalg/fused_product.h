@@ -20,10 +20,6 @@ std::shared_ptr<const Node> make_fused_product(GraphPtr body, std::vector<Expr> 
 bool is_matrix_product(const Node& node);
 /// The input that holds its left factor; the right one is the next.
 size_t first_factor(const Node& product);
-/// Is input i of the node a matrix that a product multiplies? (gemm's c is not.)
-bool is_factor(const Node& node, size_t i);
-/// Is input i of this node, made by fusion, a factor of its product? Then nothing may be written over it.
-bool is_multiplied(const Node& node, size_t i);
 
 /// The product of a node whose factors lie in these layouts; nullopt where a length or a stride is not known, or a
 /// length is 0 or 1.

@@ -75,6 +75,11 @@ Tensor product_reference(const ReferenceArgs& args, const Tensor& c, std::option
   return out;
 }
 
+// What is added to, and the scalars, are read as elementwise ops read theirs; factors as a whole.
+Access access(const Node&, size_t input) {
+  return input == 2 || input == 3 ? Access::kWhole : Access::kElement;
+}
+
 Expr sum_to_scalar(const Expr& x) {
   return sum(x);
 }
@@ -110,11 +115,12 @@ const Op& gemm_op() {
                                      mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, c))};
           },
       .lower = [](StepBuilder& b) { lower_matrix_product(b, b.input(2), b.input(3), factor(b, 1), factor(b, 4)); },
+      .access = access,
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             return i == 0 || node.inputs[i].rank() == 0 || matrix_layout(node.inputs[i].dims(), layout).has_value();
           },
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cost =
           [](const Node& node) {
             const Dims &a = node.inputs[2].dims(), &c = node.types[0].dims;
@@ -184,12 +190,13 @@ const Op& gemv_op() {
                              PointerTo{x.index}, *vector_step(x.type.dims, x.layout), scalar(b, 4),
                              Dim(reads_first(b.node())), PointerTo{b.output().index}, Dim(1)}});
           },
+      .access = access,
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             if (i == 2) return matrix_layout(node.inputs[i].dims(), layout).has_value();
             return i != 3 || vector_step(node.inputs[i].dims(), layout).has_value();
           },
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cases =
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(gemv_op(), x)}; };
@@ -246,11 +253,12 @@ const Op& ger_op() {
                   PointerTo{y.index}, *vector_step(y.type.dims, y.layout), PointerTo{b.output().index},
                   max(y.type.dims[0], 1)}});
           },
+      .access = access,
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             return i < 2 || vector_step(node.inputs[i].dims(), layout).has_value();
           },
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cases =
           [] {
             auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{apply(ger_op(), x)}; };

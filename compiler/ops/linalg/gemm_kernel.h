@@ -14,10 +14,10 @@
 // instead, slab after slab, and from there, while it is in the first cache, to the epilogue.
 //
 // A is read where it lies. The first block of rows copies the tile of B into a panel (aligned, contiguous) while it
-// computes with it, so the copy waits for memory beside arithmetic; the later blocks read the panel, and ask for the
-// next tile's lines meanwhile. Where C is large and the inner length short, as in a weight's gradient, C's own lines
-// are what is waited for: "by rows" copies all of B into panels first (the second cache holds them), and then walks C
-// row by row, as memory likes it.
+// computes with it, so that arithmetic hides the latency of the copy; the later blocks read the panel, and prefetch the
+// next tile meanwhile. Where C is large and the inner length short, as in a weight's gradient, the stores to C are the
+// bottleneck: "by rows" copies all of B into panels first (the second cache holds them), and then computes C row by
+// row, which is its order in memory.
 //
 // Each element's products are added in the order of p, slab by slab, whatever the thread or the place in C: the bits
 // depend on `depth` alone.
@@ -44,7 +44,7 @@ struct GemmTiling {
 std::string name_of(const GemmTiling& tiling);
 std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
 
-/// Does it fit the registers of a processor with vectors of `vector_bytes`, and what it keeps beside a thread's stack?
+/// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
 /// With an epilogue and more than one slab, that is a column tile of the sums too.
 bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& product, int vector_bytes,
                  bool has_epilogue = false);
@@ -62,7 +62,7 @@ class GemmEpilogue {
   /// Takes a vector of a row's sums from `column` on, of which `count` lanes exist (no term: all).
   virtual void write(const kernel::Term& sum, const kernel::Term& row, const kernel::Term& column,
                      const kernel::Term& count) const = 0;
-  /// Asks for the cache lines that write() will read of element (row, column).
+  /// Prefetches the cache lines that write() will read of element (row, column).
   virtual void prefetch(const kernel::Term& row, const kernel::Term& column) const = 0;
 };
 

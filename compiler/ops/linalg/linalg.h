@@ -5,12 +5,16 @@
 
 namespace thtrain {
 
+// ---- linear algebra ------------------------------------------------------------------------------------------------
+
 /// NumPy's dot: of scalars the product; of vectors the inner product; of matrices the matrix product; else the sum over
 /// the last axis of a and the last but one of b: a [..., k], b [..., k, n] -> [a's leading..., b's leading..., n].
 /// Derivatives: da = dout . b^T, db = a^T . dout.
 Expr dot(const Operand& a, const Operand& b);
 /// x y^T of two vectors.
 Expr outer(const Operand& x, const Operand& y);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 const Op& dot_op();   // ranks (1,1), (2,1), (1,2), (2,2)
 const Op& gemm_op();  // inputs c, alpha, a, b, beta: beta c + alpha a . b; c, a, b matrices, alpha and beta scalars

@@ -1,29 +1,33 @@
-// The op of softmax; its kernel is in softmax_slices.cpp.
+// The op of softmax; its kernel is in softmax_rows.cpp.
 #include "compiler/ops/nnet/softmax.h"
 
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/nnet/softmax_slices.h"
+#include "compiler/ops/nnet/softmax_rows.h"
 #include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
+
+// The Jacobian of a row is symmetric: both modes multiply by it.
+static Expr jacobian_times(const Expr& d, const Node& node, const Expr& y) {
+  return y * (d - sum(d * y, softmax_axis(node), true));
+}
 
 const Op& softmax_op() {
   static const Op op{
       .name = "softmax",
       .doc =
           "y = exp(x - max(x)) / sum(exp(x - max(x))) along axis. x, y: the same shape; float32 or float64.\n"
-          "dx = y (dy - sum(dy y)). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
+          "dx = y (dy - sum(dy y)). A row that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, false); },
       .error = [](const ErrorArgs& a) { return softmax_error(a, false); },
       .gradient =
-          [](const GradientArgs& args) {
-            const Expr &y = args.outputs[0], &dy = args.cotangent();
-            return std::vector{y * (dy - sum(dy * y, softmax_axis(args.node), true))};
-          },
+          [](const GradientArgs& a) { return std::vector{jacobian_times(a.cotangent(), a.node, a.outputs[0])}; },
+      .jvp = [](const JvpArgs& a) { return std::vector{jacobian_times(a.tangent(), a.node, a.outputs[0])}; },
       .lower = [](kernel::StepBuilder& b) { lower_softmax(b, false); },
+      .access = [](const Node&, size_t) { return Access::kRow; },
       .expand = [](const Node& node, std::span<const Expr> inputs) { return expand_softmax(node, inputs[0], false); },
-      .may_overwrite = {0},
+      .aliases = {{.output = 0, .input = 0}},
       .cost = softmax_cost,
       .cases = [] { return softmax_cases(softmax_op()); }};
   return op;

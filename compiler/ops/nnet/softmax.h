@@ -1,19 +1,32 @@
-// softmax and log-softmax along any axis, each one kernel.
+// softmax and log-softmax along any axis, each one kernel; log-sum-exp.
 #pragma once
 
 #include "compiler/ops/operand.h"
+#include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
 
-// x: [..., n, ...] with n along `axis`; a slice is the n elements along it. Integers and bool are cast to floatX.
-// Special values follow from exp(x - max(x)) / sum(exp(x - max(x))): an element of -inf beside finite ones gives 0 (the
-// logarithm: -inf); a slice that has NaN or +inf, or nothing but -inf, gives NaN in every element.
+// ---- neural networks -----------------------------------------------------------------------------------------------
 
-/// exp(x) / sum(exp(x)) for each slice; no overflow for finite x. dx = y (dy - sum(dy y)).
+// x: [..., n, ...] with n along `axis`; a row is the n elements along it. Integers and bool are cast to floatX.
+// Special values follow from exp(x - max(x)) / sum(exp(x - max(x))): an element of -inf beside finite ones gives 0 (the
+// logarithm: -inf); a row that has NaN or +inf, or nothing but -inf, gives NaN in every element.
+
+/// exp(x) / sum(exp(x)) for each row; no overflow for finite x. dx = y (dy - sum(dy y)).
 Expr softmax(const Operand& x, int64_t axis = -1);
 
-/// x - log(sum(exp(x))) for each slice; finite for every finite x. dx = dy - exp(y) sum(dy).
+/// x - log(sum(exp(x))) for each row; finite for every finite x. dx = dy - exp(y) sum(dy).
 Expr log_softmax(const Operand& x, int64_t axis = -1);
+
+// ---- reduce --------------------------------------------------------------------------------------------------------
+
+/// log(sum(exp(x))) over any axes, without overflow: m + log(sum(exp(x - m))) with m = max(x), or 0 where that is
+/// infinite. This is what the optimizer makes of log(sum(exp(x))), and it is built so: the reference and the level
+/// strict do not overflow either. Axes and keepdims as sum's; integers and bool are cast to floatX; not for complex.
+/// Without elements: -inf. dx = dy exp(x - y).
+Expr logsumexp(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 const Op& softmax_op();
 const Op& log_softmax_op();

@@ -228,6 +228,7 @@ Op define(bool is_max, const Op& (*self)()) {
           .reference = [is_max](const ReferenceArgs& args) { return evaluate(is_max, args); },
           .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
           .lower = [is_max](StepBuilder& b) { Emitter(b, is_max).run(); },
+          .access = [](const Node&, size_t) { return Access::kRow; },
           .cost =
               [](const Node& node) {
                 Dim n = node.inputs[0].type().elements();

@@ -11,6 +11,8 @@
 
 namespace thtrain {
 
+// ---- reduce --------------------------------------------------------------------------------------------------------
+
 /// Which axes a reduction runs over: sum(x), sum(x, 0), sum(x, -1, true), sum(x, {0, 2}), sum(x, {}, true). No axes
 /// means all of them. Negative axes count from the end; an axis out of range or named twice is a UserError.
 class Axes {
@@ -52,39 +54,43 @@ class Ddof {
 
 // The result has the lengths of the axes that stay; with keepdims, the others stay too, with the known length 1.
 
-/// Integers and bool give int64 or uint64, floats and complex keep their dtype. Without elements: 0. Rounding: native
-/// code adds floats in blocks, and the sums of the blocks in float64, so that the error does not grow with the length;
-/// the order depends on lengths and strides only, so the bits are always the same. The reference adds float32 in
-/// float64, float64 in long double, and rounds once.
+/// The sum. Integers and bool give int64 or uint64, floats and complex keep their dtype. Without elements: 0. Rounding:
+/// native code adds floats in blocks, and the sums of the blocks in float64, so that the error does not grow with the
+/// length; the order depends on lengths and strides only, so the bits are always the same. The reference adds float32
+/// in float64, float64 in long double, and rounds once.
 Expr sum(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
-/// Dtypes as sum's. Without elements: 1. The derivative is right with any number of zeros.
+/// The product. Dtypes as sum's. Without elements: 1. The derivative is right with any number of zeros.
 Expr prod(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
-/// sum / number of elements. Integers and bool give floatX. Without elements: NaN.
+/// The mean: sum / number of elements. Integers and bool give floatX. Without elements: NaN.
 Expr mean(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
-/// sum(|x - mean(x)|^2) / (number of elements - ddof), in two passes and corrected by the rounding error of the mean;
-/// real, never below 0. Integers and bool give floatX.
+/// The variance: sum(|x - mean(x)|^2) / (number of elements - ddof), in two passes and corrected by the rounding error
+/// of the mean; real, never below 0. Integers and bool give floatX.
 Expr var(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));
 
-/// sqrt(var). Its derivative is infinite or NaN where the variance is 0. Outside of this namespace: thtrain::std(x), as
-/// C++ has a namespace of that name.
+/// The standard deviation: sqrt(var). Its derivative is infinite or NaN where the variance is 0. Outside of this
+/// namespace: thtrain::std(x), as C++ has a namespace of that name.
 Expr std(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false, Ddof ddof = Ddof(0));
 
-/// NaN where any element is NaN; an error without elements; not for complex. Every element that equals the extremum
-/// gets the whole derivative (where the extremum is NaN: every NaN).
+/// The smallest and the largest element. NaN where any element is NaN; an error without elements; not for complex.
+/// Every element that equals the extremum gets the whole derivative (where the extremum is NaN: every NaN).
 Expr min(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 Expr max(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 
-/// int64 position of the extremum along one axis, or among all elements in row-major order where no axis is given. The
-/// first of several; the first NaN counts as the extremum. An error without elements; not for complex.
+/// The position of the smallest and of the largest element: int64, along one axis, or among all elements in row-major
+/// order where no axis is given. The first of several; the first NaN counts as the extremum. An error without elements;
+/// not for complex.
 Expr argmin(const Operand& x, std::optional<int64_t> axis = {}, KeepDims keepdims = false);
 Expr argmax(const Operand& x, std::optional<int64_t> axis = {}, KeepDims keepdims = false);
 
-/// bool; an element counts as true unless it equals 0 (so NaN is true). Without elements: false, true.
+/// Is any element true, are all of them? bool; an element counts as true unless it equals 0 (so NaN is true). Without
+/// elements: false, true.
 Expr any(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
 Expr all(const Operand& x, const Axes& axes = {}, KeepDims keepdims = false);
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 /// `axes` as sorted numbers from 0, all of them where none is given. UserError as said at Axes, named after `what`.
 std::vector<int64_t> reduced_axes(const Axes& axes, size_t rank, const std::string& what, const Origin& origin);

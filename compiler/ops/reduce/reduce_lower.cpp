@@ -17,7 +17,7 @@ constexpr int64_t kShortRow = 16;            // elements that are not worth the 
 constexpr int64_t kColumns = 1024;           // of a strip whose accumulators stay in the first-level cache
 constexpr int64_t kWork = int64_t{1} << 16;  // elements that are worth a thread
 
-// Merges pairs of axes that run on without a jump. The order of reduced axes may change: any is as good.
+// Collapses pairs of axes that are contiguous. The order of reduced axes may change: any is as good.
 void merge(std::vector<ReduceAxis>& axes) {
   for (size_t i = 0; i < axes.size(); ++i)
     for (size_t j = 0; j < axes.size(); ++j) {

@@ -49,7 +49,7 @@ std::vector<Tensor> evaluate(const Reduction& record, const ReferenceArgs& args)
 }
 
 // `value`, one of the results, with the reduced axes back as lengths of 1.
-Expr with_axes_kept(const Node& node, const Expr& value) {
+Expr with_keepdims(const Node& node, const Expr& value) {
   if (node.props.get<bool>("keepdims")) return value;
   const Ints& axes = node.props.get<Ints>("axes");
   std::vector<int64_t> order;
@@ -62,8 +62,17 @@ std::vector<Expr> gradient(const Reduction& record, const GradientArgs& args) {
   const Expr& x = args.input(0);
   if (!args.cotangent().has_value() || !(is_float(x.dtype()) || is_complex(x.dtype()))) return {Expr()};
   const Node& node = args.node;
-  return {record.gradient(x, with_axes_kept(node, args.outputs[0]), with_axes_kept(node, args.cotangent()),
+  return {record.gradient(x, with_keepdims(node, args.outputs[0]), with_keepdims(node, args.cotangent()),
                           node.props.get<Ints>("axes"))};
+}
+
+// What the gradient makes of an element's cotangent does not look at other cotangents, so the tangents of the elements
+// may stand in their place: each times its element's derivative, and the result is their sum.
+std::vector<Expr> jvp(const Reduction& record, const JvpArgs& args) {
+  const Node& node = args.node;
+  const Expr parts = record.gradient(args.input(0), with_keepdims(node, args.outputs[0]), args.tangent(),
+                                     node.props.get<Ints>("axes"));
+  return {apply(sum_op(), {parts}, node.props)};
 }
 
 Cost cost(const Node& node) {
@@ -156,12 +165,16 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
         .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
         .error = record.error,
         .lower = [&record](kernel::StepBuilder& b) { lower_reduction(record, b); },
+        .reduction = &record,
+        .access = [](const Node&, size_t) { return Access::kRow; },
         .cost = cost,
         .cases = [&record, self] { return cases(self(), record); }};
-  if (record.gradient)
+  if (record.gradient) {
     op.gradient = [&record](const GradientArgs& args) { return gradient(record, args); };
-  else
+    op.jvp = [&record](const JvpArgs& args) { return jvp(record, args); };
+  } else {
     op.connection = [](const Node&, size_t, size_t) { return false; };
+  }
   return op;
 }
 

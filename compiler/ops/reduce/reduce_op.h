@@ -31,7 +31,9 @@ struct Reduction {
   bool empty_allowed = true;
   /// Combines n elements, side by side, into one of the accumulator's dtype: the definition.
   std::function<void(DType element, const void* elements, int64_t n, void* result)> reference;
-  /// The input's cotangent; `out` and `cotangent` have the reduced axes with length 1. Null: not connected.
+  /// The input's cotangent; `out` and `cotangent` have the reduced axes with length 1. Null: not connected. Forward
+  /// mode asks it with the input's tangent in the place of `cotangent`, and adds up what it gives: an element's result
+  /// may look at no other element of `cotangent`.
   std::function<Expr(const Expr& x, const Expr& out, const Expr& cotangent, const Ints& axes)> gradient = {};
   /// What rounding and the elements' errors do to a result: Op::error.
   ErrorRule error = {};
@@ -46,8 +48,10 @@ inline constexpr int64_t kReduceBlock = 64;
 
 /// The record of a reduction's op, whose nodes have the properties "axes" (sorted Ints) and "keepdims" (bool); null for
 /// other ops.
-const Reduction* reduction_of(const Op& op);
-/// All records and their ops, in one order.
+inline const Reduction* reduction_of(const Op& op) {
+  return op.reduction;
+}
+/// The ops of all records, in the order of op_list.inc.
 const std::vector<const Op*>& reduction_ops();
 
 const Op& sum_op();

@@ -6,6 +6,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/registry.h"
 
 namespace thtrain {
 namespace {
@@ -303,16 +304,13 @@ const Op& all_op() {
 }
 
 const std::vector<const Op*>& reduction_ops() {
-  static const std::vector<const Op*> ops{&sum_op(),           &prod_op(), &min_op(), &max_op(),
-                                          &max_or_lowest_op(), &any_op(),  &all_op()};
+  static const std::vector<const Op*> ops = [] {
+    std::vector<const Op*> out;
+    for (const Op* op : all_ops())
+      if (op->reduction) out.push_back(op);
+    return out;
+  }();
   return ops;
-}
-
-const Reduction* reduction_of(const Op& op) {
-  for (const Defined* defined : {&sum_defined(), &prod_defined(), &min_defined(), &max_defined(),
-                                 &max_or_lowest_defined(), &any_defined(), &all_defined()})
-    if (&defined->op == &op) return &defined->record;
-  return nullptr;
 }
 
 }  // namespace thtrain

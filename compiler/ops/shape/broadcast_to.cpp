@@ -1,8 +1,9 @@
 // Repeating a value along axes without copying it; zeros, ones and full are such views of a scalar.
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
 
@@ -81,6 +82,7 @@ const Op& broadcast_to_op() {
       .reference = reference,
       .error = moved_error,
       .gradient = [](const GradientArgs& args) { return std::vector{unbroadcast(args.cotangent(), args.input(0))}; },
+      .jvp = linear_jvp,
       .view = view,
       .foldable = false,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },

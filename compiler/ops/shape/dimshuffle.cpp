@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -60,6 +61,16 @@ std::optional<Layout> view(const LayoutArgs& args) {
   return out;
 }
 
+// Only axes of length 1 come or go: element k of the result is element k.
+Access access(const Node& node, size_t) {
+  int64_t last = -1;
+  for (int64_t axis : order_of(node)) {
+    if (axis >= 0 && axis < last) return Access::kWhole;
+    last = std::max(last, axis);
+  }
+  return Access::kElement;
+}
+
 std::vector<OpCase> cases() {
   auto shuffled = [](std::vector<int64_t> order) {
     return [order](const std::vector<Expr>& in) { return std::vector{dimshuffle(in[0], order)}; };
@@ -89,7 +100,9 @@ const Op& dimshuffle_op() {
       .reference = reference,
       .error = moved_error,
       .gradient = gradient,
+      .jvp = linear_jvp,
       .view = view,
+      .access = access,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
       .cases = cases};
   return op;
@@ -111,6 +124,10 @@ Expr transpose(const Operand& operand) {
   std::vector<int64_t> order(x.rank());
   std::iota(order.rbegin(), order.rend(), 0);
   return shuffled(x, std::move(order), operand.where());
+}
+
+Expr Expr::T(std::source_location where) const {
+  return transpose(Operand(require_value(*this, "what is transposed", where), where));
 }
 
 Expr transpose(const Operand& operand, const std::vector<int64_t>& axes) {

@@ -1,5 +1,6 @@
 // The same elements under other lengths.
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -123,6 +124,7 @@ const Op& reshape_op() {
       .reference = reference,
       .error = moved_error,
       .gradient = gradient,
+      .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { copy_kernel(b, 0, "reshape: elements in row-major order"); },
       .view = view,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },

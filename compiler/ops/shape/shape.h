@@ -8,7 +8,7 @@
 
 namespace thtrain {
 
-// ---- views ---------------------------------------------------------------------------------------------------------
+// ---- shape ---------------------------------------------------------------------------------------------------------
 
 /// Axis k of the result is axis order[k] of x, or a new axis of length 1 where order[k] is -1. Axes that `order` leaves
 /// out must have the known length 1. The one op behind transpose, expand_dims and squeeze.
@@ -28,23 +28,23 @@ Expr reshape(const Operand& x, const LengthList& lengths);
 Expr flatten(const Operand& x, int64_t ndim = 1);
 /// x repeated along new axes on the left and along axes of known length 1. The gradient sums over them.
 Expr broadcast_to(const Operand& x, const LengthList& lengths);
-/// The same, to the lengths of `like`, whose value is not needed.
+/// x repeated to the lengths of `like`, whose value is not needed.
 Expr broadcast_like(const Operand& x, const Operand& like);
 
 // ---- lengths -------------------------------------------------------------------------------------------------------
 
 /// The length of an axis as an int64 scalar. Does not compute x.
 Expr length(const Operand& x, int64_t axis);
-/// All of them.
+/// The lengths of all axes as int64 scalars.
 std::vector<Expr> shape(const Operand& x);
-/// The same as Dims, for builders that take lengths.
+/// The lengths of all axes as Dims, for builders that take lengths.
 Dims shape_dims(const Operand& x);
 /// The number of elements as an int64 scalar.
 Expr size(const Operand& x);
 
-// ---- several values ------------------------------------------------------------------------------------------------
+// ---- join and split ------------------------------------------------------------------------------------------------
 
-/// One after the other along an axis; the other lengths agree. dtypes are promoted.
+/// Values one after the other along an axis; the other lengths agree. dtypes are promoted.
 Expr join(int64_t axis, const std::vector<Operand>& values);
 Expr concatenate(const std::vector<Operand>& values, int64_t axis = 0);
 /// Values of one shape along a new axis.
@@ -52,15 +52,18 @@ Expr stack(const std::vector<Operand>& values, int64_t axis = 0);
 /// Pieces of these lengths along an axis, which they fill.
 std::vector<Expr> split(const Operand& x, const LengthList& sizes, int64_t axis = 0);
 
-// ---- values from nothing -------------------------------------------------------------------------------------------
+// ---- make values ---------------------------------------------------------------------------------------------------
 // No dtype means floatX for zeros, ones and eye, and the value's own for full.
 
+/// 0 everywhere.
 Expr zeros(const LengthList& lengths, std::optional<DType> dtype = {},
            std::source_location where = std::source_location::current());
+/// 1 everywhere.
 Expr ones(const LengthList& lengths, std::optional<DType> dtype = {},
           std::source_location where = std::source_location::current());
 /// A scalar repeated: a view of it.
 Expr full(const LengthList& lengths, const Operand& value, std::optional<DType> dtype = {});
+/// The same with the lengths of x, whose value is not needed; no dtype means that of x.
 Expr zeros_like(const Operand& x, std::optional<DType> dtype = {});
 Expr ones_like(const Operand& x, std::optional<DType> dtype = {});
 Expr full_like(const Operand& x, const Operand& value, std::optional<DType> dtype = {});
@@ -72,7 +75,7 @@ Expr eye(const Length& n, std::optional<Length> m = {}, int64_t k = 0, std::opti
 Expr arange(const Operand& stop, std::optional<DType> dtype = {});
 Expr arange(const Operand& start, const Operand& stop, const Operand& step = 1, std::optional<DType> dtype = {});
 
-// ---- the ops, one file each ----------------------------------------------------------------------------------------
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 const Op& dimshuffle_op();
 const Op& reshape_op();

@@ -2,6 +2,7 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/jvp_rules.h"
 
 namespace thtrain {
 
@@ -21,6 +22,7 @@ const Op& specify_lengths_op() {
       .error = moved_error,
       .gradient =
           [](const GradientArgs& a) { return std::vector<Expr>{specify_lengths(a.cotangent(), a.input(0).dims())}; },
+      .jvp = linear_jvp,
       .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
       .cases =
           [] {

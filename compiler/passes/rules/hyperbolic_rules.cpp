@@ -16,7 +16,8 @@ const std::vector<Rule>& hyperbolic_rules() {
         {"tanh_of_neg_half", -expm1(x) / (1 + exp(x)), -tanh(0.5 * x), kRange},
         {"tanh_quotient", sinh(x) / cosh(x), tanh(x), kRange},
         {"sigmoid_of_tanh", c * (1 + tanh(x)), 2 * c * sigmoid(2 * x), kRange},
-        {"sigmoid_of_half_tanh", 0.5 + 0.5 * tanh(x), sigmoid(2 * x), kRange},
+        {"number_plus_tanhs", c + c * tanh(x), 2 * c * sigmoid(2 * x), kRange},
+        {"number_minus_tanhs", c - c * tanh(x), 2 * c * sigmoid(-2 * x), kRange},
         {"2_sigmoid_minus_1", 2 * sigmoid(x) - 1, tanh(0.5 * x), kRange},
         {"1_minus_2_sigmoid", 1 - 2 * sigmoid(x), -tanh(0.5 * x), kRange},
     };

@@ -1,8 +1,7 @@
 // Logarithms of sums of exponentials that no softmax took up.
-#include <algorithm>
-
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/nnet/log_sum_exp.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
@@ -20,8 +19,7 @@ bool is_shifted(const Expr& x) {
   return shift->op == &max_op() || shift->op == &max_or_lowest_op();
 }
 
-// m + log(sum(exp(x - m))) with m = max(x), or 0 where that is infinite, for log(total); empty where total is no sum of
-// exponentials. Over no elements it is -inf, as the logarithm of 0.
+// The stable form of log(total); empty where total is no sum of exponentials.
 Expr stable_log(const Expr& total) {
   if (!is_op(total, sum_op())) return {};
   const Expr& e = input_of(total, 0);
@@ -29,24 +27,25 @@ Expr stable_log(const Expr& total) {
   const Expr& x = input_of(e, 0);
   const Ints& axes = total.node().props.get<Ints>("axes");
   if (x.dtype() != total.dtype() || axes.empty() || is_shifted(x)) return {};
-  bool has_elements = true;
   for (int64_t axis : axes) {
     const Dim& length = x.dims()[static_cast<size_t>(axis)];
     if (length.is(0) || length.is(1)) return {};
-    has_elements = has_elements && length.is_known();
   }
-  const Op& extremum = has_elements ? max_op() : max_or_lowest_op();
-  const Expr largest = apply(extremum, {x}, {{"axes", axes}, {"keepdims", true}});
-  const Expr m = switch_(isinf(largest), make_constant(Tensor(0.0).cast(x.dtype())), largest);
-  Ints order;  // without the axes that go
-  for (size_t axis = 0; axis < x.rank(); ++axis)
-    if (total.rank() == x.rank() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) == axes.end())
-      order.push_back(static_cast<int64_t>(axis));
-  return dimshuffle(m, order) + log(apply(sum_op(), {exp(x - m)}, total.node().props));
+  return stable_log_sum_exp(x, axes, total.node().props.get<bool>("keepdims"));
 }
 
+// Also behind views: log(expand_dims(sum(exp(x))))
 Expr log_sum_exp(const Expr& value, RuleContext&) {
-  return stable_log(input_of(value, 0));
+  Expr total = input_of(value, 0);
+  std::vector<const Node*> views;
+  while (is_op(total, dimshuffle_op()) || is_op(total, reshape_op())) {
+    views.push_back(&total.node());
+    total = input_of(total, 0);
+  }
+  Expr out = stable_log(total);
+  for (; out.has_value() && !views.empty(); views.pop_back())
+    out = Expr(make_node(*views.back()->op, {out}, views.back()->props));
+  return out;
 }
 
 Type f64(Dims dims) {
@@ -68,7 +67,8 @@ const std::vector<Rule>& log_sum_exp_rules() {
        .roots = {&log_op()},
        .examples = {{{f64({3, 5})}, [](In in) { return log(sum(exp(in[0]), 1)); }},
                     {{f32({3, 5})}, [](In in) { return log(sum(exp(in[0]), 0, true)); }},
-                    {{f64({7})}, [](In in) { return log(sum(exp(in[0]))); }}}},
+                    {{f64({7})}, [](In in) { return log(sum(exp(in[0]))); }},
+                    {{f64({3, 5})}, [](In in) { return log(expand_dims(sum(exp(in[0]), 1), {0})); }}}},
   };
   return rules;
 }

@@ -28,8 +28,13 @@ bool has_stable_logarithm(const Expr& e) {
     if (is_op(e, *op)) return true;
   if (is_op(e, sub_op()) && is_1_and(e, sqr_op())) return is_op(input_of(input_of(e, 1), 0), tanh_op());
   if (is_1_and(e, tanh_op()) || (is_op(e, sub_op()) && is_1_and(e, sigmoid_op()))) return true;
-  if (is_op(e, sum_op()) || is_op(e, prod_op())) return is_op(input_of(e, 0), exp_op());
-  return is_op(e, pick_rows_op()) && is_op(input_of(e, 0), softmax_op());
+  if (is_op(e, prod_op())) return is_op(input_of(e, 0), exp_op());
+  if (is_op(e, pick_rows_op())) return is_op(input_of(e, 0), softmax_op());
+  const Node* viewed = &e.node();
+  while (viewed->op == &reshape_op() || viewed->op == &dimshuffle_op()) viewed = &viewed->inputs[0].node();
+  if (viewed->op == &softmax_op()) return true;
+  if (viewed->op == &sum_op()) return is_op(viewed->inputs[0], exp_op());
+  return is_sum_of_exponentials(e);
 }
 
 bool is_never_negative(const Expr& e, int steps = 4) {
@@ -67,11 +72,11 @@ Expr log_of_product(const Expr& value, RuleContext&) {
   }
   if (!gains) return {};
   Expr total = make_constant(Tensor(1.0).cast(value.dtype()));
-  for (const Expr& number : product.numbers_above) total = computed(total * number);
-  for (const Expr& number : product.numbers_below) total = computed(total / number);
+  for (const Expr& number : product.numbers_above) total = folded(total * number);
+  for (const Expr& number : product.numbers_below) total = folded(total / number);
   const double number = constant_value(total)->as_double();
   if (!(number > 0) || !std::isfinite(number)) return {};
-  if (number != 1) terms.push_back({false, computed(log(total)), {}});
+  if (number != 1) terms.push_back({false, folded(log(total)), {}});
   return sum_of(terms, value.dtype());
 }
 
@@ -83,6 +88,27 @@ Expr log_of_switch(const Expr& value, RuleContext&) {
   if (yes.dtype() != value.dtype() || no.dtype() != value.dtype()) return {};
   if (!has_stable_logarithm(yes) && !has_stable_logarithm(no)) return {};
   return switch_(input_of(choice, 0), log(yes), log(no));
+}
+
+// The logarithms of the two parts of exp(x) + exp(y) + ..., of three terms or more.
+std::optional<std::pair<Expr, Expr>> logarithms_of_exponentials(const Expr& total, DType dtype) {
+  if (total.dtype() != dtype || !is_sum_of_exponentials(total)) return std::nullopt;
+  const Expr &a = input_of(total, 0), &b = input_of(total, 1);
+  if (is_op(a, exp_op()) && is_op(b, exp_op())) return std::nullopt;
+  auto logarithm = [](const Expr& e) { return is_op(e, exp_op()) ? input_of(e, 0) : log(e); };
+  return std::pair(logarithm(a), logarithm(b));
+}
+
+// log(exp(x) + exp(y) + exp(z)) -> m + log1p(exp(-|log(exp(x) + exp(y)) - z|)), m the larger of the two.
+Expr log_add_exps(const Expr& value, RuleContext&) {
+  const auto parts = logarithms_of_exponentials(input_of(value, 0), value.dtype());
+  if (!parts) return {};
+  const auto& [a, b] = *parts;
+  return maximum(a, b) + log1p(exp(-abs(a - b)));
+}
+Expr derivative_of_log_add_exps(const Expr& value, RuleContext&) {
+  const auto parts = logarithms_of_exponentials(input_of(value, 0), value.dtype());
+  return parts ? parts->first + softplus(parts->second - parts->first) : Expr();
 }
 
 // log(prod(exp(x))) -> sum(x), also where others read the exponentials.
@@ -137,6 +163,15 @@ const std::vector<Rule>& logarithm_part_rules() {
        .roots = {&log_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return log(prod(exp(in[0]), 1)); }},
                     {{f32({4})}, [](In in) { return log(prod(exp(in[0]))); }}}},
+      {.name = "log_add_exps",
+       .safety = kRange,
+       .values_only = true,
+       .rewrite = log_add_exps,
+       .roots = {&log_op()},
+       .examples = {{{f64({3, 4}), f64({4}), f64({3, 4})},
+                     [](In in) { return log(exp(in[0]) + exp(in[1]) + exp(in[2])); }},
+                    {{f32({7}), f32({7}), f32({7})},
+                     [](In in) { return log((exp(in[0]) + exp(in[1])) + (exp(in[2]) + exp(-in[0]))); }}}},
   };
   return rules;
 }
@@ -184,12 +219,12 @@ const std::vector<Rule>& slope_rules() {
     auto slope = [](const Expr& e) { return e / sqr(1 + e); };
     auto only_in_slope = [](const Binding& b, const RuleContext& context) {
       const Expr &first = input_of(b.root(), 0), &second = input_of(b.root(), 1);
-      return context.read_by(is_op(first, sigmoid_op()) ? first : second, 2) &&
-             context.read_once(is_op(first, sigmoid_op()) ? second : first);
+      return context.has_at_most_uses(is_op(first, sigmoid_op()) ? first : second, 2) &&
+             context.has_one_use(is_op(first, sigmoid_op()) ? second : first);
     };
     auto tanh_once = [](const Binding& b, const RuleContext& context) {
       const Expr& square = input_of(b.root(), 1);
-      return context.read_once(square) && context.read_once(input_of(square, 0));
+      return context.has_one_use(square) && context.has_one_use(input_of(square, 0));
     };
     return std::vector<Rule>{
         // s (1 - s) and 1 - t^2 where nobody else reads s and t: one exponential as before, and no cancellation.
@@ -219,6 +254,12 @@ const std::vector<Rule>& logarithm_derivative_rules() {
          .examples = {{{{.dtype = DType::kFloat64, .dims = {3, 5}}}, [](In in) { return log(prod(in[0], 1)); }},
                       {{{.dtype = DType::kFloat32, .dims = {4}}}, [](In in) { return log(prod(exp(in[0]))); }}}},
         {"derivative_of_log_add_exp", log(exp(x) + exp(y)), x + softplus(y - x), kRange},
+        {.name = "derivative_of_log_add_exps",
+         .safety = kRange,
+         .rewrite = derivative_of_log_add_exps,
+         .roots = {&log_op()},
+         .examples = {{{f64({7}), f64({7}), f64({7})},
+                       [](In in) { return log(exp(in[0]) + exp(in[1]) + exp(in[2])); }}}},
         {"derivative_of_log_of_difference", log(exp(x) - exp(y)), x + log(-expm1(y - x)), kRange},
         {"derivative_of_log_of_expm1", log(expm1(x)), x + log(-expm1(-x)), kRange},
         {"derivative_of_log_1_plus_tanh", log1p(tanh(x)), -softplus(-2 * x), kRange},

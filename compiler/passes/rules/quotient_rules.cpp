@@ -17,11 +17,11 @@ Expr without_exponential(Product product, DType dtype, RuleContext& context) {
     for (Factor& e : product.factors) {
       if (!is_op(e.base, exp_op()) || e.above == 0) continue;
       const Expr sigmoid_x = s.base, minus_x = input_of(e.base, 0);
-      if (!context.settle(-x).same(minus_x) && !context.settle(-minus_x).same(x)) continue;
+      if (!context.normalize(-x).same(minus_x) && !context.normalize(-minus_x).same(x)) continue;
       --s.above;
       --e.above;
-      const bool read_elsewhere = s.above > 0 || !context.read_once(sigmoid_x);
-      product.multiply(context.settle(read_elsewhere ? 1 - sigmoid_x : sigmoid(minus_x)), 1, 0);
+      const bool read_elsewhere = s.above > 0 || !context.has_one_use(sigmoid_x);
+      product.multiply(context.normalize(read_elsewhere ? 1 - sigmoid_x : sigmoid(minus_x)), 1, 0);
       return product.value(dtype);
     }
   }
@@ -56,28 +56,37 @@ Expr tail_of_erfc(const Expr& value) {
 // log(erfc(x)) -> log(tail(x)) - x^2 in the tail
 Expr log_of_erfc(const Expr& value, RuleContext& context) {
   const Expr& y = input_of(value, 0);
-  if (!is_op(y, erfc_op()) || input_of(y, 0).dtype() != value.dtype() || !context.read_once(value)) return {};
+  if (!is_op(y, erfc_op()) || input_of(y, 0).dtype() != value.dtype() || !context.has_one_use(value)) return {};
   const Expr& x = input_of(y, 0);
   // log(1) = 0 in the branch that is not taken: so that the rule does not see its own result.
   return switch_(is_in_tail(x), log(tail_of_erfc(x)) - sqr(x), log(switch_(is_in_tail(x), 1.0, y)));
 }
 
+// A rule of products, of what only this value reads, and where that has nothing for it, of all of it: the quotients of
+// a first derivative are read by the second one too, and are no less 0/0 for that.
+template <class F>
+Expr read_once_or_not(const Expr& value, RuleContext& context, F rule) {
+  const Expr out = rule(factors_of(value, &context));
+  return out.has_value() ? out : rule(factors_of(value, nullptr));
+}
+
 // exp(-x^2) / erfc(x) -> 1 / tail(x) in the tail: the gradient of log(erfc(x)), of which both parts vanish there.
 Expr gradient_of_log_erfc(const Expr& value, RuleContext& context) {
-  Product product = factors_of(value, &context);
-  for (Factor& e : product.factors) {
-    if (!is_op(e.base, exp_op()) || e.above == 0) continue;
-    for (Factor& y : product.factors) {
-      if (!is_op(y.base, erfc_op()) || y.below == 0) continue;
-      const Expr x = input_of(y.base, 0), plain = e.base / switch_(is_in_tail(x), 1.0, y.base);
-      if (!context.settle(-sqr(x)).same(input_of(e.base, 0))) continue;
-      --e.above;
-      --y.below;
-      product.multiply(switch_(is_in_tail(x), 1 / tail_of_erfc(x), plain), 1, 0);
-      return product.value(value.dtype());
+  return read_once_or_not(value, context, [&](Product product) -> Expr {
+    for (Factor& e : product.factors) {
+      if (!is_op(e.base, exp_op()) || e.above == 0) continue;
+      for (Factor& y : product.factors) {
+        if (!is_op(y.base, erfc_op()) || y.below == 0) continue;
+        const Expr x = input_of(y.base, 0), plain = e.base / switch_(is_in_tail(x), 1.0, y.base);
+        if (!context.normalize(-sqr(x)).same(input_of(e.base, 0))) continue;
+        --e.above;
+        --y.below;
+        product.multiply(switch_(is_in_tail(x), 1 / tail_of_erfc(x), plain), 1, 0);
+        return product.value(value.dtype());
+      }
     }
-  }
-  return {};
+    return {};
+  });
 }
 
 // The factors of `a` that `b` has not; nothing where b has others than a.
@@ -103,7 +112,7 @@ Expr factor_out(const Expr& value, RuleContext& context) {
   for (bool first : {true, false}) {
     const Expr &x = first ? a : b, &x_y = first ? b : a;
     if (!is_op(x_y, mul_op()) && !is_op(x_y, sqr_op()) && !is_op(x_y, true_div_op()) && !is_op(x_y, neg_op())) continue;
-    if (!(x.type() == value.type()) || !(x_y.type() == value.type()) || !context.read_once(x_y)) continue;
+    if (!(x.type() == value.type()) || !(x_y.type() == value.type()) || !context.has_one_use(x_y)) continue;
     if (number_in(x)) continue;
     const std::optional<Product> y = quotient_of(factors_of(x_y, &context), factors_of(x, &context));
     if (!y || y->negative) continue;
@@ -129,7 +138,7 @@ Expr distribute_quotients(const Expr& value, RuleContext& context) {
   const Product outer = factors_of(value, &context);
   for (size_t f = 0; f < outer.factors.size(); ++f) {
     const Expr sum = outer.factors[f].base;
-    if (outer.factors[f].above != 1 || outer.factors[f].below != 0 || !context.read_once(sum)) continue;
+    if (outer.factors[f].above != 1 || outer.factors[f].below != 0 || !context.has_one_use(sum)) continue;
     if ((!is_op(sum, add_op()) && !is_op(sum, sub_op())) || !has_quotient(sum, 6)) continue;
     const std::vector<Term> terms = terms_of(sum, &context);
     if (terms.size() > 4) continue;
@@ -178,28 +187,39 @@ const std::vector<Quotient>& quotients() {
                                  {s, rest, exp(x), x},
                                  {rest, s, exp(-x), x},
                                  {s, sigmoid(-x), exp(x), x},
-                                 {exp(x), expm1(x), -1 / expm1(-x), x},
                                  {sign(x), abs(x), 1 / x, x}};
+  }();
+  return table;
+}
+// The derivative of expm1(x) is expm1(x) + 1.
+const std::vector<Quotient>& quotients_by_expm1() {
+  static const std::vector<Quotient> table = [] {
+    const Expr x = any_value("x"), whole = -1 / expm1(-x);
+    return std::vector<Quotient>{{exp(x), expm1(x), whole, x}, {1 + expm1(x), expm1(x), whole, x}};
   }();
   return table;
 }
 
 // y * sinh(x) / cosh(x) -> y * tanh(x), and so on, wherever the two stand in a product.
-Expr quotient_of_functions(const Expr& value, RuleContext& context) {
-  Product product = factors_of(value, &context);
-  for (Factor& a : product.factors)
-    for (Factor& b : product.factors) {
-      if (a.above == 0 || b.below == 0) continue;
-      for (const Quotient& quotient : quotients()) {
-        const std::optional<Binding> above = match(quotient.above, a.base), below = match(quotient.below, b.base);
-        if (!above || !below || !above->value(quotient.argument).same(below->value(quotient.argument))) continue;
-        --a.above;
-        --b.below;
-        product.multiply(context.settle(fitted_to(instantiate(quotient.whole, *above), a.base.type())), 1, 0);
-        return product.value(value.dtype());
-      }
-    }
-  return {};
+RuleFunction quotient_in(const std::vector<Quotient>& table) {
+  return [&table](const Expr& value, RuleContext& context) {
+    return read_once_or_not(value, context, [&](Product product) -> Expr {
+      for (Factor& a : product.factors)
+        for (Factor& b : product.factors) {
+          if (a.above == 0 || b.below == 0) continue;
+          for (const Quotient& quotient : table) {
+            const std::optional<Binding> above = match(quotient.above, a.base), below = match(quotient.below, b.base);
+            if (!above || !below || !above->value(quotient.argument).same(below->value(quotient.argument))) continue;
+            --a.above;
+            --b.below;
+            product.multiply(context.normalize(broadcast_to_type(instantiate(quotient.whole, *above), a.base.type())),
+                             1, 0);
+            return product.value(value.dtype());
+          }
+        }
+      return {};
+    });
+  };
 }
 
 Type f64(Dims dims) {
@@ -237,14 +257,22 @@ const std::vector<Rule>& quotient_rules() {
                     {{f32({20})}, [](In in) { return exp(-sqr(near_tail(in[0]))) / erfc(near_tail(in[0])); }}}},
       {.name = "quotient_of_functions",
        .safety = Safety::kRangeChanging,
-       .rewrite = quotient_of_functions,
+       .rewrite = quotient_in(quotients()),
        .roots = {&mul_op(), &true_div_op()},
        .examples = {{{f64({3, 4}), f64({4})}, [](In in) { return in[1] / cosh(in[0]) * sinh(in[0]); }},
                     {{f32({7})}, [](In in) { return sigmoid(in[0]) / (1 - sigmoid(in[0])); }},
                     {{f64({7})}, [](In in) { return (1 - sigmoid(in[0])) / sigmoid(in[0]); }},
                     {{f64({7})}, [](In in) { return sigmoid(in[0]) / sigmoid(-in[0]); }},
-                    {{f64({7}), f64({7})}, [](In in) { return in[1] * exp(in[0]) / expm1(in[0]); }},
                     {{f32({7})}, [](In in) { return 2 * sign(in[0]) / abs(in[0]); }}}},
+      // Another form for each sign of x: its derivative overflows where that of exp(x) / expm1(x) does not.
+      {.name = "quotient_by_expm1",
+       .safety = Safety::kRangeChanging,
+       .values_only = true,
+       .rewrite = quotient_in(quotients_by_expm1()),
+       .roots = {&mul_op(), &true_div_op()},
+       .examples = {{{f64({7}), f64({7})}, [](In in) { return in[1] * exp(in[0]) / expm1(in[0]); }},
+                    {{f32({7}), f32({7})}, [](In in) { return in[1] * (expm1(in[0]) + 1) / expm1(in[0]); }},
+                    {{f64({3, 4})}, [](In in) { return (1 / expm1(in[0])) * (1 / expm1(in[0])) * exp(in[0]); }}}},
       {.name = "factor_out",
        .safety = Safety::kReassociating,
        .rewrite = factor_out,

@@ -38,13 +38,20 @@ bool selects(const Expr& e) {
          is_op(e, dimshuffle_op());
 }
 
+// The logarithm of what a chain of them read of a softmax; empty for other values.
+Expr logarithm_of_selected(const Expr& selected) {
+  if (is_softmax(selected)) return logarithm_of(selected);
+  const Expr logarithm = selects(selected) ? logarithm_of_selected(input_of(selected, 0)) : Expr();
+  if (!logarithm.has_value()) return {};
+  std::vector<Expr> inputs = selected.node().inputs;
+  inputs[0] = logarithm;
+  return Expr(make_node(*selected.node().op, std::move(inputs), selected.node().props));
+}
+
 // log(pick_rows(softmax(x), labels)) -> pick_rows(log_softmax(x), labels)
 Expr log_of_selected_softmax(const Expr& value, RuleContext&) {
   const Expr& selected = input_of(value, 0);
-  if (!selects(selected) || !is_softmax(input_of(selected, 0))) return {};
-  std::vector<Expr> inputs = selected.node().inputs;
-  inputs[0] = logarithm_of(inputs[0]);
-  return Expr(make_node(*selected.node().op, std::move(inputs), selected.node().props));
+  return selects(selected) ? logarithm_of_selected(selected) : Expr();
 }
 
 // Does a view leave the elements in their order?
@@ -59,49 +66,104 @@ bool keeps_order(const Expr& view) {
   return true;
 }
 
-// The axis where `total` is sum(e, axis) with that axis kept or put back, or its logarithm; -1 where it is not.
-int64_t axis_of_total(Expr total, const Expr& e, bool logarithm) {
-  Dims kept = e.dims();
-  const Dims dims = total.dims();
+// The axes where `total` is sum(e, axes) with those axes kept or put back, or its logarithm; none where it is not.
+// Axes on the left that broadcasting puts back need not be there.
+Ints axes_of_total(Expr total, const Expr& e, bool logarithm) {
+  if (total.rank() > e.rank()) return {};
+  Dims kept = e.dims(), dims(e.rank() - total.rank(), Dim(1));
+  dims.insert(dims.end(), total.dims().begin(), total.dims().end());
   while (!is_op(total, sum_op())) {
     if (logarithm && is_op(total, log_op()))
       logarithm = false;
     else if (!keeps_order(total))
-      return -1;
+      return {};
     total = input_of(total, 0);
   }
+  if (logarithm || !input_of(total, 0).same(e)) return {};
   const Ints& axes = total.node().props.get<Ints>("axes");
-  if (logarithm || axes.size() != 1 || !input_of(total, 0).same(e)) return -1;
-  kept[static_cast<size_t>(axes[0])] = 1;
-  return dims == kept || (dims.empty() && e.rank() == 1) ? axes[0] : -1;
+  for (int64_t axis : axes) kept[static_cast<size_t>(axis)] = 1;
+  return dims == kept ? axes : Ints();
 }
 
-// exp(x) / sum(exp(x), axis, keepdims) -> softmax(x, axis)
+// softmax or log_softmax of x over some of its axes: over several, as over the one that they are joined to.
+Expr over_axes(const Op& op, const Expr& x, const Ints& axes) {
+  if (axes.size() == 1) return apply(op, {x}, {{"axis", axes[0]}});
+  const size_t first = static_cast<size_t>(axes[0]), last = static_cast<size_t>(axes.back());
+  if (last - first + 1 == axes.size()) {
+    const auto begin = x.dims().begin() + axes[0], end = x.dims().begin() + axes.back() + 1;
+    Dims joined(x.dims().begin(), begin);
+    joined.push_back(product(Dims(begin, end)));
+    joined.insert(joined.end(), end, x.dims().end());
+    return reshape(apply(op, {reshape(x, joined)}, {{"axis", axes[0]}}), x.dims());
+  }
+  Ints order, back(x.rank()), last_axes;  // the others, then these
+  for (size_t axis = 0; axis < x.rank(); ++axis)
+    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) == axes.end())
+      order.push_back(static_cast<int64_t>(axis));
+  for (int64_t axis : axes) {
+    last_axes.push_back(static_cast<int64_t>(order.size()));
+    order.push_back(axis);
+  }
+  for (size_t k = 0; k < order.size(); ++k) back[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
+  return dimshuffle(over_axes(op, dimshuffle(x, order), last_axes), back);
+}
+
+// exp(x) / sum(exp(x), axes, keepdims) -> softmax(x, axes)
 Expr softmax_quotient(const Expr& value, RuleContext&) {
   const Expr &e = input_of(value, 0), &total = input_of(value, 1);
-  if (!is_op(e, exp_op()) || !(e.type() == value.type()) || total.rank() > e.rank()) return {};
-  const int64_t axis = axis_of_total(total, e, false);
-  return axis < 0 ? Expr() : softmax(input_of(e, 0), axis);
+  if (!is_op(e, exp_op()) || !(e.type() == value.type())) return {};
+  const Ints axes = axes_of_total(total, e, false);
+  return axes.empty() ? Expr() : over_axes(softmax_op(), input_of(e, 0), axes);
 }
 
-// (a / sum(exp(x), axis, keepdims)) * exp(x) -> a * softmax(x, axis): the gradient of a logarithm of the sum.
+// sum(exp(x) * y, axes) / sum(exp(x), axes) -> sum(softmax(x, axes) * y, axes), as factors of a product.
+Expr mean_by_exponentials(const Expr& value, RuleContext& context) {
+  Product product = factors_of(value, &context);
+  for (Factor& mean : product.factors) {
+    if (mean.above == 0 || !is_op(mean.base, sum_op()) || mean.base.dtype() != value.dtype()) continue;
+    const Expr& weighted = input_of(mean.base, 0);
+    for (Factor& total : product.factors) {
+      if (total.below == 0 || !is_op(total.base, sum_op()) || !(total.base.type() == mean.base.type())) continue;
+      const Expr& e = input_of(total.base, 0);
+      if (!is_op(e, exp_op()) || !(e.type() == weighted.type()) || !(input_of(e, 0).type() == e.type())) continue;
+      const Ints& axes = mean.base.node().props.get<Ints>("axes");
+      Product weights = factors_of(weighted, nullptr);
+      Factor* weight = weights.find(e);
+      if (axes.empty() || axes != total.base.node().props.get<Ints>("axes") || !weight || weight->above == 0) continue;
+      --weight->above;
+      weights.multiply(over_axes(softmax_op(), input_of(e, 0), axes), 1, 0);
+      const Expr own = weights.value(weighted.dtype());
+      if (!(own.type() == weighted.type())) continue;
+      --mean.above;
+      --total.below;
+      product.multiply(apply(sum_op(), {own}, mean.base.node().props), 1, 0);
+      return product.value(value.dtype());
+    }
+  }
+  return {};
+}
+
+// (a / sum(exp(x), axes, keepdims)) * exp(x) -> a * softmax(x, axes): the gradient of a logarithm of the sum.
 Expr softmax_quotient_times(const Expr& value, RuleContext&) {
   for (size_t i : {0, 1}) {
     const Expr& e = input_of(value, i);
     Expr quotient = input_of(value, 1 - i);
     if (!is_op(e, exp_op()) || !(e.type() == value.type())) continue;
-    Ints order;  // of a view of the quotient
-    const bool viewed = is_op(quotient, dimshuffle_op());
-    if (viewed) {
-      order = quotient.node().props.get<Ints>("order");
+    std::vector<const Node*> views;  // of the quotient, the last first
+    while (keeps_order(quotient)) {
+      views.push_back(&quotient.node());
       quotient = input_of(quotient, 0);
     }
     if (!is_op(quotient, true_div_op()) || quotient.dtype() != value.dtype()) continue;
     const Expr &a = input_of(quotient, 0), &total = input_of(quotient, 1);
     if (total.dims() != quotient.dims() || (a.rank() != 0 && a.dims() != quotient.dims())) continue;
-    const int64_t axis = axis_of_total(viewed ? dimshuffle(total, order) : total, e, false);
-    if (axis < 0) continue;
-    return (viewed && a.rank() != 0 ? dimshuffle(a, order) : a) * softmax(input_of(e, 0), axis);
+    auto viewed = [&](Expr x) {
+      for (size_t k = views.size(); k-- > 0;) x = Expr(make_node(*views[k]->op, {x}, views[k]->props));
+      return x;
+    };
+    const Ints axes = axes_of_total(viewed(total), e, false);
+    if (axes.empty()) continue;
+    return (a.rank() == 0 && quotient.rank() != 0 ? a : viewed(a)) * over_axes(softmax_op(), input_of(e, 0), axes);
   }
   return {};
 }
@@ -127,31 +189,32 @@ Expr softmax_of_shifted(const Expr& value, RuleContext&) {
   return apply(*value.node().op, {x}, value.node().props);
 }
 
-// x - log(sum(exp(x), axis, keepdims)) -> log_softmax(x, axis)
+// x - log(sum(exp(x), axes, keepdims)) -> log_softmax(x, axes)
 Expr log_softmax_difference(const Expr& value, RuleContext&) {
   const Expr &x = input_of(value, 0), &logarithm = input_of(value, 1);
   const Expr e = exponential_under(logarithm);
   if (!e.has_value() || !input_of(e, 0).same(x) || !(x.type() == value.type()) || !(e.type() == x.type())) return {};
-  const int64_t axis = axis_of_total(logarithm, e, true);
-  return axis < 0 ? Expr() : log_softmax(x, axis);
+  const Ints axes = axes_of_total(logarithm, e, true);
+  return axes.empty() ? Expr() : over_axes(log_softmax_op(), x, axes);
 }
 
 // exp(log_softmax(x)) -> softmax(x), unless the logarithm is wanted too: then its exponential is cheaper.
 Expr exp_of_log_softmax(const Expr& value, RuleContext& context) {
   const Expr& y = input_of(value, 0);
-  return is_op(y, log_softmax_op()) && context.read_once(y) ? softmax(input_of(y, 0), axis_of(y)) : Expr();
+  return is_op(y, log_softmax_op()) && context.has_one_use(y) ? softmax(input_of(y, 0), axis_of(y)) : Expr();
 }
 
 // ---- gradients -----------------------------------------------------------------------------------------------------
 
-// What inc_picked(0, labels, y / pick_rows(p, labels)) * p is, in y: the quotient is gone. Empty for other values.
-Expr times_what_it_was_picked_from(const Expr& increment, const Expr& p, RuleContext& context) {
+// What scatter_add_rows(0, labels, y / pick_rows(p, labels)) * p is, in y: the quotient is gone. Empty for other
+// values.
+Expr times_gathered_source(const Expr& increment, const Expr& p, RuleContext& context) {
   const Node& node = increment.node();
   size_t at;  // of y among the inputs
   const Op* reader;
-  if (node.op == &inc_picked_op())
+  if (node.op == &scatter_add_rows_op())
     at = 2, reader = &pick_rows_op();
-  else if (node.op == &inc_take_op())
+  else if (node.op == &scatter_add_op())
     at = 2, reader = &take_op();
   else if (node.op == &inc_subtensor_op())
     at = 1, reader = &subtensor_op();
@@ -165,7 +228,7 @@ Expr times_what_it_was_picked_from(const Expr& increment, const Expr& p, RuleCon
   Props props;
   for (const auto& [name, property] : node.props.all())
     if (name != "set") props.set(name, property);
-  const Expr read = context.settle(Expr(make_node(*reader, std::move(inputs), std::move(props))));
+  const Expr read = context.normalize(Expr(make_node(*reader, std::move(inputs), std::move(props))));
 
   Product y = factors_of(node.inputs[at], &context);
   Factor* factor = y.find(read);
@@ -186,7 +249,7 @@ Expr times_without_quotient(const Expr& term, const Expr& p, RuleContext& contex
   }
   for (Factor& factor : product.factors) {
     if (factor.above != 1) continue;
-    Expr increment = times_what_it_was_picked_from(factor.base, p, context);
+    Expr increment = times_gathered_source(factor.base, p, context);
     if (!increment.has_value()) continue;
     factor.base = increment;
     return product.value(term.dtype());
@@ -209,9 +272,9 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
       Term total = terms[k];
       total.negative = !total.negative;
       if (!total.base.has_value() || total.base.dims() == p.dims()) continue;
-      const Expr t = context.settle(sum_of(others, p.dtype()));
-      const Expr expected = context.settle(sum(t * p, axis_of(p), true));
-      if (!context.settle(sum_of({total}, p.dtype())).same(expected)) continue;
+      const Expr t = context.normalize(sum_of(others, p.dtype()));
+      const Expr expected = context.normalize(sum(t * p, axis_of(p), true));
+      if (!context.normalize(sum_of({total}, p.dtype())).same(expected)) continue;
 
       // The sum goes, so that nobody else reads the terms of t.
       std::vector<Term> parts = terms_of(t, nullptr);
@@ -242,7 +305,7 @@ Type i64(Dims dims) {
 std::vector<RuleExample> gradient_examples() {
   using In = const std::vector<Expr>&;
   auto gradient = [](const Expr& p, const Expr& dy) { return p * (dy - sum(dy * p, axis_of(p), true)); };
-  auto alone = [](const Expr& labels, const Expr& y) { return inc_picked(zeros({3, 5}, y.dtype()), labels, y); };
+  auto alone = [](const Expr& labels, const Expr& y) { return scatter_add_rows(zeros({3, 5}, y.dtype()), labels, y); };
   return {
       {{f64({3, 5}), f64({3, 5})},
        [=](In in) {
@@ -269,7 +332,7 @@ std::vector<RuleExample> gradient_examples() {
       {{f64({3, 5}), i64({2}), f64({3, 2}), f64({3, 5})},
        [=](In in) {
          Expr p = softmax(in[0]);
-         Expr picked = inc_take(zeros({3, 5}, DType::kFloat64), in[1], in[2] / take(p, in[1], 1), 1);
+         Expr picked = scatter_add(zeros({3, 5}, DType::kFloat64), in[1], in[2] / take(p, in[1], 1), 1);
          return gradient(p, in[3] - picked);
        }},
   };
@@ -315,6 +378,14 @@ const std::vector<Rule>& softmax_rules() {
                     {{f64({3, 5}), f64({3})},
                      [](In in) { return exp(in[0]) * expand_dims(in[1] / sum(exp(in[0]), 1), {1}); }},
                     {{f32({7})}, [](In in) { return (2 / sum(exp(in[0]))) * exp(in[0]); }}}},
+      {.name = "mean_by_exponentials",
+       .safety = kRange,
+       .rewrite = mean_by_exponentials,
+       .roots = {&mul_op(), &true_div_op()},
+       .examples = {{{f64({3, 5}), f64({3, 5})}, [](In in) { return sum(exp(in[0]) * in[1], 1) / sum(exp(in[0]), 1); }},
+                    {{f32({3, 5}), f32({5})},
+                     [](In in) { return 3 * sum(in[1] * exp(in[0]), 0, true) / sum(exp(in[0]), 0, true); }},
+                    {{f64({7}), f64({7})}, [](In in) { return sum(exp(in[0]) * in[1]) / sum(exp(in[0])); }}}},
       {.name = "softmax_of_shifted",
        .safety = kRange,
        .rewrite = softmax_of_shifted,

@@ -94,6 +94,108 @@ TEST(Grad, RoundingAndComparisonsConnectNothing) {
   }
 }
 
+// y0, y1 = pair(x, z): y0 = x z, y1 = z. The second output does not depend on the first input, whatever the rule
+// returns.
+const Op& pair_op() {
+  static const Op op{
+      .name = "pair",
+      .doc = "y0 = x z, y1 = z",
+      .infer =
+          [](const TypeArgs& a) {
+            return std::vector<Type>{a.type(0), a.type(1)};
+          },
+      .reference =
+          [](const ReferenceArgs& a) {
+            Tensor product = a.make_output(0);
+            for (int64_t i = 0; i < product.size(); ++i)
+              product.data<double>()[i] = a.inputs[0].as_double(i) * a.inputs[1].as_double(i);
+            return std::vector<Tensor>{product, a.inputs[1].copy()};
+          },
+      .gradient =
+          [](const GradientArgs& a) {
+            const Expr first = a.cotangents[0].has_value() ? a.cotangents[0] : zeros_like(a.input(0));
+            const Expr second = first * a.input(0);
+            return std::vector<Expr>{first * a.input(1),
+                                     a.cotangents[1].has_value() ? second + a.cotangents[1] : second};
+          },
+      .connection = [](const Node&, size_t input, size_t output) { return !(input == 0 && output == 1); }};
+  return op;
+}
+
+// Fails where a cotangent reaches it.
+const Op& unreached_op() {
+  static const Op op{.name = "unreached",
+                     .doc = "y = x",
+                     .infer = [](const TypeArgs& a) { return std::vector<Type>{a.type(0)}; },
+                     .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0].copy()}; },
+                     .gradient = [](const GradientArgs&) -> std::vector<Expr> {
+                       throw InternalError({.what = "the gradient of unreached is asked for"});
+                     }};
+  return op;
+}
+
+TEST(Grad, TheConnectionOfAnOpDecidesWhichOutputDependsOnWhichInput) {
+  Expr x = vector("x", {2}), z = vector("z", {2});
+  const std::shared_ptr<const Node> both = make_node(pair_op(), {x, z});
+  Expr first = sum((*both)[0]), second = sum((*both)[1]);
+  EXPECT_EQ(error_text([&] { grad(second, x); }), error_text([&] { grad(sum(z), x); }))
+      << "as for a value that is not in the cost at all";
+  EXPECT_TRUE(error_text([&] { grad(second, {z, x}); }).starts_with("error: grad: the cost does not depend on x"));
+  Bindings at{{x, Tensor::vector({0.5, 2.0})}, {z, Tensor::vector({3.0, -1.0})}};
+  for (const Expr& cost : {first, second, first + second}) expect_derivative(grad(cost, z), cost, z, at);
+  for (const Expr& cost : {first, first + second}) expect_derivative(grad(cost, x), cost, x, at);
+}
+
+TEST(Grad, NoRuleIsAskedForWhatNoOutputIsConnectedTo) {
+  Expr x = vector("x", {2}), below = apply(unreached_op(), {x});
+  const std::shared_ptr<const Node> both = make_node(pair_op(), {below, x});
+  EXPECT_EQ(evaluate({grad(sum((*both)[1]), x)}, {{x, Tensor::vector({1.0, 2.0})}})[0].text(), "[1, 1]");
+  // Of two values of one node, the one that the derivative is taken to.
+  EXPECT_EQ(evaluate({grad(sum(sqr((*both)[1])), (*both)[1])}, {{x, Tensor::vector({1.0, 2.0})}})[0].text(), "[2, 4]");
+  std::string text = error_text([&] { grad(sum(sqr((*both)[1])), (*both)[0]); });
+  EXPECT_TRUE(text.starts_with("error: grad: the cost does not depend on pair float64[2]")) << text;
+}
+
+// What a gradient rule gives is used only where the op says that there is a connection.
+TEST(Grad, EveryRuleGivesCotangentsOnlyWhereItsOpIsConnected) {
+  const std::function<std::vector<Expr>(std::span<const Expr>, std::span<const Expr>, std::span<const Expr>)>
+      differentiate = [](std::span<const Expr> outputs, std::span<const Expr> cotangents, std::span<const Expr> wrt) {
+        return vector_jacobian(outputs, cotangents, wrt);
+      };
+  size_t rules = 0;
+  for (const Op* op : all_ops()) {
+    if (!op->gradient || !op->cases) continue;
+    for (const OpCase& row : op->cases()) {
+      std::vector<Expr> inputs;
+      for (const Type& type : row.inputs) inputs.push_back(make_input(type, str("x", inputs.size())));
+      const std::vector<Expr> built = row.build(inputs);
+      for (const Node* node : topological_order(built)) {
+        if (node->op != op || node->inputs.empty()) continue;
+        std::vector<Expr> outputs, cotangents;
+        for (size_t o = 0; o < node->types.size(); ++o) {
+          const Type& type = node->types[o];
+          outputs.push_back((*node)[o]);
+          const bool is_float_value =
+              type.kind == TypeKind::kTensor && (is_float(type.dtype) || is_complex(type.dtype));
+          cotangents.push_back(is_float_value ? make_input(type, "d") : Expr());
+        }
+        if (std::none_of(cotangents.begin(), cotangents.end(), [](const Expr& e) { return e.has_value(); })) continue;
+        const std::vector<Expr> results = op->gradient({*node, outputs, cotangents, differentiate});
+        for (size_t i = 0; i < results.size(); ++i) {
+          bool connected = false;
+          for (size_t o = 0; o < outputs.size(); ++o)
+            connected = connected || (cotangents[o].has_value() && is_connected(*node, i, o));
+          if (results[i].has_value()) {
+            EXPECT_TRUE(connected) << op->name << ", " << row.name << ": input " << i;
+          }
+        }
+        ++rules;
+      }
+    }
+  }
+  EXPECT_GT(rules, 300u);
+}
+
 TEST(Grad, IntegersHaveNoDerivativeButPassNoneOn) {
   Expr i = ivector("i"), x = vector("x", {5});
   EXPECT_EQ(error_text([&] { grad(sum(cast(i, DType::kFloat64)), i); }),

@@ -56,6 +56,15 @@ std::vector<Misuse> misuses() {
       {"exp", [=] { exp(none); }},
       {"clip", [=] { clip(x, none, 1); }},
       {"switch_", [=] { switch_(none, x, x); }},
+      {"where", [=] { where(none, x, x); }},
+      {"plus-equals",
+       [=] {
+         Expr y = x;
+         y += none;
+       }},
+      {"transposed", [=] { none.T(); }},
+      {"logsumexp", [=] { logsumexp(none); }},
+      {"one_hot", [=] { one_hot(none, 3); }},
       {"cast", [=] { cast(none, DType::kFloat32); }},
       {"sum", [=] { sum(none); }},
       {"var", [=] { var(none); }},

@@ -205,7 +205,8 @@ class BadCompiler : public ChildProcess {
       std::istringstream lines(error.what());
       std::string out;
       for (std::string line; std::getline(lines, line); out += line + "\n") {
-        if (size_t at = line.find("/objects/"); at != std::string::npos) line = line.substr(0, at) + "/objects/<...>";
+        for (const char* kind : {"/objects/", "/checks/"})
+          if (size_t at = line.find(kind); at != std::string::npos) line = line.substr(0, at) + kind + "<...>";
         if (size_t at = line.find(path + " -"); at != std::string::npos) line = line.substr(0, at) + "<...>";
       }
       EXPECT_TRUE(fs::is_empty(root_ + "/cache/tmp"));
@@ -251,22 +252,93 @@ TEST_F(BadCompiler, DriverWhosePartWasKilledIsTold) {
 
 TEST_F(BadCompiler, CrashIsOursToLookAt) {
   EXPECT_EQ(
-      error_of<InternalError>(compiler("echo half; kill -SEGV $$")),
+      error_of<InternalError>(compiler("case $* in *small_program*) exec g++ \"$@\";; esac; echo half; kill -SEGV $$")),
       str("error: generated code did not compile\n  got:      ended by SIGSEGV (Segmentation fault)\n"
           "            half\n  node:     generated source ",
           root_, "/cache/objects/<...>\n  hint:     THTRAIN_CXX chooses another compiler\n            command in ",
           root_, "/cache: <...>\n"));
 }
 
+// It does not compile a small program either: no list of its texts is needed to know whose fault that is.
+TEST_F(BadCompiler, OneThatIsNotCompleteIsNamed) {
+  for (const char* complaint :
+       {"g++: fatal error: cannot execute 'cc1plus': execvp: No such file or directory",
+        "g++: error: unrecognized command-line option '-fgcse'", "/usr/bin/ld: cannot find -lmvec: no such file"}) {
+    const std::string path = compiler(str("echo \"", complaint, "\"; echo 'compilation terminated.'; exit 1"));
+    EXPECT_EQ(error_of<UserError>(path),
+              str("error: the compiler ", path,
+                  " is not complete\n  expected: one that compiles a small program with the same flags\n  got:      ",
+                  complaint, "\n  node:     generated source ", root_,
+                  "/cache/checks/<...>\n  hint:     THTRAIN_CXX chooses another compiler\n            command in ",
+                  root_, "/cache: <...>\n"));
+  }
+}
+
+// Where the small program compiles, the code that was generated is to blame.
+TEST_F(BadCompiler, CompleteOneThatDoesNotTakeTheCodeIsOursToLookAt) {
+  const std::string path =
+      compiler("case $* in *small_program*) exec g++ \"$@\";; esac; echo 'a.cpp:1: error: no'; exit 1");
+  EXPECT_EQ(
+      error_of<InternalError>(path),
+      str("error: generated code did not compile\n  got:      a.cpp:1: error: no\n  node:     generated source ", root_,
+          "/cache/objects/<...>\n  hint:     THTRAIN_CXX chooses another compiler\n            command in ", root_,
+          "/cache: <...>\n"));
+}
+
+// A small program includes what the source includes: a compiler without that header is not complete.
+TEST_F(BadCompiler, SmallProgramHasTheHeadersOfTheSource) {
+  EXPECT_TRUE(small_program("#include <immintrin.h>\nint x;\n")
+                  .starts_with("// Shows whether the compiler is complete.\n#include <immintrin.h>\nextern "));
+  EXPECT_EQ(small_program("int x;\n").find("#include"), std::string::npos);
+  Cache cache({root_ + "/cache", geteuid(), "g++", std::getenv("PATH")}, cpu());
+  EXPECT_TRUE(cache.load_object(small_program("#include <math.h>\n"), "small_program").object);
+}
+
+TEST_F(BadCompiler, ObjectWithoutWhatWasAskedForIsTheCompilersFault) {
+  const std::string path =
+      compiler("for a in \"$@\"; do case $a in *.cpp) echo 'int other;' >$a;; esac; done; exec g++ \"$@\"");
+  Cache cache({root_ + "/cache", geteuid(), path.c_str(), nullptr}, cpu());
+  std::string text;
+  try {
+    cache.load_object("extern \"C\" int answer() { return 5; }\n", "answer");
+  } catch (const UserError& error) {
+    text = error.what();
+  }
+  const size_t begin = text.find(".so exports");
+  EXPECT_EQ(text.substr(0, text.find("/objects/")),
+            str("error: what the compiler ", path, " made is not what was asked for\n  got:      ", root_, "/cache"));
+  EXPECT_EQ(text.substr(begin), ".so exports no answer\n  hint:     THTRAIN_CXX chooses another compiler");
+}
+
+// One that is in the cache already is made again.
+TEST_F(BadCompiler, StoredObjectWithoutWhatIsAskedForIsMadeAgain) {
+  const std::string path = compiler(str("if [ -e ", root_,
+                                        "/good ]; then exec g++ \"$@\"; fi\n"
+                                        "touch ",
+                                        root_, "/good; echo 'int other;' >", root_,
+                                        "/other.cpp\n"
+                                        "while [ $1 != -o ]; do shift; done; exec g++ -shared -fPIC -o $2 ",
+                                        root_, "/other.cpp"));
+  const char* source = "extern \"C\" int answer() { return 5; }\n";
+  EXPECT_THROW(Cache({root_ + "/cache", geteuid(), path.c_str(), nullptr}, cpu()).load_object(source, "answer"),
+               UserError);
+  Cache cache({root_ + "/cache", geteuid(), path.c_str(), nullptr}, cpu());
+  LoadedObject loaded = cache.load_object(source, "answer");
+  EXPECT_EQ(reinterpret_cast<int (*)()>(loaded.object->symbol("answer"))(), 5);
+}
+
 TEST_F(BadCompiler, WhatTheSystemRefusesIsNoFaultOfTheCode) {
   const std::string path = compiler("echo 'as: out.s: No space left on device'; exit 1");
-  EXPECT_EQ(error_of<UserError>(path), str("error: the compiler ", path,
-                                           " made no code\n  got:      as: out.s: No space left on device\n  node:     "
-                                           "generated source ",
-                                           root_,
-                                           "/cache/objects/<...>\n  hint:     THTRAIN_CXX chooses another compiler\n"
-                                           "            command in ",
-                                           root_, "/cache: <...>\n"));
+  const char* variable = std::getenv("TMPDIR");
+  const std::string folder = variable && *variable ? variable : "/tmp";
+  EXPECT_EQ(error_of<UserError>(path),
+            str("error: the compiler ", path,
+                " made no code\n  got:      as: out.s: No space left on device\n  node:     "
+                "generated source ",
+                root_, "/cache/objects/<...>\n  hint:     make room on the disk; TMPDIR (now ", folder,
+                ") names the folder of the compiler's temporary files, THTRAIN_CACHE_DIR that "
+                "of its results\n            command in ",
+                root_, "/cache: <...>\n"));
 }
 
 TEST_F(BadCompiler, OneThatWritesNothingOrNoCodeIsNamed) {

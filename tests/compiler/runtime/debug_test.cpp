@@ -151,7 +151,7 @@ TEST(Debug, ChecksTheStepsOfBodies) {
 TEST(Debug, NamesAWrongInPlaceClaim) {
   static const Op op = [] {
     Op out = planted("wrong_claim", lower_reversed);
-    out.may_overwrite = {0};
+    out.aliases = {{.output = 0, .input = 0}};
     return out;
   }();
   Expr x = vector("x", {4});

@@ -87,6 +87,12 @@ TEST_F(HostCompilerTest, AsksABinaryOnceUntilItChanges) {
 TEST_F(HostCompilerTest, BrokenProgramIsPassedOver) {
   script("bin/g++", "echo 'cannot find cc1plus'; exit 1");
   EXPECT_EQ(find(nullptr, root_ + "/bin").reason, str(root_, "/bin/g++ --version failed: cannot find cc1plus"));
+  script("bin/g++", "exit 3");
+  EXPECT_EQ(find(nullptr, root_ + "/bin").reason, str(root_, "/bin/g++ --version failed: exit code 3, and no output"));
+  script("bin/g++", "exit 0");
+  EXPECT_EQ(find(nullptr, root_ + "/bin").reason, str(root_, "/bin/g++ --version failed: it printed nothing"));
+  script("bin/g++", "printf '\\033[31mno\\a\\n'; exit 1");
+  EXPECT_EQ(find(nullptr, root_ + "/bin").reason, str(root_, "/bin/g++ --version failed: \\x1b[31mno\\x07"));
   script("bin/clang++", "echo 'clang version 14'");
   EXPECT_EQ(find(nullptr, root_ + "/bin").compiler->identity, "clang version 14");
 }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/ir/variables.h"
+#include "compiler/kernel/term_cost.h"
 #include "compiler/ops/cost.h"
+#include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -71,6 +73,20 @@ TEST(Profile, WhereNoneWasStarted) {
                  "error: f: there is no native program to watch\n"
                  "  hint:     compile the function in native or debug mode");
   }
+}
+
+// The profile and the shares of threads count by one table.
+TEST(Cost, OfElementwiseOpsFollowsFromTheirCode) {
+  Expr x = matrix("x", {10, 20});
+  const Expr z = make_input({.dtype = DType::kComplex128, .dims = {10, 20}}, "z");
+  auto flops = [](const Expr& value) { return cost_of(value.node()).flops.value() / 200; };
+  EXPECT_EQ(flops(x + x), 1);
+  EXPECT_EQ(flops(tanh(x)), kernel::kMathCost);
+  EXPECT_EQ(flops(sqr(x)), 1);
+  EXPECT_EQ(flops(cast(x, DType::kFloat32)), 0) << "no arithmetic";
+  EXPECT_EQ(flops(z * z), 4) << "of complex numbers, four times that of real ones";
+  EXPECT_GT(weight_of(tanh(x).node()), kernel::kMathCost - 1);
+  EXPECT_EQ(weight_of((x + x).node()), 3) << "operands are work";
 }
 
 TEST(Cost, OfAFusedNodeIsThatOfItsBody) {

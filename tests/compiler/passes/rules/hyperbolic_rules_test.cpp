@@ -18,7 +18,10 @@ std::vector<RewriteRow> hyperbolic_rewrites() {
       {"1_minus_2_sigmoid", [](L l) { return 1 - 2 * sigmoid(l.x); }, [](L l) { return -tanh(0.5 * l.x); }},
       {"sigmoid_of_tanh", [](L l) { return 0.5 * (1 + tanh(0.5 * l.x)); }, [](L l) { return sigmoid(l.x); }},
       {"sigmoid_of_tanh", [](L l) { return -3 * (1 + tanh(l.x)); }, [](L l) { return -6 * sigmoid(2 * l.x); }},
-      {"sigmoid_of_half_tanh", [](L l) { return 0.5 * tanh(l.x) + 0.5; }, [](L l) { return sigmoid(2 * l.x); }},
+      {"number_plus_tanhs", [](L l) { return 0.5 * tanh(l.x) + 0.5; }, [](L l) { return sigmoid(2 * l.x); }},
+      {"number_plus_tanhs", [](L l) { return 3 * tanh(l.x) + 3; }, [](L l) { return 6 * sigmoid(2 * l.x); }},
+      {"number_minus_tanhs", [](L l) { return 0.5 - 0.5 * tanh(l.x); }, [](L l) { return sigmoid(-2 * l.x); }},
+      {"number_minus_tanhs", [](L l) { return 3 - 3 * tanh(l.x); }, [](L l) { return 6 * sigmoid(-2 * l.x); }},
   };
 }
 
@@ -33,7 +36,8 @@ std::vector<UnchangedRow> hyperbolic_unchanged() {
       {"tanh_of_half", [](L l) { return expm1(l.x) / (1 + exp(l.y)); }},
       {"tanh_quotient", [](L l) { return cosh(l.x) / sinh(l.x); }},
       {"2_sigmoid_minus_1", [](L l) { return 2 * sigmoid(l.x) - 2; }},
-      {"sigmoid_of_half_tanh", [](L l) { return 0.25 + 0.5 * tanh(l.x); }},
+      {"number_plus_tanhs", [](L l) { return 0.25 + 0.5 * tanh(l.x); }},
+      {"number_minus_tanhs", [](L l) { return 0.25 - 0.5 * tanh(l.x); }},
   };
 }
 

@@ -51,9 +51,20 @@ std::vector<RewriteRow> softmax_rewrites() {
          return exp(l.m) / reshape(sum(exp(l.m), 1), {3, 1});
        },
        [](L l) { return softmax(l.m); }},
+      {"softmax_quotient", [](L l) { return exp(l.m) / sum(exp(l.m), 0); }, [](L l) { return softmax(l.m, 0); }},
+      {"softmax_quotient", [](L l) { return exp(l.m) / sum(exp(l.m)); },
+       [](L l) { return reshape(softmax(reshape(l.m, {-1})), l.m.dims()); }},
+      {"softmax_quotient_times", [](L l) { return exp(l.m) * (3 / sum(exp(l.m), 0)); },
+       [](L l) { return 3 * softmax(l.m, 0); }},
+      {"softmax_quotient_times", [](L l) { return exp(l.m) * (3 / sum(exp(l.m))); },
+       [](L l) { return 3 * reshape(softmax(reshape(l.m, {-1})), l.m.dims()); }},
       {"log_of_softmax", [](L l) { return log(exp_over_total(l.m, 1)); }, [](L l) { return log_softmax(l.m); }},
       {"log_softmax_difference", [](L l) { return l.m - log(sum(exp(l.m), 1, true)); },
        [](L l) { return log_softmax(l.m); }},
+      {"log_softmax_difference", [](L l) { return l.m - log(sum(exp(l.m))); },
+       [](L l) { return reshape(log_softmax(reshape(l.m, {-1})), l.m.dims()); }},
+      {"log_of_selected_softmax", [](L l) { return log(transpose(reshape(softmax(reshape(l.m, {-1})), l.m.dims()))); },
+       [](L l) { return transpose(reshape(log_softmax(reshape(l.m, {-1})), l.m.dims())); }},
       {"exp_of_log_softmax", [](L l) { return exp(l.m - log(sum(exp(l.m), 1, true))); },
        [](L l) { return softmax(l.m); }},
   };
@@ -70,7 +81,6 @@ std::vector<UnchangedRow> softmax_unchanged() {
       {"softmax_of_shifted", [](L l) { return softmax(l.m - max(l.m, 0, true), 1); }},
       {"softmax_of_shifted", [](L l) { return softmax(l.m - min(l.m, 1, true)); }},
       {"", [](L l) { return log(2 + softmax(l.m)); }},
-      {"", [](L l) { return exp(l.m) / sum(exp(l.m)); }},  // over all axes
       {"", [](L l) { return exp(l.m) / sum(exp(l.m), 0); }, Level::kStrict},
       {"softmax_quotient", [](L l) { return exp(l.m) / sum(exp(l.x)); }},
       {"softmax_quotient", [](L l) { return exp(l.x) / sum(exp(l.y)); }},

@@ -1,0 +1,13 @@
+# What stands on the compiler: layers, data, training, benchmarks and the command line.
+thtrain_room(nn       nn       COMPONENT nn       LINKS compiler)
+thtrain_room(datasets datasets COMPONENT datasets LINKS compiler ZLIB::ZLIB)
+thtrain_room(trainers trainers COMPONENT trainers LINKS nn datasets PNG::PNG)
+thtrain_room(bench    bench    LINKS trainers)
+thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")
+
+# ---- The command line: all but main() is a library, so that its parts can be tested.
+thtrain_room(cli_parts cli EXCLUDE cli/main.cpp LINKS bench)
+add_executable(thtrain_cli cli/main.cpp)
+set_target_properties(thtrain_cli PROPERTIES OUTPUT_NAME thtrain)
+target_link_libraries(thtrain_cli PRIVATE thtrain_cli_parts)
+install(TARGETS thtrain_cli COMPONENT cli)

@@ -1,0 +1,104 @@
+#include "compiler/autodiff/differentiation.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/base/escape.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/op.h"
+#include "compiler/ops/jvp_rules.h"
+#include "compiler/passes/stable_forms.h"
+
+namespace thtrain {
+
+bool differentiable(const Type& type) {
+  return type.kind == TypeKind::kTensor && (is_float(type.dtype) || is_complex(type.dtype));
+}
+
+std::string described(const Expr& value) {
+  std::string name = value.name().empty() ? value.node().op->name : escaped(value.name());
+  return readable(str(name, " ", value.type().text()));
+}
+
+// A value that a rewrite must leave a value of its own, so that derivatives can be taken with respect to it, begin at
+// it or end at it. Lives while grad or jvp does.
+static const Op& held_op() {
+  static const Op op{.name = "held",
+                     .doc = "x, apart from what computes it.",
+                     .infer = [](const TypeArgs& a) { return std::vector<Type>{a.type(0)}; },
+                     .gradient = [](const GradientArgs& a) { return std::vector<Expr>{a.cotangent()}; },
+                     .jvp = passed_jvp,
+                     .foldable = false};
+  return op;
+}
+
+static bool has_effect(const Node* node) {
+  return node->op->has_effect;
+}
+
+std::optional<std::vector<Expr>> derivatives_of_stable_forms(const Differentiation& plain,
+                                                             const std::vector<Expr>& kept) {
+  std::vector<Expr> held_values;
+  std::unordered_map<const Node*, std::vector<std::pair<size_t, size_t>>> held_of;  // output, number
+  for (const Expr& value : kept)
+    if (!value.node().is_leaf()) {
+      held_of[&value.node()].emplace_back(value.output(), held_values.size());
+      held_values.push_back(value);
+    }
+  std::vector<Expr> roots = plain.outputs;
+  if (!held_values.empty()) {
+    Rebuilder rebuilder;
+    roots = rebuilder.rebuild(plain.outputs, [&](const Node& node, const std::vector<Expr>& inputs) {
+      std::vector<Expr> out;
+      auto at = held_of.find(&node);
+      if (at == held_of.end()) return out;
+      const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, node.bodies);
+      for (size_t o = 0; o < node.types.size(); ++o) out.emplace_back(made, o);
+      for (auto [output, number] : at->second)
+        out[output] = apply(held_op(), {out[output]}, {{"number", static_cast<int64_t>(number)}});
+      return out;
+    });
+  }
+  const std::optional<std::vector<Expr>> forms = stable_forms(roots);
+  if (!forms) return std::nullopt;
+
+  // An effect takes place once: where rewriting has touched one, it would be a second.
+  std::unordered_set<const Node*> effects;
+  for (const Node* node : topological_order(plain.outputs))
+    if (has_effect(node)) effects.insert(node);
+  std::vector<std::pair<Expr, Expr>> released;
+  std::vector<Expr> held(held_values.size());
+  for (const Node* node : topological_order(*forms)) {
+    if (has_effect(node) && !effects.count(node)) return std::nullopt;
+    if (node->op != &held_op()) continue;
+    const size_t number = static_cast<size_t>(node->props.get<int64_t>("number"));
+    held[number] = (*node)[0];
+    released.emplace_back(held[number], held_values[number]);
+  }
+  // A value that was kept twice is held by two: the outer one.
+  auto where_it_is_now = [&](const Expr& value) {
+    Expr now = value;
+    if (auto at = held_of.find(&value.node()); at != held_of.end())
+      for (auto [output, number] : at->second)
+        if (output == value.output() && held[number].has_value()) now = held[number];
+    return now;
+  };
+  Differentiation stable{*forms, {}, {}, plain.rule};
+  for (const Expr& value : plain.wrt) stable.wrt.push_back(where_it_is_now(value));
+  for (const Expr& value : plain.constants) stable.constants.push_back(where_it_is_now(value));
+  std::vector<Expr> out = stable.derivatives();
+  std::vector<Expr> connected;
+  std::ranges::copy_if(out, std::back_inserter(connected),
+                       [](const Expr& derivative) { return derivative.has_value(); });
+  std::vector<Expr> own = values_of_forms(connected);
+  if (!released.empty()) own = substitute(own, released);
+  for (size_t i = out.size(); i-- > 0;)
+    if (out[i].has_value()) {
+      out[i] = own.back();
+      own.pop_back();
+    }
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,305 @@
+#include "compiler/autodiff/forward.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/autodiff/differentiation.h"
+#include "compiler/ir/op.h"
+#include "compiler/ops/control/stable_gradient.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
+
+namespace thtrain {
+namespace {
+
+// Has output `o` a derivative with respect to input `i`?
+bool has_derivative(const Node& node, size_t i, size_t o) {
+  return (node.op->gradient || node.op->jvp) && differentiable(node.inputs[i].type()) &&
+         differentiable(node.types[o]) && is_connected(node, i, o);
+}
+
+std::vector<Expr> outputs_of(const Node& node) {
+  std::vector<Expr> out;
+  for (size_t o = 0; o < node.types.size(); ++o) out.push_back(node[o]);
+  return out;
+}
+
+// The values that some output has a derivative with respect to, as nodes with a mark for each output.
+using Marks = std::unordered_map<const Node*, std::vector<bool>>;
+
+Marks values_on_the_way(std::span<const Node* const> order, std::span<const Expr> outputs,
+                        const std::unordered_set<const Node*>& constants) {
+  Marks out;
+  auto mark = [&](const Expr& value) {
+    if (constants.count(&value.node())) return;
+    std::vector<bool>& marks = out[&value.node()];
+    marks.resize(value.node().types.size());
+    marks[value.output()] = true;
+  };
+  for (const Expr& output : outputs)
+    if (differentiable(output.type())) mark(output);
+  for (size_t k = order.size(); k-- > 0;) {
+    const Node& node = *order[k];
+    auto at = out.find(&node);
+    if (at == out.end()) continue;
+    const std::vector<bool> marks = at->second;
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      for (size_t o = 0; o < marks.size(); ++o)
+        if (marks[o] && has_derivative(node, i, o)) {
+          mark(node.inputs[i]);
+          break;
+        }
+  }
+  return out;
+}
+
+bool is_marked(const Marks& marks, const Expr& value) {
+  auto at = marks.find(&value.node());
+  return at != marks.end() && at->second[value.output()];
+}
+
+// ---- an op without a rule ------------------------------------------------------------------------------------------
+
+// The node on leaves of its own, so that differentiating looks at this node alone; constants, and integers that types
+// may be told from, stay what they are.
+std::shared_ptr<const Node> on_leaves(const Node& node, std::vector<std::pair<Expr, Expr>>& replacements) {
+  std::vector<Expr> inputs;
+  for (const Expr& input : node.inputs) {
+    const bool decides_lengths = input.type().is_scalar() && is_int(input.dtype());
+    if (is_constant(input) || decides_lengths || input.type().kind != TypeKind::kTensor) {
+      inputs.push_back(input);
+      continue;
+    }
+    inputs.push_back(make_input(input.type(), "x"));
+    replacements.emplace_back(inputs.back(), input);
+  }
+  return clone_with_inputs(node, std::move(inputs), node.bodies);
+}
+
+std::vector<Expr> differentiate_body_backwards(std::span<const Expr> outputs, std::span<const Expr> cotangents,
+                                               std::span<const Expr> wrt) {
+  return vector_jacobian(outputs, cotangents, wrt);
+}
+
+// By two reverse passes: J^T u, and its derivative by u in the direction of the tangents. It is linear in u, so that no
+// u is left in the result; where an op's gradient hides that, it is the result for u = 0.
+std::vector<Expr> derived_jvp(const Node& node, std::span<const Expr> tangents) {
+  std::vector<std::pair<Expr, Expr>> replacements;
+  const std::shared_ptr<const Node> alone = on_leaves(node, replacements);
+  std::vector<Expr> own, cotangents, seeds;
+  for (size_t o = 0; o < alone->types.size(); ++o) {
+    own.push_back(Expr(alone, o));
+    replacements.emplace_back(own.back(), node[o]);
+    cotangents.push_back(differentiable(alone->types[o]) ? make_input(alone->types[o], "u") : Expr());
+    if (!cotangents.back().has_value()) continue;
+    seeds.push_back(cotangents.back());
+    replacements.emplace_back(seeds.back(), zeros_like(seeds.back()));
+  }
+  const std::function<std::vector<Expr>(std::span<const Expr>, std::span<const Expr>, std::span<const Expr>)>
+      backwards = differentiate_body_backwards;
+  const std::vector<Expr> products = node.op->gradient({*alone, own, cotangents, backwards});
+  std::vector<Expr> connected, directions;
+  for (size_t i = 0; i < products.size(); ++i)
+    if (products[i].has_value() && tangents[i].has_value()) {
+      connected.push_back(products[i]);
+      directions.push_back(tangents[i]);
+    }
+  std::vector<Expr> by_seed = vector_jacobian(connected, directions, seeds);
+
+  std::vector<Expr> present, out(node.types.size());
+  std::ranges::copy_if(by_seed, std::back_inserter(present), [](const Expr& value) { return value.has_value(); });
+  present = substitute(present, replacements);
+  for (size_t o = out.size(), k = seeds.size(), next = present.size(); o-- > 0;)
+    if (cotangents[o].has_value() && by_seed[--k].has_value()) out[o] = present[--next];
+  return out;
+}
+
+std::vector<Expr> differentiate_body(std::span<const Expr> outputs, std::span<const Expr> wrt,
+                                     std::span<const Expr> tangents) {
+  return jacobian_vector(outputs, wrt, tangents);
+}
+
+// The tangents of a node's outputs, each of its output's type or empty.
+std::vector<Expr> tangents_of_node(const Node& node, std::span<const Expr> tangents) {
+  InheritOrigin origin(node.origin);
+  std::vector<Expr> out;
+  if (node.op->jvp) {
+    const std::function<std::vector<Expr>(std::span<const Expr>, std::span<const Expr>, std::span<const Expr>)> body =
+        differentiate_body;
+    out = node.op->jvp({node, outputs_of(node), tangents, body});
+  } else {
+    out = derived_jvp(node, tangents);
+  }
+  TH_CHECK(out.size() == node.types.size(), "the jvp of ", node.op->name, " gives ", out.size(), " tangents");
+  for (size_t o = 0; o < out.size(); ++o) {
+    if (!out[o].has_value()) continue;
+    const Type& type = node.types[o];
+    TH_CHECK(out[o].dtype() == type.dtype && out[o].rank() == type.rank(), "the tangent of ", node.op->name,
+             " has the type ", out[o].type().text(), " for ", type.text());
+    if (out[o].dims() != type.dims) out[o] = specify_lengths(out[o], type.dims);  // another name for an equal length
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Expr> jacobian_vector(std::span<const Expr> outputs, std::span<const Expr> wrt,
+                                  std::span<const Expr> tangents, std::span<const Expr> consider_constant) {
+  const std::vector<const Node*> order = topological_order(outputs);
+  std::unordered_set<const Node*> constants;
+  for (const Expr& value : consider_constant) constants.insert(&value.node());
+  const Marks needed = values_on_the_way(order, outputs, constants);
+
+  std::unordered_map<const Node*, std::vector<Expr>> tangents_of;  // one for each output; empty ones are zero
+  auto accumulate = [&](const Expr& value, const Expr& tangent) {
+    if (!is_marked(needed, value) || !tangent.has_value()) return;
+    std::vector<Expr>& list = tangents_of[&value.node()];
+    list.resize(value.node().types.size());
+    Expr& sum = list[value.output()];
+    sum = sum.has_value() ? add(sum, tangent) : tangent;
+  };
+  auto tangent_of = [&](const Expr& value) {
+    auto at = tangents_of.find(&value.node());
+    return at == tangents_of.end() || !is_marked(needed, value) ? Expr() : at->second[value.output()];
+  };
+  for (size_t i = 0; i < wrt.size(); ++i) accumulate(wrt[i], tangents[i]);
+  for (const Node* node : order) {
+    auto marks = needed.find(node);
+    if (marks == needed.end() || node->inputs.empty()) continue;
+    std::vector<Expr> given(node->inputs.size());
+    bool any = false;
+    for (size_t i = 0; i < given.size(); ++i) {
+      bool connected = false;
+      for (size_t o = 0; o < node->types.size(); ++o)
+        connected = connected || (marks->second[o] && has_derivative(*node, i, o));
+      if (connected) given[i] = tangent_of(node->inputs[i]);
+      any = any || given[i].has_value();
+    }
+    if (!any) continue;
+    const std::vector<Expr> results = tangents_of_node(*node, given);
+    for (size_t o = 0; o < results.size(); ++o) accumulate((*node)[o], results[o]);
+  }
+  std::vector<Expr> out;
+  for (const Expr& output : outputs) out.push_back(tangent_of(output));
+  return out;
+}
+
+// ---- what users call -----------------------------------------------------------------------------------------------
+
+static void require_differentiable(const Expr& value, const std::string& what) {
+  if (!differentiable(value.type()))
+    throw UserError({.what = what,
+                     .got = described(value),
+                     .node = value.node().origin.text(),
+                     .config = value.node().origin.config(),
+                     .hint = "cast it to float before it is used"});
+}
+
+static void require_as_many(size_t values, size_t vectors, const std::string& name, const std::string& which) {
+  if (values != vectors)
+    throw UserError({.what = str(name, ": there must be as many ", which),
+                     .expected = std::to_string(values),
+                     .got = std::to_string(vectors)});
+}
+
+// The tangent under the lengths of its value.
+static Expr tangent_for(const Expr& tangent, const Expr& value) {
+  const Type &given = tangent.type(), &type = value.type();
+  bool fits = given.kind == type.kind && given.dtype == type.dtype && given.rank() == type.rank();
+  for (size_t i = 0; fits && i < type.rank(); ++i)
+    fits = given.dims[i] == type.dims[i] || !given.dims[i].is_known() || !type.dims[i].is_known();
+  if (!fits)
+    throw UserError({.what = "jvp: a tangent must have the type of its value",
+                     .expected = described(value),
+                     .got = described(tangent)});
+  return specify_lengths(tangent, type.dims);
+}
+
+static void report_disconnected(Message message, Disconnected how) {
+  if (how == Disconnected::kError) throw UserError(message);
+  if (how == Disconnected::kWarn) std::fprintf(stderr, "warning%s\n", message.text().substr(5).c_str());
+}
+
+static void check_connections(const Differentiation& d, const std::vector<Expr>& tangents, Disconnected how) {
+  std::unordered_set<const Node*> constants;
+  for (const Expr& value : d.constants) constants.insert(&value.node());
+  const Marks needed = values_on_the_way(topological_order(d.outputs), d.outputs, constants);
+  const std::string hint = "ask for zeros with JvpOptions{.disconnected = Disconnected::kZero}";
+  for (const Expr& value : d.wrt)
+    if (!is_marked(needed, value))
+      report_disconnected({.what = "jvp: no output depends on " + described(value),
+                           .node = value.node().origin.text(),
+                           .config = value.node().origin.config(),
+                           .hint = "leave it out of wrt, or " + hint},
+                          how);
+  for (size_t i = 0; i < d.outputs.size(); ++i)
+    if (!tangents[i].has_value())
+      report_disconnected({.what = str("jvp: ", described(d.outputs[i]), " depends on nothing in wrt"),
+                           .node = d.outputs[i].node().origin.text(),
+                           .config = d.outputs[i].node().origin.config(),
+                           .hint = "leave it out of the outputs, or " + hint},
+                          how);
+}
+
+// Each tangent with that of the output's stable form, where there is one.
+static void add_stable_forms(const Differentiation& plain, std::vector<Expr>& tangents) {
+  std::vector<Expr> kept = plain.constants;
+  kept.insert(kept.end(), plain.wrt.begin(), plain.wrt.end());
+  const std::optional<std::vector<Expr>> stable = derivatives_of_stable_forms(plain, kept);
+  if (!stable) return;
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    if (!tangents[i].has_value()) continue;
+    InheritOrigin origin(tangents[i].node().origin);
+    const Expr other = (*stable)[i].has_value() ? (*stable)[i] : zeros_like(plain.outputs[i]);
+    if (other.type() == tangents[i].type()) tangents[i] = stable_gradient(tangents[i], other);
+  }
+}
+
+std::vector<Expr> jvp(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt, const std::vector<Expr>& tangents,
+                      const JvpOptions& options, std::source_location where) {
+  for (const Expr& value : outputs) require_value(value, "jvp: an output", where);
+  for (const Expr& value : wrt) require_value(value, "jvp: what the derivative is taken to", where);
+  for (const Expr& value : tangents) require_value(value, "jvp: a tangent", where);
+  for (const Expr& value : options.consider_constant) require_value(value, "jvp: a constant", where);
+  require_as_many(wrt.size(), tangents.size(), "jvp", "tangents as values in wrt");
+  for (const Expr& value : outputs) require_differentiable(value, "jvp: derivatives are taken of floating values");
+  for (const Expr& value : wrt)
+    require_differentiable(value, "jvp: derivatives are taken with respect to floating values");
+  std::vector<Expr> directions;
+  for (size_t i = 0; i < wrt.size(); ++i) directions.push_back(tangent_for(tangents[i], wrt[i]));
+
+  const DifferentiationRule forward = [&](const Differentiation& d) {
+    return jacobian_vector(d.outputs, d.wrt, directions, d.constants);
+  };
+  const Differentiation plain{outputs, wrt, options.consider_constant, forward};
+  std::vector<Expr> out = plain.derivatives();
+  check_connections(plain, out, options.disconnected);
+  add_stable_forms(plain, out);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!out[i].has_value()) out[i] = zeros_like(outputs[i]);
+  return out;
+}
+
+Expr jvp(const Expr& output, const Expr& wrt, const Expr& tangent, const JvpOptions& options,
+         std::source_location where) {
+  return jvp(std::vector<Expr>{output}, std::vector<Expr>{wrt}, std::vector<Expr>{tangent}, options, where)[0];
+}
+
+std::vector<Expr> vjp(const std::vector<Expr>& outputs, const std::vector<Expr>& wrt,
+                      const std::vector<Expr>& cotangents, const GradOptions& options, std::source_location where) {
+  require_as_many(outputs.size(), cotangents.size(), "vjp", "cotangents as outputs");
+  GradOptions given = options;
+  for (size_t i = 0; i < outputs.size(); ++i) given.known_grads.emplace_back(outputs[i], cotangents[i]);
+  return grad(Expr(), wrt, given, where);
+}
+
+Expr vjp(const Expr& output, const Expr& wrt, const Expr& cotangent, const GradOptions& options,
+         std::source_location where) {
+  return vjp(std::vector<Expr>{output}, std::vector<Expr>{wrt}, std::vector<Expr>{cotangent}, options, where)[0];
+}
+
+}  // namespace thtrain

@@ -1,0 +1,24 @@
+// Labels as rows of zeros with a 1.
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+Expr one_hot(const Operand& operand, const Length& n, std::optional<DType> dtype) {
+  Origin origin = Origin::here(operand.where());
+  InheritOrigin inherit(origin);
+  const Expr labels = operand.expr();
+  if (!is_int(labels.dtype()))
+    fail_build(operand.where(), "one_hot: the labels are no integers", "integers from 0 to n - 1", value_text(labels),
+               "cast them");
+  const DType wanted = dtype.value_or(floatX());
+  const DType number = is_bool(wanted) ? DType::kInt8 : wanted;
+  const Dim rows = product(labels.dims());
+  Expr hot = scatter_add_rows(zeros({rows, n}, number), reshape(labels, Dims{rows}), 1, Negative::kRefused);
+  Dims dims = labels.dims();
+  dims.push_back(n.dim());
+  return cast(reshape(hot, dims), wanted);
+}
+
+}  // namespace thtrain

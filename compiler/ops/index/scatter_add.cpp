@@ -1,0 +1,151 @@
+// Adding to elements of an axis that integers name.
+#include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/error_rules.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
+#include "compiler/ops/index/take_axes.h"
+#include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+namespace {
+
+std::vector<Type> infer(const TypeArgs& args) {
+  const Type &x = args.type(0), &indices = args.type(1), &y = args.type(2);
+  args.require(is_int(indices.dtype), "the indices are not integers", "an integer dtype");
+  args.require(!is_bool(x.dtype), "bools cannot be added to", "numbers");
+  args.require(y.dtype == x.dtype, "the added value has another dtype", std::string(name_of(x.dtype)));
+  int64_t axis = args.props.get<int64_t>("axis");
+  args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
+               str("axes from 0 to ", x.rank(), " (without)"));
+  Dims dims = TakeAxes(x.dims, indices.dims, axis).dims();
+  args.require(y.rank() == dims.size(), "the added value has another number of axes", str(dims.size(), " axes"));
+  for (size_t i = 0; i < dims.size(); ++i)
+    args.require_equal(y.dims[i], dims[i], str("the added value differs from the taken elements in axis ", i));
+  return {x};
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  const Tensor &indices = args.inputs[1], &y = args.inputs[2];
+  Tensor out = args.inputs[0].copy();
+  TakeAxes axes(args.node);
+  Shape expected = out.shape();
+  expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(axes.axis));
+  expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(axes.axis), indices.shape().begin(),
+                  indices.shape().end());
+  require_same_shape(args.node, expected, y.shape(), "what is added has another shape than the taken elements");
+  axes.check_all(args.node, indices, out.dim(axes.axis));
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for_each_index(y.shape(), [&](const Shape& at) {
+      T& element = out.data<T>()[out.offset(axes.source_of(args.node, at, indices, out.dim(axes.axis)))];
+      element = wrapping_add(element, y.data<T>()[y.offset(at)]);
+    });
+  });
+  return {out};
+}
+
+// The axis that threads may share: elements of different indices along it are different elements of x.
+size_t parallel_axis(const TakeAxes& axes, const Dims& dims) {
+  for (size_t i = 0; i < dims.size(); ++i)
+    if ((i < axes.axis || i >= axes.end) && !dims[i].is(1)) return i;
+  return dims.size();
+}
+
+void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
+  TakeAxes axes(node);
+  kernel::Operand out = parts_of(b.output());
+  const kernel::Operand& indices = b.input(1);
+  const Dim& length = out.type.dims[axes.axis];
+  check_kernel(b, node, 1, axes.check("scatter_add"), length);
+  if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before some of it is added to");
+
+  kernel::Term position;
+  NestOptions options{.enter_axis = axes.end,
+                      .enter =
+                          [&](const Terms& at) {
+                            kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
+                            position =
+                                checked_position(b, node, axes.check("scatter_add"), index, b.length(length), false);
+                          },
+                      .range_axis = parallel_axis(axes, added.dims)};
+  int lanes = lanes_for(b, out, added);
+  added.prepare();
+  LoopRange over = element_loops(
+      b, added.dims, lanes,
+      [&](const Terms& at, int n) {
+        Terms target = axes.with_position(at, position);
+        b.store(out, b.index_of(out, target), load_lanes(b, out, target, n) + added.at(at, n));
+      },
+      options);
+  b.finish_kernel(added.name + "scatter_add",
+                  str("elements of out0 that in1 names += ", added.text, ", one index after the other"), over.range,
+                  over.grain, lanes);
+}
+
+const ScatterRule rule{2, write};
+
+std::vector<OpCase> cases() {
+  auto added = [](int64_t axis) {
+    return [axis](const std::vector<Expr>& in) { return std::vector{scatter_add(in[0], in[1], in[2], axis)}; };
+  };
+  auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+  auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+  auto i64 = [](Dims dims) { return Type{.dtype = DType::kInt64, .dims = std::move(dims)}; };
+  return {
+      {.name = "rows", .inputs = {f64({4, 3}), i64({7}), f64({7, 3})}, .build = added(0), .int_low = -4},
+      {.name = "wide_rows", .inputs = {f32({4, 21}), i64({9}), f32({9, 21})}, .build = added(0), .int_low = -4},
+      {.name = "columns", .inputs = {f32({3, 5}), i64({9}), f32({3, 9})}, .build = added(1), .int_low = -4},
+      {.name = "middle", .inputs = {f64({2, 5, 3}), i64({2, 4}), f64({2, 2, 4, 3})}, .build = added(1)},
+      {.name = "elements", .inputs = {f64({5}), i64({8}), f64({8})}, .build = added(0)},
+      {.name = "one", .inputs = {f64({5, 3}), i64({}), f64({3})}, .build = added(0)},
+      {.name = "by_row", .inputs = {f64({5, 3}), i64({6}), f64({3})}, .build = added(0)},
+      {.name = "none", .inputs = {f64({5, 3}), i64({0}), f64({0, 3})}, .build = added(0)},
+      {.name = "ints",
+       .inputs = {{.dtype = DType::kUInt8, .dims = {5}}, i64({7}), {.dtype = DType::kUInt8, .dims = {7}}},
+       .build = added(0)},
+  };
+}
+
+}  // namespace
+
+const Op& scatter_add_op() {
+  static const Op op{
+      .name = "scatter_add",
+      .doc =
+          "x with y[a, i, c] added to x[a, indices[i], c], for one index after the other in row-major order.\n"
+          "Shapes: x [A, n, C], indices [I], y [A, I, C]. Negative indices count from the end; others outside the\n"
+          "axis fail before anything is written. dtypes: x and y the same numbers, indices any integer.\n"
+          "Gradient: of x the cotangent, of y its elements at the indices; indices have none.\n"
+          "An element that is named several times is added to in order, in its own dtype: the same bits every time.",
+      .infer = infer,
+      .reference = reference,
+      .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[1].size()) + 1); },
+      .gradient =
+          [](const GradientArgs& args) {
+            int64_t axis = args.node.props.get<int64_t>("axis");
+            return std::vector{args.cotangent(), Expr(), take(args.cotangent(), args.input(1), axis)};
+          },
+      .jvp = linear_jvp,
+      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
+      .scatter = &rule,
+      .aliases = {{.output = 0, .input = 0}},
+      .cost =
+          [](const Node& node) {
+            Dim elements = node.inputs[2].type().elements();
+            return Cost{elements, elements * Dim(3 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
+          },
+      .connection = [](const Node&, size_t input, size_t) { return input != 1; },
+      .cases = cases};
+  return op;
+}
+
+Expr scatter_add(const Operand& operand, const Operand& indices, const Operand& added, int64_t axis) {
+  Expr x = operand.expr(), which = indices.expr();
+  int64_t at = static_cast<int64_t>(axis_of(axis, x, "scatter_add", operand.where()));
+  Expr y = broadcast_to(Operand(added.beside(x.dtype()), added.where()), TakeAxes(x.dims(), which.dims(), at).dims());
+  return apply(scatter_add_op(), {x, which, y}, {{"axis", at}}, operand.where());
+}
+
+}  // namespace thtrain

@@ -1,0 +1,148 @@
+#include "compiler/runtime/function_graph.h"
+
+#include <set>
+#include <unordered_set>
+
+#include "compiler/autodiff/differentiation.h"
+#include "compiler/base/escape.h"
+#include "compiler/ir/effects.h"
+#include "compiler/ir/lengths.h"
+#include "compiler/ir/op.h"
+#include "compiler/ops/shape/specify_lengths.h"
+
+namespace thtrain {
+
+namespace {
+
+// Every name of a length in types and properties of nodes that are no leaves.
+void collect_length_names(const Graph& graph, std::set<std::string>& names) {
+  for (const Node* node : topological_order(graph.roots())) {
+    if (node->is_leaf()) continue;
+    for (const Type& type : node->types)
+      for (const Dim& dim : type.dims) dim.collect_names(names);
+    for (const auto& [key, value] : node->props.all())
+      if (const Dims* dims = std::get_if<Dims>(&value))
+        for (const Dim& dim : *dims) dim.collect_names(names);
+    for (const GraphPtr& body : node->bodies) collect_length_names(*body, names);
+  }
+}
+
+void check_graph(const Graph& graph, const FunctionOptions& options) {
+  std::unordered_set<const Node*> listed, updated;
+  for (const Expr& input : graph.inputs) {
+    if (!is_input(input))
+      throw UserError({.what = "function: an input must be a variable",
+                       .got = described(input),
+                       .node = input.node().origin.text()});
+    if (!listed.insert(&input.node()).second)
+      throw UserError(
+          {.what = "function: an input is listed twice", .got = described(input), .node = input.node().origin.text()});
+  }
+  for (const Update& update : graph.updates) {
+    const Origin& origin = update.value.node().origin;
+    if (!is_shared(update.variable))
+      throw UserError({.what = "function: only shared variables can be updated",
+                       .got = described(update.variable),
+                       .node = origin.text()});
+    if (!updated.insert(&update.variable.node()).second)
+      throw UserError({.what = "function: two updates of one shared variable",
+                       .got = described(update.variable),
+                       .node = origin.text()});
+    if (!(update.value.type() == update.variable.type()) &&
+        (update.value.dtype() != update.variable.dtype() || update.value.rank() != update.variable.rank()))
+      throw UserError(
+          {.what = str("function: the update of ", escaped(update.variable.name()), " has another type"),
+           .expected = readable(update.variable.type().text()),
+           .got = readable(update.value.type().text()),
+           .node = origin.text(),
+           .config = origin.config(),
+           .hint = update.value.dtype() == update.variable.dtype() ? "" : "cast the value to the variable's dtype"});
+  }
+  // A variable may be read through its value as a length (rows(x, start, n)) or through its shape alone.
+  std::set<std::string> names;
+  collect_length_names(graph, names);
+  std::unordered_set<const Node*> used;
+  std::set<std::string> bound;
+  for (const Expr& input : graph.inputs) {
+    std::set<std::string> own{value_name(input.node())};
+    for (const Dim& dim : input.dims()) dim.collect_names(own);
+    bound.insert(own.begin(), own.end());
+    for (const std::string& name : own)
+      if (names.count(name)) used.insert(&input.node());
+  }
+  for (const std::string& name : names)
+    if (name[0] == '@' && !bound.count(name))
+      throw UserError(Message{.what = str("function: an output needs the value of ", readable(name.substr(1)),
+                                          ", which is not among the inputs"),
+                              .hint = "list it as an input, or replace it through givens"});
+  for (const Expr& leaf : leaves_of(graph.roots())) {
+    used.insert(&leaf.node());
+    if (is_input(leaf) && !listed.count(&leaf.node()))
+      throw UserError(
+          {.what = str("function: an output needs ", escaped(leaf.name()), ", which is not among the inputs"),
+           .got = described(leaf),
+           .node = leaf.node().origin.text(),
+           .hint = "list it as an input, or replace it through givens"});
+  }
+  if (!options.allow_unused_inputs)
+    for (const Expr& input : graph.inputs)
+      if (!used.count(&input.node()))
+        throw UserError({.what = str("function: nothing reads the input ", escaped(input.name())),
+                         .got = described(input),
+                         .node = input.node().origin.text(),
+                         .hint = "leave it out, or set FunctionOptions::allow_unused_inputs"});
+}
+
+// An update whose lengths cannot be proved to be the variable's gets a check, and the variable's type.
+Graph with_exact_updates(Graph graph) {
+  for (Update& update : graph.updates)
+    if (!(update.value.type() == update.variable.type()))
+      update.value = specify_lengths(update.value, update.variable.type().dims);
+  return graph;
+}
+
+// What is listed as an effect must be one.
+void check_effects(const FunctionOptions& options, const std::source_location& where) {
+  for (const Expr& effect : options.effects) {
+    require_value(effect, "function: an effect", where);
+    const Origin& origin = effect.node().origin;
+    if (!has_effect(effect.node()))
+      throw UserError({.what = "function: a value is listed in effects and has none",
+                       .expected = "the result of print, or of an op with a print in its body",
+                       .got = described(effect),
+                       .node = origin.text(),
+                       .config = origin.config(),
+                       .hint = "list y = print(x, ...) itself, not what is computed from it"});
+  }
+}
+
+void check_givens(const FunctionOptions& options, const std::source_location& where) {
+  for (const auto& [from, to] : options.givens) {
+    require_value(from, "givens: what is replaced", where);
+    require_value(to, "givens: what replaces another value", where);
+    if (!(from.type() == to.type()) && (from.dtype() != to.dtype() || from.rank() != to.rank()))
+      throw UserError({.what = "givens: a value must be replaced by one of its type",
+                       .expected = described(from),
+                       .got = described(to)});
+  }
+}
+
+}  // namespace
+
+Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
+                     const FunctionOptions& options, const std::source_location& where) {
+  for (const Update& update : updates) {
+    require_value(update.variable, "function: an updated variable", where);
+    require_value(update.value, "function: the value of an update", where);
+  }
+  check_givens(options, where);
+  check_effects(options, where);
+  Graph graph{.inputs = {}, .outputs = {}, .updates = updates, .effects = options.effects};
+  for (const In& in : inputs) graph.inputs.push_back(in.variable);
+  for (const Out& out : outputs) graph.outputs.push_back(out.expr);
+  if (!options.givens.empty()) graph = substitute(graph, options.givens);
+  check_graph(graph, options);
+  return thread_effects(with_exact_updates(std::move(graph)));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,12 @@
+// The graph of a function: what the user gave, checked, givens applied, effects in order.
+#pragma once
+
+#include "compiler/runtime/function.h"
+
+namespace thtrain {
+
+/// The graph that function() compiles. UserError for what function() refuses.
+Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
+                     const FunctionOptions& options, const std::source_location& where);
+
+}  // namespace thtrain

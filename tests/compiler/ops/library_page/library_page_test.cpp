@@ -1,0 +1,194 @@
+// docs/library.md finds every builder by its task. The list is made from the headers that compiler/api.h includes,
+// their comments and the ops' own records.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "compiler/ops/registry.h"
+#include "tests/compiler/ops/library_page/header_reader.h"
+
+namespace thtrain {
+namespace {
+
+constexpr const char* kPage = "docs/library.md";
+constexpr const char* kInternal = "for other parts of the compiler";
+const std::string kBegin = "<!-- begin builders -->\n", kEnd = "<!-- end builders -->\n";
+
+// In the order of the page. A declaration in a header belongs to the heading above it.
+const std::vector<std::pair<std::string, std::string>> kTasks = {
+    {"inputs and constants", "What a function is given, and what it knows."},
+    {"make values", "Values from lengths and numbers."},
+    {"arithmetic",
+     "Elementwise; lengths broadcast as in NumPy, and numbers take the dtype of what stands beside them."},
+    {"exponentials and logarithms", "Elementwise."},
+    {"rounding", "Elementwise."},
+    {"trigonometry", "Elementwise."},
+    {"special functions", "Elementwise."},
+    {"compare and choose", "Elementwise; comparisons give bool."},
+    {"logic and bits", "Elementwise."},
+    {"dtypes and complex numbers", "Elementwise."},
+    {"reduce", "Over some axes or all of them: sum(x), sum(x, 0), sum(x, {0, 2}), sum(x, -1, true)."},
+    {"index", "Parts and elements: x[0], x[{i, j}], x[Slice{.start = 1}], x[indices]."},
+    {"shape", "Views: they cost nothing at run time."},
+    {"lengths", "The lengths of a value, as values and for builders."},
+    {"join and split", "Several values of one, one of several."},
+    {"linear algebra", "Products of vectors and matrices."},
+    {"neural networks", "Softmax and losses, stable at every finite input."},
+    {"control", "Loops and branches."},
+    {"random numbers", "The generator of initial values and shuffles."},
+    {"print and check", "Effects: what a value does beside being one."},
+    {"gradients", "Derivatives of expressions are expressions."},
+    {"functions", "Compiling, calling and asking."},
+    {"memory", "Shared variables, and the arrays that go in and out."},
+    {"print graphs", "Expressions as text."},
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream buffer;
+  buffer << in.rdbuf();
+  return buffer.str();
+}
+
+std::vector<Declared> declared() {
+  std::vector<Declared> out;
+  const std::string api = text_of("compiler/api.h");
+  const std::regex include("#include \"([^\"]+)\"");
+  for (std::sregex_iterator i(api.begin(), api.end(), include), end; i != end; ++i)
+    for (Declared& d : declarations_of((*i)[1], text_of((*i)[1])))
+      if (d.task != kInternal) out.push_back(std::move(d));
+  return out;
+}
+
+// A function's own comment is the best, then that of its group, the record of the op that it builds, the remark behind
+// it.
+std::string line_of(const Declared& d) {
+  std::string line = first_sentence(d.doc);
+  const Op* op = d.owner.empty() && !d.is_type ? find_op(d.name) : nullptr;
+  if (line.empty() && op) line = first_sentence(op->doc);
+  if (line.empty()) line = first_sentence(d.remark);
+  std::string out;
+  for (char c : line) {
+    if (c == '*' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+bool is_constructor(const Declared& d) {
+  return d.name == d.owner;
+}
+
+// One item for neighbours with the same line, such as overloads, and for members that need none.
+std::string list_of(const std::string& task, const std::vector<Declared>& all) {
+  std::string out, before, owner;
+  for (const Declared& d : all) {
+    if (d.task != task) continue;
+    const std::string line = line_of(d);
+    if (line.empty() && is_constructor(d)) continue;
+    if (!out.empty() && line == before && d.owner == owner && !d.is_type) {
+      const size_t end = line.empty() ? out.size() - 1 : out.rfind("`: ") + 1;
+      out.insert(end, ", `" + d.signature + "`");
+      continue;
+    }
+    out += (d.owner.empty() ? "- `" : "  - `") + d.signature + "`" + (line.empty() ? "" : ": " + line) + "\n";
+    before = d.is_type ? "-" : line, owner = d.owner;
+  }
+  return out;
+}
+
+std::string builders_text() {
+  const std::vector<Declared> all = declared();
+  std::string out;
+  for (const auto& [task, intro] : kTasks) {
+    const std::string list = list_of(task, all);
+    if (list.empty()) continue;
+    std::string title = task;
+    title[0] = static_cast<char>(std::toupper(title[0]));
+    out += "\n### " + title + "\n\n" + intro + "\n\n" + list;
+  }
+  return out + "\n";
+}
+
+TEST(LibraryPage, ListsEveryBuilder) {
+  std::string page = text_of(kPage);
+  const size_t begin = page.find(kBegin), end = page.find(kEnd);
+  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos);
+  const size_t from = begin + kBegin.size();
+  const std::string wanted = builders_text();
+  if (std::getenv("THTRAIN_UPDATE_GOLDEN"))
+    std::ofstream(kPage) << page.replace(from, end - from, wanted);
+  else
+    EXPECT_EQ(page.substr(from, end - from), wanted) << "THTRAIN_UPDATE_GOLDEN=1 writes it anew";
+}
+
+TEST(LibraryPage, EveryBuilderHasATaskAndALine) {
+  std::set<std::string> tasks;
+  for (const auto& [task, intro] : kTasks) tasks.insert(task);
+  const std::vector<Declared> all = declared();
+  EXPECT_GT(all.size(), 200u);
+  for (const Declared& d : all) {
+    EXPECT_TRUE(tasks.count(d.task)) << d.header << ": " << d.signature << " stands under the heading '" << d.task
+                                     << "': it needs one of the tasks above, or '" << kInternal << "'";
+    const bool needs_line = d.owner.empty();
+    EXPECT_FALSE(needs_line && line_of(d).empty()) << d.header << ": " << d.signature << " has no comment";
+    EXPECT_NE(d.name, "") << d.header << ": " << d.signature;
+  }
+}
+
+TEST(LibraryPage, HasABuilderForEveryElementwiseOp) {
+  std::set<std::string> names;
+  for (const Declared& d : declared()) names.insert(d.name);
+  for (const Op* op : all_ops()) {
+    if (!op->scalar) continue;
+    const std::string name = op->name == "switch" ? "switch_" : op->name;
+    EXPECT_TRUE(names.count(name)) << op->name;
+  }
+}
+
+TEST(LibraryPage, ReadsHeaders) {
+  const std::vector<Declared> all = declarations_of("a.h",
+                                                    "#pragma once\n"
+                                                    "namespace thtrain {\n"
+                                                    "// ---- reduce --------\n"
+                                                    "\n"
+                                                    "/// The sum. And more.\n"
+                                                    "Expr sum(const Operand& x, const Axes& axes = {},\n"
+                                                    "         std::source_location where = "
+                                                    "std::source_location::current());\n"
+                                                    "inline Expr operator+(const Operand& a, const Operand& b) {\n"
+                                                    "  return add(a, b);\n"
+                                                    "}\n"
+                                                    "\n"
+                                                    "// ---- memory --------\n"
+                                                    "\n"
+                                                    "/// A handle.\n"
+                                                    "class Shared {\n"
+                                                    " public:\n"
+                                                    "  template <class T>\n"
+                                                    "  requires std::is_arithmetic_v<T>\n"
+                                                    "  explicit Shared(T value) : Shared(Tensor(value)) {}\n"
+                                                    "  bool is_set() const { return set_; }  // is it?\n"
+                                                    "\n"
+                                                    " private:\n"
+                                                    "  bool set_;\n"
+                                                    "};\n"
+                                                    "}\n");
+  std::string text;
+  for (const Declared& d : all)
+    text += d.task + " | " + d.owner + " | " + d.name + " | " + d.signature + " | " + first_sentence(d.doc) + " | " +
+            d.remark + "\n";
+  EXPECT_EQ(text,
+            "reduce |  | sum | Expr sum(Operand x, Axes axes = {}) | The sum. | \n"
+            "reduce |  | operator+ | Expr operator+(Operand a, Operand b) | The sum. | \n"
+            "memory |  | Shared | class Shared | A handle. | \n"
+            "memory | Shared | Shared | Shared(T value) |  | \n"
+            "memory | Shared | is_set | bool is_set() const |  | is it?\n");
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,4 @@
+// The stranger's own.
+#pragma once
+
+constexpr int kStrangersModel = 1;

@@ -1,0 +1,58 @@
+#include "trainers/fingerprint.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "compiler/base/build_info.h"
+#include "compiler/runtime/blas.h"
+#include "compiler/runtime/cache.h"
+#include "compiler/runtime/cpu.h"
+#include "compiler/runtime/threads.h"
+
+namespace thtrain {
+
+Fingerprint machine_fingerprint(int64_t threads) {
+  return {{"thtrain", std::string(build_id)},
+          {"threads", std::to_string(thread_count(static_cast<int>(threads)))},
+          {"processor", cpu().feature_text},
+          {"vector_bytes", std::to_string(cpu().vector_bytes)},
+          {"blas", str(blas().version, " ", blas().corename)},
+          {"compiler", cache().compiler_text()}};
+}
+
+std::vector<std::string> differences(const Fingerprint& then, const Fingerprint& now) {
+  std::map<std::string, std::string> old(then.begin(), then.end()), current(now.begin(), now.end());
+  std::vector<std::string> out;
+  for (const auto& [name, value] : now) {
+    auto found = old.find(name);
+    if (found == old.end())
+      out.push_back(str(name, ": not known then, ", value, " now"));
+    else if (found->second != value)
+      out.push_back(str(name, ": ", found->second, " then, ", value, " now"));
+  }
+  for (const auto& [name, value] : then)
+    if (!current.contains(name)) out.push_back(str(name, ": ", value, " then, not known now"));
+  return out;
+}
+
+std::string fingerprint_text(const Fingerprint& fingerprint) {
+  std::string out;
+  for (const auto& [name, value] : fingerprint) {
+    std::string line = str(name, " = ", value);
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    out += line + "\n";
+  }
+  return out;
+}
+
+Fingerprint fingerprint_of(const std::string& text) {
+  Fingerprint out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (size_t at = line.find(" = "); at != std::string::npos)
+      out.emplace_back(line.substr(0, at), line.substr(at + 3));
+  return out;
+}
+
+}  // namespace thtrain
