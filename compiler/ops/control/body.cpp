@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/op.h"
+#include "compiler/ops/shape/length_list.h"
 #include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
@@ -51,6 +53,10 @@ Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<
     out.graph->inputs.push_back(inside);
   }
   out.graph->outputs = substitute(results, replacements);
+  for (const Expr& length : definitions_of(out.graph->outputs))
+    if (length.node().serial >= first_serial)
+      fail_build(where, "a body cannot have lengths that its own data decides",
+                 "masks, nonzero and computed lengths outside the body", value_text(length));
   return out;
 }
 
