@@ -251,7 +251,7 @@ Dim Dim::upper_bound(const std::function<std::optional<Dim>(const std::string&)>
              },
              // A coefficient, which may be negative, or atoms, which are not.
              [](const Range& a, const Range& b) {
-               const bool turns = a.most.is_known() && a.most.value() < 0;
+               const bool turns = Dim(0).is_at_least(a.most);
                return turns ? Range{a.least * b.most, a.most * b.least} : Range{a.least * b.least, a.most * b.most};
              },
              [](const std::string& call, const Range& a, const Range& b) {

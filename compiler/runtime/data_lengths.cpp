@@ -48,7 +48,7 @@ void check_one_value_each(const Graph& graph) {
       auto [at, fresh] = definers.try_emplace(length.name, node);
       if (!fresh && at->second != node)
         throw UserError({.what = str("function: the length ", readable(length.name), " has two values"),
-                         .got = str("it is computed at ", at->second->origin.text(), " and at ", node->origin.text()),
+                         .got = str(at->second->origin.text(), ", and ", node->origin.text()),
                          .node = node->origin.text(),
                          .config = node->origin.config(),
                          .hint = "a value and the same with something in it replaced cannot stand in one function; "

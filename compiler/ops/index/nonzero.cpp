@@ -111,8 +111,9 @@ Expr masked(const Operand& operand, const Operand& mask) {
   if (!is_bool(chosen.dtype()) || chosen.rank() == 0 || chosen.rank() > x.rank() ||
       (chosen.rank() != 1 && chosen.rank() != x.rank()))
     fail_build(mask.where(), "masked: the mask does not fit the value",
-               x.rank() == 0 ? std::string("a value with axes")
-                             : str("bools of 1", x.rank() > 1 ? str(" or ", x.rank()) : "", " axes"),
+               x.rank() == 0   ? "a value with axes"
+               : x.rank() == 1 ? "a bool vector"
+                               : str("a bool vector, or bools of ", x.rank(), " axes"),
                str(value_text(x), " and ", value_text(chosen)));
   // Checked on the side of x: the places are the same for all values that one mask chooses from.
   Dims lengths = x.dims();

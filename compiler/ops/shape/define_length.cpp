@@ -58,9 +58,9 @@ void lower(kernel::StepBuilder& b) {
 std::vector<OpCase> cases() {
   auto defined = [](std::optional<Dim> bound) {
     return [bound](const std::vector<Expr>& in) {
-      return std::vector{
-          apply(define_length_op(), {in[0]},
-                {{"name", Dims{Dim::defined("#n~0", nullptr)}}, {"bound", bound ? Dims{*bound} : Dims{}}})};
+      return std::vector{apply(define_length_op(), {in[0]},
+                               {{"name", Dims{Dim::defined(bound ? "#bounded~0" : "#n~0", nullptr)}},
+                                {"bound", bound ? Dims{*bound} : Dims{}}})};
     };
   };
   return {{.name = "any", .inputs = {{.dtype = DType::kInt64}}, .build = defined({})},

@@ -1,6 +1,8 @@
 // Lengths that the data decides: values, gradients, checks, outputs and buffers, in native, reference and debug mode.
 #include <gtest/gtest.h>
 
+#include <complex>
+
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/control/repeat.h"
@@ -136,7 +138,7 @@ TEST(Mask, MustHaveTheLengthOfTheAxis) {
   }
   EXPECT_EQ(error_text([] { masked(x, tensor_of_rank("m", 2, DType::kBool)); }),
             "error: masked: the mask does not fit the value\n"
-            "  expected: bools of 1 axes\n"
+            "  expected: a bool vector\n"
             "  got:      x float64[x.0] and m bool[m.0, m.1]");
 }
 
@@ -216,6 +218,21 @@ TEST(DataLengths, WarmStartsCompileNothing) {
   const std::vector<Tensor> got = f({numbers({-1, 2, 1})});
   expect_same(got[0], numbers({2, 1}));
   expect_same(got[1], ints({0, 1}));
+}
+
+TEST(DataLengths, StepsThatRunThroughTheReferenceKnowThem) {
+  using C = std::complex<double>;
+  auto made = [](Mode mode) {
+    const Expr z = tensor_of_rank("z", 1, DType::kComplex128), chosen = z[mask];
+    return function({z, mask}, {chosen * chosen}, {}, {.mode = mode});
+  };
+  const Tensor z = Tensor::vector<C>({{1, 1}, {2, 0}, {0, 3}});
+  for (Mode mode : kModes) {
+    expect_same(made(mode)({z, bools({1, 0, 1})})[0], Tensor::vector<C>({{0, 2}, {-9, 0}}));
+    expect_same(made(mode)({z, bools({0, 0, 0})})[0], Tensor::of(std::vector<C>{}, {0}));
+  }
+  EXPECT_TRUE(made(Mode::kNative).info().from_cache);
+  EXPECT_FALSE(made(Mode::kNative).info().reference_steps.empty());
 }
 
 TEST(DataLengths, GivensReplaceTheMaskEverywhere) {
