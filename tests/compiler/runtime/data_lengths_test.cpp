@@ -273,6 +273,29 @@ TEST(DataLengths, BodiesUseThoseFromOutsideAndDefineNone) {
             "  got:      int64[]");
 }
 
+TEST(DataLengths, ProductsAndReductionsOfMaskedRowsAgreeInAllModes) {
+  const Expr m = tensor_of_rank("m", 2, DType::kFloat64), w = tensor("w", {7, 3}, DType::kFloat64);
+  const Expr rows = m[mask];
+  const Expr cost = sum(log(sum(exp(dot(rows, w)), {1}))) / cast(length(rows, 0), DType::kFloat64);
+  const std::vector<Expr> outputs{cost, grad(cost, m), grad(cost, w), max(rows, {1})};
+  std::vector<double> elements;
+  std::vector<int> chosen;
+  for (int i = 0; i < 300 * 7; ++i) elements.push_back((i * 37 % 101) / 101.0 - 0.5);
+  for (int i = 0; i < 300; ++i) chosen.push_back(i * i % 7 < 3);
+  std::vector<double> weights(elements.begin(), elements.begin() + 21);
+  const std::vector<Tensor> values{Tensor::of(elements, {300, 7}), Tensor::of(weights, {7, 3}), bools(chosen)};
+  const std::vector<Out> wanted(outputs.begin(), outputs.end());
+  const std::vector<Tensor> expected = function({m, w, mask}, wanted, {}, {.mode = Mode::kReference})(values);
+  for (Mode mode : {Mode::kNative, Mode::kDebug}) {
+    const std::vector<Tensor> got = function({m, w, mask}, wanted, {}, {.mode = mode})(values);
+    for (size_t k = 0; k < got.size(); ++k) {
+      ASSERT_EQ(got[k].shape(), expected[k].shape());
+      for (int64_t i = 0; i < got[k].size(); ++i)
+        EXPECT_NEAR(got[k].as_double(i), expected[k].as_double(i), 1e-12) << k << ", " << i;
+    }
+  }
+}
+
 TEST(DataLengths, ProfilesCountThem) {
   Function f = function({x, mask}, {exp(x[mask])});
   f.start_profile();
