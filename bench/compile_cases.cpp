@@ -79,8 +79,9 @@ std::string printed(const Graph& graph) {
   int vector_bytes = cpu().vector_bytes;
   CanonicalGraph canonical = canonical_lengths(graph);
   Tuner rule(Tune::kNever, 1);
-  Program program = plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
-                         {.vector_bytes = vector_bytes, .cached_bytes = cpu().cached_bytes(1), .chooser = &rule});
+  Program program =
+      plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
+           {.vector_bytes = vector_bytes, .non_temporal_threshold = cpu().non_temporal_threshold(1), .chooser = &rule});
   return emit_cpp(program, {.vector_bytes = vector_bytes}).text;
 }
 

@@ -42,9 +42,9 @@ ConfigNode* find_place(ConfigNode& root, const Override& given, size_t length, F
   std::string path;
   const auto begin = given.text.begin();
   const auto dots = std::count(begin, begin + static_cast<std::ptrdiff_t>(length), '.');
-  const bool is_too_deep = static_cast<size_t>(dots) >= kMostLevels;
+  const bool is_too_deep = static_cast<size_t>(dots) >= kMaxLevels;
   for (size_t levels = 1, start = 0; is_too_deep; ++levels, start = given.text.find('.', start) + 1) {
-    if (levels <= kMostLevels) continue;
+    if (levels <= kMaxLevels) continue;
     findings.add({.what = kTooDeep, .expected = kAllowedDepth, .config = given.place(start, 1)});
     return nullptr;
   }

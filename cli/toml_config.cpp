@@ -236,13 +236,13 @@ bool stands_alone(const std::string& line, const toml::parse_error& error) {
 }  // namespace
 
 ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& findings) {
-  constexpr int kMostMistakes = 20;
+  constexpr int kMaxMistakes = 20;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   Source source{.file = file, .lines = split_lines(text)};
   std::vector<std::string> lines = source.lines;
   ConfigNode root;
   root.incomplete = is_too_deep(text, source, findings);
-  for (int mistakes = root.incomplete ? kMostMistakes : 0; mistakes < kMostMistakes; ++mistakes) {
+  for (int mistakes = root.incomplete ? kMaxMistakes : 0; mistakes < kMaxMistakes; ++mistakes) {
     auto parsed = toml::parse(join(lines, "\n"));
     root.incomplete = mistakes > 0;
     if (parsed) {
@@ -256,8 +256,8 @@ ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& 
     size_t index = error.source().begin.line - 1;
     const bool goes_on = index < lines.size() && stands_alone(lines[index], error);
     if (goes_on) lines[index].clear();
-    if (goes_on && mistakes + 1 == kMostMistakes && !toml::parse(join(lines, "\n")))
-      mistake.hint += str(mistake.hint.empty() ? "" : ";\n", "there are more mistakes behind these ", kMostMistakes);
+    if (goes_on && mistakes + 1 == kMaxMistakes && !toml::parse(join(lines, "\n")))
+      mistake.hint += str(mistake.hint.empty() ? "" : ";\n", "there are more mistakes behind these ", kMaxMistakes);
     findings.add(std::move(mistake));
     if (!goes_on) break;
   }

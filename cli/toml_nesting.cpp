@@ -48,7 +48,7 @@ size_t first_too_deep(std::string_view text) {
     } else if (c == ',' || c == '\n') {
       dots = 0;
     }
-    if (levels + dots > kMostLevels) return i;
+    if (levels + dots > kMaxLevels) return i;
     ++i;
   }
   return std::string_view::npos;

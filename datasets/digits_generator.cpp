@@ -31,7 +31,7 @@ constexpr int32_t kShift = 350;
 constexpr int32_t kThinnest = 200, kThickest = 460;  // half the width of the pen, from and to
 constexpr int32_t kSoftEdge = 420;                   // the way over which the ink fades
 constexpr int32_t kFaintest = 190;                   // ink, of 255, from
-constexpr int32_t kMostNoise = 24;                   // of 255, to
+constexpr int32_t kMaxNoise = 24;                    // of 255, to
 constexpr int kCurveSteps = 8;                       // straight lines for each curve
 
 /// SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
@@ -248,7 +248,7 @@ void draw_digit(int digit, SplitMix& random, uint8_t* out) {
   for (const Line& line : lines) {
     for (size_t i = 1; i < line.size(); ++i) draw_line(image, line[i - 1], line[i], ink);
   }
-  auto noise = static_cast<int32_t>(random.below(kMostNoise + 1));
+  auto noise = static_cast<int32_t>(random.below(kMaxNoise + 1));
   for (size_t i = 0; i < image.size(); ++i) {
     // Four bytes of one draw, summed: nearly normal, deviation 148.
     uint64_t bits = random.next();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kPreamble = 12;  // the longest: magic, version, four bytes of length
-constexpr uint64_t kMaxHeader = kMostNpyHeader - kPreamble;
+constexpr uint64_t kMaxHeader = kMaxNpyHeader - kPreamble;
 constexpr size_t kMaxRank = 64;  // NumPy's limit
 
 bool machine_is_little_endian() {

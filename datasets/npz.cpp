@@ -33,7 +33,7 @@ const ZipEntry& NpzFile::entry_of(const std::string& name) const {
 NpyHeader NpzFile::header(const std::string& name) const {
   const ZipEntry& entry = entry_of(name);
   zip_.check(entry);
-  std::string beginning(std::min<uint64_t>(entry.size, kMostNpyHeader), '\0');
+  std::string beginning(std::min<uint64_t>(entry.size, kMaxNpyHeader), '\0');
   zip_.read_beginning(entry, std::as_writable_bytes(std::span(beginning)));
   return parse_npy_header(beginning, entry.size, str(zip_.path(), "[", name, "]"));
 }

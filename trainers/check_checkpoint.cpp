@@ -28,7 +28,7 @@ std::string hint_for(const std::string& path) {
 // ---- numbers -------------------------------------------------------------------------------------------------------
 
 // Doubles count up to here; no run comes so far.
-constexpr int64_t kMostSteps = int64_t{1} << 53;
+constexpr int64_t kMaxSteps = int64_t{1} << 53;
 // A loss is not negative, but for the rounding of a logarithm.
 constexpr double kLeastLoss = -1e-6;
 
@@ -80,7 +80,7 @@ class NumberCheck {
   void check_position() const {
     const char* name = "run.position";
     int64_t step = position_.as_int(2), batch = position_.as_int(1);
-    check_count({name, "2", "the minibatches in all"}, step, kMostSteps, std::to_string(kMostSteps));
+    check_count({name, "2", "the minibatches in all"}, step, kMaxSteps, std::to_string(kMaxSteps));
     const std::string of_all = str(step, ", the minibatches in all");
     check_count({name, "0", "the finished epochs"}, epochs(), step, of_all);
     check_count({name, "1", "the minibatches of this epoch"}, batch, step - epochs(),

@@ -40,7 +40,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
       "run.epoch", Tensor::vector<double>({s.loss_sum, number_of(s.report.valid_error), number_of(s.report.test_error),
                                            s.report.best ? 1.0 : 0.0, s.report.seconds}));
   arrays.emplace_back("run.history", history_array(s.history));
-  arrays.emplace_back("run.pins", bytes_array(pins_text(checkpoint.pins)));
+  arrays.emplace_back("run.pins", bytes_array(fingerprint_text(checkpoint.fingerprint)));
   arrays.emplace_back("run.config", bytes_array(checkpoint.config));
   write_npz(path, arrays);
 }
@@ -81,7 +81,7 @@ class CheckpointReader {
                 .seconds = epoch.as_double(4),
                 .best = epoch.as_double(3) != 0};
     s.history = history_of(history);
-    out.pins = pins_of(bytes_of(array("run.pins", DType::kUInt8, -1)));
+    out.fingerprint = fingerprint_of(bytes_of(array("run.pins", DType::kUInt8, -1)));
     out.config = bytes_of(array("run.config", DType::kUInt8, -1));
     return out;
   }

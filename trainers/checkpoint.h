@@ -9,7 +9,7 @@
 //   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds
 //   run.unmeasured            int64, only where it is 1: the errors after the last minibatch are still to be counted
 //   run.history               float64 [epochs, 6]; see trainers/history.h
-//   run.pins                  uint8: the text of trainers/pins.h
+//   run.pins                  uint8: the text of trainers/fingerprint.h
 //   run.config                uint8: the experiment that the run was trained with, as resolved_toml writes it
 //
 // NaN stands for an error that was not measured, 0 and 1 for no and yes.
@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "compiler/base/random_state.h"
+#include "trainers/fingerprint.h"
 #include "trainers/history.h"
 #include "trainers/monitor.h"
-#include "trainers/pins.h"
 
 namespace thtrain {
 
@@ -50,7 +50,7 @@ struct Checkpoint {
   NamedArrays optimizer;  // "velocity/hidden/W"
   NamedArrays best;       // "hidden/W"; none before the first validation
   RunState state;
-  Pins pins;
+  Fingerprint fingerprint;
   std::string config = {};  // resolved_toml
 };
 

@@ -96,7 +96,7 @@ class JsonReader {
  public:
   JsonReader(std::string_view text, const std::string& source) : text_(text), source_(source) {}
   std::map<std::string, std::string> read() {
-    if (text_.size() > kMostBytes) fail(str("it has ", text_.size(), " bytes, and may have ", kMostBytes));
+    if (text_.size() > kMaxBytes) fail(str("it has ", text_.size(), " bytes, and may have ", kMaxBytes));
     value("", 0);
     skip_spaces();
     if (at_ != text_.size()) fail("more after the end");
@@ -125,10 +125,10 @@ class JsonReader {
   }
 
   // Each value is kept with its whole path: without limits, a small text with long keys takes all the memory.
-  static constexpr size_t kMostBytes = 64 << 20, kLongestPath = 4096, kMostKept = 256 << 20;
+  static constexpr size_t kMaxBytes = 64 << 20, kLongestPath = 4096, kMaxKept = 256 << 20;
   void keep(const std::string& path, std::string value) {
     kept_ += path.size() + value.size() + 96;  // and a node of the map
-    if (kept_ > kMostKept) fail("it holds too much");
+    if (kept_ > kMaxKept) fail("it holds too much");
     out_[path] = std::move(value);
   }
 

@@ -12,7 +12,7 @@ namespace thtrain {
 namespace {
 
 // A value that is not finite: what computed it, and its first bad element.
-struct Culprit {
+struct NonFiniteSource {
   std::string expression, element;
   Origin origin;
 };
@@ -48,7 +48,7 @@ Origin telling_origin(const Expr& value) {
   return value.node().origin;
 }
 
-Culprit culprit_of(const Node& node, size_t output, const Tensor& value, int64_t position) {
+NonFiniteSource source_of(const Node& node, size_t output, const Tensor& value, int64_t position) {
   return {readable_text(node[output]), element_text(value, position), telling_origin(node[output])};
 }
 
@@ -70,7 +70,7 @@ std::optional<BadValue> first_bad(std::span<const Expr> roots, const std::vector
 }
 
 // Which expression inside a fused loop it was, if the references agree that one was.
-std::optional<Culprit> inside_fused(const Node& node, const std::vector<Tensor>& inputs) {
+std::optional<NonFiniteSource> inside_fused(const Node& node, const std::vector<Tensor>& inputs) {
   if (!node.op->fused) return {};
   const Graph& body = *node.bodies[0];
   std::vector<std::pair<Expr, Tensor>> values;
@@ -82,7 +82,7 @@ std::optional<Culprit> inside_fused(const Node& node, const std::vector<Tensor>&
   std::optional<BadValue> bad = first_bad(body.outputs, values);
   if (!bad) return {};
   std::vector<Expr> whole = substitute(std::vector<Expr>{bad->expr}, outside);
-  return Culprit{readable_text(whole[0]), element_text(bad->value, bad->position), telling_origin(whole[0])};
+  return NonFiniteSource{readable_text(whole[0]), element_text(bad->value, bad->position), telling_origin(whole[0])};
 }
 
 // Watches the steps of a program: the first that makes a bad value of good ones; if there is none, the first bad value.
@@ -102,30 +102,30 @@ class Watcher {
     for (size_t i = event.inputs; i < event.operands.size(); ++i) {
       std::optional<int64_t> position = first_non_finite(event.operands[i]);
       if (!position) continue;
-      Culprit found = culprit_of(*event.node, i - event.inputs, event.operands[i], *position);
+      NonFiniteSource found = source_of(*event.node, i - event.inputs, event.operands[i], *position);
       if (!any_bad_) any_bad_ = found;
       if (!inputs_are_good_) continue;
       made_bad_ = inside_fused(*event.node, inputs_).value_or(found);
       return;
     }
   }
-  std::optional<Culprit> result() const { return made_bad_ ? made_bad_ : any_bad_; }
+  std::optional<NonFiniteSource> result() const { return made_bad_ ? made_bad_ : any_bad_; }
 
  private:
   std::vector<Tensor> inputs_;
   bool inputs_are_good_ = true;
-  std::optional<Culprit> made_bad_, any_bad_;
+  std::optional<NonFiniteSource> made_bad_, any_bad_;
 };
 
 // The same by the references of the ops, where there is no native code: every value of the graph.
-std::optional<Culprit> search_by_reference(TrainingProgram& program, int64_t batch) {
+std::optional<NonFiniteSource> search_by_reference(TrainingProgram& program, int64_t batch) {
   const Graph& graph = program.graph();
   std::vector<std::pair<Expr, Tensor>> inputs;
   std::span<const Tensor> arguments = program.arguments(batch);
   for (size_t i = 0; i < arguments.size(); ++i) inputs.emplace_back(graph.inputs[i], arguments[i]);
   std::optional<BadValue> bad = first_bad(graph.roots(), inputs);
   if (!bad) return {};
-  return culprit_of(bad->expr.node(), bad->expr.output(), bad->value, bad->position);
+  return source_of(bad->expr.node(), bad->expr.output(), bad->value, bad->position);
 }
 
 class Replay {
@@ -159,7 +159,7 @@ class Replay {
     return false;
   }
 
-  std::optional<Culprit> search() {
+  std::optional<NonFiniteSource> search() {
     if (run_.program.is_reference()) return search_by_reference(run_.program, batch_);
     Watcher watcher;
     try {
@@ -215,11 +215,11 @@ void throw_non_finite(const BadRun& run) {
                               replay.epoch(), ", minibatch ", replay.batch(), " of ", run.program.batches(), ", step ",
                               replay.step() + 1),
                   .hint = str(kept, ";\n", advice(replay.loss_is_bad() && replay.step() == 0))};
-  if (std::optional<Culprit> culprit = replay.search()) {
-    message.expected = str("finite values of ", culprit->expression);
-    message.got = str(culprit->element, ", the first bad value");
-    message.node = culprit->origin.text();
-    message.config = culprit->origin.config();
+  if (std::optional<NonFiniteSource> source = replay.search()) {
+    message.expected = str("finite values of ", source->expression);
+    message.got = str(source->element, ", the first bad value");
+    message.node = source->origin.text();
+    message.config = source->origin.config();
   }
   throw NonFiniteLoss(std::move(message), replay.epoch(), replay.step());
 }

@@ -126,8 +126,8 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
     out += str("rules:   ", join(rules, ", ", [](const auto& entry) { return str(entry.first, " ", entry.second); }),
                "\n");
   if (profile.arena_bytes >= 0)
-    out += str("memory:  ", profile.arena_bytes, " bytes of temporaries, ", profile.memory_bound,
-               " alive at the worst step\n");
+    out +=
+        str("memory:  ", profile.arena_bytes, " bytes of temporaries, ", profile.memory_bound, " live at the peak\n");
   return out;
 }
 

@@ -240,7 +240,7 @@ std::vector<kernel::ProductChoice> TrainingProgram::all_choices() {
   return out;
 }
 
-Pins TrainingProgram::pins() const {
+Fingerprint TrainingProgram::fingerprint() const {
   auto text = [](const kernel::ProductChoice& c) { return str(text_of(c.product), ": ", c.candidate); };
   return {{"program", step_->identity()},
           {"matrix products", join(choices(), ", ", text)},

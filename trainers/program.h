@@ -81,7 +81,7 @@ class TrainingProgram {
   /// Those of the function that counts errors too.
   std::vector<kernel::ProductChoice> all_choices();
   /// Hashes of the program's graph and of the data, and who computes its matrix products.
-  Pins pins() const;
+  Fingerprint fingerprint() const;
   /// What one call of step() computes, and from what: for looking into it without native code.
   const Graph& graph() const { return graph_; }
   std::span<const Tensor> arguments(int64_t batch) { return feed_->arguments(begin_of(batch), length_of(batch)); }

@@ -24,11 +24,11 @@ static double seconds_between(std::chrono::steady_clock::time_point from, std::c
 }
 
 // What a run says of steps that the reference did because the compiler was not done: nothing else has their bits.
-static constexpr const char* kNativePin = "native code";
+static constexpr const char* kNativeEntry = "native code";
 
-static std::string* find_pin(Pins& pins, std::string_view name) {
-  auto found = std::find_if(pins.begin(), pins.end(), [&](const auto& pin) { return pin.first == name; });
-  return found == pins.end() ? nullptr : &found->second;
+static std::string* find_entry(Fingerprint& fingerprint, std::string_view name) {
+  auto found = std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& pin) { return pin.first == name; });
+  return found == fingerprint.end() ? nullptr : &found->second;
 }
 
 std::string config_text(const Experiment& experiment, const RunFolder& folder) {
@@ -54,13 +54,13 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       kernels_before_(compile_stats().kernels_compiled),
       program_(experiment, data, folder.facts().config_folder),
       monitor_(experiment.trainer, program_.batches()),
-      pins_(machine_pins(experiment.compiler.threads)),
+      fingerprint_(machine_fingerprint(experiment.compiler.threads)),
       next_random_(program_.model().random()),
       config_(config_text(experiment, folder)) {
-  Pins more = program_.pins();
-  pins_.insert(pins_.end(), more.begin(), more.end());
+  Fingerprint more = program_.fingerprint();
+  fingerprint_.insert(fingerprint_.end(), more.begin(), more.end());
   waits_for_native_ = program_.is_compiling();
-  if (waits_for_native_) pins_.emplace_back(kNativePin, "not at the beginning");
+  if (waits_for_native_) fingerprint_.emplace_back(kNativeEntry, "not at the beginning");
   state_.random = next_random_;
   state_.report.epoch = 1;
   summary_.run_dir = folder.path();
@@ -79,15 +79,15 @@ TrainSummary Run::go() {
     finish();
   } catch (const UserError& error) {
     if (!has_begun_) throw;
-    throw UserError(with_way_on(error));
+    throw UserError(with_resume_hint(error));
   } catch (const InternalError& error) {
     if (!has_begun_) throw;
-    throw InternalError(with_way_on(error).front());
+    throw InternalError(with_resume_hint(error).front());
   }
   return summary_;
 }
 
-std::vector<Message> Run::with_way_on(const Error& error) const {
+std::vector<Message> Run::with_resume_hint(const Error& error) const {
   std::vector<Message> messages = error.messages();
   std::string& hint = messages.back().hint;
   hint += str(hint.empty() ? "" : ";\n", "the checkpoint of step ", saved_step_, " is kept: `thtrain resume ",
@@ -98,14 +98,14 @@ std::vector<Message> Run::with_way_on(const Error& error) const {
 // The first checkpoint comes before run.json's pins: these say that there was one. Until on_start, a new folder may be
 // taken away again.
 void Run::begin() {
-  began_ = saved_ = told_ = Clock::now();
+  began_ = saved_ = reported_ = Clock::now();
   if (!was_resumed_) save();
-  folder_.write_facts(experiment_.seed, pins_);
-  if (was_resumed_) tell_where();
+  folder_.write_facts(experiment_.seed, fingerprint_);
+  if (was_resumed_) report_resume_point();
   if (hooks_.on_start) hooks_.on_start(program_.summary());
   has_begun_ = true;
   if (options_.profile) program_.start_profile();
-  began_ = told_ = Clock::now();
+  began_ = reported_ = Clock::now();
 }
 
 void Run::train() {
@@ -115,7 +115,7 @@ void Run::train() {
   }
 }
 
-void Run::tell_where() {
+void Run::report_resume_point() {
   if (!hooks_.on_resume) return;
   hooks_.on_resume({.epoch = state_.epochs + 1,
                     .batch = std::min(state_.batch + 1, program_.batches()),
@@ -156,8 +156,8 @@ void Run::after_step() {
   Clock::time_point now = Clock::now();
   if (waits_for_native_ && !program_.is_compiling()) note_native_start();
   if (summary_.seconds_to_first_step == 0) summary_.seconds_to_first_step = seconds_between(options_.started, now);
-  ++batches_since_told_;
-  if (hooks_.on_batch && seconds_between(told_, now) >= 0.05) tell_progress(now);
+  ++batches_since_report_;
+  if (hooks_.on_batch && seconds_between(reported_, now) >= 0.05) report_progress(now);
 }
 
 // After the first step, which is not to wait for their passes. A compiler that fails or is stopped from then on leaves
@@ -219,21 +219,21 @@ bool Run::measure() {
 void Run::note_native_start() {
   waits_for_native_ = false;
   summary_.native_from_step = state_.step;
-  *find_pin(pins_, kNativePin) += str(", from step ", state_.step, " on");
-  folder_.write_facts(experiment_.seed, pins_);
+  *find_entry(fingerprint_, kNativeEntry) += str(", from step ", state_.step, " on");
+  folder_.write_facts(experiment_.seed, fingerprint_);
   if (hooks_.on_message)
     hooks_.on_message(str("native code from step ", state_.step, " on: the bits of this run are its own"));
 }
 
-void Run::tell_progress(Clock::time_point now) {
-  double examples = static_cast<double>(batches_since_told_ * experiment_.trainer.batch_size);
+void Run::report_progress(Clock::time_point now) {
+  double examples = static_cast<double>(batches_since_report_ * experiment_.trainer.batch_size);
   hooks_.on_batch({.epoch = state_.epochs + 1,
                    .batch = state_.batch,
                    .batches = program_.batches(),
                    .train_loss = state_.loss_sum / static_cast<double>(state_.batch),
-                   .examples_per_second = examples / seconds_between(told_, now)});
-  told_ = now;
-  batches_since_told_ = 0;
+                   .examples_per_second = examples / seconds_between(reported_, now)});
+  reported_ = now;
+  batches_since_report_ = 0;
 }
 
 void Run::validate(int64_t step) {
@@ -356,7 +356,7 @@ NamedArrays Run::optimizer_arrays() const {
 }
 
 Checkpoint Run::checkpoint() const {
-  Checkpoint out{weight_arrays(), optimizer_arrays(), best_, state_, pins_, config_};
+  Checkpoint out{weight_arrays(), optimizer_arrays(), best_, state_, fingerprint_, config_};
   out.state.monitor = monitor_.state();
   return out;
 }
@@ -386,7 +386,7 @@ void Run::save_if_due(bool epoch_finished) {
   save();
 }
 
-void Run::put_back(const Checkpoint& checkpoint) {
+void Run::restore_arrays(const Checkpoint& checkpoint) {
   std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
   program_.model().load(weights, folder_.checkpoint());
   check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays());
@@ -427,21 +427,21 @@ static UserError caused_by_edits(const UserError& error, const std::vector<std::
 
 void Run::restore(const Checkpoint& checkpoint) {
   // What ran before the checkpoint is a fact of the run, whatever runs now.
-  for (const auto& [name, value] : checkpoint.pins)
-    if (name == kNativePin) {
-      if (std::string* now = find_pin(pins_, kNativePin))
+  for (const auto& [name, value] : checkpoint.fingerprint)
+    if (name == kNativeEntry) {
+      if (std::string* now = find_entry(fingerprint_, kNativeEntry))
         *now = value;
       else
-        pins_.emplace_back(name, value);
+        fingerprint_.emplace_back(name, value);
     }
-  std::vector<std::string> differing = differences(checkpoint.pins, pins_);
+  std::vector<std::string> differing = differences(checkpoint.fingerprint, fingerprint_);
   if (!differing.empty() && !options_.allow_different_bits)
     throw UserError(Message{.what = str(folder_.path(), ": the run would go on with other bits than it would have had"),
                             .expected = "what the run began with",
                             .got = join(differing, "\n"),
                             .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
   try {
-    put_back(checkpoint);
+    restore_arrays(checkpoint);
   } catch (const UserError& error) {
     throw caused_by_edits(error, config_edits(checkpoint.config, config_));
   }
@@ -467,7 +467,7 @@ void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::stri
 void Run::fail_non_finite() {
   int64_t last_step = state_.step - 1;
   Checkpoint good = read_checkpoint(folder_.checkpoint());
-  put_back(good);
+  restore_arrays(good);
   throw_non_finite({.experiment = experiment_,
                     .program = program_,
                     .checkpoint = folder_.checkpoint(),

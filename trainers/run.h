@@ -32,10 +32,10 @@ class Run {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::vector<Message> with_way_on(const Error& error) const;
+  std::vector<Message> with_resume_hint(const Error& error) const;
   void begin();
   void train();
-  void tell_where();
+  void report_resume_point();
   void train_epoch();
   void after_step();
   void begin_errors();
@@ -49,7 +49,7 @@ class Run {
   void measure_test_of_best();
   bool is_over() const;
   bool stop_wanted() const { return options_.stop && options_.stop->load(std::memory_order_relaxed) != 0; }
-  void tell_progress(Clock::time_point now);
+  void report_progress(Clock::time_point now);
   void note_native_start();
 
   NamedArrays weight_arrays() const;
@@ -57,7 +57,7 @@ class Run {
   Checkpoint checkpoint() const;
   void save();
   void save_if_due(bool epoch_finished);
-  void put_back(const Checkpoint& checkpoint);
+  void restore_arrays(const Checkpoint& checkpoint);
   void note_changes(const Checkpoint& checkpoint, const std::vector<std::string>& differing);
   [[noreturn]] void fail_non_finite();
 
@@ -68,7 +68,7 @@ class Run {
   int64_t kernels_before_;
   TrainingProgram program_;
   Monitor monitor_;
-  Pins pins_;
+  Fingerprint fingerprint_;
   RunState state_;
   RandomState next_random_;  // the generator after this epoch's draw
   std::string config_;       // config_text()
@@ -83,8 +83,8 @@ class Run {
   bool is_compiling_ = true;       // other threads may be compiling functions of the run
   bool errors_are_begun_ = false;  // the functions that count them
   TrainSummary summary_;
-  Clock::time_point began_, epoch_began_, saved_, told_;
-  int64_t batches_since_told_ = 0;
+  Clock::time_point began_, epoch_began_, saved_, reported_;
+  int64_t batches_since_report_ = 0;
 };
 
 }  // namespace thtrain

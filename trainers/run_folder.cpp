@@ -11,9 +11,9 @@
 #include "compiler/base/build_info.h"
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
+#include "trainers/folder_guard.h"
 #include "trainers/json.h"
 #include "trainers/load_data.h"
-#include "trainers/new_place.h"
 #include "trainers/stale_files.h"
 
 namespace thtrain {
@@ -138,7 +138,7 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   // Made beside its place and renamed into it, so that a run folder always holds its configuration.
   RunFolder out(new_folder_name(parent), std::move(facts));
   try {
-    NewPlace place(out.path());
+    FolderGuard place(out.path());
     place.made();
     make_folder(out.path());
     out.lock_ = std::make_shared<RunLock>(out.path());
@@ -209,7 +209,7 @@ RunFolder RunFolder::open(const std::string& wanted) {
     return values;
   };
   out.facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes")};
-  out.has_pins_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
+  out.has_fingerprint_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
   return out;
 }
 
@@ -224,7 +224,7 @@ bool RunFolder::has_checkpoint() const {
   return is_there(checkpoint());
 }
 bool RunFolder::had_checkpoint() const {
-  return has_pins_ || is_there(metrics()) || is_there(best());
+  return has_fingerprint_ || is_there(metrics()) || is_there(best());
 }
 
 std::string RunFolder::weights() const {
@@ -235,9 +235,9 @@ std::string RunFolder::weights() const {
                           .hint = str("`thtrain resume ", path_, "` trains on")});
 }
 
-void RunFolder::write_facts(int64_t seed, const Pins& pins) {
+void RunFolder::write_facts(int64_t seed, const Fingerprint& fingerprint) {
   JsonObject decided;
-  for (const auto& [name, value] : pins) decided.add(name, value);
+  for (const auto& [name, value] : fingerprint) decided.add(name, value);
   JsonObject out;
   out.add("command_line", facts_.command_line)
       .add("config_file", facts_.config_file)
@@ -246,9 +246,9 @@ void RunFolder::write_facts(int64_t seed, const Pins& pins) {
       .add("build", build_id)
       .add("seed", seed);
   if (!facts_.changes.empty()) out.add("changes", facts_.changes);
-  if (!pins.empty()) out.add_raw("pins", decided.line());
+  if (!fingerprint.empty()) out.add_raw("pins", decided.line());
   write_whole(facts_file(), out.lines());
-  has_pins_ = !pins.empty();
+  has_fingerprint_ = !fingerprint.empty();
 }
 
 std::string new_run_path(const std::string& root, const std::string& config_path) {

@@ -1,7 +1,7 @@
 // The folder that a run owns, and what stands in it.
 //
 //   config.toml      the experiment with every default written out
-//   run.json         command line, versions, seed, and what decides bits (trainers/pins.h)
+//   run.json         command line, versions, seed, and what decides bits (trainers/fingerprint.h)
 //   table.json       columns and names of classes, where the data is a table (trainers/table_facts.h)
 //   metrics.jsonl    a line for each epoch
 //   checkpoint.npz   everything that a resumption needs (trainers/checkpoint.h)
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "trainers/experiment.h"
-#include "trainers/pins.h"
+#include "trainers/fingerprint.h"
 #include "trainers/run_lock.h"
 
 namespace thtrain {
@@ -64,13 +64,13 @@ class RunFolder {
   void add_change(const std::string& change) { facts_.changes.push_back(change); }
   /// Writes run.json: the facts, thtrain's version, the seed, and what decides bits; that, from the first checkpoint
   /// on.
-  void write_facts(int64_t seed, const Pins& pins);
+  void write_facts(int64_t seed, const Fingerprint& fingerprint);
 
  private:
   RunFolder(std::string path, RunFacts facts) : path_(std::move(path)), facts_(std::move(facts)) {}
   std::string path_;
   RunFacts facts_;
-  bool has_pins_ = false;  // in run.json
+  bool has_fingerprint_ = false;  // in run.json
   std::shared_ptr<RunLock> lock_;
 };
 

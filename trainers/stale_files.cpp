@@ -57,7 +57,7 @@ std::string new_folder_name(const std::string& parent) {
 }
 
 // A process of another machine, or one of another user, is told by the lock that it holds.
-static bool is_left_behind(const fs::path& folder) {
+static bool is_abandoned(const fs::path& folder) {
   std::string name = folder.filename().native().substr(kNew.size());
   auto process = static_cast<pid_t>(std::strtol(name.c_str(), nullptr, 10));
   return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH && !is_locked(folder.native());
@@ -67,7 +67,7 @@ void remove_stale_folders(const std::string& parent) {
   auto is_new = [](std::string_view name) { return name.starts_with(kNew) && are_numbers(name.substr(kNew.size())); };
   std::error_code ignored;
   for (const fs::path& folder : entries(parent, is_new))
-    if (is_left_behind(folder)) fs::remove_all(folder, ignored);
+    if (is_abandoned(folder)) fs::remove_all(folder, ignored);
 }
 
 }  // namespace thtrain

@@ -14,8 +14,8 @@
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
 #include "trainers/config_edits.h"
+#include "trainers/folder_guard.h"
 #include "trainers/load_data.h"
-#include "trainers/new_place.h"
 #include "trainers/profile_report.h"
 #include "trainers/trainer.h"
 
@@ -118,7 +118,8 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
 }
 
 // Where two runs choose the same number at once, one of them takes the next.
-RunFolder make_folder(const TrainArguments& arguments, const LoadedExperiment& loaded, std::optional<NewPlace>& place) {
+RunFolder make_folder(const TrainArguments& arguments, const LoadedExperiment& loaded,
+                      std::optional<FolderGuard>& place) {
   RunFacts facts{arguments.command_line, loaded.config_file, loaded.config_folder};
   for (int attempt = 0;; ++attempt) {
     std::string path = arguments.run_dir;
@@ -156,7 +157,7 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   Progress progress(options);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
-  std::optional<NewPlace> place;
+  std::optional<FolderGuard> place;
   RunFolder folder = make_folder(arguments, loaded, place);
   TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
   hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {

@@ -134,7 +134,7 @@ static std::optional<std::vector<Expr>> of_stable_forms(const Differentiation& p
       std::vector<Expr> out;
       auto at = held_of.find(&node);
       if (at == held_of.end()) return out;
-      const std::shared_ptr<const Node> made = remake(node, inputs, node.bodies);
+      const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, node.bodies);
       for (size_t o = 0; o < node.types.size(); ++o) out.emplace_back(made, o);
       for (auto [output, number] : at->second)
         out[output] = apply(held_op(), {out[output]}, {{"number", static_cast<int64_t>(number)}});

@@ -9,7 +9,7 @@ namespace thtrain {
 
 namespace {
 
-constexpr size_t kMostMessages = 20;  // of one error; nobody reads more at once
+constexpr size_t kMaxMessages = 20;  // of one error; nobody reads more at once
 constexpr size_t kLongestLine = 2000, kLineEnd = 200;
 constexpr size_t kWidestQuote = 110, kBeforeCaret = 40;
 
@@ -102,7 +102,7 @@ std::string Message::text() const {
 }
 
 Error::Error(std::vector<Message> messages) : messages_(std::move(messages)) {
-  const size_t shown = std::min(messages_.size(), kMostMessages);
+  const size_t shown = std::min(messages_.size(), kMaxMessages);
   text_ = join(std::span(messages_).first(shown), "\n", [](const Message& m) { return m.text(); });
   if (size_t more = messages_.size() - shown; more > 0)
     text_ += str("\nerror: ", more, more == 1 ? " more mistake is" : " more mistakes are", " not shown");

@@ -151,7 +151,7 @@ Expr Rebuilder::rebuild(const Expr& root, const Rewrite& rewrite) {
     }
     for (Expr& output : done.outputs)
       if (output.has_value()) output = Expr(cons(output.node_ptr()), output.output());
-    if (done.outputs.empty()) done.made = cons(changed ? remake(*node, inputs, node->bodies) : done.kept);
+    if (done.outputs.empty()) done.made = cons(changed ? clone_with_inputs(*node, inputs, node->bodies) : done.kept);
     done_.try_emplace(node, std::move(done));
   }
   return done_.at(&root.node())[root.output()];
@@ -178,7 +178,7 @@ Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite) {
       bodies.push_back(same ? body : std::make_shared<const Graph>(std::move(rebuilt)));
     }
     if (!changed) return rewrite ? rewrite(node, inputs) : std::vector<Expr>{};
-    std::shared_ptr<const Node> remade = remake(node, inputs, std::move(bodies));
+    std::shared_ptr<const Node> remade = clone_with_inputs(node, inputs, std::move(bodies));
     if (rewrite)
       if (std::vector<Expr> outputs = rewrite(*remade, inputs); !outputs.empty()) return outputs;
     std::vector<Expr> outputs;

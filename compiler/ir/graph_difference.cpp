@@ -9,7 +9,7 @@ namespace {
 
 class Comparison {
  public:
-  Comparison(const Graph& before, const Graph& after, LastingNumbers& numbers)
+  Comparison(const Graph& before, const Graph& after, StableNumbers& numbers)
       : before_(before), after_(after), numbers_(numbers), old_(text_order(before)), new_(text_order(after)) {
     for (size_t i = 0; i < old_.size(); ++i) place_[old_[i]] = i;
   }
@@ -93,7 +93,7 @@ class Comparison {
     auto show_old = [&](size_t end) {
       for (; shown < end; ++shown)
         if (!stays.contains(old_[shown])) {
-          out.gone.push_back(old_[shown]);
+          out.removed.push_back(old_[shown]);
           add(out.text, '-', line(*old_[shown]));
         }
     };
@@ -103,7 +103,7 @@ class Comparison {
       if (old && stays.contains(*old)) {
         ++out.same;
       } else {
-        out.come.push_back(node);
+        out.added.push_back(node);
         add(out.text, '+', line(*node));
       }
     }
@@ -142,7 +142,7 @@ class Comparison {
   }
 
   const Graph &before_, &after_;
-  LastingNumbers& numbers_;
+  StableNumbers& numbers_;
   std::vector<const Node*> old_, new_;
   NodeMap<size_t> place_;             // of the old ones
   NodeMap<bool> taken_;               // old ones that have a counterpart
@@ -174,11 +174,11 @@ void append_short(const Expr& value, const NodeNumbers& numbers, int depth, std:
 
 }  // namespace
 
-LastingNumbers::LastingNumbers(const Graph& graph) {
+StableNumbers::StableNumbers(const Graph& graph) {
   for (const Node* node : text_order(graph)) of[node] = next++;
 }
 
-GraphDifference graph_difference(const Graph& before, const Graph& after, LastingNumbers& numbers) {
+GraphDifference graph_difference(const Graph& before, const Graph& after, StableNumbers& numbers) {
   return Comparison(before, after, numbers).run();
 }
 

@@ -10,17 +10,17 @@ namespace thtrain {
 
 /// Numbers for the nodes of a graph and of what passes make of it, one after the other. Keys are addresses: the graphs
 /// must be kept.
-struct LastingNumbers {
+struct StableNumbers {
   NodeNumbers of;
   size_t next = 0;
 
   /// As graph_text() numbers the graph.
-  explicit LastingNumbers(const Graph& graph);
+  explicit StableNumbers(const Graph& graph);
 };
 
 struct GraphDifference {
-  std::vector<const Node*> gone, come;  // nodes whose line is in the one graph only, in the order of the text form
-  size_t same = 0;                      // nodes whose line is in both
+  std::vector<const Node*> removed, added;  // nodes whose line is in the one graph only, in the order of the text form
+  size_t same = 0;                          // nodes whose line is in both
   /// "- %5 = neg(%4) : float64[n]" and "+ ..." for each of them, bodies below, and for outputs and updates that read
   /// another node; what came stands where what it replaces went.
   std::string text;
@@ -32,7 +32,7 @@ struct GraphDifference {
 /// keeps its number; one that stands in the place of another (the same output or update, or the same operand of such a
 /// node) takes that one's number, so that a change does not run through all that reads it; others get new numbers.
 /// Linear in both graphs.
-GraphDifference graph_difference(const Graph& before, const Graph& after, LastingNumbers& numbers);
+GraphDifference graph_difference(const Graph& before, const Graph& after, StableNumbers& numbers);
 
 /// An expression under these numbers, for people: nodes that have a name or a number are called by it below the second
 /// level, and what is deeper than the third is cut: "mul(mul(%3, 2), hidden/W)".

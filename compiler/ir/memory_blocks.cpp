@@ -13,14 +13,14 @@ namespace {
 
 constexpr size_t kLine = 64, kHugePage = size_t{2} << 20;
 
-struct Kept {
+struct FreeBlock {
   void* block;
   size_t bytes;
 };
 
 struct Pool {
   std::mutex mutex;
-  std::list<Kept> kept;  // the last freed in front
+  std::list<FreeBlock> free_blocks;  // the last freed in front
   size_t bytes = 0;
 };
 
@@ -37,17 +37,18 @@ size_t rounded(size_t bytes) {
 
 }  // namespace
 
-void* take_block(size_t bytes) {
+void* allocate_block(size_t bytes) {
   const bool large = bytes >= kLargeBlockBytes;
   const size_t size = rounded(bytes);
   if (large) {
     Pool& p = pool();
     std::lock_guard lock(p.mutex);
-    auto at = std::find_if(p.kept.begin(), p.kept.end(), [&](const Kept& k) { return k.bytes == size; });
-    if (at != p.kept.end()) {
+    auto at =
+        std::find_if(p.free_blocks.begin(), p.free_blocks.end(), [&](const FreeBlock& k) { return k.bytes == size; });
+    if (at != p.free_blocks.end()) {
       void* block = at->block;
       p.bytes -= size;
-      p.kept.erase(at);
+      p.free_blocks.erase(at);
       return block;
     }
   }
@@ -59,21 +60,21 @@ void* take_block(size_t bytes) {
   return block;
 }
 
-void give_block(void* block, size_t bytes) {
+void free_block(void* block, size_t bytes) {
   const size_t size = rounded(bytes);
-  if (bytes < kLargeBlockBytes || size > kMostKeptBytes) return std::free(block);
+  if (bytes < kLargeBlockBytes || size > kMaxFreeListBytes) return std::free(block);
   Pool& p = pool();
   std::lock_guard lock(p.mutex);
-  p.kept.push_front({block, size});
+  p.free_blocks.push_front({block, size});
   p.bytes += size;
-  while (p.bytes > kMostKeptBytes) {
-    std::free(p.kept.back().block);
-    p.bytes -= p.kept.back().bytes;
-    p.kept.pop_back();
+  while (p.bytes > kMaxFreeListBytes) {
+    std::free(p.free_blocks.back().block);
+    p.bytes -= p.free_blocks.back().bytes;
+    p.free_blocks.pop_back();
   }
 }
 
-size_t kept_bytes() {
+size_t free_list_bytes() {
   Pool& p = pool();
   std::lock_guard lock(p.mutex);
   return p.bytes;

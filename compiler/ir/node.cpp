@@ -110,7 +110,8 @@ static bool keeps_types(const Node& node, const std::vector<Expr>& inputs, const
   return true;
 }
 
-std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies) {
+std::shared_ptr<const Node> clone_with_inputs(const Node& node, std::vector<Expr> inputs,
+                                              std::vector<GraphPtr> bodies) {
   std::shared_ptr<Node> out;
   if (keeps_types(node, inputs, bodies)) {
     out = std::make_shared<Node>();

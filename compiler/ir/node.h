@@ -117,7 +117,7 @@ std::shared_ptr<const Node> make_node(const Op& op, std::vector<Expr> inputs, Pr
 Expr apply(const Op& op, std::vector<Expr> inputs, Props props = {},
            std::source_location where = std::source_location::current());
 /// A copy of `node` on other inputs and bodies: same op, properties, tag, origin and name; types are inferred anew.
-std::shared_ptr<const Node> remake(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies);
+std::shared_ptr<const Node> clone_with_inputs(const Node& node, std::vector<Expr> inputs, std::vector<GraphPtr> bodies);
 
 /// The same node under another recomputation tag: merging leaves the two apart.
 std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int recompute);

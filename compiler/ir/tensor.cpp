@@ -37,8 +37,8 @@ Tensor::Tensor() : Tensor(0.0) {}
 
 Tensor Tensor::empty(DType dtype, Shape shape) {
   size_t bytes = static_cast<size_t>(element_count(shape)) * size_of(dtype);
-  void* memory = take_block(bytes);
-  std::shared_ptr<void> owner(memory, [bytes](void* block) { give_block(block, bytes); });
+  void* memory = allocate_block(bytes);
+  std::shared_ptr<void> owner(memory, [bytes](void* block) { free_block(block, bytes); });
   Shape strides = row_major_strides(shape);
   return Tensor(dtype, std::move(shape), std::move(strides), memory, std::move(owner));
 }

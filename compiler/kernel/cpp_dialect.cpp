@@ -164,8 +164,8 @@ class CppDialect : public Dialect {
         return iota(n, h);
       case Prim::kReduceLanes:
         return reduce(n, a[0], h);
-      case Prim::kEvenBlocks:
-      case Prim::kOddBlocks:
+      case Prim::kInterleaveEven:
+      case Prim::kInterleaveOdd:
         return blocks(n, a);
       case Prim::kConstant:
       case Prim::kVariable:
@@ -186,8 +186,8 @@ class CppDialect : public Dialect {
       dtype = DType::kInt8;
     }
     std::string v = vector_type(dtype, s.type.lanes, h);
-    const bool past_caches = s.past_caches && near && count.empty();
-    std::string name = str(past_caches ? "stream_" : "store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
+    const bool non_temporal = s.non_temporal && near && count.empty();
+    std::string name = str(non_temporal ? "stream_" : "store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
     const char* element = name_of_element(dtype).c;
     if (h.need(name)) {
       std::string lanes = count.empty() ? std::to_string(s.type.lanes) : "n";
@@ -195,7 +195,7 @@ class CppDialect : public Dialect {
                          : count.empty() ? str("  *(", unaligned(dtype, s.type.lanes, h), "*)p = v;\n")
                                          : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
       if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, s.type.lanes, 0}, body);
-      if (past_caches) body = streaming({dtype, s.type.lanes, 0}, h) + body;
+      if (non_temporal) body = streaming({dtype, s.type.lanes, 0}, h) + body;
       h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
                 count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
     }
@@ -206,7 +206,7 @@ class CppDialect : public Dialect {
   std::string prefetch(const std::string& address, Prefetch kind) const override {
     return str("__builtin_prefetch(", address,
                kind == Prefetch::kWrite ? ", 1"
-               : kind == Prefetch::kFar ? ", 0, 2"
+               : kind == Prefetch::kL2 ? ", 0, 2"
                                         : "",
                ")");
   }
@@ -234,7 +234,8 @@ class CppDialect : public Dialect {
   }
 
   static std::string blocks(const TermNode& n, const std::vector<std::string>& a) {
-    const int lanes = n.type.lanes, width = static_cast<int>(n.integer), odd = n.prim == Prim::kOddBlocks ? width : 0;
+    const int lanes = n.type.lanes, width = static_cast<int>(n.integer),
+              odd = n.prim == Prim::kInterleaveOdd ? width : 0;
     std::vector<int> order;  // lanes of a count from 0, those of b follow
     for (int i = 0; i < lanes; ++i) {
       const int pair = i / (2 * width) * 2 * width, of_b = i / width % 2;
@@ -367,7 +368,7 @@ class CppDialect : public Dialect {
     bool by_libmvec = false;  // Debian 12's libmvec is x86-64's only
 #endif
     std::string arguments = str("(", join(a, ", "), ")");
-    if (is_computed(n.name, vector_bytes_)) {
+    if (has_polynomial(n.name, vector_bytes_)) {
       if (n.type.is_vector()) return inlined(n, n.type.lanes, h) + arguments;
       return single(n, 1, inlined(n, whole, h), whole, h) + arguments;
     }
@@ -388,7 +389,7 @@ class CppDialect : public Dialect {
     std::string name = str(n.name, "_", type(x.type(), h));
     if (h.need(name)) {
       Code code;
-      const Term result = computed(n.name, x, code);
+      const Term result = polynomial(n.name, x, code);
       h.add(print_inline(code.take(), result, x, name, *this, h));
     }
     return name;

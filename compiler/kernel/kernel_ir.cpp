@@ -195,7 +195,11 @@ static Term blocks(Prim prim, Term a, Term b, int width) {
   node->integer = width;
   return Term(std::move(node));
 }
-Term even_blocks(Term a, Term b, int width) { return blocks(Prim::kEvenBlocks, std::move(a), std::move(b), width); }
-Term odd_blocks(Term a, Term b, int width) { return blocks(Prim::kOddBlocks, std::move(a), std::move(b), width); }
+Term interleave_even(Term a, Term b, int width) {
+  return blocks(Prim::kInterleaveEven, std::move(a), std::move(b), width);
+}
+Term interleave_odd(Term a, Term b, int width) {
+  return blocks(Prim::kInterleaveOdd, std::move(a), std::move(b), width);
+}
 
 }  // namespace thtrain::kernel

@@ -34,7 +34,7 @@ enum class Prim : uint8_t {
   kLoad,                                                    // buffer[index], lanes of them `stride` apart
   kSplat, kIota,                                            // x in all lanes; 0, 1, 2, ...
   kReduceLanes,                                             // by name: add, mul, max, min, and, or
-  kEvenBlocks, kOddBlocks,                                  // of two vectors by turns; `integer` lanes each
+  kInterleaveEven, kInterleaveOdd,                          // of two vectors by turns; `integer` lanes each
 };
 
 struct TermNode;
@@ -114,14 +114,14 @@ Term splat(Term a, int lanes);
 Term iota(DType dtype, int lanes);
 Term reduce_lanes(std::string operation, Term vector);
 /// Two vectors in blocks of `width` lanes: blocks 0, 2, 4, ... of both by turns, a0 b0 a2 b2 ...
-Term even_blocks(Term a, Term b, int width);
+Term interleave_even(Term a, Term b, int width);
 /// And blocks 1, 3, 5, ...: a1 b1 a3 b3 ...
-Term odd_blocks(Term a, Term b, int width);
+Term interleave_odd(Term a, Term b, int width);
 
 enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled, kBlock, kThread };
 
 /// Where a prefetched line is wanted: in the first or the second cache, to be read, or in the first to be written.
-enum class Prefetch : uint8_t { kNear, kFar, kWrite };
+enum class Prefetch : uint8_t { kL1, kL2, kWrite };
 
 struct Statement;
 using Block = std::vector<Statement>;
@@ -141,8 +141,8 @@ struct Statement {
   Term begin = {}, end = {}, step = {};  // of kLoop
   LoopMark mark = LoopMark::kSequential;
   std::shared_ptr<Block> body = {}, otherwise = {};
-  Prefetch prefetch = Prefetch::kNear;
-  bool past_caches = false;  // of kStore: written to memory, without being read from there first; a kFence follows
+  Prefetch prefetch = Prefetch::kL1;
+  bool non_temporal = false;  // of kStore: written to memory, without being read from there first; a kFence follows
 };
 
 struct BufferParameter {

@@ -90,14 +90,14 @@ void Code::store(const std::string& buffer, Term index, Term stride, Term value,
   out.index = std::move(index);
   out.stride = std::move(stride);
   out.count = std::move(count);
-  out.past_caches = past_caches_;
+  out.non_temporal = non_temporal_;
   current_->push_back(std::move(out));
 }
 
-void Code::past_caches(const std::function<void()>& body) {
-  past_caches_ = true;
+void Code::non_temporal(const std::function<void()>& body) {
+  non_temporal_ = true;
   body();
-  past_caches_ = false;
+  non_temporal_ = false;
   current_->push_back({.kind = Statement::Kind::kFence, .name = {}});
 }
 
@@ -161,8 +161,8 @@ std::vector<Term> transposed(Code& code, std::vector<Term> rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (i & width) continue;
       const Term a = rows[i], b = rows[i + width];
-      rows[i] = code.let("t", even_blocks(a, b, static_cast<int>(width)));
-      rows[i + width] = code.let("t", odd_blocks(a, b, static_cast<int>(width)));
+      rows[i] = code.let("t", interleave_even(a, b, static_cast<int>(width)));
+      rows[i + width] = code.let("t", interleave_odd(a, b, static_cast<int>(width)));
     }
   return rows;
 }
@@ -178,12 +178,12 @@ Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term st
 }
 
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
-                         const StepPlace& place)
+                         const StepContext& context)
     : node_(node),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       vector_bytes_(vector_bytes),
-      place_(place) {}
+      context_(context) {}
 
 std::string StepBuilder::buffer(const Operand& operand, bool written) {
   for (size_t i = 0; i < used_operands_.size(); ++i)

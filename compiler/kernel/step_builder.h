@@ -41,7 +41,7 @@ class Code {
   Term local_array(std::string name, TermType type, int64_t count);
   void store(const std::string& buffer, Term index, Term stride, Term value, Term count = {});
   /// What `body` stores goes past the caches, and is there for all when this ends.
-  void past_caches(const std::function<void()>& body);
+  void non_temporal(const std::function<void()>& body);
   void atomic_add(const std::string& buffer, Term index, Term value);
   /// Asks for the cache line of buffer[index], which need not exist.
   void prefetch(const std::string& buffer, Term index, Prefetch kind);
@@ -52,7 +52,7 @@ class Code {
   std::string unique(std::string name);
   Block body_;
   Block* current_;
-  bool past_caches_ = false;
+  bool non_temporal_ = false;
   std::vector<std::pair<std::string, int>> used_;
 };
 
@@ -98,30 +98,30 @@ struct ReferenceCall {};
 using StepCode = std::variant<KernelCall, LibraryCall, ReferenceCall>;
 
 /// What a lowering may know of the program around its step.
-struct StepPlace {
-  int overwrites = -1;               // the input whose buffer output 0 shares
-  bool writes_variable = false;      // an output lies in the buffer of a shared variable
-  int64_t cached_bytes = 0;          // see StepBuilder::cached_bytes()
-  const Chooser* chooser = nullptr;  // of who computes matrix products; null: the library
+struct StepContext {
+  int overwrites = -1;                 // the input whose buffer output 0 shares
+  bool writes_variable = false;        // an output lies in the buffer of a shared variable
+  int64_t non_temporal_threshold = 0;  // see StepBuilder::non_temporal_threshold()
+  const Chooser* chooser = nullptr;    // of who computes matrix products; null: the library
 };
 
 class StepBuilder {
  public:
   /// `vector_bytes`: the width of the target's vectors.
   StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
-              const StepPlace& place = {});
+              const StepContext& context = {});
 
   const Node& node() const { return node_; }
   const Operand& input(size_t i) const { return inputs_[i]; }
   const Operand& output(size_t i = 0) const { return outputs_[i]; }
   int vector_bytes() const { return vector_bytes_; }
-  const Chooser* chooser() const { return place_.chooser; }
+  const Chooser* chooser() const { return context_.chooser; }
   /// Does output 0 share the buffer of this input? (Only of one that the op may overwrite.)
-  bool overwrites(size_t input) const { return place_.overwrites == static_cast<int>(input); }
+  bool overwrites(size_t input) const { return context_.overwrites == static_cast<int>(input); }
   /// Does an output lie in a shared variable? Then what can fail goes before the first write.
-  bool writes_variable() const { return place_.writes_variable; }
+  bool writes_variable() const { return context_.writes_variable; }
   /// Loops that touch more bytes may store past the caches: nothing reads the outputs in this program. 0: none may.
-  int64_t cached_bytes() const { return place_.cached_bytes; }
+  int64_t non_temporal_threshold() const { return context_.non_temporal_threshold; }
   /// Lanes of a vector whose widest element has that dtype.
   int lanes_of(DType widest) const { return vector_bytes_ / static_cast<int>(size_of(widest)); }
 
@@ -153,7 +153,7 @@ class StepBuilder {
   const Node& node_;
   std::vector<Operand> inputs_, outputs_;
   int vector_bytes_;
-  StepPlace place_;
+  StepContext context_;
   Code code_;
   Function function_;
   std::vector<int> used_operands_;

@@ -76,7 +76,7 @@ Term tanh(const Term& x, Code& code) {
 
 }  // namespace
 
-bool is_computed(const std::string& function, [[maybe_unused]] int vector_bytes) {
+bool has_polynomial(const std::string& function, [[maybe_unused]] int vector_bytes) {
 #if defined(__x86_64__)
   const bool has_fma = vector_bytes >= 32;  // as one instruction
 #else
@@ -85,7 +85,7 @@ bool is_computed(const std::string& function, [[maybe_unused]] int vector_bytes)
   return has_fma && (function == "exp" || function == "tanh");
 }
 
-Term computed(const std::string& function, const Term& x, Code& code) {
+Term polynomial(const std::string& function, const Term& x, Code& code) {
   TH_CHECK(is_float(x.dtype()) && (function == "exp" || function == "tanh"), function, " of ", name_of(x.dtype()),
            " is not computed by kernels");
   return function == "exp" ? exp(x, code) : tanh(x, code);

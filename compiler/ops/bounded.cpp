@@ -92,7 +92,7 @@ bool are_exact_with_infinity(std::span<const Bounded> inputs) {
 }
 
 // What an element that is no finite number says, where the op's rule did not: its error is NaN.
-void settle(const Node& node, std::span<const Bounded> inputs, Infinities infinities, Bounded& out) {
+void bound_infinities(const Node& node, std::span<const Bounded> inputs, Infinities infinities, Bounded& out) {
   const DType dtype = out.value.dtype();
   double* error = out.error.data<double>();
   const int64_t count = out.error.size();
@@ -170,7 +170,7 @@ std::vector<Bounded> bounded_node(const Node& node, std::span<const Bounded> inp
   std::vector<Bounded> out;
   for (size_t o = 0; o < outputs.size(); ++o) {
     out.push_back({outputs[o].contiguous(), found[o].contiguous()});
-    if (node.types[o].kind == TypeKind::kTensor) settle(node, inputs, infinities, out[o]);
+    if (node.types[o].kind == TypeKind::kTensor) bound_infinities(node, inputs, infinities, out[o]);
   }
   return out;
 }

@@ -23,7 +23,7 @@ std::shared_ptr<const Node> widened(const Node& node) {
     is_wide = is_wide && (stays || input.dtype() == DType::kFloat64);
     inputs.push_back(stays ? input : make_input({.dtype = DType::kFloat64, .dims = input.dims()}, "e"));
   }
-  return is_wide ? node.self.lock() : remake(node, std::move(inputs), node.bodies);
+  return is_wide ? node.self.lock() : clone_with_inputs(node, std::move(inputs), node.bodies);
 }
 
 // What is not connected decides where elements come from: with an error there, nothing is known.
@@ -52,8 +52,8 @@ Tensor on_wide(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, c
 
 // An infinity that is read gives the same everywhere, unless the finite numbers beside it become too large too; numbers
 // that became too large need not do so in another order. `size` is the op on the inputs' magnitudes.
-void settle_infinities(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, std::vector<Tensor> magnitude,
-                       bool is_exact, const Tensor& size, Tensor& error) {
+void bound_infinities(const ErrorArgs& args, const std::shared_ptr<const Node>& wide, std::vector<Tensor> magnitude,
+                      bool is_exact, const Tensor& size, Tensor& error) {
   if (all_finite(args.outputs[0])) return;
   const Tensor result = magnitudes(args.outputs[0]);
   const double *of = result.data<double>(), *of_all = size.data<double>();
@@ -151,7 +151,7 @@ std::vector<Tensor> multilinear_error(const ErrorArgs& args, double roundings) {
   const double *below = size.data<double>(), *above = largest.data<double>();
   for (int64_t k = 0, n = out.size(); k < n; ++k)
     error[k] = (above[k] - below[k]) + roundings * (precision.unit * above[k] + precision.tiny);
-  settle_infinities(args, wide, plain, is_exact, size, out);
+  bound_infinities(args, wide, plain, is_exact, size, out);
   return {out};
 }
 

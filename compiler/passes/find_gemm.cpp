@@ -143,7 +143,7 @@ class Finder {
       std::vector<GraphPtr> bodies;
       for (const GraphPtr& body : node.bodies)
         bodies.push_back(std::make_shared<const Graph>(Finder(*body, context_).run()));
-      std::shared_ptr<const Node> made = remake(node, inputs, std::move(bodies));
+      std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
       std::vector<Expr> out;
       for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);
       return out;

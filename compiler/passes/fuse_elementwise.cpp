@@ -16,15 +16,15 @@ class ElementwiseFuser : public RegionFuser {
  protected:
   bool is_fusable(const Node& node) const override { return has_scalar_code(node) || may_be_gathered(node); }
 
-  bool joins(const Node& node, Region& region) const override {
-    if (reads_through_index(node) && !is_only_read_in(node, region)) return false;
+  bool joins(const Node& node, FusionRegion& region) const override {
+    if (reads_through_index(node) && !is_used_only_in(node, region)) return false;
     if (region.nodes.empty()) region.domain = node.types[0].dims;
     return node.types[0].dims == region.domain;
   }
 
-  bool merges(const Region& a, const Region& b) const override { return a.domain == b.domain; }
-  bool is_worth_it(const Region&) const override { return true; }
-  int way_of_reading(const Region&, const Node& reader) const override { return reads_through_index(reader); }
+  bool merges(const FusionRegion& a, const FusionRegion& b) const override { return a.domain == b.domain; }
+  bool is_worth_it(const FusionRegion&) const override { return true; }
+  int access_pattern(const FusionRegion&, const Node& reader) const override { return reads_through_index(reader); }
 
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
     return make_fused(std::move(body), std::move(inputs));

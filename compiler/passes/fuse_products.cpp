@@ -41,7 +41,7 @@ class ProductFuser : public RegionFuser {
     return is_matrix_product(node) ? ours_.contains(&node) : has_scalar_code(node);
   }
 
-  bool joins(const Node& node, Region& region) const override {
+  bool joins(const Node& node, FusionRegion& region) const override {
     if (region.nodes.empty()) region.domain = node.types[0].dims;
     if (node.types[0].dims != region.domain) return false;
     if (is_matrix_product(node)) {
@@ -53,14 +53,16 @@ class ProductFuser : public RegionFuser {
     return !product || widest_of(node) <= size_of(product->types[0].dtype);
   }
 
-  bool merges(const Region& a, const Region& b) const override {
+  bool merges(const FusionRegion& a, const FusionRegion& b) const override {
     if (a.domain != b.domain || (a.has_reduction && b.has_reduction)) return false;
     const Node *left = product_of(a), *right = product_of(b);
     return (!left || fits(b, *left)) && (!right || fits(a, *right));
   }
 
-  bool is_worth_it(const Region& region) const override { return region.has_reduction && region.nodes.size() > 1; }
-  int way_of_reading(const Region&, const Node& reader) const override { return is_matrix_product(reader); }
+  bool is_worth_it(const FusionRegion& region) const override {
+    return region.has_reduction && region.nodes.size() > 1;
+  }
+  int access_pattern(const FusionRegion&, const Node& reader) const override { return is_matrix_product(reader); }
 
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
     return make_fused_product(std::move(body), std::move(inputs));
@@ -70,14 +72,14 @@ class ProductFuser : public RegionFuser {
 
  private:
   // A region's product, which stands for its one reduction.
-  static const Node* product_of(const Region& region) {
+  static const Node* product_of(const FusionRegion& region) {
     if (!region.has_reduction) return nullptr;
     return *std::find_if(region.nodes.begin(), region.nodes.end(),
                          [](const Node* node) { return is_matrix_product(*node); });
   }
 
   // As many lanes as the product has.
-  static bool fits(const Region& region, const Node& product) {
+  static bool fits(const FusionRegion& region, const Node& product) {
     return std::all_of(region.nodes.begin(), region.nodes.end(), [&](const Node* node) {
       return is_matrix_product(*node) || widest_of(*node) <= size_of(product.types[0].dtype);
     });

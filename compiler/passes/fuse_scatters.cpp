@@ -47,7 +47,7 @@ Graph fuse_scatters(const Graph& graph, const PassContext& context) {
     std::vector<GraphPtr> bodies;
     for (const GraphPtr& body : node.bodies)
       bodies.push_back(std::make_shared<const Graph>(fuse_scatters(*body, context)));
-    std::shared_ptr<const Node> made = remake(node, inputs, std::move(bodies));
+    std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
     if (is_loop) made = make_fused_scatter(*made, inputs[node.op->scatter->elements].node());
     std::vector<Expr> out;
     for (size_t i = 0; i < made->types.size(); ++i) out.emplace_back(made, i);

@@ -182,7 +182,7 @@ Expr instantiate(const Expr& pattern, const Binding& binding) {
   return number ? make_constant(number->cast(binding.root().dtype())) : instantiated(pattern, binding);
 }
 
-Expr fitted_to(const Expr& result, const Type& type) {
+Expr broadcast_to_type(const Expr& result, const Type& type) {
   if (!result.has_value() || result.type() == type) return result;
   if (result.type().kind != TypeKind::kTensor || result.dtype() != type.dtype || result.rank() > type.rank()) return {};
   const size_t added = type.rank() - result.rank();

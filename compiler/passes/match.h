@@ -53,7 +53,7 @@ std::optional<Binding> match(const Expr& pattern, const Expr& value);
 Expr instantiate(const Expr& pattern, const Binding& binding);
 
 /// `result` repeated to the lengths of `type` where it has fewer. Empty where that does not give `type` exactly.
-Expr fitted_to(const Expr& result, const Type& type);
+Expr broadcast_to_type(const Expr& result, const Type& type);
 
 /// The one number that every element of the value is: a constant of one element, repeated, reshaped or shuffled.
 /// As a scalar of the value's dtype; null for anything else.

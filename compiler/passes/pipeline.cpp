@@ -8,11 +8,11 @@
 #include "compiler/passes/constant_fold.h"
 #include "compiler/passes/find_gemm.h"
 #include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/fuse_matvec_update.h"
 #include "compiler/passes/fuse_products.h"
+#include "compiler/passes/fuse_reductions.h"
 #include "compiler/passes/fuse_scatters.h"
-#include "compiler/passes/fuse_slices.h"
 #include "compiler/passes/merge.h"
-#include "compiler/passes/share_walks.h"
 #include "compiler/passes/stabilize.h"
 
 namespace thtrain {
@@ -38,11 +38,11 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
       {{"constant_fold_again", "constant_fold again, on what the rules made constant", constant_fold}, "stable"},
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
-      {{"share_walks", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", share_walks}, "specialized"},
-      {{"fuse_slices", "exp(x) / sum(exp(x), 1) -> fused_slices(x)", fuse_slices}, "fused"},
+      {{"fuse_matvec_update", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", fuse_matvec_update}, "specialized"},
+      {{"fuse_reductions", "exp(x) / sum(exp(x), 1) -> fused_reduction(x)", fuse_reductions}, "fused"},
       {{"fuse_products", "tanh(dot(x, W) + b) -> fused_product(x, W, b)", fuse_products}, "fused"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
-      {{"fuse_scatters", "inc_take(W, idx, fused(d)) -> fused_scatter(W, idx, d)", fuse_scatters}, "fused"},
+      {{"fuse_scatters", "scatter_add(W, idx, fused(d)) -> fused_scatter(W, idx, d)", fuse_scatters}, "fused"},
   };
   return table;
 }

@@ -11,10 +11,10 @@
 namespace thtrain {
 namespace {
 
-constexpr size_t kMostNodes = 64, kMostOperands = 24;
+constexpr size_t kMaxNodes = 64, kMaxOperands = 24;
 
 // Does the reader want more of the value than the element that it computes itself?
-bool reads_beyond_its_element(const Node& reader, const Node& value) {
+bool reads_other_elements(const Node& reader, const Node& value) {
   for (size_t i = 0; i < reader.inputs.size(); ++i)
     if (&reader.inputs[i].node() == &value && (reads_through_index(reader) || is_factor(reader, i))) return true;
   return false;
@@ -27,7 +27,7 @@ bool is_scalar_constant(const Expr& e) {
 
 }  // namespace
 
-bool is_long_walk(const Type& type) {
+bool exceeds_cache(const Type& type) {
   constexpr int64_t kLongBytes = 128 << 10;
   if (type.kind != TypeKind::kTensor) return false;
   const Dim elements = type.elements();
@@ -50,12 +50,12 @@ Graph RegionFuser::run() {
   return out;
 }
 
-bool RegionFuser::is_only_read_in(const Node& node, const Region& region) const {
+bool RegionFuser::is_used_only_in(const Node& node, const FusionRegion& region) const {
   return !is_root(node) && std::all_of(readers(node).begin(), readers(node).end(),
                                        [&](const Node* reader) { return is_in(*reader, region); });
 }
 
-bool RegionFuser::is_in(const Node& node, const Region& region) const {
+bool RegionFuser::is_in(const Node& node, const FusionRegion& region) const {
   const int number = places_.at(&node).region;
   return number >= 0 && &regions_[static_cast<size_t>(number)] == &region;
 }
@@ -85,8 +85,8 @@ void RegionFuser::grow() {
     std::iter_swap(candidates.begin(), found);
     merge_readers(candidates);
   }
-  merge_walks();
-  for (Region& region : regions_) {
+  merge_siblings();
+  for (FusionRegion& region : regions_) {
     if (!is_worth_it(region)) {
       for (const Node* node : region.nodes) places_.at(node).region = -1;
       region.nodes.clear();
@@ -97,20 +97,17 @@ void RegionFuser::grow() {
 }
 
 bool RegionFuser::can_join(const Node* node, int region) {
-  Region& r = regions_[static_cast<size_t>(region)];
-  return r.nodes.size() < kMostNodes && operands({region}, node) <= kMostOperands &&
-         !leads_outside_and_back({node}, {region}) &&
-         std::none_of(
-             readers(*node).begin(), readers(*node).end(),
-             [&](const Node* reader) { return is_in(*reader, r) && reads_beyond_its_element(*reader, *node); }) &&
+  FusionRegion& r = regions_[static_cast<size_t>(region)];
+  return r.nodes.size() < kMaxNodes && operands({region}, node) <= kMaxOperands && !creates_cycle({node}, {region}) &&
+         std::none_of(readers(*node).begin(), readers(*node).end(),
+                      [&](const Node* reader) { return is_in(*reader, r) && reads_other_elements(*reader, *node); }) &&
          joins(*node, r);
 }
 
-bool RegionFuser::reads_beyond_elements(const std::vector<const Node*>& nodes) const {
+bool RegionFuser::reads_non_elementwise(const std::vector<const Node*>& nodes) const {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node* reader) {
     return std::any_of(reader->inputs.begin(), reader->inputs.end(), [&](const Expr& e) {
-      return std::find(nodes.begin(), nodes.end(), &e.node()) != nodes.end() &&
-             reads_beyond_its_element(*reader, e.node());
+      return std::find(nodes.begin(), nodes.end(), &e.node()) != nodes.end() && reads_other_elements(*reader, e.node());
     });
   });
 }
@@ -118,13 +115,12 @@ bool RegionFuser::reads_beyond_elements(const std::vector<const Node*>& nodes) c
 // Into regions[0], which reads or has just taken a node that the others read too.
 void RegionFuser::merge_readers(const std::vector<int>& regions) {
   for (size_t i = 1; i < regions.size(); ++i) {
-    Region &into = regions_[static_cast<size_t>(regions[0])], &from = regions_[static_cast<size_t>(regions[i])];
+    FusionRegion &into = regions_[static_cast<size_t>(regions[0])], &from = regions_[static_cast<size_t>(regions[i])];
     std::vector<int> both{regions[0], regions[i]};
-    if (into.nodes.size() + from.nodes.size() > kMostNodes || !merges(into, from)) continue;
+    if (into.nodes.size() + from.nodes.size() > kMaxNodes || !merges(into, from)) continue;
     std::vector<const Node*> nodes = into.nodes;
     nodes.insert(nodes.end(), from.nodes.begin(), from.nodes.end());
-    if (operands(both, nullptr) > kMostOperands || leads_outside_and_back(nodes, both) || reads_beyond_elements(nodes))
-      continue;
+    if (operands(both, nullptr) > kMaxOperands || creates_cycle(nodes, both) || reads_non_elementwise(nodes)) continue;
     for (const Node* node : from.nodes) places_.at(node).region = regions[0];
     into.nodes = std::move(nodes);
     if (into.reduced.empty()) into.reduced = from.reduced;
@@ -134,32 +130,32 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
 }
 
 // Regions whose elements are those of a large array that stays outside.
-void RegionFuser::merge_walks() {
+void RegionFuser::merge_siblings() {
   for (const Node* node : order_) {
-    if (places_.at(node).region >= 0 || node->types.size() != 1 || !is_long_walk(node->types[0])) continue;
-    std::vector<int> walkers;
+    if (places_.at(node).region >= 0 || node->types.size() != 1 || !exceeds_cache(node->types[0])) continue;
+    std::vector<int> siblings;
     for (const Node* reader : readers(*node))
       if (int region = places_.at(reader).region;
           region >= 0 && regions_[static_cast<size_t>(region)].domain == node->types[0].dims)
-        walkers.push_back(region);
-    std::sort(walkers.begin(), walkers.end(), std::greater<>());
-    walkers.erase(std::unique(walkers.begin(), walkers.end()), walkers.end());
-    if (walkers.size() > 1) merge_readers(walkers);
+        siblings.push_back(region);
+    std::sort(siblings.begin(), siblings.end(), std::greater<>());
+    siblings.erase(std::unique(siblings.begin(), siblings.end()), siblings.end());
+    if (siblings.size() > 1) merge_readers(siblings);
   }
 }
 
 // Walks the readers between; past a limit the answer is the safe one. A region counts as one node: what one member can
 // reach, all can.
-bool RegionFuser::leads_outside_and_back(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const {
-  constexpr size_t kMostSteps = 400;
+bool RegionFuser::creates_cycle(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const {
+  constexpr size_t kMaxSteps = 400;
   auto is_member = [&](const Place& place) {
     return place.region >= 0 && std::find(regions.begin(), regions.end(), place.region) != regions.end();
   };
   std::vector<const Node*> stack;
   size_t visited = 0;
-  ++walk_;
+  ++traversal_;
   auto visit = [&](const Node* node, const Place& place) {
-    if (std::exchange(seen_[place.position], walk_) == walk_) return;
+    if (std::exchange(seen_[place.position], traversal_) == traversal_) return;
     stack.push_back(node);
     ++visited;
   };
@@ -170,7 +166,7 @@ bool RegionFuser::leads_outside_and_back(const std::vector<const Node*>& nodes, 
     const Node* now = stack.back();
     stack.pop_back();
     const Place& place = places_.at(now);
-    if (is_member(place) || visited > kMostSteps) return true;
+    if (is_member(place) || visited > kMaxSteps) return true;
     for (const Node* reader : readers(*now)) visit(reader, places_.at(reader));
     if (place.region >= 0)  // all of its region runs together
       for (const Node* sibling : regions_[static_cast<size_t>(place.region)].nodes) visit(sibling, places_.at(sibling));
@@ -249,11 +245,12 @@ void RegionFuser::build_single(const Node& node) {
     bodies.push_back(std::make_shared<const Graph>(fuse_body(*body)));
     changed = true;
   }
-  std::shared_ptr<const Node> made = changed ? remake(node, std::move(inputs), std::move(bodies)) : node.self.lock();
+  std::shared_ptr<const Node> made =
+      changed ? clone_with_inputs(node, std::move(inputs), std::move(bodies)) : node.self.lock();
   built_[&node].made = consing_.cons(made);
 }
 
-void RegionFuser::build_region(const Region& region) {
+void RegionFuser::build_region(const FusionRegion& region) {
   InheritOrigin origin(region.nodes.back()->origin);
   const int number = places_.at(region.nodes[0]).region;
   auto is_inside = [&](const Node* node) { return places_.at(node).region == number; };
@@ -273,7 +270,7 @@ void RegionFuser::build_region(const Region& region) {
       } else if (is_scalar_constant(e)) {
         inputs.push_back(e);
       } else {
-        const int way = way_of_reading(region, *node);
+        const int way = access_pattern(region, *node);
         size_t k = 0;
         while (k < read.size() && !(read[k].second == way && read[k].first->same(e))) ++k;
         if (k == read.size()) {
@@ -284,7 +281,7 @@ void RegionFuser::build_region(const Region& region) {
         inputs.push_back(body->inputs[k]);
       }
     }
-    inner.push_back(remake(*node, std::move(inputs), {}));
+    inner.push_back(clone_with_inputs(*node, std::move(inputs), {}));
   }
   // What others read, in the region's order.
   std::vector<std::pair<const Node*, size_t>> results;

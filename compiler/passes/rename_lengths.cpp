@@ -79,7 +79,7 @@ Rebuilder::Rewrite renaming(const LengthMap& map) {
         bodies.push_back(renamed_body(body, map));
         changed |= bodies.back() != body;
       }
-      if (changed) fresh = remake(fresh ? *fresh : node, inputs, std::move(bodies));
+      if (changed) fresh = clone_with_inputs(fresh ? *fresh : node, inputs, std::move(bodies));
     }
     std::vector<Expr> out;
     if (fresh)

@@ -12,16 +12,16 @@ bool rule_allowed(const Rule& rule, DType dtype, Level level) {
 Expr apply_rule(const Rule& rule, const Expr& value, RuleContext& context) {
   const Type& type = value.type();
   if (type.kind != TypeKind::kTensor || !(kind_of(type.dtype) & rule.kinds)) return {};
-  if (rule.rewrite) return fitted_to(rule.rewrite(value, context), type);
+  if (rule.rewrite) return broadcast_to_type(rule.rewrite(value, context), type);
   std::optional<Binding> binding = match(rule.from, value);
   if (!binding || (rule.when && !rule.when(*binding, context))) return {};
-  return fitted_to(instantiate(rule.to, *binding), type);
+  return broadcast_to_type(instantiate(rule.to, *binding), type);
 }
 
-RuleCondition operands_read_once(const Op& op) {
+RuleCondition operands_have_one_use(const Op& op) {
   return [&op](const Binding& binding, const RuleContext& context) {
     for (const Expr& input : binding.root().node().inputs)
-      if (is_op(input, op) && !context.read_once(input)) return false;
+      if (is_op(input, op) && !context.has_one_use(input)) return false;
     return true;
   };
 }
@@ -36,7 +36,7 @@ static std::vector<const Rule*> joined(std::initializer_list<const std::vector<R
 const std::vector<const Rule*>& canonical_rules() {
   static const std::vector<const Rule*> rules =
       joined({&softmax_rules(), &selection_rules(), &shape_rules(), &arithmetic_rules(), &power_rules(), &term_rules(),
-              &factor_rules(), &inverse_rules(), &reduce_rules(), &extremum_rules(), &matrix_rules(), &part_rules(),
+              &factor_rules(), &inverse_rules(), &reduce_rules(), &extremum_rules(), &matrix_rules(), &slice_rules(),
               &write_rules(), &index_rules()});
   return rules;
 }

@@ -19,11 +19,11 @@ class RuleContext {
   virtual ~RuleContext() = default;
   /// Does one node at most read this value, as far as can be seen? Rules that would compute an inner value once more
   /// ask before they take it apart.
-  bool read_once(const Expr& value) const { return read_by(value, 1); }
+  bool has_one_use(const Expr& value) const { return has_at_most_uses(value, 1); }
   /// The same of `count` nodes at most.
-  virtual bool read_by(const Expr& value, size_t count) const = 0;
+  virtual bool has_at_most_uses(const Expr& value, size_t count) const = 0;
   /// The canonical form of an expression over values of the graph: equal ones are the same node.
-  virtual Expr settle(const Expr& value) = 0;
+  virtual Expr normalize(const Expr& value) = 0;
   virtual Level level() const = 0;
 };
 
@@ -68,7 +68,7 @@ Expr apply_rule(const Rule& rule, const Expr& value, RuleContext& context);
 
 /// A condition of rules: each operand of the value that is of this op has no other reader, so that nothing is computed
 /// twice.
-RuleCondition operands_read_once(const Op& op);
+RuleCondition operands_have_one_use(const Op& op);
 
 // ---- the tables: rules/<family>_rules.cpp --------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ const std::vector<Rule>& shape_rules();        // chains of views, broadcasting
 const std::vector<Rule>& reduce_rules();       // reductions of reductions, of views, of scaled and of repeated values
 const std::vector<Rule>& extremum_rules();     // argmax through increasing functions, max and min
 const std::vector<Rule>& matrix_rules();       // transposes and factors out of products, chains of products
-const std::vector<Rule>& part_rules();         // parts of computed values: only what is read is computed
+const std::vector<Rule>& slice_rules();        // parts of computed values: only what is read is computed
 const std::vector<Rule>& write_rules();        // parts that are written
 const std::vector<Rule>& index_rules();        // zeros with some elements added
 const std::vector<Rule>& hyperbolic_rules();   // tanh, however it is spelled
@@ -118,6 +118,6 @@ const Rule* find_rule(const std::string& name);
 /// Notes each rewrite under the name of the pass. The rules that tidy up look at new nodes only: those of the graph
 /// given have been through them before.
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
-                  const std::string& pass, std::span<const Rule* const> tidying = {});
+                  const std::string& pass, std::span<const Rule* const> cleanup = {});
 
 }  // namespace thtrain

@@ -11,15 +11,15 @@
 namespace thtrain {
 namespace {
 
-constexpr int kFiringsPerNode = 32, kMostSweeps = 4;
-constexpr size_t kMostGrowth = 4;
+constexpr int kFiringsPerNode = 32, kMaxSweeps = 4;
+constexpr size_t kMaxGrowth = 4;
 constexpr int64_t kLargestFolded = 4096;  // elements
 
 // A rule, and what the operands of a value must look like for it: most rules are ruled out by that glance.
 struct Candidate {
   const Rule* rule;
   unsigned kinds;                        // at this level
-  bool tidies = false;                   // has seen the nodes of the graph given
+  bool is_cleanup = false;               // has seen the nodes of the graph given
   std::vector<const Op*> operands = {};  // null: any; constant_op: a number
 
   bool fits(const Node& node, const std::array<bool, 3>& is_number) const {
@@ -42,9 +42,9 @@ struct Candidate {
 // The candidates for each op, in the order of the table.
 class RuleIndex {
  public:
-  RuleIndex(std::span<const Rule* const> rules, std::span<const Rule* const> tidying, Level level) {
+  RuleIndex(std::span<const Rule* const> rules, std::span<const Rule* const> cleanup, Level level) {
     for (const Rule* rule : rules) add(rule, level, false);
-    for (const Rule* rule : tidying) add(rule, level, true);
+    for (const Rule* rule : cleanup) add(rule, level, true);
   }
   const std::vector<Candidate>& of(const Op* op) const {
     static const std::vector<Candidate> none;
@@ -53,8 +53,8 @@ class RuleIndex {
   }
 
  private:
-  void add(const Rule* rule, Level level, bool tidies) {
-    Candidate candidate{rule, 0, tidies};
+  void add(const Rule* rule, Level level, bool is_cleanup) {
+    Candidate candidate{rule, 0, is_cleanup};
     for (DType dtype : kAllDTypes)
       if (kind_of(dtype) & rule->kinds && rule_allowed(*rule, dtype, level)) candidate.kinds |= kind_of(dtype);
     if (candidate.kinds == 0) return;
@@ -111,15 +111,15 @@ class Sweep : public RuleContext {
     return out;
   }
 
-  bool read_by(const Expr& value, size_t count) const override {
+  bool has_at_most_uses(const Expr& value, size_t count) const override {
     const New* at = new_.find(&value.node());
     if (!at || at->readers <= count) return true;
     shared_.try_emplace(&value.node());
     return false;
   }
-  Expr settle(const Expr& value) override {
-    Adopted done;
-    return adopt(value, done);
+  Expr normalize(const Expr& value) override {
+    Interned done;
+    return intern(value, done);
   }
   Level level() const override { return context_.level; }
 
@@ -135,7 +135,7 @@ class Sweep : public RuleContext {
     Expr value;
     size_t readers = 0;
   };
-  using Adopted = NodeMap<Expr>;
+  using Interned = NodeMap<Expr>;
 
   // Each once, however often it is read.
   template <class F>
@@ -157,7 +157,7 @@ class Sweep : public RuleContext {
     firings_left_ = kFiringsPerNode;
     recompute_ = node.recompute;
     if (node.types.size() == 1)
-      entry.value = settled(Expr(made), budget_.first && made.get() == &node);
+      entry.value = normalized(Expr(made), budget_.first && made.get() == &node);
     else
       entry.made = made;
     const Node* result = entry.made ? made.get() : &entry.value.node();
@@ -167,7 +167,8 @@ class Sweep : public RuleContext {
   std::shared_ptr<const Node> with_inputs(const Node& node, const std::vector<Expr>& inputs) {
     bool changed = false;
     for (size_t i = 0; i < inputs.size(); ++i) changed = changed || !inputs[i].same(node.inputs[i]);
-    if (node.bodies.empty() || node.op->fused) return changed ? remake(node, inputs, node.bodies) : node.self.lock();
+    if (node.bodies.empty() || node.op->fused)
+      return changed ? clone_with_inputs(node, inputs, node.bodies) : node.self.lock();
     std::vector<GraphPtr> bodies = node.bodies;
     for (GraphPtr& body : bodies) {
       Graph swept = Sweep(rules_, context_, pass_, budget_).run(*body);
@@ -176,7 +177,7 @@ class Sweep : public RuleContext {
       if (!same) body = std::make_shared<const Graph>(std::move(swept));
       changed = changed || !same;
     }
-    return changed ? remake(node, inputs, std::move(bodies)) : node.self.lock();
+    return changed ? clone_with_inputs(node, inputs, std::move(bodies)) : node.self.lock();
   }
 
   // The one node of this identity. Of a commutative op the order that was met first stays.
@@ -190,7 +191,7 @@ class Sweep : public RuleContext {
   }
 
   // A unique value on settled inputs, after all rules. An untouched one is a node of the graph given.
-  Expr settled(const Expr& value, bool untouched = false) {
+  Expr normalized(const Expr& value, bool untouched = false) {
     // While a value is being rewritten it stands for itself, so a circle of rules ends.
     auto [entry, fresh] = new_.try_emplace(&value.node(), New{value});
     if (!fresh) return entry.value;
@@ -208,7 +209,8 @@ class Sweep : public RuleContext {
     std::array<bool, 3> is_number{};
     for (size_t i = 0; i < std::min<size_t>(3, node.inputs.size()); ++i) is_number[i] = number_in(node.inputs[i]);
     for (const Candidate& candidate : candidates) {
-      if (!(candidate.kinds & kind) || (candidate.tidies && untouched) || !candidate.fits(node, is_number)) continue;
+      if (!(candidate.kinds & kind) || (candidate.is_cleanup && untouched) || !candidate.fits(node, is_number))
+        continue;
       if (firings_left_ == 0 || budget_.new_nodes == 0) break;
       const size_t noted = context_.fired ? context_.fired->size() : 0;
       Expr after = apply_rule(*candidate.rule, value, *this);
@@ -219,7 +221,7 @@ class Sweep : public RuleContext {
       }
       --firings_left_;
       context_.note(pass_, candidate.rule->name, value, after, candidate.rule->safety);
-      return settle(after);
+      return normalize(after);
     }
     return value;
   }
@@ -233,24 +235,24 @@ class Sweep : public RuleContext {
     if (type.kind != TypeKind::kTensor || !type.is_known() || type.elements().value() > kLargestFolded) return {};
     std::vector<Tensor> values;
     for (const Expr& input : node.inputs) values.push_back(*constant_value(input));
-    return settled(Expr(unique(make_constant(evaluate_node(node, values, Lengths())[0]).node_ptr())));
+    return normalized(Expr(unique(make_constant(evaluate_node(node, values, Lengths())[0]).node_ptr())));
   }
 
   // Takes a new expression into the graph: its new nodes become unique and are settled, inputs first.
-  Expr adopt(const Expr& value, Adopted& done) {
+  Expr intern(const Expr& value, Interned& done) {
     const Node& node = value.node();
     if (const New* at = new_.find(&node))
       return node.types.size() == 1 ? at->value : Expr(at->value.node_ptr(), value.output());
     if (const Expr* at = done.find(&node))
       return Expr(at->node_ptr(), node.types.size() == 1 ? at->output() : value.output());
     std::vector<Expr> inputs;
-    for (const Expr& input : node.inputs) inputs.push_back(adopt(input, done));
+    for (const Expr& input : node.inputs) inputs.push_back(intern(input, done));
     std::shared_ptr<const Node> made = with_inputs(node, inputs);
     if (made->recompute != recompute_ && !made->is_leaf() && made->op != &constant_op()) made = tagged(*made);
     std::shared_ptr<const Node> own = unique(made);
     if (own == made && budget_.new_nodes > 0) --budget_.new_nodes;
     Expr out(own, value.output());
-    if (own->types.size() == 1) out = settled(out);
+    if (own->types.size() == 1) out = normalized(out);
     done.try_emplace(&node, out);
     return out;
   }
@@ -310,7 +312,7 @@ class Sweep : public RuleContext {
   std::unordered_map<Operands, std::shared_ptr<const Node>, OperandsHash> commuted_;
   NodeMap<Old> old_;
   NodeMap<New> new_;
-  mutable NodeMap<size_t> shared_;  // what read_once() said no to, and how many read it in the end
+  mutable NodeMap<size_t> shared_;  // what has_one_use() said no to, and how many read it in the end
   int firings_left_ = kFiringsPerNode;
   int recompute_ = 0;
 };
@@ -327,12 +329,12 @@ static bool has_candidates(const Graph& graph, const RuleIndex& index) {
 }
 
 Graph apply_rules(const Graph& graph, std::span<const Rule* const> rules, const PassContext& context,
-                  const std::string& pass, std::span<const Rule* const> tidying) {
-  const RuleIndex index(rules, tidying, context.level);
+                  const std::string& pass, std::span<const Rule* const> cleanup) {
+  const RuleIndex index(rules, cleanup, context.level);
   if (!has_candidates(graph, index)) return graph;
   Graph current = graph;
-  Budget budget{.new_nodes = kMostGrowth * node_count(graph) + 256};
-  for (int i = 0; i < kMostSweeps; ++i) {
+  Budget budget{.new_nodes = kMaxGrowth * node_count(graph) + 256};
+  for (int i = 0; i < kMaxSweeps; ++i) {
     budget.again = false;
     current = Sweep(index, context, pass, budget).run(current);
     if (!budget.again) break;

@@ -13,7 +13,7 @@ bool may_overwrite(const Node& node, size_t output, size_t input);
 
 /// May the node compute `output` in the variable's buffer? It does not read the variable, or element by element as it
 /// writes, and through no view of another shape.
-bool reads_safely(const Node& node, size_t output, const Node& variable);
+bool can_update_in_place(const Node& node, size_t output, const Node& variable);
 
 /// The values that can be made one over the other in the buffer of an updated variable: the update's value, then what
 /// it may overwrite and nobody else reads, and so on. Each is computed before the one in front of it.

@@ -133,7 +133,7 @@ std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement&
                               options_.vector_bytes,
                               {.overwrites = at.overwrites,
                                .writes_variable = at.writes_variable,
-                               .cached_bytes = at.is_unread ? options_.cached_bytes : 0,
+                               .non_temporal_threshold = at.is_unread ? options_.non_temporal_threshold : 0,
                                .chooser = options_.chooser});
   if (node.op->scalar) {
     std::vector<Expr> results;

@@ -11,9 +11,9 @@ namespace {
 
 // Numbers the steps. A temporary of a loop's body holds nothing from one turn to the next; any other buffer that the
 // body touches lives through the whole loop. Of a branch one side runs: the two count one after the other.
-class Lives {
+class LiveRangeFinder {
  public:
-  explicit Lives(const Program& program) : lives(program.buffers.size()), program_(program) {}
+  explicit LiveRangeFinder(const Program& program) : live_ranges(program.buffers.size()), program_(program) {}
 
   void visit(const Region& region) {
     for (const auto& item : region.items) {
@@ -30,24 +30,24 @@ class Lives {
       }
     }
   }
-  std::vector<Life> lives;
+  std::vector<LiveRange> live_ranges;
 
  private:
   void visit_loop(const Loop& loop) {
     const int begin = now_++;
-    const std::vector<Life> before = lives;
+    const std::vector<LiveRange> before = live_ranges;
     visit(*loop.body);
     if (loop.until) touch(*loop.until);
     const int end = now_++;
-    for (size_t b = 0; b < lives.size(); ++b)
-      if (lives[b].last > begin && program_.buffers[b].region < loop.body->number)
-        lives[b] = {before[b].first < 0 ? begin : before[b].first, end};
+    for (size_t b = 0; b < live_ranges.size(); ++b)
+      if (live_ranges[b].last > begin && program_.buffers[b].region < loop.body->number)
+        live_ranges[b] = {before[b].first < 0 ? begin : before[b].first, end};
   }
   void touch(const BufferView& view) {
     if (view.buffer < 0) return;
-    Life& life = lives[static_cast<size_t>(view.buffer)];
-    if (life.first < 0) life.first = now_;
-    life.last = now_;
+    LiveRange& live_range = live_ranges[static_cast<size_t>(view.buffer)];
+    if (live_range.first < 0) live_range.first = now_;
+    live_range.last = now_;
   }
   const Program& program_;
   int now_ = 0;
@@ -63,10 +63,10 @@ Dim aligned(const Dim& bytes) {
 
 }  // namespace
 
-std::vector<Life> lives_of(const Program& program) {
-  Lives finder(program);
+std::vector<LiveRange> live_ranges_of(const Program& program) {
+  LiveRangeFinder finder(program);
   finder.visit(program.body);
-  return std::move(finder.lives);
+  return std::move(finder.live_ranges);
 }
 
 namespace {
@@ -74,15 +74,16 @@ namespace {
 // A part of the arena and who has it when.
 struct Taken {
   int64_t begin, end;  // bytes
-  Life life;
+  LiveRange live_range;
 };
 
-bool overlap(const Life& a, const Life& b) {
+bool overlap(const LiveRange& a, const LiveRange& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// Buffers of known size: the largest first, each at the lowest place that is free all its life. Gives the bytes of all.
-int64_t pack_known(Program& program, const std::vector<Life>& lives, std::vector<size_t> buffers,
+// Buffers of known size: the largest first, each at the lowest place that is free in all its live range. Gives the
+// bytes of all.
+int64_t pack_known(Program& program, const std::vector<LiveRange>& live_ranges, std::vector<size_t> buffers,
                    const std::function<int64_t(size_t)>& bytes_of) {
   std::stable_sort(buffers.begin(), buffers.end(), [&](size_t a, size_t b) { return bytes_of(a) > bytes_of(b); });
   int64_t total = 0;
@@ -91,14 +92,14 @@ int64_t pack_known(Program& program, const std::vector<Life>& lives, std::vector
     const int64_t bytes = bytes_of(b);
     int64_t at = 0;
     for (const Taken& other : placed) {
-      if (!overlap(other.life, lives[b])) continue;
+      if (!overlap(other.live_range, live_ranges[b])) continue;
       if (other.begin - at >= bytes) break;
       at = std::max(at, other.end);
     }
     program.buffers[b].arena_offset = at;
     total = std::max(total, at + bytes);
     auto behind = [](int64_t place, const Taken& other) { return place < other.begin; };
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), at, behind), {at, at + bytes, lives[b]});
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), at, behind), {at, at + bytes, live_ranges[b]});
   }
   return total;
 }
@@ -125,10 +126,10 @@ class Bounds {
   std::map<std::string, std::optional<Dim>> bounds_;
 };
 
-// Buffers of lengths that only a call knows share a place with others of equal size alone. In the order of their lives
-// the first free place is the best: as many as are alive at once are enough.
-Dim pack_open(Program& program, const std::vector<Life>& lives, const Bounds& bounds, std::vector<size_t> buffers,
-              Dim begin) {
+// Buffers of lengths that only a call knows share a place with others of equal size alone. In the order of their live
+// ranges the first free place is the best: as many as are alive at once are enough.
+Dim pack_open(Program& program, const std::vector<LiveRange>& live_ranges, const Bounds& bounds,
+              std::vector<size_t> buffers, Dim begin) {
   struct Size {
     Dim bytes = 0;
     std::vector<Dim> offsets = {};                // of its places
@@ -136,12 +137,13 @@ Dim pack_open(Program& program, const std::vector<Life>& lives, const Bounds& bo
     std::set<std::pair<int, size_t>> taken = {};  // last step, place
   };
   std::map<std::string, Size> sizes;
-  std::stable_sort(buffers.begin(), buffers.end(), [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
+  std::stable_sort(buffers.begin(), buffers.end(),
+                   [&](size_t a, size_t b) { return live_ranges[a].first < live_ranges[b].first; });
   for (size_t b : buffers) {
     Buffer& buffer = program.buffers[b];
     const Dim bytes = aligned(bounds.of(buffer.elements) * Dim(static_cast<int64_t>(size_of(buffer.dtype))));
     Size& size = sizes.try_emplace(bytes.text(), Size{.bytes = bytes}).first->second;
-    while (!size.taken.empty() && size.taken.begin()->first < lives[b].first) {
+    while (!size.taken.empty() && size.taken.begin()->first < live_ranges[b].first) {
       size.free.insert(size.taken.begin()->second);
       size.taken.erase(size.taken.begin());
     }
@@ -152,21 +154,21 @@ Dim pack_open(Program& program, const std::vector<Life>& lives, const Bounds& bo
     }
     const size_t place = *size.free.begin();
     size.free.erase(place);
-    size.taken.emplace(lives[b].last, place);
+    size.taken.emplace(live_ranges[b].last, place);
     buffer.arena_offset = size.offsets[place];
   }
   return begin;
 }
 
-// Bytes alive at the worst step.
-int64_t most_alive(const std::vector<Life>& lives, const std::vector<size_t>& buffers,
+// Bytes live at the peak.
+int64_t peak_bytes(const std::vector<LiveRange>& live_ranges, const std::vector<size_t>& buffers,
                    const std::function<int64_t(size_t)>& bytes_of) {
   int steps = 0;
-  for (const Life& life : lives) steps = std::max(steps, life.last + 1);
+  for (const LiveRange& live_range : live_ranges) steps = std::max(steps, live_range.last + 1);
   std::vector<int64_t> change(static_cast<size_t>(steps) + 1, 0);
   for (size_t b : buffers) {
-    change[static_cast<size_t>(lives[b].first)] += bytes_of(b);
-    change[static_cast<size_t>(lives[b].last) + 1] -= bytes_of(b);
+    change[static_cast<size_t>(live_ranges[b].first)] += bytes_of(b);
+    change[static_cast<size_t>(live_ranges[b].last) + 1] -= bytes_of(b);
   }
   int64_t most = 0, sum = 0;
   for (int64_t c : change) most = std::max(most, sum += c);
@@ -176,13 +178,13 @@ int64_t most_alive(const std::vector<Life>& lives, const std::vector<size_t>& bu
 }  // namespace
 
 MemoryPlan plan_memory(Program& program) {
-  const std::vector<Life> lives = lives_of(program);
+  const std::vector<LiveRange> live_ranges = live_ranges_of(program);
   const Bounds bounds(program);
   std::vector<size_t> known, open;
   size_t allocated = 0;
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     Buffer& buffer = program.buffers[b];
-    if (buffer.kind != BufferKind::kTemporary || lives[b].first < 0) continue;
+    if (buffer.kind != BufferKind::kTemporary || live_ranges[b].first < 0) continue;
     const Dim most = bounds.of(buffer.elements);
     if (is_data_dependent(most)) {
       buffer.allocated = true;
@@ -195,10 +197,10 @@ MemoryPlan plan_memory(Program& program) {
     return aligned(bounds.of(program.buffers[b].elements).value() *
                    static_cast<int64_t>(size_of(program.buffers[b].dtype)));
   };
-  MemoryPlan out{.arena_bytes = pack_known(program, lives, known, bytes_of),
-                 .lower_bound = most_alive(lives, known, bytes_of)};
+  MemoryPlan out{.arena_bytes = pack_known(program, live_ranges, known, bytes_of),
+                 .lower_bound = peak_bytes(live_ranges, known, bytes_of)};
   if (open.empty()) return out;
-  out.arena_bytes = out.lower_bound = pack_open(program, lives, bounds, open, out.arena_bytes);
+  out.arena_bytes = out.lower_bound = pack_open(program, live_ranges, bounds, open, out.arena_bytes);
   return out;
 }
 

@@ -77,7 +77,7 @@ struct Region {
 
 struct MemoryPlan {
   Dim arena_bytes = 0;
-  Dim lower_bound = 0;  // bytes alive at the worst step, where lengths are known; else the arena's
+  Dim lower_bound = 0;  // bytes live at the peak, where lengths are known; else the arena's
 };
 
 struct Program {
@@ -100,7 +100,7 @@ void for_each_condition(const Region& region, const std::function<void(const Buf
 
 struct PlanOptions {
   int vector_bytes = 64;
-  int64_t cached_bytes = 0;                  // see Cpu::cached_bytes(); 0: all stores go to the caches
+  int64_t non_temporal_threshold = 0;        // see Cpu::non_temporal_threshold(); 0: all stores go to the caches
   bool in_place = true;                      // temporaries and shared variables may be overwritten
   const kernel::Chooser* chooser = nullptr;  // of implementations; null: the library's
 };

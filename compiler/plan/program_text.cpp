@@ -20,7 +20,7 @@ std::string call_text(const kernel::StepCode& code) {
     return str("kernel ", call->function->name, " over ", readable(call->range.text()),
                call->grain.is(0) ? "" : str(", threads from ", readable(call->grain.text())));
   if (const auto* call = std::get_if<kernel::LibraryCall>(&code)) return call->function;
-  return "the reference, called back";
+  return "a call of the reference";
 }
 
 void print(const Program& program, const Region& region, int depth, size_t& number, std::string& out) {
@@ -68,8 +68,8 @@ std::string program_text(const Program& program) {
   auto bytes = [](const Dim& dim) {
     return dim.is_known() ? bytes_text(static_cast<double>(dim.value())) : readable(dim.text()) + " bytes";
   };
-  out += str("arena: ", bytes(program.memory.arena_bytes),
-             "; alive at the worst step: ", bytes(program.memory.lower_bound), "\n");
+  out += str("arena: ", bytes(program.memory.arena_bytes), "; live at the peak: ", bytes(program.memory.lower_bound),
+             "\n");
   size_t number = 0;
   print(program, program.body, 0, number, out);
   return out;

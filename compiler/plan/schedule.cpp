@@ -129,7 +129,7 @@ Schedule schedule(const Graph& graph) {
     std::vector<Expr>& chain = chains[u];
     size_t n = 0;
     while (n < chain.size() && !early[position.at(&chain[n].node())] &&
-           reads_safely(chain[n].node(), chain[n].output(), graph.updates[u].variable.node()))
+           can_update_in_place(chain[n].node(), chain[n].output(), graph.updates[u].variable.node()))
       ++n;
     chain.resize(n);
   }

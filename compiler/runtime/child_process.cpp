@@ -33,7 +33,7 @@ constexpr double kDefaultLimit = 600;
 constexpr int kPollMilliseconds = 50;  // how soon a signal and the limit are seen
 constexpr double kGraceSeconds = 0.5;  // a compiler removes its temporary files when it is asked to end
 // Of the output, so much of its beginning and of its end is kept.
-constexpr size_t kMostOfEachEnd = size_t{128} << 10;
+constexpr size_t kMaxOfEachEnd = size_t{128} << 10;
 
 // What handlers of signals reach must be static.
 std::atomic<const std::atomic<int>*> host_flag{nullptr};
@@ -215,7 +215,7 @@ class Child {
 
   void append(std::string_view part) {
     text_.append(part);
-    if (text_.size() > 4 * kMostOfEachEnd) text_.erase(kMostOfEachEnd, text_.size() - 2 * kMostOfEachEnd);
+    if (text_.size() > 4 * kMaxOfEachEnd) text_.erase(kMaxOfEachEnd, text_.size() - 2 * kMaxOfEachEnd);
   }
 
   void end() {

@@ -44,8 +44,8 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   if (use_cache) {
     key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),
                         build_id,
-                        str(vector_bytes, " caches ", cpu().cached_bytes(options.threads), " threads ", options.threads,
-                            " abi ", TH_ABI_VERSION)});
+                        str(vector_bytes, " caches ", cpu().non_temporal_threshold(options.threads), " threads ",
+                            options.threads, " abi ", TH_ABI_VERSION)});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
         auto start = std::chrono::steady_clock::now();
@@ -65,9 +65,11 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   PipelineOptions pipeline = options.pipeline;
   pipeline.chooser = &tuner;
   Graph optimized = optimize(canonical.graph, pipeline);
-  auto planned = std::make_shared<Program>(
-      plan(optimized, canonical.value_checks,
-           {.vector_bytes = vector_bytes, .cached_bytes = cpu().cached_bytes(options.threads), .chooser = &tuner}));
+  auto planned =
+      std::make_shared<Program>(plan(optimized, canonical.value_checks,
+                                     {.vector_bytes = vector_bytes,
+                                      .non_temporal_threshold = cpu().non_temporal_threshold(options.threads),
+                                      .chooser = &tuner}));
   Source source = emit_cpp(*planned, {.vector_bytes = vector_bytes, .probes = options.probes});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);

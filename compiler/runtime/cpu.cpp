@@ -169,7 +169,7 @@ Cpu detect_cpu(const char* vector_bytes_override) {
   return out;
 }
 
-int64_t Cpu::cached_bytes(int threads) const {
+int64_t Cpu::non_temporal_threshold(int threads) const {
   // Measured on a server of Intel's alone, whose third cache is far from every core, and shared with others.
   const bool is_measured = vendor == "GenuineIntel" && has_avx512();
   return std::max(core_cache_bytes * threads, is_measured ? last_cache_bytes / 4 : last_cache_bytes);

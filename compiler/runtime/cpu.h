@@ -27,7 +27,7 @@ struct Cpu {
   bool has_avx512() const { return avx512f && avx512dq && avx512vl && avx512bw; }
   /// A loop of so many threads that touches more bytes does better to store its results past the caches, even if they
   /// are read at once. 0 where the sizes are unknown: none does. docs/decisions/0008.
-  int64_t cached_bytes(int threads) const;
+  int64_t non_temporal_threshold(int threads) const;
 };
 
 /// Asks the processor anew, with `vector_bytes_override` (the text of THTRAIN_VECTOR_BYTES, may be null).

@@ -135,7 +135,7 @@ class StepChecker {
 
 void on_probe(ThContext* context, int number, int after, void* const* buffers, const long*) {
   Function::State& s = *static_cast<Function::State*>(context->host);
-  if (!s.watcher || s.failure) return;
+  if (!s.observer || s.failure) return;
   try {
     std::vector<const Step*> steps = steps_of(*s.program->plan);
     const Step& step = *steps[static_cast<size_t>(number)];
@@ -143,7 +143,7 @@ void on_probe(ThContext* context, int number, int after, void* const* buffers, c
     std::vector<Tensor> operands;
     for (size_t i = 0; i < step.operands.size(); ++i)
       operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
-    (*s.watcher)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs});
+    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs});
   } catch (...) {
     s.failure = std::current_exception();
     s.failed_check = -1;
@@ -187,11 +187,11 @@ void run_reference_step(Function::State& s, size_t number, void* const* buffers,
     if (step->values[step->inputs + o].has_elements) value(step->inputs + o).assign(outputs[o]);
 }
 
-void make_watched(Function::State& s) {
+void instrument(Function::State& s) {
   if (!s.program)
     throw UserError(Message{.what = s.options.name + ": there is no native program to watch",
                             .hint = "compile the function in native or debug mode"});
-  if (s.watched) return;
+  if (s.instrumented) return;
   CompileOptions options;
   options.pipeline.level = s.options.level;
   options.pipeline.without = s.options.without;
@@ -201,22 +201,22 @@ void make_watched(Function::State& s) {
   options.probes = true;
   CompileOutcome outcome = compile(s.canonical, options);
   if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});
-  s.watched = outcome.program;
+  s.instrumented = outcome.program;
 }
 
-std::vector<Tensor> watched_call(
+std::vector<Tensor> instrumented_call(
     Function::State& s, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
     const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call) {
-  make_watched(s);
+  instrument(s);
   std::shared_ptr<const CompiledProgram> usual = s.program;
-  s.program = s.watched;
-  s.watcher = &callback;
+  s.program = s.instrumented;
+  s.observer = &callback;
   auto probe = std::exchange(s.context.probe, on_probe);
   auto profiler = std::exchange(s.profiler, nullptr);
   auto restore = [&] {
     s.context.probe = probe;
     s.profiler = profiler;
-    s.watcher = nullptr;
+    s.observer = nullptr;
     s.program = usual;
   };
   try {
@@ -230,7 +230,7 @@ std::vector<Tensor> watched_call(
 }
 
 std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span<const Tensor> inputs) {
-  s.watched = s.program;  // debug programs have probes already
+  s.instrumented = s.program;  // debug programs have probes already
   std::vector<const Step*> steps = steps_of(*s.program->plan);
   StepChecker checker(s, steps);
   std::optional<ExpectedResults> expected;

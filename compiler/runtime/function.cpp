@@ -161,8 +161,8 @@ void compile_native(State& s) {
   if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object ||
       cache().has_object(prepared.program->image.source))
     return take(s, finish(prepared));
-  s.planned = prepared.program;
-  s.coming = std::async(std::launch::async, [prepared] { return finish(prepared); });
+  s.prepared_program = prepared.program;
+  s.pending = std::async(std::launch::async, [prepared] { return finish(prepared); });
 }
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
     if (inputs[i].dtype() != s.last_dtypes[i] || inputs[i].shape() != s.last_shapes[i]) return true;
   // The reference and whoever watches see lengths inside views too; native code tells those by itself.
   bool values_seen =
-      s.options.mode != Mode::kNative || !s.program || s.watcher || !s.program->image.reference_steps.empty();
+      s.options.mode != Mode::kNative || !s.program || s.observer || !s.program->image.reference_steps.empty();
   return values_seen || (!s.fixed && s.values_matter);
 }
 
@@ -287,7 +287,7 @@ std::span<const Tensor> in_own_dtypes(const State& s, std::span<const Tensor> gi
 
 std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   check_count(s, given.size());
-  if (s.coming.valid()) take_coming(s, false);
+  if (s.pending.valid()) take_pending(s, false);
   bool dense = std::all_of(given.begin(), given.end(), [](const Tensor& t) { return t.is_contiguous(); });
   std::vector<Tensor> copies;
   if (!dense)
@@ -346,18 +346,18 @@ Function::State::State() {
   context.allocate = on_allocate;
 }
 
-void take_coming(State& s, bool wait) {
-  if (!s.coming.valid()) return;
-  if (!wait && s.coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-  std::shared_future<CompileOutcome> coming = std::exchange(s.coming, {});
+void take_pending(State& s, bool wait) {
+  if (!s.pending.valid()) return;
+  if (!wait && s.pending.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  std::shared_future<CompileOutcome> pending = std::exchange(s.pending, {});
   CompileOutcome outcome;
   try {
-    outcome = coming.get();
+    outcome = pending.get();
   } catch (const Interrupted&) {
     if (wait) throw;
     return;  // the user asked to stop: until the caller does, the reference goes on
   }
-  s.planned = nullptr;
+  s.prepared_program = nullptr;
   s.bound = false;  // the arena is the program's
   take(s, outcome);
 }
@@ -449,17 +449,17 @@ std::vector<Tensor> Function::operator()(const std::map<std::string, Tensor>& in
 
 std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
                                     const std::function<void(const StepEvent&)>& callback) {
-  take_coming(*state_, true);
+  take_pending(*state_, true);
   std::vector<Tensor> converted;
   inputs = in_own_dtypes(*state_, inputs, converted);
-  return watched_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
+  return instrumented_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
 }
 
 void Function::start_profile() {
   State& s = *state_;
-  take_coming(s, true);
-  make_watched(s);
-  s.program = s.watched;
+  take_pending(s, true);
+  instrument(s);
+  s.program = s.instrumented;
   s.context.probe = Profiler::probe;
   s.profiler = std::make_shared<Profiler>(s);
 }
@@ -475,9 +475,9 @@ Explanation Function::explain() const {
   Explanation out;
   out.graph = graph_text(s.graph);
   Tuner tuner(s.options.tune, s.context.threads,
-              s.program   ? s.program->image.choices
-              : s.planned ? s.planned->image.choices
-                          : std::vector<kernel::ProductChoice>());
+              s.program            ? s.program->image.choices
+              : s.prepared_program ? s.prepared_program->image.choices
+                                   : std::vector<kernel::ProductChoice>());
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
                           .extra = s.options.extra_passes,
@@ -490,8 +490,9 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions target{
-      .vector_bytes = cpu().vector_bytes, .cached_bytes = cpu().cached_bytes(s.context.threads), .chooser = &tuner};
+  const PlanOptions target{.vector_bytes = cpu().vector_bytes,
+                           .non_temporal_threshold = cpu().non_temporal_threshold(s.context.threads),
+                           .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
   out.program = program_text(*out.plan);
   out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;
@@ -500,7 +501,7 @@ Explanation Function::explain() const {
 
 const ProgramInfo& Function::info() const {
   State& s = *state_;
-  if (const CompiledProgram* program = s.program ? s.program.get() : s.planned.get()) {
+  if (const CompiledProgram* program = s.program ? s.program.get() : s.prepared_program.get()) {
     const ProgramImage& image = program->image;
     s.info.from_cache = program->from_cache;
     s.info.kernels = image.kernels;

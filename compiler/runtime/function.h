@@ -80,7 +80,7 @@ struct ProgramInfo {
   bool from_cache = false;                     // found finished: no pass ran
   size_t kernels = 0;                          // generated loops in the program
   int64_t arena_bytes = -1;                    // -1 where a call decides it
-  int64_t memory_bound = -1;                   // bytes alive at the worst step
+  int64_t memory_bound = -1;                   // bytes live at the peak
   std::vector<std::string> reference_steps;    // ops that run through the reference
   std::vector<kernel::ProductChoice> choices;  // who computes its matrix products
   double seconds_passes = 0, seconds_compile = 0;

@@ -8,11 +8,11 @@ namespace thtrain {
 
 bool Function::is_compiling() const {
   const Function::State& s = *state_;
-  return s.coming.valid() && s.coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  return s.pending.valid() && s.pending.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
 void Function::wait() {
-  take_coming(*state_, true);
+  take_pending(*state_, true);
 }
 
 }  // namespace thtrain

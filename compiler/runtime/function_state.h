@@ -22,12 +22,12 @@ struct Function::State {
   std::vector<std::optional<Tensor>> defaults;  // of the inputs
   std::vector<bool> borrowed;                   // outputs
   CanonicalGraph canonical;
-  std::vector<Expr> leaves;                              // shared variables, in the order of the user's graph
-  std::vector<std::shared_ptr<SharedStorage>> storages;  // theirs, or what copy() put in their place
-  std::shared_ptr<const CompiledProgram> program;        // null in reference mode, and until `coming` is there
-  std::shared_ptr<const CompiledProgram> planned;        // while another thread compiles it: its image
-  std::shared_future<CompileOutcome> coming;             // valid while another thread compiles
-  std::shared_ptr<const CompiledProgram> watched;        // the same with probes, made when first wanted
+  std::vector<Expr> leaves;                                 // shared variables, in the order of the user's graph
+  std::vector<std::shared_ptr<SharedStorage>> storages;     // theirs, or what copy() put in their place
+  std::shared_ptr<const CompiledProgram> program;           // null in reference mode, and until `pending` is there
+  std::shared_ptr<const CompiledProgram> prepared_program;  // while another thread compiles it: its image
+  std::shared_future<CompileOutcome> pending;               // valid while another thread compiles
+  std::shared_ptr<const CompiledProgram> instrumented;      // the same with probes, made when first wanted
   ProgramInfo info;
 
   // One call.
@@ -46,7 +46,7 @@ struct Function::State {
   int failed_check = -1;
   long failed_value = 0, failed_limit = 0;
   std::exception_ptr failure;  // thrown by a reference step
-  const std::function<void(const StepEvent&)>* watcher = nullptr;
+  const std::function<void(const StepEvent&)>* observer = nullptr;
   std::shared_ptr<const CheckedRewrites> rewrites;  // debug mode: null until they are checked, in the first call
   std::shared_ptr<Profiler> profiler;               // null unless the calls are profiled
 
@@ -64,13 +64,13 @@ void run_reference_step(Function::State& state, size_t step, void* const* buffer
 
 /// Takes the program that another thread compiles, if it is done, or waits for it. InternalError where it did not
 /// compile.
-void take_coming(Function::State& state, bool wait);
+void take_pending(Function::State& state, bool wait);
 
 /// Makes the program with probes, on the first use. UserError where there is no native program.
-void make_watched(Function::State& state);
+void instrument(Function::State& state);
 
 /// A call of the program with probes, made on the first use, with `callback` at every probe.
-std::vector<Tensor> watched_call(
+std::vector<Tensor> instrumented_call(
     Function::State& state, std::span<const Tensor> inputs, const std::function<void(const StepEvent&)>& callback,
     const std::function<std::vector<Tensor>(Function::State&, std::span<const Tensor>)>& call);
 

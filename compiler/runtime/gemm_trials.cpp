@@ -21,7 +21,7 @@ constexpr double kSeconds = 0.4, kTurnSeconds = 0.0005;
 constexpr int kLeastTurns = 9;
 // A step of training touches much else before it comes back to the same product: operands that the second cache does
 // not hold take turns, so that they are not found nearer than they will be there.
-constexpr int64_t kStaysNear = 1 << 20;
+constexpr int64_t kFitsCache = 1 << 20;
 constexpr size_t kTakeTurns = 3;
 
 struct Stored {
@@ -128,7 +128,7 @@ std::vector<GemmTrial> time_candidates(const MatrixProduct& p, const std::vector
   context.parallel_for = parallel_for;
   set_matrix_products(context);
   const auto bytes = static_cast<int64_t>(size_of(p.dtype)) * (p.m * p.k + p.k * p.n + p.m * p.n);
-  std::vector<Operands> operands(bytes < kStaysNear ? 1 : kTakeTurns);
+  std::vector<Operands> operands(bytes < kFitsCache ? 1 : kTakeTurns);
   for (Operands& o : operands)
     o = {filled(p.dtype, stored_a(p).rows, stored_a(p).columns), filled(p.dtype, stored_b(p).rows, stored_b(p).columns),
          filled(p.dtype, p.m, p.n)};

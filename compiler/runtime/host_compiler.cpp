@@ -130,11 +130,11 @@ static bool says_refused(const std::string& output) {
 
 /// The last lines of what a compiler wrote.
 static std::string last_lines(std::string output) {
-  constexpr size_t kMostLines = 20, kMostBytes = 4000;
+  constexpr size_t kMaxLines = 20, kMaxBytes = 4000;
   while (output.ends_with('\n')) output.pop_back();
   size_t begin = output.size();
-  for (size_t lines = 0; begin > 0 && output.size() - begin < kMostBytes; --begin)
-    if (output[begin - 1] == '\n' && ++lines == kMostLines) break;
+  for (size_t lines = 0; begin > 0 && output.size() - begin < kMaxBytes; --begin)
+    if (output[begin - 1] == '\n' && ++lines == kMaxLines) break;
   return output.substr(begin);
 }
 

@@ -9,7 +9,7 @@ namespace thtrain {
 
 /// One step of the program, over all profiled calls.
 struct StepProfile {
-  std::string step = {};   // "fused_slices", "gemm", "row-major copy"
+  std::string step = {};   // "fused_reduction", "gemm", "row-major copy"
   std::string code = {};   // the kernel or the library's entry that ran: "kernel add_tanh", "gemm_f32"
   std::string scope = {};  // the layer that it belongs to: "hidden"; empty where it belongs to none
   int64_t calls = 0;
@@ -33,7 +33,7 @@ struct Profile {
   std::vector<StepProfile> steps;   // in order of execution
   std::vector<StepTime> time_line;  // of the first calls, kTimedCalls of them
   int64_t arena_bytes = -1;         // temporaries; -1 where a call decides it
-  int64_t memory_bound = -1;        // bytes alive at the worst step
+  int64_t memory_bound = -1;        // bytes live at the peak
 
   static constexpr int64_t kTimedCalls = 100;
 };

@@ -5,7 +5,7 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 4\n";
+constexpr std::string_view kMark = "thtrain program 5\n";
 
 class Writer {
  public:

@@ -32,7 +32,7 @@ std::optional<std::string> call_text(const Node& node) {
     inputs.push_back(call.inputs.back());
   }
   try {
-    std::shared_ptr<const Node> made = remake(node, std::move(inputs), node.bodies);
+    std::shared_ptr<const Node> made = clone_with_inputs(node, std::move(inputs), node.bodies);
     if (!(made->types == node.types)) return std::nullopt;
     call.outputs.emplace_back(made);
     std::string text = graph_text(call);

@@ -185,13 +185,13 @@ class Pool {
 // Never destroyed: its threads sleep in it until the process ends. A child made by fork() has none of the threads, so
 // it leaves the pool behind and makes a new one.
 std::atomic<Pool*> the_pool = nullptr;
-std::atomic<Pool*> left_behind = nullptr;
+std::atomic<Pool*> leaked_pool = nullptr;
 
 Pool& pool() {
   if (Pool* existing = the_pool.load(std::memory_order_acquire)) return *existing;
   static std::once_flag watch_forks;
   std::call_once(watch_forks,
-                 [] { pthread_atfork(nullptr, nullptr, [] { left_behind = the_pool.exchange(nullptr); }); });
+                 [] { pthread_atfork(nullptr, nullptr, [] { leaked_pool = the_pool.exchange(nullptr); }); });
   auto* made = new Pool;
   Pool* expected = nullptr;
   if (the_pool.compare_exchange_strong(expected, made, std::memory_order_acq_rel)) return *made;

@@ -14,7 +14,7 @@
 namespace thtrain {
 namespace {
 
-constexpr int kMostLinks = 40;  // as many as Linux follows
+constexpr int kMaxLinks = 40;  // as many as Linux follows
 
 std::string user_name(uid_t user) {
   passwd entry, *found = nullptr;
@@ -127,7 +127,7 @@ OpenedFolder open_trusted_folder(const std::string& path, uid_t owner, bool make
       if (!belongs_to(info, owner)) return refused(of_another_user(str("the link ", here), info));
       char target[4096];
       ssize_t length = readlinkat(next->get(), "", target, sizeof target);
-      if (length < 0 || ++links > kMostLinks) return {.trouble = str(here, ": ", system_error_text(ELOOP))};
+      if (length < 0 || ++links > kMaxLinks) return {.trouble = str(here, ": ", system_error_text(ELOOP))};
       std::string text(target, static_cast<size_t>(length));
       if (text.starts_with('/')) opened.resize(1);
       push_components(waiting, text);

@@ -136,8 +136,8 @@ std::vector<std::string> candidates_of(const MatrixProduct& p) {
 std::string rule_choice(const MatrixProduct& p, int threads) {
   // Measured with AVX-512. Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each
   // used once, which OpenBLAS's small kernels do better.
-  constexpr double kMostProducts = 1e9;
-  bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMostProducts;
+  constexpr double kMaxProducts = 1e9;
+  bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
   if (!has_fma() || cpu().vector_bytes < 32 || !small || (p.trans_a && vectors_in(p) == 1)) return "library";
   // By rows where C is not found in the caches; somewhat above their size it still is, between one step and the next.
   const int64_t bytes_of_c = p.m * p.n * static_cast<int64_t>(size_of(p.dtype));

@@ -215,7 +215,7 @@ std::string outcome_of(const Workshop& workshop, Experiment experiment) {
   add_arrays(out, end.optimizer);
   add_arrays(out, end.best);
   out += str(summary.steps, ' ', summary.test_error.value_or(-1), ' ', summary.stopped_early, '\n');
-  for (const auto& [name, pin] : end.pins)
+  for (const auto& [name, pin] : end.fingerprint)
     if (name == "program" || name == "training data") out += str(name, ' ', pin, '\n');
   for (const std::string& file : place.list()) out += file + "\n";
   std::ifstream metrics(folder.metrics());

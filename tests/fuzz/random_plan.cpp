@@ -13,7 +13,7 @@
 namespace thtrain {
 namespace {
 
-constexpr int64_t kMostElements = 600;
+constexpr int64_t kMaxElements = 600;
 using Args = const std::vector<Expr>&;
 
 class Generator {
@@ -114,7 +114,7 @@ class Generator {
     if (e.type().kind != TypeKind::kTensor || e.rank() > 4) return false;
     int64_t elements = 1;
     for (const Dim& dim : e.dims()) elements *= dim.is_known() ? std::max<int64_t>(dim.value(), 1) : 5;
-    return elements <= kMostElements;
+    return elements <= kMaxElements;
   }
 
   // Keeps the statement if it is typed.
@@ -453,8 +453,8 @@ class Generator {
             [=](Args a) { return pick_rows(a[0], cast(a[1], DType::kInt64) % last); });
         break;
       default:
-        add(str("inc_take($0, cast($1, DType::kInt64) % ", n, ", $2)"), {x, i, of_rank(0)},
-            [=](Args a) { return inc_take(a[0], cast(a[1], DType::kInt64) % n, a[2]); });
+        add(str("scatter_add($0, cast($1, DType::kInt64) % ", n, ", $2)"), {x, i, of_rank(0)},
+            [=](Args a) { return scatter_add(a[0], cast(a[1], DType::kInt64) % n, a[2]); });
     }
   }
 

@@ -144,7 +144,7 @@ class Evaluator {
     if (name == "stable_gradient") return of(node.inputs[0]).elements;
     if (name == "sum" || name == "prod" || name == "max") return reduced(node, shape);
     if (name == "softmax" || name == "log_softmax") return softmax(node, shape);
-    if (name == "inc_picked") return incremented(node);
+    if (name == "scatter_add_rows") return incremented(node);
     if (name == "dimshuffle" || name == "reshape" || name == "broadcast_to" || name == "pick_rows" ||
         name == "subtensor")
       return moved(node);

@@ -86,7 +86,7 @@ def take(shape, axis, index_shape, indices):
         place = (slice(None),) * (axis % len(shape)) + (picked,)
         np.add.at(x, place, -1 - numbers(x[place].shape))
         return x
-    case("inc_take", *words, result=added)
+    case("scatter_add", *words, result=added)
 
 
 take((8,), 0, (5,), [3, 3, -1, 0, 3])

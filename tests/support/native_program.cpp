@@ -60,7 +60,7 @@ static Program planned(const CanonicalGraph& canonical, const Target& target, bo
   if (!optimized)
     for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);
   return plan(optimize(canonical.graph, options), canonical.value_checks,
-              {.vector_bytes = target.vector_bytes, .cached_bytes = target.cached_bytes});
+              {.vector_bytes = target.vector_bytes, .non_temporal_threshold = target.non_temporal_threshold});
 }
 
 bool is_all_native(const Graph& graph) {

@@ -23,7 +23,7 @@ Checkpoint example() {
   s.loss_sum = 1.0 / 3;
   s.report = {.epoch = 3, .valid_error = 11, .seconds = 2};
   s.history = {{.epoch = 1, .train_loss = 0.5, .valid_error = 12.5, .best = true}, {.epoch = 2, .train_loss = 0.25}};
-  out.pins = {{"threads", "2"}, {"processor", "x86-64 = odd"}};
+  out.fingerprint = {{"threads", "2"}, {"processor", "x86-64 = odd"}};
   out.config = "seed = 7\n";
   return out;
 }
@@ -53,7 +53,7 @@ TEST(Checkpoint, ReadsBackBitForBit) {
   EXPECT_EQ(a.report.valid_error, b.report.valid_error);
   EXPECT_FALSE(a.report.test_error);
   EXPECT_EQ(a.history.size(), 2u);
-  EXPECT_EQ(read.pins, wrote.pins);
+  EXPECT_EQ(read.fingerprint, wrote.fingerprint);
   EXPECT_EQ(read.config, wrote.config);
 }
 

@@ -58,7 +58,7 @@ ceiling: 200.0 GFLOP/s; GB/s, by the bytes that a step moves: 20.0 (1 MiB)
 layers:  hidden 95.0 %, (none) 0.0 %
 passes:  merge 0.25 ms, find_gemm 1.00 ms
 rules:   gemm 2, mul_by_one 1
-memory:  2048 bytes of temporaries, 1024 alive at the worst step
+memory:  2048 bytes of temporaries, 1024 live at the peak
 )");
 }
 

@@ -179,7 +179,7 @@ TEST(Resume, OtherMatrixProductsComeFromAnotherCache) {
   StopAt stop(1);
   train(e, data, folder, stop.hooks(), stop.options());
   Checkpoint checkpoint = read_checkpoint(folder.checkpoint());
-  for (auto& [name, value] : checkpoint.pins)
+  for (auto& [name, value] : checkpoint.fingerprint)
     if (name == "matrix products") value = "float32 20x784x10 NN: other";
   write_checkpoint(folder.checkpoint(), checkpoint);
   std::string text = error_text([&] { resume(e, data, folder); });

@@ -8,7 +8,7 @@ namespace thtrain {
 namespace {
 
 constexpr int kOrderRounds = 16, kPlaceRounds = 12;
-constexpr size_t kMostSwapped = 64;  // neighbours of an item that takes part in swaps
+constexpr size_t kMaxSwapped = 64;  // neighbours of an item that takes part in swaps
 
 // A node, or the place where a long edge passes a layer.
 struct Item {
@@ -143,7 +143,7 @@ class Layout {
     std::vector<size_t>& row = rows_[layer];
     for (size_t k = 0; k + 1 < row.size(); ++k) {
       const Item &a = items_[row[k]], &b = items_[row[k + 1]];
-      if (std::max({a.up.size(), a.down.size(), b.up.size(), b.down.size()}) > kMostSwapped) continue;
+      if (std::max({a.up.size(), a.down.size(), b.up.size(), b.down.size()}) > kMaxSwapped) continue;
       const size_t now = crossings_of(a.up, b.up) + crossings_of(a.down, b.down);
       const size_t then = crossings_of(b.up, a.up) + crossings_of(b.down, a.down);
       if (then >= now) continue;

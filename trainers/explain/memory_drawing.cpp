@@ -17,20 +17,20 @@ constexpr double kLeft = 92, kTop = 26, kWidth = 980, kHeight = 380, kLetter = 6
 struct Shown {
   size_t buffer;
   int64_t begin, end;  // bytes of the arena
-  Life life;
+  LiveRange live_range;
 };
 
 // The buffers that live in the arena; none where an offset is not known.
 std::vector<Shown> shown_buffers(const Program& program) {
   std::vector<Shown> out;
-  const std::vector<Life> lives = lives_of(program);
+  const std::vector<LiveRange> live_ranges = live_ranges_of(program);
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
-    if (buffer.kind != BufferKind::kTemporary || lives[b].first < 0) continue;
+    if (buffer.kind != BufferKind::kTemporary || live_ranges[b].first < 0) continue;
     if (!buffer.arena_offset.is_known() || !buffer.elements.is_known()) return {};
     const int64_t begin = buffer.arena_offset.value();
     const int64_t bytes = buffer.elements.value() * static_cast<int64_t>(size_of(buffer.dtype));
-    if (bytes > 0) out.push_back({b, begin, begin + bytes, lives[b]});
+    if (bytes > 0) out.push_back({b, begin, begin + bytes, live_ranges[b]});
   }
   return out;
 }
@@ -56,7 +56,7 @@ std::string memory_drawing(const Program& program) {
   const std::vector<Shown> buffers = shown_buffers(program);
   if (buffers.empty()) return {};
   int steps = 0;
-  for (const Life& life : lives_of(program)) steps = std::max(steps, life.last + 1);
+  for (const LiveRange& live_range : live_ranges_of(program)) steps = std::max(steps, live_range.last + 1);
   const double column = std::clamp(kWidth / steps, 12.0, 90.0);
   const std::map<int64_t, double> places = byte_places(buffers);
   const double right = kLeft + column * steps, bottom = places.rbegin()->second;
@@ -83,11 +83,11 @@ std::string memory_drawing(const Program& program) {
     const Buffer& buffer = program.buffers[b.buffer];
     const std::string name = str(buffer.name.empty() ? "value" : escaped(buffer.name), "#", b.buffer);
     const std::string about = str(name, " ", bytes_text(static_cast<double>(b.end - b.begin)));
-    const double x = kLeft + column * b.life.first, width = column * (b.life.last - b.life.first + 1);
+    const double x = kLeft + column * b.live_range.first, width = column * (b.live_range.last - b.live_range.first + 1);
     const double top = places.at(b.begin), height = places.at(b.end) - top;
     out += str("<g class=\"buffer b", b.buffer % 6, "\"><title>", markup_text(name), ": ", buffer.elements.text(), " ",
-               name_of(buffer.dtype), ", bytes ", b.begin, " to ", b.end, ", steps ", b.life.first, " to ", b.life.last,
-               "</title><rect x=\"", coordinate(x + 1), "\" y=\"", coordinate(top), "\" width=\"",
+               name_of(buffer.dtype), ", bytes ", b.begin, " to ", b.end, ", steps ", b.live_range.first, " to ",
+               b.live_range.last, "</title><rect x=\"", coordinate(x + 1), "\" y=\"", coordinate(top), "\" width=\"",
                coordinate(width - 2), "\" height=\"", coordinate(height), "\" rx=\"2\"/>");
     const std::string& label = kLetter * static_cast<double>(about.size()) < width - 6 ? about : name;
     if (height >= 12 && kLetter * static_cast<double>(label.size()) < width - 6)

@@ -124,7 +124,7 @@ std::string legend(const Explanation& e) {
     if (used.erase(kind)) out += row(kind, what);
   for (std::string_view kind : used) out += row(kind, kind);  // families that have no words of their own
   return out + row("output", "output") + row("update", "update of a shared variable") +
-         row("gone", "goes in this pass") + row("come", "comes in this pass") + "</ul>\n";
+         row("gone", "removed by this pass") + row("come", "added by this pass") + "</ul>\n";
 }
 
 // ---- graphs --------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ std::string figure(const View& view, const std::string& label) {
 }
 
 std::string too_large(const Graph& graph) {
-  return str("<p>The graph has ", drawn_count(graph), " boxes, more than the ", kMostDrawn,
+  return str("<p>The graph has ", drawn_count(graph), " boxes, more than the ", kMaxDrawn,
              " that a picture can show; its text form is shown instead.</p>\n");
 }
 
@@ -158,7 +158,7 @@ std::string text_of(const Graph& graph, std::string_view summary) {
 std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
   std::string out = kAboutGraph;
   out += legend(e);
-  if (drawn_count(e.given) > kMostDrawn)
+  if (drawn_count(e.given) > kMaxDrawn)
     out += too_large(e.given);
   else
     out += figure({e.given, numbers}, "the expression graph");
@@ -217,8 +217,8 @@ std::string coloured_difference(const std::string& text) {
 std::string both_graphs(const PassChange& change) {
   const std::string name = markup_text(change.pass->name);
   const Graph& after = change.pass->after;
-  if (std::max(drawn_count(*change.before), drawn_count(after)) > kMostDrawn)
-    return too_large(drawn_count(after) > kMostDrawn ? after : *change.before) +
+  if (std::max(drawn_count(*change.before), drawn_count(after)) > kMaxDrawn)
+    return too_large(drawn_count(after) > kMaxDrawn ? after : *change.before) +
            text_of(*change.before, "the graph before") + text_of(after, "the graph after");
   auto pick = [&](const char* kind, const char* what, bool checked) {
     return str("<input type=\"radio\" class=\"pick ", kind, "\" name=\"view-", name, "\" id=\"", kind, "-", name, "\"",
@@ -226,9 +226,9 @@ std::string both_graphs(const PassChange& change) {
   };
   return str(
       pick("before", "before", false), pick("after", "after", true),
-      figure({*change.before, change.numbers, change.difference.gone, "before"},
+      figure({*change.before, change.numbers, change.difference.removed, "before"},
              str("the graph before ", change.pass->name)),
-      figure({after, change.numbers, change.difference.come, "after"}, str("the graph after ", change.pass->name)));
+      figure({after, change.numbers, change.difference.added, "after"}, str("the graph after ", change.pass->name)));
 }
 
 std::string pass_section(const PassChange& change) {
@@ -247,11 +247,11 @@ std::string pass_section(const PassChange& change) {
     out += rule_table(change.rules);
   if (!change.difference.empty()) {
     out += both_graphs(change);
-    out +=
-        folded(str("the lines that changed: ", number_text(static_cast<int64_t>(change.difference.gone.size()), "node"),
-                   " went, ", number_text(static_cast<int64_t>(change.difference.come.size()), "node"), " came, ",
-                   number_text(static_cast<int64_t>(change.difference.same), "node"), " stayed"),
-               pre(coloured_difference(readable(change.difference.text))));
+    out += folded(
+        str("the lines that changed: ", number_text(static_cast<int64_t>(change.difference.removed.size()), "node"),
+            " removed, ", number_text(static_cast<int64_t>(change.difference.added.size()), "node"), " added, ",
+            number_text(static_cast<int64_t>(change.difference.same), "node"), " unchanged"),
+        pre(coloured_difference(readable(change.difference.text))));
   }
   return out + "</details>\n";
 }
@@ -286,7 +286,7 @@ std::string code_of_step(const Step& step, size_t number, EntryReader& entry) {
     return function.empty() ? text : str("<a href=\"#", markup_text(function), "\">", text, "</a>");
   }
   if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) return markup_text("library: " + call->function);
-  return "the reference, called back";
+  return "a call of the reference";
 }
 
 std::string views(const Program& program, std::span<const BufferView> operands) {
@@ -342,7 +342,7 @@ std::string memory_section(const Program& program) {
     return dim.is_known() ? bytes_text(static_cast<double>(dim.value())) : readable(dim.text()) + " bytes";
   };
   std::string out = str("<section id=\"memory\">\n<h2>The memory plan</h2>\n<p>Temporaries share one arena of <b>",
-                        markup_text(bytes(program.memory.arena_bytes)), "</b>; alive at the worst step are <b>",
+                        markup_text(bytes(program.memory.arena_bytes)), "</b>; live at the peak are <b>",
                         markup_text(bytes(program.memory.lower_bound)), "</b>.");
   const std::string picture = memory_drawing(program);
   if (picture.empty())
@@ -380,7 +380,7 @@ std::string explain_page(const Explanation& explanation, const PageTitle& title)
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
       markup_text(title.experiment), ", explained</title>\n<style>", kPageStyle, "</style>\n</head>\n<body>\n",
       header(explanation, title), navigation(changes), "<main>\n");
-  out += given_graph(explanation, LastingNumbers(explanation.given).of);
+  out += given_graph(explanation, StableNumbers(explanation.given).of);
   out += kAboutPasses + pass_table(changes, title.with_times);
   for (const PassChange& change : changes) out += pass_section(change);
   out += "</section>\n";

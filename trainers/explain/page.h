@@ -14,12 +14,12 @@ struct PageTitle {
 };
 
 /// The whole page, which is well-formed XML too: the graph, and for each pass the rules that fired, the graph before
-/// and after it as pictures (as text where it has more than kMostDrawn boxes) and the lines that changed; then the
+/// and after it as pictures (as text where it has more than kMaxDrawn boxes) and the lines that changed; then the
 /// steps of the program, its memory plan, and the C++ text. Styles, pictures and script stand inline; light and dark as
 /// the reader's system says.
 std::string explain_page(const Explanation& explanation, const PageTitle& title);
 
-inline constexpr size_t kMostDrawn = 400;
+inline constexpr size_t kMaxDrawn = 400;
 
 /// The styles and the script of the page. Neither has < or &.
 extern const char* const kPageStyle;

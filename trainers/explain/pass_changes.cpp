@@ -25,7 +25,7 @@ static std::vector<RuleUse> rules_of(const std::string& pass, const Explanation&
 
 std::vector<PassChange> pass_changes(const Explanation& explanation) {
   std::vector<PassChange> out;
-  LastingNumbers numbers(explanation.given);
+  StableNumbers numbers(explanation.given);
   const Graph* before = &explanation.given;
   for (const PassRecord& pass : explanation.passes) {
     PassChange change{.pass = &pass, .before = before};

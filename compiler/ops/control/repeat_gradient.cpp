@@ -100,7 +100,7 @@ class Backward {
       carried_[i] = carry(last.has_value() ? typed_as(last, a_.input(i).type()) : zeros_like(a_.input(i)), "cotangent");
       body_cotangents_[i] = carried_[i];
       if (history.has_value())
-        body_cotangents_[i] = add(carried_[i], walk(part_of_axis(history, 0, 1, parts_.count),
+        body_cotangents_[i] = add(carried_[i], walk(slice_of_axis(history, 0, 1, parts_.count),
                                                     make_input(a_.input(i).type(), "cotangent of a state")));
     }
     for (size_t k = 0; k < parts_.elements; ++k)
@@ -145,7 +145,7 @@ class Backward {
     const std::vector<Expr>& inputs = parts_.body.inputs;
     for (size_t i = 0; i < parts_.states; ++i)
       if (read.count(&inputs[i].node()))
-        walk(part_of_axis(a_.outputs[parts_.history(i)], 0, 0, parts_.count), inputs[i]);
+        walk(slice_of_axis(a_.outputs[parts_.history(i)], 0, 0, parts_.count), inputs[i]);
     for (size_t k = 0; k < parts_.sequences; ++k)
       if (const Expr& element = inputs[parts_.sequence(k)]; read.count(&element.node()))
         walk(a_.input(parts_.sequence(k)), element);

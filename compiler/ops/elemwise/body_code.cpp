@@ -19,7 +19,7 @@ int64_t weight_of(const Term& term) {
 }
 
 bool calls_library(const Term& term, int vector_bytes) {
-  if (term.node().prim == kernel::Prim::kMath && !kernel::is_computed(term.node().name, vector_bytes)) return true;
+  if (term.node().prim == kernel::Prim::kMath && !kernel::has_polynomial(term.node().name, vector_bytes)) return true;
   return std::any_of(term.node().args.begin(), term.node().args.end(),
                      [&](const Term& arg) { return calls_library(arg, vector_bytes); });
 }

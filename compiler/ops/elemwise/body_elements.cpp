@@ -6,9 +6,13 @@ namespace thtrain {
 
 using kernel::Term;
 
-BodyElements::BodyElements(kernel::StepBuilder& b, const Graph& body, const Node& apart, Dims domain,
+BodyElements::BodyElements(kernel::StepBuilder& b, const Graph& body, const Node& anchor, Dims domain,
                            const std::function<bool(const Expr& input)>& is_read)
-    : b_(b), body_(body), domain_(std::move(domain)), nodes_(nodes_between(body.inputs, body.outputs)), apart_(apart) {
+    : b_(b),
+      body_(body),
+      domain_(std::move(domain)),
+      nodes_(nodes_between(body.inputs, body.outputs)),
+      anchor_(anchor) {
   for (size_t i = 0; i < domain_.size(); ++i)
     if (!domain_[i].is(1)) lane_axis_ = i;
   for (size_t k = 0; k < body.inputs.size(); ++k) {
@@ -41,7 +45,7 @@ BodyValues BodyElements::load(const std::vector<Term>& index, int lanes, const T
 
 void BodyElements::compute(BodyValues& values) const {
   for (const Node* node : nodes_)
-    if (node != &apart_ && !values.has((*node)[0]) &&
+    if (node != &anchor_ && !values.has((*node)[0]) &&
         std::all_of(node->inputs.begin(), node->inputs.end(), [&](const Expr& e) { return values.known(e); }))
       write_node(b_.code(), *node, values);
 }

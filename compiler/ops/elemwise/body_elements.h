@@ -12,9 +12,9 @@ namespace thtrain {
 
 class BodyElements {
  public:
-  /// `apart` is the body's one node that is not elementwise. Inputs that `is_read` are loaded at the place, the others
+  /// `anchor` is the body's one node that is not elementwise. Inputs that `is_read` are loaded at the place, the others
   /// are for that node. What does not depend on the place is computed at once.
-  BodyElements(kernel::StepBuilder& b, const Graph& body, const Node& apart, Dims domain,
+  BodyElements(kernel::StepBuilder& b, const Graph& body, const Node& anchor, Dims domain,
                const std::function<bool(const Expr& input)>& is_read);
 
   const std::vector<const Node*>& nodes() const { return nodes_; }
@@ -22,7 +22,7 @@ class BodyElements {
   /// The inputs at `index` of the domain (a term for each axis): vectors of `lanes` elements side by side along the
   /// last axis that is no known 1, of which `count` exist (no term: all), and one for all lanes where it is repeated.
   BodyValues load(const std::vector<kernel::Term>& index, int lanes, const kernel::Term& count = {}) const;
-  /// Adds what follows from the values; what follows from `apart` only where that is among them.
+  /// Adds what follows from the values; what follows from `anchor` only where that is among them.
   void compute(BodyValues& values) const;
   /// Calls with each input that has an element for each of the domain, and the number of the one at `index`.
   void each_whole(const std::vector<kernel::Term>& index,
@@ -41,7 +41,7 @@ class BodyElements {
   const Dims domain_;
   size_t lane_axis_ = 0;
   std::vector<const Node*> nodes_;
-  const Node& apart_;
+  const Node& anchor_;
   std::vector<Read> reads_;  // what depends on the place
   BodyValues known_;         // what does not
 };

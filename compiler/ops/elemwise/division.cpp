@@ -44,10 +44,10 @@ Term safe_divisor(const Term& b) {
 }
 
 // Is a remainder that C's division left on the other side of 0 than the divisor?
-Term is_across(const Term& remainder, const Term& b) {
+Term signs_differ(const Term& remainder, const Term& b) {
   return remainder != 0 && (remainder ^ b) < 0;
 }
-Term is_across_float(const Term& remainder, const Term& b) {
+Term float_signs_differ(const Term& remainder, const Term& b) {
   return remainder != 0 && (remainder < 0) != (b < 0);
 }
 
@@ -57,10 +57,10 @@ Term remainder_code(const Term& a, const Term& b) {
     Term remainder = kernel::math("fmod", {a, b});
     Term zero = kernel::select(b < 0, kernel::constant(dtype, -0.0), kernel::constant(dtype, 0));
     return kernel::select(remainder == 0, zero,
-                          kernel::select(is_across_float(remainder, b), remainder + b, remainder));
+                          kernel::select(float_signs_differ(remainder, b), remainder + b, remainder));
   }
   Term remainder = a % safe_divisor(b);  // 0 for the divisors 0, 1 and -1
-  return is_signed_int(dtype) ? kernel::select(is_across(remainder, b), remainder + b, remainder) : remainder;
+  return is_signed_int(dtype) ? kernel::select(signs_differ(remainder, b), remainder + b, remainder) : remainder;
 }
 
 Term quotient_code(const Term& a, const Term& b) {
@@ -68,7 +68,7 @@ Term quotient_code(const Term& a, const Term& b) {
   Term zero = kernel::constant_int(dtype, 0), one = kernel::constant_int(dtype, 1);
   if (is_float(dtype)) {
     Term remainder = kernel::math("fmod", {a, b}), plain = a / b;
-    Term quotient = (a - remainder) / b - kernel::select(is_across_float(remainder, b), one, zero);
+    Term quotient = (a - remainder) / b - kernel::select(float_signs_differ(remainder, b), one, zero);
     Term whole = kernel::floor(quotient);
     Term nearest = whole + kernel::select(quotient - whole > kernel::constant(dtype, 0.5), one, zero);
     Term signed_zero = kernel::select(plain < 0, kernel::constant(dtype, -0.0), kernel::select(plain > 0, zero, plain));
@@ -76,7 +76,7 @@ Term quotient_code(const Term& a, const Term& b) {
   }
   Term quotient = a / safe_divisor(b);
   if (!is_signed_int(dtype)) return kernel::select(b == 0, zero, quotient);
-  Term rounded = quotient - kernel::select(is_across(a - quotient * b, b), one, zero);
+  Term rounded = quotient - kernel::select(signs_differ(a - quotient * b, b), one, zero);
   return kernel::select(b == 0, zero, kernel::select(b == -1, -a, rounded));
 }
 

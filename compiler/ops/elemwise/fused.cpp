@@ -84,16 +84,16 @@ class Emitter {
       if (std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[k].is(0); }))
         bytes += static_cast<int64_t>(size_of(operands_[k].type.dtype));
     const Dim elements = product(outputs_[0].dims());
-    const auto nest_of_all = [&](bool asks_for_lines) {
-      asks_for_lines_ = asks_for_lines;
+    const auto nest_of_all = [&](bool prefetches) {
+      prefetches_ = prefetches;
       nest(0, std::vector<Term>(axes_[0].strides.size(), Term(0)));
     };
-    const auto past_caches = [&] { b_.code().past_caches([&] { nest_of_all(false); }); };
-    const auto to_caches = [&] { nest_of_all(!elements.is_known() || elements.value() * bytes > kFirstCache); };
-    if (b_.cached_bytes() == 0 || bytes == 0 || may_gather()) return to_caches();
-    const int64_t cached = b_.cached_bytes() / bytes;
-    if (elements.is_known()) return elements.value() > cached ? past_caches() : to_caches();
-    b_.code().if_(b_.length(elements) > Term(cached), past_caches, to_caches);
+    const auto non_temporal = [&] { b_.code().non_temporal([&] { nest_of_all(false); }); };
+    const auto temporal = [&] { nest_of_all(!elements.is_known() || elements.value() * bytes > kFirstCache); };
+    if (b_.non_temporal_threshold() == 0 || bytes == 0 || may_gather()) return temporal();
+    const int64_t cached = b_.non_temporal_threshold() / bytes;
+    if (elements.is_known()) return elements.value() > cached ? non_temporal() : temporal();
+    b_.code().if_(b_.length(elements) > Term(cached), non_temporal, temporal);
   }
 
   // Do lanes come from places of their own? Such loads wait for every store that is on its way to memory, and the
@@ -125,9 +125,9 @@ class Emitter {
     load_inputs([&](size_t k) { return axes_.back().strides[k].is(0); }, Term(0), 1, {});
     positions_.assign(gathers_.size(), {});
     for (size_t g = 0; g < gathers_.size(); ++g) {
-      if (!stands_still(g, Gather::kIndex) || !stands_still(g, Gather::kShown)) continue;
+      if (!is_invariant(g, Gather::kIndex) || !is_invariant(g, Gather::kReported)) continue;
       positions_[g] = gathers_[g].position(steps_of(g, offsets_));
-      if (stands_still(g, Gather::kSource)) gather(g, Term(0), 1, {});
+      if (is_invariant(g, Gather::kSource)) gather(g, Term(0), 1, {});
     }
     compute([&](const Node& node) {
       return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& e) { return values_.known(e); });
@@ -176,7 +176,7 @@ class Emitter {
     return out;
   }
 
-  bool stands_still(size_t g, Gather::Stepped what) const {
+  bool is_invariant(size_t g, Gather::Stepped what) const {
     return axes_.back().strides[operands_.size() + Gather::kStepped * g + what].is(0);
   }
 
@@ -207,8 +207,8 @@ class Emitter {
       Term stride = axes_.empty() ? Term(1) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
       const auto size = static_cast<int>(size_of(value.dtype()));
-      if (asks_for_lines_ && !bool(count) && kernel::is_constant(stride, 1) && lanes * size >= kLine / 2)
-        b_.prefetch(operands_[k], index + Term(kLinesAhead * kLine / size), kernel::Prefetch::kWrite);
+      if (prefetches_ && !bool(count) && kernel::is_constant(stride, 1) && lanes * size >= kLine / 2)
+        b_.prefetch(operands_[k], index + Term(kPrefetchLines * kLine / size), kernel::Prefetch::kWrite);
       b_.store(operands_[k], index, value, lanes > 1 ? stride : Term(1), count);
     }
   }
@@ -216,7 +216,7 @@ class Emitter {
   // Bytes of a cache line, and how many lines ahead of a store the line is asked for: measured, with the first cache's
   // size, on a 2.8 GHz Ice Lake Xeon. Loops of 10,000 to 500,000 float64 gained 5 to 20 %, and those in the first cache
   // lost 16 to 25 %: docs/decisions/0008.
-  static constexpr int kLine = 64, kLinesAhead = 16;
+  static constexpr int kLine = 64, kPrefetchLines = 16;
   static constexpr int64_t kFirstCache = 32 << 10;
 
   StepBuilder& b_;
@@ -227,7 +227,7 @@ class Emitter {
   std::vector<Term> positions_;  // of gathers whose index stands still along the innermost axis
   std::vector<LoopAxis> axes_;
   int64_t weight_ = 0;
-  bool asks_for_lines_ = false;
+  bool prefetches_ = false;
   int lanes_;
   std::vector<Term> offsets_;
   BodyValues values_;

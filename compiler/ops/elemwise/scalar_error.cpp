@@ -179,7 +179,7 @@ class Rule {
       const DType dtype = args_.outputs[o].dtype();
       if (!is_float(dtype) && !is_complex(dtype)) continue;
       round(args_.outputs[o], out[o]);
-      settle_infinities(args_.outputs[o], out[o]);
+      bound_infinities(args_.outputs[o], out[o]);
     }
     return out;
   }
@@ -240,7 +240,7 @@ class Rule {
     return out;
   }
 
-  void settle_infinities(const Tensor& value, Tensor& error) const {
+  void bound_infinities(const Tensor& value, Tensor& error) const {
     const Tensor sizes = magnitudes(value);
     const Precision precision = precision_of(value.dtype());
     for (int64_t k = 0, n = value.size(); k < n; ++k) {

@@ -13,20 +13,20 @@ struct IndexCheck {
   bool from_end = false;  // negative indices count from the end (of signed dtypes)
 };
 
-/// The position from 0 that an index names; UserError where it is outside [0, length). `shown` replaces {limit} by
+/// The position from 0 that an index names; UserError where it is outside [0, length). `reported` replaces {limit} by
 /// another number than the length.
 int64_t checked_position(const Node& node, const IndexCheck& check, DType dtype, int64_t index, int64_t length,
-                         std::optional<int64_t> shown = {});
+                         std::optional<int64_t> reported = {});
 
 /// The same in a kernel: the index is a loaded term. `checked` false leaves the check out: it was made before. `node`
 /// is the step's, or the one in the body of a loop that the error belongs to.
 kernel::Term checked_position(kernel::StepBuilder& b, const Node& node, const IndexCheck& check, kernel::Term index,
-                              kernel::Term length, bool checked = true, kernel::Term shown = {});
+                              kernel::Term length, bool checked = true, kernel::Term reported = {});
 
-/// A kernel that checks all indices of the step's input i, before one that writes in place. `shows_row`: the indices
+/// A kernel that checks all indices of the step's input i, before one that writes in place. `reports_row`: the indices
 /// are a vector, and {limit} is the place of the bad one.
 void check_kernel(kernel::StepBuilder& b, const Node& node, size_t i, const IndexCheck& check, const Dim& length,
-                  bool shows_row = false);
+                  bool reports_row = false);
 
 [[noreturn]] void fail_index(const Node& node, const IndexCheck& check, int64_t value, int64_t limit);
 

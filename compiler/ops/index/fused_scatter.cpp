@@ -82,7 +82,7 @@ std::vector<OpCase> cases() {
   auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
   auto i64 = [](Dims dims) { return Type{.dtype = DType::kInt64, .dims = std::move(dims)}; };
   auto square = [](In x) { return sqr(x[0]); };
-  auto add_rows = [](In x, const Expr& y) { return inc_take(x[0], x[1], y); };
+  auto add_rows = [](In x, const Expr& y) { return scatter_add(x[0], x[1], y); };
   const std::vector<Example> examples{
       {"take_rows",
        {f32({9, 21}), f32({})},
@@ -93,13 +93,13 @@ std::vector<OpCase> cases() {
        {f64({3, 9}), f64({9})},
        {f64({3, 5}), i64({9})},
        [](In x) { return sqr(x[0]) * x[1]; },
-       [](In x, const Expr& y) { return inc_take(x[0], x[1], y, 1); }},
+       [](In x, const Expr& y) { return scatter_add(x[0], x[1], y, 1); }},
       {"take_numbers", {f64({8})}, {f64({5}), i64({8})}, square, add_rows},
       {"picked",
        {f64({7})},
        {f64({7, 5}), i64({7})},
        square,
-       [](In x, const Expr& y) { return inc_picked(x[0], x[1], y); }},
+       [](In x, const Expr& y) { return scatter_add_rows(x[0], x[1], y); }},
       {"set_middle",
        {f32({3, 11}), f32({11})},
        {f32({5, 13})},
@@ -168,7 +168,7 @@ std::shared_ptr<const Node> make_fused_scatter(const Node& scatter, const Node& 
   }
   for (size_t i = 1; i < inner.inputs.size(); ++i) read_by_loop(i);
   inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(place), substitute(inner.outputs, renamed)[0]);
-  body->outputs.emplace_back(remake(scatter, std::move(inputs), {}), 0);
+  body->outputs.emplace_back(clone_with_inputs(scatter, std::move(inputs), {}), 0);
   return make_node(fused_scatter_op(), std::move(outer), {}, {std::move(body)});
 }
 

@@ -4,8 +4,8 @@
 
 #include "compiler/ir/op.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/picked.h"
-#include "compiler/ops/index/taken_axes.h"
+#include "compiler/ops/index/pick_rows.h"
+#include "compiler/ops/index/take_axes.h"
 
 namespace thtrain {
 
@@ -18,13 +18,13 @@ bool reads_through_index(const Node& node) {
 }
 
 bool may_be_gathered(const Node& node) {
-  constexpr int64_t kMostSingle = 4096;  // 60 labels gain half, 10,000 lose a tenth
+  constexpr int64_t kMaxSingle = 4096;  // 60 labels gain half, 10,000 lose a tenth
   if (!reads_through_index(node) || is_complex(node.types[0].dtype)) return false;
   const Expr &source = node.inputs[0], &index = node.inputs[1];
   if (is_constant(index) && index.rank() == 0) return false;
   bool whole_rows = node.op == &take_op() && node.props.get<int64_t>("axis") + 1 < static_cast<int64_t>(source.rank());
   Dim elements = node.types[0].elements();
-  return whole_rows || !elements.is_known() || elements.value() <= kMostSingle;
+  return whole_rows || !elements.is_known() || elements.value() <= kMaxSingle;
 }
 
 bool is_gathered(const Node& node, size_t i) {
@@ -57,13 +57,13 @@ Gather::Gather(const Node& node, std::span<const Expr> inputs, StepBuilder& buil
   if (node.op == &pick_rows_op()) {
     named_ = 1;
     check_ = label_check(node);
-    shows_row_ = true;
+    reports_row_ = true;
     steps_along(0, kSource, source.layout.strides[0]);
     steps_along(0, kIndex, index.layout.strides[0]);
-    steps_along(0, kShown, 1);
+    steps_along(0, kReported, 1);
     return;
   }
-  TakenAxes axes(node);
+  TakeAxes axes(node);
   named_ = axes.axis;
   check_ = axes.check(node.op->name);
   for (size_t i = 0; i < dims.size(); ++i)
@@ -78,14 +78,14 @@ void Gather::check_before_loops() {
   bool all_met = true;
   for (size_t i = 0; i < dims.size(); ++i) all_met = all_met && (!strides_[kIndex][i].is(0) || dims[i].is_at_least(1));
   if (all_met && !builder_.writes_variable()) return;
-  check_kernel(builder_, *node_, index_, check_, node_->inputs[0].dims()[named_], shows_row_);
+  check_kernel(builder_, *node_, index_, check_, node_->inputs[0].dims()[named_], reports_row_);
   is_checked_ = true;
 }
 
 Term Gather::position(const Steps& at) const {
   Term index = builder_.load(builder_.input(index_), at[kIndex]);
   return checked_position(builder_, *node_, check_, index, builder_.length(node_->inputs[0].dims()[named_]),
-                          !is_checked_, shows_row_ ? at[kShown] : Term());
+                          !is_checked_, reports_row_ ? at[kReported] : Term());
 }
 
 Term Gather::element(const Term& source, const Term& position) const {
@@ -94,11 +94,11 @@ Term Gather::element(const Term& source, const Term& position) const {
 
 Term Gather::load(const Steps& at, const Steps& step, int lanes, const Term& count, const Term& known) const {
   const kernel::Operand& source = builder_.input(source_);
-  auto stands_still = [&](Stepped what) { return is_constant(step[what], 0); };
-  bool one_position = stands_still(kIndex) && stands_still(kShown);
+  auto is_invariant = [&](Stepped what) { return is_constant(step[what], 0); };
+  bool one_position = is_invariant(kIndex) && is_invariant(kReported);
   if (bool(known) || one_position) {
     Term first = element(at[kSource], known ? known : position(at));
-    if (lanes == 1 || stands_still(kSource)) return builder_.load(source, first);
+    if (lanes == 1 || is_invariant(kSource)) return builder_.load(source, first);
     return builder_.load(source, first, lanes, step[kSource], count);
   }
   if (lanes == 1) return builder_.load(source, element(at[kSource], position(at)));

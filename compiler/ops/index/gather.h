@@ -27,7 +27,7 @@ class Gather {
  public:
   /// What moves along the axes of a loop: the source (its element index but for the named axis), the indices, and the
   /// number that the message of a bad index shows (0 where that is the length).
-  enum Stepped : size_t { kSource, kIndex, kShown, kStepped };
+  enum Stepped : size_t { kSource, kIndex, kReported, kStepped };
   using Steps = std::array<kernel::Term, kStepped>;
 
   /// `inputs` are the body's; the step's inputs come in the same order.
@@ -54,7 +54,7 @@ class Gather {
   size_t source_, index_;  // inputs of the step
   size_t named_ = 0;       // the axis of the source that the positions are along
   IndexCheck check_;
-  bool shows_row_ = false;
+  bool reports_row_ = false;
   bool is_checked_ = false;
   std::array<Dims, kStepped> strides_;
 };

@@ -1,10 +1,10 @@
 // Writing a rectangular part of a value.
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
-#include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/picked.h"
+#include "compiler/ops/index/pick_rows.h"
 #include "compiler/ops/index/scatter.h"
+#include "compiler/ops/index/strided_slice.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -20,7 +20,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   bool set = args.props.get<bool>("set");
   args.require(y.dtype == x.dtype, "the new elements have another dtype", std::string(name_of(x.dtype)));
   args.require(set || !is_bool(x.dtype), "bools cannot be added to", "numbers");
-  Dims part = box_dims(args, x, Box::of(args.props), 2);
+  Dims part = slice_dims(args, x, StridedSlice::of(args.props), 2);
   args.require(y.rank() == part.size(), "the new elements have another number of axes", str(part.size(), " axes"));
   for (size_t i = 0; i < part.size(); ++i)
     args.require_equal(y.dims[i], part[i], str("the new elements differ from the part in axis ", i));
@@ -29,7 +29,7 @@ std::vector<Type> infer(const TypeArgs& args) {
 
 std::vector<Tensor> reference(const ReferenceArgs& args) {
   Tensor out = args.inputs[0].copy();
-  Tensor part = box_view(args, Box::of(args.node), out, 2);
+  Tensor part = slice_view(args, StridedSlice::of(args.node), out, 2);
   const Tensor& y = args.inputs[1];
   require_same_shape(args.node, part.shape(), y.shape(), "the new elements have another shape than the part");
   if (is_set(args.node)) {
@@ -53,7 +53,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   inputs.erase(inputs.begin() + 1);
   inputs[0] = args.cotangent();
   Props props;
-  Box::of(args.node).add_to(props);
+  StridedSlice::of(args.node).add_to(props);
   Expr part = apply(subtensor_op(), std::move(inputs), std::move(props));
   out[0] = is_set(args.node) ? set_subtensor(part, zeros_like(part)) : args.cotangent();
   out[1] = part;
@@ -63,7 +63,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 void write(kernel::StepBuilder& b, const Node& node, const Elements& y) {
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written");
   bool set = is_set(node);
-  BoxWindow window = box_window(b, node, Box::of(node), b.output(), 2);
+  SliceWindow window = slice_window(b, node, StridedSlice::of(node), b.output(), 2);
   int lanes = lanes_for(b, window.part, y);
   y.prepare();
   LoopRange over = element_loops(b, window.part.type.dims, lanes, [&](const Terms& index, int n) {
@@ -159,8 +159,9 @@ static Expr written(const Expr& part, const Operand& y, bool set) {
   const Node& node = require_value(part, str(builder, ": the part"), y.where()).node();
   Expr value = fitted(y, part, builder);
   if (!set && node.op == &take_op())
-    return inc_take(node.inputs[0], node.inputs[1], value, node.props.get<int64_t>("axis"));
-  if (!set && node.op == &pick_rows_op()) return inc_picked(node.inputs[0], node.inputs[1], value, negative_of(node));
+    return scatter_add(node.inputs[0], node.inputs[1], value, node.props.get<int64_t>("axis"));
+  if (!set && node.op == &pick_rows_op())
+    return scatter_add_rows(node.inputs[0], node.inputs[1], value, negative_of(node));
   if (node.op != &subtensor_op())
     fail_build(y.where(), str(builder, ": the first argument is not a part of a value"),
                "the result of subtensor, rows or slice_axis", str(node.op->name, " ", value_text(part)),

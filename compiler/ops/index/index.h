@@ -58,7 +58,7 @@ Expr rows(const Operand& x, const Operand& start, const Length& count);
 /// The same along any axis.
 Expr slice_axis(const Operand& x, int64_t axis, const Operand& start, const Length& count);
 /// The same with a start that is a length. With `to_end`, the part must end where the axis ends.
-Expr part_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count, bool to_end = false);
+Expr slice_of_axis(const Operand& x, int64_t axis, const Dim& start, const Dim& count, bool to_end = false);
 
 /// The value that `part` was taken from (by subtensor, rows or slice_axis), with that part replaced by y, or with y
 /// added to it; y broadcasts to the part and does not widen the dtype. inc_subtensor takes results of `take` and
@@ -71,7 +71,7 @@ Expr inc_subtensor(const Expr& part, const Operand& y);
 Expr take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// x with y added to the elements that take(x, indices, axis) reads; an element that is named twice gets both, in
 /// order.
-Expr inc_take(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
+Expr scatter_add(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
 
 /// NumPy's nonzero: for each axis of x an int64 vector, which together name the elements that are not 0, in row-major
 /// order. How many there are only the data decides: the vectors have a length of their own, the same for every use of
@@ -88,16 +88,17 @@ Expr masked(const Operand& x, const Operand& mask);
 enum class Negative { kFromEnd, kRefused };
 Expr pick_rows(const Operand& x, const Operand& columns, Negative negative = Negative::kFromEnd);
 /// x with y[i] added to x[i, columns[i]].
-Expr inc_picked(const Operand& x, const Operand& columns, const Operand& y, Negative negative = Negative::kFromEnd);
+Expr scatter_add_rows(const Operand& x, const Operand& columns, const Operand& y,
+                      Negative negative = Negative::kFromEnd);
 
 // ---- the ops, one file each ----------------------------------------------------------------------------------------
 
 const Op& subtensor_op();
 const Op& inc_subtensor_op();
 const Op& take_op();
-const Op& inc_take_op();
+const Op& scatter_add_op();
 const Op& pick_rows_op();
-const Op& inc_picked_op();
+const Op& scatter_add_rows_op();
 const Op& nonzero_op();
 
 }  // namespace thtrain

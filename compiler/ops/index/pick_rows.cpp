@@ -1,13 +1,13 @@
 // Reading one element of each row, the one that the row's label names.
+#include "compiler/ops/index/pick_rows.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/picked.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
 
-void check_picked(const TypeArgs& args) {
+void check_pick_rows(const TypeArgs& args) {
   const Type &x = args.type(0), &labels = args.type(1);
   args.require(x.rank() == 2, "x is not a matrix", "a row for each label, a column for each class");
   args.require(labels.rank() == 1 && is_int(labels.dtype), "the labels are not an integer vector",
@@ -19,7 +19,7 @@ Negative negative_of(const Node& node) {
   return node.props.get_or<bool>("from_end", false) ? Negative::kFromEnd : Negative::kRefused;
 }
 
-Props picked_props(Negative negative) {
+Props pick_rows_props(Negative negative) {
   Props props;
   if (negative == Negative::kFromEnd) props.set("from_end", true);
   return props;
@@ -41,7 +41,7 @@ kernel::Term label_column(kernel::StepBuilder& b, const Node& node, const kernel
   return checked_position(b, node, label_check(node), label, b.length(node.inputs[0].dims()[1]), checked, row);
 }
 
-Terms picked_index(const Terms& at, const kernel::Term& column) {
+Terms pick_rows_index(const Terms& at, const kernel::Term& column) {
   Terms out = at;
   out.insert(out.begin() + 1, column);
   return out;
@@ -72,7 +72,7 @@ void lower(kernel::StepBuilder& b) {
   LoopRange over = element_loops(
       b, out.type.dims, 1,
       [&](const Terms& at, int) {
-        b.store(out, b.index_of(out, at), b.load(x, b.index_of(x, picked_index(at, column))));
+        b.store(out, b.index_of(out, at), b.load(x, b.index_of(x, pick_rows_index(at, column))));
       },
       options);
   b.finish_kernel("pick_rows", "out0[i] = in0[i, in1[i]]", over.range, over.grain);
@@ -116,7 +116,7 @@ const Op& pick_rows_op() {
           "dtypes: x any, labels any integer. Gradient: the cotangent at the labels of zeros; labels have none.",
       .infer =
           [](const TypeArgs& args) {
-            check_picked(args);
+            check_pick_rows(args);
             return std::vector<Type>{{.dtype = args.type(0).dtype, .dims = {args.type(0).dims[0]}}};
           },
       .reference = reference,
@@ -124,7 +124,8 @@ const Op& pick_rows_op() {
       .gradient =
           [](const GradientArgs& args) {
             return std::vector{
-                inc_picked(zeros_like(args.input(0)), args.input(1), args.cotangent(), negative_of(args.node)), Expr()};
+                scatter_add_rows(zeros_like(args.input(0)), args.input(1), args.cotangent(), negative_of(args.node)),
+                Expr()};
           },
       .lower = lower,
       .cost =
@@ -138,7 +139,7 @@ const Op& pick_rows_op() {
 }
 
 Expr pick_rows(const Operand& x, const Operand& columns, Negative negative) {
-  return apply(pick_rows_op(), {x.expr(), columns.expr()}, picked_props(negative), x.where());
+  return apply(pick_rows_op(), {x.expr(), columns.expr()}, pick_rows_props(negative), x.where());
 }
 
 }  // namespace thtrain

@@ -1,6 +1,6 @@
-// From indices as users write them to boxes.
-#include "compiler/ops/index/box.h"
+// From indices as users write them to slices.
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/strided_slice.h"
 
 namespace thtrain {
 
@@ -21,12 +21,12 @@ Dim at_least(const Dim& number, const Dim& limit) {
   return is_nonnegative(number - limit) ? number : max(number, limit);
 }
 
-class BoxMaker {
+class SliceBuilder {
  public:
-  BoxMaker(const Expr& x, std::source_location where) : x_(x), where_(where) {
-    box_.starts.assign(x.rank(), Dim(0));
-    box_.counts = x.dims();
-    box_.steps.assign(x.rank(), 1);
+  SliceBuilder(const Expr& x, std::source_location where) : x_(x), where_(where) {
+    slice_.starts.assign(x.rank(), Dim(0));
+    slice_.counts = x.dims();
+    slice_.steps.assign(x.rank(), 1);
   }
 
   void add(size_t axis, const Index& index) {
@@ -42,18 +42,18 @@ class BoxMaker {
     require_integer(number);
     if (auto value = symbolic_value(number)) return add_part(axis, *value, count, false);
     give(axis, number);
-    box_.counts[axis] = count;
+    slice_.counts[axis] = count;
   }
   void add_part(size_t axis, const Dim& start, const Dim& count, bool to_end) {
-    box_.starts[axis] = start;
-    box_.counts[axis] = count;
-    box_.inside.push_back(static_cast<int64_t>(axis));
-    if (to_end) box_.to_end.push_back(static_cast<int64_t>(axis));
+    slice_.starts[axis] = start;
+    slice_.counts[axis] = count;
+    slice_.inside.push_back(static_cast<int64_t>(axis));
+    if (to_end) slice_.to_end.push_back(static_cast<int64_t>(axis));
   }
 
   Expr part() {
     Props props;
-    box_.add_to(props);
+    slice_.add_to(props);
     std::vector<Expr> inputs{x_};
     inputs.insert(inputs.end(), given_.begin(), given_.end());
     return apply(subtensor_op(), std::move(inputs), std::move(props), where_);
@@ -64,8 +64,8 @@ class BoxMaker {
     Expr number = operand.expr();
     require_integer(number);
     const Dim& length = x_.dims()[axis];
-    box_.counts[axis] = 1;
-    box_.dropped.push_back(static_cast<int64_t>(axis));
+    slice_.counts[axis] = 1;
+    slice_.dropped.push_back(static_cast<int64_t>(axis));
     auto value = symbolic_value(number);
     if (!value) return give(axis, number);
     if (value->is_known() && length.is_known()) {
@@ -74,8 +74,8 @@ class BoxMaker {
         fail_build(where_, str("subtensor: the index ", i, " is outside axis ", axis),
                    n == 0 ? std::string("an axis with elements") : str(-n, " <= index < ", n), value_text(x_));
     }
-    box_.starts[axis] = wrapped(*value, length);
-    box_.inside.push_back(static_cast<int64_t>(axis));
+    slice_.starts[axis] = wrapped(*value, length);
+    slice_.inside.push_back(static_cast<int64_t>(axis));
   }
 
   void add_slice(size_t axis, const Slice& slice) {
@@ -98,9 +98,9 @@ class BoxMaker {
       Dim stop = slice.stop ? at_least(wrapped(end_of(*slice.stop, "the stop"), length), -1) : Dim(-1);
       count = at_least_zero(floor_div(start - stop + (-step - 1), -step));
     }
-    box_.starts[axis] = count.is(0) ? Dim(0) : start;
-    box_.counts[axis] = count;
-    box_.steps[axis] = step;
+    slice_.starts[axis] = count.is(0) ? Dim(0) : start;
+    slice_.counts[axis] = count;
+    slice_.steps[axis] = step;
   }
 
   Dim end_of(const Operand& operand, std::string_view which) {
@@ -121,13 +121,13 @@ class BoxMaker {
   }
 
   void give(size_t axis, const Expr& number) {
-    box_.given.push_back(static_cast<int64_t>(axis));
+    slice_.given.push_back(static_cast<int64_t>(axis));
     given_.push_back(number);
   }
 
   const Expr& x_;
   std::source_location where_;
-  Box box_;
+  StridedSlice slice_;
   std::vector<Expr> given_;
 };
 
@@ -138,7 +138,7 @@ Expr subtensor(const Operand& operand, const std::vector<Index>& indices) {
   if (indices.size() > x.rank())
     fail_build(operand.where(), str("subtensor: ", indices.size(), " indices are given"), str("at most ", x.rank()),
                value_text(x));
-  BoxMaker maker(x, operand.where());
+  SliceBuilder maker(x, operand.where());
   for (size_t axis = 0; axis < indices.size(); ++axis) maker.add(axis, indices[axis]);
   return maker.part();
 }
@@ -163,15 +163,15 @@ Expr Expr::operator[](std::initializer_list<Index> indices) const {
 
 Expr slice_axis(const Operand& operand, int64_t axis, const Operand& start, const Length& count) {
   Expr x = operand.expr();
-  BoxMaker maker(x, operand.where());
+  SliceBuilder maker(x, operand.where());
   maker.add_part(axis_of(axis, x, "slice_axis", operand.where()), start, count.dim());
   return maker.part();
 }
 
-Expr part_of_axis(const Operand& operand, int64_t axis, const Dim& start, const Dim& count, bool to_end) {
+Expr slice_of_axis(const Operand& operand, int64_t axis, const Dim& start, const Dim& count, bool to_end) {
   Expr x = operand.expr();
-  BoxMaker maker(x, operand.where());
-  maker.add_part(axis_of(axis, x, "part_of_axis", operand.where()), start, count, to_end);
+  SliceBuilder maker(x, operand.where());
+  maker.add_part(axis_of(axis, x, "slice_of_axis", operand.where()), start, count, to_end);
   return maker.part();
 }
 

@@ -1,7 +1,7 @@
 // Reading a rectangular part of a value.
 #include "compiler/ops/error_rules.h"
-#include "compiler/ops/index/box.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/strided_slice.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -11,11 +11,11 @@ namespace {
 
 std::vector<Type> infer(const TypeArgs& args) {
   const Type& x = args.type(0);
-  return {{.dtype = x.dtype, .dims = box_dims(args, x, Box::of(args.props), 1)}};
+  return {{.dtype = x.dtype, .dims = slice_dims(args, x, StridedSlice::of(args.props), 1)}};
 }
 
 std::vector<Tensor> reference(const ReferenceArgs& args) {
-  return {box_view(args, Box::of(args.node), args.inputs[0], 1).copy()};
+  return {slice_view(args, StridedSlice::of(args.node), args.inputs[0], 1).copy()};
 }
 
 // The same part of zeros, with the cotangent added.
@@ -31,13 +31,13 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 }
 
 std::optional<Layout> view(const LayoutArgs& args) {
-  Box box = Box::of(args.node);
-  if (!box.given.empty()) return std::nullopt;
-  return box_layout(box, args.input);
+  StridedSlice slice = StridedSlice::of(args.node);
+  if (!slice.given.empty()) return std::nullopt;
+  return slice_layout(slice, args.input);
 }
 
 void lower(kernel::StepBuilder& b) {
-  BoxWindow window = box_window(b, b.node(), Box::of(b.node()), b.input(0), 1);
+  SliceWindow window = slice_window(b, b.node(), StridedSlice::of(b.node()), b.input(0), 1);
   kernel::Operand out = parts_of(b.output());
   int lanes = lanes_for(b, {&window.part, &out});
   LoopRange over = element_loops(b, out.type.dims, lanes, [&](const Terms& index, int n) {

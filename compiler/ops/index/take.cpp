@@ -1,7 +1,7 @@
 // Reading elements of an axis that integers name.
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/taken_axes.h"
+#include "compiler/ops/index/take_axes.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -15,13 +15,13 @@ std::vector<Type> infer(const TypeArgs& args) {
   int64_t axis = args.props.get<int64_t>("axis");
   args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
                str("axes from 0 to ", x.rank(), " (without)"));
-  return {{.dtype = x.dtype, .dims = TakenAxes(x.dims, indices.dims, axis).dims()}};
+  return {{.dtype = x.dtype, .dims = TakeAxes(x.dims, indices.dims, axis).dims()}};
 }
 
 std::vector<Tensor> reference(const ReferenceArgs& args) {
   const Tensor &x = args.inputs[0], &indices = args.inputs[1];
   Tensor out = args.make_output();
-  TakenAxes axes(args.node);
+  TakeAxes axes(args.node);
   axes.check_all(args.node, indices, x.dim(axes.axis));
   visit(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -35,7 +35,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 void lower(kernel::StepBuilder& b) {
   kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
-  TakenAxes axes(b.node());
+  TakeAxes axes(b.node());
   // The loops meet every index unless one around them is empty.
   bool checked_inside = true;
   for (size_t i = 0; i < axes.axis; ++i) checked_inside = checked_inside && x.type.dims[i].is_at_least(1);
@@ -87,31 +87,31 @@ std::vector<OpCase> cases() {
 
 }  // namespace
 
-TakenAxes::TakenAxes(const Dims& x, const Dims& indices, int64_t taken)
+TakeAxes::TakeAxes(const Dims& x, const Dims& indices, int64_t taken)
     : axis(static_cast<size_t>(taken)), end(axis + indices.size()), x_(&x), indices_(&indices) {}
 
-TakenAxes::TakenAxes(const Node& node)
-    : TakenAxes(node.inputs[0].dims(), node.inputs[1].dims(), node.props.get<int64_t>("axis")) {}
+TakeAxes::TakeAxes(const Node& node)
+    : TakeAxes(node.inputs[0].dims(), node.inputs[1].dims(), node.props.get<int64_t>("axis")) {}
 
-Dims TakenAxes::dims() const {
+Dims TakeAxes::dims() const {
   Dims out(x_->begin(), x_->begin() + static_cast<std::ptrdiff_t>(axis));
   out.insert(out.end(), indices_->begin(), indices_->end());
   out.insert(out.end(), x_->begin() + static_cast<std::ptrdiff_t>(axis) + 1, x_->end());
   return out;
 }
 
-IndexCheck TakenAxes::check(const std::string& op) const {
+IndexCheck TakeAxes::check(const std::string& op) const {
   return {.what = str(op, ": the index {value} is outside axis ", axis),
           .expected = "-{limit} <= index < {limit}",
           .from_end = true};
 }
 
-void TakenAxes::check_all(const Node& node, const Tensor& indices, int64_t length) const {
+void TakeAxes::check_all(const Node& node, const Tensor& indices, int64_t length) const {
   for (int64_t i = 0; i < indices.size(); ++i)
     checked_position(node, check(node.op->name), indices.dtype(), indices.as_int(i), length);
 }
 
-Shape TakenAxes::source_of(const Node& node, const Shape& at, const Tensor& indices, int64_t length) const {
+Shape TakeAxes::source_of(const Node& node, const Shape& at, const Tensor& indices, int64_t length) const {
   int64_t index = indices.as_int(indices.offset(index_part(at)));
   return with_position(at, checked_position(node, check(node.op->name), indices.dtype(), index, length));
 }
@@ -123,14 +123,14 @@ const Op& take_op() {
           "y[a, i, c] = x[a, indices[i], c], where a and c stand for the axes before and after the taken one.\n"
           "Shapes: x [A, n, C], indices [I], y [A, I, C]. Negative indices count from the end; others outside the\n"
           "axis fail, whether or not an element is read through them. dtypes: x any, indices any integer.\n"
-          "Gradient: the cotangent added into zeros at the indices (inc_take); indices have none.",
+          "Gradient: the cotangent added into zeros at the indices (scatter_add); indices have none.",
       .infer = infer,
       .reference = reference,
       .error = moved_error,
       .gradient =
           [](const GradientArgs& args) {
             int64_t axis = args.node.props.get<int64_t>("axis");
-            return std::vector{inc_take(zeros_like(args.input(0)), args.input(1), args.cotangent(), axis), Expr()};
+            return std::vector{scatter_add(zeros_like(args.input(0)), args.input(1), args.cotangent(), axis), Expr()};
           },
       .lower = lower,
       .cost =

@@ -16,8 +16,8 @@ using kernel::Term;
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kPanelBytes = 256 << 10, kAllPanelsBytes = 512 << 10;  // on the stack of a thread
 // Rows of B between the one that is used and the one that is asked for: a row takes about 12 cycles, memory some 200.
-constexpr int64_t kAhead = 16;
-constexpr int kMostRows = 14;
+constexpr int64_t kPrefetchDistance = 16;
+constexpr int kMaxRows = 14;
 constexpr int64_t kFewBlocks = 32;
 
 int64_t ceil_div(int64_t a, int64_t b) {
@@ -148,7 +148,7 @@ class Gemm {
   // One tile of C: `columns` of them from `column` on, all rows.
   void column_tile(const Term& column, int64_t columns) {
     int vectors = static_cast<int>(ceil_div(columns, lanes_));
-    int64_t most_rows = std::min(tiling_.rows * tiling_.vectors / vectors, kMostRows);
+    int64_t most_rows = std::min(tiling_.rows * tiling_.vectors / vectors, kMaxRows);
     int64_t rows = ceil_div(p_.m, ceil_div(p_.m, most_rows));
     // One row less costs little, and blocks of one height half the code.
     if (p_.m % rows != 0 && rows > 2 && p_.m % (rows - 1) == 0) --rows;
@@ -233,9 +233,9 @@ class Gemm {
         sums[static_cast<size_t>(r)].push_back(code_.var(str("c", r, "_", w), zero));
     if (call_.epilogue || p_.accumulates) prefetch_c(block, s, i);
     // Worth its instructions where a tile of B is read by few blocks of rows.
-    bool asks_for_next =
+    bool prefetches_next =
         !tiling_.by_rows && source == Source::kPanel && !p_.trans_b && ceil_div(p_.m, block.rows) <= kFewBlocks;
-    Term next = asks_for_next ? next_line(block, s, i) : Term();
+    Term next = prefetches_next ? next_line(block, s, i) : Term();
     code_.loop("p", s.length, [&](Term p) {
       Term inner = s.k0 + p;
       std::vector<Term> b;
@@ -244,12 +244,13 @@ class Gemm {
       if (source == Source::kMatrixAndFillPanel) {
         for (int w = 0; w < block.vectors; ++w)
           code_.store(panel_, panel_index(block, p, w), 1, b[static_cast<size_t>(w)]);
-        for (int64_t at = 0; at < block.columns; at += line_) prefetch_b(inner + Term(kAhead), s.column + Term(at));
-        prefetch_b(inner + Term(kAhead), s.column + Term(block.columns - 1));
+        for (int64_t at = 0; at < block.columns; at += line_)
+          prefetch_b(inner + Term(kPrefetchDistance), s.column + Term(at));
+        prefetch_b(inner + Term(kPrefetchDistance), s.column + Term(block.columns - 1));
       }
-      if (next) builder_.prefetch(call_.b, next + p * Term(call_.ldb), Prefetch::kFar);
+      if (next) builder_.prefetch(call_.b, next + p * Term(call_.ldb), Prefetch::kL2);
       if (p_.trans_a && source != Source::kMatrix)  // the columns of A that the next block reads
-        builder_.prefetch(call_.a, a_index(i + Term(2 * block.rows - 1), inner), Prefetch::kNear);
+        builder_.prefetch(call_.a, a_index(i + Term(2 * block.rows - 1), inner), Prefetch::kL1);
       for (int r = 0; r < block.rows; ++r) {
         Term a = code_.let(str("a", r), kernel::splat(builder_.load(call_.a, a_index(i + Term(r), inner)), lanes_));
         for (int w = 0; w < block.vectors; ++w) {
@@ -269,9 +270,7 @@ class Gemm {
     return builder_.load(call_.b, b_index(inner, s.column + Term(w * lanes_)), lanes_, 1, count(block, w));
   }
 
-  void prefetch_b(const Term& p, const Term& column) {
-    builder_.prefetch(call_.b, b_index(p, column), Prefetch::kNear);
-  }
+  void prefetch_b(const Term& p, const Term& column) { builder_.prefetch(call_.b, b_index(p, column), Prefetch::kL1); }
 
   void prefetch_c(const Block& block, const Slab& s, const Term& i) {
     auto line = [&](const Term& row, const Term& column) {
@@ -398,7 +397,7 @@ std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
 
 bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& p, int vector_bytes, bool has_epilogue) {
   const int registers = vector_bytes == 64 ? 32 : 16;
-  if (!is_float(p.dtype) || registers_of(tiling) > registers || tiling.rows > kMostRows) return false;
+  if (!is_float(p.dtype) || registers_of(tiling) > registers || tiling.rows > kMaxRows) return false;
   const int64_t tile_bytes = int64_t{tiling.vectors} * vector_bytes;
   if (has_epilogue && summed_rows(tiling, p) * tile_bytes > kPanelBytes) return false;
   if (!tiling.by_rows) return tiling.depth * tile_bytes <= kPanelBytes;

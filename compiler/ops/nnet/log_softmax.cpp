@@ -1,7 +1,7 @@
-// The op of log-softmax; its kernel is in softmax_slices.cpp.
+// The op of log-softmax; its kernel is in softmax_rows.cpp.
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/nnet/softmax.h"
-#include "compiler/ops/nnet/softmax_slices.h"
+#include "compiler/ops/nnet/softmax_rows.h"
 #include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
@@ -11,7 +11,7 @@ const Op& log_softmax_op() {
       .name = "log_softmax",
       .doc =
           "y = (x - max(x)) - log(sum(exp(x - max(x)))) along axis. x, y: the same shape; float32 or float64.\n"
-          "dx = dy - exp(y) sum(dy). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
+          "dx = dy - exp(y) sum(dy). A row that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, true); },
       .error = [](const ErrorArgs& a) { return softmax_error(a, true); },

@@ -1,8 +1,8 @@
-// The op of softmax; its kernel is in softmax_slices.cpp.
+// The op of softmax; its kernel is in softmax_rows.cpp.
 #include "compiler/ops/nnet/softmax.h"
 
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/nnet/softmax_slices.h"
+#include "compiler/ops/nnet/softmax_rows.h"
 #include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
@@ -12,7 +12,7 @@ const Op& softmax_op() {
       .name = "softmax",
       .doc =
           "y = exp(x - max(x)) / sum(exp(x - max(x))) along axis. x, y: the same shape; float32 or float64.\n"
-          "dx = y (dy - sum(dy y)). A slice that has NaN or +inf, or nothing but -inf, gives NaN.",
+          "dx = y (dy - sum(dy y)). A row that has NaN or +inf, or nothing but -inf, gives NaN.",
       .infer = infer_softmax,
       .reference = [](const ReferenceArgs& args) { return softmax_reference(args, false); },
       .error = [](const ErrorArgs& a) { return softmax_error(a, false); },

@@ -5,14 +5,14 @@
 
 namespace thtrain {
 
-// x: [..., n, ...] with n along `axis`; a slice is the n elements along it. Integers and bool are cast to floatX.
+// x: [..., n, ...] with n along `axis`; a row is the n elements along it. Integers and bool are cast to floatX.
 // Special values follow from exp(x - max(x)) / sum(exp(x - max(x))): an element of -inf beside finite ones gives 0 (the
-// logarithm: -inf); a slice that has NaN or +inf, or nothing but -inf, gives NaN in every element.
+// logarithm: -inf); a row that has NaN or +inf, or nothing but -inf, gives NaN in every element.
 
-/// exp(x) / sum(exp(x)) for each slice; no overflow for finite x. dx = y (dy - sum(dy y)).
+/// exp(x) / sum(exp(x)) for each row; no overflow for finite x. dx = y (dy - sum(dy y)).
 Expr softmax(const Operand& x, int64_t axis = -1);
 
-/// x - log(sum(exp(x))) for each slice; finite for every finite x. dx = dy - exp(y) sum(dy).
+/// x - log(sum(exp(x))) for each row; finite for every finite x. dx = dy - exp(y) sum(dy).
 Expr log_softmax(const Operand& x, int64_t axis = -1);
 
 const Op& softmax_op();

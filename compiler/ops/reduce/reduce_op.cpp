@@ -49,7 +49,7 @@ std::vector<Tensor> evaluate(const Reduction& record, const ReferenceArgs& args)
 }
 
 // `value`, one of the results, with the reduced axes back as lengths of 1.
-Expr with_axes_kept(const Node& node, const Expr& value) {
+Expr with_keepdims(const Node& node, const Expr& value) {
   if (node.props.get<bool>("keepdims")) return value;
   const Ints& axes = node.props.get<Ints>("axes");
   std::vector<int64_t> order;
@@ -62,7 +62,7 @@ std::vector<Expr> gradient(const Reduction& record, const GradientArgs& args) {
   const Expr& x = args.input(0);
   if (!args.cotangent().has_value() || !(is_float(x.dtype()) || is_complex(x.dtype()))) return {Expr()};
   const Node& node = args.node;
-  return {record.gradient(x, with_axes_kept(node, args.outputs[0]), with_axes_kept(node, args.cotangent()),
+  return {record.gradient(x, with_keepdims(node, args.outputs[0]), with_keepdims(node, args.cotangent()),
                           node.props.get<Ints>("axes"))};
 }
 

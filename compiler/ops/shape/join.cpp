@@ -52,7 +52,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   int64_t axis = args.node.props.get<int64_t>("axis");
   for (const Expr& x : args.node.inputs) {
     const Dim& count = x.dims()[static_cast<size_t>(axis)];
-    out.push_back(part_of_axis(args.cotangent(), axis, start, count));
+    out.push_back(slice_of_axis(args.cotangent(), axis, start, count));
     start = start + count;
   }
   return out;
@@ -175,7 +175,7 @@ std::vector<Expr> split(const Operand& operand, const LengthList& sizes, int64_t
   std::vector<Expr> out;
   Dim start = 0;
   for (size_t i = 0; i < sizes.dims.size(); ++i) {
-    out.push_back(part_of_axis(Operand(x, operand.where()), axis, start, sizes.dims[i], i + 1 == sizes.dims.size()));
+    out.push_back(slice_of_axis(Operand(x, operand.where()), axis, start, sizes.dims[i], i + 1 == sizes.dims.size()));
     start = start + sizes.dims[i];
   }
   return out;

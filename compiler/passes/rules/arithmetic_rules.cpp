@@ -31,8 +31,9 @@ const std::vector<Rule>& arithmetic_rules() {
     const Expr x = any_value("x"), y = any_value("y"), c = any_number("c");
     constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating, kFinite = Safety::kFiniteMath;
     // A sign that a number takes up must not make a product that others read a second time.
-    const RuleCondition product_once = operands_read_once(mul_op()), quotient_once = operands_read_once(true_div_op()),
-                        sum_once = operands_read_once(add_op());
+    const RuleCondition product_once = operands_have_one_use(mul_op()),
+                        quotient_once = operands_have_one_use(true_div_op()),
+                        sum_once = operands_have_one_use(add_op());
     return std::vector<Rule>{
         // Signs. Those that are not exact give a zero of the other sign.
         {"neg_neg", -(-x), x, kExact, kReals},

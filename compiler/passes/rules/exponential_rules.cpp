@@ -9,7 +9,7 @@ const std::vector<Rule>& exponential_rules() {
     const Expr x = any_value("x"), y = any_value("y"), z = any_value("z"), c = any_number("c");
     constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
     constexpr Safety kRange = Safety::kRangeChanging;
-    const RuleCondition sigmoid_once = operands_read_once(sigmoid_op()), exp_once = operands_read_once(exp_op());
+    const RuleCondition sigmoid_once = operands_have_one_use(sigmoid_op()), exp_once = operands_have_one_use(exp_op());
     return std::vector<Rule>{
         // Logarithms. log(1 - x) stays: that it is log1p(-x) helps only where x is small, and hides the difference.
         {"log1p", log(1 + x), log1p(x), kRange},
@@ -26,8 +26,8 @@ const std::vector<Rule>& exponential_rules() {
         {"neg_expm1", 1 - exp(x), -expm1(x), kRange},
 
         {"mul_of_exp", exp(x) * exp(y), exp(x + y), kRange, kFloats, exp_once},
-        {"log_of_sqr", log(sqr(x)), 2 * log(abs(x)), kRange, kFloats, operands_read_once(sqr_op())},
-        {"log_of_sqrt", log(sqrt(x)), 0.5 * log(x), kReassociating, kFloats, operands_read_once(sqrt_op())},
+        {"log_of_sqr", log(sqr(x)), 2 * log(abs(x)), kRange, kFloats, operands_have_one_use(sqr_op())},
+        {"log_of_sqrt", log(sqrt(x)), 0.5 * log(x), kReassociating, kFloats, operands_have_one_use(sqrt_op())},
 
         {"softplus_minus_x", softplus(x) - x, softplus(-x), kRange},
         {"x_minus_softplus", x - softplus(x), -softplus(-x), kRange},

@@ -50,7 +50,7 @@ Expr argument_of_increasing(const Expr& value, RuleContext&) {
 Expr neg_of_extremum_of_neg(const Expr& value, RuleContext& context) {
   const Expr& extremum = input_of(value, 0);
   const bool largest = is_op(extremum, max_op());
-  if ((!largest && !is_op(extremum, min_op())) || !context.read_once(extremum)) return {};
+  if ((!largest && !is_op(extremum, min_op())) || !context.has_one_use(extremum)) return {};
   const Expr& negative = input_of(extremum, 0);
   if (!is_op(negative, neg_op())) return {};
   return apply(largest ? min_op() : max_op(), {input_of(negative, 0)}, extremum.node().props);

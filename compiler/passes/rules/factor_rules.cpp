@@ -20,8 +20,8 @@ Expr collect_factors(const Expr& value, RuleContext& context) {
   Product product = factors_of(value, &context);
   if (product.numbers_above.size() + product.numbers_below.size() < 2 || product.factors.empty()) return {};
   Expr total = make_constant(Tensor(1.0).cast(value.dtype()));
-  for (const Expr& number : product.numbers_above) total = computed(total * number);
-  for (const Expr& number : product.numbers_below) total = computed(total / number);
+  for (const Expr& number : product.numbers_above) total = folded(total * number);
+  for (const Expr& number : product.numbers_below) total = folded(total / number);
   if (!is_usable(total)) return {};
   product.numbers_above = {total};
   product.numbers_below = {};

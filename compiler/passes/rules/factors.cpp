@@ -15,33 +15,33 @@ Expr number_as(const Expr& value, DType dtype) {
 }
 
 // Walks the values of one type that only the walked value reads.
-class Walk {
+class Collector {
  public:
-  Walk(const Expr& root, const RuleContext* context) : root_(root), context_(context) {}
+  Collector(const Expr& root, const RuleContext* context) : root_(root), context_(context) {}
 
  protected:
   bool is_inside(const Expr& e) const {
-    return e.same(root_) || (e.type() == root_.type() && (!context_ || context_->read_once(e)));
+    return e.same(root_) || (e.type() == root_.type() && (!context_ || context_->has_one_use(e)));
   }
 
   const Expr& root_;
   const RuleContext* context_;
 };
 
-class TermWalk : Walk {
+class TermCollector : Collector {
  public:
-  using Walk::Walk;
+  using Collector::Collector;
   std::vector<Term> terms;
 
-  void walk(const Expr& e, bool negative, size_t depth = 0) {
+  void collect(const Expr& e, bool negative, size_t depth = 0) {
     const bool subtracts = is_op(e, sub_op());
-    if (!is_inside(e) || depth + terms.size() >= kMostTerms) {
+    if (!is_inside(e) || depth + terms.size() >= kMaxTerms) {
       terms.push_back(term(e, negative));
     } else if (is_op(e, neg_op())) {
-      walk(input_of(e, 0), !negative, depth + 1);
+      collect(input_of(e, 0), !negative, depth + 1);
     } else if (subtracts || is_op(e, add_op())) {
-      walk(input_of(e, 0), negative, depth + 1);
-      walk(input_of(e, 1), negative != subtracts, depth + 1);
+      collect(input_of(e, 0), negative, depth + 1);
+      collect(input_of(e, 1), negative != subtracts, depth + 1);
     } else {
       terms.push_back(term(e, negative));
     }
@@ -60,23 +60,23 @@ class TermWalk : Walk {
   }
 };
 
-class FactorWalk : Walk {
+class FactorCollector : Collector {
  public:
-  using Walk::Walk;
+  using Collector::Collector;
   Product product;
 
-  void walk(const Expr& e, bool below, int power, size_t depth = 0) {
+  void collect(const Expr& e, bool below, int power, size_t depth = 0) {
     const bool divides = is_op(e, true_div_op()) && is_float(e.dtype());
-    if (!is_inside(e) || depth + product.factors.size() >= kMostTerms) {
+    if (!is_inside(e) || depth + product.factors.size() >= kMaxTerms) {
       take(e, below, power);
     } else if (is_op(e, neg_op())) {
       product.negative ^= power % 2 == 1;
-      walk(input_of(e, 0), below, power, depth + 1);
+      collect(input_of(e, 0), below, power, depth + 1);
     } else if (divides || is_op(e, mul_op())) {
-      walk(input_of(e, 0), below, power, depth + 1);
-      walk(input_of(e, 1), below != divides, power, depth + 1);
+      collect(input_of(e, 0), below, power, depth + 1);
+      collect(input_of(e, 1), below != divides, power, depth + 1);
     } else if (is_op(e, sqr_op()) && power <= 4) {
-      walk(input_of(e, 0), below, 2 * power, depth + 1);
+      collect(input_of(e, 0), below, 2 * power, depth + 1);
     } else {
       take(e, below, power);
     }
@@ -131,9 +131,9 @@ bool is_covered(const Expr& value, const std::vector<Expr>& kept, int steps) {
 }  // namespace
 
 std::vector<Term> terms_of(const Expr& value, const RuleContext* context) {
-  TermWalk walk(value, context);
-  walk.walk(value, false);
-  return std::move(walk.terms);
+  TermCollector collector(value, context);
+  collector.collect(value, false);
+  return std::move(collector.terms);
 }
 
 Expr value_of(const Term& term) {
@@ -167,9 +167,9 @@ Expr sum_of(const std::vector<Term>& terms, DType dtype) {
 }
 
 Product factors_of(const Expr& value, const RuleContext* context) {
-  FactorWalk walk(value, context);
-  walk.walk(value, false, 1);
-  return std::move(walk.product);
+  FactorCollector collector(value, context);
+  collector.collect(value, false, 1);
+  return std::move(collector.product);
 }
 
 Factor* Product::find(const Expr& base) {
@@ -209,7 +209,7 @@ Expr Product::value(DType dtype) const {
   return negative ? -out : out;
 }
 
-Expr computed(const Expr& numbers) {
+Expr folded(const Expr& numbers) {
   return make_constant(evaluate({numbers}, {})[0]);
 }
 

@@ -15,7 +15,7 @@ struct Term {
 };
 
 /// The terms of a value, through sums, differences and signs of its type that nobody else reads (without a context:
-/// also those that are read elsewhere). Of a long sum the first kMostTerms or so, and what is left as one term: so that
+/// also those that are read elsewhere). Of a long sum the first kMaxTerms or so, and what is left as one term: so that
 /// a chain of n sums costs n steps, not n * n.
 std::vector<Term> terms_of(const Expr& value, const RuleContext* context);
 /// The sum in order: what is added, what is subtracted, the number.
@@ -47,12 +47,12 @@ struct Product {
 Product factors_of(const Expr& value, const RuleContext* context);
 
 /// The value of an expression over constants: a constant.
-Expr computed(const Expr& numbers);
+Expr folded(const Expr& numbers);
 
 /// Does `value`, or what a few steps of arithmetic make it from, still stand in one of `kept`? Then a NaN in it is not
 /// lost where the value itself is cancelled.
 bool is_covered(const Expr& value, const std::vector<Expr>& kept);
 
-inline constexpr size_t kMostTerms = 16;
+inline constexpr size_t kMaxTerms = 16;
 
 }  // namespace thtrain

@@ -10,14 +10,15 @@
 namespace thtrain {
 namespace {
 
-// Which input is the increment y of inc_picked, inc_take or inc_subtensor; 0 for other values and where it is set.
+// Which input is the increment y of scatter_add_rows, scatter_add or inc_subtensor; 0 for other values and where it is
+// set.
 size_t increment_of(const Expr& e) {
-  if (is_op(e, inc_picked_op()) || is_op(e, inc_take_op())) return 2;
+  if (is_op(e, scatter_add_rows_op()) || is_op(e, scatter_add_op())) return 2;
   return is_op(e, inc_subtensor_op()) && !e.node().props.get<bool>("set") ? 1 : 0;
 }
 
-// inc_picked(0, labels, y) and the like: zeros but for some elements.
-bool is_alone(const Expr& e) {
+// scatter_add_rows(0, labels, y) and the like: zeros but for some elements.
+bool is_sparse_increment(const Expr& e) {
   return increment_of(e) && number_of(input_of(e, 0)) == 0.0;
 }
 
@@ -29,22 +30,22 @@ Expr increased(const Expr& like, const Expr& x, const Expr& y) {
   return Expr(make_node(*like.node().op, std::move(inputs), like.node().props));
 }
 
-// sum(inc_picked(0, labels, y), 1) -> y; the sum of all is sum(y) for every kind of increment.
+// sum(scatter_add_rows(0, labels, y), 1) -> y; the sum of all is sum(y) for every kind of increment.
 Expr sum_of_increment(const Expr& value, RuleContext&) {
   const Expr& x = input_of(value, 0);
   const Ints& axes = value.node().props.get<Ints>("axes");
-  if (!is_alone(x) || x.dtype() != value.dtype()) return {};
+  if (!is_sparse_increment(x) || x.dtype() != value.dtype()) return {};
   const Expr& y = input_of(x, increment_of(x));
   if (axes.size() == x.rank()) return reshape(sum(y), value.dims());
-  return is_op(x, inc_picked_op()) && axes.back() == 1 ? reshape(y, value.dims()) : Expr();
+  return is_op(x, scatter_add_rows_op()) && axes.back() == 1 ? reshape(y, value.dims()) : Expr();
 }
 
-// x + inc_picked(0, labels, y) -> inc_picked(x, labels, y), which may happen in place.
+// x + scatter_add_rows(0, labels, y) -> scatter_add_rows(x, labels, y), which may happen in place.
 Expr add_of_increment(const Expr& value, RuleContext& context) {
   const bool subtracts = is_op(value, sub_op());
   for (size_t i : {1, 0}) {
     const Expr &picked = input_of(value, i), &x = input_of(value, 1 - i);
-    if (!is_alone(picked) || !context.read_once(picked)) continue;
+    if (!is_sparse_increment(picked) || !context.has_one_use(picked)) continue;
     if (!(x.type() == value.type()) || !(picked.type() == value.type())) continue;
     const Expr& y = input_of(picked, increment_of(picked));
     return increased(picked, subtracts && i == 0 ? -x : x, subtracts && i == 1 ? -y : y);
@@ -52,12 +53,12 @@ Expr add_of_increment(const Expr& value, RuleContext& context) {
   return {};
 }
 
-// s * inc_picked(0, labels, y) -> inc_picked(0, labels, s * y), for a scalar s.
+// s * scatter_add_rows(0, labels, y) -> scatter_add_rows(0, labels, s * y), for a scalar s.
 Expr scaled_increment(const Expr& value, RuleContext& context) {
   const bool divides = is_op(value, true_div_op()), negates = is_op(value, neg_op());
   for (size_t i = 0; i < (divides || negates ? 1 : 2); ++i) {
     const Expr& picked = input_of(value, i);
-    if (!is_alone(picked) || !context.read_once(picked) || picked.dtype() != value.dtype()) continue;
+    if (!is_sparse_increment(picked) || !context.has_one_use(picked) || picked.dtype() != value.dtype()) continue;
     const Expr &zeros = input_of(picked, 0), &y = input_of(picked, increment_of(picked));
     if (negates) return increased(picked, zeros, -y);
     const Expr& scale = input_of(value, 1 - i);
@@ -88,7 +89,7 @@ const std::vector<Rule>& index_rules() {
   using In = const std::vector<Expr>&;
   constexpr Safety kReassociating = Safety::kReassociating;
   auto picked = [](const Expr& labels, const Expr& y) {
-    return inc_picked(zeros({y.dims()[0], 5}, y.dtype()), labels, y);
+    return scatter_add_rows(zeros({y.dims()[0], 5}, y.dtype()), labels, y);
   };
   static const std::vector<Rule> rules{
       {.name = "sum_of_increment",
@@ -116,7 +117,7 @@ const std::vector<Rule>& index_rules() {
                      }},
                     {{i64({2}), f64({2, 3}), f64({5, 3})},
                      [](In in) {
-                       return inc_take(zeros({5, 3}, DType::kFloat64), in[0], in[1]) - in[2];
+                       return scatter_add(zeros({5, 3}, DType::kFloat64), in[0], in[1]) - in[2];
                      }},
                     {{i64({3}), f64({3}), f64({3, 5})}, [picked](In in) { return picked(in[0], in[1]) - in[2]; }}}},
       // The zeros are multiplied too.

@@ -67,11 +67,11 @@ Expr log_of_product(const Expr& value, RuleContext&) {
   }
   if (!gains) return {};
   Expr total = make_constant(Tensor(1.0).cast(value.dtype()));
-  for (const Expr& number : product.numbers_above) total = computed(total * number);
-  for (const Expr& number : product.numbers_below) total = computed(total / number);
+  for (const Expr& number : product.numbers_above) total = folded(total * number);
+  for (const Expr& number : product.numbers_below) total = folded(total / number);
   const double number = constant_value(total)->as_double();
   if (!(number > 0) || !std::isfinite(number)) return {};
-  if (number != 1) terms.push_back({false, computed(log(total)), {}});
+  if (number != 1) terms.push_back({false, folded(log(total)), {}});
   return sum_of(terms, value.dtype());
 }
 
@@ -184,12 +184,12 @@ const std::vector<Rule>& slope_rules() {
     auto slope = [](const Expr& e) { return e / sqr(1 + e); };
     auto only_in_slope = [](const Binding& b, const RuleContext& context) {
       const Expr &first = input_of(b.root(), 0), &second = input_of(b.root(), 1);
-      return context.read_by(is_op(first, sigmoid_op()) ? first : second, 2) &&
-             context.read_once(is_op(first, sigmoid_op()) ? second : first);
+      return context.has_at_most_uses(is_op(first, sigmoid_op()) ? first : second, 2) &&
+             context.has_one_use(is_op(first, sigmoid_op()) ? second : first);
     };
     auto tanh_once = [](const Binding& b, const RuleContext& context) {
       const Expr& square = input_of(b.root(), 1);
-      return context.read_once(square) && context.read_once(input_of(square, 0));
+      return context.has_one_use(square) && context.has_one_use(input_of(square, 0));
     };
     return std::vector<Rule>{
         // s (1 - s) and 1 - t^2 where nobody else reads s and t: one exponential as before, and no cancellation.

@@ -18,7 +18,7 @@ bool is_transposed(const Expr& e) {
 // transpose(dot(a, b)) -> dot(transpose(b), transpose(a)): a product reads both as they lie, and writes row by row.
 Expr transpose_of_dot(const Expr& value, RuleContext& context) {
   const Expr& product = input_of(value, 0);
-  if (!is_transposed(value) || !is_op(product, dot_op()) || !context.read_once(product)) return {};
+  if (!is_transposed(value) || !is_op(product, dot_op()) || !context.has_one_use(product)) return {};
   if (input_of(product, 0).rank() != 2 || input_of(product, 1).rank() != 2) return {};
   return dot(transpose(input_of(product, 1)), transpose(input_of(product, 0)));
 }
@@ -28,7 +28,7 @@ Expr transpose_of_dot(const Expr& value, RuleContext& context) {
 Expr dot_of_scaled(const Expr& value, RuleContext& context) {
   for (size_t i : {0, 1}) {
     const Expr &scaled = input_of(value, i), &other = input_of(value, 1 - i);
-    if (!context.read_once(scaled) || scaled.rank() == 0 || scaled.dtype() != value.dtype()) continue;
+    if (!context.has_one_use(scaled) || scaled.rank() == 0 || scaled.dtype() != value.dtype()) continue;
     const bool negates = is_op(scaled, neg_op()), divides = is_op(scaled, true_div_op());
     if (!negates && !divides && !is_op(scaled, mul_op())) continue;
     for (size_t k : {0, 1}) {
@@ -63,7 +63,8 @@ double known(const Dim& dim) {
 // The matrices of a product of products that nobody else reads, and the multiplications of the order that it has; no
 // number where a length is not known.
 double collect_chain(const Expr& e, size_t depth, const RuleContext& context, std::vector<Expr>& out) {
-  const bool splits = is_op(e, dot_op()) && depth + out.size() < kLongestChain && (depth == 0 || context.read_once(e));
+  const bool splits =
+      is_op(e, dot_op()) && depth + out.size() < kLongestChain && (depth == 0 || context.has_one_use(e));
   if (!splits) {
     out.push_back(e);
     return 0;
@@ -106,7 +107,7 @@ class ChainOrder {
 Expr dot_chain(const Expr& value, RuleContext& context) {
   const Expr &a = input_of(value, 0), &b = input_of(value, 1);
   auto splits = [&](const Expr& e) {
-    return is_op(e, dot_op()) && context.read_once(e) && input_of(e, 0).rank() == 2 && input_of(e, 1).rank() == 2;
+    return is_op(e, dot_op()) && context.has_one_use(e) && input_of(e, 0).rank() == 2 && input_of(e, 1).rank() == 2;
   };
   if (b.rank() == 1 && a.rank() == 2 && splits(a)) return dot(input_of(a, 0), dot(input_of(a, 1), b));
   if (a.rank() == 1 && b.rank() == 2 && splits(b)) return dot(dot(a, input_of(b, 0)), input_of(b, 1));

@@ -64,7 +64,7 @@ const std::vector<Rule>& power_rules() {
     };
     // One division for each element, not for each element of y: only then is it no more work.
     auto y_as_long = [y](const Binding& b, const RuleContext& context) {
-      return b.value(y).dims() == b.root().dims() && operands_read_once(true_div_op())(b, context);
+      return b.value(y).dims() == b.root().dims() && operands_have_one_use(true_div_op())(b, context);
     };
     return std::vector<Rule>{
         {"mul_of_same", x * x, sqr(x), kExact, kNumbers},
@@ -83,7 +83,7 @@ const std::vector<Rule>& power_rules() {
          .examples = power_examples()},
         {"reciprocal", reciprocal(x), 1 / x, kExact},
         {"div_by_power_of_two", x / c, x * (1 / c), kExact, kFloats, exact_reciprocal},
-        {"div_by_reciprocal", x / (1 / y), x * y, kReassociating, kFloats, operands_read_once(true_div_op())},
+        {"div_by_reciprocal", x / (1 / y), x * y, kReassociating, kFloats, operands_have_one_use(true_div_op())},
         {"mul_by_reciprocal", x * (1 / y), x / y, kReassociating, kFloats, y_as_long},
         {"over_sqrt", x / sqrt(x), sqrt(x), Safety::kRangeChanging},
         {"sqrt_over", sqrt(x) / x, 1 / sqrt(x), Safety::kRangeChanging},

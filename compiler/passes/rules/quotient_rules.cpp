@@ -17,11 +17,11 @@ Expr without_exponential(Product product, DType dtype, RuleContext& context) {
     for (Factor& e : product.factors) {
       if (!is_op(e.base, exp_op()) || e.above == 0) continue;
       const Expr sigmoid_x = s.base, minus_x = input_of(e.base, 0);
-      if (!context.settle(-x).same(minus_x) && !context.settle(-minus_x).same(x)) continue;
+      if (!context.normalize(-x).same(minus_x) && !context.normalize(-minus_x).same(x)) continue;
       --s.above;
       --e.above;
-      const bool read_elsewhere = s.above > 0 || !context.read_once(sigmoid_x);
-      product.multiply(context.settle(read_elsewhere ? 1 - sigmoid_x : sigmoid(minus_x)), 1, 0);
+      const bool read_elsewhere = s.above > 0 || !context.has_one_use(sigmoid_x);
+      product.multiply(context.normalize(read_elsewhere ? 1 - sigmoid_x : sigmoid(minus_x)), 1, 0);
       return product.value(dtype);
     }
   }
@@ -56,7 +56,7 @@ Expr tail_of_erfc(const Expr& value) {
 // log(erfc(x)) -> log(tail(x)) - x^2 in the tail
 Expr log_of_erfc(const Expr& value, RuleContext& context) {
   const Expr& y = input_of(value, 0);
-  if (!is_op(y, erfc_op()) || input_of(y, 0).dtype() != value.dtype() || !context.read_once(value)) return {};
+  if (!is_op(y, erfc_op()) || input_of(y, 0).dtype() != value.dtype() || !context.has_one_use(value)) return {};
   const Expr& x = input_of(y, 0);
   // log(1) = 0 in the branch that is not taken: so that the rule does not see its own result.
   return switch_(is_in_tail(x), log(tail_of_erfc(x)) - sqr(x), log(switch_(is_in_tail(x), 1.0, y)));
@@ -70,7 +70,7 @@ Expr gradient_of_log_erfc(const Expr& value, RuleContext& context) {
     for (Factor& y : product.factors) {
       if (!is_op(y.base, erfc_op()) || y.below == 0) continue;
       const Expr x = input_of(y.base, 0), plain = e.base / switch_(is_in_tail(x), 1.0, y.base);
-      if (!context.settle(-sqr(x)).same(input_of(e.base, 0))) continue;
+      if (!context.normalize(-sqr(x)).same(input_of(e.base, 0))) continue;
       --e.above;
       --y.below;
       product.multiply(switch_(is_in_tail(x), 1 / tail_of_erfc(x), plain), 1, 0);
@@ -103,7 +103,7 @@ Expr factor_out(const Expr& value, RuleContext& context) {
   for (bool first : {true, false}) {
     const Expr &x = first ? a : b, &x_y = first ? b : a;
     if (!is_op(x_y, mul_op()) && !is_op(x_y, sqr_op()) && !is_op(x_y, true_div_op()) && !is_op(x_y, neg_op())) continue;
-    if (!(x.type() == value.type()) || !(x_y.type() == value.type()) || !context.read_once(x_y)) continue;
+    if (!(x.type() == value.type()) || !(x_y.type() == value.type()) || !context.has_one_use(x_y)) continue;
     if (number_in(x)) continue;
     const std::optional<Product> y = quotient_of(factors_of(x_y, &context), factors_of(x, &context));
     if (!y || y->negative) continue;
@@ -129,7 +129,7 @@ Expr distribute_quotients(const Expr& value, RuleContext& context) {
   const Product outer = factors_of(value, &context);
   for (size_t f = 0; f < outer.factors.size(); ++f) {
     const Expr sum = outer.factors[f].base;
-    if (outer.factors[f].above != 1 || outer.factors[f].below != 0 || !context.read_once(sum)) continue;
+    if (outer.factors[f].above != 1 || outer.factors[f].below != 0 || !context.has_one_use(sum)) continue;
     if ((!is_op(sum, add_op()) && !is_op(sum, sub_op())) || !has_quotient(sum, 6)) continue;
     const std::vector<Term> terms = terms_of(sum, &context);
     if (terms.size() > 4) continue;
@@ -195,7 +195,8 @@ Expr quotient_of_functions(const Expr& value, RuleContext& context) {
         if (!above || !below || !above->value(quotient.argument).same(below->value(quotient.argument))) continue;
         --a.above;
         --b.below;
-        product.multiply(context.settle(fitted_to(instantiate(quotient.whole, *above), a.base.type())), 1, 0);
+        product.multiply(context.normalize(broadcast_to_type(instantiate(quotient.whole, *above), a.base.type())), 1,
+                         0);
         return product.value(value.dtype());
       }
     }

@@ -40,7 +40,7 @@ Expr reduced(const Expr& like, const Expr& x, Ints axes) {
 // sum(sum(x, 0), 0) -> sum(x, {0, 1}), and so for every reduction of itself.
 Expr reduction_of_same(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
-  if (!is_op(inner, *value.node().op) || !context.read_once(inner)) return {};
+  if (!is_op(inner, *value.node().op) || !context.has_one_use(inner)) return {};
   const Expr& x = input_of(inner, 0);
   Ints axes = axes_of(inner);
   size_t inner_axis = 0;
@@ -83,7 +83,7 @@ Expr reduction_of_shuffled(const Expr& value, RuleContext&) {
 // sum(join(0, a, b), 0) -> sum(a + b, 0), where a and b have length 1 there: no copy is made.
 Expr reduction_of_stack(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
-  if (!is_op(inner, join_op()) || !context.read_once(inner)) return {};
+  if (!is_op(inner, join_op()) || !context.has_one_use(inner)) return {};
   const size_t axis = static_cast<size_t>(inner.node().props.get<int64_t>("axis"));
   if (!contains(axes_of(value), axis)) return {};
   const std::pair<const Op*, const Op*> ways[] = {{&sum_op(), &add_op()},        {&prod_op(), &mul_op()},
@@ -108,7 +108,7 @@ Expr reduction_of_stack(const Expr& value, RuleContext& context) {
 Expr sum_of_scaled(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
   const bool divides = is_op(inner, true_div_op());
-  if ((!is_op(inner, mul_op()) && !divides) || inner.dtype() != value.dtype() || !context.read_once(inner)) return {};
+  if ((!is_op(inner, mul_op()) && !divides) || inner.dtype() != value.dtype() || !context.has_one_use(inner)) return {};
   for (size_t i : {1, 0}) {
     if (divides && i == 0) break;
     const Expr &scale = input_of(inner, i), &x = input_of(inner, 1 - i);
@@ -131,7 +131,7 @@ Expr sum_of_scaled(const Expr& value, RuleContext& context) {
 Expr sum_of_negative(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
   if (!is_op(inner, neg_op()) || inner.dtype() != value.dtype() || input_of(inner, 0).dtype() != value.dtype() ||
-      !context.read_once(inner))
+      !context.has_one_use(inner))
     return {};
   return -summed_as(value, input_of(inner, 0));
 }
@@ -202,7 +202,7 @@ Expr sum_of_repeated(const Expr& value, RuleContext&) {
 // prod(exp(x)) -> exp(sum(x))
 Expr prod_of_exp(const Expr& value, RuleContext& context) {
   const Expr& e = input_of(value, 0);
-  if (!is_op(e, exp_op()) || e.dtype() != value.dtype() || !context.read_once(e)) return {};
+  if (!is_op(e, exp_op()) || e.dtype() != value.dtype() || !context.has_one_use(e)) return {};
   return exp(apply(sum_op(), {input_of(e, 0)}, value.node().props));
 }
 

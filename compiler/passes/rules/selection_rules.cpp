@@ -100,7 +100,7 @@ const std::vector<Rule>& selection_rules() {
     const Type f64{.dtype = DType::kFloat64, .dims = {3, 5}}, f32{.dtype = DType::kFloat32, .dims = {5}};
     const Type i64{.dtype = DType::kInt64, .dims = {5}};
     constexpr Safety kExact = Safety::kExact, kFinite = Safety::kFiniteMath;
-    const RuleCondition switch_once = operands_read_once(switch_op());
+    const RuleCondition switch_once = operands_have_one_use(switch_op());
     return std::vector<Rule>{
         {.name = "cast_of_cast",
          .kinds = kAll,
@@ -150,8 +150,8 @@ const std::vector<Rule>& selection_rules() {
         {"and_with_false", logical_and(x, false), Operand(false).expr(), kExact, kBools},
         {"or_with_true", logical_or(x, true), Operand(true).expr(), kExact, kBools},
         {"or_with_false", logical_or(x, false), x, kExact, kBools},
-        {"not_of_eq", logical_not(eq(x, y)), neq(x, y), kExact, kBools, operands_read_once(eq_op())},
-        {"not_of_neq", logical_not(neq(x, y)), eq(x, y), kExact, kBools, operands_read_once(neq_op())},
+        {"not_of_eq", logical_not(eq(x, y)), neq(x, y), kExact, kBools, operands_have_one_use(eq_op())},
+        {"not_of_neq", logical_not(neq(x, y)), eq(x, y), kExact, kBools, operands_have_one_use(neq_op())},
         {.name = "order_of_same",
          .kinds = kBools,
          .rewrite = order_of_same,
@@ -176,8 +176,10 @@ const std::vector<Rule>& selection_rules() {
                       {{f64}, [](In in) { return neq(in[0], in[0]); }}}},
         {"maximum_again", maximum(x, maximum(x, y)), maximum(x, y), kExact, kBools | kReals},
         {"minimum_again", minimum(x, minimum(x, y)), minimum(x, y), kExact, kBools | kReals},
-        {"neg_of_maximum_of_negs", -maximum(-x, -y), minimum(x, y), kExact, kFloats, operands_read_once(maximum_op())},
-        {"neg_of_minimum_of_negs", -minimum(-x, -y), maximum(x, y), kExact, kFloats, operands_read_once(minimum_op())},
+        {"neg_of_maximum_of_negs", -maximum(-x, -y), minimum(x, y), kExact, kFloats,
+         operands_have_one_use(maximum_op())},
+        {"neg_of_minimum_of_negs", -minimum(-x, -y), maximum(x, y), kExact, kFloats,
+         operands_have_one_use(minimum_op())},
         {"floor_div_by_one", floor_div(x, 1), x, kExact, kInts},
         {"mod_by_one", x % 1, Operand(0).expr(), kExact, kInts},
         {"maximum_of_same", maximum(x, x), x, kExact, kBools | kReals},

@@ -6,7 +6,7 @@
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/passes/rules/parts.h"
+#include "compiler/passes/rules/slices.h"
 
 namespace thtrain {
 namespace {
@@ -167,7 +167,7 @@ Expr view_between_loops(const Expr& value, RuleContext& context) {
   for (Expr& input : inputs) {
     if ((!is_op(input, dimshuffle_op()) && !is_op(input, reshape_op())) || input.dims() != value.dims()) continue;
     const Expr& loop = input_of(input, 0);
-    if (!context.read_once(input) || !context.read_once(loop)) continue;
+    if (!context.has_one_use(input) || !context.has_one_use(loop)) continue;
     if (Expr moved = with_viewed_operands(input, loop); moved.has_value()) {
       input = moved;
       found = true;
@@ -179,7 +179,7 @@ Expr view_between_loops(const Expr& value, RuleContext& context) {
 // transpose(exp(transpose(x))) -> exp(x), where the views of all operands cancel.
 Expr shuffle_of_shuffled(const Expr& value, RuleContext& context) {
   const Expr& loop = input_of(value, 0);
-  if (!context.read_once(loop)) return {};
+  if (!context.has_one_use(loop)) return {};
   bool found = false;
   for (const Expr& operand : loop.node().inputs) {
     if (operand.rank() == 0) continue;
@@ -214,15 +214,15 @@ Expr join_without_empty(const Expr& value, RuleContext&) {
 
 // join(0, join(0, x, y), z) -> join(0, x, y, z)
 Expr join_of_joins(const Expr& value, RuleContext& context) {
-  constexpr size_t kMostPieces = 64;
+  constexpr size_t kMaxPieces = 64;
   std::vector<Expr> pieces;
   for (const Expr& piece : value.node().inputs) {
-    if (is_op(piece, join_op()) && axis_of_join(piece) == axis_of_join(value) && context.read_once(piece))
+    if (is_op(piece, join_op()) && axis_of_join(piece) == axis_of_join(value) && context.has_one_use(piece))
       pieces.insert(pieces.end(), piece.node().inputs.begin(), piece.node().inputs.end());
     else
       pieces.push_back(piece);
   }
-  const bool found = pieces.size() > value.node().inputs.size() && pieces.size() <= kMostPieces;
+  const bool found = pieces.size() > value.node().inputs.size() && pieces.size() <= kMaxPieces;
   return found ? joined_as(value, pieces) : Expr();
 }
 
@@ -230,17 +230,17 @@ Expr join_of_joins(const Expr& value, RuleContext& context) {
 Expr join_of_neighbours(const Expr& value, RuleContext&) {
   const size_t axis = axis_of_join(value);
   std::vector<Expr> pieces;
-  std::optional<Box> last;
+  std::optional<StridedSlice> last;
   for (const Expr& piece : value.node().inputs) {
-    std::optional<Box> box = is_op(piece, subtensor_op()) ? box_of(piece) : std::nullopt;
-    if (box && !box->dropped.empty()) box.reset();
-    if (box) box->inside = box->to_end = {};
-    if (box && last && input_of(pieces.back(), 0).same(input_of(piece, 0))) {
-      Box next = *last;  // what the piece would be if it followed
+    std::optional<StridedSlice> slice = is_op(piece, subtensor_op()) ? strided_slice_of(piece) : std::nullopt;
+    if (slice && !slice->dropped.empty()) slice.reset();
+    if (slice) slice->inside = slice->to_end = {};
+    if (slice && last && input_of(pieces.back(), 0).same(input_of(piece, 0))) {
+      StridedSlice next = *last;  // what the piece would be if it followed
       next.starts[axis] = last->starts[axis] + last->counts[axis] * Dim(last->steps[axis]);
-      next.counts[axis] = box->counts[axis];
-      if (are_equal(next, *box)) {
-        last->counts[axis] = last->counts[axis] + box->counts[axis];
+      next.counts[axis] = slice->counts[axis];
+      if (are_equal(next, *slice)) {
+        last->counts[axis] = last->counts[axis] + slice->counts[axis];
         Props props;
         last->add_to(props);
         pieces.back() = apply(subtensor_op(), {input_of(piece, 0)}, std::move(props));
@@ -248,7 +248,7 @@ Expr join_of_neighbours(const Expr& value, RuleContext&) {
       }
     }
     pieces.push_back(piece);
-    last = box;
+    last = slice;
   }
   return pieces.size() < value.node().inputs.size() ? joined_as(value, pieces) : Expr();
 }

@@ -139,19 +139,20 @@ Expr log_softmax_difference(const Expr& value, RuleContext&) {
 // exp(log_softmax(x)) -> softmax(x), unless the logarithm is wanted too: then its exponential is cheaper.
 Expr exp_of_log_softmax(const Expr& value, RuleContext& context) {
   const Expr& y = input_of(value, 0);
-  return is_op(y, log_softmax_op()) && context.read_once(y) ? softmax(input_of(y, 0), axis_of(y)) : Expr();
+  return is_op(y, log_softmax_op()) && context.has_one_use(y) ? softmax(input_of(y, 0), axis_of(y)) : Expr();
 }
 
 // ---- gradients -----------------------------------------------------------------------------------------------------
 
-// What inc_picked(0, labels, y / pick_rows(p, labels)) * p is, in y: the quotient is gone. Empty for other values.
-Expr times_what_it_was_picked_from(const Expr& increment, const Expr& p, RuleContext& context) {
+// What scatter_add_rows(0, labels, y / pick_rows(p, labels)) * p is, in y: the quotient is gone. Empty for other
+// values.
+Expr times_gathered_source(const Expr& increment, const Expr& p, RuleContext& context) {
   const Node& node = increment.node();
   size_t at;  // of y among the inputs
   const Op* reader;
-  if (node.op == &inc_picked_op())
+  if (node.op == &scatter_add_rows_op())
     at = 2, reader = &pick_rows_op();
-  else if (node.op == &inc_take_op())
+  else if (node.op == &scatter_add_op())
     at = 2, reader = &take_op();
   else if (node.op == &inc_subtensor_op())
     at = 1, reader = &subtensor_op();
@@ -165,7 +166,7 @@ Expr times_what_it_was_picked_from(const Expr& increment, const Expr& p, RuleCon
   Props props;
   for (const auto& [name, property] : node.props.all())
     if (name != "set") props.set(name, property);
-  const Expr read = context.settle(Expr(make_node(*reader, std::move(inputs), std::move(props))));
+  const Expr read = context.normalize(Expr(make_node(*reader, std::move(inputs), std::move(props))));
 
   Product y = factors_of(node.inputs[at], &context);
   Factor* factor = y.find(read);
@@ -186,7 +187,7 @@ Expr times_without_quotient(const Expr& term, const Expr& p, RuleContext& contex
   }
   for (Factor& factor : product.factors) {
     if (factor.above != 1) continue;
-    Expr increment = times_what_it_was_picked_from(factor.base, p, context);
+    Expr increment = times_gathered_source(factor.base, p, context);
     if (!increment.has_value()) continue;
     factor.base = increment;
     return product.value(term.dtype());
@@ -209,9 +210,9 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
       Term total = terms[k];
       total.negative = !total.negative;
       if (!total.base.has_value() || total.base.dims() == p.dims()) continue;
-      const Expr t = context.settle(sum_of(others, p.dtype()));
-      const Expr expected = context.settle(sum(t * p, axis_of(p), true));
-      if (!context.settle(sum_of({total}, p.dtype())).same(expected)) continue;
+      const Expr t = context.normalize(sum_of(others, p.dtype()));
+      const Expr expected = context.normalize(sum(t * p, axis_of(p), true));
+      if (!context.normalize(sum_of({total}, p.dtype())).same(expected)) continue;
 
       // The sum goes, so that nobody else reads the terms of t.
       std::vector<Term> parts = terms_of(t, nullptr);
@@ -242,7 +243,7 @@ Type i64(Dims dims) {
 std::vector<RuleExample> gradient_examples() {
   using In = const std::vector<Expr>&;
   auto gradient = [](const Expr& p, const Expr& dy) { return p * (dy - sum(dy * p, axis_of(p), true)); };
-  auto alone = [](const Expr& labels, const Expr& y) { return inc_picked(zeros({3, 5}, y.dtype()), labels, y); };
+  auto alone = [](const Expr& labels, const Expr& y) { return scatter_add_rows(zeros({3, 5}, y.dtype()), labels, y); };
   return {
       {{f64({3, 5}), f64({3, 5})},
        [=](In in) {
@@ -269,7 +270,7 @@ std::vector<RuleExample> gradient_examples() {
       {{f64({3, 5}), i64({2}), f64({3, 2}), f64({3, 5})},
        [=](In in) {
          Expr p = softmax(in[0]);
-         Expr picked = inc_take(zeros({3, 5}, DType::kFloat64), in[1], in[2] / take(p, in[1], 1), 1);
+         Expr picked = scatter_add(zeros({3, 5}, DType::kFloat64), in[1], in[2] / take(p, in[1], 1), 1);
          return gradient(p, in[3] - picked);
        }},
   };

@@ -27,7 +27,7 @@ Expr collect_numbers(const Expr& value, RuleContext& context) {
     }
     ++count;
     Expr number = term.negative ? -term.number : term.number;
-    total = computed(total.has_value() ? total + number : number);
+    total = folded(total.has_value() ? total + number : number);
   }
   if (count < 2 || kept.empty() || !is_usable(total)) return {};
   if (!is_zero(total)) kept.push_back({false, total, {}});
@@ -46,7 +46,7 @@ Expr collect_terms(const Expr& value, RuleContext& context, bool cancel) {
     for (size_t k = i + 1; k < terms.size(); ++k) {
       Term &first = terms[i], &second = terms[k];
       if (!first.base.has_value() || !second.base.has_value() || !first.base.same(second.base)) continue;
-      Expr total = computed(number_of_term(first) + number_of_term(second));
+      Expr total = folded(number_of_term(first) + number_of_term(second));
       if (is_zero(total) != cancel || !is_usable(total)) continue;
       terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(k));
       if (cancel)

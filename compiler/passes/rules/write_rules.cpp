@@ -4,7 +4,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
-#include "compiler/passes/rules/parts.h"
+#include "compiler/passes/rules/slices.h"
 
 namespace thtrain {
 namespace {
@@ -14,37 +14,38 @@ bool is_set(const Expr& written) {
 }
 
 // x with that part replaced by y, or increased by it.
-Expr written(const Expr& x, const Expr& y, Box box, bool set) {
-  box.inside = box.to_end = {};
+Expr written(const Expr& x, const Expr& y, StridedSlice slice, bool set) {
+  slice.inside = slice.to_end = {};
   Props props;
-  box.add_to(props);
+  slice.add_to(props);
   props.set("set", set);
   return apply(inc_subtensor_op(), {x, y}, std::move(props));
 }
 
 // A part without elements, of x with that part written -> x
 Expr write_of_nothing(const Expr& value, RuleContext&) {
-  const std::optional<Box> box = box_of(value);
-  if (!box || std::none_of(box->counts.begin(), box->counts.end(), [](const Dim& d) { return d.is(0); })) return {};
+  const std::optional<StridedSlice> slice = strided_slice_of(value);
+  if (!slice || std::none_of(slice->counts.begin(), slice->counts.end(), [](const Dim& d) { return d.is(0); }))
+    return {};
   return input_of(value, 0);
 }
 
 // x with x[i] set to x[i] -> x
-Expr set_of_own_part(const Expr& value, RuleContext&) {
-  const std::optional<Box> box = box_of(value), read = box_of(input_of(value, 1));
-  if (!box || !read || !is_set(value) || !is_op(input_of(value, 1), subtensor_op())) return {};
-  const bool own = input_of(input_of(value, 1), 0).same(input_of(value, 0)) && are_equal(*box, *read);
+Expr set_of_own_slice(const Expr& value, RuleContext&) {
+  const std::optional<StridedSlice> slice = strided_slice_of(value), read = strided_slice_of(input_of(value, 1));
+  if (!slice || !read || !is_set(value) || !is_op(input_of(value, 1), subtensor_op())) return {};
+  const bool own = input_of(input_of(value, 1), 0).same(input_of(value, 0)) && are_equal(*slice, *read);
   return own ? input_of(value, 0) : Expr();
 }
 
 // x with x[:] set to y -> y; increased by y -> x + y
 Expr write_of_whole(const Expr& value, RuleContext&) {
   const Expr &x = input_of(value, 0), &y = input_of(value, 1);
-  const std::optional<Box> box = box_of(value);
-  if (!box || !is_whole(*box, x.dims())) return {};
+  const std::optional<StridedSlice> slice = strided_slice_of(value);
+  if (!slice || !is_whole(*slice, x.dims())) return {};
   Ints order;
   int64_t next = 0;
-  for (size_t axis = 0; axis < x.rank(); ++axis) order.push_back(box->has(box->dropped, axis) ? -1 : next++);
+  for (size_t axis = 0; axis < x.rank(); ++axis) order.push_back(slice->has(slice->dropped, axis) ? -1 : next++);
   const Expr all = dimshuffle(y, order);
   return is_set(value) ? all : x + all;
 }
@@ -59,24 +60,24 @@ Expr increment_by_zeros(const Expr& value, RuleContext&) {
 // The second of two writes of one part.
 Expr written_again(const Expr& value, RuleContext& context, bool set) {
   const Expr& inner = input_of(value, 0);
-  if (!is_op(inner, inc_subtensor_op()) || is_set(value) != set || !context.read_once(inner)) return {};
-  const std::optional<Box> box = box_of(value), first = box_of(inner);
-  if (!box || !first || !are_equal(*box, *first)) return {};
+  if (!is_op(inner, inc_subtensor_op()) || is_set(value) != set || !context.has_one_use(inner)) return {};
+  const std::optional<StridedSlice> slice = strided_slice_of(value), first = strided_slice_of(inner);
+  if (!slice || !first || !are_equal(*slice, *first)) return {};
   const Expr &x = input_of(inner, 0), &y = input_of(value, 1);
-  return set ? written(x, y, *box, true) : written(x, input_of(inner, 1) + y, *box, is_set(inner));
+  return set ? written(x, y, *slice, true) : written(x, input_of(inner, 1) + y, *slice, is_set(inner));
 }
 
 // (x with x[i] set to y)[i] -> y, and another part of it -> x[k]
-Expr part_of_written(const Expr& value, RuleContext& context) {
+Expr slice_of_written(const Expr& value, RuleContext& context) {
   const Expr& inner = input_of(value, 0);
   if (!is_op(inner, inc_subtensor_op())) return {};
-  const std::optional<Box> box = box_of(value), wrote = box_of(inner);
-  if (!box || !wrote) return {};
+  const std::optional<StridedSlice> slice = strided_slice_of(value), wrote = strided_slice_of(inner);
+  if (!slice || !wrote) return {};
   const Expr &x = input_of(inner, 0), &y = input_of(inner, 1);
-  if (are_apart(*box, *wrote)) return part_of(x, *box);
-  if (!are_equal(*box, *wrote)) return {};
+  if (are_disjoint(*slice, *wrote)) return slice_of(x, *slice);
+  if (!are_equal(*slice, *wrote)) return {};
   if (is_set(inner)) return y;
-  return context.read_once(inner) ? part_of(x, *box) + y : Expr();
+  return context.has_one_use(inner) ? slice_of(x, *slice) + y : Expr();
 }
 
 Type f64(Dims dims) {
@@ -119,7 +120,7 @@ const std::vector<Rule>& write_rules() {
                      [](In in) {
                        return inc(in[0], {all(), 1}, in[1]);
                      }}}),
-      about_writes("set_of_own_part", set_of_own_part, kExact,
+      about_writes("set_of_own_slice", set_of_own_slice, kExact,
                    {{{f64({4, 3})}, [](In in) { return set(in[0], {1}, subtensor(in[0], {1})); }},
                     {{i64({4})},
                      [](In in) {
@@ -151,9 +152,9 @@ const std::vector<Rule>& write_rules() {
                      [](In in) {
                        return inc(set(in[0], {Slice{1, 3}}, in[1]), {Slice{1, 3}}, in[1]);
                      }}}),
-      {.name = "part_of_written",
+      {.name = "slice_of_written",
        .kinds = kAll,
-       .rewrite = part_of_written,
+       .rewrite = slice_of_written,
        .roots = {&subtensor_op()},
        .examples = {{{f64({4, 3}), f64({3})}, [](In in) { return subtensor(set(in[0], {1}, in[1]), {1}); }},
                     {{f32({4, 3}), f32({3})}, [](In in) { return subtensor(inc(in[0], {1}, in[1]), {1}); }},

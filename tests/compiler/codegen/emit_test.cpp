@@ -19,10 +19,10 @@ namespace {
 
 // Without the interface that every generated source begins with.
 std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                    const std::vector<Update>& updates = {}, int64_t cached_bytes = 0) {
+                    const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
   Program program = plan(optimize(canonical.graph, {}), canonical.value_checks,
-                         {.vector_bytes = 32, .cached_bytes = cached_bytes});
+                         {.vector_bytes = 32, .non_temporal_threshold = non_temporal_threshold});
   std::string text = emit_cpp(program, {.vector_bytes = 32}).text, interface(embedded::entry_abi_h);
   size_t at = text.find(interface);
   EXPECT_NE(at, std::string::npos);

@@ -14,31 +14,31 @@ namespace thtrain {
 namespace {
 
 constexpr size_t kSize = (size_t{5} << 20) + 8;
-constexpr bool kKeeps = kMostKeptBytes > 0;  // not under a sanitizer
+constexpr bool kKeeps = kMaxFreeListBytes > 0;  // not under a sanitizer
 
 TEST(MemoryBlocks, AreAligned) {
   for (size_t bytes : {size_t{0}, size_t{1}, size_t{1000}, kLargeBlockBytes - 1, kLargeBlockBytes, kSize}) {
-    void* block = take_block(bytes);
+    void* block = allocate_block(bytes);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (bytes < kLargeBlockBytes ? 64 : size_t{2} << 20), 0u) << bytes;
     if (bytes > 0) std::memset(block, 1, bytes);
-    give_block(block, bytes);
+    free_block(block, bytes);
   }
 }
 
 TEST(MemoryBlocks, ALargeOneComesBackToTheNextOfItsSize) {
   if (!kKeeps) GTEST_SKIP() << "sanitizers see every block freed";
-  void* first = take_block(kSize);
-  void* second = take_block(kSize);
+  void* first = allocate_block(kSize);
+  void* second = allocate_block(kSize);
   EXPECT_NE(first, second);
-  give_block(first, kSize);
-  const size_t kept = kept_bytes();
-  void* other = take_block(2 * kSize);
+  free_block(first, kSize);
+  const size_t kept = free_list_bytes();
+  void* other = allocate_block(2 * kSize);
   EXPECT_NE(other, first);
-  EXPECT_EQ(take_block(kSize - 8), first) << "the same number of pages";
-  EXPECT_EQ(kept_bytes(), kept - (size_t{6} << 20));
-  give_block(first, kSize - 8);
-  give_block(second, kSize);
-  give_block(other, 2 * kSize);
+  EXPECT_EQ(allocate_block(kSize - 8), first) << "the same number of pages";
+  EXPECT_EQ(free_list_bytes(), kept - (size_t{6} << 20));
+  free_block(first, kSize - 8);
+  free_block(second, kSize);
+  free_block(other, 2 * kSize);
 }
 
 TEST(MemoryBlocks, ZerosAreZeroInAUsedBlock) {
@@ -60,16 +60,16 @@ TEST(MemoryBlocks, NotMoreIsKeptThanSaid) {
   if (!kKeeps) GTEST_SKIP() << "sanitizers see every block freed";
   constexpr size_t kEach = size_t{48} << 20;  // six do not fit
   std::vector<void*> blocks;
-  for (int i = 0; i < 6; ++i) blocks.push_back(take_block(kEach));
-  for (void* block : blocks) give_block(block, kEach);
-  EXPECT_LE(kept_bytes(), kMostKeptBytes);
-  EXPECT_EQ(take_block(kEach), blocks.back()) << "the last freed is the first given";
-  EXPECT_GE(kept_bytes(), 4 * kEach);
-  give_block(blocks.back(), kEach);
-  const size_t kept = kept_bytes();
-  void* huge = take_block(kMostKeptBytes + 1);  // never touched, so it has no pages
-  give_block(huge, kMostKeptBytes + 1);
-  EXPECT_EQ(kept_bytes(), kept) << "what would push out everything else is not kept";
+  for (int i = 0; i < 6; ++i) blocks.push_back(allocate_block(kEach));
+  for (void* block : blocks) free_block(block, kEach);
+  EXPECT_LE(free_list_bytes(), kMaxFreeListBytes);
+  EXPECT_EQ(allocate_block(kEach), blocks.back()) << "the last freed is the first given";
+  EXPECT_GE(free_list_bytes(), 4 * kEach);
+  free_block(blocks.back(), kEach);
+  const size_t kept = free_list_bytes();
+  void* huge = allocate_block(kMaxFreeListBytes + 1);  // never touched, so it has no pages
+  free_block(huge, kMaxFreeListBytes + 1);
+  EXPECT_EQ(free_list_bytes(), kept) << "what would push out everything else is not kept";
 }
 
 TEST(MemoryBlocks, ThreadsShareThem) {
@@ -77,16 +77,16 @@ TEST(MemoryBlocks, ThreadsShareThem) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([t] {
       for (int i = 0; i < 200; ++i) {
-        auto* block = static_cast<unsigned char*>(take_block(kLargeBlockBytes));
+        auto* block = static_cast<unsigned char*>(allocate_block(kLargeBlockBytes));
         block[0] = static_cast<unsigned char>(t);
         std::this_thread::yield();
         EXPECT_EQ(block[0], t);
-        give_block(block, kLargeBlockBytes);
+        free_block(block, kLargeBlockBytes);
       }
     });
   for (std::thread& thread : threads) thread.join();
   if (!kKeeps) {
-    EXPECT_EQ(kept_bytes(), 0u) << "a sanitizer sees each of them freed";
+    EXPECT_EQ(free_list_bytes(), 0u) << "a sanitizer sees each of them freed";
   }
 }
 

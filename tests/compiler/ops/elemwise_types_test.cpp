@@ -103,7 +103,7 @@ TEST(ElemwiseTypes, FloatXIsWrittenIntoTheGraph) {
   Expr y = exp(n);
   set_floatX(DType::kFloat64);
   EXPECT_EQ(y.node().inputs[0].node().op, &cast_op());
-  EXPECT_EQ(remake(y.node(), y.node().inputs, {})->types[0].dtype, DType::kFloat32);
+  EXPECT_EQ(clone_with_inputs(y.node(), y.node().inputs, {})->types[0].dtype, DType::kFloat32);
   EXPECT_EQ(exp(n).dtype(), DType::kFloat64);
 }
 

@@ -133,8 +133,8 @@ TEST(IndexErrors, IndicesFromData) {
   EXPECT_EQ(at(take(subtensor(x, {Slice{.stop = 0}}), which, 1), {5}),
             "error: take: the index 5 is outside axis 1\n"
             "  expected: -5 <= index < 5");
-  EXPECT_EQ(at(inc_take(x, which, 1, 0), {4}),
-            "error: inc_take: the index 4 is outside axis 0\n"
+  EXPECT_EQ(at(scatter_add(x, which, 1, 0), {4}),
+            "error: scatter_add: the index 4 is outside axis 0\n"
             "  expected: -4 <= index < 4");
   EXPECT_EQ(at(subtensor(x, {take(which, 0)}), {4}),
             "error: subtensor: the index 4 is outside axis 0\n"

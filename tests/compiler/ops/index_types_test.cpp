@@ -67,7 +67,7 @@ TEST(IndexTypes, TakeHasTheAxesOfItsIndices) {
   Expr which = tensor("which", {"a", "b"}, DType::kInt32);
   EXPECT_EQ(lengths_of(take(x, which, 1)), "n, a, b");
   EXPECT_EQ(lengths_of(take(x, 3, 1)), "n");
-  EXPECT_EQ(lengths_of(inc_take(x, which, 1)), "n, 8");
+  EXPECT_EQ(lengths_of(scatter_add(x, which, 1)), "n, 8");
 }
 
 TEST(IndexTypes, SplitIsJoinedBack) {

@@ -175,13 +175,13 @@ TEST_P(VectorWidth, AnElementsValueDoesNotDependOnItsPlace) {
       Expr x = tensor("x", {"n"}, dtype), y = tensor("y", {"n"}, dtype);
       std::vector<Expr> chains = is_float(dtype) ? float_chains(x, y) : integer_chains(x, y);
       NativeProgram f({{x, y}, chains, {}}, target);
-      target.cached_bytes = 200;  // of what takes 24 bytes an element, more than 8
-      NativeProgram past_caches({{x, y}, chains, {}}, target);
+      target.non_temporal_threshold = 200;  // of what takes 24 bytes an element, more than 8
+      NativeProgram non_temporal({{x, y}, chains, {}}, target);
       Tensor whole_x = drawn(dtype, {64}, -2, 2, 1), whole_y = drawn(dtype, {64}, -2, 2, 2);
       std::vector<Tensor> whole = f({whole_x, whole_y});
       for (int64_t shift = 0; shift <= 17; ++shift)
         for (int64_t length = 1; length <= 40; ++length) {
-          for (const NativeProgram* program : {&f, &past_caches}) {
+          for (const NativeProgram* program : {&f, &non_temporal}) {
             std::vector<Tensor> part = (*program)({whole_x.rows(shift, length), whole_y.rows(shift, length)});
             for (size_t k = 0; k < part.size(); ++k)
               ASSERT_TRUE(same_bits(part[k], whole[k].rows(shift, length)))

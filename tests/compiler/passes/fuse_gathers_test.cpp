@@ -9,7 +9,7 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/gather.h"
 #include "compiler/passes/fuse_elementwise.h"
-#include "compiler/passes/fuse_slices.h"
+#include "compiler/passes/fuse_reductions.h"
 #include "compiler/plan/in_place.h"
 #include "tests/support/error_text.h"
 #include "tests/support/native_program.h"
@@ -29,7 +29,7 @@ Expr places(Dims dims, const std::string& name) {
 }
 
 Graph fused(const std::vector<Expr>& outputs) {
-  Graph after = fuse_elementwise(fuse_slices({leaves_of(outputs), outputs, {}}, {}), {});
+  Graph after = fuse_elementwise(fuse_reductions({leaves_of(outputs), outputs, {}}, {}), {});
   verify(after, "fuse_elementwise");
   return after;
 }
@@ -45,10 +45,10 @@ TEST(FuseGathers, AreLoadsOfTheLoopThatWantsThem) {
   EXPECT_EQ(steps({sqr(take(w, which)) + b}), Steps{"fused"});
   EXPECT_EQ(steps({tanh(take(v, which)) + take(v, labels)}), Steps{"fused"}) << "two of one source";
   EXPECT_EQ(steps({sqr(pick_rows(p, labels))}), Steps{"fused"});
-  EXPECT_EQ(steps({-mean(pick_rows(p, labels))}), Steps{"fused_slices"});
-  EXPECT_EQ(steps({sum(sqr(take(w, which)), 1)}), Steps{"fused_slices"});
-  EXPECT_EQ(steps({softmax(take(w, which) + b)}), Steps{"fused_slices"});
-  EXPECT_EQ(steps({b * dimshuffle(sum(b, 1) + take(v, which), {0, -1})}), Steps{"fused_slices"}) << "a row's number";
+  EXPECT_EQ(steps({-mean(pick_rows(p, labels))}), Steps{"fused_reduction"});
+  EXPECT_EQ(steps({sum(sqr(take(w, which)), 1)}), Steps{"fused_reduction"});
+  EXPECT_EQ(steps({softmax(take(w, which) + b)}), Steps{"fused_reduction"});
+  EXPECT_EQ(steps({b * dimshuffle(sum(b, 1) + take(v, which), {0, -1})}), Steps{"fused_reduction"}) << "a row's number";
   EXPECT_EQ(steps({exp(take(take(v, which), labels))}), (Steps{"take", "fused"})) << "the outer one";
 }
 
@@ -58,7 +58,7 @@ TEST(FuseGathers, ComputeWhatTheyReadBefore) {
   Expr y = exp(v), same = places({11}, "same");
   EXPECT_EQ(steps({take(y, same) * y}), (Steps{"fused", "fused"}));
   EXPECT_EQ(steps({take(y, same) * 2 + sqr(y)}), (Steps{"fused", "fused"}));
-  EXPECT_EQ(steps({-mean(pick_rows(log_softmax(p), labels))}), (Steps{"fused_slices", "fused_slices"}));
+  EXPECT_EQ(steps({-mean(pick_rows(log_softmax(p), labels))}), (Steps{"fused_reduction", "fused_reduction"}));
   Expr shifted = same + 1;
   EXPECT_EQ(steps({take(v, shifted) + cast(shifted, DType::kFloat64)}), (Steps{"fused", "fused"}));
 }
@@ -77,7 +77,7 @@ TEST(FuseGathers, Stay) {
 
 TEST(FuseGathers, TwiceChangesNothing) {
   Graph once = fused({-mean(pick_rows(p, labels)), sqr(take(w, which)) + b});
-  EXPECT_TRUE(same_graph(once, fuse_elementwise(fuse_slices(once, {}), {})));
+  EXPECT_TRUE(same_graph(once, fuse_elementwise(fuse_reductions(once, {}), {})));
 }
 
 // ---- values --------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ TEST(FuseGathers, WithEveryCompilerAndWidth) {
 std::string failure(const std::vector<Expr>& inputs, const std::vector<Tensor>& values, const Expr& result, Mode mode,
                     bool fuse = true) {
   FunctionOptions options{.mode = mode};
-  if (!fuse) options.without = {"fuse_slices", "fuse_elementwise"};
+  if (!fuse) options.without = {"fuse_reductions", "fuse_elementwise"};
   try {
     function({inputs.begin(), inputs.end()}, {result}, {}, options)(values);
   } catch (const UserError& error) {
@@ -315,7 +315,7 @@ TEST(FuseGathers, NothingIsWrittenOverASourceOrItsIndices) {
     bool at_its_own_place = !is_gathered(node, i);
     EXPECT_EQ(may_overwrite(node, 0, i), at_its_own_place && is_float(node.inputs[i].dtype())) << i;
   }
-  EXPECT_FALSE(reads_safely(node, 0, x.node()));
+  EXPECT_FALSE(can_update_in_place(node, 0, x.node()));
 }
 
 TEST(FuseGathers, AnUpdateByItsOwnGatheredValue) {

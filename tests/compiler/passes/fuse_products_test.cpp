@@ -91,7 +91,7 @@ TEST(FuseProducts, Stay) {
   EXPECT_EQ(steps_of(optimize({{x, w, b}, {tanh(dot(x, w) + b)}, {}}, {})), alone) << "nobody chooses";
   EXPECT_EQ(steps({tanh(dot(floats({"n", 9}, "y"), w) + b)}), alone) << "a length that only the call knows";
   EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "tile 12x2x64"), Steps{"fused_product"});
-  EXPECT_EQ(steps({sum(tanh(dot(x, w)), 0)}), (Steps{"dot", "fused_slices"})) << "slices took the elements";
+  EXPECT_EQ(steps({sum(tanh(dot(x, w)), 0)}), (Steps{"dot", "fused_reduction"})) << "slices took the elements";
   EXPECT_EQ(steps({tanh(dot(x, w) + input(DType::kFloat64, {20}, "wide"))}), (Steps{"dot", "fused"})) << "fewer lanes";
   EXPECT_EQ(steps({dot(x, w) + floats({3, 6, 20}, "stack")}), (Steps{"dot", "fused"})) << "another domain";
   // Sums of 5,000 rows would have to wait for the last slab.

@@ -44,9 +44,9 @@ Expr middle(const Expr& x) {
 
 TEST(FuseScatters, StoreWhatALoopComputes) {
   const Steps one{"fused_scatter"};
-  EXPECT_EQ(steps({inc_take(w, which, tanh(d))}), one);
-  EXPECT_EQ(steps({inc_take(w, which, tanh(d) * b)}), one) << "any number of inputs";
-  EXPECT_EQ(steps({inc_picked(p, which, sqr(v) + v)}), one);
+  EXPECT_EQ(steps({scatter_add(w, which, tanh(d))}), one);
+  EXPECT_EQ(steps({scatter_add(w, which, tanh(d) * b)}), one) << "any number of inputs";
+  EXPECT_EQ(steps({scatter_add_rows(p, which, sqr(v) + v)}), one);
   EXPECT_EQ(steps({set_subtensor(middle(w), tanh(d))}), one);
   EXPECT_EQ(steps({inc_subtensor(middle(w), d * rate + b)}), one);
   EXPECT_EQ(steps({set_subtensor(rows(w, take(which, 1), 4), tanh(d))}), one) << "where only the data decides";
@@ -54,26 +54,26 @@ TEST(FuseScatters, StoreWhatALoopComputes) {
 }
 
 TEST(FuseScatters, Stay) {
-  EXPECT_EQ(steps({inc_take(w, which, d)}), Steps{"inc_take"}) << "no loop";
+  EXPECT_EQ(steps({scatter_add(w, which, d)}), Steps{"scatter_add"}) << "no loop";
   Expr y = tanh(d);
-  EXPECT_EQ(steps({inc_take(w, which, y), y}), (Steps{"fused", "inc_take"})) << "it is a result too";
-  EXPECT_EQ(steps({inc_take(w, which, y), dot(y, b)}), (Steps{"fused", "inc_take", "dot"})) << "another reader";
+  EXPECT_EQ(steps({scatter_add(w, which, y), y}), (Steps{"fused", "scatter_add"})) << "it is a result too";
+  EXPECT_EQ(steps({scatter_add(w, which, y), dot(y, b)}), (Steps{"fused", "scatter_add", "dot"})) << "another reader";
   Expr square = floats({4, 4}, "square");
   EXPECT_EQ(steps({set_subtensor(subtensor(square, {Slice{0, 2}}), tanh(subtensor(square, {Slice{2, 4}})))}),
             (Steps{"fused", "inc_subtensor"}))
       << "it reads the value that is written into";
-  EXPECT_EQ(steps({inc_take(w, which, sqr(take(w * 2.0, which)))}).back(), "inc_take") << "it gathers";
-  EXPECT_EQ(steps({inc_take(w, which, softmax(d))}), (Steps{"fused_slices", "inc_take"})) << "slices";
+  EXPECT_EQ(steps({scatter_add(w, which, sqr(take(w * 2.0, which)))}).back(), "scatter_add") << "it gathers";
+  EXPECT_EQ(steps({scatter_add(w, which, softmax(d))}), (Steps{"fused_reduction", "scatter_add"})) << "slices";
 }
 
 TEST(FuseScatters, TwiceChangesNothing) {
-  const Graph once = fused({inc_take(w, which, tanh(d))});
+  const Graph once = fused({scatter_add(w, which, tanh(d))});
   EXPECT_TRUE(same_graph(once, fuse_scatters(once, {})));
 }
 
 TEST(FuseScatters, WriteOverTheFirstInputOnly) {
   Expr square = floats({4, 20}, "square");
-  const Graph graph = fused({inc_take(square, which, tanh(d))});
+  const Graph graph = fused({scatter_add(square, which, tanh(d))});
   const Node& node = graph.outputs[0].node();
   ASSERT_EQ(node.inputs.size(), 3u);
   EXPECT_TRUE(may_overwrite(node, 0, 0));
@@ -98,9 +98,9 @@ TEST(FuseScatters, UpdatesOfVariables) {
     };
     Shared embedding = variable({50, 33}, "E"), history = variable({8, 33}, "H"), scores = variable({40, 5}, "S");
     return Step{function({inputs.begin(), inputs.end()}, {},
-                         {{embedding, inc_take(embedding, which, -0.1 * gradient)},
+                         {{embedding, scatter_add(embedding, which, -0.1 * gradient)},
                           {history, set_subtensor(subtensor(history, {at}), tanh(row))},
-                          {scores, inc_picked(scores, labels, sqr(scale) - scale)}},
+                          {scores, scatter_add_rows(scores, labels, sqr(scale) - scale)}},
                          {.mode = mode, .threads = 2}),
                 {embedding, history, scores}};
   };
@@ -128,12 +128,12 @@ TEST(FuseScatters, ABadIndexIsTheSameErrorAndWritesNothing) {
     const Tensor before = embedding.get_value();
     FunctionOptions options;
     if (!fuse) options.without = {"fuse_scatters"};
-    Function f = function({which, d}, {}, {{embedding, inc_take(embedding, which, tanh(d))}}, options);
+    Function f = function({which, d}, {}, {{embedding, scatter_add(embedding, which, tanh(d))}}, options);
     said.push_back(error_text([&] { f({Tensor::of(std::vector<int64_t>{1, 2, 9, 3}, {4}), numbers(d.type(), 2)}); }));
     EXPECT_EQ(difference(embedding.get_value(), before, 0), std::nullopt);
   }
   EXPECT_EQ(said[0], said[1]);
-  EXPECT_TRUE(said[0].starts_with("error: inc_take: the index 9 is outside axis 0")) << said[0];
+  EXPECT_TRUE(said[0].starts_with("error: scatter_add: the index 9 is outside axis 0")) << said[0];
 }
 
 }  // namespace

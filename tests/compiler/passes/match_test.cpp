@@ -93,14 +93,14 @@ TEST(Instantiate, NumbersTakeTheDtypeBesideThem) {
 
 TEST(FittedTo, RepeatsButNeverCasts) {
   const Leaves& l = leaves();
-  EXPECT_EQ(fitted_to(l.x, l.m.type()).dims(), l.m.dims());
-  EXPECT_TRUE(fitted_to(l.x, l.x.type()).same(l.x));
-  EXPECT_FALSE(fitted_to(l.f, l.x.type()).has_value());
-  EXPECT_FALSE(fitted_to(l.m, l.x.type()).has_value());
-  EXPECT_FALSE(fitted_to(l.x, {.dtype = DType::kFloat64, .dims = {7, 3}}).has_value());
+  EXPECT_EQ(broadcast_to_type(l.x, l.m.type()).dims(), l.m.dims());
+  EXPECT_TRUE(broadcast_to_type(l.x, l.x.type()).same(l.x));
+  EXPECT_FALSE(broadcast_to_type(l.f, l.x.type()).has_value());
+  EXPECT_FALSE(broadcast_to_type(l.m, l.x.type()).has_value());
+  EXPECT_FALSE(broadcast_to_type(l.x, {.dtype = DType::kFloat64, .dims = {7, 3}}).has_value());
   // That n is 7 is not known.
-  EXPECT_FALSE(fitted_to(l.x, {.dtype = DType::kFloat64, .dims = {"n"}}).has_value());
-  EXPECT_FALSE(fitted_to(Expr(), l.x.type()).has_value());
+  EXPECT_FALSE(broadcast_to_type(l.x, {.dtype = DType::kFloat64, .dims = {"n"}}).has_value());
+  EXPECT_FALSE(broadcast_to_type(Expr(), l.x.type()).has_value());
 }
 
 TEST(NumberOf, SeesThroughViews) {

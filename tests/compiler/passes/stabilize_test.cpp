@@ -154,7 +154,7 @@ TEST(Stabilize, SoftmaxLossInEverySpelling) {
       [](const Expr& z, const Expr& y) { return -sum(log(pick_rows(softmax(z), y))) / 4; },
       [](const Expr& z, const Expr& y) { return -mean(log(pick_rows(softmax(z), y)) * 2) * 0.5; },
       [](const Expr& z, const Expr& y) {
-        Expr onehot = inc_picked(zeros_like(z), y, ones_like(pick_rows(z, y)));
+        Expr onehot = scatter_add_rows(zeros_like(z), y, ones_like(pick_rows(z, y)));
         return mean(categorical_crossentropy(softmax(z), onehot));
       },
   };
@@ -176,7 +176,7 @@ TEST(Stabilize, SoftmaxGradientIsOneIncrement) {
   for (Expr cost : {-mean(log(pick_rows(softmax(z), y))), mean(categorical_crossentropy(softmax(z), y))}) {
     Expr out = optimized({z, y}, {grad(cost, z)})[0];
     EXPECT_EQ(expr_text(out),
-              "inc_picked(mul(0.0016666666666666668, softmax(z)), y, broadcast_to(-0.0016666666666666668))");
+              "scatter_add_rows(mul(0.0016666666666666668, softmax(z)), y, broadcast_to(-0.0016666666666666668))");
   }
 }
 

@@ -70,8 +70,8 @@ TEST(ChooseGradients, FollowsTheLevel) {
 // Settles and asks nothing.
 class AnyContext : public RuleContext {
  public:
-  bool read_by(const Expr&, size_t) const override { return true; }
-  Expr settle(const Expr& value) override { return value; }
+  bool has_at_most_uses(const Expr&, size_t) const override { return true; }
+  Expr normalize(const Expr& value) override { return value; }
   Level level() const override { return Level::kStandard; }
 };
 

@@ -47,10 +47,10 @@ TEST_F(InPlaceTest, AViewIsNoValueOfItsOwn) {
 TEST_F(InPlaceTest, AnElementIsReadBeforeItIsWrittenOnlyInItsOwnPlace) {
   Expr loop = exp(v.expr()), turned = exp(transpose(v.expr())), product = dot(v.expr(), v.expr());
   const Node& variable = v.expr().node();
-  EXPECT_TRUE(reads_safely(loop.node(), 0, variable));
-  EXPECT_FALSE(reads_safely(turned.node(), 0, variable));
-  EXPECT_FALSE(reads_safely(product.node(), 0, variable));
-  EXPECT_TRUE(reads_safely(exp(matrix("x", {4, 4})).node(), 0, variable));
+  EXPECT_TRUE(can_update_in_place(loop.node(), 0, variable));
+  EXPECT_FALSE(can_update_in_place(turned.node(), 0, variable));
+  EXPECT_FALSE(can_update_in_place(product.node(), 0, variable));
+  EXPECT_TRUE(can_update_in_place(exp(matrix("x", {4, 4})).node(), 0, variable));
 }
 
 TEST_F(InPlaceTest, AValueOfAnotherTypeIsNotOverwritten) {

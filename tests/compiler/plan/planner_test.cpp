@@ -21,10 +21,10 @@ namespace thtrain {
 namespace {
 
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                const std::vector<Update>& updates = {}, int64_t cached_bytes = 0) {
+                const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
   return plan(optimize(canonical.graph, {}), canonical.value_checks,
-              {.vector_bytes = 32, .cached_bytes = cached_bytes});
+              {.vector_bytes = 32, .non_temporal_threshold = non_temporal_threshold});
 }
 
 size_t steps(const Program& program) {
@@ -33,16 +33,16 @@ size_t steps(const Program& program) {
   return out;
 }
 
-TEST(Lives, FromTheFirstStepThatTouchesABufferToTheLast) {
+TEST(LiveRangeFinder, FromTheFirstStepThatTouchesABufferToTheLast) {
   Expr x = make_input({.dtype = DType::kFloat64, .dims = {3, 4}}, "x");
   Shared w(Tensor::zeros(DType::kFloat64, {4, 5}), "w");
   Program program = planned({x}, {dot(exp(x), w)});
-  const std::vector<Life> lives = lives_of(program);
-  ASSERT_EQ(lives.size(), program.buffers.size());
-  for (size_t b = 0; b < lives.size(); ++b) {
+  const std::vector<LiveRange> live_ranges = live_ranges_of(program);
+  ASSERT_EQ(live_ranges.size(), program.buffers.size());
+  for (size_t b = 0; b < live_ranges.size(); ++b) {
     const bool made_first = program.buffers[b].kind == BufferKind::kTemporary;
-    EXPECT_EQ(lives[b].first, made_first || program.buffers[b].kind == BufferKind::kInput ? 0 : 1);
-    EXPECT_EQ(lives[b].last, program.buffers[b].kind == BufferKind::kInput ? 0 : 1);
+    EXPECT_EQ(live_ranges[b].first, made_first || program.buffers[b].kind == BufferKind::kInput ? 0 : 1);
+    EXPECT_EQ(live_ranges[b].last, program.buffers[b].kind == BufferKind::kInput ? 0 : 1);
   }
 }
 

@@ -70,18 +70,18 @@ TEST(Cpu, FeatureTextIsStable) {
 
 TEST(Cpu, CachedBytesAreThoseOfTheCoresOrOfAllCaches) {
   Cpu processor;
-  EXPECT_EQ(processor.cached_bytes(2), 0) << "nothing is known of it";
+  EXPECT_EQ(processor.non_temporal_threshold(2), 0) << "nothing is known of it";
   processor.core_cache_bytes = 1000;
   processor.last_cache_bytes = 2500;
-  EXPECT_EQ(processor.cached_bytes(1), 2500);
-  EXPECT_EQ(processor.cached_bytes(3), 3000);
+  EXPECT_EQ(processor.non_temporal_threshold(1), 2500);
+  EXPECT_EQ(processor.non_temporal_threshold(3), 3000);
   processor.vendor = "GenuineIntel";
-  EXPECT_EQ(processor.cached_bytes(1), 2500);
+  EXPECT_EQ(processor.non_temporal_threshold(1), 2500);
   processor.avx512f = processor.avx512dq = processor.avx512vl = processor.avx512bw = true;
-  EXPECT_EQ(processor.cached_bytes(1), 1000);
+  EXPECT_EQ(processor.non_temporal_threshold(1), 1000);
   processor.last_cache_bytes = 10000;
-  EXPECT_EQ(processor.cached_bytes(1), 2500);
-  EXPECT_EQ(processor.cached_bytes(3), 3000);
+  EXPECT_EQ(processor.non_temporal_threshold(1), 2500);
+  EXPECT_EQ(processor.non_temporal_threshold(3), 3000);
   EXPECT_GE(detect_cpu(nullptr).core_cache_bytes, 0);
 }
 

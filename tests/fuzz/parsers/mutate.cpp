@@ -6,7 +6,7 @@
 namespace thtrain::fuzz {
 namespace {
 
-constexpr size_t kMostBytes = 4096;
+constexpr size_t kMaxBytes = 4096;
 
 class Mutator {
  public:
@@ -15,7 +15,7 @@ class Mutator {
   std::string run() {
     std::string text = any_seed();
     for (size_t changes = 1 + below(8); changes > 0; --changes) change(text);
-    if (text.size() > kMostBytes) text.resize(kMostBytes);
+    if (text.size() > kMaxBytes) text.resize(kMaxBytes);
     return text;
   }
 

@@ -106,7 +106,7 @@ TEST(ExplainPage, HoldsEveryStage) {
 
 TEST(ExplainPage, AGraphThatIsTooLargeStandsAsText) {
   Expr x = make_input({.dtype = DType::kFloat32, .dims = {"n"}}, "x"), y = x;
-  for (size_t i = 0; i < kMostDrawn; ++i) y = i % 2 ? tanh(y) : exp(y);
+  for (size_t i = 0; i < kMaxDrawn; ++i) y = i % 2 ? tanh(y) : exp(y);
   const std::string page = explain_page(function({x}, {y}).explain(), kTitle);
   expect_well_formed(page);
   EXPECT_GE(count(page, "The graph has 402 boxes, more than the 400 that a picture can show"), 2u);

@@ -79,7 +79,10 @@ const std::vector<WrongClaim>& wrong_claims() {
       {"take over what is taken from", {row, places}, [](In1 in) { return take(in[0], in[1]); }, 0},
       {"a loop over what it takes from", {row, places}, loop, 0},
       {"a loop that stores over what it reads", {row, row}, stored, 1},
-      {"inc_take over what is added", {row, places, row}, [](In1 in) { return inc_take(in[0], in[1], in[2]); }, 2},
+      {"scatter_add over what is added",
+       {row, places, row},
+       [](In1 in) { return scatter_add(in[0], in[1], in[2]); },
+       2},
       {"inc_subtensor over what is added",
        {row, row},
        [whole](In1 in) { return inc_subtensor(whole(in[0]), in[1]); },
@@ -130,8 +133,8 @@ std::vector<std::pair<std::string, Expr>> overwriting(const Expr& x) {
           {"log_softmax", log_softmax(x)},
           {"set_subtensor", set_subtensor(subtensor(x, {Slice{2, 5}}), 100.0)},
           {"inc_subtensor", inc_subtensor(subtensor(x, {Slice{2, 5}}), 100.0)},
-          {"inc_take", inc_take(x, labels, 100.0)},
-          {"inc_picked", inc_picked(x, labels, make_constant(shuffled(DType::kFloat64, {7})))},
+          {"scatter_add", scatter_add(x, labels, 100.0)},
+          {"scatter_add_rows", scatter_add_rows(x, labels, make_constant(shuffled(DType::kFloat64, {7})))},
           {"gemm", apply(gemm_op(), {x, Operand(1.0).expr(), x, x, Operand(0.5).expr()})}};
 }
 

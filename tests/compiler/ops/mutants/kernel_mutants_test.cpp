@@ -36,9 +36,9 @@ const std::vector<Survivors>& survivors() {
       {"of equal values the other one is taken: the same, or a zero of the other sign, which numbers do not tell",
        {"clip: < for <=", "clip: > for >=", "maximum: > for >=", "minimum: < for <=", "max: >= for >",
         "max_or_lowest: >= for >", "min: <= for <", "softmax: >= for >", "log_softmax: >= for >",
-        "fused_slices: >= for >", "softmax: <= for <", "log_softmax: <= for <"}},
+        "fused_reduction: >= for >", "softmax: <= for <", "log_softmax: <= for <"}},
       {"the maximum of a slice with a NaN may be anything: the NaN comes through",
-       {"softmax: == for !=", "log_softmax: == for !=", "fused_slices: == for !="}},
+       {"softmax: == for !=", "log_softmax: == for !=", "fused_reduction: == for !="}},
       {"where the divisor or the remainder is zero, another branch is taken; of halves there are none",
        {"floor_div: <= for <", "floor_div: >= for >", "mod: <= for <", "divmod: <= for <", "divmod: >= for >"}},
       {"only where the one element that decides a slice is in the last lane, or goes through one of four accumulators: "

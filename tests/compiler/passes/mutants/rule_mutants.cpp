@@ -132,7 +132,7 @@ class Editor {
     if (node.inputs[count - 2].same(node.inputs[count - 1])) return;
     add("swap", str("operands of ", node.op->name, " swapped"), node, [&](std::vector<Expr> inputs) {
       std::swap(inputs[count - 2], inputs[count - 1]);
-      return Expr(remake(node, std::move(inputs), node.bodies));
+      return Expr(clone_with_inputs(node, std::move(inputs), node.bodies));
     });
   }
 
@@ -162,7 +162,7 @@ class Editor {
       }
       add("leaf", what, *above, [&](std::vector<Expr> inputs) {
         inputs[i] = other;
-        return Expr(remake(*above, std::move(inputs), above->bodies));
+        return Expr(clone_with_inputs(*above, std::move(inputs), above->bodies));
       });
     }
   }
@@ -187,7 +187,7 @@ class Editor {
         if (node == &place)
           changed[node] = build(std::move(inputs));
         else if (differs)
-          changed[node] = Expr(remake(*node, std::move(inputs), node->bodies));
+          changed[node] = Expr(clone_with_inputs(*node, std::move(inputs), node->bodies));
         else
           continue;
         if (!(changed[node].type() == node->types[0])) return;
@@ -226,7 +226,7 @@ std::vector<Expr> loosened(const Expr& pattern) {
       const bool number = &e.node() == place && is_any_number(inputs[i]);
       if (&e.node() == place)
         inputs[i] = condition ? any_condition("other") : number ? any_number("other") : any_value("other");
-      return Expr(remake(e.node(), std::move(inputs), e.node().bodies));
+      return Expr(clone_with_inputs(e.node(), std::move(inputs), e.node().bodies));
     };
     out.push_back(rebuilt(pattern));
   }

@@ -11,7 +11,7 @@ namespace {
 
 // Of [7, 4], in row k the element i[k].
 Expr picked(const Expr& y) {
-  return inc_picked(zeros({7, 4}, DType::kFloat64), leaves().i, y);
+  return scatter_add_rows(zeros({7, 4}, DType::kFloat64), leaves().i, y);
 }
 Expr matrix_of(const Expr& x) {
   return expand_dims(x, {1}) * make_constant(Tensor::vector({1.0, 2.0, 3.0, 4.0}));
@@ -28,9 +28,9 @@ std::vector<RewriteRow> index_rewrites() {
        }},
       {"sum_of_increment", [](L l) { return sum(picked(l.x)); }, [](L l) { return sum(l.x); }},
       {"add_of_increment", [](L l) { return picked(l.x) + matrix_of(l.y); },
-       [](L l) { return inc_picked(matrix_of(l.y), l.i, l.x); }},
+       [](L l) { return scatter_add_rows(matrix_of(l.y), l.i, l.x); }},
       {"add_of_increment", [](L l) { return matrix_of(l.y) - picked(l.x); },
-       [](L l) { return inc_picked(matrix_of(l.y), l.i, -l.x); }},
+       [](L l) { return scatter_add_rows(matrix_of(l.y), l.i, -l.x); }},
       {"scaled_increment", [](L l) { return picked(l.x) * l.s; }, [](L l) { return picked(l.s * l.x); }},
       {"scaled_increment", [](L l) { return -picked(l.x); }, [](L l) { return picked(-l.x); }},
   };
@@ -43,7 +43,7 @@ TEST(IndexRules, Rewrite) {
 std::vector<UnchangedRow> index_unchanged() {
   return {
       {"sum_of_increment", [](L l) { return sum(picked(l.x), 0); }},
-      {"sum_of_increment", [](L l) { return sum(inc_picked(matrix_of(l.y), l.i, l.x), 1); }},
+      {"sum_of_increment", [](L l) { return sum(scatter_add_rows(matrix_of(l.y), l.i, l.x), 1); }},
       {"add_of_increment", [](L l) { return (picked(l.x) + matrix_of(l.y)) * tanh(picked(l.x)); }},
       {"scaled_increment", [](L l) { return picked(l.x) * matrix_of(l.y); }},
   };

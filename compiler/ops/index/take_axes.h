@@ -1,4 +1,4 @@
-// How the axes of take and inc_take lie: those before the taken axis, those of the indices, those after it.
+// How the axes of take and scatter_add lie: those before the taken axis, those of the indices, those after it.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace thtrain {
 
-struct TakenAxes {
+struct TakeAxes {
   size_t axis;  // of x that the indices stand for; the first of the indices' axes in the result
   size_t end;   // one past the last of them
 
   /// Both lists must outlive this.
-  TakenAxes(const Dims& x, const Dims& indices, int64_t taken);
-  /// Of take or inc_take: input 0 is x, input 1 the indices.
-  explicit TakenAxes(const Node& node);
+  TakeAxes(const Dims& x, const Dims& indices, int64_t taken);
+  /// Of take or scatter_add: input 0 is x, input 1 the indices.
+  explicit TakeAxes(const Node& node);
 
   Dims dims() const;  // of the result
   IndexCheck check(const std::string& op) const;

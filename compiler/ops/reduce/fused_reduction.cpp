@@ -1,5 +1,5 @@
-// The op; its kernel is in lower_slices.cpp.
-#include "compiler/ops/reduce/fused_slices.h"
+// The op; its kernel is in lower_rows.cpp.
+#include "compiler/ops/reduce/fused_reduction.h"
 
 #include <algorithm>
 
@@ -11,38 +11,38 @@
 
 namespace thtrain {
 
-bool SliceDomain::reduces(size_t axis) const {
+bool RowDomain::reduces(size_t axis) const {
   return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
 }
 
-Dims SliceDomain::dropped() const {
+Dims RowDomain::dropped() const {
   Dims out;
   for (size_t i = 0; i < dims.size(); ++i)
     if (!reduces(i)) out.push_back(dims[i]);
   return out;
 }
 
-Dims SliceDomain::kept() const {
+Dims RowDomain::kept() const {
   Dims out = dims;
   for (int64_t axis : axes) out[static_cast<size_t>(axis)] = 1;
   return out;
 }
 
-bool SliceDomain::is_leading() const {
+bool RowDomain::is_leading() const {
   for (size_t i = 0; i < axes.size(); ++i)
     if (axes[i] != static_cast<int64_t>(i)) return false;
   return true;
 }
 
-SliceDomain domain_of(const Graph& body) {
+RowDomain domain_of(const Graph& body) {
   for (const Node* node : topological_order(body.outputs))
     if (reduction_of(*node->op)) return {node->inputs[0].dims(), node->props.get<Ints>("axes")};
-  TH_CHECK(false, "a body of slices without a reduction");
+  TH_CHECK(false, "a body of rows without a reduction");
   return {};
 }
 
-std::shared_ptr<const Node> make_fused_slices(GraphPtr body, std::vector<Expr> inputs) {
-  return make_node(fused_slices_op(), std::move(inputs), {}, {std::move(body)});
+std::shared_ptr<const Node> make_fused_reduction(GraphPtr body, std::vector<Expr> inputs) {
+  return make_node(fused_reduction_op(), std::move(inputs), {}, {std::move(body)});
 }
 
 namespace {
@@ -55,7 +55,7 @@ struct Example {
   std::vector<Expr> (*build)(In);
 };
 
-// Bodies of every kind: several loops, both forms of a slice's number, several outputs, any axes.
+// Bodies of every kind: several loops, both forms of a row's number, several outputs, any axes.
 const std::vector<Example>& examples() {
   static const std::vector<Example> out{
       {"sum_of_squares", {{7, 5}}, [](In x) { return std::vector{sum(sqr(x[0]))}; }},
@@ -106,7 +106,7 @@ const std::vector<Example>& examples() {
        [](In x) {
          return std::vector{x[0] * sum(abs(x[0]), 1, true), sum(x[0] * x[0], 1)};
        }},
-      {"named_slices", {{3, "n"}}, [](In x) { return std::vector{exp(x[0]) / sum(exp(x[0]), 1, true)}; }},
+      {"named_rows", {{3, "n"}}, [](In x) { return std::vector{exp(x[0]) / sum(exp(x[0]), 1, true)}; }},
       {"one", {{1, 6}}, [](In x) { return std::vector{x[0] - sum(exp(x[0]), 1, true)}; }},
       {"none", {{0, 6}}, [](In x) { return std::vector{x[0] - sum(exp(x[0]), 1, true)}; }},
       {"empty",
@@ -126,7 +126,7 @@ std::vector<OpCase> cases() {
       for (const Dims& dims : example.inputs) types.push_back({.dtype = dtype, .dims = dims});
       out.push_back({.name = str(example.name, "_", name_of(dtype)),
                      .inputs = std::move(types),
-                     .build = [&example](In x) { return fused_values(make_fused_slices, x, example.build); },
+                     .build = [&example](In x) { return fused_values(make_fused_reduction, x, example.build); },
                      .low = 0.25,
                      .high = 1.5,
                      .bound = 64});
@@ -136,11 +136,11 @@ std::vector<OpCase> cases() {
 
 }  // namespace
 
-const Op& fused_slices_op() {
+const Op& fused_reduction_op() {
   static const Op op = op_of_body(
-      "fused_slices",
-      "Elementwise expressions and reductions over the same axes, computed slice by slice in one loop nest.",
-      [](kernel::StepBuilder& b) { lower_slices(b, *b.node().bodies[0]); }, cases);
+      "fused_reduction",
+      "Elementwise expressions and reductions over the same axes, computed row by row in one loop nest.",
+      [](kernel::StepBuilder& b) { lower_rows(b, *b.node().bodies[0]); }, cases);
   return op;
 }
 

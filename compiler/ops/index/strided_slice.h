@@ -11,7 +11,7 @@
 namespace thtrain {
 
 /// Along axis a: counts[a] elements from starts[a] on, steps[a] apart. The other lists hold axes.
-struct Box {
+struct StridedSlice {
   Dims starts, counts;
   Ints steps;
   Ints dropped = {};  // the part does not have them (count 1)
@@ -19,8 +19,8 @@ struct Box {
   Ints inside = {};   // step 1, and not cut to fit: that all elements are there is checked
   Ints to_end = {};   // the last element must be the axis' last
 
-  static Box of(const Node& node);
-  static Box of(const Props& props);
+  static StridedSlice of(const Node& node);
+  static StridedSlice of(const Props& props);
   void add_to(Props& props) const;
   bool has(const Ints& axes, size_t axis) const;
   std::vector<size_t> kept() const;  // the axes of the part
@@ -28,19 +28,19 @@ struct Box {
 };
 
 /// The lengths of the part of a value of type `x`, with its checks. Inputs from `first_given` on are the given starts.
-Dims box_dims(const TypeArgs& args, const Type& x, const Box& box, size_t first_given);
+Dims slice_dims(const TypeArgs& args, const Type& x, const StridedSlice& slice, size_t first_given);
 /// Where the part lies; only where no start is given by an input.
-Layout box_layout(const Box& box, const Layout& x);
+Layout slice_layout(const StridedSlice& slice, const Layout& x);
 /// The part of `x`, sharing its elements. UserError where it is not inside.
-Tensor box_view(const ReferenceArgs& args, const Box& box, const Tensor& x, size_t first_given);
+Tensor slice_view(const ReferenceArgs& args, const StridedSlice& slice, const Tensor& x, size_t first_given);
 
 /// The part as an operand of a kernel (a complex one as parts_of): its shape and strides, and the index of its first
 /// element in the buffer of `whole`. Checks given starts first; errors belong to `node`.
-struct BoxWindow {
+struct SliceWindow {
   kernel::Operand part;
   kernel::Term first;
 };
-BoxWindow box_window(kernel::StepBuilder& b, const Node& node, const Box& box, const kernel::Operand& whole,
-                     size_t first_given);
+SliceWindow slice_window(kernel::StepBuilder& b, const Node& node, const StridedSlice& slice,
+                         const kernel::Operand& whole, size_t first_given);
 
 }  // namespace thtrain

@@ -1,4 +1,4 @@
-#include "compiler/ops/reduce/slice_axes.h"
+#include "compiler/ops/reduce/row_axes.h"
 
 #include <algorithm>
 
@@ -8,12 +8,12 @@
 namespace thtrain {
 namespace {
 
-bool is_dropped(const SliceDomain& domain, const Expr& e) {
+bool is_dropped(const RowDomain& domain, const Expr& e) {
   return e.rank() < domain.dims.size() && e.dims() == domain.dropped();
 }
 
-// Is an input read as a number of each slice whose axis was dropped? Otherwise it is aligned to the domain.
-bool reads_dropped(const SliceDomain& domain, std::span<const Node* const> nodes, const Expr& input) {
+// Is an input read as a number of each row whose axis was dropped? Otherwise it is aligned to the domain.
+bool reads_dropped(const RowDomain& domain, std::span<const Node* const> nodes, const Expr& input) {
   for (const Node* node : nodes)
     for (const Expr& e : node->inputs)
       if (e.same(input) && (is_dropped(domain, (*node)[0]) || node->op == &dimshuffle_op()) && !reduction_of(*node->op))
@@ -21,8 +21,8 @@ bool reads_dropped(const SliceDomain& domain, std::span<const Node* const> nodes
   return false;
 }
 
-// Strides of what has a number for each slice, over the domain.
-Dims around_reduced(const SliceDomain& domain, const Dims& over) {
+// Strides of what has a number for each row, over the domain.
+Dims around_reduced(const RowDomain& domain, const Dims& over) {
   Dims out(domain.dims.size(), Dim(0));
   for (size_t i = 0, next = 0; i < out.size(); ++i)
     if (!domain.reduces(i)) out[i] = over[next++];
@@ -31,8 +31,8 @@ Dims around_reduced(const SliceDomain& domain, const Dims& over) {
 
 }  // namespace
 
-SliceAxes slice_axes(const SliceDomain& domain, const Graph& body, std::span<const Node* const> nodes,
-                     std::span<const kernel::Operand> operands, std::span<const Gather> gathers) {
+RowAxes row_axes(const RowDomain& domain, const Graph& body, std::span<const Node* const> nodes,
+                 std::span<const kernel::Operand> operands, std::span<const Gather> gathers) {
   std::vector<Dims> strides;
   for (size_t k = 0; k < operands.size(); ++k) {
     bool is_input = k < body.inputs.size();
@@ -49,7 +49,7 @@ SliceAxes slice_axes(const SliceDomain& domain, const Graph& body, std::span<con
     for (const Dims& s : gather.strides())
       strides.push_back(is_dropped(domain, gather.node()[0]) ? around_reduced(domain, s) : s);
 
-  SliceAxes out;
+  RowAxes out;
   for (size_t i = 0; i < domain.dims.size(); ++i) {
     LoopAxis axis{domain.dims[i], {}};
     for (const Dims& s : strides) axis.strides.push_back(s[i]);

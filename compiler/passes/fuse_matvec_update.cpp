@@ -1,4 +1,4 @@
-#include "compiler/passes/share_walks.h"
+#include "compiler/passes/fuse_matvec_update.h"
 
 #include <algorithm>
 #include <optional>
@@ -50,7 +50,7 @@ class Sharer {
     for (const Node* node : order_)
       if (is_float_dot(*node))
         if (std::optional<RowSums> sums = row_sums(node->inputs[0], node->inputs[1]))
-          if (const Node* update = update_beside(*node, sums->matrix)) {
+          if (const Node* update = sibling_update(*node, sums->matrix)) {
             found_.try_emplace(node);
             if (update->op == &ger_op()) found_.try_emplace(update);
           }
@@ -60,7 +60,7 @@ class Sharer {
       InheritOrigin origin(node.origin);
       const bool is_update = node.op == &ger_op();
       Expr out = is_update ? as_loop(inputs) : as_sums(inputs);
-      context_.note("share_walks", is_update ? "outer_product" : "row_sums", node[0], out);
+      context_.note("fuse_matvec_update", is_update ? "outer_product" : "row_sums", node[0], out);
       return {node.name.empty() ? out : named(out, node.name)};
     });
   }
@@ -78,8 +78,8 @@ class Sharer {
   }
 
   // The node that goes through all elements of the matrix, before or after the product as one likes.
-  const Node* update_beside(const Node& product, const Expr& matrix) const {
-    if (!is_long_walk(matrix.type())) return nullptr;
+  const Node* sibling_update(const Node& product, const Expr& matrix) const {
+    if (!exceeds_cache(matrix.type())) return nullptr;
     for (const Node* reader : readers_.of(matrix.node())) {
       const bool by_element = reader->op == &ger_op() ? reader->inputs[0].same(matrix) : has_scalar_code(*reader);
       if (by_element && reader->types[0].dims == matrix.dims() && !needs(*reader, product) && !needs(product, *reader))
@@ -90,11 +90,11 @@ class Sharer {
 
   // Is `value` computed from `from`? Past a limit the answer is the safe one.
   bool needs(const Node& value, const Node& from) const {
-    constexpr size_t kMostNodes = 400;
+    constexpr size_t kMaxNodes = 400;
     const size_t first = position_.at(&from);
     std::vector<const Node*> seen{&value};
     for (size_t i = 0; i < seen.size(); ++i) {
-      if (seen[i] == &from || seen.size() > kMostNodes) return true;
+      if (seen[i] == &from || seen.size() > kMaxNodes) return true;
       for (const Expr& e : seen[i]->inputs)
         if (position_.at(&e.node()) >= first && std::find(seen.begin(), seen.end(), &e.node()) == seen.end())
           seen.push_back(&e.node());
@@ -112,7 +112,7 @@ class Sharer {
 
 }  // namespace
 
-Graph share_walks(const Graph& graph, const PassContext& context) {
+Graph fuse_matvec_update(const Graph& graph, const PassContext& context) {
   if (!allowed(Safety::kReassociating, context.level)) return graph;
   const std::vector<const Node*> order = topological_order(graph.roots());
   const bool any = std::any_of(order.begin(), order.end(), [](const Node* node) {

@@ -1,5 +1,5 @@
 // Products with a vector beside an update of their matrix: what becomes one loop, what stays, values.
-#include "compiler/passes/share_walks.h"
+#include "compiler/passes/fuse_matvec_update.h"
 
 #include <gtest/gtest.h>
 
@@ -35,36 +35,37 @@ Steps steps(const std::vector<Expr>& outputs, Level level = Level::kStandard) {
 const Expr w = floats({200, 300}, "w"), h = floats({200, 1}, "h"), d = floats({1, 300}, "d"), x = floats({200}, "x"),
            y = floats({300}, "y");
 
-TEST(ShareWalks, OfProductAndUpdate) {
-  EXPECT_EQ(steps({dot(d, transpose(w)), w - 0.1 * (h * d)}), Steps{"fused_slices"});
-  EXPECT_EQ(steps({dot(d, transpose(w)), w - 0.1 * dot(h, d)}), Steps{"fused_slices"}) << "inner length 1";
-  EXPECT_EQ(steps({dot(w, y), w - 0.1 * outer(x, y)}), Steps{"fused_slices"}) << "vectors";
-  EXPECT_EQ(steps({dot(y, transpose(w)), w + outer(x, y)}), Steps{"fused_slices"});
-  EXPECT_EQ(steps({dot(w, transpose(d)), sqr(w)}), Steps{"fused_slices"}) << "a column; any loop over the matrix";
-  EXPECT_EQ(steps({1.0 - sqr(dot(w, y)), w + outer(x, y)}), Steps{"fused_slices"}) << "what follows, too";
+TEST(FuseMatvecUpdate, OfProductAndUpdate) {
+  EXPECT_EQ(steps({dot(d, transpose(w)), w - 0.1 * (h * d)}), Steps{"fused_reduction"});
+  EXPECT_EQ(steps({dot(d, transpose(w)), w - 0.1 * dot(h, d)}), Steps{"fused_reduction"}) << "inner length 1";
+  EXPECT_EQ(steps({dot(w, y), w - 0.1 * outer(x, y)}), Steps{"fused_reduction"}) << "vectors";
+  EXPECT_EQ(steps({dot(y, transpose(w)), w + outer(x, y)}), Steps{"fused_reduction"});
+  EXPECT_EQ(steps({dot(w, transpose(d)), sqr(w)}), Steps{"fused_reduction"}) << "a column; any loop over the matrix";
+  EXPECT_EQ(steps({1.0 - sqr(dot(w, y)), w + outer(x, y)}), Steps{"fused_reduction"}) << "what follows, too";
 }
 
-TEST(ShareWalks, Stay) {
+TEST(FuseMatvecUpdate, Stay) {
   EXPECT_EQ(steps({dot(d, transpose(w))}), Steps{"dot"}) << "nobody walks over it";
   EXPECT_EQ(steps({dot(x, w), w + outer(x, y)}), (Steps{"dot", "ger"})) << "sums along columns";
   Expr small = floats({20, 300}, "small"), b = floats({20}, "b");
   EXPECT_EQ(steps({dot(small, y), small + outer(b, y)}), (Steps{"dot", "ger"})) << "24,000 bytes";
   EXPECT_EQ(steps({w + outer(dot(w, y), y)}), (Steps{"dot", "ger"})) << "the update needs the product";
-  EXPECT_EQ(steps({dot(w, sum(sqr(w), 0))}), (Steps{"dot", "fused_slices"})) << "the product needs the walk";
+  EXPECT_EQ(steps({dot(w, sum(sqr(w), 0))}), (Steps{"dot", "fused_reduction"})) << "the product needs the walk";
   EXPECT_EQ(steps({dot(w, y), w + h * d}, Level::kStrict), (Steps{"dot", "fused"})) << "another order of adding";
   Expr two = floats({7, 300}, "two");
   EXPECT_EQ(steps({dot(two, transpose(w)), w - 0.1 * (h * d)}), (Steps{"dot", "fused"})) << "more than one row";
 }
 
-TEST(ShareWalks, OfLoopsOverOneLargeArray) {
-  EXPECT_EQ(steps({sum(sqr(w)), sum(abs(w) + 1.0)}), Steps{"fused_slices"});
-  EXPECT_EQ(steps({sum(sqr(w), 1), tanh(w)}), Steps{"fused_slices"});
+TEST(FuseMatvecUpdate, OfLoopsOverOneLargeArray) {
+  EXPECT_EQ(steps({sum(sqr(w)), sum(abs(w) + 1.0)}), Steps{"fused_reduction"});
+  EXPECT_EQ(steps({sum(sqr(w), 1), tanh(w)}), Steps{"fused_reduction"});
   EXPECT_EQ(steps({tanh(w), sqr(w)}), Steps{"fused"});
-  EXPECT_EQ(steps({sum(sqr(w)), tanh(w)}), (Steps{"fused", "fused_slices"})) << "a single sum is one thread's";
-  EXPECT_EQ(steps({sum(sqr(w), 1), sum(abs(w) + 1.0, 0)}), (Steps{"fused_slices", "fused_slices"})) << "other slices";
+  EXPECT_EQ(steps({sum(sqr(w)), tanh(w)}), (Steps{"fused", "fused_reduction"})) << "a single sum is one thread's";
+  EXPECT_EQ(steps({sum(sqr(w), 1), sum(abs(w) + 1.0, 0)}), (Steps{"fused_reduction", "fused_reduction"}))
+      << "other slices";
   Expr small = floats({20, 300}, "small");
   EXPECT_EQ(steps({tanh(small), sqr(small)}), (Steps{"fused", "fused"}));
-  EXPECT_EQ(steps({tanh(w) * dot(sum(sqr(w), 0), y)}), (Steps{"dot", "fused", "fused_slices"}))
+  EXPECT_EQ(steps({tanh(w) * dot(sum(sqr(w), 0), y)}), (Steps{"dot", "fused", "fused_reduction"}))
       << "one needs the other";
 }
 
@@ -98,7 +99,7 @@ void expect_step(DType dtype, int64_t rows, int64_t columns) {
   EXPECT_EQ(difference(native.weights.get_value(), reference.weights.get_value(), 1024), std::nullopt);
 }
 
-TEST(ShareWalks, StepsOfTraining) {
+TEST(FuseMatvecUpdate, StepsOfTraining) {
   expect_step(DType::kFloat32, 203, 301);
   expect_step(DType::kFloat64, 1000, 130);
 }

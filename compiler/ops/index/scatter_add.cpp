@@ -3,7 +3,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/index/scatter.h"
-#include "compiler/ops/index/taken_axes.h"
+#include "compiler/ops/index/take_axes.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -18,7 +18,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   int64_t axis = args.props.get<int64_t>("axis");
   args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
                str("axes from 0 to ", x.rank(), " (without)"));
-  Dims dims = TakenAxes(x.dims, indices.dims, axis).dims();
+  Dims dims = TakeAxes(x.dims, indices.dims, axis).dims();
   args.require(y.rank() == dims.size(), "the added value has another number of axes", str(dims.size(), " axes"));
   for (size_t i = 0; i < dims.size(); ++i)
     args.require_equal(y.dims[i], dims[i], str("the added value differs from the taken elements in axis ", i));
@@ -28,7 +28,7 @@ std::vector<Type> infer(const TypeArgs& args) {
 std::vector<Tensor> reference(const ReferenceArgs& args) {
   const Tensor &indices = args.inputs[1], &y = args.inputs[2];
   Tensor out = args.inputs[0].copy();
-  TakenAxes axes(args.node);
+  TakeAxes axes(args.node);
   Shape expected = out.shape();
   expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(axes.axis));
   expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(axes.axis), indices.shape().begin(),
@@ -46,18 +46,18 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 }
 
 // The axis that threads may share: elements of different indices along it are different elements of x.
-size_t parallel_axis(const TakenAxes& axes, const Dims& dims) {
+size_t parallel_axis(const TakeAxes& axes, const Dims& dims) {
   for (size_t i = 0; i < dims.size(); ++i)
     if ((i < axes.axis || i >= axes.end) && !dims[i].is(1)) return i;
   return dims.size();
 }
 
 void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
-  TakenAxes axes(node);
+  TakeAxes axes(node);
   kernel::Operand out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
   const Dim& length = out.type.dims[axes.axis];
-  check_kernel(b, node, 1, axes.check("inc_take"), length);
+  check_kernel(b, node, 1, axes.check("scatter_add"), length);
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before some of it is added to");
 
   kernel::Term position;
@@ -66,7 +66,7 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
                           [&](const Terms& at) {
                             kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
                             position =
-                                checked_position(b, node, axes.check("inc_take"), index, b.length(length), false);
+                                checked_position(b, node, axes.check("scatter_add"), index, b.length(length), false);
                           },
                       .range_axis = parallel_axis(axes, added.dims)};
   int lanes = lanes_for(b, out, added);
@@ -78,7 +78,7 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
         b.store(out, b.index_of(out, target), load_lanes(b, out, target, n) + added.at(at, n));
       },
       options);
-  b.finish_kernel(added.name + "inc_take",
+  b.finish_kernel(added.name + "scatter_add",
                   str("elements of out0 that in1 names += ", added.text, ", one index after the other"), over.range,
                   over.grain, lanes);
 }
@@ -87,7 +87,7 @@ const ScatterRule rule{2, write};
 
 std::vector<OpCase> cases() {
   auto added = [](int64_t axis) {
-    return [axis](const std::vector<Expr>& in) { return std::vector{inc_take(in[0], in[1], in[2], axis)}; };
+    return [axis](const std::vector<Expr>& in) { return std::vector{scatter_add(in[0], in[1], in[2], axis)}; };
   };
   auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
   auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
@@ -109,9 +109,9 @@ std::vector<OpCase> cases() {
 
 }  // namespace
 
-const Op& inc_take_op() {
+const Op& scatter_add_op() {
   static const Op op{
-      .name = "inc_take",
+      .name = "scatter_add",
       .doc =
           "x with y[a, i, c] added to x[a, indices[i], c], for one index after the other in row-major order.\n"
           "Shapes: x [A, n, C], indices [I], y [A, I, C]. Negative indices count from the end; others outside the\n"
@@ -139,11 +139,11 @@ const Op& inc_take_op() {
   return op;
 }
 
-Expr inc_take(const Operand& operand, const Operand& indices, const Operand& added, int64_t axis) {
+Expr scatter_add(const Operand& operand, const Operand& indices, const Operand& added, int64_t axis) {
   Expr x = operand.expr(), which = indices.expr();
-  int64_t at = static_cast<int64_t>(axis_of(axis, x, "inc_take", operand.where()));
-  Expr y = broadcast_to(Operand(added.beside(x.dtype()), added.where()), TakenAxes(x.dims(), which.dims(), at).dims());
-  return apply(inc_take_op(), {x, which, y}, {{"axis", at}}, operand.where());
+  int64_t at = static_cast<int64_t>(axis_of(axis, x, "scatter_add", operand.where()));
+  Expr y = broadcast_to(Operand(added.beside(x.dtype()), added.where()), TakeAxes(x.dims(), which.dims(), at).dims());
+  return apply(scatter_add_op(), {x, which, y}, {{"axis", at}}, operand.where());
 }
 
 }  // namespace thtrain

@@ -1,4 +1,4 @@
-#include "trainers/new_place.h"
+#include "trainers/folder_guard.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@ namespace thtrain {
 
 namespace fs = std::filesystem;
 
-NewPlace::NewPlace(const std::string& path) {
+FolderGuard::FolderGuard(const std::string& path) {
   std::error_code error;
   path_ = fs::absolute(path, error);
   if (error) path_ = path;  // the working folder is gone
@@ -20,7 +20,7 @@ NewPlace::NewPlace(const std::string& path) {
     new_above_.push_back(above);
 }
 
-NewPlace::~NewPlace() {
+FolderGuard::~FolderGuard() {
   if (!made_ || kept_) return;
   std::error_code ignored;
   fs::remove_all(path_, ignored);

@@ -2,7 +2,7 @@
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/index/picked.h"
+#include "compiler/ops/index/pick_rows.h"
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
@@ -12,7 +12,7 @@ namespace thtrain {
 namespace {
 
 std::vector<Type> infer(const TypeArgs& args) {
-  check_picked(args);
+  check_pick_rows(args);
   const Type &x = args.type(0), &y = args.type(2);
   args.require(!is_bool(x.dtype), "bools cannot be added to", "numbers");
   args.require(y.dtype == x.dtype, "the added value has another dtype", std::string(name_of(x.dtype)));
@@ -51,17 +51,17 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
   over = element_loops(
       b, added.dims, 1,
       [&](const Terms& at, int) {
-        kernel::Term target = b.code().let("target", b.index_of(out, picked_index(at, column)));
+        kernel::Term target = b.code().let("target", b.index_of(out, pick_rows_index(at, column)));
         b.store(out, target, b.load(out, target) + added.at(at, 1));
       },
       options);
-  b.finish_kernel(added.name + "inc_picked", str("out0[i, in1[i]] += ", added.text), over.range, over.grain);
+  b.finish_kernel(added.name + "scatter_add_rows", str("out0[i, in1[i]] += ", added.text), over.range, over.grain);
 }
 
 const ScatterRule rule{2, write};
 
 std::vector<OpCase> cases() {
-  auto build = [](const std::vector<Expr>& in) { return std::vector{inc_picked(in[0], in[1], in[2])}; };
+  auto build = [](const std::vector<Expr>& in) { return std::vector{scatter_add_rows(in[0], in[1], in[2])}; };
   auto row = [&](const char* name, DType dtype, Dims dims, DType labels) {
     return OpCase{.name = name,
                   .inputs = {{.dtype = dtype, .dims = dims},
@@ -79,16 +79,16 @@ std::vector<OpCase> cases() {
        .inputs = {{.dtype = DType::kInt64, .dims = {6}}, {.dtype = DType::kFloat32, .dims = {6}}},
        .build =
            [](const std::vector<Expr>& in) {
-             return std::vector{inc_picked(zeros({6, 5}, DType::kFloat32), in[0], in[1])};
+             return std::vector{scatter_add_rows(zeros({6, 5}, DType::kFloat32), in[0], in[1])};
            }},
   };
 }
 
 }  // namespace
 
-const Op& inc_picked_op() {
+const Op& scatter_add_rows_op() {
   static const Op op{
-      .name = "inc_picked",
+      .name = "scatter_add_rows",
       .doc =
           "x with y[i] added to x[i, labels[i]].\n"
           "Shapes: x [n, classes], labels [n], y [n]. A label outside [0, classes) fails before anything is written; "
@@ -117,10 +117,10 @@ const Op& inc_picked_op() {
   return op;
 }
 
-Expr inc_picked(const Operand& operand, const Operand& columns, const Operand& added, Negative negative) {
+Expr scatter_add_rows(const Operand& operand, const Operand& columns, const Operand& added, Negative negative) {
   Expr x = operand.expr();
   Expr y = broadcast_to(Operand(added.beside(x.dtype()), added.where()), x.rank() == 0 ? Dims{} : Dims{x.dims()[0]});
-  return apply(inc_picked_op(), {x, columns.expr(), y}, picked_props(negative), operand.where());
+  return apply(scatter_add_rows_op(), {x, columns.expr(), y}, pick_rows_props(negative), operand.where());
 }
 
 }  // namespace thtrain

@@ -20,12 +20,12 @@ Expr part(const Expr& x, const std::vector<Index>& indices) {
 
 std::vector<RewriteRow> part_rewrites() {
   return {
-      {"whole_part",
+      {"whole_slice",
        [](L l) {
          return part(l.m, {all(), Slice{0, 7}});
        },
        [](L l) { return l.m; }, Level::kStrict},
-      {"part_of_part",
+      {"slice_of_slice",
        [](L l) {
          return part(part(l.x, {Slice{1, 6}}), {Slice{1, 3}});
        },
@@ -33,22 +33,22 @@ std::vector<RewriteRow> part_rewrites() {
          return part(l.x, {Slice{2, 4}});
        },
        Level::kStrict},
-      {"part_of_elementwise", [](L l) { return part(l.m * l.x, {1}); }, [](L l) { return part(l.m, {1}) * l.x; },
+      {"slice_of_elementwise", [](L l) { return part(l.m * l.x, {1}); }, [](L l) { return part(l.m, {1}) * l.x; },
        Level::kStrict},
-      {"part_of_repeated", [](L l) { return part(broadcast_like(l.x, l.m), {1}); }, [](L l) { return l.x; },
+      {"slice_of_broadcast", [](L l) { return part(broadcast_like(l.x, l.m), {1}); }, [](L l) { return l.x; },
        Level::kStrict},
-      {"part_of_shuffled", [](L l) { return part(transpose(l.m), {1}); },
+      {"slice_of_dimshuffle", [](L l) { return part(transpose(l.m), {1}); },
        [](L l) {
          return part(l.m, {all(), 1});
        },
        Level::kStrict},
-      {"part_of_join",
+      {"slice_of_join",
        [](L l) {
          return part(join(0, {l.x, l.y}), {Slice{7, 14}});
        },
        [](L l) { return l.y; }, Level::kStrict},
       // A part of two pieces, and one along another axis.
-      {"part_of_join",
+      {"slice_of_join",
        [](L l) {
          return part(join(0, {l.x, l.y}), {Slice{5, 9}});
        },
@@ -56,7 +56,7 @@ std::vector<RewriteRow> part_rewrites() {
          return join(0, {part(l.x, {Slice{5, 7}}), part(l.y, {Slice{0, 2}})});
        },
        Level::kStrict},
-      {"part_of_join",
+      {"slice_of_join",
        [](L l) {
          return part(join(1, {l.m, exp(l.m)}), {1});
        },
@@ -64,58 +64,58 @@ std::vector<RewriteRow> part_rewrites() {
          return join(0, {part(l.m, {1}), exp(part(l.m, {1}))});
        },
        Level::kStrict},
-      {"part_of_dot",
+      {"slice_of_dot",
        [](L l) {
          return part(dot(l.m, transpose(l.m)), {1, 2});
        },
        [](L l) { return dot(part(l.m, {1}), part(l.m, {2})); }},
-      {"part_of_reduction", [](L l) { return part(sum(l.m, 1), {2}); }, [](L l) { return sum(part(l.m, {2})); }},
-      {"part_of_softmax", [](L l) { return part(softmax(l.m), {2}); }, [](L l) { return softmax(part(l.m, {2})); }},
+      {"slice_of_reduction", [](L l) { return part(sum(l.m, 1), {2}); }, [](L l) { return sum(part(l.m, {2})); }},
+      {"slice_of_softmax", [](L l) { return part(softmax(l.m), {2}); }, [](L l) { return softmax(part(l.m, {2})); }},
       {"take_of_number", [](L l) { return take(l.m, -1); }, [](L l) { return part(l.m, {2}); }, Level::kStrict},
   };
 }
 
-TEST(PartRules, Rewrite) {
+TEST(SliceRules, Rewrite) {
   expect_rewrites(part_rewrites());
 }
 
 std::vector<UnchangedRow> part_unchanged() {
   return {
       // What others read whole is computed once.
-      {"part_of_elementwise", [](L l) { return part(exp(l.m), {1}) + sum(exp(l.m), 0); }},
-      {"part_of_dot",
+      {"slice_of_elementwise", [](L l) { return part(exp(l.m), {1}) + sum(exp(l.m), 0); }},
+      {"slice_of_dot",
        [](L l) {
          return part(dot(l.m, l.x), {Slice{0, 2}}) * sum(dot(l.m, l.x));
        }},
-      {"part_of_reduction", [](L l) { return part(sum(l.m, 0), {1}) * sum(l.m, 0); }},
-      {"whole_part", [](L l) { return part(l.x, {Slice{.step = -1}}); }},
-      {"whole_part",
+      {"slice_of_reduction", [](L l) { return part(sum(l.m, 0), {1}) * sum(l.m, 0); }},
+      {"whole_slice", [](L l) { return part(l.x, {Slice{.step = -1}}); }},
+      {"whole_slice",
        [](L l) {
          return part(l.x, {Slice{1, 7}});
        }},
       // A part of two pieces, backwards; part of the axis that the softmax runs over; reduced axes.
-      {"part_of_join",
+      {"slice_of_join",
        [](L l) {
          return part(join(0, {l.x, l.y}), {Slice{8, 4, -1}});
        }},
-      {"part_of_softmax",
+      {"slice_of_softmax",
        [](L l) {
          return part(softmax(l.m), {all(), Slice{0, 3}});
        }},
-      {"part_of_softmax", [](L l) { return part(softmax(l.m, 0), {1}); }},
-      {"part_of_dot", [](L l) { return part(dot(l.m, l.x), {1}); }, Level::kStrict},
+      {"slice_of_softmax", [](L l) { return part(softmax(l.m, 0), {1}); }},
+      {"slice_of_dot", [](L l) { return part(dot(l.m, l.x), {1}); }, Level::kStrict},
       // Only the data knows where it lies.
-      {"part_of_elementwise", [](L l) { return part(exp(l.x), {take(l.i, 0)}); }},
+      {"slice_of_elementwise", [](L l) { return part(exp(l.x), {take(l.i, 0)}); }},
       {"take_of_number", [](L l) { return take(l.m, part(l.i, {1})); }},
   };
 }
 
-TEST(PartRules, Stay) {
+TEST(SliceRules, Stay) {
   expect_unchanged(part_unchanged());
 }
 
 // Of lengths that only the call knows each piece gives what it has of the part: the join is no longer than that.
-TEST(PartRules, PartOfAJoinOfNamedLengths) {
+TEST(SliceRules, PartOfAJoinOfNamedLengths) {
   Expr x = vector("x"), m = matrix("m");
   const std::vector<Out> outputs{
       subtensor(join(0, {x, x}), {Slice{.stop = 4}}), subtensor(join(0, {x, 2 * x}), {Slice{.start = 2, .stop = -1}}),

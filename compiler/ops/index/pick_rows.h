@@ -1,4 +1,4 @@
-// What pick_rows and inc_picked share: x [n, classes] is input 0, labels [n] input 1.
+// What pick_rows and scatter_add_rows share: x [n, classes] is input 0, labels [n] input 1.
 #pragma once
 
 #include "compiler/ir/op.h"
@@ -8,15 +8,15 @@
 
 namespace thtrain {
 
-void check_picked(const TypeArgs& args);
-/// Of a pick_rows or inc_picked: what its property from_end says.
+void check_pick_rows(const TypeArgs& args);
+/// Of a pick_rows or scatter_add_rows: what its property from_end says.
 Negative negative_of(const Node& node);
-Props picked_props(Negative negative);
+Props pick_rows_props(Negative negative);
 /// {value} is the label, {limit} its row.
 IndexCheck label_check(const Node& node);
 /// In a kernel: the label of a row, checked or known to be in range.
 kernel::Term label_column(kernel::StepBuilder& b, const Node& node, const kernel::Term& row, bool checked);
 /// The index into x for an index that has the row, and for complex numbers the part, but no column.
-Terms picked_index(const Terms& at, const kernel::Term& column);
+Terms pick_rows_index(const Terms& at, const kernel::Term& column);
 
 }  // namespace thtrain

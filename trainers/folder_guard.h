@@ -9,12 +9,12 @@ namespace thtrain {
 
 /// From made() to keep(), the folder at `path` goes with this object, and so do those above it that were not there
 /// before, where they are empty.
-class NewPlace {
+class FolderGuard {
  public:
-  explicit NewPlace(const std::string& path);
-  ~NewPlace();
-  NewPlace(const NewPlace&) = delete;
-  NewPlace& operator=(const NewPlace&) = delete;
+  explicit FolderGuard(const std::string& path);
+  ~FolderGuard();
+  FolderGuard(const FolderGuard&) = delete;
+  FolderGuard& operator=(const FolderGuard&) = delete;
   void made() { made_ = true; }
   void keep() { kept_ = true; }
 

@@ -1,4 +1,4 @@
-// The kernel of a body of slices. What belongs to a slice as a whole (an operand that does not vary along it, a
+// The kernel of a body of rows. What belongs to a row as a whole (an operand that does not vary along it, a
 // reduction's result, and what follows from those) is computed between the loops over its elements:
 //
 //   m = max(x, 1); e = exp(x - m); y = e / sum(e, 1)
@@ -12,10 +12,10 @@
 
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/index/gather.h"
-#include "compiler/ops/reduce/fused_slices.h"
+#include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce_lower.h"
 #include "compiler/ops/reduce/reduce_op.h"
-#include "compiler/ops/reduce/slice_axes.h"
+#include "compiler/ops/reduce/row_axes.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -27,19 +27,19 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kShortSlice = 32;       // elements: many slices at once are faster
-constexpr int64_t kUnrolled = 8;          // vectors of a slice that stay in registers
-constexpr size_t kUnrolledNodes = 64;     // and not more code than this
-constexpr int64_t kLightWork = 8;         // operations of an element: several accumulators hide their latency
-constexpr int64_t kWorthKeeping = 8;      // operations that cost more than a store and a load
-constexpr int64_t kKeptBytes = 64 << 10;  // of all values that a slice keeps
-constexpr int64_t kRunOverSlices = 128;   // elements that a lane combines before the second level takes over
+constexpr int64_t kShortRow = 32;              // elements: many rows at once are faster
+constexpr int64_t kUnrolled = 8;               // vectors of a row that stay in registers
+constexpr size_t kUnrolledNodes = 64;          // and not more code than this
+constexpr int64_t kLightWork = 8;              // operations of an element: several accumulators hide their latency
+constexpr int64_t kWorthCaching = 8;           // operations that cost more than a store and a load
+constexpr int64_t kCachedRowBytes = 64 << 10;  // of all values that a row keeps
+constexpr int64_t kRunOverRows = 128;          // elements that a lane combines before the second level takes over
 
-// Where a loop stands in a slice.
-struct Place {
+// Where a loop stands in a row.
+struct Position {
   std::vector<Term> at;  // each operand's element index without the innermost reduced axis; then the gathers'
   Term j;                // along that axis
-  Term count;            // lanes that exist, of vectors along the slice; empty: all
+  Term count;            // lanes that exist, of vectors along the row; empty: all
   int accumulator;
 };
 
@@ -52,38 +52,38 @@ struct Accumulator {
 
 class Emitter {
  public:
-  Emitter(StepBuilder& b, const Graph& body, EmptySlices empty)
+  Emitter(StepBuilder& b, const Graph& body, EmptyRows empty)
       : b_(b), code_(b.code()), body_(body), domain_(domain_of(body)), empty_(empty) {
     nodes_ = nodes_between(body.inputs, body.outputs);
     for (size_t i = 0; i < body.inputs.size(); ++i) operands_.push_back(b.input(i));
     for (size_t o = 0; o < body.outputs.size(); ++o) operands_.push_back(b.output(o));
     gathers_ = gathers_among(nodes_, body.inputs, b);
-    SliceAxes axes = slice_axes(domain_, body, nodes_, operands_, gathers_);
+    RowAxes axes = row_axes(domain_, body, nodes_, operands_, gathers_);
     kept_ = std::move(axes.kept), reduced_ = std::move(axes.reduced);
     varies_ = std::move(axes.varies), count_ = axes.count;
     for (const Node* node : nodes_) weight_ += node->op->scalar ? weight_of(*node) : 1;
     lanes_ = b.vector_bytes() / static_cast<int>(widest(false));
     choose_direction();
-    // Over slices, their numbers are vectors too.
-    if (across_) lanes_ = b.vector_bytes() / static_cast<int>(widest(true));
+    // Over rows, their numbers are vectors too.
+    if (vectorize_rows_) lanes_ = b.vector_bytes() / static_cast<int>(widest(true));
     find_loops();
-    choose_what_is_kept();
+    choose_cached_rows();
   }
 
   void run() {
     check_empty();
     for (Gather& gather : gathers_) gather.check_before_loops();
-    if (!tiles_.empty())
-      for (auto& [node, tile] : tiles_)
-        tile = code_.local_array("kept", {node->types[0].dtype, 1, 0}, tile_elements()).node().name;
-    slices(0, std::vector<Term>(varies_.size(), Term(0)));
+    if (!cached_rows_.empty())
+      for (auto& [node, cached_row] : cached_rows_)
+        cached_row = code_.local_array("cached_row", {node->types[0].dtype, 1, 0}, cached_row_elements()).node().name;
+    rows(0, std::vector<Term>(varies_.size(), Term(0)));
     Dim range = kept_.empty() ? Dim(1) : kept_[0].length, each = count_;
     for (size_t i = 1; i < kept_.size(); ++i) each = each * kept_[i].length;
     Dim grain = kept_.empty() ? Dim(0) : floor_div(Dim(kGrainOfWork / weight_), max(each, 1)) + 1;
     b_.finish_kernel(kernel_name(nodes_),
                      str(kernel_comment(nodes_, body_.inputs, body_.outputs), ": vectors ",
-                         across_ ? "over slices" : "along slices"),
-                     range, grain, across_ && kept_.size() == 1 ? lanes_ : 1);
+                         vectorize_rows_ ? "over rows" : "along rows"),
+                     range, grain, vectorize_rows_ && kept_.size() == 1 ? lanes_ : 1);
   }
 
  private:
@@ -93,7 +93,7 @@ class Emitter {
 
   bool is_gathered(size_t k) const { return k < body_.inputs.size() && reads(gathers_, body_.inputs[k]); }
 
-  // Bytes of the widest element that is computed with, the numbers of slices included or not.
+  // Bytes of the widest element that is computed with, the numbers of rows included or not.
   size_t widest(bool numbers_too) const {
     size_t out = 1;
     for (size_t k = 0; k < operands_.size(); ++k)
@@ -120,9 +120,9 @@ class Emitter {
       along += reduced_.back().strides[first_of(g)].is(1);
       over += next.strides[first_of(g)].is(1);
     }
-    bool is_short = count_.is_known() && count_.value() <= kShortSlice;
+    bool is_short = count_.is_known() && count_.value() <= kShortRow;
     bool enough = !(next.length.is_known() && next.length.value() < lanes_);
-    across_ = over > along || (is_short && enough);
+    vectorize_rows_ = over > along || (is_short && enough);
   }
 
   // ---- loops -------------------------------------------------------------------------------------------------------
@@ -151,9 +151,9 @@ class Emitter {
     needed_.resize(loops);
     read_.resize(loops);
     for (size_t p = 0; p < loops; ++p) needed_[p] = needed_by(p, {});
-    if (across_ || !count_.is_known() || reduced_.size() > 1) return;
-    places_ = (count_.value() + lanes_ - 1) / lanes_;
-    unrolled_ = places_ <= kUnrolled && static_cast<size_t>(places_) * nodes_.size() <= kUnrolledNodes;
+    if (vectorize_rows_ || !count_.is_known() || reduced_.size() > 1) return;
+    vector_count_ = (count_.value() + lanes_ - 1) / lanes_;
+    unrolled_ = vector_count_ <= kUnrolled && static_cast<size_t>(vector_count_) * nodes_.size() <= kUnrolledNodes;
   }
 
   std::vector<Expr> targets(size_t loop) const {
@@ -193,7 +193,7 @@ class Emitter {
     return out;
   }
 
-  // Does a value differ from element to element of a slice?
+  // Does a value differ from element to element of a row?
   bool varies(const Expr& e) const {
     for (size_t k = 0; k < body_.inputs.size(); ++k)
       if (body_.inputs[k].same(e)) return varies_[k];
@@ -201,23 +201,23 @@ class Emitter {
   }
 
   // Values of one loop that a later one needs again, and that would cost more to compute again than to keep.
-  void choose_what_is_kept() {
+  void choose_cached_rows() {
     if (unrolled_ || !count_.is_known() || reduced_.size() > 1) return;
     int64_t bytes = 0;
     std::unordered_set<const Node*> computed;
     for (size_t p = 0; p < needed_.size(); ++p) {
       std::unordered_set<const Node*> known;
-      for (const auto& [node, tile] : tiles_) known.insert(node);
+      for (const auto& [node, cached_row] : cached_rows_) known.insert(node);
       // From the targets down: what is kept hides what it was computed from.
       std::vector<const Node*> order = needed_by(p, known);
       for (size_t i = order.size(); i-- > 0;) {
         const Node* node = order[i];
-        int64_t size = tile_elements() * static_cast<int64_t>(size_of(node->types[0].dtype));
+        int64_t size = cached_row_elements() * static_cast<int64_t>(size_of(node->types[0].dtype));
         bool is_still_needed = false;
         for (const Node* now : needed_by(p, known)) is_still_needed = is_still_needed || now == node;
         if (!is_still_needed || !computed.count(node) || is_bool(node->types[0].dtype)) continue;
-        if (work_to_have(node, known) < kWorthKeeping || bytes + size > kKeptBytes) continue;
-        tiles_.emplace_back(node, "");
+        if (work_to_have(node, known) < kWorthCaching || bytes + size > kCachedRowBytes) continue;
+        cached_rows_.emplace_back(node, "");
         known.insert(node);
         bytes += size;
       }
@@ -226,7 +226,7 @@ class Emitter {
     std::unordered_set<const Node*> made;
     for (size_t p = 0; p < needed_.size(); ++p) {
       std::unordered_set<const Node*> known;
-      for (const auto& [node, tile] : tiles_)
+      for (const auto& [node, cached_row] : cached_rows_)
         if (made.count(node)) known.insert(node);
       needed_[p] = needed_by(p, known, &read_[p]);
       for (const Node* node : needed_[p]) made.insert(node);
@@ -242,50 +242,50 @@ class Emitter {
       stack.pop_back();
       if (now->op->scalar) out += weight_of(*now);
       if (reads_through_index(*now)) out += lanes_;
-      if (now->inputs.empty() && across_) out += kept_.back().strides[0].is(1) ? 1 : lanes_;  // a gather
+      if (now->inputs.empty() && vectorize_rows_) out += kept_.back().strides[0].is(1) ? 1 : lanes_;  // a gather
       for (const Expr& e : now->inputs)
         if (varies(e) && !known.count(&e.node()) && seen.insert(&e.node()).second) stack.push_back(&e.node());
     }
     return out;
   }
 
-  int64_t tile_elements() const {
-    return across_ ? count_.value() * lanes_ : (count_.value() + lanes_ - 1) / lanes_ * lanes_;
+  int64_t cached_row_elements() const {
+    return vectorize_rows_ ? count_.value() * lanes_ : (count_.value() + lanes_ - 1) / lanes_ * lanes_;
   }
 
-  const std::string* tile_of(const Node* node) const {
-    for (const auto& [kept, tile] : tiles_)
-      if (kept == node) return &tile;
+  const std::string* cached_row_of(const Node* node) const {
+    for (const auto& [cached, cached_row] : cached_rows_)
+      if (cached == node) return &cached_row;
     return nullptr;
   }
 
-  // ---- slices ------------------------------------------------------------------------------------------------------
+  // ---- rows ------------------------------------------------------------------------------------------------------
 
   void check_empty() {
-    if (count_.is_known() || empty_ == EmptySlices::kSkip) return;
+    if (count_.is_known() || empty_ == EmptyRows::kSkip) return;
     for (const std::vector<const Node*>& nodes : reductions_)
       for (const Node* node : nodes)
         if (!reduction_of(*node->op)->empty_allowed) {
-          Dim slices = 1;
-          for (const LoopAxis& axis : kept_) slices = slices * axis.length;
+          Dim rows = 1;
+          for (const LoopAxis& axis : kept_) rows = rows * axis.length;
           Term n = b_.length(count_);
-          return b_.require(n > Term(0) || b_.length(slices) == Term(0), no_elements_check(*node), n, 1);
+          return b_.require(n > Term(0) || b_.length(rows) == Term(0), no_elements_check(*node), n, 1);
         }
   }
 
-  void slices(size_t depth, const std::vector<Term>& at) {
-    if (depth == kept_.size()) return slice(at, {});
+  void rows(size_t depth, const std::vector<Term>& at) {
+    if (depth == kept_.size()) return row(at, {});
     const LoopAxis& axis = kept_[depth];
     Term first = depth == 0 ? b_.begin() : Term(0), last = depth == 0 ? b_.end() : b_.length(axis.length);
-    if (across_ && depth + 1 == kept_.size()) {
+    if (vectorize_rows_ && depth + 1 == kept_.size()) {
       code_.loop("i", first, last - Term(lanes_ - 1), Term(lanes_), LoopMark::kVector,
-                 [&](Term i) { slice(moved(at, axis, i), {}); });
+                 [&](Term i) { row(moved(at, axis, i), {}); });
       Term rest = code_.let("rest", first + (last - first) / Term(lanes_) * Term(lanes_));
-      code_.if_(rest < last, [&] { slice(moved(at, axis, rest), code_.let("slices", last - rest)); });
+      code_.if_(rest < last, [&] { row(moved(at, axis, rest), code_.let("rows", last - rest)); });
       return;
     }
     code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential,
-               [&](Term i) { slices(depth + 1, moved(at, axis, i)); });
+               [&](Term i) { rows(depth + 1, moved(at, axis, i)); });
   }
 
   std::vector<Term> moved(const std::vector<Term>& at, const LoopAxis& axis, const Term& i) {
@@ -295,30 +295,30 @@ class Emitter {
     return out;
   }
 
-  // One slice, or one in each lane: of those `group` exist (empty: all).
-  void slice(const std::vector<Term>& at, const Term& group) {
+  // One row, or one in each lane: of those `group` exist (empty: all).
+  void row(const std::vector<Term>& at, const Term& group) {
     group_ = group;
     values_ = {};
     elements_.clear();
     for (size_t k = 0; k < body_.inputs.size(); ++k)
       if (!varies_[k] && !is_gathered(k))
-        values_.set(body_.inputs[k], load(k, at[k], across_ ? &kept_.back() : nullptr, group));
+        values_.set(body_.inputs[k], load(k, at[k], vectorize_rows_ ? &kept_.back() : nullptr, group));
     positions_.assign(gathers_.size(), {});
     for (size_t g = 0; g < gathers_.size(); ++g)
       if (!is_element(gathers_[g].node()[0]))
-        gather(g, steps_of(g, at), across_ ? &kept_.back() : nullptr, group, values_);
-      else if (!across_ && !varies_[first_of(g) + Gather::kIndex] && !varies_[first_of(g) + Gather::kShown])
+        gather(g, steps_of(g, at), vectorize_rows_ ? &kept_.back() : nullptr, group, values_);
+      else if (!vectorize_rows_ && !varies_[first_of(g) + Gather::kIndex] && !varies_[first_of(g) + Gather::kReported])
         positions_[g] = gathers_[g].position(steps_of(g, at));
     between_loops(0);
     for (size_t p = 0; p < reductions_.size(); ++p) {
-      one_loop(p, at);
+      row_loop(p, at);
       between_loops(static_cast<int>(p) + 1);
     }
     for (size_t o = 0; o < body_.outputs.size(); ++o) {
       size_t k = body_.inputs.size() + o;
       if (is_element(body_.outputs[o])) continue;
       Term value = values_.at(body_.outputs[o]);
-      if (!across_) {
+      if (!vectorize_rows_) {
         b_.store(operands_[k], at[k], value);
       } else {
         Term stride = b_.length(kept_.back().strides[k]);
@@ -327,7 +327,7 @@ class Emitter {
     }
   }
 
-  // Numbers of the slice that can be computed once `loops` loops have run.
+  // Numbers of the row that can be computed once `loops` loops have run.
   void between_loops(int loops) {
     for (const Node* node : nodes_) {
       if (is_element((*node)[0]) || phase_.at(node) != loops || values_.has((*node)[0])) continue;
@@ -364,11 +364,11 @@ class Emitter {
 
   // ---- elements ----------------------------------------------------------------------------------------------------
 
-  void one_loop(size_t p, const std::vector<Term>& at) {
+  void row_loop(size_t p, const std::vector<Term>& at) {
     int64_t work = 0;
     for (const Node* node : needed_[p]) work += node->op->scalar ? weight_of(*node) : 0;
-    int parts = across_ || work > kLightWork || reductions_[p].empty() ? 1 : 4;
-    int64_t run = across_ ? kRunOverSlices : kReduceBlock * parts * lanes_;
+    int parts = vectorize_rows_ || work > kLightWork || reductions_[p].empty() ? 1 : 4;
+    int64_t run = vectorize_rows_ ? kRunOverRows : kReduceBlock * parts * lanes_;
     bool is_long = !(count_.is_known() && count_.value() <= run);
     std::vector<Accumulator> accumulators;
     bool two_levels = false;
@@ -377,18 +377,18 @@ class Emitter {
       bool rounds = a.record->rounds && is_float(node->types[0].dtype);
       for (int i = 0; i < parts; ++i) a.parts.push_back(code_.var("acc", identity(a)));
       if (is_long && rounds) {
-        DType wide = across_ ? node->types[0].dtype : wide_of(node->types[0].dtype);
-        a.total = code_.var("total", kernel::splat(a.record->identity(wide), across_ ? lanes_ : 1));
+        DType wide = vectorize_rows_ ? node->types[0].dtype : wide_of(node->types[0].dtype);
+        a.total = code_.var("total", kernel::splat(a.record->identity(wide), vectorize_rows_ ? lanes_ : 1));
         two_levels = true;
       }
       accumulators.push_back(std::move(a));
     }
     if (unrolled_) {
-      every_place(
-          at, [&](const Place& place) { element(p, place, accumulators); }, parts);
+      every_vector(
+          at, [&](const Position& position) { element(p, position, accumulators); }, parts);
     } else {
       nest(
-          0, at, two_levels ? run : 0, parts, [&](const Place& place) { element(p, place, accumulators); },
+          0, at, two_levels ? run : 0, parts, [&](const Position& position) { element(p, position, accumulators); },
           [&] {
             for (Accumulator& a : accumulators)
               if (a.total) flush(a);
@@ -410,7 +410,7 @@ class Emitter {
         half.push_back(code_.let("part", a.record->combine(terms[i], terms[i + 1])));
       terms = half;
     }
-    return across_ ? terms[0] : combine_lanes(*a.record, terms[0]);
+    return vectorize_rows_ ? terms[0] : combine_lanes(*a.record, terms[0]);
   }
 
   void flush(Accumulator& a) {
@@ -418,10 +418,10 @@ class Emitter {
     for (const Term& part : a.parts) code_.assign(part, identity(a));
   }
 
-  // All vectors of a short slice, one after the other.
-  void every_place(const std::vector<Term>& at, const std::function<void(const Place&)>& body, int parts) {
-    elements_.resize(static_cast<size_t>(places_));
-    for (int64_t i = 0; i < places_; ++i) {
+  // All vectors of a short row, one after the other.
+  void every_vector(const std::vector<Term>& at, const std::function<void(const Position&)>& body, int parts) {
+    elements_.resize(static_cast<size_t>(vector_count_));
+    for (int64_t i = 0; i < vector_count_; ++i) {
       slot_ = static_cast<size_t>(i);
       int64_t left = count_.value() - i * lanes_;
       body({at, Term(i * lanes_), left < lanes_ ? Term(left) : Term(), static_cast<int>(i % parts)});
@@ -430,7 +430,7 @@ class Emitter {
 
   // Loops over the reduced axes; `run` elements of the innermost one at a time (0: all), with `after_run` after each.
   void nest(size_t depth, const std::vector<Term>& at, int64_t run, int parts,
-            const std::function<void(const Place&)>& body, const std::function<void()>& after_run) {
+            const std::function<void(const Position&)>& body, const std::function<void()>& after_run) {
     const LoopAxis& axis = reduced_[depth];
     Term length = b_.length(axis.length);
     if (depth + 1 < reduced_.size()) {
@@ -438,18 +438,18 @@ class Emitter {
                  [&](Term k) { nest(depth + 1, moved(at, axis, k), run, parts, body, after_run); });
       return;
     }
-    if (run == 0) return places(at, 0, length, parts, body);
+    if (run == 0) return vector_loops(at, 0, length, parts, body);
     code_.loop("run", 0, length, Term(run), LoopMark::kSequential, [&](Term first) {
       Term left = code_.let("left", length - first);
-      places(at, first, code_.let("n", kernel::select(left < Term(run), left, Term(run))), parts, body);
+      vector_loops(at, first, code_.let("n", kernel::select(left < Term(run), left, Term(run))), parts, body);
       after_run();
     });
   }
 
   // Elements first to first + n of the innermost reduced axis.
-  void places(const std::vector<Term>& at, const Term& first, const Term& n, int parts,
-              const std::function<void(const Place&)>& body) {
-    if (across_) {
+  void vector_loops(const std::vector<Term>& at, const Term& first, const Term& n, int parts,
+                    const std::function<void(const Position&)>& body) {
+    if (vectorize_rows_) {
       code_.loop("j", first, first + n, 1, LoopMark::kSequential, [&](Term j) { body({at, j, {}, 0}); });
       return;
     }
@@ -467,103 +467,105 @@ class Emitter {
     code_.if_(rest < n, [&] { body({at, first + rest, code_.let("count", n - rest), parts - 1}); });
   }
 
-  // What loop `p` does at one place.
-  void element(size_t p, const Place& place, std::vector<Accumulator>& accumulators) {
+  // What loop `p` does at one position.
+  void element(size_t p, const Position& position, std::vector<Accumulator>& accumulators) {
     const LoopAxis& inner = reduced_.back();
     BodyValues values = unrolled_ && p > 0 ? elements_[slot_] : values_;
-    if (unrolled_ && p > 0)  // numbers of the slice that came since
+    if (unrolled_ && p > 0)  // numbers of the row that came since
       for (const Node* node : nodes_)
         if (!is_element((*node)[0]) && values_.has((*node)[0])) values.set((*node)[0], values_.at((*node)[0]));
-    auto slot = [&] { return across_ ? place.j * Term(lanes_) : place.j; };
-    for (const auto& [node, tile] : tiles_)
+    auto slot = [&] { return vectorize_rows_ ? position.j * Term(lanes_) : position.j; };
+    for (const auto& [node, cached_row] : cached_rows_)
       if (read_[p].count(node))
-        values.set((*node)[0], code_.let("v_kept", kernel::load(tile, node->types[0].dtype, lanes_, slot(), 1)));
+        values.set((*node)[0],
+                   code_.let("v_cached", kernel::load(cached_row, node->types[0].dtype, lanes_, slot(), 1)));
     for (const Node* node : needed_[p]) {
       if (values.has((*node)[0])) continue;
       if (node->inputs.empty()) {
         size_t k = 0;
         while (!body_.inputs[k].same((*node)[0])) ++k;
-        Term index = place.at[k] + place.j * b_.length(inner.strides[k]);
-        values.set((*node)[0], load(k, index, across_ ? &kept_.back() : &inner, across_ ? group_ : place.count));
+        Term index = position.at[k] + position.j * b_.length(inner.strides[k]);
+        values.set((*node)[0],
+                   load(k, index, vectorize_rows_ ? &kept_.back() : &inner, vectorize_rows_ ? group_ : position.count));
       } else if (reads_through_index(*node)) {
         size_t g = 0;
         while (&gathers_[g].node() != node) ++g;
-        Gather::Steps at = steps_of(g, place.at);
-        for (size_t s = 0; s < at.size(); ++s) at[s] = at[s] + place.j * b_.length(inner.strides[first_of(g) + s]);
-        gather(g, at, across_ ? &kept_.back() : &inner, across_ ? group_ : place.count, values);
+        Gather::Steps at = steps_of(g, position.at);
+        for (size_t s = 0; s < at.size(); ++s) at[s] = at[s] + position.j * b_.length(inner.strides[first_of(g) + s]);
+        gather(g, at, vectorize_rows_ ? &kept_.back() : &inner, vectorize_rows_ ? group_ : position.count, values);
       } else {
         write_node(code_, *node, values);
       }
-      if (const std::string* tile = tile_of(node))
-        code_.store(*tile, slot(), 1, kernel::splat(values.at((*node)[0]), lanes_));
+      if (const std::string* cached_row = cached_row_of(node))
+        code_.store(*cached_row, slot(), 1, kernel::splat(values.at((*node)[0]), lanes_));
     }
-    for (Accumulator& a : accumulators) accumulate_at(place, a, values.at(a.node->inputs[0]));
-    if (p + 1 == reductions_.size()) store_elements(place, values);
+    for (Accumulator& a : accumulators) accumulate_at(position, a, values.at(a.node->inputs[0]));
+    if (p + 1 == reductions_.size()) store_elements(position, values);
     if (unrolled_) elements_[slot_] = std::move(values);
   }
 
-  void accumulate_at(const Place& place, Accumulator& a, Term x) {
+  void accumulate_at(const Position& position, Accumulator& a, Term x) {
     DType dtype = a.node->types[0].dtype;
     x = kernel::splat(x, lanes_);
     if (is_bool(x.dtype()) && x.type().mask_bytes > 1) {  // a comparison's mask, to one as narrow as a loaded bool
       auto number = [&](int64_t value) { return kernel::splat(kernel::constant_int(DType::kInt8, value), lanes_); };
       x = kernel::select(x, number(1), number(0)) != number(0);
     }
-    if (place.count) {  // lanes that do not exist change nothing
+    if (position.count) {  // lanes that do not exist change nothing
       DType lane = size_of(dtype) == 1   ? DType::kInt8
                    : size_of(dtype) == 2 ? DType::kInt16
                    : size_of(dtype) == 4 ? DType::kInt32
                                          : DType::kInt64;
-      Term exists = kernel::iota(lane, lanes_) < kernel::splat(kernel::cast(place.count, lane), lanes_);
+      Term exists = kernel::iota(lane, lanes_) < kernel::splat(kernel::cast(position.count, lane), lanes_);
       x = kernel::select(exists, kernel::cast(x, dtype), identity(a));
     }
-    const Term& part = a.parts[static_cast<size_t>(place.accumulator)];
+    const Term& part = a.parts[static_cast<size_t>(position.accumulator)];
     code_.assign(part, accumulate(*a.record, part, code_.let("x", kernel::cast(x, dtype))));
   }
 
-  void store_elements(const Place& place, const BodyValues& values) {
+  void store_elements(const Position& position, const BodyValues& values) {
     const LoopAxis& inner = reduced_.back();
     for (size_t o = 0; o < body_.outputs.size(); ++o) {
       size_t k = body_.inputs.size() + o;
       if (!is_element(body_.outputs[o])) continue;
-      Term stride = b_.length((across_ ? kept_.back() : inner).strides[k]);
-      Term index = place.at[k] + place.j * b_.length(inner.strides[k]);
+      Term stride = b_.length((vectorize_rows_ ? kept_.back() : inner).strides[k]);
+      Term index = position.at[k] + position.j * b_.length(inner.strides[k]);
       Term value = kernel::splat(values.at(body_.outputs[o]), lanes_);
-      b_.store(operands_[k], index, value, stride, across_ ? group_ : place.count);
+      b_.store(operands_[k], index, value, stride, vectorize_rows_ ? group_ : position.count);
     }
   }
 
   StepBuilder& b_;
   Code& code_;
   const Graph& body_;
-  SliceDomain domain_;
-  EmptySlices empty_;
+  RowDomain domain_;
+  EmptyRows empty_;
   std::vector<const Node*> nodes_;
   std::vector<Operand> operands_;  // inputs of the body, then outputs
   std::vector<Gather> gathers_;
-  std::vector<bool> varies_;  // along a slice: of the operands, then of what the gathers step through
+  std::vector<bool> varies_;  // along a row: of the operands, then of what the gathers step through
   std::vector<LoopAxis> kept_, reduced_;
-  Dim count_ = 1;  // elements of a slice
+  Dim count_ = 1;  // elements of a row
   int lanes_ = 1;
-  int64_t weight_ = 1;     // simple operations for an element
-  bool across_ = false;    // vectors over slices
-  bool unrolled_ = false;  // every vector of a slice has values of its own
-  int64_t places_ = 0;
+  int64_t weight_ = 1;           // simple operations for an element
+  bool vectorize_rows_ = false;  // vectors over rows
+  bool unrolled_ = false;        // every vector of a row has values of its own
+  int64_t vector_count_ = 0;
   std::unordered_map<const Node*, int> phase_;
-  std::vector<std::vector<const Node*>> reductions_, needed_;  // of each loop
-  std::vector<std::unordered_set<const Node*>> read_;          // kept values that a loop reads
-  std::vector<std::pair<const Node*, std::string>> tiles_;     // kept values and their arrays
+  std::vector<std::vector<const Node*>> reductions_, needed_;     // of each loop
+  std::vector<std::unordered_set<const Node*>> read_;             // kept values that a loop reads
+  std::vector<std::pair<const Node*, std::string>> cached_rows_;  // kept values and their arrays
 
-  std::vector<Term> positions_;       // of gathers whose index belongs to the slice
-  Term group_;                        // slices that exist, in one vector over them
-  BodyValues values_;                 // of the slice
-  std::vector<BodyValues> elements_;  // of each place, if unrolled
+  std::vector<Term> positions_;       // of gathers whose index belongs to the row
+  Term group_;                        // rows that exist, in one vector over them
+  BodyValues values_;                 // of the row
+  std::vector<BodyValues> elements_;  // of each position, if unrolled
   size_t slot_ = 0;
 };
 
 }  // namespace
 
-void lower_slices(StepBuilder& b, const Graph& body, EmptySlices empty) {
+void lower_rows(StepBuilder& b, const Graph& body, EmptyRows empty) {
   Emitter(b, body, empty).run();
 }
 

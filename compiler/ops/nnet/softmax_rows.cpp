@@ -1,11 +1,11 @@
-#include "compiler/ops/nnet/softmax_slices.h"
+#include "compiler/ops/nnet/softmax_rows.h"
 
 #include <cmath>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/error_rules.h"
-#include "compiler/ops/reduce/fused_slices.h"
+#include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/length_list.h"
 
@@ -152,7 +152,7 @@ void lower_softmax(kernel::StepBuilder& b, bool logarithm) {
   body.inputs = {make_input(x.type(), "x")};
   body.outputs = {softmax_body(body.inputs[0], axis, logarithm)};
   if (x.dims()[axis].is(1)) return lower_elementwise(b, body.inputs, body.outputs);
-  lower_slices(b, body, EmptySlices::kSkip);
+  lower_rows(b, body, EmptyRows::kSkip);
 }
 
 }  // namespace thtrain

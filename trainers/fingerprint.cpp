@@ -1,4 +1,4 @@
-#include "trainers/pins.h"
+#include "trainers/fingerprint.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace thtrain {
 
-Pins machine_pins(int64_t threads) {
+Fingerprint machine_fingerprint(int64_t threads) {
   return {{"thtrain", std::string(build_id)},
           {"threads", std::to_string(thread_count(static_cast<int>(threads)))},
           {"processor", cpu().feature_text},
@@ -21,7 +21,7 @@ Pins machine_pins(int64_t threads) {
           {"compiler", cache().compiler_text()}};
 }
 
-std::vector<std::string> differences(const Pins& then, const Pins& now) {
+std::vector<std::string> differences(const Fingerprint& then, const Fingerprint& now) {
   std::map<std::string, std::string> old(then.begin(), then.end()), current(now.begin(), now.end());
   std::vector<std::string> out;
   for (const auto& [name, value] : now) {
@@ -36,9 +36,9 @@ std::vector<std::string> differences(const Pins& then, const Pins& now) {
   return out;
 }
 
-std::string pins_text(const Pins& pins) {
+std::string fingerprint_text(const Fingerprint& fingerprint) {
   std::string out;
-  for (const auto& [name, value] : pins) {
+  for (const auto& [name, value] : fingerprint) {
     std::string line = str(name, " = ", value);
     std::replace(line.begin(), line.end(), '\n', ' ');
     out += line + "\n";
@@ -46,8 +46,8 @@ std::string pins_text(const Pins& pins) {
   return out;
 }
 
-Pins pins_of(const std::string& text) {
-  Pins out;
+Fingerprint fingerprint_of(const std::string& text) {
+  Fingerprint out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     if (size_t at = line.find(" = "); at != std::string::npos)

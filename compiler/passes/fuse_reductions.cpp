@@ -1,0 +1,189 @@
+#include "compiler/passes/fuse_reductions.h"
+
+#include <algorithm>
+
+#include "compiler/ir/op.h"
+#include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/index/gather.h"
+#include "compiler/ops/reduce/fused_reduction.h"
+#include "compiler/ops/reduce/reduce_op.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/regions.h"
+
+namespace thtrain {
+namespace {
+
+// Rows along other axes than the last are walked across the rows of memory: not where that jumps too often.
+constexpr int64_t kMaxStridedRows = 1024;
+// One row alone is the work of one thread: what it writes for each element shall not be more than this.
+constexpr int64_t kMaxSingleRow = 1 << 14;
+
+bool is_trailing(const RowDomain& rows) {
+  size_t first = rows.dims.size() - rows.axes.size();
+  for (size_t i = 0; i < rows.axes.size(); ++i)
+    if (rows.axes[i] != static_cast<int64_t>(first + i)) return false;
+  return true;
+}
+
+// A length of 1 would make elements and numbers of a row look alike.
+bool is_suitable(const RowDomain& rows) {
+  Dim count = 1;
+  for (int64_t axis : rows.axes) {
+    const Dim& length = rows.dims[static_cast<size_t>(axis)];
+    if (length.is_known() && length.value() < 2) return false;
+    count = count * length;
+  }
+  return !rows.axes.empty() && (is_trailing(rows) || (count.is_known() && count.value() <= kMaxStridedRows));
+}
+
+// A value that is computed from a reduction of elements of lengths `domain`, through a few elementwise operations on
+// the reduction's own lengths: that reduction's axes; else none.
+Ints axes_of_reduction_behind(const Node& node, const Dims& domain) {
+  constexpr size_t kMaxSteps = 32;
+  std::vector<const Node*> queue{&node};
+  for (size_t i = 0; i < queue.size() && i < kMaxSteps; ++i) {
+    if (reduction_of(*queue[i]->op)) {
+      if (queue[i]->inputs[0].dims() == domain) return queue[i]->props.get<Ints>("axes");
+      continue;
+    }
+    if (!queue[i]->op->scalar && queue[i]->op != &dimshuffle_op()) continue;
+    for (const Expr& e : queue[i]->inputs)
+      if (e.dims() != domain) queue.push_back(&e.node());
+  }
+  return {};
+}
+
+// Does it put back, with length 1, the axes that a reduction dropped, and nothing else?
+bool only_adds_axes(const Node& node) {
+  if (node.op != &dimshuffle_op()) return false;
+  int64_t next = 0;
+  for (int64_t axis : node.props.get<Ints>("order"))
+    if (axis != -1 && axis != next++) return false;
+  return next == static_cast<int64_t>(node.inputs[0].rank()) && next < static_cast<int64_t>(node.types[0].rank());
+}
+
+class ReductionFuser : public RegionFuser {
+ public:
+  using RegionFuser::RegionFuser;
+
+ protected:
+  bool is_fusable(const Node& node) const override {
+    if (node.types.size() != 1) return false;
+    if (reduction_of(*node.op)) return !is_complex(node.inputs[0].dtype());
+    return has_scalar_code(node) || only_adds_axes(node) || may_be_gathered(node);
+  }
+
+  bool joins(const Node& node, FusionRegion& region) const override {
+    if (reduction_of(*node.op)) return reduction_joins(node, region);
+    if (reads_through_index(node) && !is_used_only_in(node, region)) return false;
+    const Dims& dims = node.types[0].dims;
+    bool adds_axes = node.op == &dimshuffle_op();
+    if (region.nodes.empty()) {
+      region.domain = dims;
+      return !adds_axes;
+    }
+    if (dims == region.domain) return !adds_axes && may_be_written(node, region);
+    // A number for each row: its reduction may be still to come.
+    Ints axes = region.reduced.empty() ? axes_of_reduction_behind(node, region.domain) : region.reduced;
+    RowDomain rows{region.domain, axes};
+    if (!is_suitable(rows)) return false;
+    bool fits = dims == rows.kept() ? !adds_axes || node.inputs[0].dims() == rows.dropped()
+                                    : dims == rows.dropped() && !adds_axes && may_be_dropped(node, region, rows);
+    if (fits) region.reduced = axes;
+    return fits;
+  }
+
+  bool merges(const FusionRegion& a, const FusionRegion& b) const override {
+    if (a.domain != b.domain) return false;
+    if (a.reduced.empty() && b.reduced.empty()) return true;
+    if (!a.reduced.empty() && !b.reduced.empty() && a.reduced != b.reduced) return false;
+    RowDomain rows{a.domain, a.reduced.empty() ? b.reduced : a.reduced};
+    for (const FusionRegion* region : {&a, &b})
+      for (const Node* node : region->nodes)
+        if (node->types[0].dims == a.domain && !may_be_written(*node, *region, rows.axes)) return false;
+    if (rows.is_leading()) return true;
+    // No number of a row is read by elements of the other region as it stands.
+    for (const FusionRegion* region : {&a, &b})
+      for (const Node* node : region->nodes)
+        if (node->types[0].dims == rows.dropped())
+          for (const Node* reader : readers(*node))
+            if ((is_in(*reader, a) || is_in(*reader, b)) && !is_in(*reader, *region)) return false;
+    return true;
+  }
+
+  bool is_worth_it(const FusionRegion& region) const override {
+    size_t computing = 0;
+    for (const Node* node : region.nodes) computing += node->op != &dimshuffle_op();
+    return region.has_reduction && computing > 1;
+  }
+
+  int access_pattern(const FusionRegion& region, const Node& reader) const override {
+    RowDomain rows{region.domain, region.reduced};
+    if (reads_through_index(reader)) return 2;
+    return !reduction_of(*reader.op) && (reader.op == &dimshuffle_op() || reader.types[0].dims == rows.dropped());
+  }
+
+  std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
+    return make_fused_reduction(std::move(body), std::move(inputs));
+  }
+
+  Graph fuse_body(const Graph& body) const override { return ReductionFuser(body).run(); }
+
+ private:
+  bool reduction_joins(const Node& node, FusionRegion& region) const {
+    RowDomain rows{node.inputs[0].dims(), node.props.get<Ints>("axes")};
+    if (!is_suitable(rows)) return false;
+    if (region.nodes.empty()) {
+      // It begins a region.
+    } else if (rows.dims == region.domain) {
+      if (!region.reduced.empty() && region.reduced != rows.axes) return false;
+      if (!node.props.get<bool>("keepdims") && !may_be_dropped(node, region, rows)) return false;
+      if (std::any_of(region.nodes.begin(), region.nodes.end(),
+                      [&](const Node* n) { return n->types[0].dims == rows.dims && !may_be_written(*n, region); }))
+        return false;
+    } else if (!region.reduced.empty() || node.types[0].dims != region.domain) {
+      return false;  // else what was elements becomes a number for each row
+    }
+    region.domain = rows.dims;
+    region.reduced = rows.axes;
+    region.has_reduction = true;
+    return true;
+  }
+
+  // A number of each row without the reduced axes may be read as such, or by elements that it fits as it stands.
+  bool may_be_dropped(const Node& node, const FusionRegion& region, const RowDomain& rows) const {
+    if (rows.is_leading()) return true;
+    for (const Node* reader : readers(node))
+      if (is_in(*reader, region) && reader->op != &dimshuffle_op() && reader->types[0].dims != rows.dropped())
+        return false;
+    return true;
+  }
+
+  bool may_be_written(const Node& node, const FusionRegion& region) const {
+    return may_be_written(node, region, region.reduced);
+  }
+
+  // Elements that others read are written; one row alone, which is one thread's, shall not write many.
+  bool may_be_written(const Node& node, const FusionRegion& region, const Ints& reduced) const {
+    if (reduced.size() != region.domain.size()) return true;
+    Dim count = node.types[0].elements();
+    if (count.is_known() && count.value() <= kMaxSingleRow) return true;
+    return is_used_only_in(node, region);
+  }
+};
+
+// softmax(x) -> e / sum(e) with e = exp(x - max(x))
+std::vector<Expr> written_out(const Node& node, const std::vector<Expr>& inputs) {
+  if (!node.op->expand) return {};
+  InheritOrigin origin(node.origin);
+  Expr value = node.op->expand(node, inputs);
+  return value.has_value() ? std::vector<Expr>{value} : std::vector<Expr>{};
+}
+
+}  // namespace
+
+Graph fuse_reductions(const Graph& graph, const PassContext&) {
+  return ReductionFuser(rewrite_graph(graph, written_out)).run();
+}
+
+}  // namespace thtrain
