@@ -10,6 +10,7 @@ namespace thtrain {
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
+/// What jvp may be told.
 struct JvpOptions {
   /// Values whose tangent is taken as zero.
   std::vector<Expr> consider_constant = {};
