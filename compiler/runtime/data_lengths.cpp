@@ -6,6 +6,7 @@
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/defined_lengths.h"
+#include "compiler/ir/effects.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/threads.h"
@@ -164,7 +165,10 @@ std::vector<std::pair<Expr, Tensor>> define_by_reference(State& s, std::span<con
   check_known();
   for (size_t i = 0; i < s.lengths.names.size(); ++i) {
     const Expr definition = s.graph.outputs[seen_outputs(s) + i];
-    const Tensor value = evaluate_with(std::vector{definition}, out, s.user_lengths)[0];
+    // What is computed here is computed again with the outputs: effects wait until then.
+    Graph silent{.inputs = s.graph.inputs, .outputs = {definition}, .updates = {}};
+    if (!s.graph.effects.empty()) silent = without_effects(silent);
+    const Tensor value = evaluate_with(silent.outputs, out, s.user_lengths)[0];
     s.user_lengths.set(s.lengths.names[i].first, value.as_int());
     s.canonical_lengths.set(s.lengths.names[i].second, value.as_int());
     out.emplace_back(definition, value);
