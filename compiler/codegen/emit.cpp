@@ -1,5 +1,6 @@
 #include "compiler/codegen/emit.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -72,14 +73,12 @@ class Emitter {
   Source run() {
     name_lengths();
     name_buffers();
-    for (const LengthCheck& check : program_.checks) {
-      int number = add_check(
-          {check.what,
-           str(readable(check.left.text()), " == ", readable(check.right.text()), ", got {value} and {limit}"),
-           check.origin.text(), check.origin.config()});
-      line(str("if (", code(check.left), " != ", code(check.right), ") { ctx->fail(ctx, ", number, ", ",
-               code(check.left), ", ", code(check.right), "); return 1; }"));
-    }
+    for (const LengthCheck& check : program_.checks)
+      add_check({check.what,
+                 str(readable(check.left.text()), " == ", readable(check.right.text()), ", got {value} and {limit}"),
+                 check.origin.text(), check.origin.config()});
+    is_checked_.resize(program_.checks.size());
+    check_lengths();
     region(program_.body);
     body_ += "  return 0;\n";
 
@@ -157,6 +156,12 @@ class Emitter {
       name_length(program_.shared[i], argument(BufferKind::kShared, i));
   }
 
+  std::string element_type(DType dtype) const {
+    kernel::Helpers scratch;
+    if (is_complex(dtype)) return c_type(dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64);
+    return dialect_.type({dtype, 1, 0}, scratch);
+  }
+
   void name_buffers() {
     std::set<int> used;
     for_each_step(program_.body, [&](const Step& step) {
@@ -165,15 +170,15 @@ class Emitter {
     });
     for_each_condition(program_.body, [&](const BufferView& condition) { used.insert(condition.buffer); });
     buffers_.resize(program_.buffers.size());
+    is_allocated_.resize(program_.buffers.size());
     for (int b : used) {
       const Buffer& buffer = program_.buffers[static_cast<size_t>(b)];
       std::string name = names_.unique(buffer.name.empty() ? "value" : buffer.name);
       buffers_[static_cast<size_t>(b)] = name;
-      kernel::Helpers scratch;
-      std::string element = is_complex(buffer.dtype)
-                                ? c_type(buffer.dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64)
-                                : dialect_.type({buffer.dtype, 1, 0}, scratch);
-      if (buffer.kind == BufferKind::kTemporary)
+      const std::string element = element_type(buffer.dtype);
+      if (buffer.allocated)
+        head_ += str("  ", element, "* ", name, " = 0;\n");
+      else if (buffer.kind == BufferKind::kTemporary)
         head_ += str("  ", element, "* const ", name, " = (", element, "*)(ctx->arena + ", code(buffer.arena_offset),
                      ");\n");
       else
@@ -196,6 +201,48 @@ class Emitter {
     if (view.layout.offset.is(0)) return name;
     int64_t parts = is_complex(view.type.dtype) ? 2 : 1;
     return str("(", name, " + ", parts == 2 ? "2 * (" : "", code(view.layout.offset), parts == 2 ? ")" : "", ")");
+  }
+
+  // ---- lengths that steps define
+  // -------------------------------------------------------------------------------------
+
+  bool is_known(const Dim& dim) const {
+    if (dim.is_known()) return true;
+    std::set<std::string> names;
+    dim.collect_names(names);
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return lengths_.count(name) > 0; });
+  }
+
+  // The checks whose lengths are all known by now. Check number i of the program has that number.
+  void check_lengths() {
+    for (size_t i = 0; i < program_.checks.size(); ++i) {
+      const LengthCheck& check = program_.checks[i];
+      const bool may_wait = is_data_dependent(check.left) || is_data_dependent(check.right);
+      if (is_checked_[i] || (may_wait && !(is_known(check.left) && is_known(check.right)))) continue;
+      is_checked_[i] = true;
+      line(str("if (", code(check.left), " != ", code(check.right), ") { ctx->fail(ctx, ", i, ", ", code(check.left),
+               ", ", code(check.right), "); return 1; }"));
+    }
+  }
+
+  // From here on the lengths are variables, and what waited for them goes on.
+  void define(const std::vector<LengthDefinition>& lengths) {
+    for (const LengthDefinition& length : lengths) {
+      if (lengths_.count(length.name)) continue;  // computed twice
+      const std::string name = names_.unique("n_" + length.name);
+      line(str("const long ", name, " = (long)*", pointer(length.value), ";"));
+      lengths_[length.name] = name;
+    }
+    check_lengths();
+    for (size_t b = 0; b < buffers_.size(); ++b) {
+      const Buffer& buffer = program_.buffers[b];
+      if (!buffer.allocated || buffers_[b].empty() || is_allocated_[b] || !is_known(buffer.elements)) continue;
+      is_allocated_[b] = true;
+      line(str(buffers_[b], " = (", element_type(buffer.dtype), "*)ctx->allocate(ctx, ",
+               allocation_slot(program_, buffer), ", ",
+               code(buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)))), ");"));
+      line("if (ctx->failed) return 1;");
+    }
   }
 
   // ---- steps -------------------------------------------------------------------------------------------------------
@@ -248,6 +295,7 @@ class Emitter {
     std::visit([&](const auto& call) { print_call(s, call); }, s.code);
     if (options_.probes) probe(s, 1);
     if (options_.probes || may_fail(s)) line("if (ctx->failed) return 1;");
+    if (!s.defines.empty()) define(s.defines);
     ++steps_;
   }
 
@@ -353,6 +401,7 @@ class Emitter {
   std::string functions_, head_, body_;
   int depth_ = 0, steps_ = 0;
   bool wrote_shared_ = false;
+  std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
   Source source_;
 };
 

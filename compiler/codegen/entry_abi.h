@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 3
+#define TH_ABI_VERSION 4
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
  * element. */
@@ -66,8 +66,9 @@ struct ThContext {
      buffers are the step's inputs, then its outputs. */
   void (*probe)(ThContext*, int step, int after, void* const* buffers, const long* lengths);
 
-  /* A buffer for output `index` whose lengths the data decides; released by the runtime. */
-  void* (*allocate)(ThContext*, int index, const long* dims);
+  /* A buffer whose lengths the data decides, aligned to 64 bytes: of output `slot`, or of a temporary, which have the
+     slots after the outputs. Released by the runtime. May set failed. */
+  void* (*allocate)(ThContext*, int slot, long bytes);
 
   const volatile int* cancel; /* not 0: return 2 before the next step; may be null */
   void* host;                 /* the runtime's own */

@@ -15,6 +15,7 @@ struct Dim::Atom {
   std::string name;
   std::vector<Dim> args;
   std::string text;
+  std::shared_ptr<const Node> definer = nullptr;
 };
 
 namespace {
@@ -76,7 +77,8 @@ Dim::Sum Dim::sum() const {
 }
 
 static bool is_in_names(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '~' || c == '@' || c == '/';
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '~' || c == '@' || c == '#' ||
+         c == '/';
 }
 static bool is_number(std::string_view word) {
   return std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
@@ -88,6 +90,11 @@ Dim Dim::named(std::string_view name) {
     throw UserError({.what = str("\"", name, "\" cannot be the name of a length"),
                      .expected = "letters, digits and _ . / in any order, but not digits alone"});
   return atom({.call = {}, .name = std::string(name), .args = {}, .text = {}});
+}
+
+Dim Dim::defined(std::string_view name, std::shared_ptr<const Node> definer) {
+  TH_CHECK(name.starts_with('#') && std::all_of(name.begin(), name.end(), is_in_names), "a defined length: ", name);
+  return atom({.call = {}, .name = std::string(name), .args = {}, .text = {}, .definer = std::move(definer)});
 }
 
 int64_t Dim::value() const {
@@ -176,7 +183,7 @@ Dim min(const Dim& a, const Dim& b) {
   return a.text() < b.text() ? Dim::atom({.call = "min", .name = {}, .args = {a, b}, .text = {}}) : min(b, a);
 }
 
-// Bottom-up: leaf(number or name), add, mul, and call(function, a, b).
+// Bottom-up: leaf(number or atom of a name), add, mul, and call(function, a, b).
 template <class T, class Leaf, class Add, class Mul, class Call>
 T Dim::fold(Leaf leaf, Add add, Mul mul, Call call) const {
   if (!sum_) return leaf(value_, nullptr);
@@ -186,7 +193,7 @@ T Dim::fold(Leaf leaf, Add add, Mul mul, Call call) const {
     if (coefficient != 1 || atoms.empty()) value = leaf(coefficient, nullptr);
     for (const std::string& text : atoms) {
       const Atom& atom = *sum_->atoms.at(text);
-      T factor = atom.call.empty() ? leaf(0, &atom.name)
+      T factor = atom.call.empty() ? leaf(0, &atom)
                                    : call(atom.call, atom.args[0].fold<T>(leaf, add, mul, call),
                                           atom.args[1].fold<T>(leaf, add, mul, call));
       value = value ? mul(*value, factor) : factor;
@@ -198,7 +205,7 @@ T Dim::fold(Leaf leaf, Add add, Mul mul, Call call) const {
 
 int64_t Dim::evaluate(const std::function<int64_t(const std::string&)>& value_of) const {
   return fold<int64_t>(
-      [&](int64_t number, const std::string* name) { return name ? value_of(*name) : number; },
+      [&](int64_t number, const Atom* atom) { return atom ? value_of(atom->name) : number; },
       [](int64_t a, int64_t b) { return a + b; }, [](int64_t a, int64_t b) { return a * b; },
       [](const std::string& call, int64_t a, int64_t b) {
         return call == "max" ? std::max(a, b) : call == "min" ? std::min(a, b) : floor_div_number(a, b);
@@ -207,17 +214,61 @@ int64_t Dim::evaluate(const std::function<int64_t(const std::string&)>& value_of
 
 void Dim::collect_names(std::set<std::string>& names) const {
   fold<int>(
-      [&](int64_t, const std::string* name) {
-        if (name) names.insert(*name);
+      [&](int64_t, const Atom* atom) {
+        if (atom) names.insert(atom->name);
         return 0;
       },
       [](int, int) { return 0; }, [](int, int) { return 0; }, [](const std::string&, int, int) { return 0; });
 }
 
+void Dim::collect_definers(std::vector<std::shared_ptr<const Node>>& definers) const {
+  if (is_known()) return;
+  fold<int>(
+      [&](int64_t, const Atom* atom) {
+        if (atom && atom->definer) definers.push_back(atom->definer);
+        return 0;
+      },
+      [](int, int) { return 0; }, [](int, int) { return 0; }, [](const std::string&, int, int) { return 0; });
+}
+
+namespace {
+struct Range {
+  Dim least, most;
+};
+}  // namespace
+
+Dim Dim::upper_bound(const std::function<std::optional<Dim>(const std::string&)>& bound_of) const {
+  if (is_known()) return *this;
+  return fold<Range>(
+             [&](int64_t number, const Atom* atom) {
+               if (!atom) return Range{number, number};
+               if (std::optional<Dim> bound = bound_of(atom->name)) return Range{0, *bound};
+               const Dim itself = Dim::atom(*atom);
+               return Range{itself, itself};
+             },
+             [](const Range& a, const Range& b) {
+               return Range{a.least + b.least, a.most + b.most};
+             },
+             // A coefficient, which may be negative, or atoms, which are not.
+             [](const Range& a, const Range& b) {
+               const bool turns = Dim(0).is_at_least(a.most);
+               return turns ? Range{a.least * b.most, a.most * b.least} : Range{a.least * b.least, a.most * b.most};
+             },
+             [](const std::string& call, const Range& a, const Range& b) {
+               if (call == "max") return Range{max(a.least, b.least), max(a.most, b.most)};
+               if (call == "min") return Range{min(a.least, b.least), min(a.most, b.most)};
+               const bool divides = b.least.is_known() && b.least == b.most;
+               if (divides && b.least.value() < 0)
+                 return Range{floor_div(a.most, b.least), floor_div(a.least, b.least)};
+               return Range{floor_div(a.least, b.most), floor_div(a.most, divides ? b.least : max(b.least, Dim(1)))};
+             })
+      .most;
+}
+
 Dim Dim::substitute(const std::function<std::optional<Dim>(const std::string&)>& length_of) const {
   return fold<Dim>(
-      [&](int64_t number, const std::string* name) {
-        return name ? length_of(*name).value_or(named(*name)) : Dim(number);
+      [&](int64_t number, const Atom* atom) {
+        return atom ? length_of(atom->name).value_or(Dim::atom(*atom)) : Dim(number);
       },
       [](const Dim& a, const Dim& b) { return a + b; }, [](const Dim& a, const Dim& b) { return a * b; },
       [](const std::string& call, const Dim& a, const Dim& b) {
@@ -227,7 +278,7 @@ Dim Dim::substitute(const std::function<std::optional<Dim>(const std::string&)>&
 
 std::string Dim::code(const std::function<std::string(const std::string&)>& text_of) const {
   return fold<std::string>(
-      [&](int64_t number, const std::string* name) { return name ? text_of(*name) : str(number, "L"); },
+      [&](int64_t number, const Atom* atom) { return atom ? text_of(atom->name) : str(number, "L"); },
       [](const std::string& a, const std::string& b) { return str(a, " + ", b); },
       [](const std::string& a, const std::string& b) { return str(a, " * ", b); },
       [](const std::string& call, const std::string& a, const std::string& b) {
@@ -310,6 +361,13 @@ Dim product(const Dims& dims) {
 
 std::string dims_text(const Dims& dims) {
   return join(dims, ", ", [](const Dim& dim) { return dim.text(); });
+}
+
+bool is_data_dependent(const Dim& dim) {
+  return !dim.is_known() && dim.text().find('#') != std::string::npos;
+}
+bool is_data_dependent(const Dims& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return is_data_dependent(dim); });
 }
 
 std::string readable(std::string_view text) {

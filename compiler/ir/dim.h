@@ -12,17 +12,22 @@
 
 namespace thtrain {
 
+struct Node;
+
 /// Lengths form sums of products of atoms: names, and floor_div, max, min of lengths. Equal expressions have equal
 /// canonical forms where distributing and sorting prove it: (n + m) * 2 == 2 * m + 2 * n. docs/decisions/0002.
 ///
 /// A name is what the user chose ("batch"), or "x~12.0" for axis 0 of the variable x with serial number 12, or
-/// "@i~13" for the value of the integer scalar i.
+/// "@i~13" for the value of the integer scalar i, or "#mask~14" for a length that only the data decides: a node of the
+/// graph defines it (Op::defines), which the length keeps alive.
 class Dim {
  public:
   Dim(int64_t value = 0) : value_(value) {}
   Dim(int value) : value_(value) {}
   Dim(const char* name) : Dim(named(name)) {}
   static Dim named(std::string_view name);
+  /// A name "#mask~14" and the node that defines it.
+  static Dim defined(std::string_view name, std::shared_ptr<const Node> definer);
 
   bool is_known() const { return !sum_; }
   bool is(int64_t value) const { return is_known() && value_ == value; }
@@ -37,6 +42,10 @@ class Dim {
   /// The value where `value_of` gives each name's.
   int64_t evaluate(const std::function<int64_t(const std::string&)>& value_of) const;
   void collect_names(std::set<std::string>& names) const;
+  /// The nodes that defined() was given.
+  void collect_definers(std::vector<std::shared_ptr<const Node>>& definers) const;
+  /// A length that is no less, whatever the names are for which `bound_of` gives one: at least 0 and at most that.
+  Dim upper_bound(const std::function<std::optional<Dim>(const std::string&)>& bound_of) const;
   /// The same expression with other lengths for some names; nullopt from `length_of` keeps the name.
   Dim substitute(const std::function<std::optional<Dim>(const std::string&)>& length_of) const;
   /// C++ text over `long` values; `text_of` names each name's variable.
@@ -70,6 +79,9 @@ using Dims = std::vector<Dim>;
 Dim product(const Dims& dims);
 /// "batch, 784"
 std::string dims_text(const Dims& dims);
+/// Does the length hold a name that a node of the graph defines?
+bool is_data_dependent(const Dim& dim);
+bool is_data_dependent(const Dims& dims);
 /// What a canonical name shows to people: "x.0" for "x~12.0".
 std::string readable(std::string_view text);
 

@@ -19,6 +19,10 @@ class Lengths {
   /// The two halves apart, for several leaves that share names: first all names, then all checks.
   void bind_names(const Expr& leaf, const Tensor& value);
   void check(const Expr& leaf, const Tensor& value) const;
+  /// A length that a node of the graph defined: its value in this call.
+  void set(const std::string& name, int64_t value) { values_[name] = value; }
+  void forget(const std::string& name) { values_.erase(name); }
+  bool has(const std::string& name) const { return values_.count(name) > 0; }
   int64_t operator()(const std::string& name) const;  // InternalError if it is not bound
   int64_t evaluate(const Dim& dim) const {
     return dim.is_known() ? dim.value() : dim.evaluate([this](const std::string& name) { return (*this)(name); });

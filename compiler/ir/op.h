@@ -28,6 +28,13 @@ struct LengthCheck {
   Origin origin;
 };
 
+/// A length that only the data decides: the value of an int64 scalar output of the node that defines it.
+struct DefinedLength {
+  std::string name;          // "#mask~14"; one of the node's properties, so that the node keeps it when it is made anew
+  std::optional<Dim> bound;  // it is at most that; none: nothing is known
+  size_t output = 0;         // whose value it is: at least 0 and at most the bound, which the op checks
+};
+
 /// What a type rule sees. require_equal() records what only a call can tell.
 struct TypeArgs {
   const Op& op;
@@ -198,6 +205,8 @@ struct Op {
   bool foldable = true;  // constants in, constant out, may be computed while compiling
   /// The value as a length, for integer scalars.
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
+  /// Lengths that the node defines. Types of other nodes may name them; its own may not.
+  std::function<std::vector<DefinedLength>(const Node&)> defines = {};
   std::function<Cost(const Node&)> cost = {};
   /// connection(i, o): does output o depend on input i so that it has a derivative? Default: yes. Ask is_connected().
   std::function<bool(const Node&, size_t, size_t)> connection = {};

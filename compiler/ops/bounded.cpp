@@ -5,6 +5,7 @@
 #include <random>
 #include <sstream>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/scalar_error.h"
@@ -235,6 +236,9 @@ const Bounded& BoundedEvaluator::operator()(const Expr& value) {
     std::vector<Bounded> arguments;
     for (const Expr& input : node->inputs) arguments.push_back(known_.at(&input.node())[input.output()]);
     known_[node] = bounded_node(*node, arguments, lengths_, infinities_);
+    if (node->op->defines)
+      for (const DefinedLength& length : node->op->defines(*node))
+        lengths_.set(length.name, known_[node][length.output].value.as_int());
     stack.pop_back();
   }
   return known_.at(&value.node())[value.output()];
@@ -246,7 +250,9 @@ Bounded evaluate_bounded(const Expr& output, std::span<const std::pair<Expr, Ten
   for (const Expr& leaf : leaves_of(std::vector{output}))
     if (is_shared(leaf)) lengths.bind(leaf, leaf.node().shared->value);
   for (const auto& [input, value] : inputs) lengths.check(input, value);
-  return BoundedEvaluator(inputs, std::move(lengths), infinities)(output);
+  BoundedEvaluator evaluator(inputs, std::move(lengths), infinities);
+  for (const Expr& length : definitions_of({output})) evaluator(length);
+  return evaluator(output);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
@@ -60,6 +61,8 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
       }
     }
   }
+  Lengths own;  // those given and those that nodes define, where there are any
+  const Lengths* known = &lengths;
   for (const Node* node : order) {
     if (values.count(node)) continue;
     if (node->op == &shared_op()) {
@@ -70,7 +73,13 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
       throw UserError({.what = str("the input ", escaped(node->name), " has no value"), .node = node->origin.text()});
     std::vector<Tensor> arguments;
     for (const Expr& input : node->inputs) arguments.push_back(values.at(&input.node())[input.output()]);
-    values[node] = evaluate_node(*node, arguments, lengths);
+    values[node] = evaluate_node(*node, arguments, *known);
+    if (node->op->defines) {
+      if (known != &own) own = lengths;
+      known = &own;
+      for (const DefinedLength& length : node->op->defines(*node))
+        own.set(length.name, values[node][length.output].as_int());
+    }
     for (const Expr& input : node->inputs)
       if (--readers[&input.node()] == 0) values[&input.node()].clear();
   }
@@ -85,7 +94,13 @@ std::vector<Tensor> evaluate(std::span<const Expr> outputs, std::span<const std:
   for (const Expr& leaf : leaves_of(outputs))
     if (is_shared(leaf)) lengths.bind(leaf, leaf.node().shared->value);
   for (const auto& [input, value] : inputs) lengths.check(input, value);
-  return evaluate_with(outputs, inputs, lengths);
+  // Lengths that the data decides come first.
+  std::vector<Expr> roots = definitions_of({outputs.begin(), outputs.end()});
+  const auto defined = static_cast<std::ptrdiff_t>(roots.size());
+  roots.insert(roots.end(), outputs.begin(), outputs.end());
+  std::vector<Tensor> values = evaluate_with(roots, inputs, lengths);
+  values.erase(values.begin(), values.begin() + defined);
+  return values;
 }
 
 std::vector<Tensor> evaluate(const std::vector<Expr>& outputs, const std::vector<std::pair<Expr, Tensor>>& inputs) {

@@ -139,10 +139,10 @@ std::set<std::string> names_of(const LengthCheck& check) {
   return names;
 }
 
-// Names "@i~0" stand for values that the caller's data decides; all others for lengths of shapes.
+// Names "@i~0" and "#mask~0" stand for values that the caller's data decides; all others for lengths of shapes.
 bool of_shapes_only(const LengthCheck& check) {
   for (const std::string& name : names_of(check))
-    if (name[0] == '@') return false;
+    if (name[0] == '@' || name[0] == '#') return false;
   return true;
 }
 
@@ -186,6 +186,13 @@ CanonicalGraph canonical_lengths(const Graph& graph) {
     }
     map.emplace(value_name(input.node()), Dim::named(str("@", in_length_name(input.name()), "~", i)));
   }
+  size_t defined = 0;
+  for (const Node* node : topological_order(graph.roots()))  // "#mask~57" -> "#mask~0" for the first that is defined
+    if (node->op->defines)
+      for (const DefinedLength& length : node->op->defines(*node)) {
+        const std::string canonical = str(length.name.substr(0, length.name.rfind('~')), "~", defined);
+        if (map.emplace(length.name, Dim::defined(canonical, nullptr)).second) ++defined;
+      }
   std::vector<LengthCheck> checks = collect_checks(graph);
   LengthMap all = solve(checks);
   for (auto& entry : all) entry.second = renamed(entry.second, map);

@@ -104,9 +104,32 @@ int64_t pack_known(Program& program, const std::vector<LiveRange>& live_ranges, 
   return total;
 }
 
+// Bounds of the lengths that steps define, none of which holds such a length; nullopt for one without.
+class Bounds {
+ public:
+  explicit Bounds(const Program& program) {
+    for_each_step(program.body, [&](const Step& step) {
+      for (const LengthDefinition& length : step.defines)
+        bounds_.emplace(length.name, length.bound ? std::optional<Dim>(of(*length.bound)) : std::nullopt);
+    });
+  }
+  // No less than the length; it holds a defined length where there is no bound.
+  Dim of(const Dim& length) const {
+    if (!is_data_dependent(length)) return length;
+    return length.upper_bound([&](const std::string& name) {
+      auto at = bounds_.find(name);
+      return at == bounds_.end() ? std::nullopt : at->second;
+    });
+  }
+
+ private:
+  std::map<std::string, std::optional<Dim>> bounds_;
+};
+
 // Buffers of lengths that only a call knows share a place with others of equal size alone. In the order of their live
 // ranges the first free place is the best: as many as are alive at once are enough.
-Dim pack_open(Program& program, const std::vector<LiveRange>& live_ranges, std::vector<size_t> buffers, Dim begin) {
+Dim pack_open(Program& program, const std::vector<LiveRange>& live_ranges, const Bounds& bounds,
+              std::vector<size_t> buffers, Dim begin) {
   struct Size {
     Dim bytes = 0;
     std::vector<Dim> offsets = {};                // of its places
@@ -118,7 +141,7 @@ Dim pack_open(Program& program, const std::vector<LiveRange>& live_ranges, std::
                    [&](size_t a, size_t b) { return live_ranges[a].first < live_ranges[b].first; });
   for (size_t b : buffers) {
     Buffer& buffer = program.buffers[b];
-    const Dim bytes = aligned(buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype))));
+    const Dim bytes = aligned(bounds.of(buffer.elements) * Dim(static_cast<int64_t>(size_of(buffer.dtype))));
     Size& size = sizes.try_emplace(bytes.text(), Size{.bytes = bytes}).first->second;
     while (!size.taken.empty() && size.taken.begin()->first < live_ranges[b].first) {
       size.free.insert(size.taken.begin()->second);
@@ -156,19 +179,28 @@ int64_t peak_bytes(const std::vector<LiveRange>& live_ranges, const std::vector<
 
 MemoryPlan plan_memory(Program& program) {
   const std::vector<LiveRange> live_ranges = live_ranges_of(program);
+  const Bounds bounds(program);
   std::vector<size_t> known, open;
+  size_t allocated = 0;
   for (size_t b = 0; b < program.buffers.size(); ++b) {
-    const Buffer& buffer = program.buffers[b];
+    Buffer& buffer = program.buffers[b];
     if (buffer.kind != BufferKind::kTemporary || live_ranges[b].first < 0) continue;
-    (buffer.elements.is_known() ? known : open).push_back(b);
+    const Dim most = bounds.of(buffer.elements);
+    if (is_data_dependent(most)) {
+      buffer.allocated = true;
+      buffer.index = allocated++;
+    } else {
+      (most.is_known() ? known : open).push_back(b);
+    }
   }
   auto bytes_of = [&](size_t b) {
-    return aligned(program.buffers[b].elements.value() * static_cast<int64_t>(size_of(program.buffers[b].dtype)));
+    return aligned(bounds.of(program.buffers[b].elements).value() *
+                   static_cast<int64_t>(size_of(program.buffers[b].dtype)));
   };
   MemoryPlan out{.arena_bytes = pack_known(program, live_ranges, known, bytes_of),
                  .lower_bound = peak_bytes(live_ranges, known, bytes_of)};
   if (open.empty()) return out;
-  out.arena_bytes = out.lower_bound = pack_open(program, live_ranges, open, out.arena_bytes);
+  out.arena_bytes = out.lower_bound = pack_open(program, live_ranges, bounds, open, out.arena_bytes);
   return out;
 }
 

@@ -40,7 +40,8 @@ class Planner {
     std::vector<BufferView> places;
     for (size_t k = 0; k < graph.outputs.size(); ++k) {
       const Expr& out = graph.outputs[k];
-      const int buffer = add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k)});
+      const int buffer = add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k),
+                                     is_data_dependent(out.dims())});
       places.push_back({buffer, out.type(), row_major(out.dims())});
     }
     plan_scope(order, places);
@@ -90,7 +91,8 @@ class Planner {
   }
 
   int add_temporary(const Type& type, std::string name) {
-    return add_buffer({BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name), region_->number});
+    return add_buffer(
+        {BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name), false, region_->number});
   }
 
   // A new row-major place.
@@ -252,8 +254,13 @@ class Planner {
     const std::string comment = comment_of(node);
     for (size_t k = 0; k + 1 < code.size(); ++k)
       region_->items.push_back(Step{&node, comment, operands, node.inputs.size(), std::move(code[k]), node.origin});
-    region_->items.push_back(
-        Step{&node, comment, std::move(operands), node.inputs.size(), std::move(code.back()), node.origin});
+    std::vector<LengthDefinition> defined;
+    if (node.op->defines)
+      for (DefinedLength& length : node.op->defines(node))
+        defined.push_back(
+            {std::move(length.name), std::move(length.bound), operands[node.inputs.size() + length.output]});
+    region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), std::move(code.back()),
+                                  node.origin, std::move(defined)});
   }
 
   static std::string comment_of(const Node& node) {
@@ -482,6 +489,10 @@ Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOpti
 
 bool is_one_place(const BufferView& a, const BufferView& b) {
   return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
+}
+
+size_t allocation_slot(const Program& program, const Buffer& buffer) {
+  return buffer.index + (buffer.kind == BufferKind::kOutput ? 0 : program.graph.outputs.size());
 }
 
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {

@@ -20,10 +20,12 @@ struct Buffer {
   BufferKind kind;
   DType dtype;
   Dim elements;
-  size_t index = 0;      // among those of its kind
-  Dim arena_offset = 0;  // of a temporary, bytes
-  std::string name;      // for people
-  size_t region = 0;     // number of the region that a temporary belongs to: it lives within one turn of that region
+  size_t index = 0;        // among those of its kind
+  Dim arena_offset = 0;    // of a temporary, bytes
+  std::string name;        // for people
+  bool allocated = false;  // by the context, once its lengths are known: those of outputs and temporaries that the data
+                           // decides and that have no bound
+  size_t region = 0;       // number of the region that a temporary belongs to: it lives within one turn of that region
 };
 
 /// A value: elements of a buffer under a layout.
@@ -33,6 +35,12 @@ struct BufferView {
   Layout layout;
 };
 
+/// The value of a length that a step computes.
+struct LengthDefinition {
+  std::string name;
+  std::optional<Dim> bound;
+  BufferView value;  // an int64 scalar
+};
 /// The same elements of the same buffer, in the same order.
 bool is_one_place(const BufferView& a, const BufferView& b);
 
@@ -43,6 +51,7 @@ struct Step {
   size_t inputs;                     // how many of them are inputs
   kernel::StepCode code;             // operand numbers refer to `operands`
   Origin origin;
+  std::vector<LengthDefinition> defines = {};
 };
 
 struct Region;
@@ -79,11 +88,13 @@ struct Program {
   std::vector<Expr> shared;  // leaves, in argument order
   std::vector<bool> shared_written;
   std::vector<Tensor> constants;
-  std::vector<LengthCheck> checks;  // of the lengths, before the first step
+  std::vector<LengthCheck> checks;  // of the lengths, as soon as they are known
   Region body;
   MemoryPlan memory;
 };
 
+/// The number under which a buffer is asked for: outputs first, then temporaries.
+size_t allocation_slot(const Program& program, const Buffer& buffer);
 /// Steps in the order of the program's text: a loop's body once, both sides of a branch.
 void for_each_step(const Region& region, const std::function<void(const Step&)>& visit);
 /// What loops and branches read, in the same order.

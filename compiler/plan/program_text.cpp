@@ -31,6 +31,9 @@ void print(const Program& program, const Region& region, int depth, size_t& numb
       for (size_t i = 0; i < step->operands.size(); ++i)
         out +=
             str(indent, "     ", i < step->inputs ? "reads  " : "writes ", view_text(program, step->operands[i]), "\n");
+      for (const LengthDefinition& length : step->defines)
+        out += str(indent, "     defines ", readable(length.name), " from ", view_text(program, length.value),
+                   length.bound ? ", at most " + readable(length.bound->text()) : ", without a bound", "\n");
     } else if (const Loop* loop = std::get_if<Loop>(&item)) {
       out += str(indent, "loop ", readable(loop->index), " from 0 to ", readable(loop->count.text()), " - 1",
                  loop->until ? str(", until ", view_text(program, *loop->until)) : "", ": ", loop->comment, "\n");
@@ -55,7 +58,10 @@ std::string program_text(const Program& program) {
     out += str("buffer ", buffer.name.empty() ? "value" : escaped(buffer.name), "#", b, ": ",
                kinds[static_cast<size_t>(buffer.kind)], " of ", readable(buffer.elements.text()), " ",
                name_of(buffer.dtype));
-    if (buffer.kind == BufferKind::kTemporary) out += str(" at byte ", readable(buffer.arena_offset.text()));
+    if (buffer.allocated)
+      out += ", allocated once its lengths are known";
+    else if (buffer.kind == BufferKind::kTemporary)
+      out += str(" at byte ", readable(buffer.arena_offset.text()));
     if (buffer.kind == BufferKind::kShared && program.shared_written[buffer.index]) out += ", updated";
     out += "\n";
   }

@@ -1,13 +1,35 @@
 #include "compiler/plan/schedule.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
+#include <set>
 #include <unordered_set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/op.h"
 #include "compiler/plan/in_place.h"
 
 namespace thtrain {
+
+// What comes after each node because it names a length that the node defines.
+static std::vector<std::vector<size_t>> readers_of_lengths(const std::vector<const Node*>& nodes) {
+  std::vector<std::vector<size_t>> out(nodes.size());
+  std::map<std::string, std::vector<size_t>> definers;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i]->op->defines)
+      for (const DefinedLength& length : nodes[i]->op->defines(*nodes[i])) definers[length.name].push_back(i);
+  if (definers.empty()) return out;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::set<std::string> names;
+    collect_defined_names(*nodes[i], names);
+    for (const std::string& name : names)
+      if (auto at = definers.find(name); at != definers.end())
+        for (size_t definer : at->second)
+          if (definer != i) out[definer].push_back(i);
+  }
+  return out;
+}
 
 Schedule schedule(const Graph& graph) {
   std::vector<Expr> roots = graph.roots();
@@ -32,6 +54,9 @@ Schedule schedule(const Graph& graph) {
   std::vector<size_t> hard_left(nodes.size(), 0), soft_left(nodes.size(), 0);
   for (const Node* node : nodes)
     for (const Node* reader : readers.of(*node)) ++hard_left[position.at(reader)];
+  const std::vector<std::vector<size_t>> named = readers_of_lengths(nodes);
+  for (const std::vector<size_t>& after : named)
+    for (size_t reader : after) ++hard_left[reader];
   std::unordered_set<const Node*> returned;
   for (const Expr& root : roots) returned.insert(&root.node());
   // An update goes as soon as nobody needs the old value: what its last reader read is still in the caches then. Leaves
@@ -90,6 +115,10 @@ Schedule schedule(const Graph& graph) {
     out.order.push_back(nodes[i]);
     for (const Node* reader : readers.of(*nodes[i])) {
       const size_t next = position.at(reader);
+      --hard_left[next];
+      offer(next);
+    }
+    for (size_t next : named[i]) {
       --hard_left[next];
       offer(next);
     }

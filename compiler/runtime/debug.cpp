@@ -46,6 +46,7 @@ class Snapshot {
     for (size_t i = outputs; i < end; ++i)
       add(str("output ", i - outputs), s.args[i].data,
           bytes_of(s.graph.outputs[i - outputs].dtype(), s.output_shapes[i - outputs]));
+    for (const Tensor& t : s.lengths.temporaries) add("an allocated temporary", t.raw(), t.bytes());
   }
   // The first buffer that changed outside these ranges.
   std::optional<std::string> changed(const std::vector<std::pair<char*, size_t>>& allowed) const {
@@ -138,6 +139,7 @@ void on_probe(ThContext* context, int number, int after, void* const* buffers, c
   try {
     std::vector<const Step*> steps = steps_of(*s.program->plan);
     const Step& step = *steps[static_cast<size_t>(number)];
+    read_lengths(s);
     std::vector<Tensor> operands;
     for (size_t i = 0; i < step.operands.size(); ++i)
       operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
@@ -172,6 +174,7 @@ void run_reference_step(Function::State& s, size_t number, void* const* buffers,
     return Tensor::wrap(v.type.dtype, s.canonical_lengths.evaluate(v.type.dims),
                         s.canonical_lengths.evaluate(v.strides), buffers[i], nullptr);
   };
+  read_lengths(s);
   std::vector<Tensor> inputs;
   // References read dense elements, whatever layout the op accepts.
   for (size_t i = 0; i < step->inputs; ++i) inputs.push_back(value(i).contiguous());
@@ -231,6 +234,7 @@ std::vector<Tensor> debug_call(Function& function, Function::State& s, std::span
   auto before_first_step = [&] {
     std::vector<Tensor> dense;
     for (const Tensor& t : inputs) dense.push_back(t.contiguous());
+    define_by_reference(s, dense);
     if (!s.rewrites) s.rewrites = std::make_shared<const CheckedRewrites>(check_rewrites(s, dense));
     expected.emplace(s, dense);
   };

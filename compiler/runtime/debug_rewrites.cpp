@@ -227,9 +227,11 @@ ExpectedResults::ExpectedResults(const Function::State& s, std::span<const Tenso
 }
 
 void ExpectedResults::check(const Function::State& s, const std::vector<Tensor>& outputs) const {
-  for (size_t i = 0; i < outputs.size() + s.graph.updates.size(); ++i) {
+  const size_t all_outputs = s.graph.outputs.size();  // the last of them are lengths
+  for (size_t i = 0; i < all_outputs + s.graph.updates.size(); ++i) {
     const bool is_output = i < outputs.size();
-    const Update* update = is_output ? nullptr : &s.graph.updates[i - outputs.size()];
+    if (!is_output && i < all_outputs) continue;
+    const Update* update = is_output ? nullptr : &s.graph.updates[i - all_outputs];
     const Tensor got = is_output ? outputs[i] : s.storage_of(update->variable)->value;
     if (std::optional<std::string> where = beyond_bounds({got, errors_[i]}, plain_[i]))
       throw InternalError({.what = str("debug: native code and reference differ in ", root_name(s.graph, i)),

@@ -17,6 +17,7 @@
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/cpu.h"
+#include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
@@ -42,6 +43,7 @@ void prepare(State& s) {
   s.leaves = shared_leaves(s.graph);
   for (const Expr& leaf : s.leaves) s.storages.push_back(leaf.node().shared);
   s.canonical = canonical_lengths(s.graph);
+  name_definitions(s);
   // What does not depend on a call at all is done once.
   s.fixed = s.canonical.shape_checks.empty();
   for (const Expr& input : s.graph.inputs) s.fixed = s.fixed && input.type().is_known();
@@ -109,21 +111,6 @@ std::string filled(std::string text, long value, long limit) {
   return text;
 }
 
-[[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right) {
-  throw UserError({.what = check.what,
-                   .expected = str(readable(check.left.text()), " == ", readable(check.right.text())),
-                   .got = str(left, " and ", right),
-                   .node = check.origin.text(),
-                   .config = check.origin.config()});
-}
-
-// Each equality that the types could not prove.
-void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths) {
-  for (const LengthCheck& check : checks)
-    if (int64_t left = lengths.evaluate(check.left), right = lengths.evaluate(check.right); left != right)
-      throw_lengths_differ(check, left, right);
-}
-
 [[noreturn]] void throw_failed_check(State& s) {
   if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
   size_t number = static_cast<size_t>(s.failed_check);
@@ -156,7 +143,8 @@ void bind_shapes(State& s, std::span<const Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) canonical.bind_names(s.canonical.graph.inputs[i], inputs[i]);
   for (size_t i = 0; i < s.leaves.size(); ++i) canonical.bind_names(s.leaves[i], s.storages[i]->value);
   s.output_shapes.clear();
-  for (const Expr& out : s.graph.outputs) s.output_shapes.push_back(user.evaluate(out.dims()));
+  for (const Expr& out : s.graph.outputs)
+    s.output_shapes.push_back(is_data_dependent(out.dims()) ? Shape{0} : user.evaluate(out.dims()));
   if (s.program) {
     size_t bytes = static_cast<size_t>(canonical.evaluate(s.program->image.arena_bytes));
     if (bytes > s.arena.bytes()) s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)});
@@ -176,24 +164,8 @@ bool shapes_changed(const State& s, std::span<const Tensor> inputs) {
   return values_seen || (!s.fixed && s.values_matter);
 }
 
-// Where output k of a call goes: the function's own buffer where it is borrowed, unless the caller gave that back as an
-// argument or its lengths changed.
-Tensor output_buffer(State& s, size_t k, std::span<const Tensor> inputs) {
-  const DType dtype = s.graph.outputs[k].dtype();
-  if (!s.borrowed[k]) return Tensor::empty(dtype, s.output_shapes[k]);
-  Tensor& own = s.own_outputs[k];
-  const bool given_back =
-      std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
-  if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != dtype)
-    own = Tensor::empty(dtype, s.output_shapes[k]);
-  return own;
-}
-
 std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
-  check_lengths(s.canonical.value_checks, s.canonical_lengths);
-  std::vector<std::pair<Expr, Tensor>> bound;
-  for (size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(s.graph.inputs[i], inputs[i]);
-  for (size_t i = 0; i < s.leaves.size(); ++i) bound.emplace_back(s.leaves[i], s.storages[i]->value);
+  const std::vector<std::pair<Expr, Tensor>> bound = define_by_reference(s, inputs);
   std::vector<Expr> roots = s.graph.roots();
   std::vector<Tensor> values = evaluate_with(roots, bound, s.user_lengths);
   std::vector<Tensor> updates;
@@ -201,11 +173,13 @@ std::vector<Tensor> run_reference(State& s, std::span<const Tensor> inputs) {
   for (size_t u = 0; u < s.graph.updates.size(); ++u) updates.push_back(values[s.graph.outputs.size() + u].copy());
   values.resize(s.graph.outputs.size());
   for (size_t k = 0; k < values.size(); ++k) {
+    s.output_shapes[k] = values[k].shape();
     Tensor out = output_buffer(s, k, inputs);
     out.assign(values[k]);
     values[k] = std::move(out);
   }
   for (size_t u = 0; u < updates.size(); ++u) s.storage_of(s.graph.updates[u].variable)->value.assign(updates[u]);
+  values.resize(values.size() - s.lengths.names.size());
   return values;
 }
 
@@ -262,6 +236,7 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   outputs.reserve(s.graph.outputs.size());
   for (size_t k = 0; k < s.graph.outputs.size(); ++k) outputs.push_back(output_buffer(s, k, inputs));
   for (const Tensor& t : outputs) bind(t);
+  if (s.lengths.any()) begin_lengths(s, inputs);
   s.context.failed = 0;
   s.context.host = &s;
   if (s.profiler) s.profiler->begin_call();
@@ -269,6 +244,7 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   if (s.profiler) s.profiler->end_call();
   if (rc == 1) throw_failed_check(s);
   TH_CHECK(rc == 0, "the compiled program returned ", rc);
+  if (s.lengths.any()) finish_lengths(s, outputs);
   return outputs;
 }
 
@@ -279,6 +255,7 @@ Function::State::State() {
   context.parallel_for = parallel_for;
   context.call_reference = on_reference;
   context.fail = on_fail;
+  context.allocate = on_allocate;
 }
 
 void take_pending(State& s, bool wait) {
@@ -315,6 +292,7 @@ Function::Function(const Function& other) : state_(std::make_shared<State>(*othe
   s.arena = Tensor::empty(DType::kUInt8, {0});
   s.bound = false;
   s.own_outputs.assign(s.own_outputs.size(), Tensor());
+  s.lengths.forget_buffers();
   if (s.profiler) s.profiler = std::make_shared<Profiler>(s);
 }
 
@@ -472,8 +450,10 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   s.options = options;
   for (const In& in : inputs) s.defaults.push_back(in.value);
   for (const Out& out : outputs) s.borrowed.push_back(out.borrow);
-  s.own_outputs.resize(outputs.size());
   s.graph = function_graph(inputs, outputs, updates, options, where);
+  s.lengths.names.resize(s.graph.outputs.size() - outputs.size());
+  s.own_outputs.resize(s.graph.outputs.size());
+  s.borrowed.resize(s.graph.outputs.size(), true);
   prepare(s);
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(options.threads);

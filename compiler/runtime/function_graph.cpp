@@ -9,6 +9,7 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/shape/specify_lengths.h"
+#include "compiler/runtime/data_lengths.h"
 
 namespace thtrain {
 
@@ -140,7 +141,11 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
   Graph graph{.inputs = {}, .outputs = {}, .updates = updates, .effects = options.effects};
   for (const In& in : inputs) graph.inputs.push_back(in.variable);
   for (const Out& out : outputs) graph.outputs.push_back(out.expr);
-  if (!options.givens.empty()) graph = substitute(graph, options.givens);
+  graph = with_definitions(std::move(graph), outputs.size());
+  if (!options.givens.empty()) {
+    graph = with_given_lengths(substitute(graph, options.givens), options.givens);
+    graph = with_definitions(std::move(graph), outputs.size());
+  }
   check_graph(graph, options);
   return thread_effects(with_exact_updates(std::move(graph)));
 }

@@ -5,7 +5,8 @@
 
 namespace thtrain {
 
-/// The graph that function() compiles. UserError for what function() refuses.
+/// The graph that function() compiles; outputs that define lengths come after the user's (runtime/data_lengths.h).
+/// UserError for what function() refuses.
 Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
                      const FunctionOptions& options, const std::source_location& where);
 

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/lengths.h"
 #include "compiler/runtime/compile.h"
+#include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/function.h"
 
 namespace thtrain {
@@ -17,7 +18,7 @@ struct Function::State {
   State();
 
   FunctionOptions options;
-  Graph graph;                                  // the user's, givens applied
+  Graph graph;  // the user's, givens applied; after its outputs those whose values are lengths
   std::vector<std::optional<Tensor>> defaults;  // of the inputs
   std::vector<bool> borrowed;                   // outputs
   CanonicalGraph canonical;
@@ -34,7 +35,8 @@ struct Function::State {
   Tensor arena = Tensor::empty(DType::kUInt8, {0});
   std::vector<ThTensor> args;
   std::vector<Tensor> own_outputs;
-  std::vector<Shape> output_shapes;
+  std::vector<Shape> output_shapes;  // [0] for those that the data decides, until their lengths are known
+  DataLengths lengths;
   Lengths user_lengths, canonical_lengths;
   bool fixed = false;         // no length depends on a call
   bool values_matter = true;  // lengths depend on values of integer scalars, not on shapes alone

@@ -3,13 +3,21 @@
 #include "compiler/base/str.h"
 #include "compiler/ops/control/if_else.h"
 #include "compiler/ops/control/repeat.h"
+#include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/reduce/reduce.h"
 
 namespace thtrain {
 namespace {
 
-using Draw = std::function<size_t(size_t)>;
+struct Draw {
+  std::function<size_t(size_t)> below;
+  int* label = nullptr;  // of the next print; null: no prints
+
+  size_t operator()(size_t n) const { return below(n); }
+};
+
+RandomBody random_body(const Draw& below, size_t depth);
 
 RandomBody leaf(const Draw& below) {
   if (below(3) == 0) return {"c", [](const Expr&, const Expr& c) { return c; }};
@@ -32,6 +40,18 @@ RandomBody arithmetic(const Draw& below, size_t depth) {
       return {str("0.5 * (", x.text, ") + tanh(", y.text, ")"),
               [=](const Expr& s, const Expr& c) { return 0.5 * x.build(s, c) + tanh(y.build(s, c)); }};
   }
+}
+
+// The value is printed, or another one beside it.
+RandomBody printed(const Draw& below, const RandomBody& x) {
+  const std::string label = std::to_string((*below.label)++);
+  if (below(2) == 0)
+    return {str("print(", x.text, ", \"", label, "\")"),
+            [=](const Expr& s, const Expr& c) { return print(x.build(s, c), label); }};
+  return {str("[&] { print(s, \"", label, "\"); return Expr(", x.text, "); }()"), [=](const Expr& s, const Expr& c) {
+            print(s, label);
+            return x.build(s, c);
+          }};
 }
 
 RandomBody loop(const Draw& below, size_t depth) {
@@ -74,9 +94,12 @@ RandomBody branch(const Draw& below, size_t depth) {
           }};
 }
 
-}  // namespace
-
 RandomBody random_body(const Draw& below, size_t depth) {
+  if (below.label && below(4) == 0) {
+    Draw silent = below;
+    silent.label = nullptr;
+    return printed(below, random_body(below(2) == 0 ? silent : below, depth));
+  }
   if (depth == 0) return below(2) == 0 ? leaf(below) : arithmetic(below, 0);
   switch (below(5)) {
     case 0:
@@ -88,6 +111,16 @@ RandomBody random_body(const Draw& below, size_t depth) {
     default:
       return arithmetic(below, depth);
   }
+}
+
+}  // namespace
+
+RandomBody random_body(const std::function<size_t(size_t)>& below, size_t depth) {
+  return random_body(Draw{below}, depth);
+}
+
+RandomBody random_printing_body(const std::function<size_t(size_t)>& below, size_t depth, int& label) {
+  return random_body(Draw{below, &label}, depth);
 }
 
 }  // namespace thtrain

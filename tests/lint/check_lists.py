@@ -87,9 +87,22 @@ def check_decisions(root):
             yield f"{path}:1: a decision is named NNNN-title.md"
 
 
+def check_pages(root):
+    """Pages name files that are there."""
+    named = re.compile(r"`((?:%s)/[\w./-]*\w)`" % "|".join(sorted(ROOMS)))
+    pages = [page for page in ("CONTRIBUTING.md", "README.md") if os.path.exists(os.path.join(root, page))]
+    pages += tree.files(root, ["docs"], (".md",))
+    for page in pages:
+        for number, line in enumerate(tree.read(root, page).splitlines(), 1):
+            for path in named.findall(line):
+                if "NNNN" not in path and not os.path.exists(os.path.join(root, path)):
+                    yield f"{page}:{number}: {path} is not there"
+
+
 def check(root):
     findings = []
-    for part in (check_rooms, check_open_ends, check_tests, check_op_list, check_configs, check_decisions):
+    for part in (check_rooms, check_open_ends, check_tests, check_op_list, check_configs, check_decisions,
+                 check_pages):
         findings += part(root)
     return findings
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
+#include "compiler/ops/shape/length_list.h"
 #include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
@@ -61,6 +63,10 @@ Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<
   roots = substitute(roots, replacements);
   out.graph->outputs.assign(roots.begin(), roots.begin() + results);
   out.graph->effects.assign(roots.begin() + results, roots.end());
+  for (const Expr& length : definitions_of(out.graph->roots()))
+    if (length.node().serial >= first_serial)
+      fail_build(where, "a body cannot have lengths that its own data decides",
+                 "masks, nonzero and computed lengths outside the body", value_text(length));
   return out;
 }
 

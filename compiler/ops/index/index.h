@@ -73,6 +73,16 @@ Expr take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// order.
 Expr scatter_add(const Operand& x, const Operand& indices, const Operand& y, int64_t axis = 0);
 
+/// NumPy's nonzero: for each axis of x an int64 vector, which together name the elements that are not 0, in row-major
+/// order. How many there are only the data decides: the vectors have a length of their own, the same for every use of
+/// x.
+std::vector<Expr> nonzero(const Operand& x);
+/// The same as places in flatten(x).
+Expr flatnonzero(const Operand& x);
+/// NumPy's x[mask]: the rows of x at which a bool vector is true, or the elements at which bools of the shape of x are,
+/// as a vector. Its gradient is 0 where the mask is false. That the lengths fit is checked.
+Expr masked(const Operand& x, const Operand& mask);
+
 /// NumPy's x[arange(n), columns]: of each row of x [n, m], the element that its index names, a negative one from the
 /// end. The cross-entropies refuse negative labels, which are mistakes in the data: `negative` says which is meant.
 enum class Negative { kFromEnd, kRefused };
@@ -98,5 +108,6 @@ const Op& take_op();
 const Op& scatter_add_op();
 const Op& pick_rows_op();
 const Op& scatter_add_rows_op();
+const Op& nonzero_op();
 
 }  // namespace thtrain

@@ -147,6 +147,9 @@ Expr subtensor(const Operand& operand, const std::vector<Index>& indices) {
 Expr Expr::operator[](const Index& index) const {
   require_value(*this, "what is indexed", index.where());
   if (!index.slice() && !index.number().is_literal())
+    if (const Expr mask = index.number().expr(); is_bool(mask.dtype()) && mask.rank() > 0)
+      return masked(Operand(*this, index.where()), Operand(mask, index.where()));
+  if (!index.slice() && !index.number().is_literal())
     if (const Expr i = index.number().expr(); is_int(i.dtype()) && i.rank() > 0)
       return take(Operand(*this, index.where()), Operand(i, index.where()));
   return subtensor(Operand(*this, index.where()), {index});

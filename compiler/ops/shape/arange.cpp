@@ -1,6 +1,7 @@
 // Numbers at equal distances.
 #include <cmath>
 
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -110,8 +111,8 @@ Expr arange(const Operand& stop, std::optional<DType> dtype) {
 static double constant_float(const Expr& value, const std::source_location& where) {
   auto number = value.rank() == 0 ? constant_number(value) : std::nullopt;
   if (!number)
-    fail_build(where, "arange: the number of elements is not known before the graph runs",
-               "floats that are constants", value_text(value), "arange of integers takes lengths and scalar inputs");
+    fail_build(where, "arange: the number of elements is not known before the graph runs", "floats that are constants",
+               value_text(value), "arange of integers takes lengths and scalar inputs");
   return *number;
 }
 
@@ -119,14 +120,30 @@ static Dim integer_of(const Expr& value, const std::source_location& where) {
   return Length(value, where).dim();
 }
 
+// Of integers that only a call can tell: start + step * (0, 1, ...), as many as the graph computes.
+static Expr computed_arange(const Expr& start, const Expr& stop, int64_t step, DType dtype,
+                            const std::source_location& where) {
+  const Expr first = cast(start, DType::kInt64), last = cast(stop, DType::kInt64);
+  const Expr span = step > 0 ? last - first : first - last;
+  const int64_t size = step > 0 ? step : -step;
+  const Expr count = maximum(floor_div(span + (size - 1), size), 0);
+  const Dim length = defined_length(define_length(count, count, {}, where));
+  const Expr numbers = apply(
+      arange_op(), {}, {{"first", Dims{0}}, {"step", step}, {"dims", Dims{length}}, {"dtype", DType::kInt64}}, where);
+  return cast(numbers + first, dtype);
+}
+
 Expr arange(const Operand& from, const Operand& to, const Operand& by, std::optional<DType> dtype) {
   Expr start = from.expr(), stop = to.expr(), step = by.expr();
   const std::source_location& where = to.where();
   if (is_int(start.dtype()) && is_int(stop.dtype()) && is_int(step.dtype())) {
-    Dim first = integer_of(start, where), distance = integer_of(step, where);
+    Dim distance = integer_of(step, where);
     if (!distance.is_known() || distance.is(0))
       fail_build(where, "arange: the step is 0 or not known", "a constant, but not 0", value_text(step));
     int64_t by_number = distance.value();
+    if (!symbolic_value(start) || !symbolic_value(stop))
+      return computed_arange(start, stop, by_number, dtype.value_or(DType::kInt64), where);
+    Dim first = integer_of(start, where);
     Dim span = by_number > 0 ? integer_of(stop, where) - first : first - integer_of(stop, where);
     int64_t size = by_number > 0 ? by_number : -by_number;
     Dim count = at_least_zero(floor_div(span + (size - 1), size));

@@ -42,6 +42,10 @@ Dims shape_dims(const Operand& x);
 /// The number of elements as an int64 scalar.
 Expr size(const Operand& x);
 
+/// An integer scalar that the graph computes, as a length: zeros({computed_length(n)}). It must not be negative, which
+/// a call checks. Buffers of such a length are allocated when the call knows it. Where the value can be told before the
+/// graph runs it is that length, as in Length.
+Dim computed_length(const Operand& n);
 // ---- join and split ------------------------------------------------------------------------------------------------
 
 /// Values one after the other along an axis; the other lengths agree. dtypes are promoted.
@@ -70,17 +74,23 @@ Expr full_like(const Operand& x, const Operand& value, std::optional<DType> dtyp
 /// n rows, m columns (none given: n), ones where column - row == k.
 Expr eye(const Length& n, std::optional<Length> m = {}, int64_t k = 0, std::optional<DType> dtype = {},
          std::source_location where = std::source_location::current());
-/// 0, 1, ... below stop; start, start + step, ... before stop. Integers give int64, floats floatX. Their number must be
-/// known before the graph runs: integer arguments as in Length, floating ones are constants.
+/// 0, 1, ... below stop; start, start + step, ... before stop. Integers give int64, floats floatX. The step is a
+/// constant, and floating arguments are constants; start and stop may be integers that the graph computes.
 Expr arange(const Operand& stop, std::optional<DType> dtype = {});
 Expr arange(const Operand& start, const Operand& stop, const Operand& step = 1, std::optional<DType> dtype = {});
 
 // ---- for other parts of the compiler -------------------------------------------------------------------------------
 
+/// What other builders make such lengths with: n as the value of a length that is at most `bound`, named after the
+/// value `of`. Equal arguments give equal names. And the length that this output defines.
+Expr define_length(const Expr& n, const Expr& of, const std::optional<Dim>& bound, const std::source_location& where);
+Dim defined_length(const Expr& defined);
+
 const Op& dimshuffle_op();
 const Op& reshape_op();
 const Op& broadcast_to_op();
 const Op& length_op();
+const Op& define_length_op();
 const Op& join_op();
 const Op& eye_op();
 const Op& arange_op();

@@ -39,12 +39,24 @@ TEST(Dim, RandomExpressionsReadBackAndEvaluate) {
       if (std::abs(x) > 100000 || std::abs(y) > 100000 || d.text().size() > 300 || e.text().size() > 300) continue;
       int64_t k = 1 + below(4);
       switch (below(6)) {
-        case 0: pool.emplace_back(d + e, x + y); break;
-        case 1: pool.emplace_back(d - e, x - y); break;
-        case 2: pool.emplace_back(d * e, x * y); break;
-        case 3: pool.emplace_back(max(d, e), std::max(x, y)); break;
-        case 4: pool.emplace_back(min(d, e), std::min(x, y)); break;
-        default: pool.emplace_back(floor_div(d, k), (x - (x % k + k) % k) / k); break;
+        case 0:
+          pool.emplace_back(d + e, x + y);
+          break;
+        case 1:
+          pool.emplace_back(d - e, x - y);
+          break;
+        case 2:
+          pool.emplace_back(d * e, x * y);
+          break;
+        case 3:
+          pool.emplace_back(max(d, e), std::max(x, y));
+          break;
+        case 4:
+          pool.emplace_back(min(d, e), std::min(x, y));
+          break;
+        default:
+          pool.emplace_back(floor_div(d, k), (x - (x % k + k) % k) / k);
+          break;
       }
     }
     const auto& [dim, value] = pool.back();
@@ -81,6 +93,34 @@ TEST(Dim, ANameMustNotLookLikeAnExpression) {
   EXPECT_TRUE(Dim::parse(x.dims()[1].text())) << x.dims()[1].text();
   EXPECT_EQ(readable(x.dims()[1].text()), "my_x_2___old_.1");
   EXPECT_EQ(readable(symbolic_value(i)->text()), "@how_many_");
+}
+
+TEST(Dim, AnUpperBoundIsNoLessForAllThatTheNameCanBe) {
+  const Dim k = Dim::defined("#k~1", nullptr), n("n");
+  auto most = [&](const Dim& dim) {
+    return dim.upper_bound(
+        [](const std::string& name) { return name == "#k~1" ? std::optional<Dim>(10) : std::nullopt; });
+  };
+  EXPECT_EQ(most(2 * k + n), n + 20);
+  EXPECT_EQ(most(n - k), n);
+  EXPECT_EQ(most(n - n * floor_div(k, 3)), n);
+  EXPECT_EQ(most(k * k * 3), Dim(300));
+  EXPECT_EQ(most(floor_div(k - 1, 2)), Dim(4));
+  EXPECT_EQ(most(max(k, n)), max(Dim(10), n));
+  EXPECT_EQ(most(floor_div(n, k)), n);
+  EXPECT_EQ(most(n), n);
+}
+
+TEST(Dim, ADefinedNameKeepsItsNode) {
+  const Expr x = vector("x", {"n"});
+  const Dim k = Dim::defined("#k~1", x.node_ptr());
+  std::vector<std::shared_ptr<const Node>> definers;
+  (3 * k + 1).substitute([](const std::string&) { return std::nullopt; }).collect_definers(definers);
+  ASSERT_EQ(definers.size(), 1u);
+  EXPECT_EQ(definers[0], x.node_ptr());
+  EXPECT_TRUE(is_data_dependent(k + 1));
+  EXPECT_FALSE(is_data_dependent(Dim("n")));
+  EXPECT_EQ(readable(k.text()), "#k");
 }
 
 TEST(Dim, ProvableOrder) {

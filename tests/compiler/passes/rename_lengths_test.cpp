@@ -5,6 +5,7 @@
 #include "compiler/ir/print.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/passes/match.h"
 #include "compiler/passes/rules.h"
@@ -29,6 +30,24 @@ TEST(CanonicalLengths, AKnownLengthStandsForAName) {
   EXPECT_EQ(canonical.graph.inputs[0].type().text(), "float64[x~0.0, 784]");
   ASSERT_EQ(canonical.shape_checks.size(), 1u);
   EXPECT_EQ(canonical.shape_checks[0].what, "dot: inner lengths differ");
+}
+
+TEST(CanonicalLengths, DefinedNamesDoNotDependOnSerialNumbers) {
+  auto masked_sum = [] {
+    const Expr x = vector("x"), mask = tensor_of_rank("mask", 1, DType::kBool);
+    const Expr chosen = x[mask];
+    return Graph{{x, mask}, {chosen * chosen}, {}};
+  };
+  const CanonicalGraph canonical = canonical_lengths(masked_sum());
+  EXPECT_EQ(canonical.graph.outputs[0].type().text(), "float64[#mask~0]");
+  EXPECT_EQ(graph_text(canonical.graph), graph_text(canonical_lengths(masked_sum()).graph));
+}
+
+TEST(CanonicalLengths, ChecksOfDefinedLengthsWaitForTheData) {
+  const Expr x = vector("x", {"n"}), mask = tensor_of_rank("mask", 1, DType::kBool);
+  const CanonicalGraph canonical = canonical_lengths({{x, mask}, {x[mask] + x}, {}});
+  ASSERT_EQ(canonical.value_checks.size(), 1u);
+  EXPECT_EQ(canonical.value_checks[0].left.text(), "#mask~0");
 }
 
 TEST(RenameLengths, ReplacesInTypesAndProperties) {

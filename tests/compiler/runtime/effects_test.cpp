@@ -178,6 +178,12 @@ TEST(Effects, ErrorsOfTheList) {
             "  hint:     list it as an input, or replace it through givens");
 }
 
+TEST(Effects, APrintAboveAMaskIsPrintedOnceInEveryMode) {
+  Expr x = vector("x", {2});
+  Expr shown = print(x, "x");
+  expect_prints(of({x}, {shown[gt(shown, 1)]}), {kTwo}, "x: float64[2] [1, 2]\n");
+}
+
 // ---- bodies --------------------------------------------------------------------------------------------------------
 
 // x is doubled `turns` times, and printed before.

@@ -1,0 +1,125 @@
+// Where the elements are that are not 0, and parts of values that bools choose.
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
+
+namespace thtrain {
+namespace {
+
+std::vector<Type> infer(const TypeArgs& args) {
+  const Type &mask = args.type(0), &count = args.type(1);
+  args.require(mask.rank() == 1 && is_bool(mask.dtype), "the mask is no bool vector");
+  args.require(count.is_scalar() && count.dtype == DType::kInt64, "the count is no int64 scalar");
+  const Dims& dims = args.props.get<Dims>("dims");
+  args.require(dims.size() == 1, "a vector is made", "one length");
+  return {{.dtype = DType::kInt64, .dims = dims}};
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  Tensor out = args.make_output();
+  const Tensor& mask = args.inputs[0];
+  int64_t found = 0;
+  for (int64_t i = 0; i < mask.size(); ++i)
+    if (mask.as_int(i) != 0 && found < out.size()) out.data<int64_t>()[found++] = i;
+  TH_CHECK(found == out.size(), "nonzero: ", found, " elements where ", out.size(), " were counted");
+  return {out};
+}
+
+// One thread: where an element goes depends on all before it.
+void lower(kernel::StepBuilder& b) {
+  const kernel::Operand &mask = b.input(0), &out = b.output();
+  kernel::Code& code = b.code();
+  const kernel::Term room = b.length(out.type.dims[0]);
+  const kernel::Term found = code.var("found", 0);
+  code.loop("i", b.begin(), b.end(), 1, kernel::LoopMark::kSequential, [&](kernel::Term i) {
+    code.if_(b.load(mask, b.index_of(mask, {i})) && found < room, [&] {
+      b.store(out, b.index_of(out, {found}), i);
+      code.assign(found, found + kernel::Term(1));
+    });
+  });
+  b.finish_kernel("nonzero", "the places of the elements of in0 that are true", mask.type.dims[0]);
+}
+
+std::vector<OpCase> cases() {
+  // The number of elements is a part of the type: cases know it.
+  auto all_of = [](const std::vector<Expr>& in) {
+    const Expr mask = eq(in[0], in[0]);
+    return std::vector{apply(nonzero_op(), {mask, sum(cast(mask, DType::kInt64))}, {{"dims", in[0].dims()}})};
+  };
+  auto half_of = [](const std::vector<Expr>& in) {
+    const Expr mask = join(0, {logical_not(eq(in[0], in[0])), eq(in[0], in[0])});
+    return std::vector{apply(nonzero_op(), {mask, sum(cast(mask, DType::kInt64))}, {{"dims", in[0].dims()}})};
+  };
+  auto ints = [](Dims dims) { return Type{.dtype = DType::kInt64, .dims = std::move(dims)}; };
+  return {{.name = "all", .inputs = {ints({7})}, .build = all_of},
+          {.name = "half", .inputs = {ints({9})}, .build = half_of},
+          {.name = "none", .inputs = {ints({0})}, .build = half_of}};
+}
+
+}  // namespace
+
+const Op& nonzero_op() {
+  static const Op op{
+      .name = "nonzero",
+      .doc =
+          "The places of the true elements of a vector, in order. Shapes: mask [n], count [], y [dims]; the length is\n"
+          "that which count defines. dtypes: bool and int64, gives int64. Not differentiable.",
+      .infer = infer,
+      .reference = reference,
+      .lower = lower,
+      .cost =
+          [](const Node& node) {
+            const Dim elements = node.inputs[0].type().elements();
+            return Cost{elements, elements + Dim(8) * node.types[0].elements()};
+          },
+      .cases = cases};
+  return op;
+}
+
+// The mask is a bool value with axes; the length is named after `of`.
+static Expr places_of(const Expr& mask, const Expr& of, const std::source_location& where) {
+  const Expr flat = flatten(Operand(mask, where));
+  const Expr count = define_length(sum(cast(flat, DType::kInt64)), of, flat.dims()[0], where);
+  return apply(nonzero_op(), {flat, count}, {{"dims", Dims{defined_length(count)}}}, where);
+}
+
+Expr flatnonzero(const Operand& operand) {
+  const Expr x = operand.expr();
+  if (x.rank() == 0) fail_build(operand.where(), "nonzero: a scalar has no places", "a value with axes", value_text(x));
+  return places_of(is_bool(x.dtype()) ? x : neq(x, 0), x, operand.where());
+}
+
+std::vector<Expr> nonzero(const Operand& operand) {
+  const Expr x = operand.expr();
+  const Expr places = flatnonzero(operand);
+  std::vector<Expr> out(x.rank());
+  Expr rest = places;
+  for (size_t axis = x.rank(); axis-- > 1;) {
+    const Expr size = length(x, static_cast<int64_t>(axis));
+    out[axis] = mod(rest, size);
+    rest = floor_div(rest, size);
+  }
+  out[0] = rest;
+  return out;
+}
+
+Expr masked(const Operand& operand, const Operand& mask) {
+  const Expr x = operand.expr(), chosen = mask.expr();
+  if (!is_bool(chosen.dtype()) || chosen.rank() == 0 || chosen.rank() > x.rank() ||
+      (chosen.rank() != 1 && chosen.rank() != x.rank()))
+    fail_build(mask.where(), "masked: the mask does not fit the value",
+               x.rank() == 0   ? "a value with axes"
+               : x.rank() == 1 ? "a bool vector"
+                               : str("a bool vector, or bools of ", x.rank(), " axes"),
+               str(value_text(x), " and ", value_text(chosen)));
+  // Checked on the side of x: the places are the same for all values that one mask chooses from.
+  Dims lengths = x.dims();
+  std::copy(chosen.dims().begin(), chosen.dims().end(), lengths.begin());
+  const Expr fitting = specify_lengths(operand, lengths);
+  return take(chosen.rank() == 1 ? fitting : flatten(fitting), places_of(chosen, chosen, mask.where()));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,205 @@
+#include "compiler/runtime/data_lengths.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/base/escape.h"
+#include "compiler/ir/defined_lengths.h"
+#include "compiler/ir/effects.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/runtime/function_state.h"
+#include "compiler/runtime/threads.h"
+
+namespace thtrain {
+namespace {
+
+using State = Function::State;
+
+// The outputs that the caller sees.
+size_t seen_outputs(const State& s) {
+  return s.graph.outputs.size() - s.lengths.names.size();
+}
+
+ThTensor& argument_of_output(State& s, size_t k) {
+  return s.args[s.args.size() - s.graph.outputs.size() + k];
+}
+
+std::string name_defined_by(const Expr& value) {
+  for (const DefinedLength& length : value.node().op->defines(value.node()))
+    if (length.output == value.output()) return length.name;
+  TH_CHECK(false, value.node().op->name, " defines no length by output ", value.output());
+  return {};
+}
+
+bool is_known(const LengthCheck& check, const Lengths& lengths) {
+  std::set<std::string> names;
+  check.left.collect_names(names);
+  check.right.collect_names(names);
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return lengths.has(name); });
+}
+
+// A value that was made anew on other inputs keeps the name of its length: beside the first one that is a mistake.
+void check_one_value_each(const Graph& graph) {
+  std::map<std::string, const Node*> definers;
+  const Graph merged = rewrite_graph(graph, [](const Node&, const std::vector<Expr>&) { return std::vector<Expr>(); });
+  for (const Node* node : topological_order(merged.roots())) {
+    if (!node->op->defines) continue;
+    for (const DefinedLength& length : node->op->defines(*node)) {
+      auto [at, fresh] = definers.try_emplace(length.name, node);
+      if (!fresh && at->second != node)
+        throw UserError({.what = str("function: the length ", readable(length.name), " has two values"),
+                         .got = str(at->second->origin.text(), ", and ", node->origin.text()),
+                         .node = node->origin.text(),
+                         .config = node->origin.config(),
+                         .hint = "a value and the same with something in it replaced cannot stand in one function; "
+                                 "build the other one anew"});
+    }
+  }
+}
+
+}  // namespace
+
+Graph with_given_lengths(const Graph& graph, const std::vector<std::pair<Expr, Expr>>& givens) {
+  LengthMap map;
+  for (const auto& [from, to] : givens) {
+    const bool is_listed = std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                                       [&, &input = from](const Expr& listed) { return listed.same(input); });
+    if (!is_input(from) || is_listed) continue;
+    for (size_t axis = 0; axis < from.rank(); ++axis) {
+      const std::string name = from.dims()[axis].text();
+      if (name.find('~') != std::string::npos && !(from.dims()[axis] == to.dims()[axis]))
+        map.emplace(name, to.dims()[axis]);
+    }
+  }
+  return map.empty() ? graph : rename_lengths(graph, map);
+}
+
+Graph with_definitions(Graph graph, size_t seen_outputs) {
+  graph.outputs.resize(seen_outputs);
+  const std::vector<Expr> definitions = definitions_of(graph.roots());
+  graph.outputs.insert(graph.outputs.end(), definitions.begin(), definitions.end());
+  return graph;
+}
+
+void name_definitions(State& s) {
+  if (!s.lengths.any()) return;
+  check_one_value_each(s.canonical.graph);
+  for (size_t i = 0; i < s.lengths.names.size(); ++i) {
+    const size_t k = seen_outputs(s) + i;
+    s.lengths.names[i] = {name_defined_by(s.graph.outputs[k]), name_defined_by(s.canonical.graph.outputs[k])};
+  }
+  for (size_t k = 0; k < s.graph.outputs.size(); ++k)
+    if (is_data_dependent(s.graph.outputs[k].dims())) s.lengths.late_outputs.push_back(k);
+}
+
+void begin_lengths(State& s, std::span<const Tensor> inputs) {
+  s.lengths.inputs = inputs;
+  s.lengths.late_values.assign(s.graph.outputs.size(), Tensor());
+  for (size_t k : s.lengths.late_outputs) {
+    s.output_shapes[k] = {0};
+    argument_of_output(s, k).data = nullptr;
+  }
+  for (size_t k = seen_outputs(s); k < s.graph.outputs.size(); ++k)
+    *static_cast<int64_t*>(argument_of_output(s, k).data) = 0;
+}
+
+void read_lengths(State& s) {
+  for (size_t i = 0; i < s.lengths.names.size(); ++i) {
+    const int64_t value = *static_cast<const int64_t*>(argument_of_output(s, seen_outputs(s) + i).data);
+    s.user_lengths.set(s.lengths.names[i].first, value);
+    s.canonical_lengths.set(s.lengths.names[i].second, value);
+  }
+}
+
+void finish_lengths(State& s, std::vector<Tensor>& outputs) {
+  read_lengths(s);
+  for (size_t k : s.lengths.late_outputs)
+    outputs[k] = s.lengths.late_values[k].reshape(s.user_lengths.evaluate(s.graph.outputs[k].dims()));
+  outputs.resize(seen_outputs(s));
+  s.lengths.late_values.clear();
+}
+
+void* on_allocate(ThContext* context, int slot, long bytes) {
+  State& s = *static_cast<State*>(context->host);
+  const size_t number = static_cast<size_t>(slot);
+  try {
+    if (number < s.graph.outputs.size()) {
+      read_lengths(s);
+      s.output_shapes[number] = s.user_lengths.evaluate(s.graph.outputs[number].dims());
+      Tensor out = output_buffer(s, number, s.lengths.inputs);
+      TH_CHECK(out.bytes() == static_cast<size_t>(bytes), "output ", number, " of ", bytes, " bytes is ",
+               out.type_text());
+      s.lengths.late_values[number] = out;
+      return argument_of_output(s, number).data = out.raw();
+    }
+    std::vector<Tensor>& buffers = s.lengths.temporaries;
+    const size_t place = number - s.graph.outputs.size();
+    if (buffers.size() <= place) buffers.resize(place + 1, Tensor::empty(DType::kUInt8, {0}));
+    if (buffers[place].bytes() < static_cast<size_t>(bytes)) buffers[place] = Tensor::empty(DType::kUInt8, {bytes});
+    return buffers[place].raw();
+  } catch (...) {
+    s.failure = std::current_exception();
+    if (first_failure(context)) s.failed_check = -1;
+    return nullptr;
+  }
+}
+
+std::vector<std::pair<Expr, Tensor>> define_by_reference(State& s, std::span<const Tensor> inputs) {
+  std::vector<std::pair<Expr, Tensor>> out;
+  for (size_t i = 0; i < inputs.size(); ++i) out.emplace_back(s.graph.inputs[i], inputs[i]);
+  for (size_t i = 0; i < s.leaves.size(); ++i) out.emplace_back(s.leaves[i], s.storages[i]->value);
+  std::vector<LengthCheck> waiting = s.canonical.value_checks;
+  auto check_known = [&] {
+    std::vector<LengthCheck> known, others;
+    for (LengthCheck& check : waiting)
+      (is_known(check, s.canonical_lengths) ? known : others).push_back(std::move(check));
+    waiting = std::move(others);
+    check_lengths(known, s.canonical_lengths);
+  };
+  if (!s.lengths.any()) {
+    check_lengths(waiting, s.canonical_lengths);
+    return out;
+  }
+  for (const auto& [user, canonical] : s.lengths.names) s.canonical_lengths.forget(canonical);
+  check_known();
+  for (size_t i = 0; i < s.lengths.names.size(); ++i) {
+    const Expr definition = s.graph.outputs[seen_outputs(s) + i];
+    // What is computed here is computed again with the outputs: effects wait until then.
+    Graph silent{.inputs = s.graph.inputs, .outputs = {definition}, .updates = {}};
+    if (!s.graph.effects.empty()) silent = without_effects(silent);
+    const Tensor value = evaluate_with(silent.outputs, out, s.user_lengths)[0];
+    s.user_lengths.set(s.lengths.names[i].first, value.as_int());
+    s.canonical_lengths.set(s.lengths.names[i].second, value.as_int());
+    out.emplace_back(definition, value);
+    check_known();
+  }
+  return out;
+}
+
+void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right) {
+  throw UserError({.what = check.what,
+                   .expected = str(readable(check.left.text()), " == ", readable(check.right.text())),
+                   .got = str(left, " and ", right),
+                   .node = check.origin.text(),
+                   .config = check.origin.config()});
+}
+
+void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths) {
+  for (const LengthCheck& check : checks)
+    if (int64_t left = lengths.evaluate(check.left), right = lengths.evaluate(check.right); left != right)
+      throw_lengths_differ(check, left, right);
+}
+
+Tensor output_buffer(State& s, size_t k, std::span<const Tensor> inputs) {
+  const DType dtype = s.graph.outputs[k].dtype();
+  if (!s.borrowed[k]) return Tensor::empty(dtype, s.output_shapes[k]);
+  Tensor& own = s.own_outputs[k];
+  const bool given_back =
+      std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
+  if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != dtype)
+    own = Tensor::empty(dtype, s.output_shapes[k]);
+  return own;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,57 @@
+// Lengths that the data decides, in a call: their values, their checks, and the buffers that wait for them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/codegen/entry_abi.h"
+#include "compiler/ir/lengths.h"
+#include "compiler/ir/op.h"
+#include "compiler/runtime/function.h"
+
+namespace thtrain {
+
+/// The values of defined lengths are the last outputs of a function's graph, which its callers do not see.
+struct DataLengths {
+  // Of each such output: the length in the user's graph and in the canonical one.
+  std::vector<std::pair<std::string, std::string>> names;
+  std::vector<size_t> late_outputs;  // their shapes depend on defined lengths: allocated while the entry runs
+  std::vector<Tensor> late_values;   // one for each output of the graph
+  std::vector<Tensor> temporaries;   // kept from call to call
+  std::span<const Tensor> inputs;    // of the call
+
+  bool any() const { return !names.empty(); }
+  void forget_buffers() { late_values.clear(), temporaries.clear(); }
+};
+
+/// The graph in which inputs were replaced, without the names of their lengths: those of the new values stand for them.
+Graph with_given_lengths(const Graph& graph, const std::vector<std::pair<Expr, Expr>>& givens);
+/// The graph with outputs after the first `seen_outputs` that define the lengths of its values, and no others.
+Graph with_definitions(Graph graph, size_t seen_outputs);
+/// Fills `names` and `late_outputs` once the canonical graph is there. UserError where a length has two values.
+void name_definitions(Function::State& state);
+
+/// Before the entry runs: no length is defined, and no late output has a buffer.
+void begin_lengths(Function::State& state, std::span<const Tensor> inputs);
+/// The lengths that steps have defined so far, into those of the call; 0 for the others.
+void read_lengths(Function::State& state);
+/// Afterwards: late outputs take their places and shapes, and the values of lengths leave.
+void finish_lengths(Function::State& state, std::vector<Tensor>& outputs);
+/// ThContext::allocate.
+void* on_allocate(ThContext* context, int slot, long bytes);
+
+/// All lengths of the call by the reference, each as soon as it can be told, and the checks of `value_checks`. Gives
+/// the leaves of the user's graph and the definitions with their values.
+std::vector<std::pair<Expr, Tensor>> define_by_reference(Function::State& state, std::span<const Tensor> inputs);
+
+[[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right);
+/// Each equality that the types could not prove.
+void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths);
+
+/// Where output k of a call goes: the function's own buffer where it is borrowed, unless the caller gave that back as
+/// an argument or its lengths changed.
+Tensor output_buffer(Function::State& state, size_t k, std::span<const Tensor> inputs);
+
+}  // namespace thtrain

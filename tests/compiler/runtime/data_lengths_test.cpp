@@ -1,0 +1,307 @@
+// Lengths that the data decides: values, gradients, checks, outputs and buffers, in native, reference and debug mode.
+#include <gtest/gtest.h>
+
+#include <complex>
+
+#include "compiler/autodiff/gradient.h"
+#include "compiler/ir/variables.h"
+#include "compiler/ops/control/repeat.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/runtime/function.h"
+#include "tests/support/error_text.h"
+
+namespace thtrain {
+namespace {
+
+constexpr Mode kModes[] = {Mode::kNative, Mode::kReference, Mode::kDebug};
+
+Tensor bools(const std::vector<int>& values) {
+  Tensor out = Tensor::empty(DType::kBool, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) out.data<bool>()[i] = values[i] != 0;
+  return out;
+}
+Tensor numbers(const std::vector<double>& values) {
+  return Tensor::of(values, {static_cast<int64_t>(values.size())});
+}
+Tensor ints(const std::vector<int64_t>& values) {
+  return Tensor::of(values, {static_cast<int64_t>(values.size())});
+}
+
+const Expr x = tensor_of_rank("x", 1, DType::kFloat64), y = tensor_of_rank("y", 1, DType::kFloat64);
+const Expr mask = tensor_of_rank("mask", 1, DType::kBool), other = tensor_of_rank("other", 1, DType::kBool);
+
+void expect_same(const Tensor& got, const Tensor& expected) {
+  EXPECT_TRUE(same_bits(got, expected)) << got.type_text() << " " << got.text() << ", expected " << expected.type_text()
+                                        << " " << expected.text();
+}
+
+// One output, in every mode.
+void expect_value(const std::vector<Expr>& inputs, const Expr& output, const std::vector<Tensor>& values,
+                  const Tensor& expected) {
+  for (Mode mode : kModes) {
+    Function f = function({inputs.begin(), inputs.end()}, {output}, {}, {.mode = mode});
+    EXPECT_EQ(f.is_native(), mode != Mode::kReference);
+    expect_same(f(values)[0].contiguous(), expected);
+  }
+}
+
+TEST(Nonzero, NamesThePlacesOfTheTrueElements) {
+  const Expr places = flatnonzero(mask);
+  expect_value({mask}, places, {bools({0, 1, 1, 0, 1})}, ints({1, 2, 4}));
+  expect_value({mask}, places, {bools({0, 0, 0})}, ints({}));
+  expect_value({mask}, places, {bools({1, 1, 1})}, ints({0, 1, 2}));
+  expect_value({mask}, places, {bools({})}, ints({}));
+}
+
+TEST(Nonzero, OfNumbersInSeveralAxesGivesAVectorForEach) {
+  const Expr m = tensor_of_rank("m", 2, DType::kFloat64);
+  const Tensor value = Tensor::matrix<double>({{0, 2, 0}, {-1, 0, 3}});
+  for (Mode mode : kModes) {
+    const std::vector<Expr> places = nonzero(m);
+    Function f = function({m}, {places[0], places[1]}, {}, {.mode = mode});
+    const std::vector<Tensor> got = f({value});
+    ASSERT_EQ(got.size(), 2);
+    expect_same(got[0], ints({0, 1, 1}));
+    expect_same(got[1], ints({1, 0, 2}));
+  }
+}
+
+TEST(Mask, KeepsTheRowsAtWhichItIsTrue) {
+  expect_value({x, mask}, x[mask], {numbers({1, 2, 3, 4}), bools({1, 0, 0, 1})}, numbers({1, 4}));
+  expect_value({x, mask}, x[mask] * 2 + 1, {numbers({1, 2, 3, 4}), bools({0, 0, 0, 0})}, numbers({}));
+  expect_value({x, mask}, x[mask], {numbers({1, 2}), bools({1, 1})}, numbers({1, 2}));
+  const Expr m = tensor_of_rank("m", 2, DType::kFloat64);
+  expect_value({m, mask}, m[mask], {Tensor::matrix<double>({{1, 2}, {3, 4}, {5, 6}}), bools({1, 0, 1})},
+               Tensor::matrix<double>({{1, 2}, {5, 6}}));
+}
+
+TEST(Mask, OfTheShapeOfTheValueKeepsElements) {
+  const Expr m = tensor_of_rank("m", 2, DType::kFloat64);
+  expect_value({m}, m[m > 2], {Tensor::matrix<double>({{1, 5}, {3, 2}})}, numbers({5, 3}));
+}
+
+TEST(Mask, HasTwoDerivatives) {
+  const Expr cost = sum(pow(x[mask], 3));
+  const Expr first = grad(cost, x);
+  const Expr second = grad(sum(first * first), x);
+  const std::vector<Tensor> values{numbers({1, 2, 3}), bools({1, 0, 1})};
+  expect_value({x, mask}, first, values, numbers({3, 0, 27}));
+  expect_value({x, mask}, second, values, numbers({36, 0, 972}));  // 2 * 3 x^2 * 6 x
+  expect_value({x, mask}, first, {numbers({1, 2, 3}), bools({0, 0, 0})}, numbers({0, 0, 0}));
+}
+
+TEST(Mask, IsOneLengthForAllItsUses) {
+  // No check is needed, and none is made.
+  const Expr both = x[mask] * y[mask];
+  EXPECT_EQ(x[mask].type(), y[mask].type());
+  expect_value({x, y, mask}, both, {numbers({1, 2, 3}), numbers({4, 5, 6}), bools({0, 1, 1})}, numbers({10, 18}));
+}
+
+TEST(Mask, CountsWhereNothingReadsTheElements) {
+  // The number of elements is all that the outputs need: they do not read x.
+  expect_value({mask}, size(x[mask]), {bools({0, 1, 1})}, Tensor(int64_t{2}));
+  expect_value({mask}, sum(ones_like(x[mask])), {bools({0, 1, 1})}, Tensor(2.0));
+  expect_value({x, mask}, mean(x[mask]), {numbers({1, 2, 4}), bools({0, 1, 1})}, Tensor(3.0));
+}
+
+TEST(Mask, OfAMaskedValue) {
+  const Expr chosen = x[x > 0];
+  expect_value({x}, chosen[chosen < 3], {numbers({-1, 2, 5, 1, -2})}, numbers({2, 1}));
+}
+
+TEST(Mask, ValuesOfTwoMasksAreCheckedAgainstEachOther) {
+  const Expr both = x[mask] + x[other];
+  const std::vector<Tensor> fits{numbers({1, 2, 3}), bools({1, 1, 0}), bools({0, 1, 1})};
+  expect_value({x, mask, other}, both, fits, numbers({3, 5}));
+  const std::vector<Tensor> differs{numbers({1, 2, 3}), bools({1, 1, 0}), bools({0, 1, 0})};
+  for (Mode mode : kModes) {
+    Function f = function({x, mask, other}, {both}, {}, {.mode = mode});
+    try {
+      f(differs);
+      FAIL();
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.messages()[0].expected, "#mask == #other");
+      EXPECT_EQ(error.messages()[0].got, "2 and 1");
+    }
+    expect_same(f(fits)[0], numbers({3, 5}));  // and the function still works
+  }
+}
+
+TEST(Mask, MustHaveTheLengthOfTheAxis) {
+  for (Mode mode : kModes) {
+    Function f = function({x, mask}, {x[mask]}, {}, {.mode = mode});
+    EXPECT_THROW(f({numbers({1, 2, 3}), bools({1, 0})}), UserError);
+  }
+  EXPECT_EQ(error_text([] { masked(x, tensor_of_rank("m", 2, DType::kBool)); }),
+            "error: masked: the mask does not fit the value\n"
+            "  expected: a bool vector\n"
+            "  got:      x float64[x.0] and m bool[m.0, m.1]");
+}
+
+TEST(Mask, PartsCanBeIncreased) {
+  expect_value({x, mask}, inc_subtensor(x[mask], 10), {numbers({1, 2, 3}), bools({1, 0, 1})}, numbers({11, 2, 13}));
+}
+
+TEST(DataLengths, ArangeOfAComputedValue) {
+  const Expr n = tensor_of_rank("n", 1, DType::kInt64);
+  expect_value({n}, arange(sum(n)), {ints({1, 3})}, ints({0, 1, 2, 3}));
+  expect_value({n}, arange(sum(n)), {ints({1, -3})}, ints({}));
+  expect_value({n}, arange(sum(n), 0, -2), {ints({2, 3})}, ints({5, 3, 1}));
+  expect_value({n}, sum(pow(arange(max(n), DType::kFloat64), 2)), {ints({1, 4})}, Tensor(14.0));
+}
+
+TEST(DataLengths, BuffersWithoutABoundGrowWithTheCall) {
+  const Expr n = tensor_of_rank("n", 1, DType::kInt64);
+  const Expr numbers_below = arange(sum(n), DType::kFloat64);
+  const Expr table = outer(numbers_below, numbers_below);
+  Function f = function({n}, {dot(table, numbers_below)});
+  for (int64_t size : {3, 200, 0, 5}) {
+    const Tensor got = f({ints({size})})[0];
+    ASSERT_EQ(got.shape(), Shape{size});
+    double squares = 0;
+    for (int64_t i = 0; i < size; ++i) squares += static_cast<double>(i * i);
+    for (int64_t i = 0; i < size; ++i) EXPECT_EQ(got.data<double>()[i], static_cast<double>(i) * squares);
+  }
+}
+
+TEST(DataLengths, NegativeOnesAreRefused) {
+  const Expr n = tensor_of_rank("n", 1, DType::kInt64);
+  for (Mode mode : kModes) {
+    Function f = function({n}, {zeros({computed_length(sum(n))})}, {}, {.mode = mode});
+    EXPECT_EQ(f({ints({2, 1})})[0].shape(), Shape{3});
+    try {
+      f({ints({2, -5})});
+      FAIL();
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.messages()[0].what, "the length #sum is -3");
+      EXPECT_EQ(error.messages()[0].expected, "at least 0");
+    }
+  }
+}
+
+TEST(DataLengths, BorrowedOutputsAndCopiesOfFunctions) {
+  Function f = function({x, mask}, {Out(x[mask], true), Out(x[mask] + 1)});
+  const std::vector<Tensor> first = f({numbers({1, 2, 3}), bools({1, 1, 0})});
+  const std::vector<Tensor> again = f({numbers({4, 5, 6}), bools({1, 1, 0})});
+  EXPECT_TRUE(first[0].shares_memory_with(again[0]));
+  expect_same(again[0], numbers({4, 5}));
+  expect_same(first[1], numbers({2, 3}));
+  Function copy = f;
+  const std::vector<Tensor> of_copy = copy({numbers({7, 8, 9}), bools({1, 0, 0})});
+  expect_same(of_copy[0], numbers({7}));
+  expect_same(again[0], numbers({4, 5}));
+}
+
+TEST(DataLengths, UpdatesMustFitTheVariable) {
+  const Shared w(numbers({0, 0}), "w");
+  for (Mode mode : kModes) {
+    Function f = function({x, mask}, {}, {{w.expr(), x[mask]}}, {.mode = mode});
+    f({numbers({1, 2, 3}), bools({1, 0, 1})});
+    expect_same(w.get_value(), numbers({1, 3}));
+    EXPECT_THROW(f({numbers({1, 2, 3}), bools({1, 1, 1})}), UserError);
+    expect_same(w.get_value(), numbers({1, 3}));
+  }
+}
+
+TEST(DataLengths, WarmStartsCompileNothing) {
+  auto made = [] {
+    const Expr a = tensor_of_rank("a", 1, DType::kFloat64);
+    return function({a}, {a[a > 0], arange(sum(cast(a, DType::kInt64)))});
+  };
+  made();
+  Function f = made();  // other serial numbers, the same program
+  EXPECT_TRUE(f.info().from_cache);
+  const std::vector<Tensor> got = f({numbers({-1, 2, 1})});
+  expect_same(got[0], numbers({2, 1}));
+  expect_same(got[1], ints({0, 1}));
+}
+
+TEST(DataLengths, StepsThatRunThroughTheReferenceKnowThem) {
+  using C = std::complex<double>;
+  auto made = [](Mode mode) {
+    const Expr z = tensor_of_rank("z", 1, DType::kComplex128), chosen = z[mask];
+    return function({z, mask}, {chosen * chosen}, {}, {.mode = mode});
+  };
+  const Tensor z = Tensor::vector<C>({{1, 1}, {2, 0}, {0, 3}});
+  for (Mode mode : kModes) {
+    expect_same(made(mode)({z, bools({1, 0, 1})})[0], Tensor::vector<C>({{0, 2}, {-9, 0}}));
+    expect_same(made(mode)({z, bools({0, 0, 0})})[0], Tensor::of(std::vector<C>{}, {0}));
+  }
+  EXPECT_TRUE(made(Mode::kNative).info().from_cache);
+  EXPECT_FALSE(made(Mode::kNative).info().reference_steps.empty());
+}
+
+TEST(DataLengths, GivensReplaceTheMaskEverywhere) {
+  Function f = function({x}, {x[mask], ones_like(x[mask])}, {}, {.givens = {{mask, x > 1}}});
+  const std::vector<Tensor> got = f({numbers({1, 2, 3})});
+  expect_same(got[0], numbers({2, 3}));
+  expect_same(got[1], numbers({1, 1}));
+}
+
+TEST(DataLengths, AValueAndItsRewrittenCopyAreRefused) {
+  const Expr chosen = x[mask];
+  const Expr replaced = substitute(std::vector{chosen}, std::vector{std::pair{mask, other}})[0];
+  EXPECT_EQ(error_text([&] {
+              function({x, mask, other}, {chosen, replaced});
+            }).substr(0, 53),
+            "error: function: the length #mask has two values\n  go");
+}
+
+TEST(DataLengths, ProgramsShowWhoDefinesThem) {
+  const Function f = function({x, mask}, {sum(exp(x[mask]) * 2), arange(sum(cast(mask, DType::kInt64)))});
+  const std::string program = f.explain().program;
+  EXPECT_NE(program.find("defines #mask from "), std::string::npos) << program;
+  EXPECT_NE(program.find(", at most "), std::string::npos) << program;
+  EXPECT_NE(program.find(", without a bound\n"), std::string::npos) << program;
+}
+
+TEST(DataLengths, BodiesUseThoseFromOutsideAndDefineNone) {
+  const Expr chosen = x[mask];
+  const Expr doubled = repeat(3, {chosen}, [](const std::vector<Expr>& s) { return std::vector{s[0] * 2}; })[0];
+  expect_value({x, mask}, doubled, {numbers({1, 2, 3}), bools({1, 0, 1})}, numbers({8, 24}));
+  expect_value({x, mask}, grad(sum(doubled * doubled), x), {numbers({1, 2, 3}), bools({1, 0, 1})},
+               numbers({128, 0, 384}));
+  EXPECT_EQ(error_text([&] {
+              repeat(3, {x}, [](const std::vector<Expr>& s) { return std::vector{s[0] + sum(s[0][s[0] > 0])}; });
+            }),
+            "error: a body cannot have lengths that its own data decides\n"
+            "  expected: masks, nonzero and computed lengths outside the body\n"
+            "  got:      int64[]");
+}
+
+TEST(DataLengths, ProductsAndReductionsOfMaskedRowsAgreeInAllModes) {
+  const Expr m = tensor_of_rank("m", 2, DType::kFloat64), w = tensor("w", {7, 3}, DType::kFloat64);
+  const Expr rows = m[mask];
+  const Expr cost = sum(log(sum(exp(dot(rows, w)), {1}))) / cast(length(rows, 0), DType::kFloat64);
+  const std::vector<Expr> outputs{cost, grad(cost, m), grad(cost, w), max(rows, {1})};
+  std::vector<double> elements;
+  std::vector<int> chosen;
+  for (int i = 0; i < 300 * 7; ++i) elements.push_back((i * 37 % 101) / 101.0 - 0.5);
+  for (int i = 0; i < 300; ++i) chosen.push_back(i * i % 7 < 3);
+  std::vector<double> weights(elements.begin(), elements.begin() + 21);
+  const std::vector<Tensor> values{Tensor::of(elements, {300, 7}), Tensor::of(weights, {7, 3}), bools(chosen)};
+  const std::vector<Out> wanted(outputs.begin(), outputs.end());
+  const std::vector<Tensor> expected = function({m, w, mask}, wanted, {}, {.mode = Mode::kReference})(values);
+  for (Mode mode : {Mode::kNative, Mode::kDebug}) {
+    const std::vector<Tensor> got = function({m, w, mask}, wanted, {}, {.mode = mode})(values);
+    for (size_t k = 0; k < got.size(); ++k) {
+      ASSERT_EQ(got[k].shape(), expected[k].shape());
+      for (int64_t i = 0; i < got[k].size(); ++i)
+        EXPECT_NEAR(got[k].as_double(i), expected[k].as_double(i), 1e-12) << k << ", " << i;
+    }
+  }
+}
+
+TEST(DataLengths, ProfilesCountThem) {
+  Function f = function({x, mask}, {exp(x[mask])});
+  f.start_profile();
+  f({numbers({1, 2, 3}), bools({1, 0, 1})});
+  EXPECT_FALSE(f.profile().steps.empty());
+}
+
+}  // namespace
+}  // namespace thtrain
