@@ -62,87 +62,77 @@ bool overwrites(const Node& node, size_t output, size_t input) {
   return keeps(node.bodies[0]) || keeps(node.bodies[1]);
 }
 
-// A branch on the same condition: each side gives the cotangents of the captures through its own body.
+// Derivatives by a branch on the same condition. Of each side: its derivatives, in terms of its inputs and of `inside`,
+// which stand for the values `given` outside, and values of their types. What one side has not is zero there; what
+// neither has is empty.
+std::vector<Expr> branch_of_derivatives(const Node& node, const std::vector<Expr>& given,
+                                        const std::vector<Expr>& inside,
+                                        const std::array<std::vector<Expr>, 2>& derivatives,
+                                        const std::array<std::vector<Expr>, 2>& like) {
+  std::vector<Expr> out(like[0].size());
+  std::vector<size_t> connected;
+  auto sides = std::array{std::make_shared<Graph>(), std::make_shared<Graph>()};
+  for (size_t k = 0; k < out.size(); ++k) {
+    if (!derivatives[0][k].has_value() && !derivatives[1][k].has_value()) continue;
+    connected.push_back(k);
+    for (size_t side = 0; side < 2; ++side) {
+      const Expr &value = like[side][k], &derivative = derivatives[side][k];
+      sides[side]->outputs.push_back(typed_as(derivative.has_value() ? derivative : zeros_like(value), value.type()));
+    }
+  }
+  if (connected.empty()) return out;
+  for (size_t side = 0; side < 2; ++side) {
+    sides[side]->inputs = node.bodies[side]->inputs;
+    sides[side]->inputs.insert(sides[side]->inputs.end(), inside.begin(), inside.end());
+  }
+  std::vector<Expr> captures(node.inputs.begin() + 1, node.inputs.end());
+  captures.insert(captures.end(), given.begin(), given.end());
+  const std::vector<Expr> made = make_if_else(node.inputs[0], sides[0], sides[1], std::move(captures));
+  for (size_t k = 0; k < connected.size(); ++k) out[connected[k]] = made[k];
+  return out;
+}
+
+// Each side gives the cotangents of the captures through its own body.
 std::vector<Expr> gradient(const GradientArgs& a) {
-  const Node& node = a.node;
   std::vector<Expr> given, inside;  // cotangents of the outputs: outside, and as inputs of the new bodies
-  std::vector<std::vector<Expr>> of_side(2);
   for (const Expr& cotangent : a.cotangents)
     if (cotangent.has_value()) {
       given.push_back(cotangent);
       inside.push_back(make_input(cotangent.type(), "cotangent"));
     }
+  std::array<std::vector<Expr>, 2> cotangents, captures;
   for (size_t side = 0; side < 2; ++side) {
-    const Graph body = without_effects(*node.bodies[side]);  // it runs again
-    std::vector<Expr> outputs, cotangents;
+    const Graph body = without_effects(*a.node.bodies[side]);  // it runs again
+    std::vector<Expr> outputs;
     for (size_t o = 0; o < a.cotangents.size(); ++o)
-      if (a.cotangents[o].has_value()) {
-        cotangents.push_back(inside[outputs.size()]);
-        outputs.push_back(body.outputs[o]);
-      }
-    of_side[side] = a.differentiate(outputs, cotangents, body.inputs);
+      if (a.cotangents[o].has_value()) outputs.push_back(body.outputs[o]);
+    cotangents[side] = a.differentiate(outputs, inside, body.inputs);
+    captures[side] = body.inputs;
   }
-  std::vector<Expr> out(node.inputs.size());
-  std::vector<size_t> connected;
-  auto sides = std::array{std::make_shared<Graph>(), std::make_shared<Graph>()};
-  for (size_t i = 0; i + 1 < node.inputs.size(); ++i) {
-    if (!of_side[0][i].has_value() && !of_side[1][i].has_value()) continue;
-    connected.push_back(i + 1);
-    for (size_t side = 0; side < 2; ++side) {
-      const Expr &capture = node.bodies[side]->inputs[i], &cotangent = of_side[side][i];
-      sides[side]->outputs.push_back(cotangent.has_value() ? typed_as(cotangent, capture.type()) : zeros_like(capture));
-    }
-  }
-  if (connected.empty()) return out;
-  for (size_t side = 0; side < 2; ++side) {
-    sides[side]->inputs = node.bodies[side]->inputs;
-    sides[side]->inputs.insert(sides[side]->inputs.end(), inside.begin(), inside.end());
-  }
-  std::vector<Expr> captures(node.inputs.begin() + 1, node.inputs.end());
-  captures.insert(captures.end(), given.begin(), given.end());
-  const std::vector<Expr> made = make_if_else(a.input(0), sides[0], sides[1], std::move(captures));
-  for (size_t k = 0; k < connected.size(); ++k) out[connected[k]] = made[k];
+  std::vector<Expr> out = branch_of_derivatives(a.node, given, inside, cotangents, captures);
+  out.insert(out.begin(), Expr());  // the condition's
   return out;
 }
 
-// A branch on the same condition: each side gives the tangents of its outputs.
+// Each side gives the tangents of its outputs.
 std::vector<Expr> jvp(const JvpArgs& a) {
-  const Node& node = a.node;
   std::vector<Expr> given, inside;  // tangents of captures: outside, and as inputs of the new bodies
   std::vector<size_t> moved;        // the captures that have one
-  for (size_t i = 1; i < node.inputs.size(); ++i)
+  for (size_t i = 1; i < a.node.inputs.size(); ++i)
     if (a.tangents[i].has_value()) {
       given.push_back(a.tangents[i]);
-      inside.push_back(make_input(node.inputs[i].type(), "tangent"));
+      inside.push_back(make_input(a.input(i).type(), "tangent"));
       moved.push_back(i - 1);
     }
-  std::vector<std::vector<Expr>> of_side;
-  for (const GraphPtr& side : node.bodies) {
-    std::vector<Expr> wrt;
-    for (size_t i : moved) wrt.push_back(side->inputs[i]);
-    of_side.push_back(a.differentiate(without_effects(*side).outputs, wrt, inside));
-  }
-  std::vector<Expr> out(node.types.size());
-  std::vector<size_t> connected;
-  auto sides = std::array{std::make_shared<Graph>(), std::make_shared<Graph>()};
-  for (size_t o = 0; o < out.size(); ++o) {
-    if (!of_side[0][o].has_value() && !of_side[1][o].has_value()) continue;
-    connected.push_back(o);
-    for (size_t side = 0; side < 2; ++side) {
-      const Expr &value = node.bodies[side]->outputs[o], &tangent = of_side[side][o];
-      sides[side]->outputs.push_back(typed_as(tangent.has_value() ? tangent : zeros_like(value), node.types[o]));
-    }
-  }
-  if (connected.empty()) return out;
+  std::array<std::vector<Expr>, 2> tangents, values;
   for (size_t side = 0; side < 2; ++side) {
-    sides[side]->inputs = node.bodies[side]->inputs;
-    sides[side]->inputs.insert(sides[side]->inputs.end(), inside.begin(), inside.end());
+    const Graph body = without_effects(*a.node.bodies[side]);  // it runs again
+    std::vector<Expr> wrt;
+    for (size_t i : moved) wrt.push_back(body.inputs[i]);
+    tangents[side] = a.differentiate(body.outputs, wrt, inside);
+    values[side] = body.outputs;
   }
-  std::vector<Expr> captures(node.inputs.begin() + 1, node.inputs.end());
-  captures.insert(captures.end(), given.begin(), given.end());
-  const std::vector<Expr> made = make_if_else(a.input(0), sides[0], sides[1], std::move(captures));
-  for (size_t k = 0; k < connected.size(); ++k) out[connected[k]] = made[k];
-  return out;
+  return branch_of_derivatives(a.node, given, inside, tangents, values);
 }
 
 std::vector<OpCase> cases() {
