@@ -1,4 +1,5 @@
 // `thtrain info`: what this machine and this build offer, and the ops that graphs are made of.
+#include <algorithm>
 #include <cstdlib>
 
 #include "cli/commands/commands.h"
@@ -17,12 +18,16 @@ namespace thtrain {
 
 namespace {
 
+bool has_views(const Op& op) {
+  return std::ranges::any_of(op.aliases, [](const Alias& alias) { return alias.view != nullptr; });
+}
+
 // How native code computes it.
 std::string native_text(const Op& op) {
   if (op.scalar) return "elementwise";
   if (op.lower) return "kernel";
   if (op.lower_region) return "region";
-  if (op.view) return "view";
+  if (has_views(op)) return "view";
   return op.calls_reference ? "reference" : "leaf";
 }
 
@@ -34,8 +39,8 @@ std::vector<std::string> rules_of(const Op& op) {
   add(op.gradient != nullptr, "gradient");
   add(op.jvp != nullptr, "forward mode");
   add(op.gradient && !op.jvp, "forward mode by two reverse passes");
-  add(op.scalar || op.fused || !op.aliases.empty(), "in place");
-  add(op.view && op.lower, "view");
+  add(op.scalar || op.fused || std::ranges::any_of(op.aliases, [](const Alias& a) { return !a.view; }), "in place");
+  add(has_views(op) && op.lower, "view");
   add(op.commutative, "commutative");
   add(op.has_effect, "effect");
   add(op.symbolic != nullptr, "lengths");

@@ -21,8 +21,8 @@ std::string described(const Expr& value) {
   return readable(str(name, " ", value.type().text()));
 }
 
-// A value that a rewrite must leave a value of its own, so that derivatives can be taken with respect to it, begin at
-// it or end at it. Lives while grad or jvp does.
+// Keeps a value apart from what it is computed from, so that no rewrite merges the two: derivatives are taken with
+// respect to it, or start or stop there. In graphs only while grad or jvp runs.
 static const Op& held_op() {
   static const Op op{.name = "held",
                      .doc = "x, apart from what computes it.",
@@ -63,7 +63,7 @@ std::optional<std::vector<Expr>> derivatives_of_stable_forms(const Differentiati
   const std::optional<std::vector<Expr>> forms = stable_forms(roots);
   if (!forms) return std::nullopt;
 
-  // An effect takes place once: where rewriting has touched one, it would be a second.
+  // A rewritten node with an effect would be a second effect: then there are no stable forms.
   std::unordered_set<const Node*> effects;
   for (const Node* node : topological_order(plain.outputs))
     if (has_effect(node)) effects.insert(node);
@@ -76,7 +76,7 @@ std::optional<std::vector<Expr>> derivatives_of_stable_forms(const Differentiati
     held[number] = (*node)[0];
     released.emplace_back(held[number], held_values[number]);
   }
-  // A value that was kept twice is held by two: the outer one.
+  // A value that is kept twice is held by two nodes; the outer one stands for it.
   auto where_it_is_now = [&](const Expr& value) {
     Expr now = value;
     if (auto at = held_of.find(&value.node()); at != held_of.end())

@@ -28,7 +28,8 @@ std::vector<Expr> outputs_of(const Node& node) {
   return out;
 }
 
-// The values that some output has a derivative with respect to, as nodes with a mark for each output.
+// The values that some of the outputs have a derivative with respect to: nodes, with a mark for each output of the
+// node.
 using Marks = std::unordered_map<const Node*, std::vector<bool>>;
 
 Marks values_on_the_way(std::span<const Node* const> order, std::span<const Expr> outputs,
@@ -64,8 +65,8 @@ bool is_marked(const Marks& marks, const Expr& value) {
 
 // ---- an op without a rule ------------------------------------------------------------------------------------------
 
-// The node on leaves of its own, so that differentiating looks at this node alone; constants, and integers that types
-// may be told from, stay what they are.
+// A copy of the node on new leaves, so that differentiation ends at its inputs. Constants stay, and so do integers,
+// which types may depend on.
 std::shared_ptr<const Node> on_leaves(const Node& node, std::vector<std::pair<Expr, Expr>>& replacements) {
   std::vector<Expr> inputs;
   for (const Expr& input : node.inputs) {
@@ -85,8 +86,8 @@ std::vector<Expr> differentiate_body_backwards(std::span<const Expr> outputs, st
   return vector_jacobian(outputs, cotangents, wrt);
 }
 
-// By two reverse passes: J^T u, and its derivative by u in the direction of the tangents. It is linear in u, so that no
-// u is left in the result; where an op's gradient hides that, it is the result for u = 0.
+// By two reverse passes: J^T u, and the gradient of <J^T u, tangents> by u. J^T u is linear in u, so that the result
+// does not depend on u. Where the expressions do not show that, u is set to 0.
 std::vector<Expr> derived_jvp(const Node& node, std::span<const Expr> tangents) {
   std::vector<std::pair<Expr, Expr>> replacements;
   const std::shared_ptr<const Node> alone = on_leaves(node, replacements);
@@ -206,7 +207,7 @@ static void require_as_many(size_t values, size_t vectors, const std::string& na
                      .got = std::to_string(vectors)});
 }
 
-// The tangent under the lengths of its value.
+// The tangent, with the lengths that its value's type names.
 static Expr tangent_for(const Expr& tangent, const Expr& value) {
   const Type &given = tangent.type(), &type = value.type();
   bool fits = given.kind == type.kind && given.dtype == type.dtype && given.rank() == type.rank();
@@ -245,7 +246,7 @@ static void check_connections(const Differentiation& d, const std::vector<Expr>&
                           how);
 }
 
-// Each tangent with that of the output's stable form, where there is one.
+// Each tangent as a stable_gradient: as written, and that of the output's stable form, where there is one.
 static void add_stable_forms(const Differentiation& plain, std::vector<Expr>& tangents) {
   std::vector<Expr> kept = plain.constants;
   kept.insert(kept.end(), plain.wrt.begin(), plain.wrt.end());

@@ -35,7 +35,7 @@ class OnTheWay {
     auto at = outputs_.find(&value.node());
     return at != outputs_.end() && at->second[value.output()];
   }
-  /// Does input i of the node need a cotangent, as an output has one that it is connected to?
+  /// Does input i of the node need a cotangent: is it connected to an output that has one?
   bool needs_cotangent(const Node& node, size_t i, std::span<const Expr> cotangents) const {
     if (!contains(node.inputs[i]) || !differentiable(node.inputs[i].type())) return false;
     for (size_t o = 0; o < cotangents.size(); ++o)
@@ -106,7 +106,7 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
   return out;
 }
 
-// Derivatives with respect to some of `wrt`, at `places`, in both forms.
+// Derivatives with respect to some of `wrt` (at these positions), as written and of the stable forms.
 static void add_stable_forms(Differentiation plain, const std::vector<size_t>& places, std::vector<Expr> kept,
                              std::vector<Expr>& gradients) {
   std::vector<Expr> wrt;
@@ -124,10 +124,10 @@ static void add_stable_forms(Differentiation plain, const std::vector<size_t>& p
   }
 }
 
-// The gradients, each with its other form where there is one.
+// Each gradient as a stable_gradient: as written, and that of the stable form, where there is one.
 static std::vector<Expr> in_both_forms(const Differentiation& plain) {
   std::vector<Expr> out = plain.derivatives();
-  // What is computed on the way to a leaf need not stay what it is; a value that is asked for must.
+  // Inner values may be rewritten where only derivatives with respect to leaves are asked for.
   std::vector<size_t> leaves, inner;
   for (size_t i = 0; i < plain.wrt.size(); ++i)
     if (out[i].has_value()) (plain.wrt[i].node().is_leaf() ? leaves : inner).push_back(i);

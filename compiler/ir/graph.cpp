@@ -215,9 +215,9 @@ Graph rewrite_graph(const Graph& graph, const Rebuilder::Rewrite& rewrite) {
 }
 
 const Node* root_of(const Expr& value) {
-  const Node* node = &value.node();
-  while (node->op->view) node = &node->inputs[node->op->viewed].node();
-  return node;
+  const Expr* at = &value;
+  while (is_view(*at)) at = &viewed_by(*at);
+  return &at->node();
 }
 
 std::vector<Expr> substitute(std::span<const Expr> roots, std::span<const std::pair<Expr, Expr>> replacements) {

@@ -1,6 +1,7 @@
 // Where a value's elements lie in its buffer: strides and an offset, in elements.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "compiler/ir/type.h"
@@ -18,10 +19,14 @@ struct Layout {
 Layout row_major(const Dims& dims);
 bool is_row_major(const Dims& dims, const Layout& layout);  // where it can be proved; ignores the offset
 
-/// What a view rule sees: its node, and the layout of input 0.
+/// What a view rule sees: its node, and the layout of the input that is looked at.
 struct LayoutArgs {
   const Node& node;
   const Layout& input;
 };
+/// The view rule of an op whose value is the input itself.
+inline std::optional<Layout> same_layout(const LayoutArgs& args) {
+  return args.input;
+}
 
 }  // namespace thtrain

@@ -33,6 +33,24 @@ Access access_through(const Graph& body, size_t input) {
   return out;
 }
 
+const Alias* view_rule(const Op& op, size_t output) {
+  for (const Alias& alias : op.aliases)
+    if (alias.output == output && alias.view) return &alias;
+  return nullptr;
+}
+
+bool is_view(const Expr& value) {
+  return view_rule(*value.node().op, value.output()) != nullptr;
+}
+
+const Expr& viewed_by(const Expr& view) {
+  return view.node().inputs[view_rule(*view.node().op, view.output())->input];
+}
+
+const std::vector<int64_t>* axis_order_of(const Node& node) {
+  return node.op->axis_order ? &node.op->axis_order(node) : nullptr;
+}
+
 bool is_connected(const Node& node, size_t input, size_t output) {
   return !node.op->connection || node.op->connection(node, input, output);
 }

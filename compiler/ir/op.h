@@ -12,10 +12,12 @@
 
 namespace thtrain {
 
-struct ScalarOp;     // ops/elemwise/scalar_op.h
-struct Reduction;    // ops/reduce/reduce_op.h
-struct GatherRule;   // ops/elemwise/gather.h
-struct ScatterRule;  // ops/index/scatter.h
+struct ScalarOp;      // ops/elemwise/scalar_op.h
+struct Reduction;     // ops/reduce/reduce_op.h
+struct GatherRule;    // ops/elemwise/gather.h
+struct ScatterRule;   // ops/index/scatter.h
+struct LoopForm;      // ops/loop_form.h
+struct Accumulation;  // ops/accumulation.h
 namespace kernel {
 class StepBuilder;    // kernel/step_builder.h
 class RegionBuilder;  // kernel/region_builder.h
@@ -123,9 +125,13 @@ enum class Access : uint8_t {
   kWhole,    // all of it, or nobody knows
 };
 
-/// `output` may be written over `input`: by the kernel that reads it, where both have the same type.
+/// `output` may lie in the memory of `input`.
 struct Alias {
   size_t output = 0, input = 0;
+  /// A view: the output is elements of the input, in this layout, and no code computes it. nullopt: not of an input
+  /// that lies so; the planner then looks at a row-major copy of it, or computes the output where the op has code.
+  /// Null: the output may be written over the input, by the kernel that reads it, where both have the same type.
+  std::function<std::optional<Layout>(const LayoutArgs&)> view = {};
 };
 
 /// Floating-point operations and bytes moved by one evaluation.
@@ -162,15 +168,12 @@ struct Op {
   /// two reverse passes over this op (autodiff/forward.h).
   std::function<std::vector<Expr>(const JvpArgs&)> jvp = {};
 
-  /// Exactly one of these says how native code computes it.
-  std::function<void(kernel::StepBuilder&)> lower = {};               // a kernel or a library call
-  std::function<void(kernel::RegionBuilder&)> lower_region = {};      // a loop or a branch around bodies
-  std::function<std::optional<Layout>(const LayoutArgs&)> view = {};  // no code: the output is a view of an input
-  bool calls_reference = false;                                       // called back through the context
-  const ScalarOp* scalar = nullptr;  // elementwise: fused and lowered by the one record
+  /// Exactly one of these says how native code computes what is no view (`aliases`).
+  std::function<void(kernel::StepBuilder&)> lower = {};           // a kernel or a library call
+  std::function<void(kernel::RegionBuilder&)> lower_region = {};  // a loop or a branch around bodies
+  bool calls_reference = false;                                   // called back through the context
+  const ScalarOp* scalar = nullptr;                               // elementwise: fused and lowered by the one record
 
-  /// The input that a `view` looks at.
-  size_t viewed = 0;
   /// Combines elements along axes: loops over slices take it in by the record that its `lower` comes from.
   const Reduction* reduction = nullptr;
 
@@ -184,13 +187,23 @@ struct Op {
 
   /// The same by elementwise ops and reductions, so that it can be fused with its neighbours; empty: this node is not.
   std::function<Expr(const Node&, std::span<const Expr> inputs)> expand = {};
+  /// The same for a node that is better on its own, unless a loop runs over the large array that it reads anyway.
+  const LoopForm* loop_form = nullptr;
+  /// Adds its value to another one as it computes it: y + alpha x as one node.
+  const Accumulation* accumulation = nullptr;
+  /// The elements of input 0 under other axes: axis k of the output is axis order[k] of the input, or a new one of
+  /// length 1 for -1. Ask axis_order_of().
+  const std::vector<int64_t>& (*axis_order)(const Node&) = nullptr;
+  /// The value is input 0: the op is there for its derivatives, and goes when none is left to take.
+  bool only_derivatives = false;
 
   /// May input i have this layout (strides, any offset)? Null: any. Others are copied to row-major first.
   std::function<bool(const Node&, size_t, const Layout&)> accepts_layout = {};
-  /// Which output may be written over which input. What an elementwise node or one made by fusion reads by element, or
-  /// row by row, needs no line here: any output of the same type may be written over it.
+  /// Which output may lie in the memory of which input: views, and what may be overwritten. What an elementwise node or
+  /// one made by fusion reads by element, or row by row, needs no line here: any output of the same type may be written
+  /// over it.
   std::vector<Alias> aliases = {};
-  /// The same for an op whose numbers of inputs and outputs differ from node to node.
+  /// What may be overwritten of an op whose numbers of inputs and outputs differ from node to node.
   std::function<bool(const Node&, size_t output, size_t input)> overwrites = {};
   /// Made by fusion: the body is one kernel's text, which no pass looks into. It writes an element (or a row) after it
   /// has read everything that this one follows from.
@@ -216,6 +229,16 @@ struct Op {
 Access access_of(const Node& node, size_t input);
 /// How the outputs of a body read one of its inputs, whatever lies between.
 Access access_through(const Graph& body, size_t input);
+
+/// The pair that makes that output a view; null where it is none.
+const Alias* view_rule(const Op& op, size_t output);
+/// Is the value a view of an input of its node (where the input's layout allows it)?
+bool is_view(const Expr& value);
+/// The input that a view looks at.
+const Expr& viewed_by(const Expr& view);
+
+/// Op::axis_order of a node; null where it has none.
+const std::vector<int64_t>* axis_order_of(const Node& node);
 
 /// May output `output` of a node have a derivative with respect to its input `input`?
 bool is_connected(const Node& node, size_t input, size_t output);

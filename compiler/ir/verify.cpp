@@ -50,6 +50,11 @@ static void verify(const Graph& graph, const std::string& after, bool is_body) {
       TH_CHECK(!is_body, "after ", after, ": a body reads the shared variable ", node->name, " past its inputs");
       continue;
     }
+    for (const Alias& alias : node->op->aliases)
+      TH_CHECK(alias.output < node->types.size() && alias.input < node->inputs.size() &&
+                   (!alias.view || node->types[alias.output].dtype == node->inputs[alias.input].dtype()),
+               "after ", after, ": ", node->op->name, " has no output ", alias.output, " that could lie in input ",
+               alias.input);
     std::vector<Type> types =
         node->op->infer({*node->op, node->inputs, node->props, node->bodies, node->origin, nullptr});
     TH_CHECK(types.size() == node->types.size(), "after ", after, ": ", node->op->name, " has ", node->types.size(),

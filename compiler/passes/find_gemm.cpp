@@ -6,10 +6,9 @@
 
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
+#include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
-#include "compiler/ops/linalg/linalg.h"
-#include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
 namespace {
@@ -100,17 +99,9 @@ class Finder {
     return out;
   }
 
-  static bool is_outer(const Node& node) {
-    if (node.op != &mul_op() || node.types[0].rank() != 2) return false;
-    auto made_of_vector = [](const Expr& e, Ints order) {
-      return e.node().op == &dimshuffle_op() && e.node().props.get<Ints>("order") == order;
-    };
-    return made_of_vector(node.inputs[0], {0, -1}) && made_of_vector(node.inputs[1], {-1, 0});
-  }
-
   static bool is_product(const Expr& value) {
-    const Node& node = value.node();
-    return (node.op == &dot_op() && value.rank() >= 1) || is_outer(node);
+    const Accumulation* rule = value.node().op->accumulation;
+    return rule && rule->applies(value.node());
   }
 
   Expr built(const Expr& old) { return rebuilder_.rebuild(old, nullptr); }
@@ -179,17 +170,9 @@ class Finder {
       const Node& product = summand.value.node();
       // The product is what takes the time and overflows: a layer's, where the sum is an optimizer's.
       InheritOrigin origin(product.origin);
-      const Expr a = built(product.inputs[0]), b = built(product.inputs[1]);
-      if (is_outer(product)) {
-        if (constant_number(beta) != 1) out = beta * out;
-        out = apply(ger_op(), {out, alpha, a.node().inputs[0], b.node().inputs[0]});
-      } else if (a.rank() == 2 && b.rank() == 2) {
-        out = apply(gemm_op(), {out, alpha, a, b, beta});
-      } else if (a.rank() == 2) {
-        out = apply(gemv_op(), {out, alpha, a, b, beta});
-      } else {
-        out = apply(gemv_op(), {out, alpha, transpose(b), a, beta});
-      }
+      std::vector<Expr> inputs;
+      for (const Expr& input : product.inputs) inputs.push_back(built(input));
+      out = product.op->accumulation->add(inputs, out, alpha, beta);
       beta = number(1, dtype);
     }
     return out;

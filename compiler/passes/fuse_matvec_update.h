@@ -1,4 +1,4 @@
-// A matrix that is multiplied by a vector and updated in the same step is walked through once.
+// A matrix that is multiplied by a vector and updated in the same program is read once for both.
 #pragma once
 
 #include "compiler/passes/pass.h"
@@ -9,8 +9,9 @@ namespace thtrain {
 /// Training at batch 1 waits for memory: for each W the products of both directions read it, and the update reads and
 /// writes it; this saves one reading of the three.
 ///
-/// For products of one row or column with a large matrix that lies row by row along the sum, where an elementwise node
-/// or a ger reads the same matrix and neither needs the other. Reassociating: the sum's order is that of reductions.
+/// For nodes with a loop form (Op::loop_form) over a large array, where another node computes an element for each of
+/// the array's, in a loop of its own or by its own loop form, and neither is computed from the other. Reassociating:
+/// the sum's order is that of reductions.
 Graph fuse_matvec_update(const Graph& graph, const PassContext& context);
 
 }  // namespace thtrain

@@ -13,14 +13,16 @@
 namespace thtrain {
 namespace {
 
-// Through views, as the planner will lay the value out.
+// The layout that the planner will give the value, which may be a view of a view.
 Layout layout_of(const Expr& value) {
-  std::vector<const Node*> views;
-  const Node* node = &value.node();
-  for (; node->op->view; node = &node->inputs[node->op->viewed].node()) views.push_back(node);
-  Layout layout = row_major(views.empty() ? value.dims() : views.back()->inputs[views.back()->op->viewed].dims());
-  for (size_t i = views.size(); i-- > 0;)
-    layout = views[i]->op->view({*views[i], layout}).value_or(row_major(views[i]->types[0].dims));
+  std::vector<Expr> views;
+  Expr at = value;
+  for (; is_view(at); at = viewed_by(at)) views.push_back(at);
+  Layout layout = row_major(at.dims());
+  for (size_t i = views.size(); i-- > 0;) {
+    const Node& node = views[i].node();
+    layout = view_rule(*node.op, views[i].output())->view({node, layout}).value_or(row_major(views[i].dims()));
+  }
   return layout;
 }
 
@@ -70,14 +72,14 @@ class ProductFuser : public RegionFuser {
   Graph fuse_body(const Graph& body) const override { return fuse_products(body, context_); }
 
  private:
-  // A region's product, which stands for its one reduction.
+  // A region's product; has_reduction says that there is one.
   static const Node* product_of(const FusionRegion& region) {
     if (!region.has_reduction) return nullptr;
     return *std::find_if(region.nodes.begin(), region.nodes.end(),
                          [](const Node* node) { return is_matrix_product(*node); });
   }
 
-  // As many lanes as the product has.
+  // Are all elements of the region as wide as the product's at most? Its vectors have as many lanes as the product's.
   static bool fits(const FusionRegion& region, const Node& product) {
     return std::all_of(region.nodes.begin(), region.nodes.end(), [&](const Node* node) {
       return is_matrix_product(*node) || widest_of(*node) <= size_of(product.types[0].dtype);
@@ -85,7 +87,7 @@ class ProductFuser : public RegionFuser {
   }
 
   const PassContext& context_;
-  NodeMap<bool> ours_;  // the products that kernels of ours compute
+  NodeMap<bool> ours_;  // the products that generated kernels compute
 };
 
 }  // namespace

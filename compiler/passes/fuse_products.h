@@ -5,13 +5,13 @@
 
 namespace thtrain {
 
-/// tanh(dot(x, W) + b) -> fused_product(x, W, b); v' = gemm(m v, ...), W + v' -> one kernel that walks v and W once.
+/// tanh(dot(x, W) + b) -> fused_product(x, W, b); v' = gemm(m v, ...), W + v' -> one kernel that reads v and W once.
 /// Reassociating where a kernel goes through the inner length in slabs, since c joins the sum of all of them and not
 /// the first; else exact.
 ///
-/// For products that the context's chooser gives to a kernel of ours; a library's has no place for more. A region holds
-/// one product, elementwise nodes with its lengths and no wider elements. What the product multiplies is computed
-/// before.
+/// For products that the context's chooser gives to a generated kernel; a library's product has no epilogue. A region
+/// holds one product, and elementwise nodes of its lengths whose elements are no wider than its own. The factors of the
+/// product are computed before.
 Graph fuse_products(const Graph& graph, const PassContext& context);
 
 }  // namespace thtrain

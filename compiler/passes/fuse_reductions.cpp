@@ -7,15 +7,14 @@
 #include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 #include "compiler/ops/reduce/reduce_op.h"
-#include "compiler/ops/shape/shape.h"
 #include "compiler/passes/regions.h"
 
 namespace thtrain {
 namespace {
 
-// Rows along other axes than the last are walked across the rows of memory: not where that jumps too often.
+// The longest row along other axes than the last: its elements lie far apart in memory.
 constexpr int64_t kMaxStridedRows = 1024;
-// One row alone is the work of one thread: what it writes for each element shall not be more than this.
+// One row alone is the work of one thread: the most elements that it may write.
 constexpr int64_t kMaxSingleRow = 1 << 14;
 
 bool is_trailing(const RowDomain& rows) {
@@ -25,7 +24,8 @@ bool is_trailing(const RowDomain& rows) {
   return true;
 }
 
-// A length of 1 would make elements and numbers of a row look alike.
+// Rows of more than one element, as far as is known (elements and per-row scalars are told apart by their lengths),
+// which are not too far apart in memory.
 bool is_suitable(const RowDomain& rows) {
   Dim count = 1;
   for (int64_t axis : rows.axes) {
@@ -36,8 +36,8 @@ bool is_suitable(const RowDomain& rows) {
   return !rows.axes.empty() && (is_trailing(rows) || (count.is_known() && count.value() <= kMaxStridedRows));
 }
 
-// A value that is computed from a reduction of elements of lengths `domain`, through a few elementwise operations on
-// the reduction's own lengths: that reduction's axes; else none.
+// The axes of the reduction over `domain` that the value is computed from by a few elementwise operations on per-row
+// scalars; none where there is no such reduction.
 Ints axes_of_reduction_behind(const Node& node, const Dims& domain) {
   constexpr size_t kMaxSteps = 32;
   std::vector<const Node*> queue{&node};
@@ -46,18 +46,19 @@ Ints axes_of_reduction_behind(const Node& node, const Dims& domain) {
       if (queue[i]->inputs[0].dims() == domain) return queue[i]->props.get<Ints>("axes");
       continue;
     }
-    if (!queue[i]->op->scalar && queue[i]->op != &dimshuffle_op()) continue;
+    if (!queue[i]->op->scalar && !queue[i]->op->axis_order) continue;
     for (const Expr& e : queue[i]->inputs)
       if (e.dims() != domain) queue.push_back(&e.node());
   }
   return {};
 }
 
-// Does it put back, with length 1, the axes that a reduction dropped, and nothing else?
+// Does it add axes of length 1 (those that a reduction dropped), and nothing else?
 bool only_adds_axes(const Node& node) {
-  if (node.op != &dimshuffle_op()) return false;
+  const Ints* order = axis_order_of(node);
+  if (!order) return false;
   int64_t next = 0;
-  for (int64_t axis : node.props.get<Ints>("order"))
+  for (int64_t axis : *order)
     if (axis != -1 && axis != next++) return false;
   return next == static_cast<int64_t>(node.inputs[0].rank()) && next < static_cast<int64_t>(node.types[0].rank());
 }
@@ -77,13 +78,13 @@ class ReductionFuser : public RegionFuser {
     if (reduction_of(*node.op)) return reduction_joins(node, region);
     if (node.op->gather && !is_used_only_in(node, region)) return false;
     const Dims& dims = node.types[0].dims;
-    bool adds_axes = node.op == &dimshuffle_op();
+    const bool adds_axes = node.op->axis_order != nullptr;
     if (region.nodes.empty()) {
       region.domain = dims;
       return !adds_axes;
     }
     if (dims == region.domain) return !adds_axes && may_be_written(node, region);
-    // A number for each row: its reduction may be still to come.
+    // A per-row scalar. The reduction that it is computed from may be one that has not joined yet.
     Ints axes = region.reduced.empty() ? axes_of_reduction_behind(node, region.domain) : region.reduced;
     RowDomain rows{region.domain, axes};
     if (!is_suitable(rows)) return false;
@@ -102,7 +103,7 @@ class ReductionFuser : public RegionFuser {
       for (const Node* node : region->nodes)
         if (node->types[0].dims == a.domain && !may_be_written(*node, *region, rows.axes)) return false;
     if (rows.is_leading()) return true;
-    // No number of a row is read by elements of the other region as it stands.
+    // No per-row scalar without the reduced axes is read by elements of the other region.
     for (const FusionRegion* region : {&a, &b})
       for (const Node* node : region->nodes)
         if (node->types[0].dims == rows.dropped())
@@ -113,13 +114,13 @@ class ReductionFuser : public RegionFuser {
 
   bool is_worth_it(const FusionRegion& region) const override {
     size_t computing = 0;
-    for (const Node* node : region.nodes) computing += node->op != &dimshuffle_op();
+    for (const Node* node : region.nodes) computing += !node->op->axis_order;
     return region.has_reduction && computing > 1;
   }
 
   bool is_of_slices(const FusionRegion& region, const Node& reader) const override {
     RowDomain rows{region.domain, region.reduced};
-    return !reduction_of(*reader.op) && (reader.op == &dimshuffle_op() || reader.types[0].dims == rows.dropped());
+    return !reduction_of(*reader.op) && (reader.op->axis_order || reader.types[0].dims == rows.dropped());
   }
 
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
@@ -141,7 +142,7 @@ class ReductionFuser : public RegionFuser {
                       [&](const Node* n) { return n->types[0].dims == rows.dims && !may_be_written(*n, region); }))
         return false;
     } else if (!region.reduced.empty() || node.types[0].dims != region.domain) {
-      return false;  // else what was elements becomes a number for each row
+      return false;  // its elements become per-row scalars
     }
     region.domain = rows.dims;
     region.reduced = rows.axes;
@@ -149,12 +150,12 @@ class ReductionFuser : public RegionFuser {
     return true;
   }
 
-  // A number of each row without the reduced axes may be read as such, or by elements that it fits as it stands.
+  // May the value be a per-row scalar without the reduced axes? Then readers in the region are per-row scalars too, but
+  // where such a scalar broadcasts over the elements as it is.
   bool may_be_dropped(const Node& node, const FusionRegion& region, const RowDomain& rows) const {
     if (rows.is_leading()) return true;
     for (const Node* reader : readers(node))
-      if (is_in(*reader, region) && reader->op != &dimshuffle_op() && reader->types[0].dims != rows.dropped())
-        return false;
+      if (is_in(*reader, region) && !reader->op->axis_order && reader->types[0].dims != rows.dropped()) return false;
     return true;
   }
 
@@ -162,7 +163,8 @@ class ReductionFuser : public RegionFuser {
     return may_be_written(node, region, region.reduced);
   }
 
-  // Elements that others read are written; one row alone, which is one thread's, shall not write many.
+  // Elements that nodes outside the region read are written. Where there is one row, and so one thread, they must be
+  // few.
   bool may_be_written(const Node& node, const FusionRegion& region, const Ints& reduced) const {
     if (reduced.size() != region.domain.size()) return true;
     Dim count = node.types[0].elements();

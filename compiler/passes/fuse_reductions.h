@@ -1,4 +1,4 @@
-// Reductions and the elementwise expressions around them become kernels that go row by row.
+// Reductions and the elementwise expressions around them become row-wise kernels.
 #pragma once
 
 #include "compiler/passes/pass.h"
@@ -7,11 +7,11 @@ namespace thtrain {
 
 /// exp(x) / sum(exp(x), 1, keepdims) -> fused_reduction(x)
 ///
-/// The same operations, but a kernel adds up in its own order, and an op that expands into simpler ones (softmax along
-/// an axis of known length, which does so first) is equal within its own bound. Then a reduction, what it reads and
-/// what is computed from it element by element join one region, with further reductions over the same axes: softmax, a
-/// normalization, the mean of a loss, a bias's gradient with its update. Runs before fuse_elementwise, which takes what
-/// is left.
+/// First, ops that expand into elementwise ops and reductions do so (Op::expand: softmax along an axis of known
+/// length). Then a reduction joins one region with the elementwise expressions that it reads, those that are computed
+/// from it, and further reductions over the same axes: softmax, a normalization, the mean of a loss, a bias's gradient
+/// with its update. The operations are the same, but a kernel adds in an order of its own, and an expanded op is equal
+/// within its own bound. Runs before fuse_elementwise, which takes the elementwise nodes that are left.
 Graph fuse_reductions(const Graph& graph, const PassContext& context);
 
 }  // namespace thtrain

@@ -18,7 +18,7 @@ bool is_plain_loop(const Node& node) {
   return true;
 }
 
-// The loop that may store its result for this scatter.
+// The loop that can store the elements of this scatter; null: none.
 const Node* loop_of(const Node& scatter, const Readers& readers, const std::unordered_set<const Node*>& returned) {
   if (!scatter.op->scatter) return nullptr;
   const Node& loop = scatter.inputs[scatter.op->scatter->elements].node();

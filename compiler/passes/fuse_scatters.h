@@ -1,4 +1,4 @@
-// Loops whose results are written into a part of another value write them there themselves.
+// Loops store their results straight into the part of another value that a scatter would write them to.
 #pragma once
 
 #include "compiler/passes/pass.h"
@@ -8,8 +8,8 @@ namespace thtrain {
 /// set_subtensor(x[2:4], fused(y)) -> fused_scatter(x, y). Exact: the same operations on the same elements, stored once
 /// instead of twice.
 ///
-/// Where the scatter alone reads the loop's one result, and the loop reads nothing of the value that is written into
-/// (that could then not be written in place), and nothing through an index. Runs after `fuse_elementwise`.
+/// Where the loop has one result, which only the scatter reads, and the loop does not read the value that is written
+/// into (which could then not be written in place), and gathers nothing. Runs after `fuse_elementwise`.
 Graph fuse_scatters(const Graph& graph, const PassContext& context);
 
 }  // namespace thtrain

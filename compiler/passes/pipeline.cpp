@@ -6,6 +6,7 @@
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/choose_gradients.h"
 #include "compiler/passes/constant_fold.h"
+#include "compiler/passes/drop_gradient_ops.h"
 #include "compiler/passes/find_gemm.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_matvec_update.h"
@@ -32,6 +33,7 @@ bool allowed(Safety safety, Level level) {
 const std::vector<PipelineEntry>& pipeline() {
   static const std::vector<PipelineEntry> table{
       {{"choose_gradients", "stable_gradient(plain, stable) -> stable", choose_gradients}, "canonical"},
+      {{"drop_gradient_ops", "stop_gradient(x) -> x", drop_gradient_ops}, "canonical"},
       {{"merge", "f(x) + f(x) -> let y = f(x) in y + y", merge}, "canonical"},
       {{"constant_fold", "exp(0.0) * x -> 1.0 * x", constant_fold}, "canonical"},
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},

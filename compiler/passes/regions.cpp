@@ -15,14 +15,14 @@ bool is_in_step(Access access) {
   return access <= Access::kRow;
 }
 
-// Does the reader want more of the value than the element or the row that it computes itself?
+// Does the reader need more of the value than the element or the row that it computes?
 bool reads_other_elements(const Node& reader, const Node& value) {
   for (size_t i = 0; i < reader.inputs.size(); ++i)
     if (&reader.inputs[i].node() == &value && !is_in_step(access_of(reader, i))) return true;
   return false;
 }
 
-// How an operand is read, as far as an input of the body is read in one way only.
+// A value from outside the region and the way in which it is read: an input of the body.
 struct Reading {
   const Expr* value;
   Access access;  // kRow counts as kElement
@@ -65,7 +65,7 @@ bool RegionFuser::is_in(const Node& node, const FusionRegion& region) const {
   return number >= 0 && &regions_[static_cast<size_t>(number)] == &region;
 }
 
-// Readers first: a node joins the region of the last of its readers that can take it.
+// Readers come first: a node joins the region of the last of its readers that can take it.
 void RegionFuser::grow() {
   for (size_t i = order_.size(); i-- > 0;) {
     const Node* node = order_[i];
@@ -117,7 +117,7 @@ bool RegionFuser::reads_non_elementwise(const std::vector<const Node*>& nodes) c
   });
 }
 
-// Into regions[0], which reads or has just taken a node that the others read too.
+// Merges the other regions into regions[0], where that is possible: all read the same node.
 void RegionFuser::merge_readers(const std::vector<int>& regions) {
   for (size_t i = 1; i < regions.size(); ++i) {
     FusionRegion &into = regions_[static_cast<size_t>(regions[0])], &from = regions_[static_cast<size_t>(regions[i])];
@@ -134,7 +134,7 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
   }
 }
 
-// Regions whose elements are those of a large array that stays outside.
+// Merges regions over the elements of a large array that all of them read.
 void RegionFuser::merge_siblings() {
   for (const Node* node : order_) {
     if (places_.at(node).region >= 0 || node->types.size() != 1 || !exceeds_cache(node->types[0])) continue;
@@ -149,8 +149,8 @@ void RegionFuser::merge_siblings() {
   }
 }
 
-// Walks the readers between; past a limit the answer is the safe one. A region counts as one node: what one member can
-// reach, all can.
+// A search along readers. A region counts as one node: a path that enters it may leave it from any of its nodes. Where
+// the search takes too many steps the answer is yes.
 bool RegionFuser::creates_cycle(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const {
   constexpr size_t kMaxSteps = 400;
   auto is_member = [&](const Place& place) {
@@ -179,7 +179,8 @@ bool RegionFuser::creates_cycle(const std::vector<const Node*>& nodes, const std
   return false;
 }
 
-// How many values from outside the regions, with `with` in them, are read; scalar constants are printed.
+// The number of values from outside that the regions would read with `with` in them. Scalar constants are none: their
+// numbers are printed in the kernel.
 size_t RegionFuser::operands(const std::vector<int>& regions, const Node* with) const {
   std::vector<const Expr*> seen;
   auto count = [&](const Node* node) {
@@ -265,7 +266,7 @@ void RegionFuser::build_region(const FusionRegion& region) {
   };
   auto body = std::make_shared<Graph>();
   std::vector<Expr> outer_inputs;
-  std::vector<Reading> read;  // what each input of the body stands for, and how it is read
+  std::vector<Reading> read;  // of each input of the body
   for (const Node* node : region.nodes) {
     std::vector<Expr> inputs;
     inputs.reserve(node->inputs.size());
@@ -293,7 +294,7 @@ void RegionFuser::build_region(const FusionRegion& region) {
     }
     inner.push_back(clone_with_inputs(*node, std::move(inputs), {}));
   }
-  // What others read, in the region's order.
+  // The outputs of the body: values that nodes outside the region read, in the region's order.
   std::vector<std::pair<const Node*, size_t>> results;
   for (const Node* node : region.nodes)
     if (is_root(*node) || !std::all_of(readers(*node).begin(), readers(*node).end(), is_inside))

@@ -1,5 +1,5 @@
-// Regions: sets of nodes that one kernel will compute. What fusions share: growing them and putting a node in their
-// place.
+// What fusions share: growing regions, which are sets of nodes that one kernel will compute, and replacing each by one
+// fused node.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,16 @@
 
 namespace thtrain {
 
-/// Is an array known to be so large that a second walk through it finds little of it in the first caches?
+/// Is an array known to be so large that a loop over it finds little of it in the first caches?
 bool exceeds_cache(const Type& type);
 
-/// Grows regions from readers to what they read: a node joins the region of the last of its readers that takes it, if
-/// no way leads out of the region and back (a node outside would have to run in the middle of the kernel); regions that
-/// read the node beside it become one with it on the same terms, and so do regions that walk through the same large
-/// array. What a member needs more of than its element or row (Op::access) is computed before, and stays outside.
-/// Regions of more than 64 nodes or 24 operands are not grown: their values would not stay in registers. Iterative; for
-/// each node at most 400 others are walked to prove it.
+/// Grows regions from readers to the values that they read. A node joins the region of the last of its readers that
+/// takes it, if that creates no cycle: a node outside the region that is computed from it and that it reads would have
+/// to run in the middle of the kernel. On the same condition the regions of the node's other readers are merged with
+/// this one, and so are regions over the elements of the same large array (sibling fusion). A value of which a member
+/// needs more than its element or row (Op::access) is computed before the kernel, and stays outside the region. Regions
+/// have at most 64 nodes and 24 operands, since more values would not stay in registers. Iterative; the search for a
+/// cycle visits at most 400 nodes for each node, and counts as having found one if that is not enough.
 class RegionFuser {
  public:
   struct FusionRegion {
@@ -42,8 +43,8 @@ class RegionFuser {
   virtual bool merges(const FusionRegion& a, const FusionRegion& b) const = 0;
   /// A region that is not worth a kernel of its own is given up.
   virtual bool is_worth_it(const FusionRegion& region) const = 0;
-  /// Does a reader of operands compute a number for each slice, and not elements? An operand that is read both ways
-  /// gets an input of the body for each, as one does that is read by different kinds of access.
+  /// Does a reader of operands compute a per-row scalar, and not elements? An operand that is read by both kinds of
+  /// readers becomes two inputs of the body, as does one that is read by different kinds of access.
   virtual bool is_of_slices(const FusionRegion&, const Node&) const { return false; }
   virtual std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const = 0;
   /// The same fusion for a body graph.
@@ -63,20 +64,21 @@ class RegionFuser {
   bool reads_non_elementwise(const std::vector<const Node*>& nodes) const;
   void merge_readers(const std::vector<int>& regions);
   void merge_siblings();
-  /// Is there a way from one of `nodes` to a node of `regions` through a node outside of them?
+  /// Is there a path from one of `nodes` to a node of `regions` through a node outside of them?
   bool creates_cycle(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const;
   size_t operands(const std::vector<int>& regions, const Node* with) const;
   Expr build(const Expr& root);
   void build_single(const Node& node);
   void build_region(const FusionRegion& region);
 
-  // Where a node stands in the order, and the region that it is in; -1: none.
+  // The position of a node in the order, and the region that it is in; -1: none.
   struct Place {
     size_t position = 0;
     int region = -1;
     bool is_root = false;
   };
-  // What became of a node: the outputs of one, or of a region's (some may be inner values, which have none).
+  // The new node of an old one, or the new values of the outputs of a node that is in a region: none for outputs that
+  // nothing outside the region reads.
   struct Built {
     std::shared_ptr<const Node> made;
     std::vector<Expr> outputs;
@@ -90,7 +92,7 @@ class RegionFuser {
   std::vector<FusionRegion> regions_;
   NodeMap<Built> built_;
   Rebuilder consing_;
-  mutable std::vector<uint32_t> seen_;  // by position: the number of the last walk that came by
+  mutable std::vector<uint32_t> seen_;  // by position: the number of the last search that visited the node
   mutable uint32_t traversal_ = 0;
 };
 

@@ -61,17 +61,18 @@ std::vector<Expr> values_of_forms(const std::vector<Expr>& derivatives) {
   });
 }
 
+// A number of elements, or a label: what a mean divides by.
+static bool is_exact_number(const Expr& e) {
+  return is_op(e, cast_op()) && !is_float(input_of(e, 0).dtype());
+}
+
 // Does the node's derivative divide by what may vanish or overflow? Elsewhere the plain derivative is finite wherever
 // the value and the stable derivative are, so that a network that ends in log_softmax is not rewritten here for
 // nothing.
 static bool divides(const Node& node) {
-  static const std::vector<const Op*> ops{&log_op(),     &log2_op(),    &log10_op(), &log1p_op(),     &sqrt_op(),
-                                          &arctanh_op(), &arccosh_op(), &pow_op(),   &reciprocal_op()};
-  if (node.op == &true_div_op()) {
-    const Expr& divisor = node.inputs[1];
-    return !number_in(divisor) && !(is_op(divisor, cast_op()) && !is_float(input_of(divisor, 0).dtype()));
-  }
-  return std::ranges::find(ops, node.op) != ops.end();
+  if (!node.op->scalar || node.op->scalar->singular_in < 0) return false;
+  const Expr& divisor = node.inputs[static_cast<size_t>(node.op->scalar->singular_in)];
+  return !number_in(divisor) && !is_exact_number(divisor);
 }
 
 std::optional<std::vector<Expr>> stable_forms(const std::vector<Expr>& values) {

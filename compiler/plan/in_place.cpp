@@ -10,7 +10,7 @@ bool may_overwrite(const Node& node, size_t output, size_t input) {
   const Op& op = *node.op;
   if (!(node.types[output] == node.inputs[input].type())) return false;
   if (std::any_of(op.aliases.begin(), op.aliases.end(),
-                  [&](const Alias& alias) { return alias.output == output && alias.input == input; }))
+                  [&](const Alias& alias) { return alias.output == output && alias.input == input && !alias.view; }))
     return true;
   if (op.overwrites) return op.overwrites(node, output, input);
   return (op.scalar || op.fused) && access_of(node, input) <= Access::kRow;
@@ -26,8 +26,8 @@ bool can_update_in_place(const Node& node, size_t output, const Node& variable) 
 
 std::vector<Expr> values_in_place(const Update& update, const Readers& readers,
                                   const std::unordered_set<const Node*>& returned) {
-  auto is_computed = [](const Expr& value) { return !value.node().is_leaf() && !value.node().op->view; };
-  // Nobody but `reader` looks at the value, and it does so once.
+  auto is_computed = [](const Expr& value) { return !value.node().is_leaf() && !is_view(value); };
+  // `reader` is the only reader of the value, and reads it once.
   auto has_single_use = [&](const Expr& value, const Node& reader) {
     return !returned.count(&value.node()) && readers.of(value.node()).size() == 1 &&
            std::count_if(reader.inputs.begin(), reader.inputs.end(), [&](const Expr& e) { return e.same(value); }) == 1;

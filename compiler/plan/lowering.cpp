@@ -9,7 +9,7 @@
 namespace thtrain {
 namespace {
 
-// For each output the input whose place it takes; -1: none.
+// For each output the input that it is written over; -1: none.
 std::vector<int> overwritten(const Placement& at) {
   std::vector<int> out(at.outputs.size(), -1);
   for (size_t o = 0; o < at.outputs.size(); ++o)
@@ -18,7 +18,7 @@ std::vector<int> overwritten(const Placement& at) {
   return out;
 }
 
-// Appends all that Op::lower may look at, so that equal keys have equal code.
+// Appends all that Op::lower may depend on, so that nodes with equal keys have equal code.
 class Key {
  public:
   Key(const Node& node, const Placement& at) {
@@ -109,7 +109,7 @@ class Key {
   std::string key_;
 };
 
-// The messages of checks tell where their own node comes from.
+// Gives the messages of checks the origin of this node.
 bool has_check(const kernel::StepCode& code) {
   const kernel::KernelCall* call = std::get_if<kernel::KernelCall>(&code);
   return call && std::any_of(call->lengths.begin(), call->lengths.end(),
@@ -160,7 +160,7 @@ std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement&
 }
 
 std::vector<kernel::StepCode> Lowering::copy(const BufferView& from, const BufferView& to) {
-  // The copy is the identity on a stand-in for the value: the loop nest wants expressions.
+  // A copy is the elementwise loop nest of the identity, which needs an expression: an input stands for the value.
   const BufferView source = as_pairs(from), target = as_pairs(to);
   const Expr stand_in = make_input(source.type, "x");
   const std::vector<Expr> ends{stand_in};

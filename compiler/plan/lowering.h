@@ -1,5 +1,5 @@
-// Nodes to kernels and library calls. What equal nodes were lowered to is remembered: the layers of a deep model are
-// lowered once, and share their kernels.
+// Lowers nodes to kernels and library calls. The code of a node is kept and used for equal nodes: the layers of a deep
+// model are lowered once, and share their kernels.
 #pragma once
 
 #include <span>
@@ -29,7 +29,7 @@ class Lowering {
 
  private:
   const PlanOptions& options_;
-  std::unordered_map<std::string, std::vector<kernel::StepCode>> known_;  // by everything that a lowering may look at
+  std::unordered_map<std::string, std::vector<kernel::StepCode>> known_;  // by all that Op::lower may depend on
 };
 
 }  // namespace thtrain

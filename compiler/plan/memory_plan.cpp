@@ -9,8 +9,8 @@
 namespace thtrain {
 namespace {
 
-// Numbers the steps. A temporary of a loop's body holds nothing from one turn to the next; any other buffer that the
-// body touches lives through the whole loop. Of a branch one side runs: the two count one after the other.
+// Numbers the steps. A temporary of a loop's body keeps no value from one turn to the next; any other buffer that the
+// body reads or writes is live through the whole loop. The two sides of a branch are numbered one after the other.
 class LiveRangeFinder {
  public:
   explicit LiveRangeFinder(const Program& program) : live_ranges(program.buffers.size()), program_(program) {}
@@ -71,7 +71,7 @@ std::vector<LiveRange> live_ranges_of(const Program& program) {
 
 namespace {
 
-// A part of the arena and who has it when.
+// A part of the arena, and the live range of the buffer that is placed there.
 struct Taken {
   int64_t begin, end;  // bytes
   LiveRange live_range;
@@ -81,8 +81,8 @@ bool overlap(const LiveRange& a, const LiveRange& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// Buffers of known size: the largest first, each at the lowest place that is free in all its live range. Gives the
-// bytes of all.
+// Places buffers of known size: the largest first, each at the lowest offset that is free for its whole live range.
+// Gives the bytes that they take up together.
 int64_t pack_known(Program& program, const std::vector<LiveRange>& live_ranges, std::vector<size_t> buffers,
                    const std::function<int64_t(size_t)>& bytes_of) {
   std::stable_sort(buffers.begin(), buffers.end(), [&](size_t a, size_t b) { return bytes_of(a) > bytes_of(b); });
@@ -104,7 +104,7 @@ int64_t pack_known(Program& program, const std::vector<LiveRange>& live_ranges, 
   return total;
 }
 
-// Bounds of the lengths that steps define, none of which holds such a length; nullopt for one without.
+// Bounds of the lengths that steps define, in terms of lengths that are known when a call begins; nullopt: no bound.
 class Bounds {
  public:
   explicit Bounds(const Program& program) {
@@ -113,7 +113,7 @@ class Bounds {
         bounds_.emplace(length.name, length.bound ? std::optional<Dim>(of(*length.bound)) : std::nullopt);
     });
   }
-  // No less than the length; it holds a defined length where there is no bound.
+  // An upper bound of the length. It names a defined length where that has no bound.
   Dim of(const Dim& length) const {
     if (!is_data_dependent(length)) return length;
     return length.upper_bound([&](const std::string& name) {
@@ -126,8 +126,8 @@ class Bounds {
   std::map<std::string, std::optional<Dim>> bounds_;
 };
 
-// Buffers of lengths that only a call knows share a place with others of equal size alone. In the order of their live
-// ranges the first free place is the best: as many as are alive at once are enough.
+// Places buffers whose size a call decides. Such buffers share an offset only where their sizes are equal expressions.
+// Taken in the order of their live ranges, they need as many offsets as are live at once.
 Dim pack_open(Program& program, const std::vector<LiveRange>& live_ranges, const Bounds& bounds,
               std::vector<size_t> buffers, Dim begin) {
   struct Size {

@@ -5,18 +5,18 @@
 
 namespace thtrain {
 
-/// From the first step that touches a buffer to the last one; -1 where none does. The beginning and the end of a loop
-/// count as steps. A temporary of the loop's body lives within a turn; what exists outside the loop and is touched in
-/// it lives through the whole of it.
+/// From the first step that reads or writes a buffer to the last one; -1 where none does. The beginning and the end of
+/// a loop count as steps. A temporary of the loop's body is live within a turn; a buffer from outside the loop that its
+/// body reads or writes is live through the whole loop.
 struct LiveRange {
   int first = -1, last = -1;
 };
-/// Of every buffer.
+/// The live range of every buffer.
 std::vector<LiveRange> live_ranges_of(const Program& program);
 
-/// Fills Buffer::arena_offset of the temporaries and gives the arena's size. Known sizes are packed largest first at
-/// the lowest offset that is free for their whole live range; sizes that a call decides reuse the place of a dead
-/// buffer of the same size. Every offset is a multiple of 64 bytes.
+/// Fills Buffer::arena_offset of the temporaries and gives the arena's size. Buffers of known size are placed largest
+/// first, at the lowest offset that is free for their whole live range. A buffer whose size a call decides takes the
+/// offset of one of equal size that is not live any more. Every offset is a multiple of 64 bytes.
 MemoryPlan plan_memory(Program& program);
 
 }  // namespace thtrain

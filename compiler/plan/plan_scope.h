@@ -1,5 +1,5 @@
-// What the planner knows while it plans one graph: the program's, or a body's. Every graph has a table of its own, for
-// bodies may share nodes.
+// What the planner knows while it plans one graph: the program's, or a body's. Every graph has a table of values of its
+// own, since bodies may share nodes.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class PlanScope {
 
   PlanScope(const Graph& graph, const PlanScope* outer) : graph(graph), outer(outer) {}
 
-  /// Holds until a value of another node is first asked for.
+  /// The reference is valid until a value of another node is first asked for.
   Value& value(const Expr& e) { return values_[number_of(e)]; }
   /// InternalError where it is not computed yet.
   const BufferView& view_of(const Expr& e);

@@ -1,525 +1,345 @@
 // Gives values their buffers, and proves where writing in place is safe. A body of a loop or a branch is planned as the
-// program is: by the same code, in a scope of its own.
+// program is: by the same code, in a scope of its own (region_planner.cpp).
+#include "compiler/plan/planner.h"
+
 #include <algorithm>
 
 #include "compiler/base/escape.h"
-#include "compiler/kernel/region_builder.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/plan/in_place.h"
-#include "compiler/plan/lowering.h"
 #include "compiler/plan/memory_plan.h"
-#include "compiler/plan/plan_scope.h"
-#include "compiler/plan/program.h"
-#include "compiler/plan/schedule.h"
 
 namespace thtrain {
-namespace {
 
-class Planner {
- public:
-  Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options)
-      : options_(options), lowering_(options_) {
-    program_.graph = graph;
-    program_.checks = std::move(checks);
-    region_ = &program_.body;
+// Is the value of update u also that of an earlier update, which it is computed into?
+static bool is_update_of_another(const Graph& graph, size_t u) {
+  for (size_t other = 0; other < u; ++other)
+    if (graph.updates[other].value.same(graph.updates[u].value)) return true;
+  return false;
+}
+
+static bool is_elementwise(const Node& node) {
+  return node.op->scalar || node.op->fused;
+}
+
+static std::string comment_of(const Node& node) {
+  std::string scope = node.origin.scope ? node.origin.scope->path : std::string();
+  return str(node.name.empty() ? "" : str(escaped(node.name), " = "), node.op->name,
+             scope.empty() ? "" : str("  [", scope, "]"));
+}
+
+Planner::Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options)
+    : options_(options), lowering_(options_) {
+  program_.graph = graph;
+  program_.checks = std::move(checks);
+  region_ = &program_.body;
+}
+
+Program Planner::run() {
+  const Graph& graph = program_.graph;
+  PlanScope scope(graph, nullptr);
+  scope_ = &scope;
+  const Schedule order = schedule(graph);
+  for (size_t i = 0; i < graph.inputs.size(); ++i) bind_leaf(graph.inputs[i], BufferKind::kInput, i);
+  for (const Node* node : order.order)
+    if (node->op == &shared_op()) add_shared((*node)[0]);
+  for (const Update& update : graph.updates) {
+    add_shared(update.variable);
+    program_.shared_written[shared_index(update.variable)] = true;
   }
+  std::vector<BufferView> places;
+  for (size_t k = 0; k < graph.outputs.size(); ++k) {
+    const Expr& out = graph.outputs[k];
+    const int buffer = add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k),
+                                   is_data_dependent(out.dims())});
+    places.push_back({buffer, out.type(), row_major(out.dims())});
+  }
+  plan_scope(order, places);
+  program_.memory = plan_memory(program_);
+  return std::move(program_);
+}
 
-  Program run() {
-    const Graph& graph = program_.graph;
-    PlanScope scope(graph, nullptr);
-    scope_ = &scope;
-    const Schedule order = schedule(graph);
-    for (size_t i = 0; i < graph.inputs.size(); ++i) bind_leaf(graph.inputs[i], BufferKind::kInput, i);
-    for (const Node* node : order.order)
-      if (node->op == &shared_op()) add_shared((*node)[0]);
-    for (const Update& update : graph.updates) {
-      add_shared(update.variable);
-      program_.shared_written[shared_index(update.variable)] = true;
+// ---- a scope -------------------------------------------------------------------------------------------------------
+
+void Planner::plan_scope(const Schedule& order, std::span<const BufferView> places) {
+  PlanScope& scope = *scope_;
+  const Graph& graph = scope.graph;
+  // What is returned lives to the end; an update's value must be in the variable's buffer then.
+  for (size_t p = 0; p < order.order.size(); ++p)
+    for (const Expr& input : order.order[p]->inputs) {
+      scope.value(input).last_reader = p;
+      scope.value(input).is_read = true;
     }
-    std::vector<BufferView> places;
-    for (size_t k = 0; k < graph.outputs.size(); ++k) {
-      const Expr& out = graph.outputs[k];
-      const int buffer = add_buffer({BufferKind::kOutput, out.dtype(), out.type().elements(), k, 0, str("output ", k),
-                                     is_data_dependent(out.dims())});
-      places.push_back({buffer, out.type(), row_major(out.dims())});
+  for (const Expr& root : graph.roots()) {
+    PlanScope::Value& value = scope.value(root);
+    value.is_read |= value.last_reader == PlanScope::kForever;  // by the copy to a second place
+    value.last_reader = PlanScope::kForever;
+  }
+  for (size_t k = 0; k < graph.outputs.size(); ++k) {
+    const Expr& out = graph.outputs[k];
+    if (!out.node().is_leaf() && !is_view(out) && !scope.value(out).wanted) scope.value(out).wanted = places[k];
+  }
+  for (size_t u = 0; u < graph.updates.size(); ++u) {
+    if (!options_.in_place || is_update_of_another(graph, u)) continue;
+    const BufferView variable = scope.view_of(graph.updates[u].variable);
+    for (const Expr& link : order.in_place[u]) scope.value(link).wanted = variable;
+  }
+  const size_t begin = region_->items.size();
+  for (scope.position = 0; scope.position < order.order.size(); ++scope.position) place(*order.order[scope.position]);
+  finish_outputs(places, begin);
+  finish_updates(begin);
+}
+
+int Planner::add_buffer(Buffer buffer) {
+  program_.buffers.push_back(std::move(buffer));
+  return static_cast<int>(program_.buffers.size()) - 1;
+}
+
+int Planner::add_temporary(const Type& type, std::string name) {
+  return add_buffer(
+      {BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name), false, region_->number});
+}
+
+BufferView Planner::new_place(const Type& type, std::string name) {
+  if (type.kind == TypeKind::kToken) return {-1, type, {}};
+  return {add_temporary(type, std::move(name)), type, row_major(type.dims)};
+}
+
+void Planner::bind_leaf(const Expr& leaf, BufferKind kind, size_t index) {
+  int buffer = add_buffer({kind, leaf.dtype(), leaf.type().elements(), index, 0, leaf.name()});
+  scope_->value(leaf).view = BufferView{buffer, leaf.type(), row_major(leaf.dims())};
+}
+
+void Planner::add_shared(const Expr& leaf) {
+  if (scope_->value(leaf).view) return;
+  bind_leaf(leaf, BufferKind::kShared, program_.shared.size());
+  program_.shared.push_back(leaf);
+  program_.shared_written.push_back(false);
+}
+
+// ---- what may be overwritten ---------------------------------------------------------------------------------------
+
+bool Planner::is_old_value(const Expr& e) {
+  const Node* root = root_of(e);
+  const int buffer = view_of(e).buffer;
+  if (!root->is_leaf() || buffer < 0) return false;
+  if (root->op == &shared_op()) return buffer == view_of((*root)[0]).buffer;
+  const std::vector<Update>& updates = scope_->graph.updates;
+  return std::any_of(updates.begin(), updates.end(), [&](const Update& update) {
+    return &update.variable.node() == root && view_of(update.variable).buffer == buffer;
+  });
+}
+
+bool Planner::goes_to_caller(const Expr& e, const BufferView& view) {
+  return view.buffer >= 0 && buffer_of(view).kind == BufferKind::kOutput && !scope_->value(e).is_read && !scope_->outer;
+}
+
+int Planner::reusable(const Node& node, size_t o, std::span<const BufferView> inputs) const {
+  if (!options_.in_place) return -1;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const BufferView& in = inputs[i];
+    if (in.buffer < 0 || !may_overwrite(node, o, i) || is_taken(in.buffer)) continue;
+    const Buffer& buffer = buffer_of(in);
+    if (buffer.kind != BufferKind::kTemporary || buffer.region != region_->number) continue;
+    if (!(buffer.elements == in.type.elements())) continue;
+    if (!in.layout.offset.is(0) || !is_row_major(in.type.dims, in.layout)) continue;
+    bool alone = true;
+    for (size_t k = 0; k < inputs.size(); ++k)  // nobody else of this node looks at it in another order
+      if (k != i && inputs[k].buffer == in.buffer &&
+          !(is_elementwise(node) && may_overwrite(node, o, k) && inputs[k].layout.strides == in.layout.strides &&
+            inputs[k].layout.offset.is(0) && inputs[k].type == in.type))
+        alone = false;
+    if (alone && scope_->is_dead_after(in.buffer, scope_->position)) return in.buffer;
+  }
+  return -1;
+}
+
+bool Planner::is_taken(int buffer) const {
+  return std::find(taken_.begin(), taken_.end(), buffer) != taken_.end();
+}
+
+// ---- nodes ---------------------------------------------------------------------------------------------------------
+
+void Planner::place(const Node& node) {
+  if (node.is_leaf()) return;
+  if (node.op == &constant_op()) return place_constant(node);
+  if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
+  if (place_views(node)) return;
+  if (node.op->lower_region) return place_region(node);
+  place_step(node);
+}
+
+void Planner::place_constant(const Node& node) {
+  const Tensor& value = node.props.get<Tensor>("value");
+  int buffer =
+      add_buffer({BufferKind::kConstant, value.dtype(), value.size(), program_.constants.size(), 0, "constant"});
+  program_.constants.push_back(value.contiguous());
+  scope_->set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
+}
+
+bool Planner::place_views(const Node& node) {
+  size_t views = 0;
+  for (size_t o = 0; o < node.types.size(); ++o) views += is_view(node[o]);
+  const bool only_views = views == node.types.size();
+  for (size_t o = 0; views > 0 && o < node.types.size(); ++o) {
+    const Alias* rule = view_rule(*node.op, o);
+    if (!rule) continue;
+    const Expr& viewed = node.inputs[rule->input];
+    BufferView source = view_of(viewed);
+    std::optional<Layout> layout = rule->view({node, source.layout});
+    if (!layout && only_views && node.op->lower) return false;
+    if (!layout) {  // a view of the row-major copy
+      source = materialized(viewed);
+      layout = rule->view({node, source.layout});
+      TH_CHECK(layout, node.op->name, " has no view of a row-major value");
     }
-    plan_scope(order, places);
-    program_.memory = plan_memory(program_);
-    return std::move(program_);
+    scope_->set(node[o], {source.buffer, node.types[o], std::move(*layout)});
   }
+  return only_views;
+}
 
- private:
-  // ---- a scope -----------------------------------------------------------------------------------------------------
+std::vector<BufferView> Planner::placed_inputs(const Node& node, bool calls_back) {
+  std::vector<BufferView> out;
+  out.reserve(node.inputs.size() + node.types.size());
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const BufferView& view = view_of(node.inputs[i]);
+    bool fits = view.buffer < 0 || ((!node.op->accepts_layout || node.op->accepts_layout(node, i, view.layout)) &&
+                                    (!calls_back || is_row_major(view.type.dims, view.layout)));
+    out.push_back(fits ? view : materialized(node.inputs[i]));
+  }
+  return out;
+}
 
-  // All steps of the scope's graph: output k is computed into places[k]. Its leaves have their places already.
-  void plan_scope(const Schedule& order, std::span<const BufferView> places) {
-    PlanScope& scope = *scope_;
-    const Graph& graph = scope.graph;
-    // What is returned lives to the end; an update's value must be in the variable's buffer then.
-    for (size_t p = 0; p < order.order.size(); ++p)
-      for (const Expr& input : order.order[p]->inputs) {
-        scope.value(input).last_reader = p;
-        scope.value(input).is_read = true;
-      }
-    for (const Expr& root : graph.roots()) {
-      PlanScope::Value& value = scope.value(root);
-      value.is_read |= value.last_reader == PlanScope::kForever;  // by the copy to a second place
-      value.last_reader = PlanScope::kForever;
+void Planner::place_step(const Node& node) {
+  bool calls_back =
+      node.op->calls_reference || (node.op->scalar && !has_scalar_code(node)) || (!node.op->lower && !node.op->scalar);
+  std::vector<BufferView> operands = placed_inputs(node, calls_back);  // then outputs
+  Placement at{.inputs = {operands.data(), node.inputs.size()}};       // nothing below moves them
+  taken_.clear();
+  bool overwrites = false;
+  for (size_t o = 0; o < node.types.size(); ++o) {
+    if (node.types[o].kind == TypeKind::kToken) {
+      operands.push_back({-1, node.types[o], {}});
+      continue;
     }
-    for (size_t k = 0; k < graph.outputs.size(); ++k) {
-      const Expr& out = graph.outputs[k];
-      if (!out.node().is_leaf() && !out.node().op->view && !scope.value(out).wanted)
-        scope.value(out).wanted = places[k];
+    if (is_view(node[o]) && scope_->value(node[o]).view) {  // the code leaves it alone
+      operands.push_back(view_of(node[o]));
+      continue;
     }
-    for (size_t u = 0; u < graph.updates.size(); ++u) {
-      if (!options_.in_place || is_update_of_another(graph, u)) continue;
-      const BufferView variable = scope.view_of(graph.updates[u].variable);
-      for (const Expr& link : order.in_place[u]) scope.value(link).wanted = variable;
-    }
-    const size_t begin = region_->items.size();
-    for (scope.position = 0; scope.position < order.order.size(); ++scope.position) place(*order.order[scope.position]);
-    finish_outputs(places, begin);
-    finish_updates(begin);
+    BufferView out = calls_back ? place_of(node, o, {}) : place_of(node, o, at.inputs);
+    taken_.push_back(out.buffer);
+    overwrites = overwrites || std::any_of(at.inputs.begin(), at.inputs.end(),
+                                           [&](const BufferView& input) { return is_one_place(input, out); });
+    at.writes_variable |= buffer_of(out).kind == BufferKind::kShared;
+    operands.push_back(std::move(out));
   }
+  at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
+  at.is_unread = !overwrites;
+  for (size_t o = 0; o < at.outputs.size(); ++o) at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);
+  for (size_t o = 0; o < at.outputs.size(); ++o)
+    if (!scope_->value(node[o]).view) scope_->set(node[o], at.outputs[o]);
+  std::vector<kernel::StepCode> code;
+  if (calls_back)
+    code.emplace_back(kernel::ReferenceCall{});
+  else
+    code = lowering_.lower(node, at);
+  emit(node, std::move(code), std::move(operands));
+}
 
-  const BufferView& view_of(const Expr& e) { return scope_->view_of(e); }
+BufferView Planner::place_of(const Node& node, size_t o, std::span<const BufferView> inputs) {
+  const Type& type = node.types[o];
+  if (type.kind == TypeKind::kToken) return {-1, type, {}};
+  if (const std::optional<BufferView>& wanted = scope_->value(node[o]).wanted) return *wanted;
+  const std::string& name = node.name.empty() ? node.op->name : node.name;
+  if (const int buffer = reusable(node, o, inputs); buffer >= 0) return {buffer, type, row_major(type.dims)};
+  return new_place(type, name);
+}
 
-  int add_buffer(Buffer buffer) {
-    program_.buffers.push_back(std::move(buffer));
-    return static_cast<int>(program_.buffers.size()) - 1;
-  }
+void Planner::emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands) {
+  const std::string comment = comment_of(node);
+  for (size_t k = 0; k + 1 < code.size(); ++k)
+    region_->items.push_back(Step{&node, comment, operands, node.inputs.size(), std::move(code[k]), node.origin});
+  std::vector<LengthDefinition> defined;
+  if (node.op->defines)
+    for (DefinedLength& length : node.op->defines(node))
+      defined.push_back(
+          {std::move(length.name), std::move(length.bound), operands[node.inputs.size() + length.output]});
+  region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), std::move(code.back()),
+                                node.origin, std::move(defined)});
+}
 
-  int add_temporary(const Type& type, std::string name) {
-    return add_buffer(
-        {BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name), false, region_->number});
-  }
+// ---- copies --------------------------------------------------------------------------------------------------------
 
-  // A new row-major place.
-  BufferView new_place(const Type& type, std::string name) {
-    if (type.kind == TypeKind::kToken) return {-1, type, {}};
-    return {add_temporary(type, std::move(name)), type, row_major(type.dims)};
-  }
+void Planner::copy(const BufferView& from, const BufferView& to, std::string why, const Origin& origin) {
+  for (kernel::StepCode& code : lowering_.copy(from, to))
+    region_->items.push_back(Step{nullptr, why, {from, to}, 1, std::move(code), origin});
+}
 
-  void bind_leaf(const Expr& leaf, BufferKind kind, size_t index) {
-    int buffer = add_buffer({kind, leaf.dtype(), leaf.type().elements(), index, 0, leaf.name()});
-    scope_->value(leaf).view = BufferView{buffer, leaf.type(), row_major(leaf.dims())};
-  }
+void Planner::copy_first(const BufferView& from, const BufferView& to, std::string why, const Origin& origin,
+                         size_t begin) {
+  const size_t end = region_->items.size();
+  copy(from, to, std::move(why), origin);
+  auto first = region_->items.begin();
+  std::rotate(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end),
+              region_->items.end());
+}
 
-  void add_shared(const Expr& leaf) {
-    if (scope_->value(leaf).view) return;
-    bind_leaf(leaf, BufferKind::kShared, program_.shared.size());
-    program_.shared.push_back(leaf);
-    program_.shared_written.push_back(false);
-  }
+BufferView Planner::materialized(const Expr& e) {
+  const BufferView source = view_of(e);
+  if (is_row_major(source.type.dims, source.layout)) return source;
+  if (const int known = scope_->value(e).copy; known >= 0) return {known, e.type(), row_major(e.dims())};
+  Region* const here = region_;
+  region_ = home_of(e);
+  BufferView dense = new_place(e.type(), "copy");
+  copy(source, dense, "row-major copy", e.node().origin);
+  region_ = here;
+  scope_->set_copy(e, dense.buffer);  // other readers will read the copy
+  return dense;
+}
 
-  size_t shared_index(const Expr& leaf) { return buffer_of(view_of(leaf)).index; }
-  const Buffer& buffer_of(const BufferView& view) const { return program_.buffers[static_cast<size_t>(view.buffer)]; }
+Region* Planner::home_of(const Expr& e) const {
+  const Node* root = root_of(e);
+  for (const auto& [leaf, home] : scope_->invariants)
+    if (leaf == root) return home;
+  return region_;
+}
 
-  // ---- safety ------------------------------------------------------------------------------------------------------
-
-  // Is the value of update u also that of another update or of an output that is computed into its own buffer first?
-  static bool is_update_of_another(const Graph& graph, size_t u) {
-    for (size_t other = 0; other < u; ++other)
-      if (graph.updates[other].value.same(graph.updates[u].value)) return true;
-    return false;
-  }
-
-  // Does the value lie in the buffer of a variable of this scope whose old value it is? (A view that had to be copied
-  // does not.)
-  bool is_old_value(const Expr& e) {
-    const Node* root = root_of(e);
-    const int buffer = view_of(e).buffer;
-    if (!root->is_leaf() || buffer < 0) return false;
-    if (root->op == &shared_op()) return buffer == view_of((*root)[0]).buffer;
-    const std::vector<Update>& updates = scope_->graph.updates;
-    return std::any_of(updates.begin(), updates.end(), [&](const Update& update) {
-      return &update.variable.node() == root && view_of(update.variable).buffer == buffer;
-    });
-  }
-
-  static bool is_elementwise(const Node& node) { return node.op->scalar || node.op->fused; }
-
-  // Is the value computed where the caller will find it, and by nobody read before?
-  bool goes_to_caller(const Expr& e, const BufferView& view) {
-    return view.buffer >= 0 && buffer_of(view).kind == BufferKind::kOutput && !scope_->value(e).is_read &&
-           !scope_->outer;
-  }
-
-  // The buffer of a temporary of this scope that dies with this node and that output `o` may take over; -1: none.
-  int reusable(const Node& node, size_t o, std::span<const BufferView> inputs) const {
-    if (!options_.in_place) return -1;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const BufferView& in = inputs[i];
-      if (in.buffer < 0 || !may_overwrite(node, o, i) || is_taken(in.buffer)) continue;
-      const Buffer& buffer = buffer_of(in);
-      if (buffer.kind != BufferKind::kTemporary || buffer.region != region_->number) continue;
-      if (!(buffer.elements == in.type.elements())) continue;
-      if (!in.layout.offset.is(0) || !is_row_major(in.type.dims, in.layout)) continue;
-      bool alone = true;
-      for (size_t k = 0; k < inputs.size(); ++k)  // nobody else of this node looks at it in another order
-        if (k != i && inputs[k].buffer == in.buffer &&
-            !(is_elementwise(node) && may_overwrite(node, o, k) && inputs[k].layout.strides == in.layout.strides &&
-              inputs[k].layout.offset.is(0) && inputs[k].type == in.type))
-          alone = false;
-      if (alone && scope_->is_dead_after(in.buffer, scope_->position)) return in.buffer;
-    }
-    return -1;
-  }
-
-  // By an earlier output of the node that is being placed?
-  bool is_taken(int buffer) const { return std::find(taken_.begin(), taken_.end(), buffer) != taken_.end(); }
-
-  // ---- placing -----------------------------------------------------------------------------------------------------
-
-  void place(const Node& node) {
-    if (node.is_leaf()) return;
-    if (node.op == &constant_op()) {
-      const Tensor& value = node.props.get<Tensor>("value");
-      int buffer =
-          add_buffer({BufferKind::kConstant, value.dtype(), value.size(), program_.constants.size(), 0, "constant"});
-      program_.constants.push_back(value.contiguous());
-      scope_->set(node[0], {buffer, node.types[0], row_major(node.types[0].dims)});
-      return;
-    }
-    if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
-    if (node.op->view) {
-      BufferView source = view_of(node.inputs[node.op->viewed]);
-      if (std::optional<Layout> layout = node.op->view({node, source.layout})) {
-        scope_->set(node[0], {source.buffer, node.types[0], std::move(*layout)});
-        return;
-      }
-      if (!node.op->lower) {  // a view of the row-major copy
-        source = materialized(node.inputs[node.op->viewed]);
-        std::optional<Layout> of_copy = node.op->view({node, source.layout});
-        TH_CHECK(of_copy, node.op->name, " has no view of a row-major value");
-        scope_->set(node[0], {source.buffer, node.types[0], std::move(*of_copy)});
-        return;
-      }
-    }
-    if (node.op->lower_region) {
-      place_region(node);
-      return;
-    }
-
-    bool calls_back = node.op->calls_reference || (node.op->scalar && !has_scalar_code(node)) ||
-                      (!node.op->lower && !node.op->scalar);
-    std::vector<BufferView> operands;  // inputs, then outputs
-    operands.reserve(node.inputs.size() + node.types.size());
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const BufferView& view = view_of(node.inputs[i]);
-      bool fits = view.buffer < 0 || ((!node.op->accepts_layout || node.op->accepts_layout(node, i, view.layout)) &&
-                                      (!calls_back || is_row_major(view.type.dims, view.layout)));
-      operands.push_back(fits ? view : materialized(node.inputs[i]));
-    }
-    Placement at{.inputs = {operands.data(), node.inputs.size()}};  // nothing below moves them
-    taken_.clear();
-    bool overwrites = false;
-    for (size_t o = 0; o < node.types.size(); ++o) {
-      if (node.types[o].kind == TypeKind::kToken) {
-        operands.push_back({-1, node.types[o], {}});
-        continue;
-      }
-      BufferView out = calls_back ? place_of(node, o, {}) : place_of(node, o, at.inputs);
-      taken_.push_back(out.buffer);
-      overwrites = overwrites || std::any_of(at.inputs.begin(), at.inputs.end(),
-                                             [&](const BufferView& input) { return is_one_place(input, out); });
-      at.writes_variable |= buffer_of(out).kind == BufferKind::kShared;
-      operands.push_back(std::move(out));
-    }
-    at.outputs = std::span<const BufferView>(operands).subspan(node.inputs.size());
-    at.is_unread = !overwrites;
-    for (size_t o = 0; o < at.outputs.size(); ++o)
-      at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);
-    for (size_t o = 0; o < at.outputs.size(); ++o) scope_->set(node[o], at.outputs[o]);
-    std::vector<kernel::StepCode> code;
-    if (calls_back)
-      code.emplace_back(kernel::ReferenceCall{});
+void Planner::finish_outputs(std::span<const BufferView> places, size_t begin) {
+  for (size_t k = 0; k < places.size(); ++k) {
+    const Expr& out = scope_->graph.outputs[k];
+    const BufferView& value = view_of(out);
+    if (value.buffer < 0 || is_one_place(value, places[k])) continue;
+    const std::string why = scope_->outer ? "result of the body" : str("output ", k);
+    if (is_old_value(out))  // before the first step: the variable may be overwritten later
+      copy_first(value, places[k], why, out.node().origin, begin);
     else
-      code = lowering_.lower(node, at);
-    emit(node, std::move(code), std::move(operands));
+      copy(value, places[k], why, out.node().origin);
   }
+}
 
-  // Where output `o` goes: where it is wanted, over an input that dies, or into a temporary.
-  BufferView place_of(const Node& node, size_t o, std::span<const BufferView> inputs) {
-    const Type& type = node.types[o];
-    if (type.kind == TypeKind::kToken) return {-1, type, {}};
-    if (const std::optional<BufferView>& wanted = scope_->value(node[o]).wanted) return *wanted;
-    const std::string& name = node.name.empty() ? node.op->name : node.name;
-    if (const int buffer = reusable(node, o, inputs); buffer >= 0) return {buffer, type, row_major(type.dims)};
-    return new_place(type, name);
-  }
-
-  void emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands) {
-    const std::string comment = comment_of(node);
-    for (size_t k = 0; k + 1 < code.size(); ++k)
-      region_->items.push_back(Step{&node, comment, operands, node.inputs.size(), std::move(code[k]), node.origin});
-    std::vector<LengthDefinition> defined;
-    if (node.op->defines)
-      for (DefinedLength& length : node.op->defines(node))
-        defined.push_back(
-            {std::move(length.name), std::move(length.bound), operands[node.inputs.size() + length.output]});
-    region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), std::move(code.back()),
-                                  node.origin, std::move(defined)});
-  }
-
-  static std::string comment_of(const Node& node) {
-    std::string scope = node.origin.scope ? node.origin.scope->path : std::string();
-    return str(node.name.empty() ? "" : str(escaped(node.name), " = "), node.op->name,
-               scope.empty() ? "" : str("  [", scope, "]"));
-  }
-
-  // Elements of one view into another, as a step of its own.
-  void copy(const BufferView& from, const BufferView& to, std::string why, const Origin& origin) {
-    for (kernel::StepCode& code : lowering_.copy(from, to))
-      region_->items.push_back(Step{nullptr, why, {from, to}, 1, std::move(code), origin});
-  }
-
-  // The value in row-major order: a copy where it lies otherwise.
-  BufferView materialized(const Expr& e) {
-    const BufferView source = view_of(e);
-    if (is_row_major(source.type.dims, source.layout)) return source;
-    if (const int known = scope_->value(e).copy; known >= 0) return {known, e.type(), row_major(e.dims())};
-    Region* const here = region_;
-    region_ = home_of(e);
-    BufferView dense = new_place(e.type(), "copy");
-    copy(source, dense, "row-major copy", e.node().origin);
-    region_ = here;
-    scope_->set_copy(e, dense.buffer);  // other readers will read the copy
-    return dense;
-  }
-
-  // The region in which a copy of the value can be made: the innermost, but for what a loop does not change.
-  Region* home_of(const Expr& e) const {
-    const Node* root = root_of(e);
-    for (const auto& [leaf, home] : scope_->invariants)
-      if (leaf == root) return home;
-    return region_;
-  }
-
-  // ---- ends --------------------------------------------------------------------------------------------------------
-
-  // Steps at the place `begin` of the region: before those of the scope.
-  void copy_first(const BufferView& from, const BufferView& to, std::string why, const Origin& origin, size_t begin) {
-    const size_t end = region_->items.size();
-    copy(from, to, std::move(why), origin);
-    auto first = region_->items.begin();
-    std::rotate(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end),
-                region_->items.end());
-  }
-
-  void finish_outputs(std::span<const BufferView> places, size_t begin) {
-    for (size_t k = 0; k < places.size(); ++k) {
-      const Expr& out = scope_->graph.outputs[k];
-      const BufferView& value = view_of(out);
-      if (value.buffer < 0 || is_one_place(value, places[k])) continue;
-      const std::string why = scope_->outer ? "result of the body" : str("output ", k);
-      if (is_old_value(out))  // before the first step: the variable may be overwritten later
-        copy_first(value, places[k], why, out.node().origin, begin);
-      else
-        copy(value, places[k], why, out.node().origin);
+void Planner::finish_updates(size_t begin) {
+  const Graph& graph = scope_->graph;
+  std::vector<std::pair<BufferView, size_t>> late;
+  for (size_t u = 0; u < graph.updates.size(); ++u) {
+    const Update& update = graph.updates[u];
+    BufferView value = view_of(update.value);
+    if (value.buffer < 0 || is_one_place(value, view_of(update.variable))) continue;  // in place, or no change
+    if (is_old_value(update.value)) {
+      BufferView saved = new_place(update.value.type(), "old value");
+      copy_first(value, saved, "old value", update.value.node().origin, begin);
+      value = saved;
     }
+    late.emplace_back(value, u);
   }
-
-  void finish_updates(size_t begin) {
-    const Graph& graph = scope_->graph;
-    std::vector<std::pair<BufferView, size_t>> late;
-    for (size_t u = 0; u < graph.updates.size(); ++u) {
-      const Update& update = graph.updates[u];
-      BufferView value = view_of(update.value);
-      if (value.buffer < 0 || is_one_place(value, view_of(update.variable))) continue;  // in place, or no change
-      if (is_old_value(update.value)) {
-        BufferView saved = new_place(update.value.type(), "old value");
-        copy_first(value, saved, "old value", update.value.node().origin, begin);
-        value = saved;
-      }
-      late.emplace_back(value, u);
-    }
-    for (const auto& [value, u] : late)
-      copy(value, view_of(graph.updates[u].variable),
-           str(scope_->outer ? "next value of " : "update of ", escaped(graph.updates[u].variable.name())),
-           graph.updates[u].value.node().origin);
-  }
-
-  // ---- regions -----------------------------------------------------------------------------------------------------
-
-  class Builder : public kernel::RegionBuilder {
-   public:
-    Builder(Planner& planner, const Node& node)
-        : planner_(planner), node_(node), around_(planner.region_), outputs_(node.types.size(), -1) {
-      for (const Expr& input : node.inputs) places_.push_back(planner.view_of(input));
-    }
-    const Node& node() const override { return node_; }
-    kernel::RegionValue input(size_t i) override { return {static_cast<int>(i)}; }
-    bool is_read(size_t o) const override { return planner_.scope_->is_used(node_[o]); }
-    kernel::RegionValue output(size_t o) override {
-      if (outputs_[o] < 0) {
-        Region* const here = std::exchange(planner_.region_, around_);
-        BufferView place = planner_.place_of(node_, o, std::span(places_).first(node_.inputs.size()));
-        planner_.region_ = here;
-        planner_.taken_.push_back(place.buffer);
-        outputs_[o] = add(std::move(place)).id;
-      }
-      return {outputs_[o]};
-    }
-    void set_output(size_t o, kernel::RegionValue place) override { outputs_[o] = place.id; }
-    kernel::RegionValue temporary(const Type& type) override { return add(planner_.new_place(type, node_.op->name)); }
-    kernel::RegionValue slot(kernel::RegionValue x, const Dim& index) override {
-      BufferView view = at(x);
-      view.layout.offset = view.layout.offset + index * view.layout.strides[0];
-      view.layout.strides.erase(view.layout.strides.begin());
-      view.type.dims.erase(view.type.dims.begin());
-      return add(std::move(view));
-    }
-    void copy(kernel::RegionValue from, kernel::RegionValue to) override {
-      const BufferView source = at(from), target = at(to);
-      if (source.buffer >= 0 && !is_one_place(source, target))
-        planner_.copy(source, target, "first value", node_.origin);
-    }
-
-    void body(const Graph& body, std::span<const kernel::RegionValue> inputs,
-              std::span<const kernel::RegionValue> outputs) override {
-      // An output that goes where an input lies is the input's update.
-      Graph graph{.inputs = body.inputs, .outputs = {}, .updates = {}};
-      std::vector<BufferView> places;
-      for (size_t k = 0; k < outputs.size(); ++k) {
-        const BufferView& place = at(outputs[k]);
-        auto carried = std::find_if(inputs.begin(), inputs.end(), [&](kernel::RegionValue input) {
-          return place.buffer >= 0 && is_one_place(at(input), place);
-        });
-        if (carried == inputs.end()) {
-          graph.outputs.push_back(body.outputs[k]);
-          places.push_back(place);
-        } else {
-          graph.updates.push_back({body.inputs[static_cast<size_t>(carried - inputs.begin())], body.outputs[k]});
-        }
-      }
-      PlanScope scope(graph, planner_.scope_);
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        scope.set(body.inputs[i], at(inputs[i]));
-        const size_t input = static_cast<size_t>(inputs[i].id);
-        if (before_loop_ && input < node_.inputs.size())
-          scope.invariants.emplace_back(&body.inputs[i].node(), home_of_input(input));
-      }
-      const std::vector<int> taken = planner_.taken_;
-      PlanScope* const outer = std::exchange(planner_.scope_, &scope);
-      planner_.plan_scope(schedule(graph), places);
-      planner_.scope_ = outer;
-      planner_.taken_ = taken;
-    }
-
-    void loop(const Dim& count,
-              const std::function<std::optional<kernel::RegionValue>(const Dim& index)>& turn) override {
-      const std::string index = str("turn~", planner_.loops_++);
-      Region* const before = std::exchange(before_loop_, planner_.region_);
-      Loop made{node_.op->name, count, index, std::nullopt, planner_.new_region()};
-      planner_.in_region(*made.body, [&] {
-        if (std::optional<kernel::RegionValue> until = turn(Dim::named(index))) made.until = at(*until);
-      });
-      before_loop_ = before;
-      planner_.region_->items.push_back(std::move(made));
-    }
-    void branch(kernel::RegionValue condition, const std::function<void()>& then,
-                const std::function<void()>& otherwise) override {
-      Branch made{node_.op->name, at(condition), planner_.new_region(), planner_.new_region()};
-      planner_.in_region(*made.then, then);
-      planner_.in_region(*made.otherwise, otherwise);
-      planner_.region_->items.push_back(std::move(made));
-    }
-
-    // Every output lies where it was put.
-    void finish() {
-      for (size_t o = 0; o < outputs_.size(); ++o)
-        if (outputs_[o] >= 0) planner_.scope_->set(node_[o], places_[static_cast<size_t>(outputs_[o])]);
-    }
-
-   private:
-    const BufferView& at(kernel::RegionValue value) const { return places_[static_cast<size_t>(value.id)]; }
-    kernel::RegionValue add(BufferView view) {
-      places_.push_back(std::move(view));
-      return {static_cast<int>(places_.size()) - 1};
-    }
-    // Where an input of the node stays what it is: before the loop, or before an outer one.
-    Region* home_of_input(size_t i) const {
-      Region* const home = planner_.home_of(node_.inputs[i]);
-      return home == planner_.region_ ? before_loop_ : home;
-    }
-
-    Planner& planner_;
-    const Node& node_;
-    Region* const around_;            // the region of the node
-    std::vector<BufferView> places_;  // the inputs', then others
-    std::vector<int> outputs_;        // places; -1: none yet
-    Region* before_loop_ = nullptr;   // the region around the loop that is being built
-  };
-
-  std::shared_ptr<Region> new_region() {
-    auto region = std::make_shared<Region>();
-    region->number = ++regions_;
-    return region;
-  }
-
-  void in_region(Region& region, const std::function<void()>& build) {
-    Region* const outer = std::exchange(region_, &region);
-    build();
-    region_ = outer;
-  }
-
-  void place_region(const Node& node) {
-    taken_.clear();
-    Builder builder(*this, node);
-    node.op->lower_region(builder);
-    builder.finish();
-  }
-
-  PlanOptions options_;
-  Lowering lowering_;
-  Program program_;
-  PlanScope* scope_ = nullptr;
-  Region* region_;
-  size_t regions_ = 0, loops_ = 0;
-  std::vector<int> taken_;  // by outputs of the node being placed
-};
-
-}  // namespace
+  for (const auto& [value, u] : late)
+    copy(value, view_of(graph.updates[u].variable),
+         str(scope_->outer ? "next value of " : "update of ", escaped(graph.updates[u].variable.name())),
+         graph.updates[u].value.node().origin);
+}
 
 Program plan(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options) {
   return Planner(graph, std::move(checks), options).run();
-}
-
-bool is_one_place(const BufferView& a, const BufferView& b) {
-  return a.buffer == b.buffer && a.layout.offset == b.layout.offset && a.layout.strides == b.layout.strides;
-}
-
-size_t allocation_slot(const Program& program, const Buffer& buffer) {
-  return buffer.index + (buffer.kind == BufferKind::kOutput ? 0 : program.graph.outputs.size());
-}
-
-void for_each_step(const Region& region, const std::function<void(const Step&)>& visit) {
-  for (const auto& item : region.items) {
-    if (const Step* step = std::get_if<Step>(&item)) {
-      visit(*step);
-    } else if (const Loop* loop = std::get_if<Loop>(&item)) {
-      for_each_step(*loop->body, visit);
-    } else {
-      const Branch& branch = std::get<Branch>(item);
-      for_each_step(*branch.then, visit);
-      for_each_step(*branch.otherwise, visit);
-    }
-  }
-}
-
-void for_each_condition(const Region& region, const std::function<void(const BufferView&)>& visit) {
-  for (const auto& item : region.items) {
-    if (const Loop* loop = std::get_if<Loop>(&item)) {
-      for_each_condition(*loop->body, visit);
-      if (loop->until) visit(*loop->until);
-    } else if (const Branch* branch = std::get_if<Branch>(&item)) {
-      visit(branch->condition);
-      for_each_condition(*branch->then, visit);
-      for_each_condition(*branch->otherwise, visit);
-    }
-  }
 }
 
 }  // namespace thtrain

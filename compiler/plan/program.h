@@ -22,7 +22,7 @@ struct Buffer {
   Dim elements;
   size_t index = 0;        // among those of its kind
   Dim arena_offset = 0;    // of a temporary, bytes
-  std::string name;        // for people
+  std::string name;        // for the program's text
   bool allocated = false;  // by the context, once its lengths are known: those of outputs and temporaries that the data
                            // decides and that have no bound
   size_t region = 0;       // number of the region that a temporary belongs to: it lives within one turn of that region
@@ -73,7 +73,7 @@ struct Branch {
 };
 
 struct Region {
-  size_t number = 0;  // in order of planning: a region's is less than those of the regions in it
+  size_t number = 0;  // in the order of planning: less than the numbers of the regions inside
   std::vector<std::variant<Step, Loop, Branch>> items;
 };
 

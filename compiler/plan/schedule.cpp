@@ -12,7 +12,7 @@
 
 namespace thtrain {
 
-// What comes after each node because it names a length that the node defines.
+// For each node, the nodes that must come after it because they name a length that it defines.
 static std::vector<std::vector<size_t>> readers_of_lengths(const std::vector<const Node*>& nodes) {
   std::vector<std::vector<size_t>> out(nodes.size());
   std::map<std::string, std::vector<size_t>> definers;
@@ -31,6 +31,13 @@ static std::vector<std::vector<size_t>> readers_of_lengths(const std::vector<con
   return out;
 }
 
+// Is an output of the reader a view of one of `node`?
+static bool views_output_of(const Node& reader, const Node& node) {
+  for (size_t o = 0; o < reader.types.size(); ++o)
+    if (const Expr value = reader[o]; is_view(value) && &viewed_by(value).node() == &node) return true;
+  return false;
+}
+
 Schedule schedule(const Graph& graph) {
   std::vector<Expr> roots = graph.roots();
   std::vector<const Node*> nodes = topological_order(roots);
@@ -38,19 +45,19 @@ Schedule schedule(const Graph& graph) {
   position.reserve(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) position.try_emplace(nodes[i], i);
 
-  // Who looks at each variable's buffer: its readers, and readers of views of it.
+  // The nodes that read the variable's buffer: its readers, and the readers of views of it.
   const Readers readers(nodes);
   auto readers_of_buffer = [&](const Node* leaf) {
     std::vector<const Node*> out, aliases{leaf};
     for (size_t i = 0; i < aliases.size(); ++i)
       for (const Node* reader : readers.of(*aliases[i])) {
         out.push_back(reader);
-        if (reader->op->view && &reader->inputs[reader->op->viewed].node() == aliases[i]) aliases.push_back(reader);
+        if (views_output_of(*reader, *aliases[i])) aliases.push_back(reader);
       }
     return out;
   };
 
-  std::vector<std::vector<size_t>> soft(nodes.size());  // successors; those that nothing changes are the readers
+  std::vector<std::vector<size_t>> soft(nodes.size());  // writers that come after a node if possible; its readers must
   std::vector<size_t> hard_left(nodes.size(), 0), soft_left(nodes.size(), 0);
   for (const Node* node : nodes)
     for (const Node* reader : readers.of(*node)) ++hard_left[position.at(reader)];
@@ -59,15 +66,15 @@ Schedule schedule(const Graph& graph) {
     for (size_t reader : after) ++hard_left[reader];
   std::unordered_set<const Node*> returned;
   for (const Expr& root : roots) returned.insert(&root.node());
-  // An update goes as soon as nobody needs the old value: what its last reader read is still in the caches then. Leaves
-  // and views cost nothing, and hold no update up.
+  // An update runs as soon as the last reader of the old value has run, whose data is still in the caches. Leaves and
+  // views cost nothing, so they come before updates.
   std::vector<bool> urgent(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) urgent[i] = nodes[i]->is_leaf() || nodes[i]->op->view;
+  for (size_t i = 0; i < nodes.size(); ++i) urgent[i] = nodes[i]->is_leaf() || is_view((*nodes[i])[0]);
   std::vector<std::vector<Expr>> chains;
   for (const Update& update : graph.updates) {
     std::vector<Expr>& chain = chains.emplace_back(values_in_place(update, readers, returned));
     std::vector<const Node*> old_readers = readers_of_buffer(&update.variable.node());
-    // Nothing below a reader of the old value can go after it.
+    // A value that a reader of the old value is computed from comes before that reader: it cannot be in the buffer.
     for (size_t n = 1; n < chain.size(); ++n)
       if (std::count(old_readers.begin(), old_readers.end(), &chain[n - 1].node())) chain.resize(n);
     for (size_t n = 0; n < chain.size(); ++n) {
@@ -80,7 +87,7 @@ Schedule schedule(const Graph& graph) {
         }
       };
       for (const Node* reader : old_readers) goes_after(reader);
-      // What is overwritten goes just before: until then the variable keeps its old value.
+      // A value in the buffer is computed as late as possible: until then the variable keeps its old value.
       if (n > 0)
         for (const Expr& beside : chain[n - 1].node().inputs) goes_after(&beside.node());
     }
@@ -103,7 +110,7 @@ Schedule schedule(const Graph& graph) {
       i = ready.top().second;
       ready.pop();
     } else {
-      // Every node that could go would overwrite what another still reads: the first goes, and not in place.
+      // Every node that could run would overwrite a value that is still to be read: the first one runs, not in place.
       TH_CHECK(!waiting.empty(), "the graph has a cycle");
       i = waiting.top().second;
       waiting.pop();

@@ -9,8 +9,8 @@ namespace thtrain {
 
 struct Schedule {
   std::vector<const Node*> order;
-  /// For each update, which values may be computed in the variable's buffer, because their producers come after every
-  /// other reader of the old value: the update's value, then what it overwrites (in_place.h). Empty: none.
+  /// For each update, the values that may be computed in the variable's buffer, because their nodes come after every
+  /// other reader of the old value: the beginning of the chain of values_in_place(). Empty: none.
   std::vector<std::vector<Expr>> in_place;
 };
 

@@ -9,6 +9,7 @@
 #include "compiler/ops/registry.h"
 #include "tests/fuzz/random_body.h"
 #include "tests/fuzz/random_program.h"
+#include "tests/fuzz/smooth_functions.h"
 
 namespace thtrain {
 namespace {
@@ -163,7 +164,7 @@ class Generator {
   // ---- statements ----------------------------------------------------------------------------------------------
 
   void add_statement() {
-    switch (below(20)) {
+    switch (below(22)) {
       case 0:
       case 1:
       case 2:
@@ -194,8 +195,10 @@ class Generator {
         return add_gather();
       case 18:
         return add_choice();
-      default:
+      case 19:
         return one_in(2) ? add_control() : add_cast();
+      default:
+        return add_masked();
     }
   }
 
@@ -220,33 +223,7 @@ class Generator {
 
   // Functions that are harmless on all numbers, and compositions that rules look for.
   void add_smooth() {
-    struct Named {
-      const char* text;
-      Expr (*make)(const Expr&);
-    };
-    static const std::vector<Named> functions{
-        {"tanh($0)", [](const Expr& x) { return tanh(x); }},
-        {"sigmoid($0)", [](const Expr& x) { return sigmoid(x); }},
-        {"softplus($0)", [](const Expr& x) { return softplus(x); }},
-        {"exp(-$0)", [](const Expr& x) { return exp(-x); }},
-        {"sqr($0)", [](const Expr& x) { return sqr(x); }},
-        {"log(1 + exp($0))", [](const Expr& x) { return log(1 + exp(x)); }},
-        {"log(sqr($0) + 0.5)", [](const Expr& x) { return log(sqr(x) + 0.5); }},
-        {"sqrt(abs($0))", [](const Expr& x) { return sqrt(abs(x)); }},
-        {"1 / (1 + exp(-$0))", [](const Expr& x) { return 1 / (1 + exp(-x)); }},
-        {"log(sigmoid($0))", [](const Expr& x) { return log(sigmoid(x)); }},
-        {"log(1 - sigmoid($0))", [](const Expr& x) { return log(1 - sigmoid(x)); }},
-        {"maximum($0, 0)", [](const Expr& x) { return maximum(x, 0); }},
-        {"exp($0) - 1", [](const Expr& x) { return exp(x) - 1; }},
-        {"pow($0, 3)", [](const Expr& x) { return pow(x, 3); }},
-        {"pow(abs($0), 0.5)", [](const Expr& x) { return pow(abs(x), 0.5); }},
-        {"sin($0)", [](const Expr& x) { return sin(x); }},
-        {"erf($0)", [](const Expr& x) { return erf(x); }},
-        {"log(1 + erf($0))", [](const Expr& x) { return log(1 + erf(x)); }},
-        {"$0 * 0", [](const Expr& x) { return x * 0; }},
-        {"clip($0, -0.5, 0.75)", [](const Expr& x) { return clip(x, -0.5, 0.75); }},
-    };
-    const Named& f = functions[below(functions.size())];
+    const NamedFunction& f = smooth_functions()[below(smooth_functions().size())];
     add(f.text, {some_float()}, [make = f.make](Args a) { return make(a[0]); });
   }
 
@@ -484,6 +461,42 @@ class Generator {
                                                    : "DType::kBool") +
             ")",
         {x}, [dtype](Args a) { return cast(a[0], dtype); });
+  }
+
+  // Parts that a mask chooses. The mask follows from a leaf, whose values all modes have to the last bit.
+  void add_masked() {
+    const size_t x = find([](const Expr& e) { return e.rank() > 0; });
+    if (x == kNone) return;
+    std::vector<size_t> fit;
+    for (size_t leaf = 0; leaf < plan_.leaves.size(); ++leaf) {
+      const Dims &dims = values_[leaf].dims(), &of = values_[x].dims();
+      if (dims == of || (dims.size() == 1 && dims[0] == of[0])) fit.push_back(leaf);
+    }
+    if (fit.empty()) return;
+    const size_t leaf = fit[below(fit.size())];
+    const std::string part = "$0[gt($1, 0)]";
+    const auto part_of = [](const Expr& value, const Expr& like) { return value[gt(like, 0)]; };
+    const size_t scalar = of_rank(0), like = find([&](const Expr&e) { return e.type() == values_[x].type(); });
+    switch (below(6)) {
+      case 0:
+      case 1:
+        add(part, {x, leaf}, [=](Args a) { return part_of(a[0], a[1]); });
+        break;
+      case 2:
+        add("sum(" + part + ")", {x, leaf}, [=](Args a) { return sum(part_of(a[0], a[1])); });
+        break;
+      case 3:
+        add("set_subtensor(" + part + ", $2)", {x, leaf, scalar},
+            [=](Args a) { return set_subtensor(part_of(a[0], a[1]), a[2]); });
+        break;
+      case 4:
+        add("set_subtensor(" + part + ", $2[gt($1, 0)])", {x, leaf, like},
+            [=](Args a) { return set_subtensor(part_of(a[0], a[1]), part_of(a[2], a[1])); });
+        break;
+      default:
+        add("inc_subtensor(" + part + ", $2)", {x, leaf, scalar},
+            [=](Args a) { return inc_subtensor(part_of(a[0], a[1]), a[2]); });
+    }
   }
 
   // Loops and branches in each other.

@@ -58,6 +58,17 @@ class LintTest(unittest.TestCase):
                 ("compiler/plan/in_place.cpp", ops + "linalg/y.h", "not for this file")]:
             self.assert_one(check_includes.check, include(path, target), words)
 
+    def test_no_generic_pass_knows_an_op_by_its_name(self):
+        line = "if (node.op == &dot_op()) return;\n"
+        for path in ["compiler/passes/regions.cpp", "compiler/passes/fuse_matvec_update.cpp",
+                     "compiler/passes/find_gemm.cpp", "compiler/plan/planner.cpp", "compiler/autodiff/gradient.cpp"]:
+            self.assert_one(check_includes.check, {path: line}, "names dot_op()")
+        for path, text in [("compiler/passes/rules/x.cpp", line), ("compiler/ops/linalg/x.cpp", line),
+                           ("compiler/passes/x.cpp", "if (node.op == &constant_op()) return;\n"),
+                           ("compiler/passes/x.cpp", "static const Op& dot_op() {\n}\n" + line),
+                           ("compiler/passes/find_gemm.cpp", "if (node.op == &add_op()) return;\n")]:
+            self.assertEqual([], self.findings(check_includes.check, {path: text}))
+
     def test_guarded_headers(self):
         for path, header in [("trainers/x.cpp", "toml++/toml.h"), ("cli/main.cpp", "toml++/toml.hpp"),
                              ("nn/x.cpp", "CLI/CLI.hpp"), ("compiler/runtime/x.cpp", "cuda.h"),

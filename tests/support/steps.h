@@ -15,7 +15,7 @@ using Steps = std::vector<std::string>;
 inline Steps steps_of(const Graph& graph) {
   Steps out;
   for (const Node* node : topological_order(graph.roots()))
-    if (!node->inputs.empty() && !node->op->view) out.push_back(node->op->name);
+    if (!node->inputs.empty() && !is_view((*node)[0])) out.push_back(node->op->name);
   return out;
 }
 

@@ -40,6 +40,13 @@ std::vector<Expr> captures_of(const std::vector<Expr>& roots, const std::vector<
 
 }  // namespace
 
+// What a node calls the length that this output defines.
+static std::string name_of_length(const Expr& value) {
+  for (const DefinedLength& length : value.node().op->defines(value.node()))
+    if (length.output == value.output()) return readable(length.name);
+  return {};
+}
+
 Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
                const std::source_location& where) {
   const uint64_t first_serial = next_serial();
@@ -65,8 +72,12 @@ Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<
   out.graph->effects.assign(roots.begin() + results, roots.end());
   for (const Expr& length : definitions_of(out.graph->roots()))
     if (length.node().serial >= first_serial)
-      fail_build(where, "a body cannot have lengths that its own data decides",
-                 "masks, nonzero and computed lengths outside the body", value_text(length));
+      throw UserError(
+          {.what = "the body of a loop or a branch defines a length that its data decides",
+           .expected = "masks, nonzero and computed lengths outside the body, or of values from outside",
+           .got = str("the length ", name_of_length(length)),
+           .node = length.node().origin.text(),
+           .hint = "switch_(mask, x, 0) in place of x[mask] keeps the length of x, and its sum is the same"});
   return out;
 }
 

@@ -25,7 +25,7 @@ const Op& stable_gradient_op() {
             return std::vector<Expr>{a.cotangent(), {}};
           },
       .jvp = passed_jvp,
-      .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
+      .aliases = {{.output = 0, .input = 0, .view = same_layout}},
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },
       .cases =
           [] {

@@ -1,5 +1,7 @@
 // Arithmetic, but for what divides with a remainder (division.cpp) and powers (exponential.cpp).
+#include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/record_parts.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -37,6 +39,21 @@ const Op& sub_op() {
   return op;
 }
 
+// x y^T of two vectors: expand_dims(x, 1) * expand_dims(y, 0).
+static bool is_outer_product(const Node& node) {
+  auto is_vector = [](const Expr& e, const Ints& order) {
+    const Ints* given = axis_order_of(e.node());
+    return given && *given == order;
+  };
+  return node.types[0].rank() == 2 && is_vector(node.inputs[0], {0, -1}) && is_vector(node.inputs[1], {-1, 0});
+}
+
+static constexpr Accumulation kOuterProduct{
+    is_outer_product, [](std::span<const Expr> factors, const Expr& y, const Expr& alpha, const Expr& beta) {
+      const Expr target = constant_number(beta) == 1.0 ? y : beta * y;
+      return apply(ger_op(), {target, alpha, factors[0].node().inputs[0], factors[1].node().inputs[0]});
+    }};
+
 const Op& mul_op() {
   static const ScalarOp record{
       .name = "mul",
@@ -48,6 +65,7 @@ const Op& mul_op() {
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.y(), g.dout() * g.x()}; },
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
+      .accumulation = &kOuterProduct,
       .spread = [](const double* x, const double* e, double) {
         double out = e[0] * e[1];
         if (e[1] > 0) out += std::abs(x[0]) * e[1];
@@ -72,6 +90,7 @@ const Op& true_div_op() {
             Expr da = g.dout() / g.y();
             return Exprs{da, neg(da * g.out())};
           },
+      .singular_in = 1,
       .low = 0.5,
       .high = 3,
       .spread = [](const double* x, const double* e, double y) {
@@ -127,6 +146,7 @@ const Op& sqrt_op() {
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sqrt(x); }),
       .code = code1<kFloats>([](Term x) { return kernel::sqrt(x); }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (g.out() * 2)}; },
+      .singular_in = 0,
       .low = 0.2,
       .high = 4,
       .edge_cases = {4, 2, -1},
@@ -145,6 +165,7 @@ const Op& reciprocal_op() {
       .reference = reference1<kFloats | kComplexes>([](auto x) { return decltype(x)(1) / x; }),
       .code = code1<kFloats>([](Term x) { return 1 / x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() * sqr(g.out()))}; },
+      .singular_in = 0,
       .low = 0.4,
       .high = 3,
       .spread = [](const double* x, const double* e, double y) { return std::abs(y) * relative_error(x[0], e[0], 0); }};

@@ -220,6 +220,7 @@ const Op& define_elementwise(const ScalarOp& record) {
       .infer = [&record](const TypeArgs& args) { return infer(record, args); },
       .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
       .scalar = &record,
+      .accumulation = record.accumulation,
       .commutative = record.commutative,
       .symbolic = record.symbolic,
       .cost = cost,

@@ -61,6 +61,9 @@ struct ScalarOp {
   std::string hint = {};  // of the message for dtypes that have no signature
   bool commutative = false;
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
+  /// The input by which the derivative divides, so that it may overflow where the value does not; -1: none.
+  int singular_in = -1;
+  const Accumulation* accumulation = nullptr;
 
   // What tests and fuzzers draw from.
   double low = -2, high = 2;               // where it is smooth enough for finite differences

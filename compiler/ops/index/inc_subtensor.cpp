@@ -7,6 +7,7 @@
 #include "compiler/ops/index/strided_slice.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/shape/specify_lengths.h"
 
 namespace thtrain {
 
@@ -144,6 +145,10 @@ const Op& inc_subtensor_op() {
   return op;
 }
 
+static bool is_masked(const Node& part) {
+  return part.op == &take_op() && part.inputs[1].node().op == &nonzero_op();
+}
+
 // y as new elements of a value of that dtype, under the lengths of the part.
 static Expr fitted(const Operand& y, const Expr& part, std::string_view builder) {
   Expr value = y.beside(part.dtype());
@@ -153,20 +158,42 @@ static Expr fitted(const Operand& y, const Expr& part, std::string_view builder)
                  value_text(value), str("cast(y, ", name_of(part.dtype()), ") where the loss is meant"));
     value = cast(Operand(value, y.where()), part.dtype());
   }
-  return broadcast_to(Operand(value, y.where()), part.dims());
+  Dims dims = part.dims();
+  // How many elements a mask names only the data decides: that as many are given is the scatter's to check.
+  if (is_masked(part.node()) && value.rank() == dims.size() && !value.dims()[0].is(1)) dims[0] = value.dims()[0];
+  return broadcast_to(Operand(value, y.where()), dims);
+}
+
+// x of x[mask] with the values written where the mask is true. A mask of several axes has chosen from x as a vector.
+static Expr written_at_mask(const Node& part, const Expr& value, bool set, const std::source_location& where) {
+  Expr x = part.inputs[0];
+  const Expr& places = part.inputs[1];
+  const auto written = [&] {
+    return apply(set ? scatter_set_op() : scatter_add_op(), {x, places, value}, part.props, where);
+  };
+  auto is_of_mask_lengths = [](const Expr& e) { return e.node().op == &specify_lengths_op(); };
+  if (places.node().props.get_or<int64_t>("axes", 1) == 1) {
+    // The scatter checks the mask's length itself: into x as it is, so that it may be written in place.
+    if (is_of_mask_lengths(x)) x = x.node().inputs[0];
+    return written();
+  }
+  Expr of_mask = x.node().inputs[0];
+  Expr out = reshape(Operand(written(), where), of_mask.dims());
+  return is_of_mask_lengths(of_mask) ? specify_lengths(Operand(out, where), of_mask.node().inputs[0].dims()) : out;
 }
 
 static Expr written(const Expr& part, const Operand& y, bool set) {
   std::string_view builder = set ? "set_subtensor" : "inc_subtensor";
   const Node& node = require_value(part, str(builder, ": the part"), y.where()).node();
   Expr value = fitted(y, part, builder);
+  if (is_masked(node)) return written_at_mask(node, value, set, y.where());
   if (!set && node.op == &take_op())
     return scatter_add(node.inputs[0], node.inputs[1], value, node.props.get<int64_t>("axis"));
   if (!set && node.op == &pick_rows_op())
     return scatter_add_rows(node.inputs[0], node.inputs[1], value, negative_of(node));
   if (node.op != &subtensor_op())
     fail_build(y.where(), str(builder, ": the first argument is not a part of a value"),
-               "the result of subtensor, rows or slice_axis", str(node.op->name, " ", value_text(part)),
+               "the result of subtensor, rows, slice_axis or a mask", str(node.op->name, " ", value_text(part)),
                str(builder, "(subtensor(x, ...), y) gives x with that part written"));
   std::vector<Expr> inputs = node.inputs;
   inputs.insert(inputs.begin() + 1, value);

@@ -60,8 +60,9 @@ Expr rows(const Operand& x, const Operand& start, const Length& count);
 /// The same along any axis.
 Expr slice_axis(const Operand& x, int64_t axis, const Operand& start, const Length& count);
 
-/// The value that `part` was taken from (by subtensor, rows or slice_axis) with that part replaced by y. y broadcasts
-/// to the part and does not widen the dtype. In place where nobody else reads the old value.
+/// The value that `part` was taken from (by subtensor, rows, slice_axis or a mask) with that part replaced by y. y
+/// broadcasts to the part and does not widen the dtype; the number of values for a mask's elements is checked by the
+/// call. In place where nobody else reads the old value.
 Expr set_subtensor(const Expr& part, const Operand& y);
 /// The same with y added to the part, which may be a result of `take` and `pick_rows` too.
 Expr inc_subtensor(const Expr& part, const Operand& y);
@@ -106,6 +107,7 @@ const Op& subtensor_op();
 const Op& inc_subtensor_op();
 const Op& take_op();
 const Op& scatter_add_op();
+const Op& scatter_set_op();  // x, indices, y: x with the elements that the indices name replaced; each is named once
 const Op& pick_rows_op();
 const Op& scatter_add_rows_op();
 const Op& nonzero_op();

@@ -83,7 +83,9 @@ const Op& nonzero_op() {
 static Expr places_of(const Expr& mask, const Expr& of, const std::source_location& where) {
   const Expr flat = flatten(Operand(mask, where));
   const Expr count = define_length(sum(cast(flat, DType::kInt64)), of, flat.dims()[0], where);
-  return apply(nonzero_op(), {flat, count}, {{"dims", Dims{defined_length(count)}}}, where);
+  Props props{{"dims", Dims{defined_length(count)}}};
+  if (mask.rank() > 1) props.set("axes", static_cast<int64_t>(mask.rank()));  // set_subtensor asks
+  return apply(nonzero_op(), {flat, count}, std::move(props), where);
 }
 
 Expr flatnonzero(const Operand& operand) {

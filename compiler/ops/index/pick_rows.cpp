@@ -3,6 +3,7 @@
 #include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/index/scatter.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
@@ -144,12 +145,8 @@ const Op& pick_rows_op() {
       .jvp = linear_jvp,
       .lower = lower,
       .gather = &kGather,
-      .cost =
-          [](const Node& node) {
-            Dim elements = node.types[0].elements();
-            return Cost{0, elements * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
-          },
-      .connection = [](const Node&, size_t input, size_t) { return input == 0; },
+      .cost = gather_cost,
+      .connection = is_no_index,
       .cases = cases};
   return op;
 }

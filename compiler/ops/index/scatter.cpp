@@ -14,4 +14,21 @@ int lanes_for(const kernel::StepBuilder& b, const kernel::Operand& target, const
   return elements.in_lanes ? lanes_for(b, {&target}) : 1;
 }
 
+static Dim bytes_moved(const Dim& elements, const Node& node, int64_t times) {
+  return elements * Dim(times * static_cast<int64_t>(size_of(node.types[0].dtype)));
+}
+
+Cost scatter_cost(const Node& node) {
+  const Dim elements = node.inputs[2].type().elements();
+  return {elements, bytes_moved(elements, node, 3)};
+}
+
+Cost gather_cost(const Node& node) {
+  return {0, bytes_moved(node.types[0].elements(), node, 2)};
+}
+
+bool is_no_index(const Node&, size_t input, size_t) {
+  return input != 1;
+}
+
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "compiler/ir/op.h"
 #include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
@@ -24,6 +25,13 @@ struct Elements {
 Elements elements_of_input(kernel::StepBuilder& b, size_t i);
 /// The width of the vectors that they are written to `target` in.
 int lanes_for(const kernel::StepBuilder& b, const kernel::Operand& target, const Elements& elements);
+
+/// The cost of an op that adds input 2 to elements of input 0, or replaces them.
+Cost scatter_cost(const Node& node);
+/// The same for one that reads elements of input 0.
+Cost gather_cost(const Node& node);
+/// Op::connection of both: the integers of input 1 name the elements.
+bool is_no_index(const Node& node, size_t input, size_t output);
 
 /// Op::scatter: how the op writes.
 struct ScatterRule {

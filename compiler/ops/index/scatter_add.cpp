@@ -1,4 +1,4 @@
-// Adding to elements of an axis that integers name.
+// Adding to elements of an axis that integers name, and replacing them.
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
@@ -11,18 +11,33 @@ namespace thtrain {
 
 namespace {
 
+bool is_set(const Op& op) {
+  return &op == &scatter_set_op();
+}
+
 std::vector<Type> infer(const TypeArgs& args) {
   const Type &x = args.type(0), &indices = args.type(1), &y = args.type(2);
+  const std::string written = is_set(args.op) ? "new" : "added";
   args.require(is_int(indices.dtype), "the indices are not integers", "an integer dtype");
-  args.require(!is_bool(x.dtype), "bools cannot be added to", "numbers");
-  args.require(y.dtype == x.dtype, "the added value has another dtype", std::string(name_of(x.dtype)));
+  args.require(is_set(args.op) || !is_bool(x.dtype), "bools cannot be added to", "numbers");
+  args.require(y.dtype == x.dtype, str("the ", written, " value has another dtype"), std::string(name_of(x.dtype)));
   int64_t axis = args.props.get<int64_t>("axis");
   args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
                str("axes from 0 to ", x.rank(), " (without)"));
+  const Node& places = args.inputs[1].node();
+  const bool is_mask = places.op == &nonzero_op();
+  if (is_mask && places.props.get_or<int64_t>("axes", 1) == 1)
+    args.require_equal(x.dims[static_cast<size_t>(axis)], places.inputs[0].dims()[0], "the mask has another length");
   Dims dims = TakeAxes(x.dims, indices.dims, axis).dims();
-  args.require(y.rank() == dims.size(), "the added value has another number of axes", str(dims.size(), " axes"));
-  for (size_t i = 0; i < dims.size(); ++i)
-    args.require_equal(y.dims[i], dims[i], str("the added value differs from the taken elements in axis ", i));
+  args.require(y.rank() == dims.size(), str("the ", written, " value has another number of axes"),
+               str(dims.size(), " axes"));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool counts = is_mask && static_cast<int64_t>(i) == axis;
+    args.require_equal(y.dims[i], dims[i],
+                       counts
+                           ? str("the number of ", written, " values is not that of the elements that the mask names")
+                           : str("the ", written, " value differs from the taken elements in axis ", i));
+  }
   return {x};
 }
 
@@ -34,13 +49,14 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(axes.axis));
   expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(axes.axis), indices.shape().begin(),
                   indices.shape().end());
-  require_same_shape(args.node, expected, y.shape(), "what is added has another shape than the taken elements");
+  require_same_shape(args.node, expected, y.shape(), "what is written has another shape than the taken elements");
   axes.check_all(args.node, indices, out.dim(axes.axis));
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_index(y.shape(), [&](const Shape& at) {
       T& element = out.data<T>()[out.offset(axes.source_of(args.node, at, indices, out.dim(axes.axis)))];
-      element = wrapping_add(element, y.data<T>()[y.offset(at)]);
+      const T value = y.data<T>()[y.offset(at)];
+      element = is_set(*args.node.op) ? value : wrapping_add(element, value);
     });
   });
   return {out};
@@ -58,16 +74,17 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
   kernel::Operand out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
   const Dim& length = out.type.dims[axes.axis];
-  check_kernel(b, node, 1, axes.check("scatter_add"), length);
-  if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before some of it is added to");
+  const bool set = is_set(*node.op);
+  const IndexCheck check = axes.check(node.op->name);
+  check_kernel(b, node, 1, check, length);
+  if (!b.overwrites(0)) copy_kernel(b, 0, str("out0 = in0, before some of it is ", set ? "replaced" : "added to"));
 
   kernel::Term position;
   NestOptions options{.enter_axis = axes.end,
                       .enter =
                           [&](const Terms& at) {
                             kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
-                            position =
-                                checked_position(b, node, axes.check("scatter_add"), index, b.length(length), false);
+                            position = checked_position(b, node, check, index, b.length(length), false);
                           },
                       .range_axis = parallel_axis(axes, added.dims)};
   int lanes = lanes_for(b, out, added);
@@ -76,12 +93,14 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
       b, added.dims, lanes,
       [&](const Terms& at, int n) {
         Terms target = axes.with_position(at, position);
-        b.store(out, b.index_of(out, target), load_lanes(b, out, target, n) + added.at(at, n));
+        const kernel::Term value = added.at(at, n);
+        b.store(out, b.index_of(out, target), set ? value : load_lanes(b, out, target, n) + value);
       },
       options);
-  b.finish_kernel(added.name + "scatter_add",
-                  str("elements of out0 that in1 names += ", added.text, ", one index after the other"), over.range,
-                  over.grain, lanes);
+  b.finish_kernel(
+      added.name + node.op->name,
+      str("elements of out0 that in1 names ", set ? "= " : "+= ", added.text, ", one index after the other"),
+      over.range, over.grain, lanes);
 }
 
 const ScatterRule rule{2, write};
@@ -108,6 +127,26 @@ std::vector<OpCase> cases() {
   };
 }
 
+std::vector<OpCase> set_cases() {
+  auto replaced = [](std::vector<int64_t> places, int64_t axis) {
+    return [places, axis](const std::vector<Expr>& in) {
+      const Expr indices = make_constant(Tensor::of(places, {static_cast<int64_t>(places.size())}));
+      return std::vector{apply(scatter_set_op(), {in[0], indices, in[1]}, {{"axis", axis}})};
+    };
+  };
+  auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
+  auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
+  auto bools = [](Dims dims) { return Type{.dtype = DType::kBool, .dims = std::move(dims)}; };
+  return {
+      {.name = "rows", .inputs = {f64({4, 3}), f64({2, 3})}, .build = replaced({3, 0}, 0)},
+      {.name = "wide_rows", .inputs = {f32({4, 21}), f32({3, 21})}, .build = replaced({-1, 0, 1}, 0)},
+      {.name = "columns", .inputs = {f32({3, 5}), f32({3, 2})}, .build = replaced({4, 2}, 1)},
+      {.name = "elements", .inputs = {f64({5}), f64({3})}, .build = replaced({0, 2, 3}, 0)},
+      {.name = "none", .inputs = {f64({5, 3}), f64({0, 3})}, .build = replaced({}, 0)},
+      {.name = "bools", .inputs = {bools({5}), bools({2})}, .build = replaced({1, 4}, 0)},
+  };
+}
+
 }  // namespace
 
 const Op& scatter_add_op() {
@@ -131,13 +170,39 @@ const Op& scatter_add_op() {
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
       .scatter = &rule,
       .aliases = {{.output = 0, .input = 0}},
-      .cost =
-          [](const Node& node) {
-            Dim elements = node.inputs[2].type().elements();
-            return Cost{elements, elements * Dim(3 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
-          },
-      .connection = [](const Node&, size_t input, size_t) { return input != 1; },
+      .cost = scatter_cost,
+      .connection = is_no_index,
       .cases = cases};
+  return op;
+}
+
+const Op& scatter_set_op() {
+  static const Op op{
+      .name = "scatter_set",
+      .doc =
+          "x with x[a, indices[i], c] replaced by y[a, i, c]; the indices are different elements of the axis.\n"
+          "Shapes: x [A, n, C], indices [I], y [A, I, C]. Negative indices count from the end; others outside the\n"
+          "axis fail before anything is written. dtypes: x and y the same, indices any integer.\n"
+          "Gradient: of x the cotangent with 0 at the indices, of y its elements there; indices have none.\n"
+          "Made of masks, which name an element once.",
+      .infer = infer,
+      .reference = reference,
+      .error = moved_error,
+      .gradient =
+          [](const GradientArgs& args) {
+            int64_t axis = args.node.props.get<int64_t>("axis");
+            const Expr y = take(args.cotangent(), args.input(1), axis);
+            const Expr x =
+                apply(scatter_set_op(), {args.cotangent(), args.input(1), zeros_like(args.input(2))}, args.node.props);
+            return std::vector{x, Expr(), y};
+          },
+      .jvp = linear_jvp,
+      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
+      .scatter = &rule,
+      .aliases = {{.output = 0, .input = 0}},
+      .cost = scatter_cost,
+      .connection = is_no_index,
+      .cases = set_cases};
   return op;
 }
 

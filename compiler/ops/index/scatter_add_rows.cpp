@@ -109,12 +109,8 @@ const Op& scatter_add_rows_op() {
       .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
       .scatter = &rule,
       .aliases = {{.output = 0, .input = 0}},
-      .cost =
-          [](const Node& node) {
-            Dim elements = node.inputs[2].type().elements();
-            return Cost{elements, elements * Dim(3 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
-          },
-      .connection = [](const Node&, size_t input, size_t) { return input != 1; },
+      .cost = scatter_cost,
+      .connection = is_no_index,
       .cases = cases};
   return op;
 }

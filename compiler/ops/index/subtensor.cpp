@@ -88,7 +88,7 @@ const Op& subtensor_op() {
       .gradient = gradient,
       .jvp = linear_jvp,
       .lower = lower,
-      .view = view,
+      .aliases = {{.output = 0, .input = 0, .view = view}},
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },
       .cases = cases};
   return op;

@@ -2,12 +2,14 @@
 #include <algorithm>
 
 #include "compiler/kernel/step_builder.h"
+#include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/loop_form.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -162,6 +164,50 @@ bool accepts_layout(const Node& node, size_t i, const Layout& layout) {
   return dims.size() == 2 ? matrix_layout(dims, layout).has_value() : vector_step(dims, layout).has_value();
 }
 
+// ---- other forms ---------------------------------------------------------------------------------------------------
+
+// A product as sums over the rows of a matrix, each of them times `row`.
+struct RowSums {
+  const Expr& matrix;  // [k, n]
+  const Expr& row;     // [n] or [1, n], or a column [n, 1]
+  Ints result;         // how the sums [k] are laid out in the product, as dimshuffle says it
+};
+
+bool is_transpose(const Expr& e) {
+  const Ints* order = axis_order_of(e.node());
+  return order && *order == Ints{1, 0};
+}
+
+std::optional<RowSums> row_sums(const Expr& left, const Expr& right) {
+  const bool matrix_is_right = is_transpose(right) && (left.rank() == 1 || left.dims()[0].is(1));
+  if (matrix_is_right) return RowSums{right.node().inputs[0], left, left.rank() == 1 ? Ints{0} : Ints{-1, 0}};
+  const bool matrix_is_left = left.rank() == 2 && !is_transpose(left) && (right.rank() == 1 || right.dims()[1].is(1));
+  if (!matrix_is_left) return std::nullopt;
+  return RowSums{left, right, right.rank() == 1 ? Ints{0} : Ints{0, -1}};
+}
+
+std::optional<Expr> matrix_of_row_sums(const Node& node) {
+  if (!is_float(node.types[0].dtype)) return std::nullopt;
+  const std::optional<RowSums> sums = row_sums(node.inputs[0], node.inputs[1]);
+  return sums ? std::optional(sums->matrix) : std::nullopt;
+}
+
+Expr as_row_sums(std::span<const Expr> factors) {
+  const RowSums sums = *row_sums(factors[0], factors[1]);
+  const bool is_column = &sums.row == &factors[1] && sums.row.rank() == 2;
+  return dimshuffle(sum(sums.matrix * (is_column ? transpose(sums.row) : sums.row), 1), sums.result);
+}
+
+constexpr LoopForm kRowSums{"row_sums", matrix_of_row_sums, as_row_sums};
+
+Expr accumulated(std::span<const Expr> factors, const Expr& y, const Expr& alpha, const Expr& beta) {
+  const Expr &a = factors[0], &b = factors[1];
+  if (a.rank() == 2 && b.rank() == 2) return apply(gemm_op(), {y, alpha, a, b, beta});
+  return a.rank() == 2 ? apply(gemv_op(), {y, alpha, a, b, beta}) : apply(gemv_op(), {y, alpha, transpose(b), a, beta});
+}
+
+constexpr Accumulation kIntoMatrix{[](const Node& node) { return node.types[0].rank() >= 1; }, accumulated};
+
 std::vector<OpCase> cases() {
   auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{dot(x[0], x[1])}; };
   auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
@@ -203,6 +249,8 @@ const Op& dot_op() {
       .gradient = gradient,
       .jvp = multilinear_jvp,
       .lower = lower,
+      .loop_form = &kRowSums,
+      .accumulation = &kIntoMatrix,
       .accepts_layout = accepts_layout,
       .cost =
           [](const Node& node) {

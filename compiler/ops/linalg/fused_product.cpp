@@ -5,6 +5,7 @@
 #include "compiler/ops/elemwise/body_elements.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/elemwise/fused_cases.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 
@@ -117,15 +118,9 @@ void lower(StepBuilder& b) {
 
 using In = const std::vector<Expr>&;
 
-struct Example {
-  std::string name;
-  std::vector<Dims> inputs;
-  std::vector<Expr> (*build)(In);
-};
-
 // Products by dot and gemm, with what comes before and after; outputs that are the product and that are not.
-const std::vector<Example>& examples() {
-  static const std::vector<Example> out{
+const std::vector<FusedExample>& examples() {
+  static const std::vector<FusedExample> out{
       {"layer", {{7, 5}, {5, 21}, {21}}, [](In x) { return std::vector{tanh(dot(x[0], x[1]) + x[2])}; }},
       {"long", {{2, 2050}, {2050, 3}, {2, 1}}, [](In x) { return std::vector{dot(x[0], x[1]) * x[2]}; }},
       {"one_column_more", {{9, 6}, {6, 33}, {}}, [](In x) { return std::vector{maximum(dot(x[0], x[1]), x[2])}; }},
@@ -147,17 +142,8 @@ const std::vector<Example>& examples() {
 }
 
 std::vector<OpCase> cases() {
-  std::vector<OpCase> out;
-  for (const Example& example : examples())
-    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
-      std::vector<Type> types;
-      for (const Dims& dims : example.inputs) types.push_back({.dtype = dtype, .dims = dims});
-      out.push_back({.name = str(example.name, "_", name_of(dtype)),
-                     .inputs = std::move(types),
-                     .build = [&example](In x) { return fused_values(make_fused_product, x, example.build); },
-                     .smooth = example.name != "one_column_more",
-                     .bound = 64});
-    }
+  std::vector<OpCase> out = fused_cases(make_fused_product, examples(), {.bound = 64});
+  for (OpCase& row : out) row.smooth = !row.name.starts_with("one_column_more");
   return out;
 }
 

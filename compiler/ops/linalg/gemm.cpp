@@ -7,6 +7,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/loop_form.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 
@@ -219,6 +220,14 @@ const Op& gemv_op() {
   return op;
 }
 
+// a + alpha x y^T, one element of a after the other.
+constexpr LoopForm kOuterProduct{"outer_product", [](const Node& node) { return std::optional(node.inputs[0]); },
+                                 [](std::span<const Expr> inputs) {
+                                   const Expr product = outer(inputs[2], inputs[3]);
+                                   const bool is_one = constant_number(inputs[1]) == 1.0;
+                                   return inputs[0] + (is_one ? product : inputs[1] * product);
+                                 }};
+
 const Op& ger_op() {
   static const Op op{
       .name = "ger",
@@ -254,6 +263,7 @@ const Op& ger_op() {
                   max(y.type.dims[0], 1)}});
           },
       .access = access,
+      .loop_form = &kOuterProduct,
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             return i < 2 || vector_step(node.inputs[i].dims(), layout).has_value();

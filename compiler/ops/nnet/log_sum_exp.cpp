@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ops/control/stop_gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -10,14 +11,15 @@
 
 namespace thtrain {
 
-Expr stable_log_sum_exp(const Expr& x, const std::vector<int64_t>& axes, bool keepdims) {
+Expr stable_log_sum_exp(const Expr& x, const std::vector<int64_t>& axes, bool keepdims, bool for_gradients) {
   const bool has_elements = std::all_of(axes.begin(), axes.end(), [&](int64_t axis) {
     const Dim& length = x.dims()[static_cast<size_t>(axis)];
     return length.is_known() && !length.is(0);
   });
   const Op& extremum = has_elements ? max_op() : max_or_lowest_op();
   const Expr largest = apply(extremum, {x}, {{"axes", axes}, {"keepdims", true}});
-  const Expr m = switch_(isinf(largest), make_constant(Tensor(0.0).cast(x.dtype())), largest);
+  Expr m = switch_(isinf(largest), make_constant(Tensor(0.0).cast(x.dtype())), largest);
+  if (for_gradients) m = stop_gradient(m);
   std::vector<int64_t> order;  // without the axes that go
   for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis)
     if (keepdims || std::find(axes.begin(), axes.end(), axis) == axes.end()) order.push_back(axis);
@@ -32,7 +34,7 @@ Expr logsumexp(const Operand& operand, const Axes& given, KeepDims keepdims) {
     fail_build(operand.where(), "logsumexp: complex numbers have no largest one", "real numbers", value_text(x));
   if (!is_float(x.dtype())) x = cast(x, floatX());
   const std::vector<int64_t> axes = reduced_axes(given, x.rank(), "logsumexp", origin);
-  return axes.empty() ? x : stable_log_sum_exp(x, axes, keepdims);
+  return axes.empty() ? x : stable_log_sum_exp(x, axes, keepdims, true);
 }
 
 }  // namespace thtrain

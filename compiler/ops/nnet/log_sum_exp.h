@@ -8,7 +8,8 @@
 namespace thtrain {
 
 /// m + log(sum(exp(x - m))) over `axes` (sorted, from 0, not none) with m = max(x), or 0 where that is infinite. Over
-/// no elements it is -inf, as the logarithm of 0. x is floating.
-Expr stable_log_sum_exp(const Expr& x, const std::vector<int64_t>& axes, bool keepdims);
+/// no elements it is -inf, as the logarithm of 0. x is floating. The value does not depend on m, whose derivatives
+/// cancel: `for_gradients` stops them, as an expression that is still to be differentiated wants it.
+Expr stable_log_sum_exp(const Expr& x, const std::vector<int64_t>& axes, bool keepdims, bool for_gradients = false);
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
+#include "compiler/ops/elemwise/fused_cases.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/reduce/row_axes.h"
@@ -50,15 +51,9 @@ namespace {
 
 using In = const std::vector<Expr>&;
 
-struct Example {
-  std::string name;
-  std::vector<Dims> inputs;
-  std::vector<Expr> (*build)(In);
-};
-
 // Bodies of every kind: several loops, both forms of a per-row scalar, several outputs, any axes.
-const std::vector<Example>& examples() {
-  static const std::vector<Example> out{
+const std::vector<FusedExample>& examples() {
+  static const std::vector<FusedExample> out{
       {"sum_of_squares", {{7, 5}}, [](In x) { return std::vector{sum(sqr(x[0]))}; }},
       {"long_sum", {{3, 700}}, [](In x) { return std::vector{sum(sqr(x[0]), 1)}; }},
       {"softmax",
@@ -120,19 +115,7 @@ const std::vector<Example>& examples() {
 }
 
 std::vector<OpCase> cases() {
-  std::vector<OpCase> out;
-  for (const Example& example : examples())
-    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
-      std::vector<Type> types;
-      for (const Dims& dims : example.inputs) types.push_back({.dtype = dtype, .dims = dims});
-      out.push_back({.name = str(example.name, "_", name_of(dtype)),
-                     .inputs = std::move(types),
-                     .build = [&example](In x) { return fused_values(make_fused_reduction, x, example.build); },
-                     .low = 0.25,
-                     .high = 1.5,
-                     .bound = 64});
-    }
-  return out;
+  return fused_cases(make_fused_reduction, examples(), {.low = 0.25, .high = 1.5, .bound = 64});
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ const Op& broadcast_to_op() {
       .error = moved_error,
       .gradient = [](const GradientArgs& args) { return std::vector{unbroadcast(args.cotangent(), args.input(0))}; },
       .jvp = linear_jvp,
-      .view = view,
+      .aliases = {{.output = 0, .input = 0, .view = view}},
       .foldable = false,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
       .cases = cases};

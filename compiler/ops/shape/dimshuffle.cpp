@@ -101,8 +101,9 @@ const Op& dimshuffle_op() {
       .error = moved_error,
       .gradient = gradient,
       .jvp = linear_jvp,
-      .view = view,
       .access = access,
+      .axis_order = order_of,
+      .aliases = {{.output = 0, .input = 0, .view = view}},
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
       .cases = cases};
   return op;

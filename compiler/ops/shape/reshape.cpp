@@ -126,7 +126,7 @@ const Op& reshape_op() {
       .gradient = gradient,
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { copy_kernel(b, 0, "reshape: elements in row-major order"); },
-      .view = view,
+      .aliases = {{.output = 0, .input = 0, .view = view}},
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
       .cases = cases};
   return op;

@@ -23,7 +23,7 @@ const Op& specify_lengths_op() {
       .gradient =
           [](const GradientArgs& a) { return std::vector<Expr>{specify_lengths(a.cotangent(), a.input(0).dims())}; },
       .jvp = linear_jvp,
-      .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
+      .aliases = {{.output = 0, .input = 0, .view = same_layout}},
       .cases =
           [] {
             return std::vector<OpCase>{{.name = "known",

@@ -8,6 +8,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/rules/examples.h"
 
 namespace thtrain {
 namespace {
@@ -54,13 +55,6 @@ Expr neg_of_extremum_of_neg(const Expr& value, RuleContext& context) {
   const Expr& negative = input_of(extremum, 0);
   if (!is_op(negative, neg_op())) return {};
   return apply(largest ? min_op() : max_op(), {input_of(negative, 0)}, extremum.node().props);
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/rules/examples.h"
 
 namespace thtrain {
 namespace {
@@ -66,16 +67,6 @@ Expr scaled_increment(const Expr& value, RuleContext& context) {
     return increased(picked, zeros, divides ? y / scale : scale * y);
   }
   return {};
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type i64(Dims dims) {
-  return {.dtype = DType::kInt64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
 // Zeros whose second row is y.

@@ -6,6 +6,7 @@
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/rules/examples.h"
 
 namespace thtrain {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 bool is_shifted(const Expr& x) {
   if (!is_op(x, sub_op())) return false;
   const Node* shift = &input_of(x, 1).node();
-  while (shift->op == &dimshuffle_op() || shift->op == &reshape_op()) shift = &shift->inputs[0].node();
+  while (shift->op == &dimshuffle_op() || shift->op == &reshape_op() || shift->op->only_derivatives)
+    shift = &shift->inputs[0].node();
   if (shift->op == &switch_op()) shift = &shift->inputs[2].node();
   return shift->op == &max_op() || shift->op == &max_or_lowest_op();
 }
@@ -46,13 +48,6 @@ Expr log_sum_exp(const Expr& value, RuleContext&) {
   for (; out.has_value() && !views.empty(); views.pop_back())
     out = Expr(make_node(*views.back()->op, {out}, views.back()->props));
   return out;
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules/examples.h"
 #include "compiler/passes/rules/factors.h"
 
 namespace thtrain {
@@ -118,13 +119,6 @@ Expr log_of_prod_of_exp(const Expr& value, RuleContext&) {
   const Expr& e = input_of(product, 0);
   if (!is_op(e, exp_op()) || input_of(e, 0).dtype() != value.dtype()) return {};
   return apply(sum_op(), {input_of(e, 0)}, product.node().props);
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
 // log(prod(x)) has the derivative of sum(log(x)).

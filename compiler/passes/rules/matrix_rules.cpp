@@ -7,6 +7,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/rules/examples.h"
 
 namespace thtrain {
 namespace {
@@ -120,13 +121,6 @@ Expr dot_chain(const Expr& value, RuleContext& context) {
   const ChainOrder order(lengths);
   if (!(order.cost() < cost)) return {};
   return order.build(chain, 0, chain.size() - 1);
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
 }  // namespace

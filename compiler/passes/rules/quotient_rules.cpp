@@ -3,6 +3,7 @@
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/passes/rules/examples.h"
 #include "compiler/passes/rules/factors.h"
 
 namespace thtrain {
@@ -220,13 +221,6 @@ RuleFunction quotient_in(const std::vector<Quotient>& table) {
       return {};
     });
   };
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
 // Where the tail begins and erfc is not too small yet: both forms are right.

@@ -9,6 +9,7 @@
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/rules/examples.h"
 
 namespace thtrain {
 namespace {
@@ -212,12 +213,6 @@ Expr dot_with_zeros(const Expr& value, RuleContext&) {
   return {};
 }
 
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
-}
 Type of(DType dtype, Dims dims) {
   return {.dtype = dtype, .dims = std::move(dims)};
 }

@@ -6,6 +6,7 @@
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules/examples.h"
 #include "compiler/passes/rules/slices.h"
 
 namespace thtrain {
@@ -256,13 +257,6 @@ Expr join_of_neighbours(const Expr& value, RuleContext&) {
 // join of one value -> the value
 Expr join_of_one(const Expr& value, RuleContext&) {
   return value.node().inputs.size() == 1 ? input_of(value, 0) : Expr();
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
 }
 
 }  // namespace

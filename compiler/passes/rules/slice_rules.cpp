@@ -12,6 +12,7 @@
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/ops/shape/specify_lengths.h"
+#include "compiler/passes/rules/examples.h"
 #include "compiler/passes/rules/slices.h"
 
 namespace thtrain {
@@ -270,27 +271,8 @@ Expr pick_of_elementwise(const Expr& value, RuleContext& context) {
   return checked ? Expr(make_node(*inner.node().op, std::move(inputs), inner.node().props)) : Expr();
 }
 
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
-}
-Type i64(Dims dims) {
-  return {.dtype = DType::kInt64, .dims = std::move(dims)};
-}
 Expr part(const Expr& x, const std::vector<Index>& indices) {
   return subtensor(x, indices);
-}
-
-// A rule for parts of some op, which holds for all dtypes.
-Rule about_slices(const char* name, RuleFunction rewrite, Safety safety, std::vector<RuleExample> examples) {
-  return {.name = name,
-          .safety = safety,
-          .kinds = kAll,
-          .rewrite = std::move(rewrite),
-          .roots = {&subtensor_op()},
-          .examples = std::move(examples)};
 }
 
 }  // namespace
@@ -299,121 +281,121 @@ const std::vector<Rule>& slice_rules() {
   using In = const std::vector<Expr>&;
   constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
   static const std::vector<Rule> rules{
-      about_slices("whole_slice", whole_slice, kExact,
-                   {{{f64({3, 4})},
-                     [](In in) {
-                       return part(in[0], {Slice{0, 3}, Slice{.stop = 9}});
-                     }},
-                    {{f32({3, 1})},
-                     [](In in) {
-                       return part(in[0], {all(), 0});
-                     }},
-                    {{i64({0, 4})}, [](In in) { return part(in[0], {Slice{.start = 0}}); }}}),
+      rule_about(subtensor_op(), "whole_slice", whole_slice, kExact,
+                 {{{f64({3, 4})},
+                   [](In in) {
+                     return part(in[0], {Slice{0, 3}, Slice{.stop = 9}});
+                   }},
+                  {{f32({3, 1})},
+                   [](In in) {
+                     return part(in[0], {all(), 0});
+                   }},
+                  {{i64({0, 4})}, [](In in) { return part(in[0], {Slice{.start = 0}}); }}}),
       {.name = "slice_inside",
        .kinds = kAll,
        .rewrite = slice_inside,
        .roots = {&subtensor_op(), &inc_subtensor_op()},
        .examples = {{{f64({3, 4})}, [](In in) { return part(in[0], {-1}); }},
                     {{f32({3, 4}), f32({4})}, [](In in) { return inc_subtensor(part(in[0], {1}), in[1]); }}}},
-      about_slices("slice_of_slice", slice_of_slice, kExact,
-                   {{{f64({9, 4})},
-                     [](In in) {
-                       return part(part(in[0], {Slice{2, 8}}), {Slice{1, 4}});
-                     }},
-                    {{f32({9, 4})},
-                     [](In in) {
-                       return part(part(in[0], {all(), 1}), {Slice{.step = -2}});
-                     }},
-                    {{f64({9, 4})},
-                     [](In in) {
-                       return part(part(in[0], {Slice{7, 1, -2}, Slice{1, 3}}), {1, -1});
-                     }},
-                    {{i64({9})},
-                     [](In in) {
-                       return part(part(in[0], {Slice{3, 5}}), {Slice{1, 1}});
-                     }}}),
-      about_slices("slice_of_elementwise", slice_of_elementwise, kExact,
-                   {{{f64({5, 4}), f64({4})}, [](In in) { return part(exp(in[0]) - in[1], {2}); }},
-                    {{f32({5, 4}), f32({5, 1})},
-                     [](In in) {
-                       return part(in[0] * in[1], {Slice{1, 3}, 2});
-                     }},
-                    {{f64({5}), f64({})}, [](In in) { return part(maximum(in[0], in[1]), {Slice{.step = -1}}); }}}),
-      about_slices("slice_of_broadcast", slice_of_broadcast, kExact,
-                   {{{f64({4})},
-                     [](In in) {
-                       return part(broadcast_to(in[0], {3, 4}), {1});
-                     }},
-                    {{f32({3, 1})},
-                     [](In in) {
-                       return part(broadcast_to(in[0], {3, 5}), {Slice{1, 3}, Slice{2, 4}});
-                     }},
-                    {{f64({})},
-                     [](In in) {
-                       return part(broadcast_to(in[0], {7}), {Slice{2, 2}});
-                     }}}),
-      about_slices("slice_of_dimshuffle", slice_of_dimshuffle, kExact,
-                   {{{f64({3, 4})}, [](In in) { return part(transpose(in[0]), {1}); }},
-                    {{f32({3, 4})},
-                     [](In in) {
-                       return part(dimshuffle(in[0], {1, -1, 0}), {Slice{1, 3}, 0});
-                     }},
-                    {{i64({3, 1, 4})},
-                     [](In in) {
-                       return part(transpose(squeeze(in[0])), {all(), Slice{0, 2}});
-                     }}}),
-      about_slices("slice_of_join", slice_of_join, kExact,
-                   {{{f64({3, 4}), f64({2, 4})},
-                     [](In in) {
-                       return part(join(0, {in[0], in[1]}), {3});
-                     }},
-                    {{f32({3}), f32({5})},
-                     [](In in) {
-                       return part(join(0, {in[0], in[1]}), {Slice{6, 3, -2}});
-                     }},
-                    {{f64({4}), f64({4})},
-                     [](In in) {
-                       return part(stack({in[0], in[1]}), {0});
-                     }},
-                    {{f64({3, 4}), f64({2, 4})},
-                     [](In in) {
-                       return part(join(0, {in[0], in[1]}), {Slice{1, 4}});
-                     }},
-                    {{f32({3, 4}), f32({3, 5})},
-                     [](In in) {
-                       return part(join(1, {in[0], in[1]}), {1});
-                     }},
-                    {{f64({3}), f64({3}), f64({2})},
-                     [](In in) {
-                       return part(join(0, {in[0], in[1], in[2]}), {Slice{4, 8}});
-                     }}}),
-      about_slices("slice_of_dot", slice_of_dot, kReassociating,
-                   {{{f64({3, 4}), f64({4, 5})}, [](In in) { return part(dot(in[0], in[1]), {1}); }},
-                    {{f32({3, 4}), f32({4, 5})},
-                     [](In in) {
-                       return part(dot(in[0], in[1]), {Slice{0, 2}, 3});
-                     }},
-                    {{f64({3, 4}), f64({4, 5})},
-                     [](In in) {
-                       return part(dot(in[0], in[1]), {2, 1});
-                     }},
-                    {{f64({4}), f64({4, 5})}, [](In in) { return part(dot(in[0], in[1]), {Slice{.start = 3}}); }}}),
-      about_slices("slice_of_reduction", slice_of_reduction, kReassociating,
-                   {{{f64({3, 4})}, [](In in) { return part(sum(in[0], 1), {1}); }},
-                    {{f32({3, 4, 2})},
-                     [](In in) {
-                       return part(max(in[0], {1}, true), {2, all(), Slice{0, 1}});
-                     }},
-                    {{i64({3, 4, 2})},
-                     [](In in) {
-                       return part(prod(in[0], 0), {Slice{1, 3}, 1});
-                     }}}),
-      about_slices("slice_of_softmax", slice_of_softmax, kReassociating,
-                   {{{f64({3, 4})}, [](In in) { return part(softmax(in[0]), {1}); }},
-                    {{f32({3, 4})},
-                     [](In in) {
-                       return part(log_softmax(in[0], 0), {all(), Slice{1, 3}});
-                     }}}),
+      rule_about(subtensor_op(), "slice_of_slice", slice_of_slice, kExact,
+                 {{{f64({9, 4})},
+                   [](In in) {
+                     return part(part(in[0], {Slice{2, 8}}), {Slice{1, 4}});
+                   }},
+                  {{f32({9, 4})},
+                   [](In in) {
+                     return part(part(in[0], {all(), 1}), {Slice{.step = -2}});
+                   }},
+                  {{f64({9, 4})},
+                   [](In in) {
+                     return part(part(in[0], {Slice{7, 1, -2}, Slice{1, 3}}), {1, -1});
+                   }},
+                  {{i64({9})},
+                   [](In in) {
+                     return part(part(in[0], {Slice{3, 5}}), {Slice{1, 1}});
+                   }}}),
+      rule_about(subtensor_op(), "slice_of_elementwise", slice_of_elementwise, kExact,
+                 {{{f64({5, 4}), f64({4})}, [](In in) { return part(exp(in[0]) - in[1], {2}); }},
+                  {{f32({5, 4}), f32({5, 1})},
+                   [](In in) {
+                     return part(in[0] * in[1], {Slice{1, 3}, 2});
+                   }},
+                  {{f64({5}), f64({})}, [](In in) { return part(maximum(in[0], in[1]), {Slice{.step = -1}}); }}}),
+      rule_about(subtensor_op(), "slice_of_broadcast", slice_of_broadcast, kExact,
+                 {{{f64({4})},
+                   [](In in) {
+                     return part(broadcast_to(in[0], {3, 4}), {1});
+                   }},
+                  {{f32({3, 1})},
+                   [](In in) {
+                     return part(broadcast_to(in[0], {3, 5}), {Slice{1, 3}, Slice{2, 4}});
+                   }},
+                  {{f64({})},
+                   [](In in) {
+                     return part(broadcast_to(in[0], {7}), {Slice{2, 2}});
+                   }}}),
+      rule_about(subtensor_op(), "slice_of_dimshuffle", slice_of_dimshuffle, kExact,
+                 {{{f64({3, 4})}, [](In in) { return part(transpose(in[0]), {1}); }},
+                  {{f32({3, 4})},
+                   [](In in) {
+                     return part(dimshuffle(in[0], {1, -1, 0}), {Slice{1, 3}, 0});
+                   }},
+                  {{i64({3, 1, 4})},
+                   [](In in) {
+                     return part(transpose(squeeze(in[0])), {all(), Slice{0, 2}});
+                   }}}),
+      rule_about(subtensor_op(), "slice_of_join", slice_of_join, kExact,
+                 {{{f64({3, 4}), f64({2, 4})},
+                   [](In in) {
+                     return part(join(0, {in[0], in[1]}), {3});
+                   }},
+                  {{f32({3}), f32({5})},
+                   [](In in) {
+                     return part(join(0, {in[0], in[1]}), {Slice{6, 3, -2}});
+                   }},
+                  {{f64({4}), f64({4})},
+                   [](In in) {
+                     return part(stack({in[0], in[1]}), {0});
+                   }},
+                  {{f64({3, 4}), f64({2, 4})},
+                   [](In in) {
+                     return part(join(0, {in[0], in[1]}), {Slice{1, 4}});
+                   }},
+                  {{f32({3, 4}), f32({3, 5})},
+                   [](In in) {
+                     return part(join(1, {in[0], in[1]}), {1});
+                   }},
+                  {{f64({3}), f64({3}), f64({2})},
+                   [](In in) {
+                     return part(join(0, {in[0], in[1], in[2]}), {Slice{4, 8}});
+                   }}}),
+      rule_about(subtensor_op(), "slice_of_dot", slice_of_dot, kReassociating,
+                 {{{f64({3, 4}), f64({4, 5})}, [](In in) { return part(dot(in[0], in[1]), {1}); }},
+                  {{f32({3, 4}), f32({4, 5})},
+                   [](In in) {
+                     return part(dot(in[0], in[1]), {Slice{0, 2}, 3});
+                   }},
+                  {{f64({3, 4}), f64({4, 5})},
+                   [](In in) {
+                     return part(dot(in[0], in[1]), {2, 1});
+                   }},
+                  {{f64({4}), f64({4, 5})}, [](In in) { return part(dot(in[0], in[1]), {Slice{.start = 3}}); }}}),
+      rule_about(subtensor_op(), "slice_of_reduction", slice_of_reduction, kReassociating,
+                 {{{f64({3, 4})}, [](In in) { return part(sum(in[0], 1), {1}); }},
+                  {{f32({3, 4, 2})},
+                   [](In in) {
+                     return part(max(in[0], {1}, true), {2, all(), Slice{0, 1}});
+                   }},
+                  {{i64({3, 4, 2})},
+                   [](In in) {
+                     return part(prod(in[0], 0), {Slice{1, 3}, 1});
+                   }}}),
+      rule_about(subtensor_op(), "slice_of_softmax", slice_of_softmax, kReassociating,
+                 {{{f64({3, 4})}, [](In in) { return part(softmax(in[0]), {1}); }},
+                  {{f32({3, 4})},
+                   [](In in) {
+                     return part(log_softmax(in[0], 0), {all(), Slice{1, 3}});
+                   }}}),
       {.name = "take_of_number",
        .kinds = kAll,
        .rewrite = take_of_number,

@@ -8,6 +8,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules/examples.h"
 #include "compiler/passes/rules/factors.h"
 
 namespace thtrain {
@@ -290,16 +291,6 @@ Expr softmax_gradient(const Expr& value, RuleContext& context) {
     }
   }
   return {};
-}
-
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
-}
-Type i64(Dims dims) {
-  return {.dtype = DType::kInt64, .dims = std::move(dims)};
 }
 
 std::vector<RuleExample> gradient_examples() {

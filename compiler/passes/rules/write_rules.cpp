@@ -4,6 +4,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/passes/rules/examples.h"
 #include "compiler/passes/rules/slices.h"
 
 namespace thtrain {
@@ -80,29 +81,11 @@ Expr slice_of_written(const Expr& value, RuleContext& context) {
   return context.has_one_use(inner) ? slice_of(x, *slice) + y : Expr();
 }
 
-Type f64(Dims dims) {
-  return {.dtype = DType::kFloat64, .dims = std::move(dims)};
-}
-Type f32(Dims dims) {
-  return {.dtype = DType::kFloat32, .dims = std::move(dims)};
-}
-Type i64(Dims dims) {
-  return {.dtype = DType::kInt64, .dims = std::move(dims)};
-}
 Expr set(const Expr& x, const std::vector<Index>& part, const Expr& y) {
   return set_subtensor(subtensor(x, part), y);
 }
 Expr inc(const Expr& x, const std::vector<Index>& part, const Expr& y) {
   return inc_subtensor(subtensor(x, part), y);
-}
-
-Rule about_writes(const char* name, RuleFunction rewrite, Safety safety, std::vector<RuleExample> examples) {
-  return {.name = name,
-          .safety = safety,
-          .kinds = kAll,
-          .rewrite = std::move(rewrite),
-          .roots = {&inc_subtensor_op()},
-          .examples = std::move(examples)};
 }
 
 }  // namespace
@@ -111,47 +94,47 @@ const std::vector<Rule>& write_rules() {
   using In = const std::vector<Expr>&;
   constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
   static const std::vector<Rule> rules{
-      about_writes("write_of_nothing", write_of_nothing, kExact,
-                   {{{f64({4, 3}), f64({0, 3})},
-                     [](In in) {
-                       return set(in[0], {Slice{2, 2}}, in[1]);
-                     }},
-                    {{f32({0, 3}), f32({0})},
-                     [](In in) {
-                       return inc(in[0], {all(), 1}, in[1]);
-                     }}}),
-      about_writes("set_of_own_slice", set_of_own_slice, kExact,
-                   {{{f64({4, 3})}, [](In in) { return set(in[0], {1}, subtensor(in[0], {1})); }},
-                    {{i64({4})},
-                     [](In in) {
-                       return set(in[0], {Slice{1, 3}}, subtensor(in[0], {Slice{1, 3}}));
-                     }}}),
-      about_writes("write_of_whole", write_of_whole, kExact,
-                   {{{f64({4, 3}), f64({3})}, [](In in) { return set(in[0], {all()}, in[1]); }},
-                    {{f32({1, 3}), f32({3})}, [](In in) { return inc(in[0], {0}, in[1]); }},
-                    {{i64({4}), i64({4})},
-                     [](In in) {
-                       return inc(in[0], {Slice{0, 4}}, in[1]);
-                     }}}),
-      about_writes("increment_by_zeros", increment_by_zeros, kReassociating,
-                   {{{f64({4, 3})}, [](In in) { return inc(in[0], {1}, Operand(0.0).expr()); }},
-                    {{},
-                     [](In) {
-                       return set(zeros({4, 3}), {1}, zeros({3}));
-                     }}}),
-      about_writes("set_again",
-                   [](const Expr& value, RuleContext& context) { return written_again(value, context, true); }, kExact,
-                   {{{f64({4, 3}), f64({3}), f64({})}, [](In in) { return set(set(in[0], {1}, in[1]), {1}, in[2]); }},
-                    {{f32({4}), f32({2})},
-                     [](In in) { return set(inc(in[0], {Slice{.step = 2}}, in[1]), {Slice{.step = 2}}, in[1]); }}}),
-      about_writes("increment_again",
-                   [](const Expr& value, RuleContext& context) { return written_again(value, context, false); },
-                   kReassociating,
-                   {{{f64({4, 3}), f64({3}), f64({})}, [](In in) { return inc(inc(in[0], {1}, in[1]), {1}, in[2]); }},
-                    {{f32({4}), f32({2})},
-                     [](In in) {
-                       return inc(set(in[0], {Slice{1, 3}}, in[1]), {Slice{1, 3}}, in[1]);
-                     }}}),
+      rule_about(inc_subtensor_op(), "write_of_nothing", write_of_nothing, kExact,
+                 {{{f64({4, 3}), f64({0, 3})},
+                   [](In in) {
+                     return set(in[0], {Slice{2, 2}}, in[1]);
+                   }},
+                  {{f32({0, 3}), f32({0})},
+                   [](In in) {
+                     return inc(in[0], {all(), 1}, in[1]);
+                   }}}),
+      rule_about(inc_subtensor_op(), "set_of_own_slice", set_of_own_slice, kExact,
+                 {{{f64({4, 3})}, [](In in) { return set(in[0], {1}, subtensor(in[0], {1})); }},
+                  {{i64({4})},
+                   [](In in) {
+                     return set(in[0], {Slice{1, 3}}, subtensor(in[0], {Slice{1, 3}}));
+                   }}}),
+      rule_about(inc_subtensor_op(), "write_of_whole", write_of_whole, kExact,
+                 {{{f64({4, 3}), f64({3})}, [](In in) { return set(in[0], {all()}, in[1]); }},
+                  {{f32({1, 3}), f32({3})}, [](In in) { return inc(in[0], {0}, in[1]); }},
+                  {{i64({4}), i64({4})},
+                   [](In in) {
+                     return inc(in[0], {Slice{0, 4}}, in[1]);
+                   }}}),
+      rule_about(inc_subtensor_op(), "increment_by_zeros", increment_by_zeros, kReassociating,
+                 {{{f64({4, 3})}, [](In in) { return inc(in[0], {1}, Operand(0.0).expr()); }},
+                  {{},
+                   [](In) {
+                     return set(zeros({4, 3}), {1}, zeros({3}));
+                   }}}),
+      rule_about(inc_subtensor_op(), "set_again",
+                 [](const Expr& value, RuleContext& context) { return written_again(value, context, true); }, kExact,
+                 {{{f64({4, 3}), f64({3}), f64({})}, [](In in) { return set(set(in[0], {1}, in[1]), {1}, in[2]); }},
+                  {{f32({4}), f32({2})},
+                   [](In in) { return set(inc(in[0], {Slice{.step = 2}}, in[1]), {Slice{.step = 2}}, in[1]); }}}),
+      rule_about(inc_subtensor_op(), "increment_again",
+                 [](const Expr& value, RuleContext& context) { return written_again(value, context, false); },
+                 kReassociating,
+                 {{{f64({4, 3}), f64({3}), f64({})}, [](In in) { return inc(inc(in[0], {1}, in[1]), {1}, in[2]); }},
+                  {{f32({4}), f32({2})},
+                   [](In in) {
+                     return inc(set(in[0], {Slice{1, 3}}, in[1]), {Slice{1, 3}}, in[1]);
+                   }}}),
       {.name = "slice_of_written",
        .kinds = kAll,
        .rewrite = slice_of_written,

@@ -169,7 +169,7 @@ TEST(IndexErrors, AnUnsignedIndexIsNeverNegative) {
 TEST(IndexErrors, Writing) {
   EXPECT_EQ(error_text([] { set_subtensor(x, 1); }),
             "error: set_subtensor: the first argument is not a part of a value\n"
-            "  expected: the result of subtensor, rows or slice_axis\n"
+            "  expected: the result of subtensor, rows, slice_axis or a mask\n"
             "  got:      input x float32[4, 5]\n"
             "  hint:     set_subtensor(subtensor(x, ...), y) gives x with that part written");
   EXPECT_EQ(error_text([] { inc_subtensor(subtensor(x, {0}), tensor("y", {5}, DType::kFloat64)); }),

@@ -17,7 +17,7 @@ std::string lengths_of(const Expr& value) { return readable(dims_text(value.dims
 
 // "strides + offset" on a row-major input.
 std::string layout_of(const Expr& value) {
-  auto layout = value.node().op->view({value.node(), row_major(value.node().inputs[0].dims())});
+  auto layout = view_rule(*value.node().op, 0)->view({value.node(), row_major(value.node().inputs[0].dims())});
   return layout ? readable(str(dims_text(layout->strides), " + ", layout->offset.text())) : "copied";
 }
 

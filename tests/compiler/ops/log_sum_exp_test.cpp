@@ -4,12 +4,16 @@
 
 #include <cmath>
 
+#include "compiler/autodiff/forward.h"
 #include "compiler/autodiff/gradient.h"
+#include "compiler/base/random_state.h"
+#include "compiler/ir/op.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/reduce.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/runtime/function.h"
 #include "tests/support/error_text.h"
@@ -119,6 +123,46 @@ TEST(LogSumExp, TheDerivativeIsTheSoftmax) {
     for (int64_t i = 0; i < 6; ++i)
       EXPECT_NEAR(out[0].as_double(i), out[1].as_double(i) * (i < 3 ? 2 : -1), 1e-15) << value.text() << ", " << i;
   }
+}
+
+// log(sum(exp(x))) does not depend on the number that is taken off, so neither do its derivatives.
+TEST(LogSumExp, TheGradientDoesNotDifferentiateTheMaximum) {
+  const Expr x = matrix("x");
+  const Expr first = grad(sum(logsumexp(x, 1)), x);
+  for (const Node* node : topological_order(std::vector{first})) {
+    // The derivative of a maximum compares the elements with it.
+    EXPECT_NE(node->op->name, "eq");
+    EXPECT_NE(node->op->name, "argmax");
+  }
+  RandomState random(3);
+  const Tensor at = Tensor::of(random.uniform(-30, 30, 28), {4, 7});
+  const Tensor got = evaluate({first}, {{x, at}})[0];
+  for (int64_t i = 0; i < 4; ++i) {
+    long double largest = -1e300L, total = 0;
+    for (int64_t j = 0; j < 7; ++j) largest = std::max(largest, static_cast<long double>(at.at<double>({i, j})));
+    for (int64_t j = 0; j < 7; ++j) total += std::exp(at.at<double>({i, j}) - largest);
+    for (int64_t j = 0; j < 7; ++j) {
+      const long double below = largest - at.at<double>({i, j});
+      const double softmax = static_cast<double>(std::exp(-below) / total);
+      // The difference is rounded before it is exponentiated, then the sum and the quotient are.
+      const double bound = (4 + static_cast<double>(below)) * 1.2e-16 * softmax;
+      EXPECT_NEAR(got.at<double>({i, j}), softmax, bound) << i << ", " << j;
+    }
+  }
+}
+
+TEST(LogSumExp, TheSecondDerivativeIsThatOfTheSoftmax) {
+  const Expr x = vector("x"), v = vector("v");
+  const Expr product = grad(sum(grad(logsumexp(x), x) * v), x);  // (diag(p) - p p^T) v
+  const Expr forward = jvp(grad(logsumexp(x), x), x, v);
+  const Tensor at = Tensor::vector({0.5, -1.0, 3.0}), along = Tensor::vector({1.0, 2.0, -0.5});
+  double p[3], total = 0, mean = 0;
+  for (int64_t i = 0; i < 3; ++i) total += p[i] = std::exp(at.as_double(i));
+  for (int64_t i = 0; i < 3; ++i) mean += (p[i] /= total) * along.as_double(i);
+  for (const Tensor& got : evaluate({product, forward}, {{x, at}, {v, along}}))
+    for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(got.as_double(i), p[i] * (along.as_double(i) - mean), 1e-15);
+  for (const Tensor& got : function({x, v}, {product, forward})({at, along}))
+    for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(got.as_double(i), p[i] * (along.as_double(i) - mean), 1e-15);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ TEST(Registry, NativeCodeComesFromOnePlace) {
   for (const Op* op : all_ops()) {
     if (is_leaf(*op)) continue;
     // A view may have a lowering beside it, for inputs that it cannot look at.
-    int ways = (op->lower || op->view) + (op->lower_region != nullptr) + op->calls_reference + (op->scalar != nullptr);
+    int ways = (op->lower || view_rule(*op, 0)) + (op->lower_region != nullptr) + op->calls_reference +
+               (op->scalar != nullptr);
     EXPECT_EQ(ways, 1) << op->name;
   }
 }

@@ -17,7 +17,7 @@ const Expr x = tensor("x", {"batch", 784}, DType::kFloat32);
 std::string text(const Expr& value) { return readable(value.type().text()); }
 
 std::string layout_of(const Expr& value, const Layout& input) {
-  auto layout = value.node().op->view({value.node(), input});
+  auto layout = view_rule(*value.node().op, 0)->view({value.node(), input});
   return layout ? readable(str(dims_text(layout->strides), " + ", layout->offset.text())) : "copied";
 }
 

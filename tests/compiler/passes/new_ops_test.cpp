@@ -6,10 +6,12 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ir/verify.h"
+#include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/scatter.h"
+#include "compiler/ops/loop_form.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/in_place.h"
 #include "tests/support/native_program.h"
@@ -182,6 +184,89 @@ TEST(NewOps, AnElementwiseOpIsFusedByItsRecord) {
   EXPECT_EQ(steps({apply(set_diagonal_op(), {floats({7, 7}, "y"), apply(cube_op(), {floats({7}, "v")})})}),
             Steps{"fused_scatter"});
   expect_values({x}, out, {values({7, 30})});
+}
+
+// ---- a product with forms ------------------------------------------------------------------------------------------
+
+// y + alpha v v^T, which is what plus_square(v) adds itself to.
+const Op& plus_square_op() {
+  static const Op op{
+      .name = "plus_square",
+      .doc = "y + alpha v v^T: y [n, n], alpha [], v [n]",
+      .infer = [](const TypeArgs& a) { return std::vector<Type>{a.type(0)}; },
+      .reference =
+          [](const ReferenceArgs& a) {
+            Tensor out = a.inputs[0].copy();
+            for (int64_t i = 0; i < out.dim(0); ++i)
+              for (int64_t j = 0; j < out.dim(1); ++j)
+                out.at<double>({i, j}) += a.inputs[1].as_double() * a.inputs[2].as_double(i) * a.inputs[2].as_double(j);
+            return std::vector<Tensor>{out};
+          },
+      .calls_reference = true};
+  return op;
+}
+
+const Op& square_op() {
+  static constexpr Accumulation kInto{
+      [](const Node&) { return true; },
+      [](std::span<const Expr> inputs, const Expr& y, const Expr& alpha, const Expr& beta) {
+        return apply(plus_square_op(), {constant_number(beta) == 1.0 ? y : beta * y, alpha, inputs[0]});
+      }};
+  static const Op op{.name = "square",
+                     .doc = "v v^T: v [n]",
+                     .infer =
+                         [](const TypeArgs& a) {
+                           const Dim n = a.type(0).dims[0];
+                           return std::vector<Type>{{.dtype = DType::kFloat64, .dims = {n, n}}};
+                         },
+                     .reference =
+                         [](const ReferenceArgs& a) {
+                           Tensor out = a.make_output();
+                           for (int64_t i = 0; i < out.dim(0); ++i)
+                             for (int64_t j = 0; j < out.dim(1); ++j)
+                               out.at<double>({i, j}) = a.inputs[0].as_double(i) * a.inputs[0].as_double(j);
+                           return std::vector<Tensor>{out};
+                         },
+                     .calls_reference = true,
+                     .accumulation = &kInto};
+  return op;
+}
+
+TEST(NewOps, AnOpThatAccumulatesTakesInTheSumAroundIt) {
+  const Expr y = floats({5, 5}, "y"), v = floats({5}, "v"), out = y - apply(square_op(), {v}) * 3.0;
+  EXPECT_EQ(steps({out}), Steps{"plus_square"});
+  const std::vector<std::pair<Expr, Tensor>> at{{y, values({5, 5})}, {v, values({5})}};
+  EXPECT_FALSE(difference(evaluate(optimized({out}).outputs, at)[0], evaluate({out}, at)[0], 16));
+}
+
+// The lengths of a matrix's rows: alone a step of its own, beside an update of the matrix a part of the loop.
+const Op& row_norms_op() {
+  static constexpr LoopForm kForm{"row_norms", [](const Node& node) { return std::optional(node.inputs[0]); },
+                                  [](std::span<const Expr> inputs) { return sum(sqr(inputs[0]), 1); }};
+  static const Op op{
+      .name = "row_norms",
+      .doc = "y[i] = sum_j x[i, j]^2",
+      .infer =
+          [](const TypeArgs& a) { return std::vector<Type>{{.dtype = DType::kFloat64, .dims = {a.type(0).dims[0]}}}; },
+      .reference =
+          [](const ReferenceArgs& a) {
+            Tensor out = a.make_output();
+            for (int64_t i = 0; i < a.inputs[0].dim(0); ++i)
+              for (int64_t j = 0; j < a.inputs[0].dim(1); ++j)
+                out.data<double>()[i] += a.inputs[0].at<double>({i, j}) * a.inputs[0].at<double>({i, j});
+            return std::vector<Tensor>{out};
+          },
+      .calls_reference = true,
+      .loop_form = &kForm};
+  return op;
+}
+
+TEST(NewOps, AnOpWithALoopFormJoinsTheLoopOverTheArrayThatItReads) {
+  const Expr w = floats({200, 300}, "w"), norms = apply(row_norms_op(), {w});
+  EXPECT_EQ(steps({norms}), Steps{"row_norms"}) << "nothing else runs over w";
+  EXPECT_EQ(steps({norms, w * 0.5}), Steps{"fused_reduction"});
+  const Expr small = floats({20, 30}, "small");
+  EXPECT_EQ(steps({apply(row_norms_op(), {small}), small * 0.5}).size(), 2) << "what is in the caches is read twice";
 }
 
 }  // namespace

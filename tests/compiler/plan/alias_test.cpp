@@ -5,6 +5,7 @@
 #include "compiler/api.h"
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
+#include "compiler/ir/verify.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/in_place.h"
 #include "compiler/plan/program.h"
@@ -61,8 +62,7 @@ const Op& view_of_second_op() {
   static const Op op{.name = "view_of_second",
                      .doc = "y = x1",
                      .infer = [](const TypeArgs& a) { return std::vector<Type>{a.type(1)}; },
-                     .view = [](const LayoutArgs& a) -> std::optional<Layout> { return a.input; },
-                     .viewed = 1};
+                     .aliases = {{.output = 0, .input = 1, .view = same_layout}}};
   return op;
 }
 
@@ -70,6 +70,90 @@ TEST(Views, NameTheInputThatTheyLookAt) {
   const Expr x = vector("x", {3}), y = vector("y", {3});
   EXPECT_EQ(root_of(apply(view_of_second_op(), {x, y})), &y.node());
   EXPECT_EQ(root_of(apply(view_of_second_op(), {x, transpose(transpose(y))})), &y.node());
+}
+
+// sum, y as a row = of_both(x, y): the first output is computed, the second is a view of the second input.
+void lower_of_both(kernel::StepBuilder& b) {
+  const kernel::Operand &x = b.input(0), &y = b.input(1);
+  b.code().loop("i", b.length(x.type.dims[0]), [&](const kernel::Term& i) {
+    b.store(b.output(0), i, b.load(x, b.index_of(x, {i})) + b.load(y, b.index_of(y, {i})));
+  });
+  b.finish_kernel("of_both", "out0 = in0 + in1", 1);
+}
+
+const Op& of_both_op() {
+  static const Op op{.name = "of_both",
+                     .doc = "x + y, and y as a row",
+                     .infer =
+                         [](const TypeArgs& a) {
+                           Type row = a.type(1);
+                           row.dims.insert(row.dims.begin(), Dim(1));
+                           return std::vector<Type>{a.type(0), row};
+                         },
+                     .reference =
+                         [](const ReferenceArgs& a) {
+                           Tensor sum = a.make_output(0);
+                           for (int64_t i = 0; i < sum.size(); ++i)
+                             sum.data<double>()[i] = a.inputs[0].as_double(i) + a.inputs[1].as_double(i);
+                           return std::vector<Tensor>{sum, a.inputs[1].reshape({1, a.inputs[1].size()})};
+                         },
+                     .lower = lower_of_both,
+                     .aliases = {{.output = 1,
+                                  .input = 1,
+                                  .view =
+                                      [](const LayoutArgs& a) {
+                                        Layout out = a.input;
+                                        out.strides.insert(out.strides.begin(), Dim(0));
+                                        return std::optional(out);
+                                      }},
+                                 {.output = 0, .input = 0}}};
+  return op;
+}
+
+TEST(Views, AnOutputBesideAComputedOneMayBeAView) {
+  const Expr x = vector("x", {3}), y = vector("y", {3});
+  const std::shared_ptr<const Node> node = make_node(of_both_op(), {exp(x), exp(y)});
+  EXPECT_TRUE(is_view((*node)[1]));
+  EXPECT_FALSE(is_view((*node)[0]));
+  EXPECT_EQ(root_of((*node)[1]), &node->inputs[1].node());
+  EXPECT_EQ(root_of((*node)[0]), node.get());
+  EXPECT_TRUE(may_overwrite(*node, 0, 0)) << "a pair without a layout";
+  EXPECT_FALSE(may_overwrite(*node, 1, 1)) << "a view is not written";
+  const Program program = plan({{x, y}, {sum((*node)[0]), sum((*node)[1] * 2.0)}, {}}, {}, {.vector_bytes = 32});
+  for_each_step(program.body, [&](const Step& step) {
+    if (step.node != node.get()) return;
+    EXPECT_EQ(step.operands[3].buffer, step.operands[1].buffer);
+    EXPECT_EQ(step.operands[2].buffer, step.operands[0].buffer) << "written over what dies";
+  });
+  for (Mode mode : {Mode::kNative, Mode::kDebug, Mode::kReference}) {
+    Function f = function({x, y}, {(*node)[0], (*node)[1] * 2.0}, {}, {.mode = mode, .use_cache = false});
+    const std::vector<Tensor> out = f({Tensor::vector({0.0, 0.0, 0.0}), Tensor::vector({0.0, 0.0, 0.0})});
+    EXPECT_EQ(out[0].text(), "[2, 2, 2]");
+    EXPECT_EQ(out[1].text(), "[[2, 2, 2]]");
+  }
+}
+
+// The old value is read through a view of the second output: the update must wait for that reader.
+TEST(Views, ReadersOfAViewHoldAnUpdateUp) {
+  Shared state(Tensor::vector({1.0, 2.0, 3.0}), "state");
+  const Expr x = vector("x", {3});
+  const std::shared_ptr<const Node> node = make_node(of_both_op(), {x, state});
+  for (Mode mode : {Mode::kNative, Mode::kDebug, Mode::kReference}) {
+    state.set_value(Tensor::vector({1.0, 2.0, 3.0}));
+    Function f = function({x}, {(*node)[0], sum((*node)[1])}, {{state, state.expr() * 10.0}},
+                          {.mode = mode, .use_cache = false});
+    const std::vector<Tensor> out = f({Tensor::vector({0.0, 0.0, 0.0})});
+    EXPECT_EQ(out[0].text(), "[1, 2, 3]");
+    EXPECT_EQ(out[1].as_double(), 6) << "the old value";
+    EXPECT_EQ(state.get_value().text(), "[10, 20, 30]");
+  }
+}
+
+TEST(Verify, FindsPairsThatTheNodeDoesNotHave) {
+  static const Op op = draw({{.output = 2, .input = 0}});
+  const Expr x = vector("x", {3});
+  const Graph graph{{x}, {(*make_node(op, {x}))[0]}, {}};
+  EXPECT_THROW(verify(graph, "a pass"), InternalError);
 }
 
 struct SecondOutput : testing::Test {

@@ -3,6 +3,7 @@
 
 #include <complex>
 
+#include "compiler/autodiff/forward.h"
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/control/repeat.h"
@@ -12,6 +13,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"
+#include "compiler/runtime/shared.h"
 #include "tests/support/error_text.h"
 
 namespace thtrain {
@@ -146,6 +148,96 @@ TEST(Mask, PartsCanBeIncreased) {
   expect_value({x, mask}, inc_subtensor(x[mask], 10), {numbers({1, 2, 3}), bools({1, 0, 1})}, numbers({11, 2, 13}));
 }
 
+TEST(Mask, PartsCanBeReplaced) {
+  const std::vector<Tensor> values{numbers({1, 2, 3}), bools({1, 0, 1})};
+  expect_value({x, mask}, set_subtensor(x[mask], 10), values, numbers({10, 2, 10}));
+  expect_value({x, mask}, set_subtensor(x[mask], -0.0), values, numbers({-0.0, 2, -0.0}));
+  expect_value({x, y, mask}, set_subtensor(x[mask], y), {numbers({1, 2, 3}), numbers({7, 8}), bools({1, 0, 1})},
+               numbers({7, 2, 8}));
+  expect_value({x, y, mask}, set_subtensor(x[mask], y), {numbers({1, 2}), numbers({}), bools({0, 0})}, numbers({1, 2}));
+  expect_value({x, mask}, set_subtensor(x[mask], exp(x)[mask]), {numbers({0, 2, 0}), bools({1, 0, 1})},
+               numbers({1, 2, 1}));
+  expect_value({mask, other}, set_subtensor(mask[other], false), {bools({1, 1, 0}), bools({1, 0, 0})},
+               bools({0, 1, 0}));
+}
+
+TEST(Mask, RowsCanBeReplacedAndIncreased) {
+  const Expr m = tensor_of_rank("m", 2, DType::kFloat64);
+  const std::vector<Tensor> values{Tensor::matrix<double>({{1, 2}, {3, 4}, {5, 6}}), bools({1, 0, 1})};
+  expect_value({m, mask}, set_subtensor(m[mask], 0), values, Tensor::matrix<double>({{0, 0}, {3, 4}, {0, 0}}));
+  const Expr row = tensor("row", {2}, DType::kFloat64);
+  expect_value({m, mask, row}, inc_subtensor(m[mask], row), {values[0], values[1], numbers({10, 20})},
+               Tensor::matrix<double>({{11, 22}, {3, 4}, {15, 26}}));
+  const Expr rows = tensor_of_rank("rows", 2, DType::kFloat64);
+  expect_value({m, mask, rows}, set_subtensor(m[mask], rows),
+               {values[0], values[1], Tensor::matrix<double>({{7, 8}, {9, 10}})},
+               Tensor::matrix<double>({{7, 8}, {3, 4}, {9, 10}}));
+}
+
+TEST(Mask, OfTheShapeOfTheValueReplacesAndIncreasesElements) {
+  const Expr m = tensor_of_rank("m", 2, DType::kFloat64);
+  const Tensor value = Tensor::matrix<double>({{1, 5}, {3, 2}});
+  expect_value({m}, set_subtensor(m[m > 2], 0), {value}, Tensor::matrix<double>({{1, 0}, {0, 2}}));
+  expect_value({m, y}, set_subtensor(m[m > 2], y), {value, numbers({7, 8})}, Tensor::matrix<double>({{1, 7}, {8, 2}}));
+  expect_value({m, y}, inc_subtensor(m[m > 2], y), {value, numbers({7, 8})},
+               Tensor::matrix<double>({{1, 12}, {11, 2}}));
+  // A vector was chosen from here, so a vector is what is written into.
+  expect_value({m}, set_subtensor(flatten(m)[flatten(m > 2)], 0), {value}, numbers({1, 0, 0, 2}));
+}
+
+TEST(Mask, ReplacingHasDerivatives) {
+  const std::vector<Tensor> values{numbers({1, 2, 3}), numbers({4, 5}), bools({1, 0, 1})};
+  const Expr cost = sum(pow(set_subtensor(x[mask], y), 3));
+  expect_value({x, y, mask}, grad(cost, x), values, numbers({0, 12, 0}));
+  expect_value({x, y, mask}, grad(cost, y), values, numbers({48, 75}));
+  const Expr first = grad(cost, y);
+  expect_value({x, y, mask}, grad(sum(first * first), y), values, numbers({2 * 48 * 24, 2 * 75 * 30}));
+  const Expr moved = jvp({set_subtensor(x[mask], y)}, {x, y}, {x, y})[0];
+  expect_value({x, y, mask}, moved, values, numbers({4, 2, 5}));
+}
+
+TEST(Mask, AWrongNumberOfValuesIsAnError) {
+  for (Mode mode : kModes) {
+    for (bool set : {true, false}) {
+      Function f =
+          function({x, y, mask}, {set ? set_subtensor(x[mask], y) : inc_subtensor(x[mask], y)}, {}, {.mode = mode});
+      EXPECT_EQ(error_text([&] {
+                  f({numbers({1, 2, 3}), numbers({4, 5, 6}), bools({1, 0, 1})});
+                }),
+                str("error: ", set ? "scatter_set" : "scatter_add", ": the number of ", set ? "new" : "added",
+                    " values is not that of the elements that the mask names\n"
+                    "  expected: y.0 == #mask\n"
+                    "  got:      3 and 2"));
+      EXPECT_EQ(f({numbers({1, 2, 3}), numbers({4, 5}), bools({1, 0, 1})})[0].size(), 3) << "and it still works";
+    }
+  }
+}
+
+TEST(Mask, ReplacingAsksForAMaskOfTheSameLength) {
+  for (Mode mode : kModes) {
+    Function f = function({x, mask}, {set_subtensor(x[mask], 1)}, {}, {.mode = mode});
+    EXPECT_EQ(error_text([&] {
+                f({numbers({1, 2, 3}), bools({1, 0})});
+              }),
+              "error: scatter_set: the mask has another length\n"
+              "  expected: x.0 == mask.0\n"
+              "  got:      3 and 2");
+  }
+}
+
+TEST(Mask, AnUpdateOfAVariableThroughAMaskIsInPlace) {
+  for (Mode mode : kModes) {
+    Shared state(Tensor::vector({1.0, 2.0, 3.0}), "state");
+    Function f = function({mask}, {}, {{state, set_subtensor(state[mask], 9)}}, {.mode = mode});
+    if (mode == Mode::kNative) {
+      EXPECT_EQ(f.explain().program.find("next value"), std::string::npos);
+      EXPECT_EQ(f.explain().program.find("update of"), std::string::npos) << f.explain().program;
+    }
+    f({bools({0, 1, 1})});
+    EXPECT_EQ(state.get_value().text(), "[1, 9, 9]");
+  }
+}
+
 TEST(DataLengths, ArangeOfAComputedValue) {
   const Expr n = tensor_of_rank("n", 1, DType::kInt64);
   expect_value({n}, arange(sum(n)), {ints({1, 3})}, ints({0, 1, 2, 3}));
@@ -268,9 +360,10 @@ TEST(DataLengths, BodiesUseThoseFromOutsideAndDefineNone) {
   EXPECT_EQ(error_text([&] {
               repeat(3, {x}, [](const std::vector<Expr>& s) { return std::vector{s[0] + sum(s[0][s[0] > 0])}; });
             }),
-            "error: a body cannot have lengths that its own data decides\n"
-            "  expected: masks, nonzero and computed lengths outside the body\n"
-            "  got:      int64[]");
+            "error: the body of a loop or a branch defines a length that its data decides\n"
+            "  expected: masks, nonzero and computed lengths outside the body, or of values from outside\n"
+            "  got:      the length #gt\n"
+            "  hint:     switch_(mask, x, 0) in place of x[mask] keeps the length of x, and its sum is the same");
 }
 
 TEST(DataLengths, ProductsAndReductionsOfMaskedRowsAgreeInAllModes) {
