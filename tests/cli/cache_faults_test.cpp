@@ -12,11 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Compiles each source once; copies what came of it from then on.
+// Compiles and links the same once; copies what came of it from then on.
 const char* const kCompiler =
     "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
-    "for word; do [ \"$last\" = -o ] && output=$word; last=$word; case $word in *.cpp) source=$word;; esac; done\n"
-    "known=${0%/*}/compiled/$(cksum <\"$source\" | tr ' ' -)\n"
+    "for word; do case $last in -o) output=$word;; *) case $word in *.cpp|tmp/*) inputs=\"$inputs $word\";; esac;; "
+    "esac;"
+    " last=$word; done\n"
+    "known=${0%/*}/compiled/$(cat $inputs | cksum | tr ' ' -)\n"
     "[ -e \"$known\" ] || { g++ \"$@\" || exit; cp \"$output\" \"$known\"; exit; }\ncat \"$known\" >\"$output\"\n";
 
 class CacheFaults : public testing::TestWithParam<const char*> {
