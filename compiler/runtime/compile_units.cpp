@@ -10,10 +10,11 @@
 namespace thtrain {
 namespace {
 
-// In bytes of text, of which g++ compiles about 250 in a millisecond (docs/decisions/0011). Starting it takes 15 ms.
-constexpr size_t kWorkOfAnyKernel = 4'000;
-constexpr size_t kShortProgram = 30'000;
-constexpr size_t kLeastOfUnit = 15'000, kMostOfUnit = 150'000;
+// In bytes of text, of which g++ compiles about 250 in a millisecond; starting it takes 15 ms or more. Measured:
+// docs/decisions/0011.
+constexpr size_t kWorkOfAnyKernel = 2'000;
+constexpr size_t kShortProgram = 50'000;
+constexpr size_t kLeastOfUnit = 20'000, kMostOfUnit = 150'000;
 
 constexpr const char* kParameters = "(ThContext*, void* const*, const long*, long, long)";
 

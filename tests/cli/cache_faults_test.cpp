@@ -27,6 +27,7 @@ class CacheFaults : public testing::TestWithParam<const char*> {
     shop_ = new Workshop;
     shop_->write("tiny.toml",
                  "seed = 7\n\n[data]\nsource = \"digits\"\nn_train = 60\nn_valid = 20\nn_test = 20\n\n"
+                 "[[model.layers]]\ntype = \"dense\"\nunits = 40\nactivation = \"tanh\"\n"
                  "[[model.layers]]\ntype = \"softmax\"\n\n[trainer]\nbatch_size = 20\nepochs = 1\n"
                  "[output]\nplots = false\n");
     shop_->write("g++", kCompiler);

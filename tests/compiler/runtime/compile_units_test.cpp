@@ -66,7 +66,7 @@ std::vector<std::vector<size_t>> dealt(const std::vector<size_t>& bytes, size_t 
 }
 
 TEST(DealKernels, KeepsAllProcessesBusyWhereThatIsWorthTheirStart) {
-  EXPECT_EQ(dealt({50'000, 10'000, 10'000, 20'000}, 2), (std::vector<std::vector<size_t>>{{0}, {1, 2, 3}}));
+  EXPECT_EQ(dealt({50'000, 15'000, 15'000, 10'000}, 2), (std::vector<std::vector<size_t>>{{0}, {1, 2, 3}}));
   EXPECT_EQ(dealt({50'000, 50'000, 50'000, 50'000, 50'000, 50'000}, 4).size(), 4u);
   EXPECT_EQ(dealt({1'000, 1'000, 1'000}, 4).size(), 1u);
   EXPECT_EQ(dealt({50'000}, 4).size(), 1u);
@@ -75,10 +75,10 @@ TEST(DealKernels, KeepsAllProcessesBusyWhereThatIsWorthTheirStart) {
 
 TEST(DealKernels, MakesMoreUnitsThanProcessesOfALongProgram) {
   auto units = dealt(std::vector<size_t>(40, 50'000), 2);
-  EXPECT_EQ(units.size(), 14u);
+  EXPECT_EQ(units.size(), 13u);
   size_t kernels = 0;
   for (const auto& unit : units) {
-    EXPECT_LE(unit.size(), 3u);
+    EXPECT_LE(unit.size(), 4u);
     EXPECT_TRUE(std::is_sorted(unit.begin(), unit.end()));
     kernels += unit.size();
   }
@@ -93,9 +93,10 @@ TEST(DealKernels, LeavesTheEntryItsTimeWhereEachProcessHasOneUnit) {
 
 TEST(IsShort, FollowsTheKernelsAndTheirLengthsAlone) {
   EXPECT_TRUE(is_short(adding_program({})));
-  EXPECT_TRUE(is_short(adding_program({1}, 20'000)));
-  EXPECT_FALSE(is_short(adding_program({1, 2}, 20'000)));
-  EXPECT_FALSE(is_short(adding_program({1, 2, 3, 4, 5, 6, 7}, 500)));
+  EXPECT_TRUE(is_short(adding_program({1}, 30'000)));
+  EXPECT_FALSE(is_short(adding_program({1, 2}, 30'000)));
+  EXPECT_TRUE(is_short(adding_program(std::vector<int>(10, 1), 500)));
+  EXPECT_FALSE(is_short(adding_program(std::vector<int>(20, 1), 500)));
 }
 
 }  // namespace
