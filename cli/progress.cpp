@@ -124,7 +124,7 @@ void Progress::finish(const TrainSummary& summary) {
     CompileStats stats = compile_stats();
     print_line(str(count_text(summary.kernels_compiled, "kernel"), " compiled in ", seconds_text(stats.compile_seconds),
                    "; found in the cache: ", count_text(stats.program_hits, "program"), ", ",
-                   count_text(stats.object_hits, "kernel")));
+                   count_text(stats.kernel_hits, "kernel")));
     if (summary.steps > 0)
       print_line(str("first step done ", seconds_text(summary.seconds_to_first_step), " after the process started"));
   }

@@ -1,9 +1,10 @@
-// A program to one translation unit of C++: kernels as functions, and the entry that runs the steps.
+// A program to C++: kernels as functions, and the entry that runs the steps.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/source_text.h"
 #include "compiler/plan/program.h"
 
 namespace thtrain {
@@ -17,9 +18,8 @@ struct CheckText {
 };
 
 struct Source {
-  std::string text;                // the whole translation unit
-  std::vector<CheckText> checks;   // length checks first, then those of kernels
-  size_t kernels = 0;              // different kernel functions
+  SourceText text;
+  std::vector<CheckText> checks;  // length checks first, then those of kernels
 };
 
 struct EmitOptions {

@@ -150,6 +150,12 @@ class Printer {
 
 }  // namespace
 
+std::string Helpers::text() const {
+  std::string out;
+  for (const std::string& definition : definitions_) out += definition;
+  return out;
+}
+
 std::string print_function(const Function& function, const std::string& name, const Dialect& dialect,
                            Helpers& helpers) {
   return Printer(dialect, helpers).function(function, name);

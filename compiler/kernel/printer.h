@@ -14,12 +14,13 @@ class Helpers {
  public:
   /// True the first time: the caller then adds the text.
   bool need(const std::string& name) { return known_.insert(name).second; }
-  void add(const std::string& text) { text_ += text; }
-  const std::string& text() const { return text_; }
+  void add(std::string definition) { definitions_.push_back(std::move(definition)); }
+  const std::vector<std::string>& definitions() const { return definitions_; }
+  std::string text() const;
 
  private:
   std::unordered_set<std::string> known_;
-  std::string text_;
+  std::vector<std::string> definitions_;
 };
 
 /// The differences between target languages. A method asks `helpers` for the definitions that its text calls.

@@ -2,13 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/runtime/compile_units.h"
 #include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/unit_build.h"
 
 namespace thtrain {
 namespace {
@@ -16,12 +19,29 @@ namespace {
 constexpr const char* kObjects = "objects";
 constexpr const char* kPrograms = "programs";
 constexpr const char* kChecks = "checks";
+constexpr int kMostProcesses = 32;  // compilers at once: each takes 50 MB or more
 
 std::string name_of_entry(const std::string& content, const std::string& compiler_part) {
   return str(content, "-", compiler_part);
 }
 
 }  // namespace
+
+std::string CompileInput::hash() const {
+  if (!program_) return content_hash({text_});
+  std::string parts;
+  auto add = [&](std::string_view part) { parts += content_hash({part}); };
+  add(interface_text());
+  add(program_->comment);
+  for (const std::string& helper : program_->helpers) add(helper);
+  for (const KernelText& kernel : program_->kernels) {
+    add(kernel.name);
+    add(kernel.comment);
+    add(kernel.code);
+  }
+  add(program_->entry);
+  return content_hash({parts});
+}
 
 Cache::Cache(const Options& options, const Cpu& cpu)
     : store_(options.folder, options.owner), loader_(store_, kObjects), cpu_(cpu) {
@@ -32,16 +52,19 @@ Cache::Cache(const Options& options, const Cpu& cpu)
 }
 
 /// What decides an object beside the compiler. Names are "<content>-<compiler>".
-std::string Cache::object_name(std::string_view source) const {
-  return content_hash({"object", std::to_string(TH_ABI_VERSION), source, cpu_.feature_text, generated_flags()});
+std::string Cache::object_name(const CompileInput& source) const {
+  return content_hash({"object", std::to_string(TH_ABI_VERSION), source.hash(), cpu_.feature_text, generated_flags()});
+}
+
+void Cache::count_hits(int64_t kernels) {
+  std::lock_guard lock(mutex_);
+  stats_.kernel_hits += kernels;
 }
 
 std::shared_ptr<const SharedObject> Cache::already_loaded(const std::string& name) {
   std::lock_guard lock(mutex_);
   auto found = loaded_.find(name);
-  auto object = found == loaded_.end() ? nullptr : found->second.lock();
-  if (object) ++stats_.object_hits;
-  return object;
+  return found == loaded_.end() ? nullptr : found->second.lock();
 }
 
 std::shared_ptr<const SharedObject> Cache::open(const std::string& name, const EntryStore::Entry& entry,
@@ -74,32 +97,60 @@ void Cache::require_complete_compiler(std::string_view source) {
   }
 }
 
-EntryStore::Entry Cache::compile(const std::string& name, std::string_view source) {
+std::string Cache::compile_whole(const std::string& name, const std::string& text) {
+  EntryStore::Workplace place = store_.workplace(kObjects, name + ".cpp", text);
+  compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+  return place.result();
+}
+
+std::string Cache::compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
+                                    int64_t& compiled) {
+  store_.write_plain(kObjects, name + ".cpp", text);
+  UnitBuild build({.store = &store_,
+                   .compiler = &*search_.compiler,
+                   .flags = &flags_,
+                   .key = str(TH_ABI_VERSION, " ", cpu_.feature_text, " ", generated_flags()),
+                   .compiler_part = compiler_part_,
+                   .processes = static_cast<size_t>(std::min(cpu_.cores, kMostProcesses))},
+                  source);
+  std::string object = build.run(str(kObjects, "/", name, ".cpp"));
+  compiled = static_cast<int64_t>(build.compiled());
+  return object;
+}
+
+EntryStore::Entry Cache::compile(const std::string& name, const CompileInput& source) {
   auto begin = std::chrono::steady_clock::now();
-  EntryStore::Workplace place = store_.workplace(kObjects, name + ".cpp", source);
+  const std::string text = source.whole();
+  int64_t compiled = source.kernels();
+  std::string object;
   try {
-    compile_object(*search_.compiler, flags_, place.source, place.output, {place.folder->get(), place.folder_path});
+    object = source.program() && !is_short(*source.program())
+                 ? compile_in_units(name, text, *source.program(), compiled)
+                 : compile_whole(name, text);
   } catch (const InternalError&) {
-    require_complete_compiler(source);
+    require_complete_compiler(text);
     throw;
   }
-  std::string path = store_.write(kObjects, name + ".so", place.result());
+  std::string path = store_.write(kObjects, name + ".so", object);
   std::optional<EntryStore::Entry> entry = store_.read(kObjects, name + ".so");
   if (!entry) throw UserError({.what = str(path, ": was removed as soon as it was written")});
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   std::lock_guard lock(mutex_);
-  ++stats_.kernels_compiled;
+  stats_.kernels_compiled += compiled;
+  stats_.kernel_hits += source.kernels() - compiled;
   stats_.compile_seconds += seconds.count();
   return std::move(*entry);
 }
 
-LoadedObject Cache::load_object(std::string_view source, const char* symbol) {
+LoadedObject Cache::load_object(const CompileInput& source, const char* symbol) {
   std::string content = object_name(source), name = name_of_entry(content, compiler_part_), trouble;
-  if (auto object = already_loaded(name)) return {object, ""};
+  if (auto object = already_loaded(name)) {
+    count_hits(source.kernels());
+    return {object, ""};
+  }
   if (auto entry = stored_object(content)) {
     if (auto object = open(name, *entry, symbol, trouble)) {
-      std::lock_guard lock(mutex_);
-      ++stats_.object_hits;
+      count_hits(source.kernels());
       return {object, ""};
     }
   }
@@ -121,7 +172,7 @@ LoadedObject Cache::load_object(std::string_view source, const char* symbol) {
                                store_.folder(), ")")});
 }
 
-bool Cache::has_object(std::string_view source) {
+bool Cache::has_object(const CompileInput& source) {
   return stored_object(object_name(source)).has_value();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/codegen/source_text.h"
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/entry_store.h"
 #include "compiler/runtime/host_compiler.h"
@@ -24,9 +25,27 @@ struct LoadedObject {
 /// Since the process began.
 struct CompileStats {
   int64_t kernels_compiled = 0;
-  int64_t object_hits = 0;  // objects that were found instead: on disk, or loaded already
+  int64_t kernel_hits = 0;  // kernels that were found instead: on disk, or loaded already
   int64_t program_hits = 0;
   double compile_seconds = 0;
+};
+
+/// What is compiled and loaded: the text of one translation unit, which counts as one kernel, or a program's.
+class CompileInput {
+ public:
+  CompileInput(std::string_view text) : text_(text) {}
+  CompileInput(const std::string& text) : text_(text) {}
+  CompileInput(const char* text) : text_(text) {}
+  CompileInput(const SourceText& program) : program_(&program) {}
+
+  const SourceText* program() const { return program_; }
+  std::string whole() const { return program_ ? whole_text(*program_) : std::string(text_); }
+  std::string hash() const;
+  int64_t kernels() const { return program_ ? static_cast<int64_t>(program_->kernels.size()) : 1; }
+
+ private:
+  std::string_view text_;
+  const SourceText* program_ = nullptr;
 };
 
 /// Objects are keyed by source text, compiler, flags and processor; programs by the caller's key and the same. Where no
@@ -46,9 +65,12 @@ class Cache {
   /// that fails; the source is kept). An entry that cannot be loaded, or does not export `symbol`, is compiled again.
   /// UserError where the compiler is to blame: it does not compile a small program either, or what it made cannot be
   /// loaded or does not export `symbol` (null: not asked).
-  LoadedObject load_object(std::string_view source, const char* symbol = nullptr);
+  ///
+  /// A program that is not short (is_short) is compiled in units, as many at once as the process may use cores, and of
+  /// its kernels those alone that no program had before (UnitBuild).
+  LoadedObject load_object(const CompileInput& source, const char* symbol = nullptr);
   /// Is it in the folder, so that nothing need be compiled?
-  bool has_object(std::string_view source);
+  bool has_object(const CompileInput& source);
 
   /// The bytes stored under `key` (the caller's hash of everything that decides them but compiler, flags, processor).
   std::optional<std::string> load_program(std::string_view key);
@@ -62,15 +84,20 @@ class Cache {
   bool has_compiler() const { return search_.compiler.has_value(); }
 
  private:
-  std::string object_name(std::string_view source) const;
+  std::string object_name(const CompileInput& source) const;
   std::optional<EntryStore::Entry> stored_object(const std::string& content);
   std::shared_ptr<const SharedObject> already_loaded(const std::string& name);
+  void count_hits(int64_t kernels);
   /// Null, with the reason in `trouble`, where it cannot be loaded or does not export `symbol`.
   std::shared_ptr<const SharedObject> open(const std::string& name, const EntryStore::Entry& entry, const char* symbol,
                                            std::string& trouble);
   /// UserError where the compiler does not compile a small program with the headers of `source`.
   void require_complete_compiler(std::string_view source);
-  EntryStore::Entry compile(const std::string& name, std::string_view source);
+  /// The object's bytes, and how many kernels were compiled for it and found.
+  std::string compile_whole(const std::string& name, const std::string& text);
+  std::string compile_in_units(const std::string& name, const std::string& text, const SourceText& source,
+                               int64_t& compiled);
+  EntryStore::Entry compile(const std::string& name, const CompileInput& source);
 
   EntryStore store_;
   ObjectLoader loader_;

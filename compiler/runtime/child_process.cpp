@@ -175,6 +175,10 @@ class Child {
         read_what_is_there();
         return {-1, std::move(text_), str("it did not end within ", options_.limit_seconds, " s"), 0, true};
       }
+      if (options_.group && options_.group->is_cancelled) {
+        end();
+        return {-1, std::move(text_), "another program of its group failed", SIGTERM, false};
+      }
       if (options_.word_after > 0 && seconds > options_.word_after && !std::exchange(told_, true)) tell();
     }
     read_what_is_there();
@@ -238,6 +242,7 @@ class Child {
   }
 
   void tell() const {
+    if (options_.group && options_.group->was_told.exchange(true)) return;
     std::string limit = options_.limit_seconds > 0
                             ? str(", and THTRAIN_COMPILE_LIMIT after ", options_.limit_seconds, " s")
                             : std::string();

@@ -25,11 +25,18 @@ bool is_program_running() noexcept;
 /// UserError where the variable holds no such number.
 double compile_limit();
 
+/// Programs that run side by side for one purpose.
+struct ProgramGroup {
+  std::atomic<bool> is_cancelled{false};  // what runs is ended; its result is of no use
+  std::atomic<bool> was_told{false};      // the line on standard error is for all of them
+};
+
 struct RunOptions {
   int folder = AT_FDCWD;     // the program's current folder
   double limit_seconds = 0;  // 0: none
   /// After so many seconds a line on standard error says that the program is waited for; 0: never.
   double word_after = 0;
+  ProgramGroup* group = nullptr;
 };
 
 struct Finished {

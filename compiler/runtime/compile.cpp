@@ -76,7 +76,6 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   ProgramImage& image = program->image;
   image.source = std::move(source.text);
   image.checks = std::move(source.checks);
-  image.kernels = source.kernels;
   image.choices = tuner.answers();
   image.constants = planned->constants;
   image.arena_bytes = planned->memory.arena_bytes;

@@ -320,26 +320,57 @@ std::optional<EntryStore::Entry> EntryStore::private_copy(std::string_view kind,
   return folder ? read_checked(private_, kind, entry.name, folder) : std::nullopt;
 }
 
+std::string EntryStore::write_temporary(Place& place, std::string_view content, std::string& trouble) {
+  std::string name;
+  auto folder = open_kind(place, kTemporaries, true, trouble);
+  if (!folder) return {};
+  FileDescriptor file(create_temporary(folder->get(), name));
+  trouble = file.get() < 0 ? system_error_text(errno) : write_bytes(file.get(), content);
+  if (trouble.empty()) return str(kTemporaries, "/", name);
+  if (file.get() >= 0) unlinkat(folder->get(), name.c_str(), 0);
+  return {};
+}
+
+std::string EntryStore::open_workplace(Place& place, Workplace& out) {
+  std::string trouble;
+  out.output = write_temporary(place, {}, trouble);
+  std::lock_guard lock(mutex_);
+  out.folder = place.descriptor;
+  out.folder_path = place.path;
+  return trouble;
+}
+
 EntryStore::Workplace EntryStore::workplace(std::string_view kind, std::string_view name, std::string_view source) {
   Workplace out;
   write_somewhere([&](Place& place) {
-    std::string trouble = write_file(place, kind, std::string(name), source, {}), temporary;
-    auto temporaries = trouble.empty() ? open_kind(place, kTemporaries, true, trouble) : nullptr;
-    if (!temporaries) return trouble;
-    FileDescriptor file(create_temporary(temporaries->get(), temporary));
-    if (file.get() < 0) return system_error_text(errno);
-    std::lock_guard lock(mutex_);
-    out.folder = place.descriptor;
-    out.folder_path = place.path;
+    std::string trouble = write_file(place, kind, std::string(name), source, {});
     out.source = str(kind, "/", name);
-    out.output = str(kTemporaries, "/", temporary);
-    return std::string();
+    return trouble.empty() ? open_workplace(place, out) : trouble;
   });
   return out;
 }
 
+EntryStore::Workplace EntryStore::workplace(const std::vector<std::string>& contents) {
+  Workplace out;
+  write_somewhere([&](Place& place) {
+    out.remove();
+    std::string trouble = open_workplace(place, out);
+    for (size_t i = 0; i < contents.size() && trouble.empty(); ++i)
+      if (std::string name = write_temporary(place, contents[i], trouble); trouble.empty()) out.inputs.push_back(name);
+    return trouble;
+  });
+  return out;
+}
+
+void EntryStore::Workplace::remove() {
+  if (!folder) return;
+  if (!output.empty()) unlinkat(folder->get(), output.c_str(), 0);
+  for (const std::string& input : inputs) unlinkat(folder->get(), input.c_str(), 0);
+  inputs.clear();
+}
+
 EntryStore::Workplace::~Workplace() {
-  if (folder) unlinkat(folder->get(), output.c_str(), 0);
+  remove();
 }
 
 std::string EntryStore::Workplace::result() const {

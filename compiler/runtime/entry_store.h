@@ -50,7 +50,7 @@ class EntryStore {
   /// The entry once more, in the private folder; none where there can be no such folder.
   std::optional<Entry> private_copy(std::string_view kind, const Entry& entry);
 
-  /// A source for another program to read and an empty file for it to write to, which is removed with this.
+  /// What another program reads, and an empty file for it to write to, which is removed with this.
   struct Workplace {
     Workplace() = default;
     Workplace(Workplace&&) = default;
@@ -58,13 +58,18 @@ class EntryStore {
     ~Workplace();
     /// What the program wrote; UserError where it cannot be read.
     std::string result() const;
+    /// Removes output and inputs.
+    void remove();
 
-    std::shared_ptr<const FileDescriptor> folder;  // the current folder that the program needs for the two names
+    std::shared_ptr<const FileDescriptor> folder;  // the current folder that the program needs for the names
     std::string folder_path;
-    std::string source, output;  // "objects/name.cpp", "tmp/0123"
+    std::string source, output;       // "objects/name.cpp", "tmp/0123"
+    std::vector<std::string> inputs;  // instead of a source: "tmp/4567", removed with this too
   };
   /// The source is written as write_plain does.
   Workplace workplace(std::string_view kind, std::string_view name, std::string_view source);
+  /// The same with a temporary file for each of these contents.
+  Workplace workplace(const std::vector<std::string>& contents);
 
   const std::string& folder() const { return own_.path; }
   /// The private folder, empty as long as there is none.
@@ -91,6 +96,10 @@ class EntryStore {
   /// "" or why it could not be written.
   std::string write_file(Place& place, std::string_view kind, const std::string& name, std::string_view content,
                          std::string_view trailer);
+  /// A file in the place's folder of temporaries: its name, with that folder, or "" and why there is none.
+  std::string write_temporary(Place& place, std::string_view content, std::string& trouble);
+  /// The current folder and an empty output. "" or why they could not be had.
+  std::string open_workplace(Place& place, Workplace& out);
   /// Calls write(place), which returns why it could not ("" where it could), on the folder and then the private one.
   template <class Write>
   void write_somewhere(Write write);

@@ -407,7 +407,7 @@ Explanation Function::explain() const {
                            .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
   out.program = program_text(*out.plan);
-  out.cpp = emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text;
+  out.cpp = whole_text(emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text);
   return out;
 }
 
@@ -416,7 +416,7 @@ const ProgramInfo& Function::info() const {
   if (const CompiledProgram* program = s.program ? s.program.get() : s.prepared_program.get()) {
     const ProgramImage& image = program->image;
     s.info.from_cache = program->from_cache;
-    s.info.kernels = image.kernels;
+    s.info.kernels = image.source.kernels.size();
     s.info.arena_bytes = image.arena_bytes.is_known() ? image.arena_bytes.value() : -1;
     s.info.memory_bound = image.lower_bound.is_known() ? image.lower_bound.value() : -1;
     s.info.reference_steps.clear();

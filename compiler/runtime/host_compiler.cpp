@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 
 #include "compiler/base/error.h"
@@ -96,6 +98,11 @@ std::string generated_flags() {
 #endif
 }
 
+static std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu) {
   bool x86 = cpu.architecture == "x86-64";
   // Loops that matter are printed as explicit vectors and run alike at every level, but for g++'s -O1 on long products
@@ -110,10 +117,9 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
   // Contraction would change bits with fusion and with the compiler; the other two change none that a program sees.
   flags.insert(flags.end(), {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared",
                              "-fno-exceptions", "-fno-rtti", "-w"});
-  std::istringstream added(generated_flags());
-  bool instrumented = false;
-  for (std::string flag; added >> flag; instrumented = true) flags.push_back(flag);
-  if (!instrumented) flags.push_back("-nostdlib");  // nothing of it is used, and linking it takes longer than compiling
+  const std::vector<std::string> added = words_of(generated_flags());
+  flags.insert(flags.end(), added.begin(), added.end());
+  if (added.empty()) flags.push_back("-nostdlib");  // nothing of it is used, and linking it takes longer than compiling
   return flags;
 }
 
@@ -163,18 +169,23 @@ static std::string in_lines(const std::string& first, const std::string& output)
   return rest.empty() || first.empty() ? first + rest : str(first, "\n", rest);
 }
 
-void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
-                    const std::string& output, const CompilerFolder& folder) {
-  std::vector<std::string> command = {compiler.path};
-  command.insert(command.end(), flags.begin(), flags.end());
-  command.insert(command.end(), {"-o", output, source});
+namespace {
+
+/// What vector maths and libm are linked by.
+std::vector<std::string> libraries() {
 #if defined(__x86_64__)
-  command.push_back("-lmvec");
+  return {"-lmvec", "-lm"};
+#else
+  return {"-lm"};
 #endif
-  command.push_back("-lm");
+}
+
+/// Runs the compiler, which makes `output` of `source`; throws what compile_object throws.
+void run_compiler(const std::vector<std::string>& command, const std::string& source, const std::string& output,
+                  const CompilerFolder& folder, ProgramGroup* group) {
   double limit = compile_limit();
-  Finished finished =
-      run_program(command, {.folder = folder.descriptor, .limit_seconds = limit, .word_after = kWordAfter});
+  Finished finished = run_program(
+      command, {.folder = folder.descriptor, .limit_seconds = limit, .word_after = kWordAfter, .group = group});
   struct stat info;
   bool written = fstatat(folder.descriptor, output.c_str(), &info, 0) == 0 && info.st_size > 0;
   if (finished.exit_code == 0 && written) return;
@@ -195,7 +206,7 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
   const std::string other = hint_for(finished.output);
   if (finished.exit_code == 0 || (finished.exit_code == -1 && finished.signal == 0) || says_refused(finished.output))
     throw UserError(
-        {.what = str("the compiler ", compiler.path, " made no code"),
+        {.what = str("the compiler ", command[0], " made no code"),
          .got = finished.exit_code == 0 ? "exit code 0, and no file" : in_lines(finished.trouble, finished.output),
          .node = node,
          .hint = other + line});
@@ -206,6 +217,46 @@ void compile_object(const HostCompiler& compiler, const std::vector<std::string>
                        .got = reason.empty() ? str("exit code ", finished.exit_code) : reason,
                        .node = node,
                        .hint = other + line});
+}
+
+void append(std::vector<std::string>& command, const std::vector<std::string>& words) {
+  command.insert(command.end(), words.begin(), words.end());
+}
+
+}  // namespace
+
+void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
+                    const std::string& output, const CompilerFolder& folder) {
+  std::vector<std::string> command = {compiler.path};
+  append(command, flags);
+  append(command, {"-o", output, source});
+  append(command, libraries());
+  run_compiler(command, source, output, folder, nullptr);
+}
+
+void compile_unit(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
+                  const std::string& output, const CompilerFolder& folder, ProgramGroup& group) {
+  std::vector<std::string> command = {compiler.path};
+  for (const std::string& flag : flags)
+    if (flag != "-shared" && flag != "-nostdlib") command.push_back(flag);
+  append(command, {"-ffunction-sections", "-c", "-o", output, source});
+  run_compiler(command, source, output, folder, &group);
+}
+
+void link_objects(const HostCompiler& compiler, const std::vector<std::string>& flags,
+                  const std::vector<std::string>& objects, const std::string& source, const std::string& output,
+                  const CompilerFolder& folder) {
+  std::vector<std::string> command = {compiler.path, "-shared", "-fPIC"};
+  // A sanitizer's flags bring its library, which finds what it watches by tables that nothing refers to.
+  const bool is_plain = std::find(flags.begin(), flags.end(), "-nostdlib") != flags.end();
+  if (is_plain)
+    append(command, {"-nostdlib", "-Wl,--gc-sections"});
+  else
+    append(command, words_of(generated_flags()));
+  append(command, {"-o", output});
+  append(command, objects);
+  append(command, libraries());
+  run_compiler(command, source, output, folder, nullptr);
 }
 
 std::string small_program(std::string_view source) {

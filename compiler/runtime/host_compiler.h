@@ -49,6 +49,16 @@ struct CompilerFolder {
 void compile_object(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
                     const std::string& output, const CompilerFolder& folder = {});
 
+/// Compiles `source` into the relocatable object `output`, to be linked. Flags and errors are those of compile_object.
+void compile_unit(const HostCompiler& compiler, const std::vector<std::string>& flags, const std::string& source,
+                  const std::string& output, const CompilerFolder& folder, ProgramGroup& group);
+
+/// Links `objects` of compile_unit into the shared object `output`, which keeps what its exported functions need.
+/// Errors are those of compile_object and name `source`, the text of the whole.
+void link_objects(const HostCompiler& compiler, const std::vector<std::string>& flags,
+                  const std::vector<std::string>& objects, const std::string& source, const std::string& output,
+                  const CompilerFolder& folder);
+
 /// A program that every complete compiler compiles with our flags. It includes the headers that `source` includes.
 /// Where `source` does not compile, this one tells whose fault it is: the compiler's, where it does not compile either.
 std::string small_program(std::string_view source);

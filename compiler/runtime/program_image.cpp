@@ -5,7 +5,7 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 5\n";
+constexpr std::string_view kMark = "thtrain program 6\n";
 
 class Writer {
  public:
@@ -65,6 +65,37 @@ class Reader {
   std::string_view rest_;
 };
 
+void write_source(Writer& w, const SourceText& source) {
+  w.text(source.comment);
+  w.number(static_cast<int64_t>(source.helpers.size()));
+  for (const std::string& helper : source.helpers) w.text(helper);
+  w.number(static_cast<int64_t>(source.kernels.size()));
+  for (const KernelText& kernel : source.kernels) {
+    for (const std::string* part : {&kernel.name, &kernel.label, &kernel.comment, &kernel.code}) w.text(*part);
+    w.number(static_cast<int64_t>(kernel.helpers.size()));
+    for (uint32_t helper : kernel.helpers) w.number(helper);
+  }
+  w.text(source.entry);
+}
+
+/// False where a kernel names a helper that there is not.
+bool read_source(Reader& r, SourceText& out) {
+  out.comment = r.text();
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) out.helpers.push_back(r.text());
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) {
+    KernelText kernel;
+    for (std::string* part : {&kernel.name, &kernel.label, &kernel.comment, &kernel.code}) *part = r.text();
+    for (size_t helpers = r.count(); helpers-- > 0 && !r.failed;) {
+      const auto helper = static_cast<uint64_t>(r.number());
+      if (helper >= out.helpers.size()) return false;
+      kernel.helpers.push_back(static_cast<uint32_t>(helper));
+    }
+    out.kernels.push_back(std::move(kernel));
+  }
+  out.entry = r.text();
+  return true;
+}
+
 bool write_step(Writer& w, const ReferenceStep& step) {
   std::optional<std::string> call = call_text(*step.node);
   if (!call) return false;
@@ -117,7 +148,7 @@ std::optional<ReferenceStep> read_step(Reader& r) {
 
 std::optional<std::string> to_bytes(const ProgramImage& image) {
   Writer w;
-  w.text(image.source);
+  write_source(w, image.source);
   w.number(static_cast<int64_t>(image.checks.size()));
   for (const CheckText& check : image.checks) {
     w.text(check.what);
@@ -135,7 +166,6 @@ std::optional<std::string> to_bytes(const ProgramImage& image) {
   }
   w.text(image.arena_bytes.text());
   w.text(image.lower_bound.text());
-  w.number(static_cast<int64_t>(image.kernels));
   w.number(static_cast<int64_t>(image.reference_steps.size()));
   for (const ReferenceStep& step : image.reference_steps)
     if (!write_step(w, step)) return std::nullopt;
@@ -153,7 +183,7 @@ std::optional<ProgramImage> from_bytes(std::string_view bytes) {
   if (!bytes.starts_with(kMark)) return std::nullopt;
   Reader r(bytes.substr(kMark.size()));
   ProgramImage out;
-  out.source = r.text();
+  if (!read_source(r, out.source)) return std::nullopt;
   for (size_t n = r.count(); n-- > 0 && !r.failed;) {
     CheckText check;
     check.what = r.text();
@@ -177,7 +207,6 @@ std::optional<ProgramImage> from_bytes(std::string_view bytes) {
     out.constants.push_back(constant);
   }
   std::optional<Dim> arena = Dim::parse(r.text()), bound = Dim::parse(r.text());
-  out.kernels = static_cast<size_t>(r.number());
   for (size_t n = r.count(); n-- > 0 && !r.failed;) {
     std::optional<ReferenceStep> step = read_step(r);
     if (!step) return std::nullopt;

@@ -12,12 +12,11 @@
 namespace thtrain {
 
 struct ProgramImage {
-  std::string source;  // the translation unit
+  SourceText source;
   std::vector<CheckText> checks;
   std::vector<size_t> shared_order;  // argument order, as places in leaves_of(user's graph)
   std::vector<Tensor> constants;
   Dim arena_bytes = 0, lower_bound = 0;
-  size_t kernels = 0;
   std::vector<ReferenceStep> reference_steps;
   std::vector<kernel::ProductChoice> choices;  // the tuner's answers that the program was made with
 };

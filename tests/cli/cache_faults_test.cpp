@@ -12,11 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Compiles each source once; copies what came of it from then on.
+// Compiles and links the same once; copies what came of it from then on.
 const char* const kCompiler =
     "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n"
-    "for word; do [ \"$last\" = -o ] && output=$word; last=$word; case $word in *.cpp) source=$word;; esac; done\n"
-    "known=${0%/*}/compiled/$(cksum <\"$source\" | tr ' ' -)\n"
+    "for word; do case $last in -o) output=$word;; *) case $word in *.cpp|tmp/*) inputs=\"$inputs $word\";; esac;; "
+    "esac;"
+    " last=$word; done\n"
+    "known=${0%/*}/compiled/$(cat $inputs | cksum | tr ' ' -)\n"
     "[ -e \"$known\" ] || { g++ \"$@\" || exit; cp \"$output\" \"$known\"; exit; }\ncat \"$known\" >\"$output\"\n";
 
 class CacheFaults : public testing::TestWithParam<const char*> {
@@ -25,6 +27,7 @@ class CacheFaults : public testing::TestWithParam<const char*> {
     shop_ = new Workshop;
     shop_->write("tiny.toml",
                  "seed = 7\n\n[data]\nsource = \"digits\"\nn_train = 60\nn_valid = 20\nn_test = 20\n\n"
+                 "[[model.layers]]\ntype = \"dense\"\nunits = 40\nactivation = \"tanh\"\n"
                  "[[model.layers]]\ntype = \"softmax\"\n\n[trainer]\nbatch_size = 20\nepochs = 1\n"
                  "[output]\nplots = false\n");
     shop_->write("g++", kCompiler);

@@ -24,8 +24,8 @@ bool wait_until(Done done) {
   return false;
 }
 
-// Compiles the first source that it is given at once: the training step. With all others it does what `later` says,
-// until the file "go" is there.
+// Compiles and links the first program that it is given at once: the training step. With all others it does what
+// `later` says, until the file "go" is there.
 class LateCompiler : public testing::Test {
  protected:
   LateCompiler()
@@ -37,7 +37,11 @@ class LateCompiler : public testing::Test {
   void write_compiler(const std::string& later) {
     workshop.write("late-g++",
                    "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\nhere=${0%/*}\n"
-                   "if [ -e \"$here/go\" ] || mkdir \"$here/first\" 2>/dev/null; then exec g++ \"$@\"; fi\n" +
+                   "[ -e \"$here/go\" ] && exec g++ \"$@\"\n"
+                   "if [ ! -e \"$here/first\" ]; then\n"
+                   "  g++ \"$@\" || exit\n"
+                   "  case $* in *' -c '*) ;; *) touch \"$here/first\";; esac\n"
+                   "  exit 0\nfi\n" +
                        later);
     ASSERT_EQ(::chmod(workshop.path("late-g++").c_str(), 0755), 0);
   }

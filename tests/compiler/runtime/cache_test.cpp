@@ -59,7 +59,7 @@ TEST_F(CacheTest, CompilesOnceThenFindsOnDisk) {
   auto first = make_cache();
   EXPECT_EQ(answer(first->load_object(source_of(42))), 42);
   EXPECT_EQ(first->stats().kernels_compiled, 1);
-  EXPECT_EQ(first->stats().object_hits, 0);
+  EXPECT_EQ(first->stats().kernel_hits, 0);
   EXPECT_GT(first->stats().compile_seconds, 0);
   ASSERT_EQ(files("objects", ".so").size(), 1u);
   std::string path = files("objects", ".so")[0];
@@ -72,7 +72,7 @@ TEST_F(CacheTest, CompilesOnceThenFindsOnDisk) {
   auto second = make_cache();
   EXPECT_EQ(answer(second->load_object(source_of(42))), 42);
   EXPECT_EQ(second->stats().kernels_compiled, 0);
-  EXPECT_EQ(second->stats().object_hits, 1);
+  EXPECT_EQ(second->stats().kernel_hits, 1);
   EXPECT_EQ(second->stats().compile_seconds, 0);
 }
 
@@ -81,7 +81,7 @@ TEST_F(CacheTest, OneObjectIsOpenedOnceWhileItIsUsed) {
   LoadedObject one = cache->load_object(source_of(1)), two = cache->load_object(source_of(1));
   EXPECT_EQ(one.object, two.object);
   EXPECT_EQ(cache->stats().kernels_compiled, 1);
-  EXPECT_EQ(cache->stats().object_hits, 1);
+  EXPECT_EQ(cache->stats().kernel_hits, 1);
   EXPECT_NE(cache->load_object(source_of(2)).object, one.object);
   EXPECT_THROW(one.object->symbol("question"), InternalError);
   cache.reset();
@@ -177,7 +177,7 @@ TEST_F(CacheTest, WithoutACompilerAnyCompilersEntryServes) {
   EXPECT_EQ(none->compiler_text(), "THTRAIN_CXX is empty");
   EXPECT_EQ(none->load_program("key"), "bytes");
   EXPECT_EQ(answer(none->load_object(source_of(5))), 5);
-  EXPECT_EQ(none->stats().object_hits, 1);
+  EXPECT_EQ(none->stats().kernel_hits, 1);
   LoadedObject missing = none->load_object(source_of(6));
   EXPECT_EQ(missing.object, nullptr);
   EXPECT_EQ(missing.reason, "THTRAIN_CXX is empty");

@@ -28,9 +28,14 @@ ReferenceStep call_of(const Expr& value) {
 }
 
 std::vector<std::string> seeds() {
-  ProgramImage empty, full;
+  ProgramImage empty, code, full;
   empty.arena_bytes = empty.lower_bound = 0;
-  full.source = "int main() {}\n";
+  code = empty;
+  code.source = {
+      .comment = "// x\n",
+      .helpers = {"typedef int a;\n", "typedef int b;\n"},
+      .kernels = {{"k0_neg", "neg", "// out0 = neg(in0)\n", "() {}\n", {1}}, {"k1_add", "add", "", "() {}\n", {0, 1}}},
+      .entry = "int main() {}\n"};
   full.checks = {{.what = "take: {value}",
                   .expected = "{limit}",
                   .node = "net/a, built at a.cpp:3",
@@ -40,14 +45,13 @@ std::vector<std::string> seeds() {
   full.constants = {Tensor::matrix({{1.0, 2.0}, {3.0, 4.0}}), Tensor(true), Tensor::zeros(DType::kInt8, {0, 3})};
   full.arena_bytes = 8 * Dim("net/x~0.0") + 64;
   full.lower_bound = 128;
-  full.kernels = 7;
   kernel::MatrixProduct product;
   product.m = product.n = product.k = 4;
   full.choices = {{product, "library"}};
   const Type type{.dtype = DType::kComplex128, .dims = {3, 4}};
   const Expr x = make_input(type, "x"), y = make_input(type, "y");
   full.reference_steps = {call_of(exp(x)), call_of(x * y), call_of(sum(x, 0)), call_of(join(1, {x, y}))};
-  return {*to_bytes(empty), *to_bytes(full)};
+  return {*to_bytes(empty), *to_bytes(code), *to_bytes(full)};
 }
 
 }  // namespace
