@@ -13,7 +13,7 @@
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/plan/program.h"
 #include "compiler/runtime/cache.h"
-#include "compiler/runtime/cpu.h"
+#include "compiler/runtime/machine.h"
 #include "compiler/runtime/tuner.h"
 
 namespace thtrain {
@@ -76,13 +76,11 @@ Rate rate_of(double units, F seconds) {
 }
 
 SourceText printed(const Graph& graph) {
-  int vector_bytes = cpu().vector_bytes;
   CanonicalGraph canonical = canonical_lengths(graph);
   Tuner rule(Tune::kNever, 1);
-  Program program =
-      plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
-           {.vector_bytes = vector_bytes, .non_temporal_threshold = cpu().non_temporal_threshold(1), .chooser = &rule});
-  return emit_cpp(program, {.vector_bytes = vector_bytes}).text;
+  return emit_cpp(plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
+                       {.target = machine(), .chooser = &rule}))
+      .text;
 }
 
 Rate of_graph(const std::string& kind, int64_t nodes, bool by_host_compiler, DType dtype) {

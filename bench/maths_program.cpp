@@ -28,10 +28,11 @@ MathsProgram::MathsProgram(const Graph& graph, Level level, int vector_bytes) {
   CanonicalGraph canonical = canonical_lengths(graph);
   PipelineOptions options;
   options.level = level;
-  program_ = plan(optimize(canonical.graph, options), canonical.value_checks, {.vector_bytes = vector_bytes});
+  program_ =
+      plan(optimize(canonical.graph, options), canonical.value_checks, {.target = {.vector_bytes = vector_bytes}});
   TH_CHECK(program_.constants.empty() && program_.shared.empty() && program_.memory.arena_bytes.is(0),
            "more than a kernel");
-  LoadedObject loaded = cache_of(vector_bytes).load_object(emit_cpp(program_, {.vector_bytes = vector_bytes}).text);
+  LoadedObject loaded = cache_of(vector_bytes).load_object(emit_cpp(program_).text);
   if (!loaded.object) throw UserError(Message{.what = "bench maths: no native code", .got = loaded.reason});
   object_ = loaded.object;
   entry_ = reinterpret_cast<ThEntry>(object_->symbol("thtrain_entry"));

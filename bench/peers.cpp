@@ -17,8 +17,7 @@ namespace {
 
 std::map<std::string, std::string> environment_with(const std::string& mkl) {
   std::map<std::string, std::string> out;
-  const char* chosen = std::getenv("OPENBLAS_CORETYPE");
-  if (auto choice = openblas_coretype(cpu()); choice && !(chosen && *chosen)) out["OPENBLAS_CORETYPE"] = *choice;
+  if (auto choice = openblas_coretype(cpu())) out["OPENBLAS_CORETYPE"] = *choice;
   if (mkl.empty()) return out;
   std::error_code error;
   fs::path library = fs::canonical(mkl, error);

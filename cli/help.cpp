@@ -14,6 +14,8 @@ const std::vector<HelpRow>& environment_variables() {
       {"THTRAIN_CXX", "the compiler for generated code; empty: none, and the reference mode only"},
       {"THTRAIN_COMPILE_LIMIT", "seconds that one run of the compiler may take; 600 unless set, 0: no limit"},
       {"THTRAIN_VECTOR_BYTES", "width of the vectors in generated code: 16, 32 or 64"},
+      {"THTRAIN_TARGET",
+       "what generated code is made for, such as isa=avx2,caches=32K/256K/4M; `thtrain info` shows all"},
       {"OMP_NUM_THREADS", "number of threads where compiler.threads is 0; not given: all cores"},
   };
   return rows;

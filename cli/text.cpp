@@ -11,6 +11,7 @@
 #include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
+#include "compiler/runtime/blas.h"
 
 namespace thtrain {
 
@@ -95,6 +96,7 @@ std::string summary_text(const ModelSummary& model) {
                                        : str(count_text(model.kernels_compiled, "kernel"), " compiled, ",
                                              seconds_text(model.seconds_compile))},
       {"threads", std::to_string(model.threads)}};
+  if (std::string forced = forced_kernels_text(); !forced.empty()) facts.emplace_back("BLAS", forced);
   if (!model.reference_steps.empty()) facts.emplace_back("reference mode", join(model.reference_steps, ", "));
   return table_text(rows) + facts_text(facts);
 }

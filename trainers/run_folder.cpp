@@ -11,6 +11,7 @@
 #include "compiler/base/build_info.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
+#include "compiler/runtime/machine.h"
 #include "datasets/file.h"
 #include "trainers/folder_guard.h"
 #include "trainers/json.h"
@@ -203,7 +204,7 @@ RunFolder RunFolder::open(const std::string& wanted) {
     while (facts.contains(str(name, '.', values.size()))) values.push_back(facts[str(name, '.', values.size())]);
     return values;
   };
-  out.facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes")};
+  out.facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes"), facts["target"]};
   out.has_fingerprint_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
   return out;
 }
@@ -241,7 +242,7 @@ void RunFolder::write_facts(int64_t seed, const Fingerprint& fingerprint) {
       .add("build", build_id)
       .add("seed", seed);
   if (!facts_.changes.empty()) out.add("changes", facts_.changes);
-  if (!fingerprint.empty()) out.add_raw("pins", decided.line());
+  if (!fingerprint.empty()) out.add_raw("pins", decided.line()).add("target", machine().text());
   write_whole(facts_file(), out.lines());
   has_fingerprint_ = !fingerprint.empty();
 }

@@ -29,6 +29,7 @@ struct RunFacts {
   /// What became different when the run was resumed, and was allowed: "step 20: trainer.learning_rate: 0.1 then, 0.2
   /// now"
   std::vector<std::string> changes = {};
+  std::string target = {};  // kernel::Target::text() of what the run's code was made for; empty before its first step
 };
 
 class RunFolder {
@@ -62,8 +63,8 @@ class RunFolder {
 
   const RunFacts& facts() const { return facts_; }
   void add_change(const std::string& change) { facts_.changes.push_back(change); }
-  /// Writes run.json: the facts, thtrain's version, the seed, and what decides bits; that, from the first checkpoint
-  /// on.
+  /// Writes run.json: the facts, thtrain's version, the seed, and what decides bits; that, and the target of the code,
+  /// from the first checkpoint on.
   void write_facts(int64_t seed, const Fingerprint& fingerprint);
 
  private:

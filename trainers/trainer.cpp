@@ -6,6 +6,7 @@
 
 #include "compiler/ir/variables.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/runtime/machine.h"
 #include "nn/finite.h"
 #include "trainers/build_model.h"
 #include "trainers/run.h"
@@ -70,6 +71,7 @@ TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder
     refuse_edits(*checkpoint, experiment, folder, options);
   else if (hooks.on_message)
     hooks.on_message(str(folder.path(), ": no checkpoint was written yet, the run begins"));
+  use_limits_of(folder.facts().target);
   Run run(experiment, data, folder, hooks, options);
   if (checkpoint) run.restore(*checkpoint);
   return run.go();

@@ -1,5 +1,6 @@
 // `thtrain bench`: thtrain beside its peers, in one run.
 #include <cstdio>
+#include <cstdlib>
 
 #include "bench/figures.h"
 #include "bench/maths.h"
@@ -8,6 +9,7 @@
 #include "bench/worker.h"
 #include "cli/commands/commands.h"
 #include "cli/text.h"
+#include "compiler/base/escape.h"
 #include "datasets/file.h"
 
 namespace thtrain {
@@ -91,8 +93,19 @@ int run_maths(const BenchArguments& arguments) {
 
 }  // namespace
 
+// Everybody who uses OpenBLAS would be measured with the kernels of somebody's choice.
+static void forget_forced_kernels() {
+  const char* chosen = std::getenv("OPENBLAS_CORETYPE");
+  if (!chosen || !*chosen) return;
+  std::fprintf(stderr,
+               "OPENBLAS_CORETYPE=%s is left out: everybody is measured with the kernels that fit the processor\n",
+               printable(chosen).c_str());
+  unsetenv("OPENBLAS_CORETYPE");
+}
+
 int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.worker.empty()) return serve(arguments);
+  forget_forced_kernels();
   if (arguments.name == "paper") return run_paper(arguments);
   if (arguments.name == "maths") return run_maths(arguments);
   run_one(arguments, arguments.name, arguments.options);

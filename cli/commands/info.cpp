@@ -10,6 +10,7 @@
 #include "compiler/runtime/blas.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/cpu.h"
+#include "compiler/runtime/machine.h"
 #include "compiler/runtime/onednn.h"
 #include "compiler/runtime/threads.h"
 #include "datasets/locate.h"
@@ -80,6 +81,42 @@ std::string vector_text(const Cpu& cpu) {
   return str(cpu.vector_bytes, " bytes", sets.empty() ? "" : ", of ", join(sets, ", "));
 }
 
+std::string caches_text(const kernel::Target& target) {
+  if (target.second_cache_bytes == 0) return "unknown";
+  auto text = [](int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+  return str(text(target.first_cache_bytes), " of data and ", text(target.second_cache_bytes), " a core, ",
+             text(target.last_cache_bytes), " shared");
+}
+
+std::string origin_of_limits() {
+  switch (limits_from()) {
+    case LimitsFrom::kMeasured:
+      return "measured now, and remembered";
+    case LimitsFrom::kRemembered:
+      return "measured before";
+    case LimitsFrom::kRule:
+      return "not measured: THTRAIN_TARGET names other caches";
+    case LimitsFrom::kForced:
+      return "given by THTRAIN_TARGET";
+    case LimitsFrom::kRun:
+      return "those that the run began with";
+  }
+  TH_CHECK(false, "limits from nowhere");
+  return "";
+}
+
+// How loops over arrays reach memory.
+std::string memory_text(const kernel::Target& target) {
+  const kernel::MemoryLimits& limits = target.memory;
+  if (limits.non_temporal_bytes == 0)
+    return str("no stores past the caches; lines prefetched: ", limits.store_prefetch_lines, " (", origin_of_limits(),
+               ")");
+  return str("stores past the caches in loops of more than ",
+             bytes_text(static_cast<double>(limits.non_temporal_bytes)),
+             "; lines prefetched: ", limits.load_prefetch_lines, " there, ", limits.store_prefetch_lines,
+             " elsewhere (", origin_of_limits(), ")");
+}
+
 // The variables of the environment that are set, "NAME=value".
 std::vector<std::string> environment_texts() {
   std::vector<std::string> out;
@@ -92,8 +129,11 @@ std::vector<std::string> environment_texts() {
 std::string blas_text(bool& found) {
   try {
     const Blas& library = blas();
+    const std::string forced = forced_kernels_text();
     return str(library.version, ", kernels ", library.corename,
-               library.has_old_kernels() ? " (older than this processor)" : "");
+               !forced.empty()             ? str(" (", forced, ")")
+               : library.has_old_kernels() ? " (older than this processor)"
+                                           : "");
   } catch (const UserError& error) {
     found = false;
     return str("none: ", error.messages().front().what);
@@ -108,6 +148,7 @@ int run_info(const InfoArguments& arguments) {
     return kDone;
   }
   const Cpu& processor = cpu();
+  const kernel::Target target = machine();
   bool has_blas = true;
   std::string blas_name = blas_text(has_blas);
   if (arguments.json) {
@@ -118,9 +159,12 @@ int run_info(const InfoArguments& arguments) {
         .add("processor", processor.model)
         .add("vector_bytes", processor.vector_bytes)
         .add("cores", processor.cores)
+        .add("target", target.text())
+        .add("target_from", origin_of_limits())
         .add("threads", thread_count())
         .add("blas", has_blas ? blas().version : "")
         .add("blas_kernels", has_blas ? blas().corename : "")
+        .add("blas_forced", forced_kernels_text())
         .add("onednn", onednn() ? onednn()->version : "")
         .add("compiler", cache().compiler_text())
         .add("has_compiler", cache().has_compiler())
@@ -137,6 +181,9 @@ int run_info(const InfoArguments& arguments) {
                              {"processor", str(processor.model.empty() ? "unknown" : processor.model, " (",
                                                processor.architecture, ")")},
                              {"vectors", vector_text(processor)},
+                             {"caches", caches_text(target)},
+                             {"memory", memory_text(target)},
+                             {"target", target.text()},
                              {"cores", std::to_string(processor.cores)},
                              {"threads", std::to_string(thread_count())},
                              {"BLAS", blas_name},

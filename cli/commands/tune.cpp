@@ -6,6 +6,7 @@
 #include "cli/text.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/gemm_trials.h"
+#include "compiler/runtime/machine.h"
 #include "compiler/runtime/threads.h"
 #include "trainers/load_data.h"
 #include "trainers/trainer.h"
@@ -59,6 +60,7 @@ int run_tune(const TuneArguments& arguments) {
     if (!arguments.json) print_text(str(tuned_text(tuned.back()), "\n"));
   }
   if (!table.empty()) remember(table, threads);
+  measure_machine_again();
   if (arguments.json) {
     print_text(
         JsonObject().add("threads", threads).add_raw("products", str('[', join(tuned, ", ", tuned_json), ']')).line() +

@@ -67,7 +67,7 @@ class Names {
 class Emitter {
  public:
   Emitter(const Program& program, const EmitOptions& options)
-      : program_(program), options_(options), dialect_(kernel::cpp_dialect(options.vector_bytes)) {}
+      : program_(program), options_(options), dialect_(kernel::cpp_dialect(program.target.vector_bytes)) {}
 
   Source run() {
     name_lengths();

@@ -14,7 +14,7 @@ struct CheckText {
   std::string what, expected;  // may hold {value} and {limit}
   std::string node;            // where the user built it
   ConfigPosition config;
-  bool after_write = false;    // a shared variable may have changed before it fails
+  bool after_write = false;  // a shared variable may have changed before it fails
 };
 
 struct Source {
@@ -23,11 +23,10 @@ struct Source {
 };
 
 struct EmitOptions {
-  int vector_bytes = 64;
-  bool probes = false;   // call the context's probe around each step (debug, profile)
+  bool probes = false;  // call the context's probe around each step (debug, profile)
 };
 
-/// Equal kernels are printed once. The text depends on the program alone: same program, same bytes.
-Source emit_cpp(const Program& program, const EmitOptions& options);
+/// For program.target. Equal kernels are printed once. The text depends on the program alone: same program, same bytes.
+Source emit_cpp(const Program& program, const EmitOptions& options = {});
 
 }  // namespace thtrain

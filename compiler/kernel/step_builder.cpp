@@ -177,12 +177,12 @@ Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term st
   return Term(std::move(node));
 }
 
-StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
+StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, Target target,
                          const StepContext& context)
     : node_(node),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
-      vector_bytes_(vector_bytes),
+      target_(std::move(target)),
       context_(context) {}
 
 std::string StepBuilder::buffer(const Operand& operand, bool written) {

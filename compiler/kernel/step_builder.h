@@ -11,6 +11,7 @@
 #include "compiler/ir/node.h"
 #include "compiler/kernel/chooser.h"
 #include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/target.h"
 
 namespace thtrain::kernel {
 
@@ -107,14 +108,14 @@ struct StepContext {
 
 class StepBuilder {
  public:
-  /// `vector_bytes`: the width of the target's vectors.
-  StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, int vector_bytes,
+  StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, Target target,
               const StepContext& context = {});
 
   const Node& node() const { return node_; }
   const Operand& input(size_t i) const { return inputs_[i]; }
   const Operand& output(size_t i = 0) const { return outputs_[i]; }
-  int vector_bytes() const { return vector_bytes_; }
+  const Target& target() const { return target_; }
+  int vector_bytes() const { return target_.vector_bytes; }
   const Chooser* chooser() const { return context_.chooser; }
   /// Does the output share the buffer of this input? (Only of one that the op may overwrite.)
   bool overwrites(size_t input, size_t output = 0) const {
@@ -125,7 +126,7 @@ class StepBuilder {
   /// Loops that touch more bytes may use non-temporal stores: nothing reads the outputs in this program. 0: none may.
   int64_t non_temporal_threshold() const { return context_.non_temporal_threshold; }
   /// Lanes of a vector whose widest element has that dtype.
-  int lanes_of(DType widest) const { return vector_bytes_ / static_cast<int>(size_of(widest)); }
+  int lanes_of(DType widest) const { return vector_bytes() / static_cast<int>(size_of(widest)); }
 
   /// The kernel's statements so far.
   Code& code() { return code_; }
@@ -154,7 +155,7 @@ class StepBuilder {
 
   const Node& node_;
   std::vector<Operand> inputs_, outputs_;
-  int vector_bytes_;
+  Target target_;
   StepContext context_;
   Code code_;
   Function function_;

@@ -138,12 +138,12 @@ BufferView as_pairs(BufferView view) {
 std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement& at) {
   auto [known, fresh] = known_.try_emplace(Key(node, at).take());
   if (!fresh) return known->second;
-  kernel::StepBuilder builder(node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()),
-                              options_.vector_bytes,
-                              {.overwrites = overwritten(at),
-                               .writes_variable = at.writes_variable,
-                               .non_temporal_threshold = at.is_unread ? options_.non_temporal_threshold : 0,
-                               .chooser = options_.chooser});
+  kernel::StepBuilder builder(
+      node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()), options_.target,
+      {.overwrites = overwritten(at),
+       .writes_variable = at.writes_variable,
+       .non_temporal_threshold = at.is_unread ? options_.target.non_temporal_threshold(options_.threads) : 0,
+       .chooser = options_.chooser});
   if (node.op->scalar) {
     std::vector<Expr> results;
     for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
@@ -165,7 +165,7 @@ std::vector<kernel::StepCode> Lowering::copy(const BufferView& from, const Buffe
   const Expr stand_in = make_input(source.type, "x");
   const std::vector<Expr> ends{stand_in};
   kernel::StepBuilder builder(stand_in.node(), operands_of({&source, 1}, 0), operands_of({&target, 1}, 1),
-                              options_.vector_bytes);
+                              options_.target);
   lower_elementwise(builder, ends, ends);
   return builder.take();
 }

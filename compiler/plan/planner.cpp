@@ -32,6 +32,7 @@ static std::string comment_of(const Node& node) {
 Planner::Planner(const Graph& graph, std::vector<LengthCheck> checks, const PlanOptions& options)
     : options_(options), lowering_(options_) {
   program_.graph = graph;
+  program_.target = options.target;
   program_.checks = std::move(checks);
   region_ = &program_.body;
 }

@@ -11,6 +11,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
 #include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/target.h"
 
 namespace thtrain {
 
@@ -83,7 +84,8 @@ struct MemoryPlan {
 };
 
 struct Program {
-  Graph graph;  // after all passes: keeps the nodes alive that steps point to
+  Graph graph;            // after all passes: keeps the nodes alive that steps point to
+  kernel::Target target;  // that its kernels are made for
   std::vector<Buffer> buffers;
   std::vector<Expr> shared;  // leaves, in argument order
   std::vector<bool> shared_written;
@@ -101,8 +103,8 @@ void for_each_step(const Region& region, const std::function<void(const Step&)>&
 void for_each_condition(const Region& region, const std::function<void(const BufferView&)>& visit);
 
 struct PlanOptions {
-  int vector_bytes = 64;
-  int64_t non_temporal_threshold = 0;        // see Cpu::non_temporal_threshold(); 0: all stores go to the caches
+  kernel::Target target = {};
+  int threads = 1;                           // that will run it
   bool in_place = true;                      // temporaries and shared variables may be overwritten
   const kernel::Chooser* chooser = nullptr;  // of implementations; null: the library's
 };

@@ -97,12 +97,25 @@ void* Blas::symbol(const char* name) const {
   return found;
 }
 
-bool Blas::has_old_kernels() const {
+// 0: before AVX; 1: AVX; 2: AVX2 with FMA; 3: AVX-512, and what is not known.
+static int generation_of(std::string_view corename) {
   for (std::string_view old : {"Prescott",  "Core2",  "Penryn",  "Dunnington", "Nehalem", "Katmai",        "Coppermine",
                                "Northwood", "Banias", "Atom",    "Athlon",     "Opteron", "Opteron(SSE3)", "Barcelona",
                                "Bobcat",    "Nano",   "generic", "Generic",    "Unknown", "unknown"})
-    if (corename == old) return true;
-  return false;
+    if (corename == old) return 0;
+  for (std::string_view avx : {"Sandybridge", "Bulldozer", "Piledriver", "Steamroller"})
+    if (corename == avx) return 1;
+  for (std::string_view avx2 : {"Haswell", "Zen", "Excavator"})
+    if (corename == avx2) return 2;
+  return 3;
+}
+
+bool Blas::has_old_kernels() const {
+  return generation_of(corename) == 0;
+}
+
+bool detail::are_older(const std::string& corename, const Cpu& cpu) {
+  return generation_of(corename) < (cpu.has_avx512() ? 3 : cpu.avx2 && cpu.fma ? 2 : 0);
 }
 
 Blas detail::load_blas(std::span<const char* const> names, const Cpu& cpu) {
@@ -129,6 +142,16 @@ Blas detail::load_blas(std::span<const char* const> names, const Cpu& cpu) {
   out.sger = out.lapack<std::remove_pointer_t<CblasGer<float>>>("cblas_sger");
   out.dger = out.lapack<std::remove_pointer_t<CblasGer<double>>>("cblas_dger");
   return out;
+}
+
+std::string forced_kernels_text() {
+  if (!user_chose_kernels()) return {};
+  try {
+    if (!detail::are_older(blas().corename, cpu())) return {};
+  } catch (const UserError&) {
+    return {};  // there is no library
+  }
+  return str("OPENBLAS_CORETYPE=", std::getenv("OPENBLAS_CORETYPE"), " forces kernels older than this processor's");
 }
 
 const Blas& blas() {

@@ -54,7 +54,13 @@ const Blas& blas();
 /// What OPENBLAS_CORETYPE has to say for OpenBLAS to take good kernels on `cpu`; none where its own choice is good.
 std::optional<std::string> openblas_coretype(const Cpu& cpu);
 
+/// "OPENBLAS_CORETYPE=Haswell forces kernels older than this processor's"; empty where the environment does not. Loads
+/// the library where the variable is set.
+std::string forced_kernels_text();
+
 namespace detail {
+/// Are the kernels of that name made for instructions that `cpu` has outgrown? Names that are not known are not.
+bool are_older(const std::string& corename, const Cpu& cpu);
 /// Tries the names in turn; UserError, with what the dynamic linker said, where none can be loaded.
 Blas load_blas(std::span<const char* const> names, const Cpu& cpu);
 }  // namespace detail

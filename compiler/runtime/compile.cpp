@@ -6,7 +6,7 @@
 #include "compiler/base/build_info.h"
 #include "compiler/ir/print.h"
 #include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/cpu.h"
+#include "compiler/runtime/machine.h"
 
 namespace thtrain {
 namespace {
@@ -38,16 +38,14 @@ std::string origins_text(const Graph& graph) {
 
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {
   auto program = std::make_shared<CompiledProgram>();
-  int vector_bytes = cpu().vector_bytes;
+  const kernel::Target target = machine();
   bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
                    !options.pipeline.records && !options.pipeline.fired;
   Tuner tuner(options.tune, options.threads);
   std::string key;
   if (use_cache) {
     key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),
-                        build_id,
-                        str(vector_bytes, " caches ", cpu().non_temporal_threshold(options.threads), " threads ",
-                            options.threads, " abi ", TH_ABI_VERSION)});
+                        build_id, str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION)});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
         auto start = std::chrono::steady_clock::now();
@@ -67,12 +65,9 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   PipelineOptions pipeline = options.pipeline;
   pipeline.chooser = &tuner;
   Graph optimized = optimize(canonical.graph, pipeline);
-  auto planned =
-      std::make_shared<Program>(plan(optimized, canonical.value_checks,
-                                     {.vector_bytes = vector_bytes,
-                                      .non_temporal_threshold = cpu().non_temporal_threshold(options.threads),
-                                      .chooser = &tuner}));
-  Source source = emit_cpp(*planned, {.vector_bytes = vector_bytes, .probes = options.probes});
+  auto planned = std::make_shared<Program>(
+      plan(optimized, canonical.value_checks, {.target = target, .threads = options.threads, .chooser = &tuner}));
+  Source source = emit_cpp(*planned, {.probes = options.probes});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);
   image.checks = std::move(source.checks);

@@ -16,11 +16,11 @@
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/compile.h"
 #include "compiler/runtime/content_hash.h"
-#include "compiler/runtime/cpu.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
+#include "compiler/runtime/machine.h"
 #include "compiler/runtime/matrix_products.h"
 #include "compiler/runtime/profiler.h"
 #include "compiler/runtime/threads.h"
@@ -402,12 +402,10 @@ Explanation Function::explain() const {
     if (record.stage == "canonical") out.canonical = graph_text(record.after);
   out.fused = graph_text(optimized);
   out.given = s.canonical.graph;
-  const PlanOptions target{.vector_bytes = cpu().vector_bytes,
-                           .non_temporal_threshold = cpu().non_temporal_threshold(s.context.threads),
-                           .chooser = &tuner};
-  out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, target));
+  const PlanOptions planning{.target = machine(), .threads = s.context.threads, .chooser = &tuner};
+  out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, planning));
   out.program = program_text(*out.plan);
-  out.cpp = whole_text(emit_cpp(*out.plan, {.vector_bytes = cpu().vector_bytes}).text);
+  out.cpp = whole_text(emit_cpp(*out.plan).text);
   return out;
 }
 

@@ -40,7 +40,8 @@ kernel::KernelCall kernel_of(const MatrixProduct& p, const GemmTiling& tiling, d
   auto [b_rows, b_columns] = stored_b(p);
   Expr a = tensor("a", {p.m, p.k}, p.dtype), b = tensor("b", {p.k, p.n}, p.dtype), c = dot(a, b);
   auto operand = [](int i, const Expr& e) { return kernel::Operand{i, e.type(), row_major(e.dims())}; };
-  kernel::StepBuilder builder(c.node(), {operand(0, a), operand(1, b)}, {operand(2, c)}, vector_bytes);
+  kernel::StepBuilder builder(c.node(), {operand(0, a), operand(1, b)}, {operand(2, c)},
+                              {.vector_bytes = vector_bytes});
   lower_gemm(builder, {p, builder.input(0), builder.input(1), builder.output(), a_columns, b_columns, p.n, alpha, beta},
              tiling);
   return std::get<kernel::KernelCall>(builder.take().front());

@@ -113,6 +113,8 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
                                "-finline-small-functions", "-fno-tree-bit-ccp", "-ftree-vectorize",
                                "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0"});
   flags.push_back(x86 ? "-march=native" : "-mcpu=native");
+  if (x86 && cpu.isa == "avx2" && cpu.avx512f) flags.push_back("-mno-avx512f");
+  if (x86 && cpu.isa == "sse2" && cpu.avx2) flags.push_back("-mno-avx");
   if (x86 && cpu.vector_bytes == 64) flags.push_back("-mprefer-vector-width=512");
   // Contraction would change bits with fusion and with the compiler; the other two change none that a program sees.
   flags.insert(flags.end(), {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared",

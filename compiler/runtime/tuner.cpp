@@ -1,7 +1,5 @@
 #include "compiler/runtime/tuner.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
@@ -13,9 +11,9 @@
 #include "compiler/runtime/blas.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/cpu.h"
-#include "compiler/runtime/entry_store.h"
 #include "compiler/runtime/gemm_trials.h"
 #include "compiler/runtime/onednn.h"
+#include "compiler/runtime/tuning_store.h"
 
 namespace thtrain {
 namespace {
@@ -24,7 +22,6 @@ using kernel::MatrixProduct;
 
 // A new number where generated kernels of the same name became others.
 constexpr const char* kScheme = "gemm kernels 3";
-constexpr const char* kFolder = "tuning";
 
 int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -36,7 +33,7 @@ int64_t depth_of(int64_t k, int64_t most) {
 }
 
 bool has_fma() {
-  return cpu().fma || cpu().architecture == "arm64";
+  return (cpu().fma && cpu().isa != "sse2") || cpu().architecture == "arm64";
 }
 
 int vectors_in(const MatrixProduct& p) {
@@ -71,11 +68,6 @@ std::string machine_text(int threads) {
              " ", blas().corename, "; ", kScheme);
 }
 
-EntryStore& store() {
-  static EntryStore once(default_cache_folder(), geteuid());
-  return once;
-}
-
 // Tables by threads, read once.
 std::mutex tables_mutex;
 std::map<int, TuningTable>& tables() {
@@ -86,7 +78,7 @@ std::map<int, TuningTable>& tables() {
 TuningTable& table_for(int threads) {
   auto [at, fresh] = tables().try_emplace(threads);
   if (fresh)
-    if (auto entry = store().read(kFolder, content_hash({machine_text(threads)})))
+    if (auto entry = tuning_store().read(kTuningFolder, content_hash({machine_text(threads)})))
       at->second = detail::read_tuning(entry->content, [&](const std::string& line) {
         std::fprintf(stderr, "warning: %s: left out: %s\n", printable(entry->path).c_str(), printable(line).c_str());
       });
@@ -183,7 +175,7 @@ void remember(const TuningTable& table, int threads) {
   TuningTable& all = table_for(threads);
   for (const auto& [product, candidate] : table) all[product] = candidate;
   std::string machine = machine_text(threads);
-  store().write(kFolder, content_hash({machine}), detail::tuning_text(all, machine));
+  tuning_store().write(kTuningFolder, content_hash({machine}), detail::tuning_text(all, machine));
 }
 
 std::string detail::tuning_text(const TuningTable& table, const std::string& head) {

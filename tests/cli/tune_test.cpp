@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "tests/support/cli_support.h"
+#include "tests/support/datasets_support.h"
 
 namespace thtrain {
 namespace {
@@ -26,7 +27,8 @@ TEST(CliTune, SaysWhyThereIsNothingToMeasure) {
 }
 
 TEST(CliTune, MeasuresEveryProductAndRemembersTheFastest) {
-  Workshop workshop;
+  Workshop workshop;  // with a cache of its own: what is measured again is remembered
+  EnvironmentVariable cache("THTRAIN_CACHE_DIR", workshop.path("cache").c_str());
   workshop.write("tiny.toml",
                  "[data]\nsource = \"digits\"\nn_train = 200\nn_valid = 40\nn_test = 40\n"
                  "[[model.layers]]\ntype = \"softmax\"\n[trainer]\nbatch_size = 20\n");

@@ -60,7 +60,7 @@ static Program planned(const CanonicalGraph& canonical, const Target& target, bo
   if (!optimized)
     for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);
   return plan(optimize(canonical.graph, options), canonical.value_checks,
-              {.vector_bytes = target.vector_bytes, .non_temporal_threshold = target.non_temporal_threshold});
+              {.target = {.vector_bytes = target.vector_bytes, .memory = target.memory}});
 }
 
 bool is_all_native(const Graph& graph) {
@@ -93,7 +93,7 @@ NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool opti
   c.program = std::make_unique<Program>(planned(c.canonical, target, optimized));
   TH_CHECK(c.program->shared.empty(), "a graph with shared variables");
   if (edit) edit(*c.program);
-  Source source = emit_cpp(*c.program, {.vector_bytes = target.vector_bytes});
+  Source source = emit_cpp(*c.program);
   c.checks = source.checks;
   LoadedObject loaded = cache_of(target).load_object(source.text);
   TH_CHECK(loaded.object, loaded.reason);

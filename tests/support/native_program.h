@@ -15,7 +15,7 @@ namespace thtrain {
 struct Target {
   std::string compiler;  // "g++" or "clang++"
   int vector_bytes;
-  int64_t non_temporal_threshold = 0;    // loops that touch more store past the caches; 0: none does
+  kernel::MemoryLimits memory = {};
   std::string text() const;  // "clang_32": a name for tests
 };
 

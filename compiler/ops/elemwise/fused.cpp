@@ -78,19 +78,23 @@ class Emitter {
   }
 
   // All loops. Where more bytes are touched than fit in the caches, stores are non-temporal: an ordinary store reads
-  // its line from memory first. Where fewer, but more than fit in the first cache, the lines are prefetched.
+  // its line from memory first. Where fewer, but more than fit in the first cache, the lines are prefetched, if the
+  // target gains from that.
   void loops() {
     int64_t bytes = 0;  // that an element takes
     for (size_t k = 0; k < operands_.size(); ++k)
       if (std::any_of(axes_.begin(), axes_.end(), [&](const LoopAxis& a) { return !a.strides[k].is(0); }))
         bytes += static_cast<int64_t>(size_of(operands_[k].type.dtype));
     const Dim elements = product(outputs_[0].dims());
-    const auto nest_of_all = [&](bool prefetches) {
-      prefetches_ = prefetches;
+    const kernel::MemoryLimits& limits = b_.target().memory;
+    const auto nest_of_all = [&](int load_lines, int store_lines) {
+      load_lines_ = load_lines;
+      store_lines_ = store_lines;
       nest(0, std::vector<Term>(axes_[0].strides.size(), Term(0)));
     };
-    const auto non_temporal = [&] { b_.code().non_temporal([&] { nest_of_all(false); }); };
-    const auto temporal = [&] { nest_of_all(!elements.is_known() || elements.value() * bytes > kFirstCache); };
+    const auto non_temporal = [&] { b_.code().non_temporal([&] { nest_of_all(limits.load_prefetch_lines, 0); }); };
+    const bool is_large = !elements.is_known() || elements.value() * bytes > b_.target().first_cache_bytes;
+    const auto temporal = [&] { nest_of_all(0, is_large ? limits.store_prefetch_lines : 0); };
     if (b_.non_temporal_threshold() == 0 || bytes == 0 || may_gather()) return temporal();
     const int64_t cached = b_.non_temporal_threshold() / bytes;
     if (elements.is_known()) return elements.value() > cached ? non_temporal() : temporal();
@@ -164,6 +168,7 @@ class Emitter {
       Term stride = axes_.empty() ? Term(0) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
       bool vector = lanes > 1 && !axes_.empty() && !axes_.back().strides[k].is(0);
+      if (vector) prefetch(operands_[k], index, stride, lanes, count, load_lines_, kernel::Prefetch::kL1);
       Term value = vector ? b_.load(operands_[k], index, lanes, stride, count) : b_.load(operands_[k], index);
       std::string hint = inputs_[k].name().empty() ? str("x", k) : readable(inputs_[k].name());
       values_.set(inputs_[k], b_.code().let(identifier(hint), value));
@@ -194,6 +199,15 @@ class Emitter {
     values_.set(node[0], b_.code().let(identifier(node.name.empty() ? node.op->name : node.name), value));
   }
 
+  // The cache line so many lines behind a vector of `lanes` elements. No more than two such vectors lie in a line.
+  void prefetch(const Operand& operand, const Term& index, const Term& stride, int lanes, const Term& count, int ahead,
+                kernel::Prefetch kind) {
+    constexpr int kLine = 64;  // bytes
+    const auto size = static_cast<int>(size_of(operand.type.dtype));
+    if (ahead == 0 || bool(count) || !kernel::is_constant(stride, 1) || lanes * size < kLine / 2) return;
+    b_.prefetch(operand, index + Term(ahead * kLine / size), kind);
+  }
+
   template <class Which>
   void compute(Which which) {
     for (const Node* node : nodes_)
@@ -207,18 +221,10 @@ class Emitter {
       if (lanes > 1) value = kernel::splat(value, lanes);
       Term stride = axes_.empty() ? Term(1) : b_.length(axes_.back().strides[k]);
       Term index = axes_.empty() ? Term(0) : offsets_[k] + i * stride;
-      const auto size = static_cast<int>(size_of(value.dtype()));
-      if (prefetches_ && !bool(count) && kernel::is_constant(stride, 1) && lanes * size >= kLine / 2)
-        b_.prefetch(operands_[k], index + Term(kPrefetchLines * kLine / size), kernel::Prefetch::kWrite);
+      prefetch(operands_[k], index, stride, lanes, count, store_lines_, kernel::Prefetch::kWrite);
       b_.store(operands_[k], index, value, lanes > 1 ? stride : Term(1), count);
     }
   }
-
-  // Bytes of a cache line, and how many lines ahead of a store the line is prefetched: measured, with the first cache's
-  // size, on a 2.8 GHz Ice Lake Xeon. Loops of 10,000 to 500,000 float64 gained 5 to 20 %, and those in the first cache
-  // lost 16 to 25 %: docs/decisions/0008.
-  static constexpr int kLine = 64, kPrefetchLines = 16;
-  static constexpr int64_t kFirstCache = 32 << 10;
 
   StepBuilder& b_;
   std::span<const Expr> inputs_, outputs_;
@@ -228,7 +234,7 @@ class Emitter {
   std::vector<Term> positions_;  // of gathers whose index is invariant along the innermost axis
   std::vector<LoopAxis> axes_;
   int64_t weight_ = 0;
-  bool prefetches_ = false;
+  int load_lines_ = 0, store_lines_ = 0;  // that are prefetched ahead of loads and stores
   int lanes_;
   std::vector<Term> offsets_;
   BodyValues values_;

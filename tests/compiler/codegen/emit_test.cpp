@@ -22,8 +22,8 @@ std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& ou
                     const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
   Program program = plan(optimize(canonical.graph, {}), canonical.value_checks,
-                         {.vector_bytes = 32, .non_temporal_threshold = non_temporal_threshold});
-  std::string text = whole_text(emit_cpp(program, {.vector_bytes = 32}).text), interface(embedded::entry_abi_h);
+                         {.target = {.vector_bytes = 32, .memory = {.non_temporal_bytes = non_temporal_threshold}}});
+  std::string text = whole_text(emit_cpp(program).text), interface(embedded::entry_abi_h);
   size_t at = text.find(interface);
   EXPECT_NE(at, std::string::npos);
   return text.replace(at, interface.size(), "// (entry_abi.h)\n");
@@ -77,12 +77,12 @@ TEST(Emit, EqualKernelsArePrintedOnce) {
   Expr x = input("x", {"n"}, DType::kFloat32), y = input("y", {"n"}, DType::kFloat32);
   Expr m = input("m", {"n", "n"}, DType::kFloat32);
   CanonicalGraph canonical = canonical_lengths({{x, m}, {exp(dot(m, exp(dot(m, exp(dot(m, x))))))}, {}});
-  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks, {.target = {.vector_bytes = 32}});
   size_t kernel_steps = 0;
   for_each_step(program.body,
                 [&](const Step& step) { kernel_steps += std::holds_alternative<kernel::KernelCall>(step.code); });
   EXPECT_EQ(kernel_steps, 3u);
-  EXPECT_EQ(emit_cpp(program, {.vector_bytes = 32}).text.kernels.size(), 1u);
+  EXPECT_EQ(emit_cpp(program).text.kernels.size(), 1u);
 }
 
 TEST(Emit, TheEntryOfALongProgramIsNotOptimized) {

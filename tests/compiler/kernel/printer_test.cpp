@@ -17,7 +17,7 @@ struct Made {
   StepBuilder builder{sum.node(),
                       {{0, sum.type(), row_major({10})}, {1, sum.type(), row_major({10})}},
                       {{2, sum.type(), row_major({10})}},
-                      32};
+                      {.vector_bytes = 32}};
 };
 
 std::string printed(StepBuilder& b) {

@@ -188,7 +188,7 @@ TEST(GemmKernel, TheFirstSlabReadsTheAddend) {
   for (int64_t depth : {20, 10}) {
     kernel::StepBuilder builder(
         c.node(), {operand(0, z), operand(1, number(1)), operand(2, a), operand(3, b), operand(4, number(1))},
-        {operand(5, c)}, 64);
+        {operand(5, c)}, kernel::Target{});
     GemmCall call{p, builder.input(2), builder.input(3), builder.output(), p.k, p.n, p.n, 1.0, 1.0};
     call.addend = &builder.input(0);
     lower_gemm(builder, call, {4, 1, depth});
@@ -222,7 +222,7 @@ TEST(GemmKernel, EndsWithItsEpilogue) {
   Expr a = tensor("a", {p.m, p.k}, p.dtype), b = tensor("b", {p.k, p.n}, p.dtype), c = dot(a, b);
   auto text = [&](int64_t depth) {
     kernel::StepBuilder builder(c.node(), {{0, a.type(), row_major(a.dims())}, {1, b.type(), row_major(b.dims())}},
-                                {{2, c.type(), row_major(c.dims())}}, 64);
+                                {{2, c.type(), row_major(c.dims())}}, kernel::Target{});
     const SquareRoots epilogue(builder);
     GemmCall call{p, builder.input(0), builder.input(1), builder.output(), p.k, p.n, p.n};
     call.epilogue = &epilogue;

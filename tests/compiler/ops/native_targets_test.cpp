@@ -175,7 +175,7 @@ TEST_P(VectorWidth, AnElementsValueDoesNotDependOnItsPlace) {
       Expr x = tensor("x", {"n"}, dtype), y = tensor("y", {"n"}, dtype);
       std::vector<Expr> chains = is_float(dtype) ? float_chains(x, y) : integer_chains(x, y);
       NativeProgram f({{x, y}, chains, {}}, target);
-      target.non_temporal_threshold = 200;  // of what takes 24 bytes an element, more than 8
+      target.memory.non_temporal_bytes = 200;  // of what takes 24 bytes an element, more than 8
       NativeProgram non_temporal({{x, y}, chains, {}}, target);
       Tensor whole_x = drawn(dtype, {64}, -2, 2, 1), whole_y = drawn(dtype, {64}, -2, 2, 2);
       std::vector<Tensor> whole = f({whole_x, whole_y});

@@ -162,7 +162,7 @@ struct SecondOutput : testing::Test {
   // The kernels of a program that returns the outputs and updates the state, and the buffer of each's last operand.
   std::vector<std::pair<std::string, BufferKind>> kernels(const std::vector<Expr>& outputs, const Expr& next) {
     const CanonicalGraph canonical = canonical_lengths({{}, outputs, {{state, next}}});
-    const Program program = plan(canonical.graph, canonical.value_checks, {.vector_bytes = 32});
+    const Program program = plan(canonical.graph, canonical.value_checks, {.target = {.vector_bytes = 32}});
     std::vector<std::pair<std::string, BufferKind>> out;
     for_each_step(program.body, [&](const Step& step) {
       const BufferView& last = step.operands.back();

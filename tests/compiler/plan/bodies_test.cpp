@@ -22,7 +22,7 @@ namespace {
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
                 const std::vector<Update>& updates = {}) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
-  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.target = {.vector_bytes = 32}});
 }
 
 const Loop& loop_of(const Region& region) {

@@ -21,7 +21,7 @@ using Functions = std::vector<const kernel::Function*>;
 
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, {}});
-  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.target = {.vector_bytes = 32}});
 }
 
 Functions functions_of(const Program& program) {

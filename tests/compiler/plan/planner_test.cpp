@@ -24,7 +24,7 @@ Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& output
                 const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
   return plan(optimize(canonical.graph, {}), canonical.value_checks,
-              {.vector_bytes = 32, .non_temporal_threshold = non_temporal_threshold});
+              {.target = {.vector_bytes = 32, .memory = {.non_temporal_bytes = non_temporal_threshold}}});
 }
 
 size_t steps(const Program& program) {

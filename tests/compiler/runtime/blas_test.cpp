@@ -55,6 +55,18 @@ TEST(Blas, KernelsFitTheProcessorAndItHasNoThreadsOfItsOwn) {
   EXPECT_EQ(threads(), 1);
 }
 
+TEST(Blas, KernelsAreOlderThanTheInstructionsThatTheyDoWithout) {
+  Cpu cpu;
+  EXPECT_FALSE(detail::are_older("Prescott", cpu)) << "the processor has no more";
+  cpu.avx2 = cpu.fma = true;
+  for (const char* old : {"Prescott", "Sandybridge", "Steamroller"}) EXPECT_TRUE(detail::are_older(old, cpu)) << old;
+  for (const char* good : {"Haswell", "Zen", "SkylakeX"}) EXPECT_FALSE(detail::are_older(good, cpu)) << good;
+  cpu.avx512f = cpu.avx512dq = cpu.avx512vl = cpu.avx512bw = true;
+  for (const char* old : {"Prescott", "Haswell", "Zen"}) EXPECT_TRUE(detail::are_older(old, cpu)) << old;
+  for (const char* good : {"SkylakeX", "Cooperlake", "a name of tomorrow"})
+    EXPECT_FALSE(detail::are_older(good, cpu)) << good;
+}
+
 TEST(Blas, LeavesTheEnvironmentAsItWas) {
   auto values = [] {
     std::string out;

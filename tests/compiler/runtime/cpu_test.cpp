@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <fstream>
+
 #include "compiler/base/error.h"
+#include "tests/support/error_text.h"
 
 namespace thtrain {
 namespace {
@@ -68,21 +71,41 @@ TEST(Cpu, FeatureTextIsStable) {
   EXPECT_EQ(detect_cpu(nullptr).feature_text.find('\n'), std::string::npos);
 }
 
-TEST(Cpu, CachedBytesAreThoseOfTheCoresOrOfAllCaches) {
-  Cpu processor;
-  EXPECT_EQ(processor.non_temporal_threshold(2), 0) << "nothing is known of it";
-  processor.core_cache_bytes = 1000;
-  processor.last_cache_bytes = 2500;
-  EXPECT_EQ(processor.non_temporal_threshold(1), 2500);
-  EXPECT_EQ(processor.non_temporal_threshold(3), 3000);
-  processor.vendor = "GenuineIntel";
-  EXPECT_EQ(processor.non_temporal_threshold(1), 2500);
-  processor.avx512f = processor.avx512dq = processor.avx512vl = processor.avx512bw = true;
-  EXPECT_EQ(processor.non_temporal_threshold(1), 1000);
-  processor.last_cache_bytes = 10000;
-  EXPECT_EQ(processor.non_temporal_threshold(1), 2500);
-  EXPECT_EQ(processor.non_temporal_threshold(3), 3000);
-  EXPECT_GE(detect_cpu(nullptr).core_cache_bytes, 0);
+// sysconf() would add up the third caches of a package of AMD's.
+TEST(Cpu, CachesAreThoseThatACoreReaches) {
+  const Cpu cpu = detect_cpu(nullptr);
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  int64_t kibibytes = 0;
+  if (!(file >> kibibytes)) GTEST_SKIP() << "the kernel shows no third cache";
+  EXPECT_EQ(cpu.last_cache_bytes, kibibytes << 10);
+  EXPECT_LE(cpu.first_cache_bytes, cpu.second_cache_bytes);
+  EXPECT_LE(cpu.second_cache_bytes, cpu.last_cache_bytes);
+}
+
+TEST(Cpu, ForcedPartsAreTakenAsGiven) {
+  const Cpu cpu = detect_cpu(nullptr, parse_target("caches=16K/128K/2M,cores=7"));
+  EXPECT_EQ(cpu.first_cache_bytes, 16 << 10);
+  EXPECT_EQ(cpu.second_cache_bytes, 128 << 10);
+  EXPECT_EQ(cpu.last_cache_bytes, 2 << 20);
+  EXPECT_EQ(cpu.cores, 7);
+  EXPECT_EQ(cpu.feature_text, detect_cpu(nullptr).feature_text) << "code for it is the same";
+}
+
+TEST(Cpu, ForcedInstructionsHaveTheirOwnWidthAndCode) {
+  if (detect_cpu(nullptr).architecture != "x86-64") GTEST_SKIP() << "no x86-64";
+  const Cpu narrow = detect_cpu(nullptr, parse_target("isa=sse2"));
+  EXPECT_EQ(narrow.isa, "sse2");
+  EXPECT_EQ(narrow.vector_bytes, 16);
+  EXPECT_NE(narrow.feature_text, detect_cpu("16").feature_text);
+}
+
+TEST(Cpu, TwoVariablesMayNotWantTwoWidths) {
+  if (detect_cpu(nullptr).vector_bytes < 32) GTEST_SKIP() << "there is one width";
+  EXPECT_EQ(error_text([] { detect_cpu("16", parse_target("vectors=32")); }),
+            "error: THTRAIN_VECTOR_BYTES and THTRAIN_TARGET want different widths of vectors\n"
+            "  expected: one of the two, or the same width\n"
+            "  got:      16 and 32");
+  EXPECT_EQ(detect_cpu("32", parse_target("vectors=32")).vector_bytes, 32);
 }
 
 TEST(Cpu, CoresFollowTheAffinityMask) {

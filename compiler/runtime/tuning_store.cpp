@@ -1,0 +1,12 @@
+#include "compiler/runtime/tuning_store.h"
+
+#include <unistd.h>
+
+namespace thtrain {
+
+EntryStore& tuning_store() {
+  static EntryStore once(default_cache_folder(), geteuid());
+  return once;
+}
+
+}  // namespace thtrain
