@@ -94,6 +94,7 @@ class Emitter {
         str(embedded::entry_abi_h, "\n",
             "static inline long th_max(long a, long b) { return a > b ? a : b; }\n"
             "static inline long th_min(long a, long b) { return a < b ? a : b; }\n"
+            "static inline long th_bits(double x) { long b; __builtin_memcpy(&b, &x, sizeof b); return b; }\n"
             "static inline long th_floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n",
             helpers_.text(), "\n", functions_, "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
             "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
@@ -356,6 +357,9 @@ class Emitter {
       const RuntimeCheck& check = std::get<RuntimeCheck>(length);
       return str(add_check({check.what, check.expected, check.origin.text(), check.origin.config()}), "L");
     });
+    for (double number : call.numbers)
+      lengths += str(lengths.empty() ? "" : ", ", "th_bits(",
+                     dialect_.constant(kernel::constant(DType::kFloat64, number).node()), ")");
     std::string arrays = str("void* const b[] = {", buffers.empty() ? "0" : buffers, "}; ");
     arrays += lengths.empty() ? "const long* const n = 0; " : str("const long n[] = {", lengths, "}; ");
     bool never_split = call.range.is_known() && call.grain.is_known() && call.range.value() <= call.grain.value();

@@ -1,6 +1,7 @@
 // Gives values their buffers, and proves where writing in place is safe. A body of a loop or a branch is planned as the
 // program is: by the same code, in a scope of its own.
 #include <algorithm>
+#include <unordered_set>
 
 #include "compiler/base/escape.h"
 #include "compiler/kernel/region_builder.h"
@@ -9,6 +10,7 @@
 #include "compiler/plan/in_place.h"
 #include "compiler/plan/lowering.h"
 #include "compiler/plan/memory_plan.h"
+#include "compiler/plan/merge_kernels.h"
 #include "compiler/plan/plan_scope.h"
 #include "compiler/plan/program.h"
 #include "compiler/plan/schedule.h"
@@ -46,6 +48,7 @@ class Planner {
     }
     plan_scope(order, places);
     program_.memory = plan_memory(program_);
+    merge_kernels(program_);
     return std::move(program_);
   }
 
@@ -72,6 +75,7 @@ class Planner {
       if (!out.node().is_leaf() && !out.node().op->view && !scope.value(out).wanted)
         scope.value(out).wanted = places[k];
     }
+    want_at_destinations(order);
     for (size_t u = 0; u < graph.updates.size(); ++u) {
       if (!options_.in_place || is_update_of_another(graph, u)) continue;
       const BufferView variable = scope.view_of(graph.updates[u].variable);
@@ -81,6 +85,32 @@ class Planner {
     for (scope.position = 0; scope.position < order.order.size(); ++scope.position) place(*order.order[scope.position]);
     finish_outputs(places, begin);
     finish_updates(begin);
+  }
+
+  // What an op would only copy into its output is computed there, where the op alone reads it. Readers first: a part
+  // may itself consist of parts. Not in the buffer of a variable, whose old value may be read until the op runs.
+  void want_at_destinations(const Schedule& order) {
+    if (!options_.in_place) return;
+    std::unordered_set<const Node*> updated;
+    for (const std::vector<Expr>& links : order.in_place)
+      for (const Expr& link : links) updated.insert(&link.node());
+    for (size_t p = order.order.size(); p-- > 0;) {
+      const Node& node = *order.order[p];
+      if (!node.op->destinations || updated.contains(&node) || is_data_dependent(node.types[0].dims)) continue;
+      std::optional<BufferView>& wanted = scope_->value(node[0]).wanted;
+      if (!wanted) wanted = new_place(node.types[0], node.op->name);
+      const BufferView out = *wanted;
+      const std::vector<Layout> there = node.op->destinations(node, out.layout);
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const Expr& part = node.inputs[i];
+        PlanScope::Value& value = scope_->value(part);
+        // A value that is joined twice has the first place only.
+        if (value.last_reader != p || value.wanted || updated.contains(&part.node())) continue;
+        const bool is_computed = !part.node().is_leaf() && part.node().op != &constant_op() && !part.node().op->view;
+        if (is_computed && is_row_major(part.dims(), there[i]))
+          value.wanted = BufferView{out.buffer, part.type(), there[i]};
+      }
+    }
   }
 
   const BufferView& view_of(const Expr& e) { return scope_->view_of(e); }
@@ -251,6 +281,7 @@ class Planner {
   }
 
   void emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands) {
+    if (code.empty()) return;  // all was computed where it would have been copied
     const std::string comment = comment_of(node);
     for (size_t k = 0; k + 1 < code.size(); ++k)
       region_->items.push_back(Step{&node, comment, operands, node.inputs.size(), std::move(code[k]), node.origin});
