@@ -461,7 +461,7 @@ TEST(StableGradients, AnEffectIsNotMadeTwice) {
 }
 
 TEST(StableGradients, AMaskOfAStableFormKeepsItsOneLength) {
-  const Expr x = vector("x", DType::kFloat64);
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
   const Expr l = log(sigmoid(x));
   const Expr cost = sum(masked(x, l > -0.6)), of_form = sum(masked(l, l > -0.6)) + sum(l);
   const Tensor values = Tensor::vector({0.5, -0.25, 1.5});

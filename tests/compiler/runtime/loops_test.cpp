@@ -254,7 +254,7 @@ std::vector<Expr> counted(int64_t turns, const Expr& first, const std::function<
 }
 
 TEST(Loops, AnIntegerStateIsAnIndex) {
-  const Expr x = vector("x", DType::kFloat64);
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
   const Expr sum_of_squares =
       counted(3, make_constant(Tensor(0.0)), [&](const Expr& s, const Expr& i) { return s + sqr(x[i]); })[0];
   const Tensor values = Tensor::vector({1.0, 2.0, 4.0});
@@ -263,7 +263,7 @@ TEST(Loops, AnIntegerStateIsAnIndex) {
 }
 
 TEST(Loops, AnIntegerStateIsTheStartOfASlice) {
-  const Expr x = vector("x", DType::kFloat64);
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
   const Expr all =
       counted(2, make_constant(Tensor(0.0)), [&](const Expr& s, const Expr& i) { return s + prod(rows(x, i, 2)); })[0];
   const Tensor values = Tensor::vector({1.0, 2.0, 4.0});
@@ -272,7 +272,7 @@ TEST(Loops, AnIntegerStateIsTheStartOfASlice) {
 }
 
 TEST(Loops, AnElementThatAStateNumbersIsWritten) {
-  const Expr x = vector("x", DType::kFloat64);
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
   const Expr y =
       counted(3, zeros_like(x), [&](const Expr& s, const Expr& i) { return set_subtensor(s[i], 10 * x[i]); })[0];
   const Tensor out = in_all_modes({x}, {y}, {Tensor::vector({1.0, 2.0, 4.0})})[0];
@@ -281,10 +281,10 @@ TEST(Loops, AnElementThatAStateNumbersIsWritten) {
 }
 
 TEST(Loops, AnIndexBeyondTheAxisIsNamedInEveryMode) {
-  const Expr x = vector("x", DType::kFloat64);
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
   const Expr y = counted(4, make_constant(Tensor(0.0)), [&](const Expr& s, const Expr& i) { return s + x[i]; })[0];
   for (const Mode mode : {Mode::kNative, Mode::kReference}) {
-    const Function f = function({x}, {y}, {}, {.mode = mode});
+    Function f = function({x}, {y}, {}, {.mode = mode});
     EXPECT_THROW(f({Tensor::vector({1.0, 2.0, 4.0})}), UserError);
   }
 }
