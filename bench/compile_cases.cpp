@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
+#include "bench/large_graphs.h"
 #include "bench/scratch_folder.h"
 #include "bench/worker.h"
 #include "compiler/api.h"
@@ -59,6 +61,15 @@ Graph graph_of(const std::string& kind, int64_t nodes, DType dtype) {
   throw UserError(Message{.what = "bench: no such graph", .expected = "mlp, chain, sum", .got = kind});
 }
 
+// A positive one.
+std::optional<int64_t> whole_number(const std::string& text) {
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  if (auto [at, error] = std::from_chars(text.data(), end, number); error != std::errc() || at != end || number < 1)
+    return {};
+  return number;
+}
+
 template <class F>
 double seconds_of(F f) {
   auto begin = std::chrono::steady_clock::now();
@@ -98,6 +109,23 @@ Rate of_graph(const std::string& kind, int64_t nodes, bool by_host_compiler, DTy
   });
 }
 
+// "sines/10000": a kind of large graph, and its nodes.
+std::optional<std::pair<std::string, int64_t>> large_graph_case(const std::string& text) {
+  const size_t slash = text.find('/');
+  const std::string kind = text.substr(0, slash);
+  if (slash == std::string::npos ||
+      std::find(large_graph_kinds().begin(), large_graph_kinds().end(), kind) == large_graph_kinds().end())
+    return {};
+  const std::optional<int64_t> nodes = whole_number(text.substr(slash + 1));
+  if (!nodes) return {};
+  return std::pair{kind, *nodes};
+}
+
+double seconds_to_build_case(const std::string& what, const WorkloadOptions& options) {
+  if (auto large = large_graph_case(what)) return seconds_to_build_graph(large->first, large->second, options);
+  return seconds_to_build(what, options);
+}
+
 Rate of_start(const std::string& net, bool warm, const WorkloadOptions& options) {
   std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   auto seconds = [&](const ScratchFolder& folder) {
@@ -123,17 +151,13 @@ Rate of_start(const std::string& net, bool warm, const WorkloadOptions& options)
 void check_compile_case(const std::string& text) {
   const size_t slash = text.find('/');
   const std::string kind = text.substr(0, slash), what = slash == std::string::npos ? "" : text.substr(slash + 1);
-  int64_t nodes = 0;
-  auto [end, error] = std::from_chars(what.data(), what.data() + what.size(), nodes);
-  const bool is_number = error == std::errc() && end == what.data() + what.size() && nodes > 0;
-  const bool is_graph = is_number && (kind == "mlp" || kind == "chain" || kind == "sum");
-  if (is_graph) return;
+  if (whole_number(what) && (kind == "mlp" || kind == "chain" || kind == "sum")) return;
   if (kind != "cold" && kind != "warm")
     throw UserError(
         Message{.what = "bench: no such case",
                 .expected = "a graph and its nodes, such as mlp/1000, or a start, such as cold/784-500-10/20",
                 .got = text});
-  if (what != "1000-layers") net_case(what);
+  if (what != "1000-layers" && !large_graph_case(what)) net_case(what);
 }
 
 Rate measure_compile(const std::string& text, const std::string& implementation, const WorkloadOptions& options) {
@@ -143,7 +167,7 @@ Rate measure_compile(const std::string& text, const std::string& implementation,
   if (kind == "cold" || kind == "warm" || kind == "build") {
     if (by_host_compiler) throw UserError(Message{.what = "bench: a start has no share of the host compiler alone"});
     if (kind != "build") return of_start(what, kind == "warm", options);
-    double rate = 1 / seconds_to_build(what, options);
+    double rate = 1 / seconds_to_build_case(what, options);
     return {rate, rate, rate};
   }
   int64_t nodes = 0;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "bench/compile_cases.h"
+#include "bench/large_graphs.h"
 #include "bench/peers.h"
 #include "bench/scratch_folder.h"
 #include "bench/worker.h"
@@ -28,6 +29,7 @@ const std::vector<Bench>& benches() {
     for (const char* kind : {"mlp", "chain", "sum"})
       for (const char* nodes : {"100", "1000", "10000", "100000"}) graphs.push_back(str(kind, '/', nodes));
     for (const char* start : {"cold/784-500-10/20", "warm/784-500-10/20", "cold/1000-layers"}) graphs.push_back(start);
+    for (const std::string& kind : large_graph_kinds()) graphs.push_back(str("cold/", kind, "/10000"));
     return std::vector<Bench>{
         {"mlp",
          "net",

@@ -264,6 +264,8 @@ void CommandLine::add_bench() {
   c->add_option("--mkl", o.mkl, "a libmkl_rt for NumPy and SciPy to use besides their own BLAS")->type_name("FILE");
   c->add_option("--figures", bench.figures, "`paper`: folder for fig5.png and fig7.png; without it the working folder")
       ->type_name("DIR");
+  c->add_option("--markdown", bench.markdown, "write the tables into this page, in the place of this benchmark's")
+      ->type_name("FILE");
   c->add_flag("--all", bench.all, "print every measurement too");
   c->add_flag("--json", bench.json, "print one JSON object for each measurement");
   c->add_option("--worker", bench.worker, "be the worker of that name: bench/worker.h")->group("");

@@ -21,6 +21,11 @@ Fingerprint machine_fingerprint(int64_t threads) {
           {"compiler", cache().compiler_text()}};
 }
 
+std::string* find_entry(Fingerprint& fingerprint, std::string_view name) {
+  auto found = std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& pin) { return pin.first == name; });
+  return found == fingerprint.end() ? nullptr : &found->second;
+}
+
 std::vector<std::string> differences(const Fingerprint& then, const Fingerprint& now) {
   std::map<std::string, std::string> old(then.begin(), then.end()), current(now.begin(), now.end());
   std::vector<std::string> out;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,11 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 /// thtrain's build, threads, processor, width of vectors, BLAS kernels and compiler, as a function compiled now would
 /// see them. `threads` as in the experiment (0: chosen here).
 Fingerprint machine_fingerprint(int64_t threads);
+
+/// What a run says of steps that the reference did because the compiler was not done: nothing else has their bits.
+inline constexpr const char* kNativeEntry = "native code";
+/// The value under that name; null: there is none.
+std::string* find_entry(Fingerprint& fingerprint, std::string_view name);
 
 /// A line for each pin that differs or is there only once: "threads: 2 then, 4 now".
 std::vector<std::string> differences(const Fingerprint& then, const Fingerprint& now);

@@ -11,7 +11,6 @@
 #include "datasets/file.h"
 #include "datasets/npz.h"
 #include "nn/finite.h"
-#include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"
 #include "trainers/json.h"
 #include "trainers/learning_curves.h"
@@ -22,14 +21,6 @@ namespace thtrain {
 
 static double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-// What a run says of steps that the reference did because the compiler was not done: nothing else has their bits.
-static constexpr const char* kNativeEntry = "native code";
-
-static std::string* find_entry(Fingerprint& fingerprint, std::string_view name) {
-  auto found = std::find_if(fingerprint.begin(), fingerprint.end(), [&](const auto& pin) { return pin.first == name; });
-  return found == fingerprint.end() ? nullptr : &found->second;
 }
 
 std::string config_text(const Experiment& experiment, const RunFolder& folder) {
@@ -225,15 +216,6 @@ bool Run::measure() {
   return true;
 }
 
-void Run::note_native_start() {
-  waits_for_native_ = false;
-  summary_.native_from_step = state_.step;
-  *find_entry(fingerprint_, kNativeEntry) += str(", from step ", state_.step, " on");
-  folder_.write_facts(experiment_.seed, fingerprint_);
-  if (hooks_.on_message)
-    hooks_.on_message(str("native code from step ", state_.step, " on: the bits of this run are its own"));
-}
-
 void Run::report_progress(Clock::time_point now) {
   double examples = static_cast<double>(batches_since_report_ * experiment_.trainer.batch_size);
   hooks_.on_batch({.epoch = state_.epochs + 1,
@@ -353,23 +335,6 @@ void Run::finish() {
 
 // ---- checkpoints ---------------------------------------------------------------------------------------------------
 
-NamedArrays Run::weight_arrays() const {
-  NamedArrays out;
-  for (const auto& [name, variable] : program_.weights()) out.emplace_back(name, variable.get_value(true));
-  return out;
-}
-NamedArrays Run::optimizer_arrays() const {
-  NamedArrays out;
-  for (const auto& [name, variable] : program_.optimizer().state()) out.emplace_back(name, variable.get_value(true));
-  return out;
-}
-
-Checkpoint Run::checkpoint() const {
-  Checkpoint out{weight_arrays(), optimizer_arrays(), best_, state_, fingerprint_, config_};
-  out.state.monitor = monitor_.state();
-  return out;
-}
-
 // Never writes a value that is not finite: the last good checkpoint stays.
 void Run::save() {
   for (const NamedArrays& arrays : {weight_arrays(), optimizer_arrays()})
@@ -393,85 +358,6 @@ void Run::save_if_due(bool epoch_finished) {
     epoch_began_ = now;
   }
   save();
-}
-
-void Run::restore_arrays(const Checkpoint& checkpoint) {
-  std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
-  program_.model().load(weights, folder_.checkpoint());
-  check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays());
-  std::map<std::string, Tensor> kept(checkpoint.optimizer.begin(), checkpoint.optimizer.end());
-  for (const auto& [name, variable] : program_.optimizer().state()) {
-    auto found = kept.find(name);
-    if (found == kept.end() || found->second.shape() != variable.type().known_shape())
-      throw UserError(Message{.what = str(folder_.checkpoint(), ": the optimizer's state does not fit the experiment"),
-                              .expected = str(name, " ", variable.type().text()),
-                              .got = found == kept.end() ? "nothing of that name" : found->second.type_text()});
-    variable.set_value(found->second.cast(variable.type().dtype));
-  }
-  state_ = checkpoint.state;
-  state_.report.epoch = state_.epochs + 1;
-  next_random_ = state_.random;
-  monitor_.restore(checkpoint.state.monitor);
-  best_ = best_of(checkpoint, weight_arrays());
-  best_is_written_ = false;
-}
-
-static std::string products_hint(const std::vector<std::string>& differing) {
-  for (const std::string& difference : differing)
-    if (difference.starts_with("matrix products: "))
-      return "`thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other matrix products: with the\n"
-             "choices that the run began with, it goes on with the same bits;\n";
-  return "";
-}
-
-// The arrays of a checkpoint that do not fit the model: of one that was edited.
-static UserError caused_by_edits(const UserError& error, const std::vector<std::string>& edits) {
-  std::vector<Message> messages = error.messages();
-  std::string& hint = messages.back().hint;
-  if (!edits.empty())
-    hint += str(hint.empty() ? "" : ";\n", "the experiment was edited since the checkpoint: ", join(edits, "; "),
-                ";\nweights of another model cannot go on: undo the edit, or train another run");
-  return UserError(std::move(messages));
-}
-
-void Run::restore(const Checkpoint& checkpoint) {
-  // What ran before the checkpoint is a fact of the run, whatever runs now.
-  for (const auto& [name, value] : checkpoint.fingerprint)
-    if (name == kNativeEntry) {
-      if (std::string* now = find_entry(fingerprint_, kNativeEntry))
-        *now = value;
-      else
-        fingerprint_.emplace_back(name, value);
-    }
-  // Before what differs is compared: another model differs in its matrix products too, and cannot go on at all.
-  try {
-    restore_arrays(checkpoint);
-  } catch (const UserError& error) {
-    throw caused_by_edits(error, config_edits(checkpoint.config, config_));
-  }
-  std::vector<std::string> differing = differences(checkpoint.fingerprint, fingerprint_);
-  if (!differing.empty() && !options_.allow_different_bits)
-    throw UserError(Message{.what = str(folder_.path(), ": the run would go on with other bits than it would have had"),
-                            .expected = "what the run began with",
-                            .got = join(differing, "\n"),
-                            .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
-  was_resumed_ = has_begun_ = true;
-  saved_step_ = state_.step;
-  rewrite_metrics(folder_.metrics(), state_.history);
-  note_changes(checkpoint, differing);
-}
-
-// They are told now, and stay in run.json.
-void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::string>& differing) {
-  std::vector<std::string> edits = config_edits(checkpoint.config, config_);
-  for (const std::vector<std::string>& changes : {edits, differing})
-    for (const std::string& change : changes) folder_.add_change(str("step ", state_.step, ": ", change));
-  if (!hooks_.on_message) return;
-  if (!edits.empty()) hooks_.on_message(str("edited since the checkpoint: ", join(edits, "; ")));
-  if (!differing.empty()) hooks_.on_message(str("other bits than before: ", join(differing, "; ")));
-  if (state_.batch >= program_.batches() + state_.is_unmeasured)
-    hooks_.on_message(str("the checkpoint has ", state_.batch, " minibatches of epoch ", state_.epochs + 1,
-                          ", and an epoch has ", program_.batches(), " now: this one is over"));
 }
 
 void Run::fail_non_finite() {

@@ -1,15 +1,18 @@
 // `thtrain bench`: thtrain beside its peers, in one run.
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "bench/figures.h"
 #include "bench/maths.h"
+#include "bench/page.h"
 #include "bench/report.h"
 #include "bench/run.h"
 #include "bench/worker.h"
 #include "cli/commands/commands.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
+#include "compiler/runtime/cpu.h"
 #include "datasets/file.h"
 
 namespace thtrain {
@@ -31,6 +34,20 @@ int serve(const BenchArguments& arguments) {
   return kDone;
 }
 
+// "AMD EPYC 9R14, 2 cores, vectors of 64 bytes"
+std::string machine_text() {
+  const Cpu& own = cpu();
+  return str(own.model.empty() ? own.architecture : own.model, ", ", own.cores, own.cores == 1 ? " core" : " cores",
+             ", vectors of ", own.vector_bytes, " bytes");
+}
+
+void write_page(const std::string& path, const std::string& name, const std::vector<Measurement>& measurements) {
+  const std::string before = std::filesystem::exists(path) ? read_file(path) : "";
+  AtomicFile file(path);
+  file.write(with_section(before, name, page_section(measurements, machine_text())));
+  file.commit();
+}
+
 std::vector<Measurement> run_one(const BenchArguments& arguments, const std::string& name,
                                  const BenchOptions& options) {
   auto print = [&](const std::vector<Measurement>& measurements) {
@@ -40,6 +57,7 @@ std::vector<Measurement> run_one(const BenchArguments& arguments, const std::str
     for (const Measurement& m : measurements) print_text(json_line(m) + "\n");
   };
   BenchResult result = run_bench(bench_named(name), options, show, print);
+  if (!arguments.markdown.empty()) write_page(arguments.markdown, name, result.measurements);
   if (!arguments.json) {
     if (std::string tables = compile_tables(result.measurements); !tables.empty()) print_text(tables + "\n");
     if (arguments.all) print_text(full_table(result.measurements) + "\n");
@@ -72,6 +90,9 @@ int run_paper(const BenchArguments& arguments) {
 // On one thread unless something else is asked for: errors do not depend on it.
 int run_maths(const BenchArguments& arguments) {
   const BenchOptions& o = arguments.options;
+  if (!arguments.markdown.empty())
+    throw UserError(Message{.what = "bench maths: --markdown is for benchmarks that measure speed",
+                            .expected = join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", paper"});
   if (o.threads.size() > 1)
     throw UserError(Message{.what = "bench maths: more than one number of threads is given", .expected = "one"});
   MathsOptions options{.functions = o.cases,
@@ -106,6 +127,7 @@ static void forget_forced_kernels() {
 int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.worker.empty()) return serve(arguments);
   forget_forced_kernels();
+  if (!arguments.markdown.empty()) AtomicFile(arguments.markdown);  // what cannot be written is told before the work
   if (arguments.name == "paper") return run_paper(arguments);
   if (arguments.name == "maths") return run_maths(arguments);
   run_one(arguments, arguments.name, arguments.options);

@@ -360,6 +360,9 @@ class Emitter {
       const RuntimeCheck& check = std::get<RuntimeCheck>(length);
       return str(add_check({check.what, check.expected, check.origin.text(), check.origin.config()}), "L");
     });
+    for (double number : call.numbers)
+      lengths += str(lengths.empty() ? "" : ", ", "th_bits(",
+                     dialect_.constant(kernel::constant(DType::kFloat64, number).node()), ")");
     std::string arrays = str("void* const b[] = {", buffers.empty() ? "0" : buffers, "}; ");
     arrays += lengths.empty() ? "const long* const n = 0; " : str("const long n[] = {", lengths, "}; ");
     bool never_split = call.range.is_known() && call.grain.is_known() && call.range.value() <= call.grain.value();

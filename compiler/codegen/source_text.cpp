@@ -10,6 +10,7 @@ std::string interface_text() {
       embedded::entry_abi_h, "\n",
       "static inline long th_max(long a, long b) { return a > b ? a : b; }\n"
       "static inline long th_min(long a, long b) { return a < b ? a : b; }\n"
+      "static inline long th_bits(double x) { long b; __builtin_memcpy(&b, &x, sizeof b); return b; }\n"
       "static inline long th_floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n");
 }
 

@@ -82,6 +82,21 @@ static void mix(size_t& seed, size_t value) {
   seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2);
 }
 
+// Mixes in what tells most bodies apart: the ops and properties of their first nodes, from the results on. As many as
+// to tell loops that differ in a constant; not all, for a body is hashed whenever its node is interned.
+static void mix_body(size_t& seed, const Graph& body) {
+  constexpr size_t kMaxNodes = 16;
+  std::vector<const Node*> stack;
+  for (size_t k = body.outputs.size(); k-- > 0;) stack.push_back(&body.outputs[k].node());
+  for (size_t visited = 0; visited < kMaxNodes && !stack.empty(); ++visited) {
+    const Node& node = *stack.back();
+    stack.pop_back();
+    mix(seed, std::hash<const void*>{}(node.op));
+    if (!node.is_leaf()) mix(seed, node.props.hash());  // leaves of equal bodies differ
+    for (size_t i = node.inputs.size(); i-- > 0;) stack.push_back(&node.inputs[i].node());
+  }
+}
+
 // Of what makes a node's identity. A leaf is itself.
 static size_t hash_of(const Node& node) {
   if (node.is_leaf()) return std::hash<const void*>{}(&node);
@@ -92,6 +107,7 @@ static size_t hash_of(const Node& node) {
     mix(seed, std::hash<const void*>{}(&input.node()));
     mix(seed, input.output());
   }
+  for (const GraphPtr& body : node.bodies) mix_body(seed, *body);
   return seed;
 }
 

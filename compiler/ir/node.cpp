@@ -142,13 +142,22 @@ std::shared_ptr<const Node> tagged(const std::shared_ptr<const Node>& node, int 
   return finish(std::move(out));
 }
 
-Expr make_input(Type type, std::string name, std::source_location where) {
+static Expr make_input_leaf(Type type, std::string name, Props props, const std::source_location& where) {
   auto node = std::make_shared<Node>();
   node->op = &input_op();
   node->origin = Origin::here(where);
   node->name = std::move(name);
+  node->props = std::move(props);
   node->types = {std::move(type)};
   return Expr(finish(std::move(node)));
+}
+
+Expr make_input(Type type, std::string name, std::source_location where) {
+  return make_input_leaf(std::move(type), std::move(name), {}, where);
+}
+
+Expr make_body_input(Type type, std::string name, std::source_location where) {
+  return make_input_leaf(std::move(type), std::move(name), {{"in_body", true}}, where);
 }
 
 Expr make_shared_leaf(std::shared_ptr<SharedStorage> storage, std::source_location where) {
@@ -217,7 +226,7 @@ std::optional<Dim> symbolic_value(const Expr& scalar) {
     }
     if (node->op == &constant_op()) {
       known[node] = Dim(node->props.get<Tensor>("value").as_int());
-    } else if (node->op == &input_op() && node->types[0].is_scalar()) {
+    } else if (node->op == &input_op() && node->types[0].is_scalar() && !node->props.has("in_body")) {
       known[node] = Dim::named(value_name(*node));
     } else if (!node->op->symbolic) {
       known[node] = std::nullopt;

@@ -174,6 +174,9 @@ struct Op {
   bool calls_reference = false;                                   // called back through the context
   const ScalarOp* scalar = nullptr;                               // elementwise: fused and lowered by the one record
 
+  /// For each input where in output 0, which has that layout, the op copies it to, all of it and unchanged. The planner
+  /// computes an input there where it can; the lowering leaves it out (StepBuilder::is_at_destination). Null: nowhere.
+  std::function<std::vector<Layout>(const Node&, const Layout& output)> destinations = {};
   /// Combines elements along axes: loops over slices take it in by the record that its `lower` comes from.
   const Reduction* reduction = nullptr;
 

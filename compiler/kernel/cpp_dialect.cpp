@@ -206,13 +206,18 @@ class CppDialect : public Dialect {
   std::string prefetch(const std::string& address, Prefetch kind) const override {
     return str("__builtin_prefetch(", address,
                kind == Prefetch::kWrite ? ", 1"
-               : kind == Prefetch::kL2 ? ", 0, 2"
+               : kind == Prefetch::kL2  ? ", 0, 2"
                                         : "",
                ")");
   }
 
-  std::string fence() const override {
-    return "__atomic_thread_fence(__ATOMIC_SEQ_CST)";
+  std::string fence() const override { return "__atomic_thread_fence(__ATOMIC_SEQ_CST)"; }
+
+  std::string number(const std::string& length, DType dtype, Helpers& helpers) const override {
+    if (helpers.need("th_number"))
+      helpers.add(
+          "static inline double th_number(long bits) { double x; __builtin_memcpy(&x, &bits, sizeof x); return x; }\n");
+    return str(dtype == DType::kFloat32 ? "(float)" : "", "th_number(", length, ")");
   }
 
   std::string signature(const std::string& name) const override {

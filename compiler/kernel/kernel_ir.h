@@ -151,6 +151,13 @@ struct BufferParameter {
   bool written;
 };
 
+/// A number that calls pass after the lengths.
+struct NumberParameter {
+  std::string name;
+  DType dtype;
+  std::string text;  // what it is, for the comment
+};
+
 /// void name(ThContext* ctx, void* const* buffers, const long* lengths, long begin, long end)
 struct Function {
   std::string name;                         // without the number that makes it unique
@@ -158,6 +165,7 @@ struct Function {
   std::vector<BufferParameter> buffers;
   std::vector<std::string> lengths;         // variables for lengths[0], lengths[1], ...
   std::vector<std::string> length_texts;    // what they are, for the comment
+  std::vector<NumberParameter> numbers;     // the bits of a double each, in lengths[lengths.size()], ...
   Block body;                               // over [begin, end)
 };
 

@@ -12,6 +12,7 @@ class Printer {
   std::string function(const Function& f, const std::string& name) {
     line(str("// ", f.comment));
     for (size_t i = 0; i < f.lengths.size(); ++i) line(str("//   ", f.lengths[i], " = ", f.length_texts[i]));
+    for (const NumberParameter& n : f.numbers) line(str("//   ", n.name, " = ", n.text));
     line(dialect_.signature(name) + " {");
     ++depth_;
     for (size_t i = 0; i < f.buffers.size(); ++i) {
@@ -21,6 +22,9 @@ class Printer {
                "];"));
     }
     for (size_t i = 0; i < f.lengths.size(); ++i) line(str("const long ", f.lengths[i], " = lengths[", i, "];"));
+    for (size_t i = 0; i < f.numbers.size(); ++i)
+      line(str("const ", dialect_.type({f.numbers[i].dtype, 1, 0}, helpers_), " ", f.numbers[i].name, " = ",
+               dialect_.number(str("lengths[", f.lengths.size() + i, "]"), f.numbers[i].dtype, helpers_), ";"));
     block(f.body);
     --depth_;
     line("}");

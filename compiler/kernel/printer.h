@@ -36,6 +36,8 @@ class Dialect {
   virtual std::string prefetch(const std::string& address, Prefetch kind) const = 0;
   /// Orders non-temporal stores: other threads that read after it see what was stored before it.
   virtual std::string fence() const = 0;
+  /// The number of that dtype whose bits, as a double's, `length` has.
+  virtual std::string number(const std::string& length, DType dtype, Helpers& helpers) const = 0;
   /// "static void name(...)" up to the brace.
   virtual std::string signature(const std::string& name) const = 0;
 };

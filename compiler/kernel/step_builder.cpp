@@ -247,7 +247,8 @@ void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range
                   std::move(lengths_),
                   std::move(range),
                   std::move(grain),
-                  multiple};
+                  multiple,
+                  {}};
   steps_.push_back(std::move(call));
   function_ = {};
   used_operands_ = {};

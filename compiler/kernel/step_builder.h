@@ -80,6 +80,7 @@ struct KernelCall {
   Dim range = 1;                                         // [0, range)
   Dim grain = 0;  // least part of the range for one thread; 0: one thread takes all
   int64_t multiple = 1;
+  std::vector<double> numbers = {};  // of function.numbers
 };
 
 /// ctx->function(ctx, arguments...): a length, a number, an operand's pointer or its scalar value.
@@ -100,10 +101,11 @@ using StepCode = std::variant<KernelCall, LibraryCall, ReferenceCall>;
 
 /// What a lowering may know of the program around its step.
 struct StepContext {
-  std::vector<int> overwrites = {};    // for each output the input whose buffer it shares; -1, or none: it is its own
-  bool writes_variable = false;        // an output lies in the buffer of a shared variable
-  int64_t non_temporal_threshold = 0;  // see StepBuilder::non_temporal_threshold()
-  const Chooser* chooser = nullptr;    // of who computes matrix products; null: the library
+  std::vector<int> overwrites = {};  // for each output the input whose buffer it shares; -1, or none: it is its own
+  std::vector<bool> at_destination = {};  // for each input: was it computed where the op would copy it?
+  bool writes_variable = false;           // an output lies in the buffer of a shared variable
+  int64_t non_temporal_threshold = 0;     // see StepBuilder::non_temporal_threshold()
+  const Chooser* chooser = nullptr;       // of who computes matrix products; null: the library
 };
 
 class StepBuilder {
@@ -120,6 +122,10 @@ class StepBuilder {
   /// Does the output share the buffer of this input? (Only of one that the op may overwrite.)
   bool overwrites(size_t input, size_t output = 0) const {
     return output < context_.overwrites.size() && context_.overwrites[output] == static_cast<int>(input);
+  }
+  /// Was the input computed where the op would copy it (Op::destinations)?
+  bool is_at_destination(size_t input) const {
+    return input < context_.at_destination.size() && context_.at_destination[input];
   }
   /// Does an output lie in a shared variable? Then what can fail goes before the first write.
   bool writes_variable() const { return context_.writes_variable; }

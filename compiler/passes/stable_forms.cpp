@@ -75,7 +75,19 @@ static bool divides(const Node& node) {
   return !number_in(divisor) && !is_exact_number(divisor);
 }
 
-std::optional<std::vector<Expr>> stable_forms(const std::vector<Expr>& values) {
+// What defines a length, and a leaf for each of its outputs. Forms of a value must not compute a length in another way:
+// a name has one value, and nothing is differentiated through it.
+static std::vector<std::pair<Expr, Expr>> leaves_for_definitions(const std::vector<const Node*>& order) {
+  std::vector<std::pair<Expr, Expr>> out;
+  for (const Node* node : order)
+    for (size_t o = 0; node->op->defines && o < node->types.size(); ++o)
+      out.emplace_back((*node)[o], make_input(node->types[o], node->op->name));
+  return out;
+}
+
+std::optional<std::vector<Expr>> stable_forms(const std::vector<Expr>& all) {
+  std::vector<std::pair<Expr, Expr>> definitions = leaves_for_definitions(topological_order(all));
+  const std::vector<Expr> values = definitions.empty() ? all : substitute(all, definitions);
   const std::vector<const Node*> order = topological_order(values);
   if (std::ranges::none_of(order, [](const Node* node) { return divides(*node) || !node->bodies.empty(); }))
     return std::nullopt;
@@ -89,7 +101,10 @@ std::optional<std::vector<Expr>> stable_forms(const std::vector<Expr>& values) {
   graph = apply_rules(canonicalize(graph, context), differentiable_rules(), context, "stabilize", canonical_rules());
   const bool changed =
       std::any_of(fired.begin(), fired.end(), [](const Fired& f) { return f.safety == Safety::kRangeChanging; });
-  return changed ? std::optional(graph.outputs) : std::nullopt;
+  if (!changed) return std::nullopt;
+  if (definitions.empty()) return graph.outputs;
+  for (auto& [definition, leaf] : definitions) std::swap(definition, leaf);
+  return substitute(graph.outputs, definitions);
 }
 
 }  // namespace thtrain

@@ -18,11 +18,24 @@ std::vector<int> overwritten(const Placement& at) {
   return out;
 }
 
+// For each input: does it lie where the op would copy it?
+std::vector<bool> at_destination(const Node& node, const Placement& at) {
+  std::vector<bool> out;
+  if (!node.op->destinations) return out;
+  BufferView there = at.outputs[0];
+  for (Layout& layout : node.op->destinations(node, at.outputs[0].layout)) {
+    there.layout = std::move(layout);
+    out.push_back(is_one_place(at.inputs[out.size()], there));
+  }
+  return out;
+}
+
 // Appends all that Op::lower may depend on, so that nodes with equal keys have equal code.
 class Key {
  public:
   Key(const Node& node, const Placement& at) {
     for (int input : overwritten(at)) number(input);
+    for (bool is_there : at_destination(node, at)) number(is_there);
     number(at.writes_variable);
     number(at.is_unread);
     this->node(node);
@@ -141,6 +154,7 @@ std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement&
   kernel::StepBuilder builder(
       node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()), options_.target,
       {.overwrites = overwritten(at),
+       .at_destination = at_destination(node, at),
        .writes_variable = at.writes_variable,
        .non_temporal_threshold = at.is_unread ? options_.target.non_temporal_threshold(options_.threads) : 0,
        .chooser = options_.chooser});

@@ -3,12 +3,14 @@
 #include "compiler/plan/planner.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "compiler/base/escape.h"
 #include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 #include "compiler/plan/in_place.h"
 #include "compiler/plan/memory_plan.h"
+#include "compiler/plan/merge_kernels.h"
 
 namespace thtrain {
 
@@ -58,6 +60,7 @@ Program Planner::run() {
   }
   plan_scope(order, places);
   program_.memory = plan_memory(program_);
+  merge_kernels(program_);
   return std::move(program_);
 }
 
@@ -81,6 +84,7 @@ void Planner::plan_scope(const Schedule& order, std::span<const BufferView> plac
     const Expr& out = graph.outputs[k];
     if (!out.node().is_leaf() && !is_view(out) && !scope.value(out).wanted) scope.value(out).wanted = places[k];
   }
+  want_at_destinations(order);
   for (size_t u = 0; u < graph.updates.size(); ++u) {
     if (!options_.in_place || is_update_of_another(graph, u)) continue;
     const BufferView variable = scope.view_of(graph.updates[u].variable);
@@ -90,6 +94,31 @@ void Planner::plan_scope(const Schedule& order, std::span<const BufferView> plac
   for (scope.position = 0; scope.position < order.order.size(); ++scope.position) place(*order.order[scope.position]);
   finish_outputs(places, begin);
   finish_updates(begin);
+}
+
+// Readers first: a part may itself consist of parts.
+void Planner::want_at_destinations(const Schedule& order) {
+  if (!options_.in_place) return;
+  std::unordered_set<const Node*> updated;
+  for (const std::vector<Expr>& links : order.in_place)
+    for (const Expr& link : links) updated.insert(&link.node());
+  for (size_t p = order.order.size(); p-- > 0;) {
+    const Node& node = *order.order[p];
+    if (!node.op->destinations || updated.contains(&node) || is_data_dependent(node.types[0].dims)) continue;
+    std::optional<BufferView>& wanted = scope_->value(node[0]).wanted;
+    if (!wanted) wanted = new_place(node.types[0], node.op->name);
+    const BufferView out = *wanted;
+    const std::vector<Layout> there = node.op->destinations(node, out.layout);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Expr& part = node.inputs[i];
+      PlanScope::Value& value = scope_->value(part);
+      // A value that is joined twice has the first place only.
+      if (value.last_reader != p || value.wanted || updated.contains(&part.node())) continue;
+      const bool is_computed = !part.node().is_leaf() && part.node().op != &constant_op() && !is_view(part);
+      if (is_computed && is_row_major(part.dims(), there[i]))
+        value.wanted = BufferView{out.buffer, part.type(), there[i]};
+    }
+  }
 }
 
 int Planner::add_buffer(Buffer buffer) {
@@ -258,6 +287,7 @@ BufferView Planner::place_of(const Node& node, size_t o, std::span<const BufferV
 }
 
 void Planner::emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands) {
+  if (code.empty()) return;  // all was computed where it would have been copied
   const std::string comment = comment_of(node);
   for (size_t k = 0; k + 1 < code.size(); ++k)
     region_->items.push_back(Step{&node, comment, operands, node.inputs.size(), std::move(code[k]), node.origin});

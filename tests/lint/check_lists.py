@@ -99,10 +99,22 @@ def check_pages(root):
                     yield f"{page}:{number}: {path} is not there"
 
 
+def check_where(root):
+    """docs/where.md names what a file holds: each name is in it."""
+    page = "docs/where.md"
+    if not os.path.exists(os.path.join(root, page)):
+        return
+    for number, line in enumerate(tree.read(root, page).splitlines(), 1):
+        row = re.match(r"\|[^|]*\| `([^`]+)` \| `([^`]+)` \|$", line)
+        if row and os.path.exists(os.path.join(root, row[1])) and not re.search(
+                r"(?<!\w)%s(?!\w)" % re.escape(row[2]), tree.read(root, row[1])):
+            yield f"{page}:{number}: there is no {row[2]} in {row[1]}"
+
+
 def check(root):
     findings = []
     for part in (check_rooms, check_open_ends, check_tests, check_op_list, check_configs, check_decisions,
-                 check_pages):
+                 check_pages, check_where):
         findings += part(root)
     return findings
 

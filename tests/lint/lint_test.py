@@ -88,6 +88,8 @@ class LintTest(unittest.TestCase):
         self.assert_one(check_lists.check, {"configs/x.toml": "seed = 1\n"}, "begins with no comment")
         self.assert_one(check_lists.check, {"docs/decisions/first.md": "x\n"}, "NNNN-title.md")
         self.assert_one(check_lists.check, {"docs/a.md": "see `compiler/ir/gone.h`\n"}, "gone.h is not there")
+        self.assert_one(check_lists.check, {"docs/where.md": "| who? | `nn/x.h` | `layer` |\n", "nn/x.h": "layers\n"},
+                        "no layer in nn/x.h")
         untested = {"compiler/passes/x.cpp": "", "tests/compiler/passes/y_test.cpp": ""}
         self.assert_one(check_lists.check, untested, "no test includes")
         self.assertEqual([], self.findings(check_lists.check, untested | {"tests/compiler/passes/x_test.cpp": ""}))

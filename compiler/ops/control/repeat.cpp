@@ -252,7 +252,7 @@ std::vector<Expr> make_repeat(const RepeatShape& shape, GraphPtr body, std::vect
 static std::vector<Expr> states_like(const std::vector<Expr>& initial, const std::source_location& where) {
   std::vector<Expr> out;
   for (const Expr& e : initial)
-    out.push_back(make_input(require_value(e, "repeat: an initial state", where).type(), "state", where));
+    out.push_back(make_body_input(require_value(e, "repeat: an initial state", where).type(), "state", where));
   return out;
 }
 

@@ -77,7 +77,7 @@ class Backward {
   // A new state of the backward loop; gives what its body reads.
   Expr carry(const Expr& first, const char* name) {
     initial_.push_back(first);
-    states_.push_back(make_input(first.type(), name));
+    states_.push_back(make_body_input(first.type(), name));
     return states_.back();
   }
   // A new sequence, given in the order of the forward turns; gives what the body reads.

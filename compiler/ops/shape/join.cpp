@@ -59,7 +59,18 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   return out;
 }
 
-// A kernel for each value.
+std::vector<Layout> destinations(const Node& node, const Layout& output) {
+  const size_t axis = axis_of_join(node);
+  std::vector<Layout> out;
+  Dim start = 0;
+  for (const Expr& input : node.inputs) {
+    out.push_back({output.strides, output.offset + start * output.strides[axis]});
+    start = start + input.dims()[axis];
+  }
+  return out;
+}
+
+// A kernel for each value that was not computed in its place.
 void lower(kernel::StepBuilder& b) {
   kernel::Operand out = parts_of(b.output());
   size_t axis = axis_of_join(b.node());
@@ -68,12 +79,14 @@ void lower(kernel::StepBuilder& b) {
     kernel::Operand in = parts_of(b.input(i));
     kernel::Operand part = out;
     part.type.dims = in.type.dims;
-    kernel::Term first = b.length(start * out.layout.strides[axis]);
+    const Dim first = start * out.layout.strides[axis];
+    start = start + in.type.dims[axis];
+    if (b.is_at_destination(i)) continue;
+    const kernel::Term offset = b.length(first);
     LoopRange over = element_loops(b, in.type.dims, lanes_for(b, {&in, &part}), [&](const Terms& index, int n) {
-      b.store(out, first + b.index_of(part, index), load_lanes(b, in, index, n));
+      b.store(out, offset + b.index_of(part, index), load_lanes(b, in, index, n));
     });
     b.finish_kernel("join", str("a part of out0 = in", i), over.range, over.grain);
-    start = start + in.type.dims[axis];
   }
 }
 
@@ -119,6 +132,7 @@ const Op& join_op() {
       .gradient = gradient,
       .jvp = linear_jvp,
       .lower = lower,
+      .destinations = destinations,
       .cost =
           [](const Node& node) {
             return Cost{0, node.types[0].elements() * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};

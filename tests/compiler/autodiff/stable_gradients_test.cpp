@@ -18,6 +18,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/runtime/function.h"
 
 namespace thtrain {
 namespace {
@@ -457,6 +458,33 @@ TEST(StableGradients, AnEffectIsNotMadeTwice) {
   size_t prints = 0;
   for (const Node* node : topological_order(std::vector{cost, grad(cost, x)})) prints += node->op->has_effect;
   EXPECT_EQ(prints, 1u);
+}
+
+TEST(StableGradients, AMaskOfAStableFormKeepsItsOneLength) {
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
+  const Expr l = log(sigmoid(x));
+  const Expr cost = sum(masked(x, l > -0.6)), of_form = sum(masked(l, l > -0.6)) + sum(l);
+  const Tensor values = Tensor::vector({0.5, -0.25, 1.5});
+  for (const Mode mode : {Mode::kNative, Mode::kReference}) {
+    const std::vector<Tensor> got =
+        function({x}, {grad(cost, x), grad(of_form, x), grad(sum(grad(of_form, x)), x)}, {}, {.mode = mode})({values});
+    EXPECT_EQ(got[0].text(), "[1, 0, 1]");
+    for (int64_t i = 0; i < 3; ++i) {
+      const double s = 1 / (1 + std::exp(-values.as_double(i))), count = i == 1 ? 1 : 2;
+      EXPECT_NEAR(got[1].as_double(i), count * (1 - s), 1e-12);
+      EXPECT_NEAR(got[2].as_double(i), -count * s * (1 - s), 1e-12);
+    }
+  }
+}
+
+TEST(StableGradients, OfALogarithmOfSumsOverAMask) {
+  const Expr x = tensor("x", {1, 3}, DType::kFloat64);
+  const Expr first = grad(logsumexp(masked(x, x > 0)), x);
+  const Tensor got = function({x}, {grad(sum(first * x), x)})({Tensor::matrix({{0.5, -1.0, 2.0}})})[0];
+  const double p = 1 / (1 + std::exp(1.5)), slope = p * (1 - p);  // of the two that the mask takes
+  EXPECT_NEAR(got.as_double(0), p + slope * (0.5 - 2), 1e-12);
+  EXPECT_EQ(got.as_double(1), 0);
+  EXPECT_NEAR(got.as_double(2), 1 - p - slope * (0.5 - 2), 1e-12);
 }
 
 }  // namespace

@@ -246,5 +246,48 @@ TEST(Repeat, AFailingCheckInALoopNamesItsPlace) {
   EXPECT_THROW(f({Tensor::vector({1.0, 2.0, 3.0}), Tensor::vector({0, 3})}), UserError);
 }
 
+// The value at which a loop has counted so far.
+std::vector<Expr> counted(int64_t turns, const Expr& first, const std::function<Expr(const Expr&, const Expr&)>& next) {
+  return repeat(turns, {first, make_constant(Tensor(int64_t{0}))}, [&](const std::vector<Expr>& s) {
+    return std::vector<Expr>{next(s[0], s[1]), s[1] + 1};
+  });
+}
+
+TEST(Loops, AnIntegerStateIsAnIndex) {
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
+  const Expr sum_of_squares =
+      counted(3, make_constant(Tensor(0.0)), [&](const Expr& s, const Expr& i) { return s + sqr(x[i]); })[0];
+  const Tensor values = Tensor::vector({1.0, 2.0, 4.0});
+  EXPECT_EQ(in_all_modes({x}, {sum_of_squares}, {values})[0].as_double(), 21);
+  expect_gradient(sum_of_squares, {x}, {values});
+}
+
+TEST(Loops, AnIntegerStateIsTheStartOfASlice) {
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
+  const Expr all =
+      counted(2, make_constant(Tensor(0.0)), [&](const Expr& s, const Expr& i) { return s + prod(rows(x, i, 2)); })[0];
+  const Tensor values = Tensor::vector({1.0, 2.0, 4.0});
+  EXPECT_EQ(in_all_modes({x}, {all}, {values})[0].as_double(), 10);
+  expect_gradient(all, {x}, {values});
+}
+
+TEST(Loops, AnElementThatAStateNumbersIsWritten) {
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
+  const Expr y =
+      counted(3, zeros_like(x), [&](const Expr& s, const Expr& i) { return set_subtensor(s[i], 10 * x[i]); })[0];
+  const Tensor out = in_all_modes({x}, {y}, {Tensor::vector({1.0, 2.0, 4.0})})[0];
+  EXPECT_EQ(out.text(), "[10, 20, 40]");
+  expect_gradient(sum(sqr(y)), {x}, {Tensor::vector({1.0, 2.0, 4.0})}, 1e-5);
+}
+
+TEST(Loops, AnIndexBeyondTheAxisIsNamedInEveryMode) {
+  const Expr x = tensor("x", {"n"}, DType::kFloat64);
+  const Expr y = counted(4, make_constant(Tensor(0.0)), [&](const Expr& s, const Expr& i) { return s + x[i]; })[0];
+  for (const Mode mode : {Mode::kNative, Mode::kReference}) {
+    Function f = function({x}, {y}, {}, {.mode = mode});
+    EXPECT_THROW(f({Tensor::vector({1.0, 2.0, 4.0})}), UserError);
+  }
+}
+
 }  // namespace
 }  // namespace thtrain
