@@ -249,7 +249,7 @@ void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range
                   std::move(grain),
                   multiple,
                   {}};
-  steps_.push_back(std::move(call));
+  steps_.emplace_back(std::move(call));
   function_ = {};
   used_operands_ = {};
   lengths_ = {};

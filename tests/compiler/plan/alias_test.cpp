@@ -119,7 +119,8 @@ TEST(Views, AnOutputBesideAComputedOneMayBeAView) {
   EXPECT_EQ(root_of((*node)[0]), node.get());
   EXPECT_TRUE(may_overwrite(*node, 0, 0)) << "a pair without a layout";
   EXPECT_FALSE(may_overwrite(*node, 1, 1)) << "a view is not written";
-  const Program program = plan({{x, y}, {sum((*node)[0]), sum((*node)[1] * 2.0)}, {}}, {}, {.vector_bytes = 32});
+  const Program program =
+      plan({{x, y}, {sum((*node)[0]), sum((*node)[1] * 2.0)}, {}}, {}, {.target = {.vector_bytes = 32}});
   for_each_step(program.body, [&](const Step& step) {
     if (step.node != node.get()) return;
     EXPECT_EQ(step.operands[3].buffer, step.operands[1].buffer);

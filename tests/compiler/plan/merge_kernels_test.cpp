@@ -17,11 +17,11 @@ namespace {
 
 Program planned(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, {}});
-  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.vector_bytes = 32});
+  return plan(optimize(canonical.graph, {}), canonical.value_checks, {.target = {.vector_bytes = 32}});
 }
 
 size_t kernels(const Program& program) {
-  return emit_cpp(program, {.vector_bytes = 32}).kernels;
+  return emit_cpp(program).text.kernels.size();
 }
 
 size_t steps(const Program& program) {
@@ -73,7 +73,7 @@ TEST(MergeKernels, AConstantOfAllStaysInTheKernel) {
   const Expr x = tensor("x", {"n"}, DType::kFloat64);
   std::vector<Expr> outputs;
   for (int i = 0; i < 9; ++i) outputs.push_back(sin(x * (i + 2)) * 0.375);
-  const std::string text = emit_cpp(planned({x}, outputs), {.vector_bytes = 32}).text;
+  const std::string text = whole_text(emit_cpp(planned({x}, outputs)).text);
   EXPECT_NE(text.find("0.375"), std::string::npos) << text;
   EXPECT_EQ(text.find("c1"), std::string::npos) << text;
 }
