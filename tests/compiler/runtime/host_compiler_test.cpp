@@ -146,6 +146,20 @@ TEST(CompileFlags, FollowCompilerAndProcessor) {
   EXPECT_TRUE(has(compile_flags({"g++", "g++ 12"}, cpu), "-mcpu=native"));
 }
 
+// Code for fewer instructions than the processor's: the compiler must not use the others either.
+TEST(CompileFlags, ForcedInstructionsLeaveOutTheOthers) {
+  Cpu cpu;
+  cpu.architecture = "x86-64";
+  cpu.avx2 = cpu.fma = cpu.avx512f = true;
+  auto text = [&](const char* isa) {
+    cpu.isa = isa;
+    return join(compile_flags({"g++", "g++ 12"}, cpu), " ") + " ";
+  };
+  EXPECT_EQ(text("avx512").find("-mno-avx"), std::string::npos);
+  EXPECT_NE(text("avx2").find(" -mno-avx512f "), std::string::npos);
+  EXPECT_NE(text("sse2").find(" -mno-avx "), std::string::npos);
+}
+
 // Neither generated code nor thtrain itself: what flushes or forgets in one object does so in the whole process.
 TEST(CompileFlags, NothingRelaxesIeeeArithmetic) {
   constexpr const char* kRelaxing[] = {"fast-math",     "Ofast",           "unsafe-math",      "finite-math",
