@@ -25,8 +25,8 @@ class Planner {
   /// All steps of the scope's graph: output k is computed into places[k]. Its leaves have their places already.
   void plan_scope(const Schedule& order, std::span<const BufferView> places);
 
-  /// What an op would only copy into its output is computed there, where the op is its last reader; not in the buffer of
-  /// a variable, whose old value may be read until the op runs.
+  /// What an op would only copy into its output is computed there, where the op is its last reader; not in the buffer
+  /// of a variable, whose old value may be read until the op runs.
   void want_at_destinations(const Schedule& order);
 
   // ---- buffers
