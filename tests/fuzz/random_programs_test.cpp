@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "compiler/ir/defined_lengths.h"
+#include "compiler/ir/op.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
@@ -46,6 +48,11 @@ Case case_of(const BuiltProgram& built, const Tensors& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) out.leaves.emplace_back(out.canonical.graph.inputs[i], inputs[i]);
   for (const Shared& shared : built.shared) out.leaves.emplace_back(shared.expr(), shared.get_value());
   for (const auto& [leaf, value] : out.leaves) out.lengths.bind_names(leaf, value);
+  for (const Expr& definition : definitions_of(out.canonical.graph.roots())) {
+    const int64_t value = evaluate({definition}, out.leaves)[0].as_int();
+    for (const DefinedLength& length : definition.node().op->defines(definition.node()))
+      if (length.output == definition.output()) out.lengths.set(length.name, value);
+  }
   // Lengths that must be equal, and are not in this call: a mistake of the program's user.
   Lengths lengths;
   for (size_t i = 0; i < inputs.size(); ++i) lengths.bind_names(built.inputs[i].variable, inputs[i]);
