@@ -89,10 +89,10 @@ TEST_F(LateCompiler, AnInterruptWhileItIsWaitedForKeepsEveryStep) {
 
 TEST_F(LateCompiler, ThatTakesTooLongLeavesACheckpoint) {
   write_compiler("exec sleep 100\n");
-  EnvironmentVariable limit("THTRAIN_COMPILE_LIMIT", "2");
+  EnvironmentVariable limit("THTRAIN_COMPILE_LIMIT", "5");
   Ended ended = workshop.run({"train", "tiny.toml", "--run-dir", "run", "--quiet"});
   EXPECT_EQ(ended.code, 2);
-  EXPECT_TRUE(ended.err.starts_with("error: the compiler did not end within 2 s, and was ended\n")) << ended.err;
+  EXPECT_TRUE(ended.err.starts_with("error: the compiler did not end within 5 s, and was ended\n")) << ended.err;
   EXPECT_TRUE(
       ended.err.ends_with(";\n            the checkpoint of step 10 is kept: `thtrain resume run` goes on from it\n"))
       << ended.err;

@@ -265,8 +265,8 @@ TEST(FunctionStart, TheReferenceGoesOnWhereTheUserEndsTheBackground) {
 TEST(FunctionStart, AChangedWidthCompilesOnlyWhatChanged) {
   TemporaryFolder folder;
   std::vector<std::pair<std::string, std::string>> environment{{"THTRAIN_CACHE_DIR", folder.path("cache")}};
-  EXPECT_EQ(in_child("network", environment), "exit 0");
-  EXPECT_EQ(in_child("network_of_another_width", environment), "exit 0");
+  EXPECT_TRUE(in_child("network", environment).ends_with("exit 0"));  // a busy machine is told that it takes long
+  EXPECT_TRUE(in_child("network_of_another_width", environment).ends_with("exit 0"));
 }
 
 TEST(FunctionStart, ConstantsArePartOfTheKey) {
