@@ -110,6 +110,8 @@ Term operator-(Term a) { return unary(Prim::kNegate, std::move(a)); }
 Term operator&(Term a, Term b) { return binary(Prim::kBitAnd, std::move(a), std::move(b)); }
 Term operator|(Term a, Term b) { return binary(Prim::kBitOr, std::move(a), std::move(b)); }
 Term operator^(Term a, Term b) { return binary(Prim::kBitXor, std::move(a), std::move(b)); }
+Term shift_left(Term a, Term bits) { return binary(Prim::kShiftLeft, std::move(a), std::move(bits)); }
+Term shift_right(Term a, Term bits) { return binary(Prim::kShiftRight, std::move(a), std::move(bits)); }
 Term operator~(Term a) { return unary(Prim::kBitNot, std::move(a)); }
 Term operator<(Term a, Term b) { return compare(Prim::kLess, std::move(a), std::move(b)); }
 Term operator<=(Term a, Term b) { return compare(Prim::kLessEqual, std::move(a), std::move(b)); }

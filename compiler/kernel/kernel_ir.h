@@ -86,6 +86,9 @@ Term operator&(Term a, Term b);
 Term operator|(Term a, Term b);
 Term operator^(Term a, Term b);
 Term operator~(Term a);
+/// By that many bits, at least 0 and less than the dtype has; to the right a signed number keeps its sign.
+Term shift_left(Term a, Term bits);
+Term shift_right(Term a, Term bits);
 Term operator<(Term a, Term b);
 Term operator<=(Term a, Term b);
 Term operator>(Term a, Term b);

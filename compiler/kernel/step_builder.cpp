@@ -129,7 +129,7 @@ Block Code::take() {
   return out;
 }
 
-std::vector<Term> bind_shared(Code& code, const std::vector<Term>& results) {
+std::vector<Term> bind_shared(Names& names, const std::vector<Term>& results) {
   std::unordered_map<const TermNode*, int> readers;
   std::function<void(const Term&)> count = [&](const Term& term) {
     if (++readers[&term.node()] > 1) return;
@@ -145,7 +145,7 @@ std::vector<Term> bind_shared(Code& code, const std::vector<Term>& results) {
       auto copy = std::make_shared<TermNode>(node);
       for (Term& arg : copy->args) arg = rebuild(arg);
       out = Term(copy);
-      if (readers[&node] > 1) out = code.let("t", out);
+      if (readers[&node] > 1) out = names.let("t", out);
     }
     bound.emplace(&node, out);
     return out;
@@ -238,7 +238,8 @@ void StepBuilder::require(Term condition, RuntimeCheck check, Term value, Term l
   code_.if_(!condition, [&] { code_.fail(variable(name, {DType::kInt64, 1, 0}), std::move(value), std::move(limit)); });
 }
 
-void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range, Dim grain, int64_t multiple) {
+void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range, Dim grain, int64_t multiple,
+                                std::string schedule) {
   function_.name = std::move(name);
   function_.comment = std::move(comment);
   function_.body = code_.take();
@@ -248,8 +249,9 @@ void StepBuilder::finish_kernel(std::string name, std::string comment, Dim range
                   std::move(range),
                   std::move(grain),
                   multiple,
-                  {}};
-  steps_.emplace_back(std::move(call));
+                  {},
+                  std::move(schedule)};
+  steps_.emplace_back(std::in_place_type<KernelCall>, std::move(call));
   function_ = {};
   used_operands_ = {};
   lengths_ = {};

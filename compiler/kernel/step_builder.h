@@ -22,13 +22,21 @@ struct Operand {
   Layout layout;  // strides in elements; the pointer that a kernel gets includes the offset already
 };
 
+/// What names values: the code of a kernel, or the body of a nest.
+class Names {
+ public:
+  virtual ~Names() = default;
+  /// A variable that holds the value from here on; constants and variables stand for themselves.
+  virtual Term let(std::string name, Term value) = 0;
+};
+
 /// Statements in order. Names are unique within one function.
-class Code {
+class Code : public Names {
  public:
   Code() : current_(&body_) {}
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
-  Term let(std::string name, Term value);
+  Term let(std::string name, Term value) override;
   Term var(std::string name, Term start);  // may be assigned
   void assign(const Term& var, Term value);
   void comment(std::string text);
@@ -58,7 +66,7 @@ class Code {
 };
 
 /// `results` with every inner term that has several readers bound to a name, so that it is printed and computed once.
-std::vector<Term> bind_shared(Code& code, const std::vector<Term>& results);
+std::vector<Term> bind_shared(Names& names, const std::vector<Term>& results);
 
 /// The columns of a square whose rows are given, as many vectors as each has lanes (a power of two). n log2(n)
 /// shuffles.
@@ -81,6 +89,7 @@ struct KernelCall {
   Dim grain = 0;  // least part of the range for one thread; 0: one thread takes all
   int64_t multiple = 1;
   std::vector<double> numbers = {};  // of function.numbers
+  std::string schedule = {};  // what its schedule chose, for people; empty: its loops were written by hand
 };
 
 /// ctx->function(ctx, arguments...): a length, a number, an operand's pointer or its scalar value.
@@ -150,7 +159,8 @@ class StepBuilder {
   Term end() const { return variable("end", {DType::kInt64, 1, 0}); }
   /// Ends the kernel: it runs over [0, range), in parts of at least `grain` (0: never split), each a multiple of
   /// `multiple`.
-  void finish_kernel(std::string name, std::string comment, Dim range, Dim grain = 0, int64_t multiple = 1);
+  void finish_kernel(std::string name, std::string comment, Dim range, Dim grain = 0, int64_t multiple = 1,
+                     std::string schedule = {});
   void call_library(LibraryCall call);
   void call_reference();
 

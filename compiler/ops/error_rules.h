@@ -19,7 +19,7 @@ bool all_zero(const Tensor& error);
 bool all_finite(const Tensor& x);
 /// |x| of every element, as float64.
 Tensor magnitudes(const Tensor& x);
-/// Roundings of a sum of `count` numbers in blocks, as native code adds (kReduceBlock).
+/// Roundings of a sum of `count` numbers in blocks, as native code adds (kernel::kReduceBlock).
 double roundings_of_sum(int64_t count);
 
 /// Nothing is known of any output.

@@ -18,7 +18,8 @@ std::string view_text(const Program& program, const BufferView& view) {
 std::string call_text(const kernel::StepCode& code) {
   if (const auto* call = std::get_if<kernel::KernelCall>(&code))
     return str("kernel ", call->function->name, " over ", readable(call->range.text()),
-               call->grain.is(0) ? "" : str(", threads from ", readable(call->grain.text())));
+               call->grain.is(0) ? "" : str(", threads from ", readable(call->grain.text())),
+               call->schedule.empty() ? "" : ", " + call->schedule);
   if (const auto* call = std::get_if<kernel::LibraryCall>(&code)) return call->function;
   return "a call of the reference";
 }

@@ -15,6 +15,13 @@ LONG_FILES = {
 TEXT_ENDINGS = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", "CMakeLists.txt", ".toml", ".sh")
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
+# Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products are written
+# by hand.
+OPS, KERNELS_BY_HAND = "compiler/ops/", "compiler/ops/linalg/"
+CHOICES_OF_SCHEDULES = re.compile(
+    r"\b(vector_bytes|lanes_of|LoopMark::k(Vector|Parallel|Unrolled)|kernel::(iota|splat|reduce_lanes)|"
+    r"non_temporal\w*|[Pp]refetch\w*|each_vector)\b")
+
 
 def check_file(root, path):
     text = tree.read(root, path)
@@ -35,6 +42,10 @@ def check_file(root, path):
 
     if len(lines) - 1 > FILE_LENGTH and path not in LONG_FILES:
         yield f"{path}:1: {len(lines) - 1} lines; at most {FILE_LENGTH}, or a reason in tests/lint/check_style.py"
+    if path.startswith(OPS) and not path.startswith(KERNELS_BY_HAND):
+        for number, line in enumerate(lines, 1):
+            if found := CHOICES_OF_SCHEDULES.search(line.split("//")[0]):
+                yield f"{path}:{number}: {found[1]} is a choice of the schedule's: an op gives a nest"
     if path.endswith(".h"):
         if not GUARD.search(text):
             yield f"{path}:1: no #pragma once"

@@ -114,6 +114,12 @@ class LintTest(unittest.TestCase):
             self.assert_one(check_style.check, {"nn/x.h": text}, words)
         self.assert_one(check_style.check, {"nn/x.cpp": "int a;\n"}, "first line")
 
+    def test_an_op_knows_no_vectors(self):
+        text = "// An op.\nint f(StepBuilder& b) { return b.vector_bytes(); }\n"
+        self.assert_one(check_style.check, {"compiler/ops/shape/x.cpp": text}, "choice of the schedule's")
+        self.assertEqual([], self.findings(check_style.check, {"compiler/ops/linalg/x.cpp": text}))
+        self.assertEqual([], self.findings(check_style.check, {"compiler/kernel/schedule/x.cpp": text}))
+
 
 if __name__ == "__main__":
     unittest.main()

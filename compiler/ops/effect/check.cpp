@@ -1,5 +1,6 @@
 // Failing where a condition does not hold.
 #include "compiler/ir/op.h"
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/effect/effect.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
@@ -28,12 +29,11 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 
 void lower(kernel::StepBuilder& b) {
   const kernel::Operand& condition = b.input(1);
-  kernel::RuntimeCheck failed{str("check: ", b.node().props.get<std::string>("message")), "a condition that holds",
-                              b.node().origin};
-  LoopRange over = element_loops(b, condition.type.dims, 1, [&](const Terms& index, int) {
-    b.require(b.load(condition, b.index_of(condition, index)), failed, 0, 1);
-  });
-  b.finish_kernel("check", "all of in1 holds", over.range);
+  kernel::Nest nest(condition.type.dims);
+  nest.require(nest.load("holds", kernel::placed(condition)),
+               {str("check: ", b.node().props.get<std::string>("message")), "a condition that holds", b.node().origin},
+               0, 1);
+  kernel::schedule(b, nest, "check", "all of in1 holds");
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, after the check");
 }
 

@@ -5,19 +5,12 @@
 #include <unordered_set>
 
 #include "compiler/kernel/term_cost.h"
-#include "compiler/kernel/vector_maths.h"
 #include "compiler/ops/elemwise/elemwise.h"
 
 namespace thtrain {
 namespace {
 
 using kernel::Term;
-
-bool calls_library(const Term& term, int vector_bytes) {
-  if (term.node().prim == kernel::Prim::kMath && !kernel::has_polynomial(term.node().name, vector_bytes)) return true;
-  return std::any_of(term.node().args.begin(), term.node().args.end(),
-                     [&](const Term& arg) { return calls_library(arg, vector_bytes); });
-}
 
 std::vector<Term> dummy_terms(const Signature& signature) {
   std::vector<Term> out;
@@ -79,13 +72,6 @@ int64_t flops_of(const Node& node) {
   return (any_complex ? kComplex : 1) * kernel::flops_of(record.code(dummy_terms(*signature), *signature));
 }
 
-bool calls_library(const Node& node, int vector_bytes) {
-  if (!node.op->scalar) return false;
-  Signature signature = signature_of(node);
-  const std::vector<Term> code = node.op->scalar->code(dummy_terms(signature), signature);
-  return std::any_of(code.begin(), code.end(), [&](const Term& term) { return calls_library(term, vector_bytes); });
-}
-
 size_t widest_of(const Node& node) {
   if (!node.op->scalar) return size_of(node.types[0].dtype);
   Signature signature = signature_of(node);
@@ -122,18 +108,26 @@ Term BodyValues::at(const Expr& e) const {
   return found != terms_.end() ? found->second : literal(*constant_value(e));
 }
 
-void write_node(kernel::Code& code, const Node& node, BodyValues& values) {
+void write_node(kernel::Names& names, const Node& node, BodyValues& values) {
   TH_CHECK(node.op->scalar, node.op->name, " is not elementwise");
   Signature signature = signature_of(node);
   std::vector<Term> args;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     Term x = values.at(node.inputs[i]);
     Term c = kernel::cast(x, signature.inputs[i]);
-    args.push_back(signature.inputs[i] == x.dtype() ? c : code.let("c", c));
+    args.push_back(signature.inputs[i] == x.dtype() ? c : names.let("c", c));
   }
-  std::vector<Term> results = kernel::bind_shared(code, node.op->scalar->code(args, signature));
+  std::vector<Term> results = kernel::bind_shared(names, node.op->scalar->code(args, signature));
   for (size_t o = 0; o < results.size(); ++o)
-    values.set(node[o], code.let(identifier(node.name.empty() ? node.op->name : node.name), results[o]));
+    values.set(node[o], names.let(identifier(node.name.empty() ? node.op->name : node.name), results[o]));
+}
+
+void add_nodes(kernel::Nest& nest, std::span<const Node* const> nodes, BodyValues& values) {
+  for (const Node* node : nodes) {
+    if (values.has((*node)[0])) continue;
+    nest.operation(weight_of(*node), widest_of(*node));
+    write_node(nest, *node, values);
+  }
 }
 
 std::string identifier(std::string name) {
@@ -142,6 +136,10 @@ std::string identifier(std::string name) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return "v_" + name;
+}
+
+std::string name_of_input(const Expr& input, size_t number) {
+  return identifier(input.name().empty() ? str("x", number) : readable(input.name()));
 }
 
 std::string kernel_name(std::span<const Node* const> nodes) {
@@ -176,21 +174,6 @@ std::string kernel_comment(std::span<const Node* const> nodes, std::span<const E
   std::string out;
   for (size_t o = 0; o < outputs.size(); ++o) out += str(o ? "; " : "", "out", o, " = ", text_of(outputs[o]));
   return out + ", " + readable(outputs[0].type().text());
-}
-
-std::vector<LoopAxis> collapse(const std::vector<LoopAxis>& axes) {
-  std::vector<LoopAxis> out;
-  for (const LoopAxis& axis : axes) {
-    if (axis.length.is(1)) continue;
-    bool joined = !out.empty();
-    for (size_t k = 0; joined && k < axis.strides.size(); ++k)
-      joined = out.back().strides[k] == axis.strides[k] * axis.length;
-    if (joined)
-      out.back() = {out.back().length * axis.length, axis.strides};
-    else
-      out.push_back(axis);
-  }
-  return out;
 }
 
 Dims strides_over(const Dims& domain, const kernel::Operand& operand) {

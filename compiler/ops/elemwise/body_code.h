@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/nest.h"
 #include "compiler/ops/elemwise/scalar_op.h"
 
 namespace thtrain {
@@ -23,13 +23,8 @@ int64_t weight_of(const Node& node);
 /// Flops for each element of an elementwise node, by the same table; for complex numbers about four times the real
 /// ones.
 int64_t flops_of(const Node& node);
-/// Does its code call a function of the target's library, with vectors of so many bytes?
-bool calls_library(const Node& node, int vector_bytes);
 /// Bytes of the widest element that an elementwise node touches; of one that reads through an index, of its result.
 size_t widest_of(const Node& node);
-
-/// Work that is worth waking a thread for, in simple operations.
-inline constexpr int64_t kGrainOfWork = 1 << 17;
 
 /// The nodes between the two, inputs first; not the inputs of `inputs`.
 std::vector<const Node*> nodes_between(std::span<const Expr> inputs, std::span<const Expr> outputs);
@@ -54,24 +49,20 @@ class BodyValues {
 };
 
 /// Writes the code of one elementwise node, whose inputs are known, and notes its outputs.
-void write_node(kernel::Code& code, const Node& node, BodyValues& values);
+void write_node(kernel::Names& names, const Node& node, BodyValues& values);
+/// Adds the nodes whose values are not there yet to a nest, in order.
+void add_nodes(kernel::Nest& nest, std::span<const Node* const> nodes, BodyValues& values);
 
 /// A variable's name in generated code, from a name that a person gave. Layers' names and numbers are left out: kernels
 /// of layers of one shape then have one text, which is compiled once.
 std::string identifier(std::string name);
+/// The variable of a body's input `number` when it is loaded.
+std::string name_of_input(const Expr& input, size_t number);
 /// "add_tanh": what a kernel over these nodes is called.
 std::string kernel_name(std::span<const Node* const> nodes);
 /// "out0 = tanh(add(in0, in1)), float32[60, 500]"
 std::string kernel_comment(std::span<const Node* const> nodes, std::span<const Expr> inputs,
                            std::span<const Expr> outputs);
-
-/// One axis of a loop nest: its length, and every operand's stride along it, in elements (0 where it is broadcast).
-struct LoopAxis {
-  Dim length;
-  Dims strides;
-};
-/// Neighbouring axes along which every operand is contiguous become one axis; known lengths of 1 vanish.
-std::vector<LoopAxis> collapse(const std::vector<LoopAxis>& axes);
 
 /// Strides of an operand over a loop nest's axes, to which its own are aligned at the right; 0 where it is broadcast.
 Dims strides_over(const Dims& domain, const kernel::Operand& operand);

@@ -1,6 +1,6 @@
 #include "compiler/ops/elemwise/checked_index.h"
 
-#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/kernel/schedule/schedule.h"
 
 namespace thtrain {
 
@@ -40,14 +40,21 @@ Term checked_position(StepBuilder& b, const Node& node, const IndexCheck& check,
   return position;
 }
 
+kernel::Index index_at(const Node& node, const IndexCheck& check, kernel::Place place, Dim length, bool checked,
+                       Dims reported) {
+  kernel::Index out{.place = std::move(place), .length = std::move(length), .from_end = check.from_end};
+  if (checked) out.check = kernel::RuntimeCheck{check.what, check.expected, node.origin};
+  out.reported = std::move(reported);
+  return out;
+}
+
 void check_kernel(StepBuilder& b, const Node& node, size_t i, const IndexCheck& check, const Dim& length,
                   bool reports_row) {
-  const kernel::Operand& indices = b.input(i);
-  LoopRange over = element_loops(b, indices.type.dims, 1, [&](const Terms& index, int) {
-    checked_position(b, node, check, b.load(indices, b.index_of(indices, index)), b.length(length), true,
-                     reports_row ? index[0] : Term());
-  });
-  b.finish_kernel("check", "every index is inside", over.range);
+  kernel::Nest nest(b.input(i).type.dims);
+  Dims row(nest.axes().size(), Dim(0));
+  if (reports_row) row[0] = 1;
+  nest.position(index_at(node, check, kernel::placed(b.input(i)), length, true, reports_row ? row : Dims()));
+  kernel::schedule(b, nest, "check", "every index is inside");
 }
 
 }  // namespace thtrain

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler/kernel/step_builder.h"
+#include "compiler/kernel/nest.h"
 
 namespace thtrain {
 
@@ -22,6 +22,10 @@ int64_t checked_position(const Node& node, const IndexCheck& check, DType dtype,
 /// is the step's, or the one in the body of a loop that the error belongs to.
 kernel::Term checked_position(kernel::StepBuilder& b, const Node& node, const IndexCheck& check, kernel::Term index,
                               kernel::Term length, bool checked = true, kernel::Term shown = {});
+
+/// The index in a nest. `place`: of the integer; `reported`: strides of what {limit} shows, empty for the length.
+kernel::Index index_at(const Node& node, const IndexCheck& check, kernel::Place place, Dim length, bool checked = true,
+                       Dims reported = {});
 
 /// A kernel that checks all indices of the step's input i, before one that writes in place. `reports_row`: the indices
 /// are a vector, and {limit} is the place of the bad one.

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "compiler/ir/op.h"
+#include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/elemwise/body_code.h"
+#include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
 
-using kernel::LoopMark;
 using kernel::StepBuilder;
 using kernel::Term;
 
@@ -27,78 +29,86 @@ static size_t place_in(std::span<const Expr> inputs, const Expr& e) {
   return 0;
 }
 
-Gather::Gather(const Node& node, std::span<const Expr> inputs, StepBuilder& builder)
-    : node_(&node),
-      builder_(builder),
-      rule_(*node.op->gather),
-      source_(place_in(inputs, node.inputs[rule_.source])),
-      index_(place_in(inputs, node.inputs[rule_.indices])) {
-  GatherSteps steps = rule_.steps(node, builder.input(source_), builder.input(index_));
-  named_ = steps.axis;
-  check_ = std::move(steps.check);
-  reports_row_ = steps.reports_row;
-  const Dims& dims = node.types[0].dims;
-  strides_ = {std::move(steps.source), std::move(steps.indices), Dims(dims.size(), Dim(0))};
-  if (reports_row_) strides_[kReported][0] = 1;
-  for (Dims& strides : strides_)
-    for (size_t i = 0; i < dims.size(); ++i)
-      if (dims[i].is(1)) strides[i] = 0;
-}
-
-void Gather::check_before_loops() {
-  const Dims& dims = node_->types[0].dims;
-  bool all_met = true;
-  for (size_t i = 0; i < dims.size(); ++i) all_met = all_met && (!strides_[kIndex][i].is(0) || dims[i].is_at_least(1));
-  if (all_met && !builder_.writes_variable()) return;
-  check_kernel(builder_, *node_, index_, check_, source_dims()[named_], reports_row_);
-  is_checked_ = true;
-}
-
-Term Gather::position(const Steps& at) const {
-  Term index = builder_.load(builder_.input(index_), at[kIndex]);
-  return checked_position(builder_, *node_, check_, index, builder_.length(source_dims()[named_]), !is_checked_,
-                          reports_row_ ? at[kReported] : Term());
-}
-
-Term Gather::element(const Term& source, const Term& position) const {
-  return source + position * builder_.length(builder_.input(source_).layout.strides[named_]);
-}
-
-Term Gather::load(const Steps& at, const Steps& step, int lanes, const Term& count, const Term& known) const {
-  const kernel::Operand& source = builder_.input(source_);
-  auto is_invariant = [&](Stepped what) { return is_constant(step[what], 0); };
-  bool one_position = is_invariant(kIndex) && is_invariant(kReported);
-  if (bool(known) || one_position) {
-    Term first = element(at[kSource], known ? known : position(at));
-    if (lanes == 1 || is_invariant(kSource)) return builder_.load(source, first);
-    return builder_.load(source, first, lanes, step[kSource], count);
-  }
-  if (lanes == 1) return builder_.load(source, element(at[kSource], position(at)));
-  // Lane by lane; those that do not exist repeat the first.
-  kernel::Code& code = builder_.code();
-  const std::string gathered = code.local_array("gathered", {source.type.dtype, 1, 0}, lanes).node().name;
-  code.loop("lane", 0, Term(lanes), 1, LoopMark::kSequential, [&](Term lane) {
-    Term l = count ? code.let("l", select(lane < count, lane, Term(0))) : lane;
-    Steps here;
-    for (size_t i = 0; i < kStepped; ++i) here[i] = at[i] + l * step[i];
-    code.store(gathered, lane, 1, builder_.load(source, element(here[kSource], position(here))));
+bool reads_through_index(std::span<const Node* const> nodes, const Expr& input) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) {
+    const GatherRule* rule = node->op->gather;
+    return rule && (node->inputs[rule->source].same(input) || node->inputs[rule->indices].same(input));
   });
-  return kernel::load(gathered, source.type.dtype, lanes, 0, 1);
 }
 
-std::vector<Gather> gathers_among(std::span<const Node* const> nodes, std::span<const Expr> inputs,
-                                  StepBuilder& builder) {
-  std::vector<Gather> out;
-  for (const Node* node : nodes)
-    if (node->op->gather) out.emplace_back(*node, inputs, builder);
+// What a node reads, over the axes of its result: the source without the axis that the positions are along, and those.
+namespace {
+struct GatherParts {
+  kernel::Operand source, indices;
+  GatherSteps steps;
+  Dim length;  // of the axis
+  bool is_checked;
+};
+}  // namespace
+
+// `last_may_be_empty`: the positions are computed outside the loop over the last axis, where they do not vary along it.
+static GatherParts parts_of_gather(StepBuilder& b, const Node& node, size_t source, size_t indices,
+                                   bool last_may_be_empty) {
+  const GatherRule& rule = *node.op->gather;
+  GatherParts out{b.input(source), b.input(indices), rule.steps(node, b.input(source), b.input(indices)),
+                  node.inputs[rule.source].dims()[0], false};
+  out.length = node.inputs[rule.source].dims()[out.steps.axis];
+  const Dims& dims = node.types[0].dims;
+  bool all_met = true;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool is_met = !out.steps.indices[i].is(0) || dims[i].is_at_least(1);
+    all_met =
+        all_met && (is_met || (last_may_be_empty && i > 0 && i + 1 == dims.size() && !out.steps.indices[i - 1].is(0)));
+    if (!dims[i].is(1)) continue;
+    out.steps.source[i] = 0;
+    out.steps.indices[i] = 0;
+  }
+  out.is_checked = !all_met || b.writes_variable();
+  if (out.is_checked) check_kernel(b, node, indices, out.steps.check, out.length, out.steps.reports_row);
   return out;
 }
 
-bool reads(std::span<const Gather> gathers, const Expr& input) {
-  return std::any_of(gathers.begin(), gathers.end(), [&](const Gather& gather) {
-    const Node& node = gather.node();
-    return node.inputs[node.op->gather->source].same(input) || node.inputs[node.op->gather->indices].same(input);
-  });
+Term gathered(StepBuilder& b, kernel::Nest& nest, const Node& node, std::span<const Expr> inputs,
+              const std::function<Dims(const Dims&)>& onto) {
+  const GatherRule& rule = *node.op->gather;
+  GatherParts parts = parts_of_gather(b, node, place_in(inputs, node.inputs[rule.source]),
+                                      place_in(inputs, node.inputs[rule.indices]), false);
+  nest.operation(0, size_of(node.types[0].dtype));
+  Dims reported;
+  if (parts.steps.reports_row) {
+    reported.assign(node.types[0].rank(), Dim(0));
+    reported[0] = node.types[0].dims[0].is(1) ? 0 : 1;
+    reported = onto(reported);
+  }
+  const Dim step = parts.source.layout.strides[parts.steps.axis];
+  const Term position = nest.position(index_at(node, parts.steps.check, {parts.indices, onto(parts.steps.indices)},
+                                               parts.length, !parts.is_checked, std::move(reported)));
+  kernel::Place from{parts.source, onto(parts.steps.source)};
+  return nest.load(identifier(node.name.empty() ? node.op->name : node.name), from.at(position, step));
+}
+
+void lower_gather(StepBuilder& b, const std::string& comment) {
+  const Node& node = b.node();
+  const GatherRule& rule = *node.op->gather;
+  GatherParts parts = parts_of_gather(b, node, rule.source, rule.indices, true);
+  const kernel::Operand out = bits_of(b.output()), source = bits_of(parts.source);
+  Dims reported;
+  if (parts.steps.reports_row) {
+    reported.assign(out.type.rank(), Dim(0));
+    reported[0] = 1;
+  }
+  if (out.type.rank() > node.types[0].rank()) {
+    for (Dim& stride : parts.steps.source) stride = stride * 2;
+    parts.steps.source.emplace_back(1);
+    parts.steps.indices.emplace_back(0);
+  }
+  kernel::Nest nest(out.type.dims);
+  const Term position = nest.position(index_at(node, parts.steps.check, {parts.indices, parts.steps.indices},
+                                               parts.length, !parts.is_checked, std::move(reported)));
+  const kernel::Place from{source, parts.steps.source};
+  nest.store(kernel::placed(out), nest.load("x", from.at(position, source.layout.strides[parts.steps.axis])));
+  nest.work = kMoveWork;
+  kernel::schedule(b, nest, node.op->name, comment);
 }
 
 }  // namespace thtrain

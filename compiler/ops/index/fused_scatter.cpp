@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "compiler/ops/cost.h"
-#include "compiler/ops/elemwise/body_elements.h"
+#include "compiler/ops/elemwise/body_code.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/index/index.h"
@@ -28,25 +28,23 @@ void lower(kernel::StepBuilder& b) {
       return std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Expr& e) { return e.same(input); });
     });
   };
-  std::optional<BodyElements> elements;
-  const std::string text = kernel_comment(loop, body.inputs, std::span(&value, 1));
-  auto widest = [&] {
-    size_t out = 1;
-    for (const Node* node : loop) out = std::max(out, widest_of(*node));
-    return out;
+  auto add_to = [&](kernel::Nest& nest) {
+    BodyValues values;
+    for (size_t k = 0; k < body.inputs.size(); ++k)
+      if (is_read(body.inputs[k]))
+        values.set(body.inputs[k], nest.load(name_of_input(body.inputs[k], k), kernel::aligned(nest, b.input(k))));
+    add_nodes(nest, loop, values);
+    return values.at(value);
   };
+  const std::string text = kernel_comment(loop, body.inputs, std::span(&value, 1));
+  int64_t work = kMoveWork;
+  for (const Node* node : loop) work += weight_of(*node);
   rule.write(b, scatter,
              {.dims = value.dims(),
-              .in_lanes = widest() <= size_of(value.dtype()),
               .name = kernel_name(loop) + "_",
               .text = text.substr(std::string_view("out0 = ").size()),
-              .at =
-                  [&](const Terms& index, int lanes) {
-                    BodyValues values = elements->load(index, lanes);
-                    elements->compute(values);
-                    return kernel::splat(values.at(value), lanes);
-                  },
-              .prepare = [&] { elements.emplace(b, body, scatter, value.dims(), is_read); }});
+              .work = work,
+              .add_to = add_to});
 }
 
 Cost cost(const Node& node) {

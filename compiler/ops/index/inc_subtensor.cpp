@@ -1,4 +1,5 @@
 // Writing a rectangular part of a value.
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
@@ -63,18 +64,17 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 }
 
 void write(kernel::StepBuilder& b, const Node& node, const Elements& y) {
-  if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written");
-  bool set = is_set(node);
-  SliceWindow window = slice_window(b, node, StridedSlice::of(node), b.output(), 2);
-  int lanes = lanes_for(b, window.part, y);
-  y.prepare();
-  LoopRange over = element_loops(b, window.part.type.dims, lanes, [&](const Terms& index, int n) {
-    kernel::Term value = y.at(index, n);
-    if (!set) value = load_lanes(b, window.part, index, n, window.first) + value;
-    b.store(window.part, window.first + b.index_of(window.part, index), value);
-  });
-  b.finish_kernel(y.name + (set ? "set_subtensor" : "inc_subtensor"),
-                  str(set ? "a part of out0 = " : "a part of out0 += ", y.text), over.range, over.grain);
+  if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written", true);
+  const bool set = is_set(node);
+  const SliceWindow window = slice_window(b, node, StridedSlice::of(node), b.output(), 2);
+  const kernel::Place part = kernel::placed(window.part, window.first);
+  kernel::Nest nest(window.part.type.dims);
+  kernel::Term value = set ? kernel::Term() : nest.load("before", part);
+  value = set ? y.add_to(nest) : nest.let("sum", value + y.add_to(nest));
+  nest.store(part, value);
+  nest.work = y.work;
+  kernel::schedule(b, nest, y.name + (set ? "set_subtensor" : "inc_subtensor"),
+                   str(set ? "a part of out0 = " : "a part of out0 += ", y.text));
 }
 
 const ScatterRule rule{1, write};

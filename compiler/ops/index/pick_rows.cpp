@@ -38,18 +38,6 @@ IndexCheck label_check(const Node& node) {
   return {.what = str(node.op->name, ": the label of row {limit} is {value}"), .expected = str("0 <= label < ", bound)};
 }
 
-kernel::Term label_column(kernel::StepBuilder& b, const Node& node, const kernel::Term& row, bool checked) {
-  const kernel::Operand& labels = b.input(1);
-  kernel::Term label = b.load(labels, b.index_of(labels, {row}));
-  return checked_position(b, node, label_check(node), label, b.length(node.inputs[0].dims()[1]), checked, row);
-}
-
-Terms pick_rows_index(const Terms& at, const kernel::Term& column) {
-  Terms out = at;
-  out.insert(out.begin() + 1, column);
-  return out;
-}
-
 namespace {
 
 std::vector<Tensor> reference(const ReferenceArgs& args) {
@@ -68,17 +56,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 }
 
 void lower(kernel::StepBuilder& b) {
-  kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
-  kernel::Term column;
-  NestOptions options{.enter_axis = 1,
-                      .enter = [&](const Terms& at) { column = label_column(b, b.node(), at[0], true); }};
-  LoopRange over = element_loops(
-      b, out.type.dims, 1,
-      [&](const Terms& at, int) {
-        b.store(out, b.index_of(out, at), b.load(x, b.index_of(x, pick_rows_index(at, column))));
-      },
-      options);
-  b.finish_kernel("pick_rows", "out0[i] = in0[i, in1[i]]", over.range, over.grain);
+  lower_gather(b, "out0[i] = in0[i, in1[i]]");
 }
 
 constexpr GatherRule kGather{.source = 0,

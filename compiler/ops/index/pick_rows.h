@@ -14,9 +14,5 @@ Negative negative_of(const Node& node);
 Props pick_rows_props(Negative negative);
 /// {value} is the label, {limit} its row.
 IndexCheck label_check(const Node& node);
-/// In a kernel: the label of a row, checked or known to be in range.
-kernel::Term label_column(kernel::StepBuilder& b, const Node& node, const kernel::Term& row, bool checked);
-/// The index into x for an index that has the row, and for complex numbers the part, but no column.
-Terms pick_rows_index(const Terms& at, const kernel::Term& column);
 
 }  // namespace thtrain

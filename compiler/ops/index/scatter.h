@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/ir/op.h"
+#include "compiler/kernel/nest.h"
 #include "compiler/ops/shape/copy_loops.h"
 
 namespace thtrain {
@@ -13,18 +14,14 @@ namespace thtrain {
 /// The elements that are written: those of an input, or those that a body computes.
 struct Elements {
   Dims dims;
-  bool in_lanes;           // can vectors along the last axis be had?
   std::string name, text;  // "exp_", "exp(in2)": in the kernel's name and comment
-  /// `lanes` elements from `index` on.
-  std::function<kernel::Term(const Terms& index, int lanes)> at;
-  /// Called where the kernel begins whose loops ask for them.
-  std::function<void()> prepare = [] {};
+  int64_t work;            // simple operations of one, with writing it
+  /// Adds the element to a nest over `dims`.
+  std::function<kernel::Term(kernel::Nest& nest)> add_to;
 };
 
 /// Those of input i (the parts of complex ones).
 Elements elements_of_input(kernel::StepBuilder& b, size_t i);
-/// The width of the vectors that they are written to `target` in.
-int lanes_for(const kernel::StepBuilder& b, const kernel::Operand& target, const Elements& elements);
 
 /// The cost of an op that adds input 2 to elements of input 0, or replaces them.
 Cost scatter_cost(const Node& node);

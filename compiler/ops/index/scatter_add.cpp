@@ -1,4 +1,5 @@
 // Adding to elements of an axis that integers name, and replacing them.
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
@@ -62,45 +63,38 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-// The axis that threads may share: elements of different indices along it are different elements of x.
-size_t parallel_axis(const TakeAxes& axes, const Dims& dims) {
-  for (size_t i = 0; i < dims.size(); ++i)
-    if ((i < axes.axis || i >= axes.end) && !dims[i].is(1)) return i;
-  return dims.size();
-}
-
+// Turns of different indices may write one element; along the other axes each writes an element of its own.
 void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
-  TakeAxes axes(node);
-  kernel::Operand out = parts_of(b.output());
+  const TakeAxes axes(node);
+  const kernel::Operand out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
   const Dim& length = out.type.dims[axes.axis];
   const bool set = is_set(*node.op);
   const IndexCheck check = axes.check(node.op->name);
   check_kernel(b, node, 1, check, length);
-  if (!b.overwrites(0)) copy_kernel(b, 0, str("out0 = in0, before some of it is ", set ? "replaced" : "added to"));
+  if (!b.overwrites(0))
+    copy_kernel(b, 0, str("out0 = in0, before some of it is ", set ? "replaced" : "added to"), true);
 
-  kernel::Term position;
-  NestOptions options{.enter_axis = axes.end,
-                      .enter =
-                          [&](const Terms& at) {
-                            kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
-                            position = checked_position(b, node, check, index, b.length(length), false);
-                          },
-                      .range_axis = parallel_axis(axes, added.dims)};
-  int lanes = lanes_for(b, out, added);
-  added.prepare();
-  LoopRange over = element_loops(
-      b, added.dims, lanes,
-      [&](const Terms& at, int n) {
-        Terms target = axes.with_position(at, position);
-        const kernel::Term value = added.at(at, n);
-        b.store(out, b.index_of(out, target), set ? value : load_lanes(b, out, target, n) + value);
-      },
-      options);
-  b.finish_kernel(
-      added.name + node.op->name,
-      str("elements of out0 that in1 names ", set ? "= " : "+= ", added.text, ", one index after the other"),
-      over.range, over.grain, lanes);
+  std::vector<kernel::NestAxis> loops;
+  kernel::Place index{indices, Dims(added.dims.size(), Dim(0))}, target{out, index.strides};
+  for (size_t i = 0; i < added.dims.size(); ++i) {
+    const bool is_named = i >= axes.axis && i < axes.end, is_single = added.dims[i].is(1);
+    loops.push_back({added.dims[i], is_named ? kernel::AxisKind::kSequential : kernel::AxisKind::kParallel});
+    if (is_single) continue;
+    if (is_named)
+      index.strides[i] = indices.layout.strides[i - axes.axis];
+    else
+      target.strides[i] = out.layout.strides[i < axes.axis ? i : i - axes.end + axes.axis + 1];
+  }
+  kernel::Nest nest(std::move(loops));
+  const kernel::Term position = nest.position(index_at(node, check, index, length, false));
+  target = target.at(position, out.layout.strides[axes.axis]);
+  const kernel::Term before = set ? kernel::Term() : nest.load("before", target), value = added.add_to(nest);
+  nest.store(target, set ? value : nest.let("sum", before + value));
+  nest.work = added.work;
+  kernel::schedule(
+      b, nest, added.name + node.op->name,
+      str("elements of out0 that in1 names ", set ? "= " : "+= ", added.text, ", one index after the other"));
 }
 
 const ScatterRule rule{2, write};

@@ -1,4 +1,5 @@
 // Adding to one element of each row, the one that the row's label names.
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/index/index.h"
@@ -40,23 +41,22 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 }
 
 void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
-  kernel::Operand out = parts_of(b.output());
-  LoopRange over =
-      element_loops(b, b.input(1).type.dims, 1, [&](const Terms& at, int) { label_column(b, node, at[0], true); });
-  b.finish_kernel("check", "every label is inside", over.range);
-  if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before an element of each row is added to");
+  const kernel::Operand out = parts_of(b.output());
+  const Dim& classes = node.inputs[0].dims()[1];
+  check_kernel(b, node, 1, label_check(node), classes, true);
+  if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before an element of each row is added to", true);
 
-  kernel::Term column;
-  NestOptions options{.enter_axis = 1, .enter = [&](const Terms& at) { column = label_column(b, node, at[0], false); }};
-  added.prepare();
-  over = element_loops(
-      b, added.dims, 1,
-      [&](const Terms& at, int) {
-        kernel::Term target = b.code().let("target", b.index_of(out, pick_rows_index(at, column)));
-        b.store(out, target, b.load(out, target) + added.at(at, 1));
-      },
-      options);
-  b.finish_kernel(added.name + "scatter_add_rows", str("out0[i, in1[i]] += ", added.text), over.range, over.grain);
+  kernel::Nest nest(added.dims);  // the rows, and for complex numbers the parts
+  kernel::Place label{b.input(1), Dims(added.dims.size(), Dim(0))}, target{out, label.strides};
+  if (!added.dims[0].is(1)) label.strides[0] = b.input(1).layout.strides[0];
+  if (!added.dims[0].is(1)) target.strides[0] = out.layout.strides[0];
+  if (added.dims.size() > 1) target.strides[1] = 1;
+  const kernel::Term column = nest.position(index_at(node, label_check(node), label, classes, false));
+  target = target.at(column, out.layout.strides[1]);
+  const kernel::Term before = nest.load("before", target);
+  nest.store(target, nest.let("sum", before + added.add_to(nest)));
+  nest.work = added.work;
+  kernel::schedule(b, nest, added.name + "scatter_add_rows", str("out0[i, in1[i]] += ", added.text));
 }
 
 const ScatterRule rule{2, write};

@@ -38,13 +38,9 @@ std::optional<Layout> view(const LayoutArgs& args) {
 }
 
 void lower(kernel::StepBuilder& b) {
-  SliceWindow window = slice_window(b, b.node(), StridedSlice::of(b.node()), b.input(0), 1);
-  kernel::Operand out = parts_of(b.output());
-  int lanes = lanes_for(b, {&window.part, &out});
-  LoopRange over = element_loops(b, out.type.dims, lanes, [&](const Terms& index, int n) {
-    b.store(out, b.index_of(out, index), load_lanes(b, window.part, index, n, window.first));
-  });
-  b.finish_kernel("subtensor", "out0 = a part of in0 that starts where the data says", over.range, over.grain);
+  const SliceWindow window = slice_window(b, b.node(), StridedSlice::of(b.node()), b.input(0), 1);
+  move_kernel(b, kernel::placed(bits_of(window.part), window.first), kernel::placed(bits_of(b.output())), "subtensor",
+              "out0 = a part of in0 that starts where the data says");
 }
 
 std::vector<OpCase> cases() {

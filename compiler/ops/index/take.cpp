@@ -5,7 +5,6 @@
 #include "compiler/ops/index/scatter.h"
 #include "compiler/ops/index/take_axes.h"
 #include "compiler/ops/jvp_rules.h"
-#include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
@@ -36,26 +35,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 }
 
 void lower(kernel::StepBuilder& b) {
-  kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
-  const kernel::Operand& indices = b.input(1);
-  TakeAxes axes(b.node());
-  // The loops meet every index unless one around them is empty.
-  bool checked_inside = true;
-  for (size_t i = 0; i < axes.axis; ++i) checked_inside = checked_inside && x.type.dims[i].is_at_least(1);
-  if (!checked_inside) check_kernel(b, b.node(), 1, axes.check("take"), x.type.dims[axes.axis]);
-  kernel::Term position;
-  NestOptions options{.enter_axis = axes.end, .enter = [&](const Terms& at) {
-                        kernel::Term index = b.load(indices, b.index_of(indices, axes.index_part(at)));
-                        position = checked_position(b, b.node(), axes.check("take"), index,
-                                                    b.length(x.type.dims[axes.axis]), checked_inside);
-                      }};
-  LoopRange over = element_loops(
-      b, out.type.dims, lanes_for(b, {&x, &out}),
-      [&](const Terms& at, int n) {
-        b.store(out, b.index_of(out, at), load_lanes(b, x, axes.with_position(at, position), n));
-      },
-      options);
-  b.finish_kernel("take", "elements of in0 that in1 names", over.range, over.grain);
+  lower_gather(b, "elements of in0 that in1 names");
 }
 
 GatherSteps gather_steps(const Node& node, const kernel::Operand& x, const kernel::Operand& indices) {

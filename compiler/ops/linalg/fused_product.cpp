@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/ops/elemwise/body_elements.h"
+#include "compiler/ops/linalg/body_elements.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/fused_cases.h"

@@ -178,29 +178,4 @@ Op define_reduction(const Reduction& record, const Op& (*self)()) {
   return op;
 }
 
-kernel::Term start(const Reduction& reduction, DType element, int lanes) {
-  kernel::Term identity = reduction.identity(*reduction.dtype(element));
-  if (lanes == 1 || !is_bool(identity.dtype()) || is_bool(element)) return kernel::splat(identity, lanes);
-  // A mask of the width that comparing the elements gives.
-  int64_t value = identity.node().integer;
-  return kernel::cast(kernel::splat(kernel::constant_int(element, value), lanes), DType::kBool);
-}
-
-kernel::Term combine_lanes(const Reduction& reduction, const kernel::Term& accumulator) {
-  // The extrema of truth values are all and any.
-  bool mask = is_bool(accumulator.dtype());
-  std::string operation = mask && reduction.lanes == "max"   ? "or"
-                          : mask && reduction.lanes == "min" ? "and"
-                                                             : reduction.lanes;
-  return kernel::reduce_lanes(operation, accumulator);
-}
-
-DType wide_of(DType accumulator) {
-  return accumulator == DType::kFloat32 ? DType::kFloat64 : accumulator;
-}
-
-kernel::Term accumulate(const Reduction& reduction, const kernel::Term& accumulator, const kernel::Term& element) {
-  return reduction.combine(accumulator, kernel::cast(element, accumulator.dtype()));
-}
-
 }  // namespace thtrain

@@ -21,11 +21,11 @@ struct Reduction {
   std::function<kernel::Term(DType)> identity;
   /// Two accumulators in one; any number of lanes. An element is cast to the accumulator's dtype first.
   std::function<kernel::Term(kernel::Term, kernel::Term)> combine;
-  /// The operation of kernel::reduce_lanes for numbers: add, mul, max, min, and, or; see combine_lanes(). max and min
-  /// of floats give NaN where a lane is NaN.
+  /// The operation of kernel::reduce_lanes for numbers: add, mul, max, min, and, or; see kernel::combine_lanes(). max
+  /// and min of floats give NaN where a lane is NaN.
   std::string lanes;
-  /// Rounds, so that the order matters: long runs are combined in blocks (kReduceBlock elements a lane), and the
-  /// blocks' results in the dtype that wide_of() gives.
+  /// Rounds, so that the order matters: long runs are combined in blocks (kernel::kReduceBlock elements a
+  /// lane), and the blocks' results in the dtype that kernel::wide_of() gives.
   bool rounds = false;
   /// False: a result of no elements is an error.
   bool empty_allowed = true;
@@ -42,9 +42,6 @@ struct Reduction {
   /// Integer elements of the test cases: such that every element can decide the result.
   int64_t int_low = 0, int_high = 4;
 };
-
-/// Elements that one lane combines before the second level takes over, where Reduction::rounds.
-inline constexpr int64_t kReduceBlock = 64;
 
 /// The record of a reduction's op, whose nodes have the properties "axes" (sorted Ints) and "keepdims" (bool); null for
 /// other ops.
@@ -69,16 +66,5 @@ Op define_reduction(const Reduction& record, const Op& (*self)());
 
 /// `value`, whose lengths are 1 or `like`'s, repeated to `like`'s lengths.
 Expr repeat_like(const Expr& value, const Expr& like);
-
-// For code that accumulates elements of dtype `element`:
-
-/// An accumulator of `lanes` lanes that holds the identity (for bools, a mask as wide as the elements' comparisons).
-kernel::Term start(const Reduction& reduction, DType element, int lanes);
-/// What the second level accumulates in: float64 for float32, else the accumulator's own dtype.
-DType wide_of(DType accumulator);
-/// The lanes of an accumulator combined into one.
-kernel::Term combine_lanes(const Reduction& reduction, const kernel::Term& accumulator);
-/// accumulator combined with element, which is cast to the accumulator's dtype. Reads both twice: name them by let().
-kernel::Term accumulate(const Reduction& reduction, const kernel::Term& accumulator, const kernel::Term& element);
 
 }  // namespace thtrain

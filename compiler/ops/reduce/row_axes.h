@@ -1,27 +1,22 @@
-// The strides of a row-wise reduction's operands over its loops.
+// How the operands of a row-wise reduction lie over its axes.
 #pragma once
 
 #include <span>
-#include <vector>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/elemwise/gather.h"
+#include "compiler/ir/op.h"
+#include "compiler/kernel/nest.h"
 #include "compiler/ops/reduce/fused_reduction.h"
 
 namespace thtrain {
 
-struct RowAxes {
-  /// Axes of the loops over rows and over the elements of one. Strides of the operands, inputs first, which are 0 for
-  /// what is read through an index; then what each gather steps through (Gather::kStepped for each).
-  std::vector<LoopAxis> kept, reduced;
-  std::vector<bool> varies;  // along a row, in the order of the strides
-  Dim count = 1;             // elements of a row
-};
-
-/// `nodes` are the body's, `operands` the step's.
-RowAxes row_axes(const RowDomain& domain, const Graph& body, std::span<const Node* const> nodes,
-                 std::span<const kernel::Operand> operands, std::span<const Gather> gathers);
+/// Is it a per-row scalar whose axes were dropped?
+bool is_dropped(const RowDomain& domain, const Expr& e);
+/// Strides of such a value over the axes of the domain, from those over the axes that stay.
+Dims around_reduced(const RowDomain& domain, const Dims& over);
+/// The place of an input of the body; `nodes` are the body's.
+kernel::Place place_of_input(const RowDomain& domain, std::span<const Node* const> nodes, const Expr& input,
+                             const kernel::Operand& operand);
+kernel::Place place_of_output(const RowDomain& domain, const Expr& output, const kernel::Operand& operand);
 
 /// How a node over rows reads an input: by row where a row needs the input's part for that row alone, as a whole
 /// where every row reads it again.

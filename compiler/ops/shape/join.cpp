@@ -72,21 +72,17 @@ std::vector<Layout> destinations(const Node& node, const Layout& output) {
 
 // A kernel for each value that was not computed in its place.
 void lower(kernel::StepBuilder& b) {
-  kernel::Operand out = parts_of(b.output());
-  size_t axis = axis_of_join(b.node());
+  const kernel::Operand out = bits_of(b.output());
+  const size_t axis = axis_of_join(b.node());
   Dim start = 0;
   for (size_t i = 0; i < b.node().inputs.size(); ++i) {
-    kernel::Operand in = parts_of(b.input(i));
+    const kernel::Operand in = bits_of(b.input(i));
     kernel::Operand part = out;
     part.type.dims = in.type.dims;
     const Dim first = start * out.layout.strides[axis];
     start = start + in.type.dims[axis];
     if (b.is_at_destination(i)) continue;
-    const kernel::Term offset = b.length(first);
-    LoopRange over = element_loops(b, in.type.dims, lanes_for(b, {&in, &part}), [&](const Terms& index, int n) {
-      b.store(out, offset + b.index_of(part, index), load_lanes(b, in, index, n));
-    });
-    b.finish_kernel("join", str("a part of out0 = in", i), over.range, over.grain);
+    move_kernel(b, kernel::placed(in), kernel::placed(part, b.length(first)), "join", str("a part of out0 = in", i));
   }
 }
 

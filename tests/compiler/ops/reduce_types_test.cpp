@@ -1,9 +1,11 @@
 // Types, spellings and errors of reductions.
 #include <gtest/gtest.h>
 
+#include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/reduce/reduce_lower.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "tests/support/datasets_support.h"
 
@@ -94,7 +96,8 @@ TEST(ReduceTypes, RecordsOfReductions) {
   EXPECT_FALSE(reduction_of(input_op()));
   EXPECT_EQ(reduction_of(max_op())->identity(DType::kInt64).node().integer, INT64_MIN);
   EXPECT_EQ(reduction_of(min_op())->identity(DType::kUInt64).node().integer, -1);
-  EXPECT_EQ(start(*reduction_of(any_op()), DType::kFloat64, 4).type(), (kernel::TermType{DType::kBool, 4, 8}));
+  const kernel::Accumulation any = accumulation_of(*reduction_of(any_op()), DType::kFloat64);
+  EXPECT_EQ(kernel::start(any, DType::kFloat64, 4).type(), (kernel::TermType{DType::kBool, 4, 8}));
 }
 
 TEST(ReduceTypes, SumsAndProductsOfIntegersWrapAround) {

@@ -6,6 +6,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ir/verify.h"
+#include "compiler/kernel/schedule/schedule.h"
 #include "compiler/ops/accumulation.h"
 #include "compiler/ops/elemwise/gather.h"
 #include "compiler/ops/elemwise/scalar_op.h"
@@ -102,13 +103,12 @@ TEST(NewOps, AGatherIsALoadOfTheLoopThatReadsIt) {
 const Op& set_diagonal_op() {
   static const ScatterRule scatter{
       .elements = 1, .write = [](kernel::StepBuilder& b, const Node&, const Elements& elements) {
-        if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before its diagonal is written");
-        elements.prepare();
+        if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before its diagonal is written", true);
         const kernel::Operand out = b.output();
-        const LoopRange over = element_loops(b, elements.dims, 1, [&](const Terms& at, int) {
-          b.store(out, b.index_of(out, {at[0], at[0]}), elements.at(at, 1));
-        });
-        b.finish_kernel(elements.name + "set_diagonal", "out0[i, i] = " + elements.text, over.range, over.grain);
+        kernel::Nest nest(elements.dims);
+        nest.store({out, {out.layout.strides[0] + out.layout.strides[1]}}, elements.add_to(nest));
+        nest.work = elements.work;
+        kernel::schedule(b, nest, elements.name + "set_diagonal", "out0[i, i] = " + elements.text);
       }};
   static const Op op{.name = "set_diagonal",
                      .doc = "y = x with y[i, i] = v[i]",

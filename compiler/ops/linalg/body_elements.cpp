@@ -1,4 +1,4 @@
-#include "compiler/ops/elemwise/body_elements.h"
+#include "compiler/ops/linalg/body_elements.h"
 
 #include <algorithm>
 

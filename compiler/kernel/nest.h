@@ -1,0 +1,137 @@
+// A scalar loop nest: what an op computes for each turn of its axes. It knows no vector, tail, thread or cache: a
+// schedule (schedule/) makes loops of it. docs/decisions/0012.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/kernel/step_builder.h"
+
+namespace thtrain::kernel {
+
+enum class AxisKind : uint8_t {
+  kParallel,    // no turn depends on another
+  kReduce,      // accumulators combine the turns
+  kSequential,  // turns may write the same element: they run in order
+};
+
+struct NestAxis {
+  Dim length;
+  AxisKind kind = AxisKind::kParallel;
+};
+
+/// Where a nest reads or writes: one element of an operand for each turn.
+struct Place {
+  Operand operand;
+  Dims strides;        // along each axis of the nest, in elements; 0: the axis does not move it
+  Term first = 0;      // the element where every axis is at 0: a term that the kernel knows before its loops
+  Term position = {};  // a position of the nest: the place moves `step` elements further for each; none: affine
+  Dim step = 0;
+
+  bool is_indexed() const { return static_cast<bool>(position); }
+  /// The same place, moved by a position.
+  Place at(Term where, Dim elements) const;
+};
+
+/// A position in an axis that an integer of the data names.
+struct Index {
+  Place place;                             // of the integer
+  Dim length;                              // of the axis
+  bool from_end = false;                   // negative ones count from the end
+  std::optional<RuntimeCheck> check = {};  // none: the integer is known to be inside
+  Dims reported = {};                      // strides of the number that {limit} shows; empty: it is the axis' length
+};
+
+/// How the turns of the reduce axes become one value.
+struct Accumulation {
+  DType dtype;                                   // of the accumulator; what is accumulated is cast to it
+  std::function<Term(DType)> identity;           // the neutral value of a dtype, a scalar
+  std::function<Term(Term, Term)> combine;       // any number of lanes
+  std::string lanes;                             // the operation of reduce_lanes
+  bool rounds = false;                           // long runs are combined in blocks, and the blocks in the wider dtype
+  std::optional<RuntimeCheck> no_elements = {};  // fails where there is nothing to combine
+  /// Where given, the result is a position: that of the first element, in row-major order of the reduce axes, that no
+  /// other is better than; the first NaN is better than all. `combine` gives the element itself. better(a, b): is b?
+  std::function<Term(Term a, Term b)> better = {};
+};
+
+class Nest : public Names {
+ public:
+  /// All axes are parallel.
+  explicit Nest(const Dims& lengths);
+  explicit Nest(std::vector<NestAxis> axes) : axes_(std::move(axes)) {}
+
+  /// One statement of the body. Values are scalar variables, in the order in which they are computed.
+  struct Value {
+    enum class Kind : uint8_t { kLoad, kPosition, kLet, kReduction, kRequire };
+    Kind kind;
+    std::string name;
+    size_t operation = 0;  // that it belongs to
+    Term variable = {};
+    Place place = {};                 // of kLoad
+    std::optional<Index> index = {};  // of kPosition
+    Term term = {};                   // of kLet; what kReduction accumulates; the condition of kRequire
+    std::optional<Accumulation> how = {};
+    std::optional<RuntimeCheck> check = {};  // of kRequire
+    Term shown = {}, limit = {};             // of kRequire: {value} and {limit}
+  };
+  /// What is computed together: of the graph, a node. Choices go by what operations cost, not by how they are written.
+  struct Operation {
+    int64_t work;   // simple operations (term_cost.h)
+    size_t widest;  // bytes of the widest element that it computes with
+  };
+  struct Store {
+    Place place;
+    Term value;
+  };
+
+  /// What is added from here on belongs to it. Until the first, values belong to an operation of no work.
+  void operation(int64_t work, size_t widest);
+  Term load(std::string name, Place place);
+  Term position(Index index);
+  Term let(std::string name, Term value) override;
+  /// Along all reduce axes. What is computed from it does not vary along them.
+  Term reduce(std::string name, Accumulation how, Term value);
+  /// Fails the call unless the condition holds.
+  void require(Term condition, RuntimeCheck check, Term value, Term limit);
+  void store(Place place, Term value);
+
+  const std::vector<NestAxis>& axes() const { return axes_; }
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<Store>& stores() const { return stores_; }
+  const std::vector<Operation>& operations() const { return operations_; }
+  /// The number of the value that this variable stands for; empty for other terms.
+  std::optional<size_t> value_of(const Term& term) const;
+  /// Visits the numbers of the values that a value reads, its position included; of a store likewise.
+  void each_read(const Value& value, const std::function<void(size_t)>& visit) const;
+  void each_read(const Store& store, const std::function<void(size_t)>& visit) const;
+  /// Bytes of the widest element that a value is computed with; integers that name positions do not count.
+  size_t widest_of(size_t value) const;
+  /// Of all values and stores.
+  size_t widest() const;
+
+  /// Simple operations for each turn (term_cost.h), by which threads get their share; 0: one thread takes all.
+  int64_t work = 1;
+  /// The results are read again by this step: they stay with the caches.
+  bool is_read_again = false;
+
+ private:
+  Term add(Value value, DType dtype);
+  void each_read(const Term& term, const std::function<void(size_t)>& visit) const;
+
+  std::vector<NestAxis> axes_;
+  std::vector<Value> values_;
+  std::vector<Store> stores_;
+  std::vector<Operation> operations_ = {{0, 1}};
+  std::unordered_map<const TermNode*, size_t> numbers_;
+};
+
+/// The place of an operand whose axes are aligned to the nest's at the right; an axis of length 1 is repeated.
+Place aligned(const Nest& nest, const Operand& operand);
+/// The place of an operand with an axis for each of the nest's.
+Place placed(const Operand& operand, Term first = 0);
+
+}  // namespace thtrain::kernel

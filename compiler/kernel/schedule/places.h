@@ -1,0 +1,76 @@
+// What the loops of a nest step through, and the values of the nest where they have come to.
+#pragma once
+
+#include <vector>
+
+#include "compiler/kernel/schedule/schedule.h"
+
+namespace thtrain::kernel {
+
+/// Where loops have come to: an element for each track, and which way the lanes run.
+struct PlaceInLoops {
+  std::vector<Term> at;              // of each track, but for the innermost loop
+  const LoopAxis* inner = nullptr;   // the innermost loop's axis
+  Term i = 0;                        // its turn
+  const LoopAxis* across = nullptr;  // the axis that the lanes run over; null: one element
+  int lanes = 1;
+  Term count = {};  // lanes that exist; empty: all
+
+  /// The element of a track, `lane` lanes further.
+  Term element(StepBuilder& b, size_t track, const Term& lane = 0) const;
+};
+
+/// A track for each thing that a nest's axes move: places, and numbers that messages show. Affine places come first,
+/// loads before stores; then what is read through an index.
+class Tracks {
+ public:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  explicit Tracks(const Nest& nest);
+
+  size_t size() const { return tracks_.size(); }
+  /// Tracks below this number are of affine places.
+  size_t affine() const { return affine_; }
+  size_t of_value(size_t value) const { return of_value_[value]; }
+  size_t of_store(size_t store) const { return of_store_[store]; }
+  /// Does an axis of the nest move the value's own place?
+  bool moves(size_t value, size_t axis) const;
+  /// The axes of the nest, with the tracks' strides.
+  std::vector<LoopAxis> axes() const;
+  /// Where the tracks begin.
+  std::vector<Term> firsts() const;
+  /// The values that differ between the turns of an axis of loops: their own place moves, or something that they read
+  /// differs.
+  std::vector<bool> varying(const LoopAxis& axis) const;
+
+  /// Computes a value of the nest: one element, or a vector where it differs from lane to lane (`in_lanes`). A position
+  /// that differs is left out: whoever reads through it asks for it lane by lane.
+  void compute(StepBuilder& b, size_t value, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
+               std::vector<Term>& values) const;
+  /// Stores a vector, or one element.
+  void store(StepBuilder& b, size_t store, const PlaceInLoops& here, const Term& value,
+             const std::vector<Term>& values) const;
+  /// The element that a store writes first.
+  Term target(StepBuilder& b, size_t store, const PlaceInLoops& here, const std::vector<Term>& values) const;
+
+ private:
+  struct Track {
+    Dims strides;
+    Term first;
+  };
+  size_t add(const Dims& strides, const Term& first);
+  Term load(StepBuilder& b, size_t value, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
+            const std::vector<Term>& values) const;
+  Term position(StepBuilder& b, size_t value, const PlaceInLoops& here, const Term& lane,
+                const std::vector<Term>& values) const;
+
+  const Nest& nest_;
+  std::vector<Track> tracks_;
+  size_t affine_ = 0;
+  std::vector<size_t> of_value_, reported_, of_store_;
+};
+
+/// A term of the nest where its values are known.
+Term bound(const Nest& nest, const Term& term, const std::vector<Term>& values);
+
+}  // namespace thtrain::kernel

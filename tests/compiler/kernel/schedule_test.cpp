@@ -1,0 +1,130 @@
+// The schedule alone decides lanes, tails, accumulators and threads: a nest says what is computed.
+#include "compiler/kernel/schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/compare.h"
+#include "compiler/ir/variables.h"
+#include "compiler/kernel/printer.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/evaluate.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/pipeline.h"
+#include "tests/support/native_program.h"
+
+namespace thtrain {
+namespace {
+
+Expr floats(Dims dims, const std::string& name) {
+  return make_input({.dtype = DType::kFloat32, .dims = std::move(dims)}, name);
+}
+
+// Whole numbers, so that sums are exact in any order.
+Tensor numbers(const Shape& shape) {
+  Tensor out = Tensor::empty(DType::kFloat32, shape);
+  for (int64_t i = 0; i < out.size(); ++i) out.data<float>()[i] = static_cast<float>((i * 37) % 23 - 7);
+  return out;
+}
+
+Program planned(const std::vector<Expr>& outputs, int vector_bytes = 64, int64_t non_temporal_threshold = 0) {
+  const Graph graph = optimize({leaves_of(outputs), outputs, {}}, {});
+  return plan(graph, {},
+              {.target = {.vector_bytes = vector_bytes, .memory = {.non_temporal_bytes = non_temporal_threshold}}});
+}
+
+std::string explained(const std::vector<Expr>& outputs, int64_t non_temporal_threshold = 0) {
+  return program_text(planned(outputs, 64, non_temporal_threshold));
+}
+
+const kernel::KernelCall& only_kernel(const Program& program) {
+  const kernel::KernelCall* found = nullptr;
+  for_each_step(program.body, [&](const Step& step) { found = std::get_if<kernel::KernelCall>(&step.code); });
+  TH_CHECK(found, "no kernel");
+  return *found;
+}
+
+TEST(Schedule, TheSameNestGivesTheSameResultsAtEveryWidthAndWithoutVectors) {
+  const Expr x = floats({5, 100}, "x"), row = floats({100}, "row");
+  const Expr at = make_input({.dtype = DType::kInt64, .dims = {7}}, "at");
+  const Expr rows = take(x, at), taken = take(x, at, 1);
+  const std::vector<Expr> outputs{x * 2.0 + row,       // rows, one operand repeated
+                                  transpose(x) + 1.0,  // with a stride
+                                  rows * rows,
+                                  taken + 1.0,
+                                  rows,
+                                  taken,                                  // gathers
+                                  scatter_add(x, at, taken * 2.0, 1),     // a scatter
+                                  set_subtensor(subtensor(x, {1}), row),  // a part
+                                  join(1, {x, x}),                        // copies
+                                  sum(x),
+                                  sum(x, 0),
+                                  sum(x, 1),
+                                  max(x, 1),  // reductions of every shape
+                                  sum(x * x, 1),
+                                  sum(x * x, 0),  // with code before them
+                                  x - max(x, 1, true),
+                                  argmax(x, 1),
+                                  argmin(x, 0)};
+  std::vector<Tensor> inputs{numbers({5, 100}), Tensor::vector<int64_t>({0, 3, -1, 2, 2, 4, 1}), numbers({100})};
+  const Graph graph{{x, at, row}, outputs, {}};
+  const std::vector<Tensor> expected = evaluate(outputs, {{x, inputs[0]}, {at, inputs[1]}, {row, inputs[2]}});
+  auto expect_equal = [&](const std::vector<Tensor>& got, const std::string& where) {
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_FALSE(difference(got[i], expected[i], 0)) << where << ", output " << i;
+  };
+  for (int bytes : {16, 32, 64}) {
+    const Target target{"g++", bytes};
+    if (!why_not(target).empty()) continue;
+    expect_equal(NativeProgram(graph, target)(inputs), target.text());
+  }
+  const auto without_vectors = [](Program& program) {
+    Program scalar = plan(program.graph, program.checks, {.target = {.vector_bytes = 1}});
+    for_each_step(scalar.body, [](const Step& step) {
+      if (const auto* call = std::get_if<kernel::KernelCall>(&step.code); call && !call->schedule.empty()) {
+        EXPECT_EQ(call->schedule.find("vectors"), std::string::npos) << call->schedule;
+      }
+    });
+    program = std::move(scalar);
+  };
+  expect_equal(NativeProgram(graph, {"g++", 16}, true, without_vectors)(inputs), "without vectors");
+}
+
+TEST(Schedule, ANestIsScalar) {
+  kernel::Nest nest(Dims{10});
+  EXPECT_THROW(nest.let("x", kernel::splat(kernel::constant(DType::kFloat32, 1), 8)), InternalError);
+}
+
+TEST(Schedule, ExplainPrintsTheChoices) {
+  const Expr x = floats({60, 101}, "x"), n = floats({"n"}, "n");
+  const auto prints = [](const Expr& e, const std::string& choices, int64_t threshold = 0) {
+    const std::string text = explained({e}, threshold);
+    EXPECT_NE(text.find(choices + "\n"), std::string::npos) << text;
+  };
+  prints(n + 1.0, ", vectors of 16 over elements, tail masked, stores prefetched");
+  prints(n + 1.0, ", vectors of 16 over elements, tail masked, stores prefetched or, if long, non-temporal", 4096);
+  prints(floats({1000}, "y") + 1.0, ", vectors of 16 over elements, tail masked, stores non-temporal", 4096);
+  prints(sum(x), ", vectors of 16 over the row, 4 accumulators on two levels, tail masked");
+  prints(sum(x, 0), ", vectors of 16 over columns, 1 accumulator, tail masked");
+  prints(x / sum(exp(x), 1, true), ", vectors of 16 over the row, 1 accumulator, tail masked");
+  prints(argmax(x, 1), ", vectors of 16 over the row, 2 accumulators");
+  const Expr at = make_input({.dtype = DType::kInt64, .dims = {7}}, "at");
+  prints(take(x, at), ", vectors of 16 over elements, tail masked, rows by index");
+}
+
+// A masked store would keep the next loop waiting that reads the same elements.
+TEST(Schedule, TheRestOfAShortLoopIsNarrowerVectors) {
+  const auto text = [](int64_t length) {
+    const Program program = planned({floats({length}, "x") * 2.0});
+    kernel::Helpers helpers;
+    return kernel::print_function(*only_kernel(program).function, "f", kernel::cpp_dialect(64), helpers);
+  };
+  EXPECT_NE(text(100).find("store_f32x4("), std::string::npos) << text(100);
+  EXPECT_EQ(text(100).find("_n("), std::string::npos) << text(100);
+  EXPECT_NE(text(4).find("store_f32x4("), std::string::npos) << text(4);
+  EXPECT_NE(text(1000).find("_n("), std::string::npos) << "long loops have masked tails";
+}
+
+}  // namespace
+}  // namespace thtrain
