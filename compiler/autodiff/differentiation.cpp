@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/effects.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/jvp_rules.h"
@@ -31,10 +32,6 @@ static const Op& held_op() {
                      .jvp = passed_jvp,
                      .foldable = false};
   return op;
-}
-
-static bool has_effect(const Node* node) {
-  return node->op->has_effect;
 }
 
 std::optional<std::vector<Expr>> derivatives_of_stable_forms(const Differentiation& plain,
@@ -66,11 +63,11 @@ std::optional<std::vector<Expr>> derivatives_of_stable_forms(const Differentiati
   // A rewritten node with an effect would be a second effect: then there are no stable forms.
   std::unordered_set<const Node*> effects;
   for (const Node* node : topological_order(plain.outputs))
-    if (has_effect(node)) effects.insert(node);
+    if (has_effect(*node)) effects.insert(node);
   std::vector<std::pair<Expr, Expr>> released;
   std::vector<Expr> held(held_values.size());
   for (const Node* node : topological_order(*forms)) {
-    if (has_effect(node) && !effects.count(node)) return std::nullopt;
+    if (has_effect(*node) && !effects.count(node)) return std::nullopt;
     if (node->op != &held_op()) continue;
     const size_t number = static_cast<size_t>(node->props.get<int64_t>("number"));
     held[number] = (*node)[0];

@@ -25,6 +25,31 @@ constexpr int kLongProgram = 200;  // steps
 constexpr const char* kNotOptimized =
     "\n#ifdef __clang__\n__attribute__((optnone, noinline))\n#else\n__attribute__((optimize(\"O0\")))\n#endif\n";
 
+// Sizes of what only the data decides, which may be beyond 2^63.
+constexpr const char* kCheckedNumber =
+    "struct ThNumber {\n"
+    "  long value;\n"
+    "  bool fits;\n"
+    "  ThNumber(long value, bool fits = true) : value(value), fits(fits) {}\n"
+    "};\n"
+    "static inline ThNumber operator+(ThNumber a, ThNumber b) {\n"
+    "  bool over = __builtin_add_overflow(a.value, b.value, &a.value);\n"
+    "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
+    "}\n"
+    "static inline ThNumber operator*(ThNumber a, ThNumber b) {\n"
+    "  bool over = __builtin_mul_overflow(a.value, b.value, &a.value);\n"
+    "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
+    "}\n"
+    "static inline ThNumber th_max(ThNumber a, ThNumber b) {\n"
+    "  return ThNumber(th_max(a.value, b.value), a.fits && b.fits);\n"
+    "}\n"
+    "static inline ThNumber th_min(ThNumber a, ThNumber b) {\n"
+    "  return ThNumber(th_min(a.value, b.value), a.fits && b.fits);\n"
+    "}\n"
+    "static inline ThNumber th_floor_div(ThNumber a, ThNumber b) {\n"
+    "  return ThNumber(th_floor_div(a.value, b.value), a.fits && b.fits);\n"
+    "}\n";
+
 std::string c_type(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -157,7 +182,11 @@ class Emitter {
 
   void name_buffers() {
     std::set<int> used;
+    origins_.resize(program_.buffers.size());
     for_each_step(program_.body, [&](const Step& step) {
+      for (size_t k = step.inputs; k < step.operands.size(); ++k)
+        if (const int b = step.operands[k].buffer; b >= 0 && !origins_[static_cast<size_t>(b)])
+          origins_[static_cast<size_t>(b)] = &step.origin;
       for (const BufferView& operand : step.operands)
         if (operand.buffer >= 0) used.insert(operand.buffer);
     });
@@ -213,6 +242,7 @@ class Emitter {
       const bool may_wait = is_data_dependent(check.left) || is_data_dependent(check.right);
       if (is_checked_[i] || (may_wait && !(is_known(check.left) && is_known(check.right)))) continue;
       is_checked_[i] = true;
+      source_.checks[i].after_write = wrote_shared_;
       line(str("if (", code(check.left), " != ", code(check.right), ") { ctx->fail(ctx, ", i, ", ", code(check.left),
                ", ", code(check.right), "); return 1; }"));
     }
@@ -231,9 +261,19 @@ class Emitter {
       const Buffer& buffer = program_.buffers[b];
       if (!buffer.allocated || buffers_[b].empty() || is_allocated_[b] || !is_known(buffer.elements)) continue;
       is_allocated_[b] = true;
+      place_of_helper(kCheckedNumber);
+      const std::string bytes = names_.unique("bytes");
+      const Dim wanted = buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)));
+      line(str("const ThNumber ", bytes, " = ",
+               wanted.code([&](const std::string& name) { return str("ThNumber(", lengths_.at(name), ")"); }), ";"));
+      const Origin* origin = origins_[b];
+      const int check = add_check({.what = str("the memory for ", readable(buffer.name), " is too large"),
+                                   .expected = str(readable(wanted.text()), " bytes, less than 2^63"),
+                                   .node = origin ? origin->text() : "",
+                                   .config = origin ? origin->config() : ConfigPosition()});
+      line(str("if (!", bytes, ".fits) { ctx->fail(ctx, ", check, ", 0, 0); return 1; }"));
       line(str(buffers_[b], " = (", element_type(buffer.dtype), "*)ctx->allocate(ctx, ",
-               allocation_slot(program_, buffer), ", ",
-               code(buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)))), ");"));
+               allocation_slot(program_, buffer), ", ", bytes, ".value);"));
       line("if (ctx->failed) return 1;");
     }
   }
@@ -409,6 +449,7 @@ class Emitter {
   int depth_ = 0, steps_ = 0;
   bool wrote_shared_ = false;
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
+  std::vector<const Origin*> origins_;           // of the first step that writes a buffer
   Source source_;
 };
 

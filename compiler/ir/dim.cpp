@@ -21,6 +21,17 @@ struct Dim::Atom {
 namespace {
 using Monomial = std::vector<std::string>;  // atoms' texts, sorted; empty is the constant term
 
+// Sizes beyond 2^63 wrap around: costs of what is never stored. A call and the planner ask whether what they allocate
+// fits.
+int64_t sum_of(int64_t a, int64_t b) {
+  __builtin_add_overflow(a, b, &a);
+  return a;
+}
+int64_t product_of(int64_t a, int64_t b) {
+  __builtin_mul_overflow(a, b, &a);
+  return a;
+}
+
 int64_t floor_div_number(int64_t a, int64_t b) {
   TH_CHECK(b != 0, "a length is divided by zero");
   int64_t q = a / b;
@@ -120,11 +131,14 @@ bool operator==(const Dim& a, const Dim& b) {
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
-  if (a.is_known() && b.is_known()) return Dim(a.value_ + b.value_);
+  if (a.is_known() && b.is_known()) return Dim(sum_of(a.value_, b.value_));
   if (a.is(0)) return b;
   if (b.is(0)) return a;
   Dim::Sum out = a.sum(), other = b.sum();
-  for (const auto& [atoms, coefficient] : other.terms) out.terms[atoms] += coefficient;
+  for (const auto& [atoms, coefficient] : other.terms) {
+    int64_t& term = out.terms[atoms];
+    term = sum_of(term, coefficient);
+  }
   out.atoms.merge(other.atoms);
   return Dim::from(std::move(out));
 }
@@ -134,13 +148,13 @@ Dim operator-(const Dim& a, const Dim& b) {
 }
 
 Dim operator*(const Dim& a, const Dim& b) {
-  if (a.is_known() && b.is_known()) return Dim(a.value_ * b.value_);
+  if (a.is_known() && b.is_known()) return Dim(product_of(a.value_, b.value_));
   if (a.is(1)) return b;
   if (b.is(1)) return a;
   if (a.is_known() || b.is_known()) {  // most products are: rows of a known length
     const int64_t factor = a.is_known() ? a.value_ : b.value_;
     Dim::Sum scaled = a.is_known() ? b.sum() : a.sum();
-    for (auto& term : scaled.terms) term.second *= factor;
+    for (auto& term : scaled.terms) term.second = product_of(term.second, factor);
     return Dim::from(std::move(scaled));
   }
   Dim::Sum left = a.sum(), right = b.sum(), out;
@@ -148,7 +162,8 @@ Dim operator*(const Dim& a, const Dim& b) {
     for (const auto& [y, q] : right.terms) {
       Monomial atoms;
       std::merge(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(atoms));
-      out.terms[atoms] += p * q;
+      int64_t& term = out.terms[atoms];
+      term = sum_of(term, product_of(p, q));
     }
   out.atoms = std::move(left.atoms);
   out.atoms.merge(right.atoms);
@@ -204,12 +219,28 @@ T Dim::fold(Leaf leaf, Add add, Mul mul, Call call) const {
 }
 
 int64_t Dim::evaluate(const std::function<int64_t(const std::string&)>& value_of) const {
-  return fold<int64_t>(
-      [&](int64_t number, const Atom* atom) { return atom ? value_of(atom->name) : number; },
-      [](int64_t a, int64_t b) { return a + b; }, [](int64_t a, int64_t b) { return a * b; },
-      [](const std::string& call, int64_t a, int64_t b) {
-        return call == "max" ? std::max(a, b) : call == "min" ? std::min(a, b) : floor_div_number(a, b);
-      });
+  bool fits = true;
+  const int64_t value =
+      fold<int64_t>([&](int64_t number, const Atom* atom) { return atom ? value_of(atom->name) : number; },
+                    [&](int64_t a, int64_t b) {
+                      fits = !__builtin_add_overflow(a, b, &a) && fits;
+                      return a;
+                    },
+                    [&](int64_t a, int64_t b) {
+                      fits = !__builtin_mul_overflow(a, b, &a) && fits;
+                      return a;
+                    },
+                    [](const std::string& call, int64_t a, int64_t b) {
+                      return call == "max" ? std::max(a, b) : call == "min" ? std::min(a, b) : floor_div_number(a, b);
+                    });
+  if (fits) return value;
+  std::set<std::string> names;
+  collect_names(names);
+  throw UserError(
+      {.what = "a length or a size is too large",
+       .expected = str(readable(text()), " < 2^63"),
+       .got = join(names, ", ", [&](const std::string& name) { return str(readable(name), " = ", value_of(name)); }),
+       .hint = "look at the numbers that it is computed from"});
 }
 
 void Dim::collect_names(std::set<std::string>& names) const {

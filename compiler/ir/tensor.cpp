@@ -2,14 +2,30 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "compiler/ir/memory_blocks.h"
 
 namespace thtrain {
 
+// A processor has addresses for less than that: 2^47 bytes.
+constexpr int64_t kMostBytes = int64_t{1} << 47;
+
+[[noreturn]] static void throw_too_large(const std::string& what, const std::string& got) {
+  throw UserError({.what = what,
+                   .expected = "no more than fits in memory",
+                   .got = got,
+                   .hint = "look at the numbers that its lengths are computed from"});
+}
+
 int64_t element_count(std::span<const int64_t> shape) {
   int64_t n = 1;
-  for (int64_t length : shape) n *= length;
+  bool too_many = false;
+  for (int64_t length : shape) {
+    if (length == 0) return 0;
+    too_many = __builtin_mul_overflow(n, length, &n) || too_many;
+  }
+  if (too_many) throw_too_large("a value has too many elements", shape_text(shape));
   return n;
 }
 
@@ -22,7 +38,7 @@ Shape row_major_strides(std::span<const int64_t> shape) {
   int64_t stride = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= shape[i];
+    __builtin_mul_overflow(stride, shape[i], &stride);  // too large only where another length is 0
   }
   return strides;
 }
@@ -36,8 +52,17 @@ void throw_element_count(size_t given, const Shape& shape) {
 Tensor::Tensor() : Tensor(0.0) {}
 
 Tensor Tensor::empty(DType dtype, Shape shape) {
-  size_t bytes = static_cast<size_t>(element_count(shape)) * size_of(dtype);
-  void* memory = allocate_block(bytes);
+  const int64_t elements = element_count(shape);
+  const std::string_view what = "the memory for a value is not there";
+  if (elements < 0 || elements > kMostBytes / static_cast<int64_t>(size_of(dtype)))
+    throw_too_large(std::string(what), str(name_of(dtype), shape_text(shape), ", ", elements, " elements"));
+  const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
+  void* memory = nullptr;
+  try {
+    memory = allocate_block(bytes);
+  } catch (const std::bad_alloc&) {
+    throw_too_large(std::string(what), str(name_of(dtype), shape_text(shape), ", ", bytes, " bytes"));
+  }
   std::shared_ptr<void> owner(memory, [bytes](void* block) { free_block(block, bytes); });
   Shape strides = row_major_strides(shape);
   return Tensor(dtype, std::move(shape), std::move(strides), memory, std::move(owner));

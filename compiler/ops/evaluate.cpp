@@ -8,9 +8,15 @@
 
 namespace thtrain {
 
-std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths) {
+// The histories of a loop may be as long as its limit of turns: those that nobody reads have no elements. `read`: for
+// each output, is it read.
+static std::vector<Tensor> outputs_of(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths,
+                                      const std::vector<bool>& read) {
   std::vector<Shape> shapes;
-  for (const Type& type : node.types) shapes.push_back(lengths.evaluate(type.dims));
+  for (size_t i = 0; i < node.types.size(); ++i) {
+    shapes.push_back(lengths.evaluate(node.types[i].dims));
+    if (!read[i] && !shapes[i].empty()) shapes[i][0] = 0;
+  }
   std::function<int64_t(const std::string&)> length_of = [&](const std::string& name) { return lengths(name); };
   std::function<std::vector<Tensor>(const Graph&, std::span<const Tensor>)> run_body =
       [&](const Graph& body, std::span<const Tensor> values) {
@@ -27,11 +33,15 @@ std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inpu
   std::vector<Tensor> out = node.op->reference({node, inputs, shapes, length_of, run_body});
   TH_CHECK(out.size() == node.types.size(), "the reference of ", node.op->name, " gives ", out.size(), " outputs");
   for (size_t i = 0; i < out.size(); ++i) {
-    if (node.types[i].kind == TypeKind::kToken) continue;
+    if (node.types[i].kind == TypeKind::kToken || !read[i]) continue;
     TH_CHECK(out[i].dtype() == node.types[i].dtype && out[i].shape() == shapes[i], "the reference of ", node.op->name,
              " gives ", out[i].type_text(), " where the type is ", node.types[i].text(), " = ", shape_text(shapes[i]));
   }
   return out;
+}
+
+std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths) {
+  return outputs_of(node, inputs, lengths, std::vector<bool>(node.types.size(), true));
 }
 
 std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const std::pair<Expr, Tensor>> inputs,
@@ -42,17 +52,25 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
   // Inputs may stand for inner values too: what lies above them is not visited.
   std::vector<const Node*> order;
   std::unordered_map<const Node*, size_t> readers;
+  std::unordered_map<const Node*, std::vector<bool>> read;  // of loops and branches: the outputs that somebody reads
+  auto note = [&](const Expr& value) {
+    ++readers[&value.node()];
+    if (!value.node().op->lower_region) return;
+    std::vector<bool>& outputs_read = read[&value.node()];
+    outputs_read.resize(value.node().types.size());
+    outputs_read[value.output()] = true;
+  };
   {
     std::unordered_map<const Node*, bool> seen;
     std::vector<std::pair<const Node*, size_t>> stack;
     for (const Expr& root : outputs) {
-      ++readers[&root.node()];
+      note(root);
       if (seen.emplace(&root.node(), true).second) stack.emplace_back(&root.node(), 0);
       while (!stack.empty()) {
         auto& [node, next] = stack.back();
         if (!values.count(node) && next < node->inputs.size()) {
+          note(node->inputs[next]);
           const Node* input = &node->inputs[next++].node();
-          ++readers[input];
           if (seen.emplace(input, true).second) stack.emplace_back(input, 0);
         } else {
           order.push_back(node);
@@ -73,7 +91,9 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
       throw UserError({.what = str("the input ", escaped(node->name), " has no value"), .node = node->origin.text()});
     std::vector<Tensor> arguments;
     for (const Expr& input : node->inputs) arguments.push_back(values.at(&input.node())[input.output()]);
-    values[node] = evaluate_node(*node, arguments, *known);
+    auto at = read.find(node);
+    values[node] =
+        at == read.end() ? evaluate_node(*node, arguments, *known) : outputs_of(*node, arguments, *known, at->second);
     if (node->op->defines) {
       if (known != &own) own = lengths;
       known = &own;

@@ -126,7 +126,21 @@ int Planner::add_buffer(Buffer buffer) {
   return static_cast<int>(program_.buffers.size()) - 1;
 }
 
+// The processor has addresses for 2^47 bytes. Sums of several sizes that are no larger do not overflow.
+static void require_fits(const Type& type) {
+  int64_t bytes = static_cast<int64_t>(size_of(type.dtype));
+  for (const Dim& length : type.dims) {
+    if (length.is(0)) return;
+    if (length.is_known() && (__builtin_mul_overflow(bytes, length.value(), &bytes) || bytes > int64_t{1} << 47))
+      throw UserError({.what = "a value is larger than any memory",
+                       .expected = "at most 2^47 bytes",
+                       .got = readable(type.text()),
+                       .hint = "the states of all turns of a loop are kept where its derivative reads them"});
+  }
+}
+
 int Planner::add_temporary(const Type& type, std::string name) {
+  require_fits(type);
   return add_buffer(
       {BufferKind::kTemporary, type.dtype, type.elements(), 0, 0, std::move(name), false, region_->number});
 }
@@ -195,9 +209,18 @@ void Planner::place(const Node& node) {
   if (node.is_leaf()) return;
   if (node.op == &constant_op()) return place_constant(node);
   if (node.op == &start_token_op()) return scope_->set(node[0], {-1, node.types[0], {}});
-  if (place_views(node)) return;
-  if (node.op->lower_region) return place_region(node);
-  place_step(node);
+  try {
+    if (place_views(node)) return;
+    if (node.op->lower_region) return place_region(node);
+    place_step(node);
+  } catch (const UserError& error) {
+    Message message = error.messages()[0];
+    if (!message.node.empty()) throw;
+    message.what = str(node.op->name, ": ", message.what);
+    message.node = node.origin.text();
+    message.config = node.origin.config();
+    throw UserError(std::move(message));
+  }
 }
 
 void Planner::place_constant(const Node& node) {

@@ -138,6 +138,12 @@ void* on_allocate(ThContext* context, int slot, long bytes) {
     if (buffers.size() <= place) buffers.resize(place + 1, Tensor::empty(DType::kUInt8, {0}));
     if (buffers[place].bytes() < static_cast<size_t>(bytes)) buffers[place] = Tensor::empty(DType::kUInt8, {bytes});
     return buffers[place].raw();
+  } catch (const UserError& error) {
+    Message message = error.messages()[0];
+    if (!s.graph.updates.empty()) message.hint += str(message.hint.empty() ? "" : "; ", kMayHaveChanged);
+    s.failure = std::make_exception_ptr(UserError(std::move(message)));
+    if (first_failure(context)) s.failed_check = -1;
+    return nullptr;
   } catch (...) {
     s.failure = std::current_exception();
     if (first_failure(context)) s.failed_check = -1;
@@ -177,12 +183,13 @@ std::vector<std::pair<Expr, Tensor>> define_by_reference(State& s, std::span<con
   return out;
 }
 
-void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right) {
+void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right, bool after_write) {
   throw UserError({.what = check.what,
                    .expected = str(readable(check.left.text()), " == ", readable(check.right.text())),
                    .got = str(left, " and ", right),
                    .node = check.origin.text(),
-                   .config = check.origin.config()});
+                   .config = check.origin.config(),
+                   .hint = after_write ? kMayHaveChanged : ""});
 }
 
 void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths) {
@@ -191,14 +198,27 @@ void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& length
       throw_lengths_differ(check, left, right);
 }
 
+static Tensor new_output(const State& s, size_t k) {
+  const Expr& output = s.graph.outputs[k];
+  try {
+    return Tensor::empty(output.dtype(), s.output_shapes[k]);
+  } catch (const UserError& error) {
+    Message message = error.messages()[0];
+    message.what =
+        str("output ", k, output.name().empty() ? "" : str(" (", escaped(output.name()), ")"), ": ", message.what);
+    message.node = output.node().origin.text();
+    message.config = output.node().origin.config();
+    throw UserError(std::move(message));
+  }
+}
+
 Tensor output_buffer(State& s, size_t k, std::span<const Tensor> inputs) {
   const DType dtype = s.graph.outputs[k].dtype();
-  if (!s.borrowed[k]) return Tensor::empty(dtype, s.output_shapes[k]);
+  if (!s.borrowed[k]) return new_output(s, k);
   Tensor& own = s.own_outputs[k];
   const bool given_back =
       std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.shares_memory_with(own); });
-  if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != dtype)
-    own = Tensor::empty(dtype, s.output_shapes[k]);
+  if (given_back || own.shape() != s.output_shapes[k] || own.dtype() != dtype) own = new_output(s, k);
   return own;
 }
 

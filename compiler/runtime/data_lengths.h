@@ -46,7 +46,9 @@ void* on_allocate(ThContext* context, int slot, long bytes);
 /// the leaves of the user's graph and the definitions with their values.
 std::vector<std::pair<Expr, Tensor>> define_by_reference(Function::State& state, std::span<const Tensor> inputs);
 
-[[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right);
+/// The hint of an error that comes after a step that writes a shared variable.
+inline constexpr const char* kMayHaveChanged = "shared variables that this call updates may have changed already";
+[[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right, bool after_write = false);
 /// Each equality that the types could not prove.
 void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths);
 

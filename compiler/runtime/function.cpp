@@ -115,15 +115,14 @@ std::string filled(std::string text, long value, long limit) {
   if (s.failure) std::rethrow_exception(std::exchange(s.failure, nullptr));
   size_t number = static_cast<size_t>(s.failed_check);
   TH_CHECK(s.failed_check >= 0 && number < s.program->image.checks.size(), "check ", s.failed_check);
-  if (number < s.canonical.value_checks.size())
-    throw_lengths_differ(s.canonical.value_checks[number], s.failed_value, s.failed_limit);
   const CheckText& check = s.program->image.checks[number];
-  throw UserError(
-      {.what = filled(check.what, s.failed_value, s.failed_limit),
-       .expected = filled(check.expected, s.failed_value, s.failed_limit),
-       .node = check.node,
-       .config = check.config,
-       .hint = check.after_write ? "shared variables that this call updates may have changed already" : ""});
+  if (number < s.canonical.value_checks.size())
+    throw_lengths_differ(s.canonical.value_checks[number], s.failed_value, s.failed_limit, check.after_write);
+  throw UserError({.what = filled(check.what, s.failed_value, s.failed_limit),
+                   .expected = filled(check.expected, s.failed_value, s.failed_limit),
+                   .node = check.node,
+                   .config = check.config,
+                   .hint = check.after_write ? kMayHaveChanged : ""});
 }
 
 void check_count(const State& s, size_t given) {
@@ -147,7 +146,13 @@ void bind_shapes(State& s, std::span<const Tensor> inputs) {
     s.output_shapes.push_back(is_data_dependent(out.dims()) ? Shape{0} : user.evaluate(out.dims()));
   if (s.program) {
     size_t bytes = static_cast<size_t>(canonical.evaluate(s.program->image.arena_bytes));
-    if (bytes > s.arena.bytes()) s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)});
+    try {
+      if (bytes > s.arena.bytes()) s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)});
+    } catch (const UserError& error) {
+      Message message = error.messages()[0];
+      message.what = str(escaped(s.options.name), ": the memory for the values inside is not there");
+      throw UserError(std::move(message));
+    }
     s.context.arena = static_cast<char*>(s.arena.raw());
   }
   s.user_lengths = std::move(user);

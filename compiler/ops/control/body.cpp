@@ -72,13 +72,19 @@ Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<
   out.graph->effects.assign(roots.begin() + results, roots.end());
   for (const Expr& length : definitions_of(out.graph->roots()))
     if (length.node().serial >= first_serial)
-      throw UserError(
-          {.what = "the body of a loop or a branch defines a length that its data decides",
-           .expected = "masks, nonzero and computed lengths outside the body, or of values from outside",
-           .got = str("the length ", name_of_length(length)),
-           .node = length.node().origin.text(),
-           .hint = "switch_(mask, x, 0) in place of x[mask] keeps the length of x, and its sum is the same"});
+      throw UserError({.what = "the body of a loop or a branch defines a length that its data decides",
+                       .expected = "masks, nonzero and computed lengths outside the body, or of values from outside",
+                       .got = str("the length ", name_of_length(length)),
+                       .node = length.node().origin.text(),
+                       .hint =
+                           "build the mask, nonzero or the computed length before the lambda, and use it inside; "
+                           "switch_(mask, x, 0) in place of x[mask] keeps the length of x, and its sum is the same"});
   return out;
+}
+
+std::optional<Expr> kept_for_effects(const Node& node) {
+  if (!has_effect(node)) return std::nullopt;
+  return node[0];
 }
 
 std::vector<Expr> share_captures(std::span<Body> bodies) {
@@ -102,16 +108,14 @@ std::vector<Expr> share_captures(std::span<Body> bodies) {
   return all;
 }
 
-Expr typed_as(const Expr& value, const Type& type) {
-  const bool differs_in_lengths =
-      value.has_value() && !(value.type() == type) && value.dtype() == type.dtype && value.rank() == type.rank();
-  return differs_in_lengths ? specify_lengths(value, type.dims) : value;
-}
-
-std::vector<Expr> typed_as(const std::vector<Expr>& values, std::span<const Expr> like) {
-  std::vector<Expr> out = values;
-  for (size_t i = 0; i < std::min(out.size(), like.size()); ++i) out[i] = typed_as(out[i], like[i].type());
-  return out;
+Expr typed_as(const Expr& value, const Type& type, const std::string& whose, const std::source_location& where) {
+  if (!value.has_value() || value.type() == type || value.dtype() != type.dtype || value.rank() != type.rank())
+    return value;
+  for (size_t i = 0; i < type.rank(); ++i) {
+    const Dim &own = value.dims()[i], &wanted = type.dims[i];
+    if (own.is_known() && wanted.is_known() && !(own == wanted)) return value;
+  }
+  return specify_lengths(Operand(value, where), type.dims, whose);
 }
 
 }  // namespace thtrain

@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -25,13 +27,18 @@ struct Body {
 Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
                const std::source_location& where);
 
+/// What a derivative of a loop or a branch captures beside what its own bodies read: an output of the node itself where
+/// it prints. The derivative runs turns or a side again without their effects, so the node belongs to every function
+/// that computes the derivative, and prints there once. Empty: it has no effect.
+std::optional<Expr> kept_for_effects(const Node& node);
+
 /// Gives the bodies the same captures, each once, in the order of the list; their graphs' inputs follow.
 std::vector<Expr> share_captures(std::span<Body> bodies);
 
 /// The value under the lengths of `type`: proved where they can be, else checked when a call begins. The value itself
-/// where its dtype or rank is another: the op's type rule says so.
-Expr typed_as(const Expr& value, const Type& type);
-/// The same for each of several, by the types of others.
-std::vector<Expr> typed_as(const std::vector<Expr>& values, std::span<const Expr> like);
+/// where its dtype, its rank or a known length is another: the op's type rule says so. An error of the check begins
+/// with `whose` ("repeat: state 0") and is located at `where`.
+Expr typed_as(const Expr& value, const Type& type, const std::string& whose = {},
+              const std::source_location& where = std::source_location::current());
 
 }  // namespace thtrain

@@ -65,8 +65,7 @@ bool overwrites(const Node& node, size_t output, size_t input) {
 // Derivatives by a branch on the same condition. Of each side: its derivatives, in terms of its inputs and of `inside`,
 // which stand for the values `given` outside, and values of their types. What one side has not is zero there; what
 // neither has is empty.
-std::vector<Expr> branch_of_derivatives(const Node& node, const std::vector<Expr>& given,
-                                        const std::vector<Expr>& inside,
+std::vector<Expr> branch_of_derivatives(const Node& node, std::vector<Expr> given, std::vector<Expr> inside,
                                         const std::array<std::vector<Expr>, 2>& derivatives,
                                         const std::array<std::vector<Expr>, 2>& like) {
   std::vector<Expr> out(like[0].size());
@@ -81,6 +80,10 @@ std::vector<Expr> branch_of_derivatives(const Node& node, const std::vector<Expr
     }
   }
   if (connected.empty()) return out;
+  if (std::optional<Expr> kept = kept_for_effects(node)) {
+    given.push_back(*kept);
+    inside.push_back(make_input(kept->type(), "printed"));
+  }
   for (size_t side = 0; side < 2; ++side) {
     sides[side]->inputs = node.bodies[side]->inputs;
     sides[side]->inputs.insert(sides[side]->inputs.end(), inside.begin(), inside.end());
@@ -109,7 +112,7 @@ std::vector<Expr> gradient(const GradientArgs& a) {
     cotangents[side] = a.differentiate(outputs, inside, body.inputs);
     captures[side] = body.inputs;
   }
-  std::vector<Expr> out = branch_of_derivatives(a.node, given, inside, cotangents, captures);
+  std::vector<Expr> out = branch_of_derivatives(a.node, std::move(given), std::move(inside), cotangents, captures);
   out.insert(out.begin(), Expr());  // the condition's
   return out;
 }
@@ -132,7 +135,7 @@ std::vector<Expr> jvp(const JvpArgs& a) {
     tangents[side] = a.differentiate(body.outputs, wrt, inside);
     values[side] = body.outputs;
   }
-  return branch_of_derivatives(a.node, given, inside, tangents, values);
+  return branch_of_derivatives(a.node, std::move(given), std::move(inside), tangents, values);
 }
 
 std::vector<OpCase> cases() {
@@ -194,7 +197,9 @@ std::vector<Expr> if_else(const Operand& condition, const std::function<std::vec
                           const std::function<std::vector<Expr>()>& otherwise, std::source_location where) {
   const Expr decides = require_value(condition.expr(), "if_else: the condition", where);
   std::array<Body, 2> sides{make_body({}, then, where), make_body({}, otherwise, where)};
-  sides[1].graph->outputs = typed_as(sides[1].graph->outputs, sides[0].graph->outputs);
+  std::vector<Expr>& other = sides[1].graph->outputs;
+  for (size_t o = 0; o < std::min(other.size(), sides[0].graph->outputs.size()); ++o)
+    other[o] = typed_as(other[o], sides[0].graph->outputs[o].type(), str("if_else: value ", o), where);
   std::vector<Expr> captures = share_captures(sides);
   return make_if_else(decides, sides[0].graph, sides[1].graph, std::move(captures), where);
 }

@@ -1,6 +1,7 @@
 #include "compiler/ops/control/repeat.h"
 
 #include <cstring>
+#include <limits>
 
 #include "compiler/ir/effects.h"
 #include "compiler/kernel/region_builder.h"
@@ -9,6 +10,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/length_list.h"
 
 namespace thtrain {
 
@@ -36,6 +38,7 @@ std::vector<Type> infer(const TypeArgs& a) {
   const size_t sequences = static_cast<size_t>(a.props.get<int64_t>("sequences"));
   const bool until = a.props.get<bool>("until"), token = carries_token(body);
   a.require(count >= (until ? 1 : 0), until ? "the limit of turns is less than 1" : "the number of turns is negative");
+  a.require(count < std::numeric_limits<int64_t>::max(), "the number of turns is too large", "less than 2^63 - 1");
   a.require(body.inputs.size() == a.inputs.size() && states + sequences <= a.inputs.size(),
             "the body takes another number of values");
   a.require(body.outputs.size() >= states + until + token, "the body must give each state its next value");
@@ -49,7 +52,7 @@ std::vector<Type> infer(const TypeArgs& a) {
               str(readable(a.type(i).text()), ", the body gives ", readable(body.outputs[i].type().text())));
     out.push_back(a.type(i));
   }
-  for (size_t i = 0; i < states; ++i) out.push_back(with_axis(count + 1, a.type(i)));
+  for (size_t i = 0; i < states; ++i) out.push_back(with_axis(Dim(count) + Dim(1), a.type(i)));
   const size_t end = body.outputs.size() - until - token;
   for (size_t k = states; k < end; ++k) out.push_back(with_axis(count, body.outputs[k].type()));
   if (until) {
@@ -63,8 +66,9 @@ std::vector<Type> infer(const TypeArgs& a) {
   return out;
 }
 
-// x[index] = value, along the first axis.
+// x[index] = value, along the first axis. Nothing where nobody reads x: then it has no elements.
 void put(Tensor& x, int64_t index, const Tensor& value) {
+  if (x.dim(0) == 0) return;
   const Tensor dense = value.contiguous();
   if (dense.bytes() > 0)
     std::memcpy(static_cast<char*>(x.raw()) + static_cast<size_t>(index) * dense.bytes(), dense.raw(), dense.bytes());
@@ -249,6 +253,20 @@ std::vector<Expr> make_repeat(const RepeatShape& shape, GraphPtr body, std::vect
   return out;
 }
 
+// What the body gave for the states, under their lengths. UserError unless there is one value for each.
+static std::vector<Expr> next_states(std::string_view builder, const std::vector<Expr>& given,
+                                     const std::vector<Expr>& initial, const std::source_location& where) {
+  if (given.size() != initial.size())
+    fail_build(where,
+               str(builder, ": the body gives ", given.size(), given.size() == 1 ? " state" : " states",
+                   ", the loop has ", initial.size()),
+               "the next value of each state, in their order", {});
+  std::vector<Expr> out;
+  for (size_t i = 0; i < given.size(); ++i)
+    out.push_back(typed_as(given[i], initial[i].type(), str(builder, ": state ", i), where));
+  return out;
+}
+
 static std::vector<Expr> states_like(const std::vector<Expr>& initial, const std::source_location& where) {
   std::vector<Expr> out;
   for (const Expr& e : initial)
@@ -261,7 +279,7 @@ std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
                          std::source_location where) {
   const std::vector<Expr> state = states_like(initial, where);
   Body made = make_body(
-      state, [&] { return typed_as(body(state), initial); }, where);
+      state, [&] { return next_states("repeat", body(state), initial, where); }, where);
   std::vector<Expr> inputs = initial;
   inputs.insert(inputs.end(), made.captures.begin(), made.captures.end());
   std::vector<Expr> out = make_repeat({count, initial.size()}, std::move(made.graph), std::move(inputs), where);
@@ -278,7 +296,7 @@ Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
       state,
       [&] {
         Turn turn = body({state.begin(), state.end() - 1});
-        turn.state = typed_as(turn.state, initial);
+        turn.state = next_states("repeat_until", turn.state, initial, where);
         turn.state.push_back(add(state.back(), 1));
         turn.state.push_back(turn.done);
         return turn.state;

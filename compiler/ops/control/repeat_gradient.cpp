@@ -155,6 +155,10 @@ class Backward {
         captures.push_back(a_.input(parts_.capture(k)));
         inside.push_back(capture);
       }
+    if (std::optional<Expr> kept = kept_for_effects(a_.node)) {
+      captures.push_back(*kept);
+      inside.push_back(make_input(kept->type(), "printed"));
+    }
   }
 
   const GradientArgs& a_;

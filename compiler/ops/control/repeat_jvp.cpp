@@ -60,6 +60,10 @@ std::vector<Expr> repeat_jvp(const JvpArgs& a) {
   const size_t moving = add(0, parts.states);
   const size_t sequences = parts.sequences + add(parts.states, parts.states + parts.sequences);
   add(parts.states + parts.sequences, body.inputs.size());
+  if (std::optional<Expr> kept = kept_for_effects(a.node)) {
+    graph->inputs.push_back(make_input(kept->type(), "printed"));
+    inputs.push_back(*kept);
+  }
 
   std::vector<size_t> states, elements;  // that have tangents
   for (size_t i = 0; i < parts.states; ++i)

@@ -15,7 +15,9 @@ Expr one_hot(const Operand& operand, const Length& n, std::optional<DType> dtype
   const DType wanted = dtype.value_or(floatX());
   const DType number = is_bool(wanted) ? DType::kInt8 : wanted;
   const Dim rows = product(labels.dims());
-  Expr hot = scatter_add_rows(zeros({rows, n}, number), reshape(labels, Dims{rows}), 1, Negative::kRefused);
+  const Expr ones = broadcast_to(Operand(1, operand.where()).beside(number), Dims{rows});
+  Expr hot = apply(scatter_add_rows_op(), {zeros({rows, n}, number), reshape(labels, Dims{rows}), ones},
+                   {{"builder", std::string("one_hot")}}, operand.where());
   Dims dims = labels.dims();
   dims.push_back(n.dim());
   return cast(reshape(hot, dims), wanted);

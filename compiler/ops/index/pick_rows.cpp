@@ -35,7 +35,8 @@ IndexCheck label_check(const Node& node) {
     return {.what = str(node.op->name, ": the index of row {limit} is {value}"),
             .expected = str("-", bound, " <= index < ", bound),
             .from_end = true};
-  return {.what = str(node.op->name, ": the label of row {limit} is {value}"), .expected = str("0 <= label < ", bound)};
+  const std::string builder = node.props.get_or<std::string>("builder", node.op->name);
+  return {.what = str(builder, ": the label of row {limit} is {value}"), .expected = str("0 <= label < ", bound)};
 }
 
 namespace {

@@ -112,7 +112,7 @@ static double constant_float(const Expr& value, const std::source_location& wher
   auto number = value.rank() == 0 ? constant_number(value) : std::nullopt;
   if (!number)
     fail_build(where, "arange: the number of elements is not known before the graph runs", "floats that are constants",
-               value_text(value), "arange of integers takes lengths and scalar inputs");
+               value_text(value), "cast it to int64: arange of integers takes numbers that the graph computes");
   return *number;
 }
 
@@ -137,10 +137,11 @@ Expr arange(const Operand& from, const Operand& to, const Operand& by, std::opti
   Expr start = from.expr(), stop = to.expr(), step = by.expr();
   const std::source_location& where = to.where();
   if (is_int(start.dtype()) && is_int(stop.dtype()) && is_int(step.dtype())) {
-    Dim distance = integer_of(step, where);
-    if (!distance.is_known() || distance.is(0))
-      fail_build(where, "arange: the step is 0 or not known", "a constant, but not 0", value_text(step));
-    int64_t by_number = distance.value();
+    const std::optional<Dim> distance = symbolic_value(step);
+    if (!distance || !distance->is_known() || distance->is(0))
+      fail_build(where, "arange: the step is 0 or not known", "a constant, but not 0", value_text(step),
+                 distance && distance->is_known() ? "" : "arange(count) * step + start takes any step");
+    int64_t by_number = distance->value();
     if (!symbolic_value(start) || !symbolic_value(stop))
       return computed_arange(start, stop, by_number, dtype.value_or(DType::kInt64), where);
     Dim first = integer_of(start, where);

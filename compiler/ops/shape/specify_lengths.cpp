@@ -14,8 +14,14 @@ const Op& specify_lengths_op() {
           [](const TypeArgs& a) {
             const Dims& dims = a.props.get<Dims>("dims");
             a.require(dims.size() == a.type(0).rank(), "the number of axes differs", str(dims.size(), " axes"));
-            for (size_t i = 0; i < dims.size(); ++i)
-              a.require_equal(a.type(0).dims[i], dims[i], str("axis ", i, " has another length"));
+            const std::string whose = a.props.get_or<std::string>("whose", {});
+            for (size_t i = 0; i < dims.size(); ++i) {
+              const size_t before = a.checks ? a.checks->size() : 0;
+              const std::string what = str("axis ", i, " has another length");
+              a.require_equal(a.type(0).dims[i], dims[i], what);
+              if (!whose.empty() && a.checks && a.checks->size() > before)
+                a.checks->back().what = str(whose, ": ", what);
+            }
             return std::vector<Type>{{.dtype = a.type(0).dtype, .dims = dims}};
           },
       .reference = [](const ReferenceArgs& a) { return std::vector<Tensor>{a.inputs[0]}; },
@@ -36,10 +42,12 @@ const Op& specify_lengths_op() {
   return op;
 }
 
-Expr specify_lengths(const Operand& x, const Dims& lengths) {
+Expr specify_lengths(const Operand& x, const Dims& lengths, const std::string& whose) {
   Expr value = x.expr();
   if (value.dims() == lengths) return value;
-  return apply(specify_lengths_op(), {value}, {{"dims", lengths}}, x.where());
+  Props props{{"dims", lengths}};
+  if (!whose.empty()) props.set("whose", whose);
+  return apply(specify_lengths_op(), {value}, std::move(props), x.where());
 }
 
 }  // namespace thtrain

@@ -1,12 +1,15 @@
 // A value whose lengths are stated: proved where they can be, else checked when a call begins.
 #pragma once
 
+#include <string>
+
 #include "compiler/ops/operand.h"
 
 namespace thtrain {
 
-/// x itself, under the lengths `lengths` (as many as x has axes). Derivatives pass.
-Expr specify_lengths(const Operand& x, const Dims& lengths);
+/// x itself, under the lengths `lengths` (as many as x has axes). Derivatives pass. Errors begin with `whose`, which is
+/// the op's name where it is empty.
+Expr specify_lengths(const Operand& x, const Dims& lengths, const std::string& whose = {});
 
 const Op& specify_lengths_op();
 

@@ -172,7 +172,7 @@ TEST(OneHot, LengthsThatACallKnows) {
     EXPECT_EQ(error_text([&] {
                 f({Tensor::vector<int64_t>({0, wrong}), Tensor(int64_t{4})});
               }),
-              str("error: scatter_add_rows: the label of row 1 is ", wrong, "\n  expected: 0 <= label < @n"));
+              str("error: one_hot: the label of row 1 is ", wrong, "\n  expected: 0 <= label < @n"));
 }
 
 TEST(OneHot, SelectsRowsInAProductWithAGradient) {

@@ -14,7 +14,9 @@ namespace {
 
 const Expr x = tensor("x", {"batch", 784}, DType::kFloat32);
 
-std::string text(const Expr& value) { return readable(value.type().text()); }
+std::string text(const Expr& value) {
+  return readable(value.type().text());
+}
 
 std::string layout_of(const Expr& value, const Layout& input) {
   auto layout = view_rule(*value.node().op, 0)->view({value.node(), input});
@@ -43,25 +45,35 @@ TEST(ShapeTypes, ReshapeIsAViewWhereStridesAllow) {
 
 TEST(ShapeTypes, ReshapeErrors) {
   Expr y = tensor("y", {2, 3}, DType::kFloat64);
-  EXPECT_EQ(error_text([&] { reshape(y, {4, 2}); }),
+  EXPECT_EQ(error_text([&] {
+              reshape(y, {4, 2});
+            }),
             "error: reshape: the numbers of elements differ\n"
             "  expected: 6 elements\n"
             "  got:      y float64[2, 3]\n"
             "  hint:     the lengths [4, 2] have 8");
-  EXPECT_EQ(error_text([&] { reshape(y, {-1, -1}); }),
+  EXPECT_EQ(error_text([&] {
+              reshape(y, {-1, -1});
+            }),
             "error: reshape: more than one length is -1\n"
             "  expected: at most one\n"
             "  got:      [-1, -1]");
-  EXPECT_EQ(error_text([&] { reshape(y, {0, -1}); }),
+  EXPECT_EQ(error_text([&] {
+              reshape(y, {0, -1});
+            }),
             "error: reshape: the length for -1 is not determined, since another length is 0\n"
             "  expected: lengths above 0\n"
             "  got:      y float64[2, 3] as [0, -1]");
-  EXPECT_EQ(error_text([&] { reshape(y, {-2, -3}); }),
+  EXPECT_EQ(error_text([&] {
+              reshape(y, {-2, -3});
+            }),
             "error: reshape: the length -2 is negative\n"
             "  expected: lengths of at least 0\n"
             "  got:      y float64[2, 3]");
   Expr computed = take(tensor("v", {3}, DType::kInt64), 0);
-  EXPECT_EQ(error_text([&] { reshape(y, {computed, 2}); }),
+  EXPECT_EQ(error_text([&] {
+              reshape(y, {computed, 2});
+            }),
             "error: a length is not known before the graph runs\n"
             "  expected: a number, a length of an axis, a scalar input, or sums, differences and products of them\n"
             "  got:      int64[]\n"
@@ -74,7 +86,9 @@ TEST(ShapeTypes, ReshapeErrors) {
 
 TEST(ShapeTypes, AxesErrors) {
   Expr y = tensor("y", {2, "n"}, DType::kFloat64);
-  EXPECT_EQ(error_text([&] { transpose(y, {0, 2}); }),
+  EXPECT_EQ(error_text([&] {
+              transpose(y, {0, 2});
+            }),
             "error: transpose: there is no axis 2\n"
             "  expected: an axis from -2 to 1\n"
             "  got:      y float64[2, n]");
@@ -83,7 +97,9 @@ TEST(ShapeTypes, AxesErrors) {
             "  expected: all 2 axes\n"
             "  got:      y float64[2, n]\n"
             "  hint:     dimshuffle adds and drops axes");
-  EXPECT_EQ(error_text([&] { dimshuffle(y, {1, 1, 0}); }),
+  EXPECT_EQ(error_text([&] {
+              dimshuffle(y, {1, 1, 0});
+            }),
             "error: dimshuffle: axis 1 is taken twice\n"
             "  expected: every axis at most once\n"
             "  got:      y float64[2, n]");
@@ -100,11 +116,15 @@ TEST(ShapeTypes, AxesErrors) {
             "error: length: there is no axis 2\n"
             "  expected: an axis from -2 to 1\n"
             "  got:      y float64[2, n]");
-  EXPECT_EQ(error_text([&] { join(0, {y, tensor("z", {1, 2, 3}, DType::kFloat64)}); }),
+  EXPECT_EQ(error_text([&] {
+              join(0, {y, tensor("z", {1, 2, 3}, DType::kFloat64)});
+            }),
             "error: join: value 1 has another number of axes\n"
             "  expected: 2 axes\n"
             "  got:      y float64[2, n], z float64[1, 2, 3]");
-  EXPECT_EQ(error_text([&] { join(1, {y, tensor("z", {3, 3}, DType::kFloat64)}); }),
+  EXPECT_EQ(error_text([&] {
+              join(1, {y, tensor("z", {3, 3}, DType::kFloat64)});
+            }),
             "error: join: value 1 has another length of axis 0\n"
             "  expected: 2 == 3\n"
             "  got:      y float64[2, n], z float64[3, 3]");
@@ -124,7 +144,9 @@ TEST(ShapeTypes, BroadcastingIsDecidedByTheTypes) {
   // A length of 1 that only the call decides is an ordinary length.
   Expr open = tensor("open", {"n"}, DType::kFloat32);
   Expr wide = broadcast_to(open, {7});
-  EXPECT_EQ(error_text([&] { evaluate({wide}, {{open, Tensor::zeros(DType::kFloat32, {1})}}); }),
+  EXPECT_EQ(error_text([&] {
+              evaluate({wide}, {{open, Tensor::zeros(DType::kFloat32, {1})}});
+            }),
             "error: broadcast_to: a length differs, and is not known to be 1\n"
             "  expected: [7]\n"
             "  got:      [1]");
@@ -169,7 +191,12 @@ TEST(ShapeTypes, ArangeOfLengths) {
             "error: arange: the number of elements is not known before the graph runs\n"
             "  expected: floats that are constants\n"
             "  got:      float64[]\n"
-            "  hint:     arange of integers takes lengths and scalar inputs");
+            "  hint:     cast it to int64: arange of integers takes numbers that the graph computes");
+  EXPECT_EQ(error_text([&] { arange(0, 5, take(tensor("i", {3}, DType::kInt64), 0)); }),
+            "error: arange: the step is 0 or not known\n"
+            "  expected: a constant, but not 0\n"
+            "  got:      int64[]\n"
+            "  hint:     arange(count) * step + start takes any step");
   EXPECT_EQ(error_text([&] { arange(0, 5, 0); }),
             "error: arange: the step is 0 or not known\n"
             "  expected: a constant, but not 0\n"
@@ -185,8 +212,8 @@ TEST(ShapeTypes, LengthsThatCannotBeNegative) {
                              "floor_div(n + 1, 2)", "max(min(0, @i~3), max(0, n - m))"})
     EXPECT_TRUE(is_nonnegative(*Dim::parse(length))) << length;
   EXPECT_TRUE(is_nonnegative(max(Dim(0) - Dim("n"), 0)));
-  for (const char* length : {"n - 1", "@i~3", "max(@i~3, n - 1) - 1", "min(n, @i~3)", "floor_div(n - 3, 2)",
-                             "max(0, n) - 1"})
+  for (const char* length :
+       {"n - 1", "@i~3", "max(@i~3, n - 1) - 1", "min(n, @i~3)", "floor_div(n - 3, 2)", "max(0, n) - 1"})
     EXPECT_FALSE(is_nonnegative(*Dim::parse(length))) << length;
 }
 

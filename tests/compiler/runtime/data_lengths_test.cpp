@@ -363,7 +363,8 @@ TEST(DataLengths, BodiesUseThoseFromOutsideAndDefineNone) {
             "error: the body of a loop or a branch defines a length that its data decides\n"
             "  expected: masks, nonzero and computed lengths outside the body, or of values from outside\n"
             "  got:      the length #gt\n"
-            "  hint:     switch_(mask, x, 0) in place of x[mask] keeps the length of x, and its sum is the same");
+            "  hint:     build the mask, nonzero or the computed length before the lambda, and use it inside; "
+            "switch_(mask, x, 0) in place of x[mask] keeps the length of x, and its sum is the same");
 }
 
 TEST(DataLengths, ProductsAndReductionsOfMaskedRowsAgreeInAllModes) {

@@ -277,6 +277,44 @@ TEST(EffectsOfBodies, AGradientOfABranchPrintsNothingASecondTime) {
   EXPECT_EQ(make({.mode = Mode::kReference})({kTwo})[1].text(), "[2, 4]");
 }
 
+TEST(EffectsOfBodies, ABranchOfWhichOnlyTheDerivativeIsReadPrints) {
+  Expr x = vector("x", {2});
+  Expr y = if_else(
+      gt(sum(x), 0), [&] { return sqr(print(x, "then")); }, [&] { return print(x, "else"); });
+  expect_prints(of({x}, {grad(sum(y), x)}), {kTwo}, "then: float64[2] [1, 2]\n");
+  expect_prints(of({x}, {jvp(y, x, x)}), {kTwo}, "then: float64[2] [1, 2]\n");
+  expect_prints(of({x}, {grad(sum(grad(sum(y), x)), x)}), {kTwo}, "then: float64[2] [1, 2]\n");
+}
+
+TEST(EffectsOfBodies, ATrainingStepPrintsWhatABranchOfTheModelPrints) {
+  const Expr x = vector("x", {2});
+  const Shared w(Tensor(2.0), "w");
+  const Expr cost = if_else(
+      gt(sum(x), 0),
+      [&] {
+        const Expr hidden = print(x * w, "hidden");
+        return sum(hidden * hidden);
+      },
+      [&] { return sum(x); });
+  expect_prints(
+      [&](const FunctionOptions& options) {
+        return function({x}, {}, {{w, w - 0 * grad(cost, w)}}, options);
+      },
+      {kTwo}, "hidden: float64[2] [2, 4]\n");
+}
+
+TEST(EffectsOfBodies, ALoopOfWhichOnlyTheDerivativeIsReadPrints) {
+  Expr x = vector("x", {2}), linear = doubled(2, x, "turn");
+  Expr other =
+      repeat(2, {x}, [&](const std::vector<Expr>& s) { return std::vector<Expr>{print(s[0], "turn") * s[0]}; })[0];
+  const std::string of_linear = "turn: float64[2] [1, 2]\nturn: float64[2] [2, 4]\n";
+  const std::string of_other = "turn: float64[2] [1, 2]\nturn: float64[2] [1, 4]\n";
+  expect_prints(of({x}, {grad(sum(linear), x)}), {kTwo}, of_linear);
+  expect_prints(of({x}, {jvp(linear, x, x)}), {kTwo}, of_linear);
+  expect_prints(of({x}, {grad(sum(other), x)}), {kTwo}, of_other);
+  expect_prints(of({x}, {jvp(other, x, x)}), {kTwo}, of_other);
+}
+
 TEST(EffectsOfBodies, AFunctionThatIsMadeAndCalledInABodyLeavesItAlone) {
   Expr x = vector("x", {2});
   testing::internal::CaptureStderr();
