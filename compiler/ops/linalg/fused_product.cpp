@@ -142,7 +142,9 @@ const std::vector<FusedExample>& examples() {
 }
 
 std::vector<OpCase> cases() {
-  std::vector<OpCase> out = fused_cases(make_fused_product, examples(), {.bound = 64});
+  OpCase like{};
+  like.bound = 64;
+  std::vector<OpCase> out = fused_cases(make_fused_product, examples(), like);
   for (OpCase& row : out) row.smooth = !row.name.starts_with("one_column_more");
   return out;
 }

@@ -115,7 +115,11 @@ const std::vector<FusedExample>& examples() {
 }
 
 std::vector<OpCase> cases() {
-  return fused_cases(make_fused_reduction, examples(), {.low = 0.25, .high = 1.5, .bound = 64});
+  OpCase like{};
+  like.low = 0.25;
+  like.high = 1.5;
+  like.bound = 64;
+  return fused_cases(make_fused_reduction, examples(), like);
 }
 
 }  // namespace

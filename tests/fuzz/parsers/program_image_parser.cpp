@@ -20,7 +20,10 @@ bool parse(std::string_view bytes) {
 
 // A step that is called back through the reference: its text is read as a graph, and goes to the ops' type rules.
 ReferenceStep call_of(const Expr& value) {
-  ReferenceStep out{.number = 2, .node = value.node_ptr(), .inputs = value.node().inputs.size()};
+  ReferenceStep out{};
+  out.number = 2;
+  out.node = value.node_ptr();
+  out.inputs = value.node().inputs.size();
   for (const Expr& input : value.node().inputs)
     out.values.push_back({true, input.type(), row_major(input.dims()).strides});
   out.values.push_back({true, value.type(), row_major(value.dims()).strides});

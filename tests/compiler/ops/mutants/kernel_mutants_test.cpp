@@ -34,12 +34,10 @@ struct Survivors {
 const std::vector<Survivors>& survivors() {
   static const std::vector<Survivors> table{
       {"of equal values the other one is taken: the same, or a zero of the other sign, which numbers do not tell",
-       {"clip: < for <=", "clip: > for >=", "maximum: > for >=", "minimum: < for <=", "max: >= for >",
-        "max_or_lowest: >= for >", "min: <= for <", "softmax: >= for >", "log_softmax: >= for >",
-        "fused_reduction: >= for >"}},
+       {"clip: < for <=", "clip: > for >=", "maximum: > for >=", "minimum: < for <=", "fused_reduction: >= for >"}},
       {"the maximum of a row with a NaN may be anything: the NaN comes through", {"fused_reduction: == for !="}},
       {"any number of the row's size may be taken off its elements: the minimum is as good as the maximum",
-       {"softmax: < for >", "log_softmax: < for >", "fused_reduction: < for >"}},
+       {"fused_reduction: < for >"}},
       {"the branches agree where the operands are equal, or no draw has the one number where they do not",
        {"abs: <= for <", "softplus: <= for <", "isinf: >= for >"}},
       {"in a short loop that place is one vector or one element: no draw has an infinity, a NaN or a zero just there",
@@ -50,7 +48,7 @@ const std::vector<Survivors>& survivors() {
        {"floor_div: <= for <", "floor_div: >= for >", "mod: <= for <", "divmod: <= for <", "divmod: >= for >"}},
       {"only where the one element that decides a slice is in the last lane, or goes through one of four accumulators: "
        "no draw has it there",
-       {"all: <= for <", "all: an assignment left out", "any: does not read the last lane", "prod: <= for <"}},
+       {"all: <= for <", "all: an assignment left out", "prod: <= for <"}},
   };
   return table;
 }
