@@ -18,7 +18,7 @@ namespace thtrain {
 
 // ---- functions -----------------------------------------------------------------------------------------------------
 
-/// An input, and its value where a call gives none. With `borrow` a call may use the argument's buffer as workspace.
+/// An input, its value where a call gives none, and `borrow`, which changes nothing: no call writes into an argument.
 struct In {
   In(Expr variable, std::optional<Tensor> value = {}, bool borrow = false,
      std::source_location where = std::source_location::current())
@@ -28,7 +28,7 @@ struct In {
   bool borrow;
 };
 
-/// An output. With `borrow` calls return the function's own buffer, which the next call overwrites: no allocation, in
+/// An output; with `borrow` calls return the function's own buffer, which the next call overwrites: no allocation, in
 /// every mode.
 struct Out {
   Out(Expr expr, bool borrow = false, std::source_location where = std::source_location::current())

@@ -13,9 +13,9 @@ namespace thtrain {
 // ---- control --------------------------------------------------------------------------------------------------------
 
 /// The values of `then()` where the condition (a bool scalar) holds, else those of `otherwise()`. Only what the side
-/// that is taken built is computed; what it uses from before is computed in any case. Both sides give equally many
-/// values of equal types. In reverse mode the side taken runs once more, with its gradient; values that the side not
-/// taken would read get zeros. What a side prints is printed where it is taken, but not again for the gradient.
+/// that is taken built is computed, and all that was built before; but lengths, and x[i] of an i that is known before
+/// the call, are checked whichever side is taken (take(x, i) is not). Both sides give equally many values of equal
+/// types. In reverse mode the side taken runs once more; values that the other would read get zeros. It prints once.
 std::vector<Expr> if_else(const Operand& condition, const std::function<std::vector<Expr>()>& then,
                           const std::function<std::vector<Expr>()>& otherwise,
                           std::source_location where = std::source_location::current());

@@ -24,7 +24,7 @@ inline Slice all() {
   return {};
 }
 
-/// What stands for one axis in x[...]: an integer, which drops the axis, or a slice.
+/// What stands for one axis in x[...]: an integer, which drops the axis, or a slice; alone an integer vector or a mask.
 class Index {
  public:
   template <std::integral T>
