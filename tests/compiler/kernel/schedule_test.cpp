@@ -86,7 +86,7 @@ TEST(Schedule, TheSameNestGivesTheSameResultsAtEveryWidthAndWithoutVectors) {
         EXPECT_EQ(call->schedule.find("vectors"), std::string::npos) << call->schedule;
       }
     });
-    scalar.target.vector_bytes = 16;  // for who prints it
+    scalar.target.vector_bytes = 16;  // of the language that it is printed in
     program = std::move(scalar);
   };
   expect_equal(NativeProgram(graph, {"g++", 16}, true, without_vectors)(inputs), "without vectors");
