@@ -114,9 +114,10 @@ class Emitter {
     for (const Expr& out : program_.graph.outputs)
       comment += str("//   output ", out.name().empty() ? out.node().op->name : escaped(out.name()), ": ",
                      readable(out.type().text()), "\n");
-    source_.text.entry = str("extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
-                             "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
-                             "  if (ctx->version != TH_ABI_VERSION) return 3;\n", head_, body_, "}\n");
+    source_.text.entry =
+        str(checks_sizes_ ? kCheckedNumber : "", "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
+            "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
+            "  if (ctx->version != TH_ABI_VERSION) return 3;\n", head_, body_, "}\n");
     return std::move(source_);
   }
 
@@ -261,7 +262,7 @@ class Emitter {
       const Buffer& buffer = program_.buffers[b];
       if (!buffer.allocated || buffers_[b].empty() || is_allocated_[b] || !is_known(buffer.elements)) continue;
       is_allocated_[b] = true;
-      place_of_helper(kCheckedNumber);
+      checks_sizes_ = true;
       const std::string bytes = names_.unique("bytes");
       const Dim wanted = buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)));
       line(str("const ThNumber ", bytes, " = ",
@@ -448,6 +449,7 @@ class Emitter {
   std::string head_, body_;
   int depth_ = 0, steps_ = 0;
   bool wrote_shared_ = false;
+  bool checks_sizes_ = false;                    // by kCheckedNumber
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
   std::vector<const Origin*> origins_;           // of the first step that writes a buffer
   Source source_;
