@@ -27,31 +27,6 @@ constexpr const char* kNotOptimized =
     "\n#ifdef __clang__\n__attribute__((optnone, noinline))\n#else\n__attribute__((optimize(\"O0\", "
     "\"no-expensive-optimizations\")))\n#endif\n";
 
-// Sizes of what only the data decides, which may be beyond 2^63.
-constexpr const char* kCheckedNumber =
-    "struct ThNumber {\n"
-    "  long value;\n"
-    "  bool fits;\n"
-    "  ThNumber(long value, bool fits = true) : value(value), fits(fits) {}\n"
-    "};\n"
-    "static inline ThNumber operator+(ThNumber a, ThNumber b) {\n"
-    "  bool over = __builtin_add_overflow(a.value, b.value, &a.value);\n"
-    "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
-    "}\n"
-    "static inline ThNumber operator*(ThNumber a, ThNumber b) {\n"
-    "  bool over = __builtin_mul_overflow(a.value, b.value, &a.value);\n"
-    "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
-    "}\n"
-    "static inline ThNumber th_max(ThNumber a, ThNumber b) {\n"
-    "  return ThNumber(th_max(a.value, b.value), a.fits && b.fits);\n"
-    "}\n"
-    "static inline ThNumber th_min(ThNumber a, ThNumber b) {\n"
-    "  return ThNumber(th_min(a.value, b.value), a.fits && b.fits);\n"
-    "}\n"
-    "static inline ThNumber th_floor_div(ThNumber a, ThNumber b) {\n"
-    "  return ThNumber(th_floor_div(a.value, b.value), a.fits && b.fits);\n"
-    "}\n";
-
 std::string c_type(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -117,7 +92,7 @@ class Emitter {
       comment += str("//   output ", out.name().empty() ? out.node().op->name : escaped(out.name()), ": ",
                      readable(out.type().text()), "\n");
     source_.text.entry =
-        str(checks_sizes_ ? kCheckedNumber : "", "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
+        str(checks_sizes_ ? checked_number_text() : "", "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
             "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
             "  if (ctx->version != TH_ABI_VERSION) return 3;\n", head_, body_, "}\n");
     return std::move(source_);
@@ -451,7 +426,7 @@ class Emitter {
   std::string head_, body_;
   int depth_ = 0, steps_ = 0;
   bool wrote_shared_ = false;
-  bool checks_sizes_ = false;                    // by kCheckedNumber
+  bool checks_sizes_ = false;                    // by checked_number_text()
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers
   std::vector<const Origin*> origins_;           // of the first step that writes a buffer
   Source source_;

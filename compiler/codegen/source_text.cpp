@@ -14,6 +14,31 @@ std::string interface_text() {
       "static inline long th_floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n");
 }
 
+std::string checked_number_text() {
+  return "struct ThNumber {\n"
+         "  long value;\n"
+         "  bool fits;\n"
+         "  ThNumber(long value, bool fits = true) : value(value), fits(fits) {}\n"
+         "};\n"
+         "static inline ThNumber operator+(ThNumber a, ThNumber b) {\n"
+         "  bool over = __builtin_add_overflow(a.value, b.value, &a.value);\n"
+         "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
+         "}\n"
+         "static inline ThNumber operator*(ThNumber a, ThNumber b) {\n"
+         "  bool over = __builtin_mul_overflow(a.value, b.value, &a.value);\n"
+         "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
+         "}\n"
+         "static inline ThNumber th_max(ThNumber a, ThNumber b) {\n"
+         "  return ThNumber(th_max(a.value, b.value), a.fits && b.fits);\n"
+         "}\n"
+         "static inline ThNumber th_min(ThNumber a, ThNumber b) {\n"
+         "  return ThNumber(th_min(a.value, b.value), a.fits && b.fits);\n"
+         "}\n"
+         "static inline ThNumber th_floor_div(ThNumber a, ThNumber b) {\n"
+         "  return ThNumber(th_floor_div(a.value, b.value), a.fits && b.fits);\n"
+         "}\n";
+}
+
 std::string whole_text(const SourceText& source) {
   std::string out = source.comment + interface_text();
   for (const std::string& helper : source.helpers) out += helper;

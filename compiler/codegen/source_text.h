@@ -31,6 +31,10 @@ struct SourceText {
 /// What opens every translation unit: the entry's interface, and functions for lengths.
 std::string interface_text();
 
+/// The C++ type ThNumber: a length that knows whether its arithmetic stayed within 2^63. For sizes that only the data
+/// decides.
+std::string checked_number_text();
+
 /// One translation unit, for people and for compilers.
 std::string whole_text(const SourceText& source);
 
