@@ -456,7 +456,8 @@ TEST(StableGradients, SecondDerivatives) {
 TEST(StableGradients, AnEffectIsNotMadeTwice) {
   Expr x = scalar("x"), cost = log(1 + exp(print(log(exp(x)), "h")));
   size_t prints = 0;
-  for (const Node* node : topological_order(std::vector{cost, grad(cost, x)})) prints += node->op->has_effect;
+  const std::vector<Expr> values{cost, grad(cost, x)};
+  for (const Node* node : topological_order(values)) prints += node->op->has_effect;
   EXPECT_EQ(prints, 1u);
 }
 
