@@ -88,7 +88,7 @@ Rate rate_of(double units, F seconds) {
 
 SourceText printed(const Graph& graph) {
   CanonicalGraph canonical = canonical_lengths(graph);
-  Tuner rule(Tune::kNever, 1);
+  Tuner rule({.policy = Tune::kNever});
   return emit_cpp(plan(optimize(canonical.graph, {.chooser = &rule}), canonical.value_checks,
                        {.target = machine(), .chooser = &rule}))
       .text;

@@ -67,7 +67,7 @@ Explanation ErrorCounter::explain(int64_t count, int64_t batch) {
   return of_length(evaluation_chunk(count, batch)).explain();
 }
 
-const std::vector<kernel::ProductChoice>& ErrorCounter::choices(int64_t count, int64_t batch) {
+const std::vector<kernel::Choice>& ErrorCounter::choices(int64_t count, int64_t batch) {
   return of_length(evaluation_chunk(count, batch)).info().choices;
 }
 

@@ -34,7 +34,7 @@ class ErrorCounter {
   Count count(Examples& examples, int64_t count, int64_t batch);
   /// The function that does it, for all chunks but a shorter last one.
   Explanation explain(int64_t count, int64_t batch);
-  const std::vector<kernel::ProductChoice>& choices(int64_t count, int64_t batch);
+  const std::vector<kernel::Choice>& choices(int64_t count, int64_t batch);
 
  private:
   Function& of_length(int64_t count, bool background = false);

@@ -302,7 +302,8 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
   f.choice("tune", &CompilerConfig::tune,
            {{"never", Tune::kNever}, {"cached", Tune::kCached}, {"always", Tune::kAlways}})
       .help(
-          "How the implementation of a matrix product is chosen. `never`: by a built-in rule; `cached`: by what "
+          "How one of several implementations (of a matrix product) is chosen. `never`: by a built-in rule; `cached`: "
+          "by what "
           "`thtrain "
           "tune` measured on this machine, or by the rule where it measured nothing; `always`: measured before the "
           "first "

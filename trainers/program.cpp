@@ -240,8 +240,8 @@ ModelSummary TrainingProgram::summary() const {
   return out;
 }
 
-std::vector<kernel::ProductChoice> TrainingProgram::all_choices() {
-  std::vector<kernel::ProductChoice> out = choices();
+std::vector<kernel::Choice> TrainingProgram::all_choices() {
+  std::vector<kernel::Choice> out = choices();
   if (!has_valid()) return out;
   const auto& more = counter_->choices(used_of(valid_.size()), experiment_.trainer.batch_size);
   out.insert(out.end(), more.begin(), more.end());
@@ -249,9 +249,9 @@ std::vector<kernel::ProductChoice> TrainingProgram::all_choices() {
 }
 
 Fingerprint TrainingProgram::fingerprint() const {
-  auto text = [](const kernel::ProductChoice& c) { return str(text_of(c.product), ": ", c.candidate); };
+  auto text = [](const kernel::Choice& c) { return str(c.key.text(), ": ", c.candidate, " (", c.version, ")"); };
   return {{"program", step_->identity()},
-          {"matrix products", join(choices(), ", ", text)},
+          {"choices", join(choices(), ", ", text)},
           {"training data", feed_->examples().identity()},
           {"validation data", valid_.identity()},
           {"test data", test_.identity()}};

@@ -76,11 +76,11 @@ class TrainingProgram {
   Explanation explain() const { return step_->explain(); }
   /// The function that counts the errors on the validation examples. UserError where there are none.
   Explanation explain_errors();
-  /// The training step's matrix products, and what computes them.
-  const std::vector<kernel::ProductChoice>& choices() const { return step_->info().choices; }
+  /// What has several implementations in the training step, and which was taken.
+  const std::vector<kernel::Choice>& choices() const { return step_->info().choices; }
   /// Those of the function that counts errors too.
-  std::vector<kernel::ProductChoice> all_choices();
-  /// Hashes of the program's graph and of the data, and who computes its matrix products.
+  std::vector<kernel::Choice> all_choices();
+  /// Hashes of the program's graph and of the data, and the candidates that it takes.
   Fingerprint fingerprint() const;
   /// What one call of step() computes, and from what: for looking into it without native code.
   const Graph& graph() const { return graph_; }

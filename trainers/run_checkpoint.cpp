@@ -56,8 +56,8 @@ void Run::restore_arrays(const Checkpoint& checkpoint) {
 
 static std::string products_hint(const std::vector<std::string>& differing) {
   for (const std::string& difference : differing)
-    if (difference.starts_with("matrix products: "))
-      return "`thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other matrix products: with the\n"
+    if (difference.starts_with("choices: "))
+      return "`thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other implementations: with the\n"
              "choices that the run began with, it goes on with the same bits;\n";
   return "";
 }
@@ -81,7 +81,7 @@ void Run::restore(const Checkpoint& checkpoint) {
       else
         fingerprint_.emplace_back(name, value);
     }
-  // Before what differs is compared: another model differs in its matrix products too, and cannot go on at all.
+  // Before what differs is compared: another model differs in its choices too, and cannot go on at all.
   try {
     restore_arrays(checkpoint);
   } catch (const UserError& error) {

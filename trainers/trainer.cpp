@@ -179,12 +179,12 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
   return {program.summary(), program.loss_sum()};
 }
 
-std::vector<kernel::MatrixProduct> matrix_products(const Experiment& experiment, const Dataset& data,
-                                                   const std::string& config_folder) {
+std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
+                                          const std::string& config_folder) {
   TrainingProgram program(experiment, data, config_folder);
-  std::vector<kernel::MatrixProduct> out;
-  for (const kernel::ProductChoice& choice : program.all_choices())
-    if (std::find(out.begin(), out.end(), choice.product) == out.end()) out.push_back(choice.product);
+  std::vector<kernel::ChoiceKey> out;
+  for (const kernel::Choice& choice : program.all_choices())
+    if (std::find(out.begin(), out.end(), choice.key) == out.end()) out.push_back(choice.key);
   return out;
 }
 

@@ -176,9 +176,9 @@ struct CheckReport {
 /// start.
 CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
-/// The matrix products of known lengths in the training step and in the function that counts errors, each once.
-std::vector<kernel::MatrixProduct> matrix_products(const Experiment& experiment, const Dataset& data,
-                                                   const std::string& config_folder);
+/// What has several implementations in the training step and in the function that counts errors, each once.
+std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
+                                          const std::string& config_folder);
 /// The function of one training step, explained (`thtrain explain`). Runs nothing.
 Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 /// The function that counts the errors on the validation examples. UserError where there are none.

@@ -1,13 +1,14 @@
-// `thtrain tune`: who computes the matrix products of an experiment fastest on this machine.
+// `thtrain tune`: which implementations are the fastest on this machine, of what has several in an experiment.
 #include <algorithm>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "compiler/runtime/cache.h"
-#include "compiler/runtime/gemm_trials.h"
+#include "compiler/runtime/candidate_trials.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/threads.h"
+#include "compiler/runtime/tuner.h"
 #include "trainers/load_data.h"
 #include "trainers/trainer.h"
 
@@ -15,29 +16,34 @@ namespace thtrain {
 
 namespace {
 
-struct TunedProduct {
-  kernel::MatrixProduct product;
-  std::vector<GemmTrial> trials;  // the fastest first
+struct Tuned {
+  kernel::ChoiceKey key;
+  std::vector<CandidateTrial> trials;  // the fastest first
 };
 
-double gflops(const TunedProduct& tuned, const GemmTrial& trial) {
-  const kernel::MatrixProduct& p = tuned.product;
-  return 2e-9 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) / trial.seconds;
+double gflops(const CandidateTrial& trial) {
+  return 1e-9 * trial.flops / trial.seconds;
 }
 
-std::string tuned_text(const TunedProduct& tuned) {
+std::string tuned_text(const Tuned& tuned) {
   std::vector<std::vector<std::string>> rows = {{"candidate", "GFLOP/s", "microseconds"}};
-  for (const GemmTrial& trial : tuned.trials)
-    rows.push_back({trial.candidate, json_fixed(gflops(tuned, trial), 1), json_fixed(1e6 * trial.seconds, 1)});
-  return str(text_of(tuned.product), ": ", tuned.trials.front().candidate, "\n", table_text(rows));
+  for (const CandidateTrial& trial : tuned.trials)
+    rows.push_back({trial.candidate, json_fixed(gflops(trial), 1), json_fixed(1e6 * trial.seconds, 1)});
+  return str(tuned.key.text(), ": ", tuned.trials.front().candidate, "\n", table_text(rows));
 }
 
-std::string tuned_json(const TunedProduct& tuned) {
-  auto trial_json = [&](const GemmTrial& trial) {
-    return JsonObject().add("candidate", trial.candidate).add("gflops", gflops(tuned, trial)).line();
+std::string tuned_json(const Tuned& tuned) {
+  auto trial_json = [&](const CandidateTrial& trial) {
+    return JsonObject()
+        .add("candidate", trial.candidate)
+        .add("version", trial.version)
+        .add("gflops", gflops(trial))
+        .add("seconds", trial.seconds)
+        .line();
   };
   return JsonObject()
-      .add("product", text_of(tuned.product))
+      .add("computation", tuned.key.computation)
+      .add("properties", tuned.key.properties)
       .add("choice", tuned.trials.front().candidate)
       .add_raw("trials", str('[', join(tuned.trials, ", ", trial_json), ']'))
       .line();
@@ -49,27 +55,28 @@ int run_tune(const TuneArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   int threads = thread_count(static_cast<int>(loaded.experiment.compiler.threads));
-  std::vector<TunedProduct> tuned;
+  std::vector<Tuned> tuned;
   TuningTable table;
-  for (const kernel::MatrixProduct& product : matrix_products(loaded.experiment, data, loaded.config_folder)) {
-    std::vector<GemmTrial> trials = time_candidates(product, candidates_of(product), threads);
+  const bool strict = loaded.experiment.compiler.optimizer == CompilerConfig::Optimizer::kStrict;
+  for (const kernel::ChoiceKey& key : choices_of(loaded.experiment, data, loaded.config_folder)) {
+    std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, strict), threads);
     std::stable_sort(trials.begin(), trials.end(),
-                     [](const GemmTrial& a, const GemmTrial& b) { return a.seconds < b.seconds; });
-    table[text_of(product)] = trials.front().candidate;
-    tuned.push_back({product, std::move(trials)});
+                     [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });
+    table.merge(tuning_of(key, trials));
+    tuned.push_back({key, std::move(trials)});
     if (!arguments.json) print_text(str(tuned_text(tuned.back()), "\n"));
   }
-  if (!table.empty()) remember(table, threads);
+  if (!tuned.empty()) remember(table, threads);
   measure_machine_again();
   if (arguments.json) {
     print_text(
-        JsonObject().add("threads", threads).add_raw("products", str('[', join(tuned, ", ", tuned_json), ']')).line() +
+        JsonObject().add("threads", threads).add_raw("choices", str('[', join(tuned, ", ", tuned_json), ']')).line() +
         "\n");
     return kDone;
   }
   const bool is_reference = loaded.experiment.compiler.mode == CompilerConfig::Mode::kReference;
   const char* nothing = is_reference ? ": compiler.mode = \"reference\" computes without native code\n" : "\n";
-  print_text(str(count_text(static_cast<int64_t>(tuned.size()), "product"), " for ", count_text(threads, "thread"),
+  print_text(str(count_text(static_cast<int64_t>(tuned.size()), "choice"), " for ", count_text(threads, "thread"),
                  tuned.empty() ? nothing : str(", remembered in ", cache_folder_text(), "\n")));
   return kDone;
 }

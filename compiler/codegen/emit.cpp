@@ -72,6 +72,7 @@ class Emitter {
       : program_(program), options_(options), dialect_(kernel::cpp_dialect(program.target.vector_bytes)) {}
 
   Source run() {
+    list_libraries();
     name_lengths();
     name_buffers();
     for (const LengthCheck& check : program_.checks)
@@ -103,6 +104,20 @@ class Emitter {
     body_.append(static_cast<size_t>(depth_) * 2, ' ');
     body_ += text;
     body_ += '\n';
+  }
+
+  // The functions outside, each declared by its name; buffers take other names.
+  void list_libraries() {
+    for_each_step(program_.body, [&](const Step& step) {
+      const LibraryCall* call = std::get_if<LibraryCall>(&step.code);
+      if (!call || library_names_.contains(call->function.name)) return;
+      const std::string name = names_.unique(call->function.name), type = names_.unique(name + "_type");
+      head_ += str("  typedef ", call->function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ",
+                   call->function.parameters, ");\n  const ", type, " ", name, " = (", type, ")ctx->library[",
+                   source_.text.libraries.size(), "];\n");
+      source_.text.libraries.push_back(call->function.name);
+      library_names_[call->function.name] = name;
+    });
   }
 
   // ---- lengths and buffers -----------------------------------------------------------------------------------------
@@ -162,7 +177,7 @@ class Emitter {
     std::set<int> used;
     origins_.resize(program_.buffers.size());
     for_each_step(program_.body, [&](const Step& step) {
-      for (size_t k = step.inputs; k < step.operands.size(); ++k)
+      for (size_t k = step.inputs; k < step.inputs + step.outputs; ++k)
         if (const int b = step.operands[k].buffer; b >= 0 && !origins_[static_cast<size_t>(b)])
           origins_[static_cast<size_t>(b)] = &step.origin;
       for (const BufferView& operand : step.operands)
@@ -321,7 +336,7 @@ class Emitter {
         if (call->function->buffers[i].written && is_shared(static_cast<size_t>(call->operands[i]))) return true;
       return false;
     }
-    for (size_t k = s.inputs; k < s.operands.size(); ++k)
+    for (size_t k = s.inputs; k < s.inputs + s.outputs; ++k)
       if (is_shared(k)) return true;
     return false;
   }
@@ -403,7 +418,18 @@ class Emitter {
         return pointer(s.operands[static_cast<size_t>(p->operand)]);
       return str("*", pointer(s.operands[static_cast<size_t>(std::get<ScalarOf>(argument).operand)]));
     });
-    line(str("ctx->", call.function, "(ctx, ", arguments, ");"));
+    const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");
+    if (!call.function.may_fail) return line(call_text + ";");
+    const int check = add_check(failure_of(s, call));
+    line(str("if (const int status = ", call_text, ") { ctx->fail(ctx, ", check, ", status, 0); return 1; }"));
+  }
+
+  // What the message says where the function gives {value} and not 0.
+  static CheckText failure_of(const Step& s, const LibraryCall& call) {
+    if (call.failure)
+      return {call.failure->what, call.failure->expected, call.failure->origin.text(), call.failure->origin.config()};
+    return {str("the library function ", call.function.name, " failed"), "status 0, got {value}", s.origin.text(),
+            s.origin.config()};
   }
 
   void print_call(const Step& s, const ReferenceCall&) {
@@ -419,6 +445,7 @@ class Emitter {
   const kernel::Dialect& dialect_;
   Names names_;
   std::map<std::string, std::string> lengths_;            // name -> variable
+  std::map<std::string, std::string> library_names_;      // name -> variable
   std::vector<std::string> buffers_;                      // variables
   std::unordered_map<std::string, std::string> kernels_;  // text -> name
   std::unordered_map<std::string, uint32_t> helpers_;     // text -> place

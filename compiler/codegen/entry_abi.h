@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-#define TH_ABI_VERSION 4
+#define TH_ABI_VERSION 5
 
 /* One argument of the entry: inputs, shared variables, bound constants, then outputs. Row-major, aligned to its
  * element. */
@@ -31,27 +31,8 @@ struct ThContext {
   void (*parallel_for)(ThContext*, ThBody body, void* const* buffers, const long* lengths, long n, long grain,
                        long multiple);
 
-  /* Row-major C[m, n] = alpha op(A) op(B) + beta C; op transposes where trans is not 0. ld: elements between rows as
-     stored. By IEEE arithmetic: a factor of 0 loses no NaN or infinity of what it multiplies. Where reads_c is 0, C is
-     only written, and beta not looked at. */
-  void (*gemm_f32)(ThContext*, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a, long lda,
-                   const float* b, long ldb, float beta, int reads_c, float* c, long ldc);
-  void (*gemm_f64)(ThContext*, int trans_a, int trans_b, long m, long n, long k, double alpha, const double* a,
-                   long lda, const double* b, long ldb, double beta, int reads_c, double* c, long ldc);
-  /* The same by oneDNN, in programs whose tuner chose it. No length is 0. */
-  void (*onednn_f32)(ThContext*, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
-                     long lda, const float* b, long ldb, float beta, int reads_c, float* c, long ldc);
-  /* y[m or n] = alpha op(A) x + beta y with A[m, n] row-major; inc: elements between entries. The rest as for
-     gemm. */
-  void (*gemv_f32)(ThContext*, int trans_a, long m, long n, float alpha, const float* a, long lda, const float* x,
-                   long incx, float beta, int reads_y, float* y, long incy);
-  void (*gemv_f64)(ThContext*, int trans_a, long m, long n, double alpha, const double* a, long lda, const double* x,
-                   long incx, double beta, int reads_y, double* y, long incy);
-  /* A[m, n] += alpha x y^T */
-  void (*ger_f32)(ThContext*, long m, long n, float alpha, const float* x, long incx, const float* y, long incy,
-                  float* a, long lda);
-  void (*ger_f64)(ThContext*, long m, long n, double alpha, const double* x, long incx, const double* y, long incy,
-                  double* a, long lda);
+  /* The functions outside of the program that it lists, in the order of its list: BLAS and others. */
+  void* const* library;
 
   /* Runs the reference of a step that no kernel is written for: dense row-major inputs, then outputs; `lengths` are the
      lengths of all of them, one after the other. */

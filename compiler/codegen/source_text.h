@@ -23,7 +23,8 @@ struct SourceText {
   std::string comment;               // what the program's arguments are
   std::vector<std::string> helpers;  // definitions, each before those that need it
   std::vector<KernelText> kernels;
-  std::string entry;  // the definition of thtrain_entry, which calls the kernels by name
+  std::string entry;                        // the definition of thtrain_entry, which calls the kernels by name
+  std::vector<std::string> libraries = {};  // names of the functions outside, in the order of ThContext::library
 
   friend bool operator==(const SourceText&, const SourceText&) = default;
 };

@@ -18,6 +18,7 @@ struct GatherRule;    // ops/elemwise/gather.h
 struct ScatterRule;   // ops/index/scatter.h
 struct LoopForm;      // ops/loop_form.h
 struct Accumulation;  // ops/accumulation.h
+struct Epilogue;      // ops/epilogue.h
 namespace kernel {
 class StepBuilder;    // kernel/step_builder.h
 class RegionBuilder;  // kernel/region_builder.h
@@ -194,6 +195,8 @@ struct Op {
   const LoopForm* loop_form = nullptr;
   /// Adds its value to another one as it computes it: y + alpha x as one node.
   const Accumulation* accumulation = nullptr;
+  /// Its kernel can begin and end with elementwise expressions.
+  const Epilogue* epilogue = nullptr;
   /// The elements of input 0 under other axes: axis k of the output is axis order[k] of the input, or a new one of
   /// length 1 for -1. Ask axis_order_of().
   const std::vector<int64_t>& (*axis_order)(const Node&) = nullptr;

@@ -264,4 +264,11 @@ void StepBuilder::call_reference() {
   steps_.push_back(ReferenceCall{});
 }
 
+Operand StepBuilder::workspace(DType dtype, Dim elements) {
+  const int index = static_cast<int>(inputs_.size() + outputs_.size() + workspaces_.size());
+  const Type type{.dtype = dtype, .dims = {elements}};
+  workspaces_.push_back({dtype, std::move(elements)});
+  return {index, type, row_major(type.dims)};
+}
+
 }  // namespace thtrain::kernel

@@ -3,13 +3,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "compiler/ir/layout.h"
 #include "compiler/ir/node.h"
-#include "compiler/kernel/chooser.h"
+#include "compiler/kernel/choice.h"
 #include "compiler/kernel/kernel_ir.h"
 #include "compiler/kernel/target.h"
 
@@ -89,10 +90,17 @@ struct KernelCall {
   Dim grain = 0;  // least part of the range for one thread; 0: one thread takes all
   int64_t multiple = 1;
   std::vector<double> numbers = {};  // of function.numbers
-  std::string schedule = {};  // what its schedule chose, for people; empty: its loops were written by hand
+  std::string schedule = {};         // what its schedule chose, for people; empty: its loops were written by hand
 };
 
-/// ctx->function(ctx, arguments...): a length, a number, an operand's pointer or its scalar value.
+/// A function outside of the program, which the program lists by its name: name(ThContext*, parameters).
+struct LibraryFunction {
+  std::string name;        // "gemm_f32", an identifier of C: the runtime finds it by this (runtime/library_functions.h)
+  std::string parameters;  // those after the ThContext*, as C declares them
+  bool may_fail = false;   // its result is an int, and not 0 fails the call; else it has none
+};
+
+/// An argument of a call: a length, a number, an operand's pointer or its scalar value.
 struct PointerTo {
   int operand;
 };
@@ -100,8 +108,16 @@ struct ScalarOf {
   int operand;
 };
 struct LibraryCall {
-  std::string function;  // "gemm_f32"
+  LibraryFunction function;
   std::vector<std::variant<Dim, double, PointerTo, ScalarOf>> arguments;
+  /// What the message says where the function fails; {value} is its result.
+  std::optional<RuntimeCheck> failure = {};
+};
+
+/// Memory that the code of a step writes and reads, and that nobody reads later: it lies in the arena.
+struct Workspace {
+  DType dtype = DType::kUInt8;
+  Dim elements = 0;
 };
 
 struct ReferenceCall {};
@@ -114,7 +130,7 @@ struct StepContext {
   std::vector<bool> at_destination = {};  // for each input: was it computed where the op would copy it?
   bool writes_variable = false;           // an output lies in the buffer of a shared variable
   int64_t non_temporal_threshold = 0;     // see StepBuilder::non_temporal_threshold()
-  const Chooser* chooser = nullptr;       // of who computes matrix products; null: the library
+  const Chooser* chooser = nullptr;       // among implementations; null: the rules without measurements
 };
 
 class StepBuilder {
@@ -164,7 +180,13 @@ class StepBuilder {
   void call_library(LibraryCall call);
   void call_reference();
 
+  /// Memory for the code of this step, row-major and aligned to 64 bytes; its contents are undefined at first. The
+  /// operand follows the outputs. Of known elements, or of lengths that the program knows.
+  Operand workspace(DType dtype, Dim elements);
+
   std::vector<StepCode> take() { return std::move(steps_); }
+  /// What workspace() was asked for, in order.
+  const std::vector<Workspace>& workspaces() const { return workspaces_; }
 
  private:
   std::string buffer(const Operand& operand, bool written);
@@ -178,6 +200,7 @@ class StepBuilder {
   std::vector<int> used_operands_;
   std::vector<std::variant<Dim, RuntimeCheck>> lengths_;
   std::vector<StepCode> steps_;
+  std::vector<Workspace> workspaces_;
 };
 
 }  // namespace thtrain::kernel

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "compiler/kernel/chooser.h"
+#include "compiler/kernel/choice.h"
 
 namespace thtrain {
 
@@ -31,7 +31,7 @@ struct Fired {
 struct PassContext {
   Level level = Level::kStandard;
   std::vector<Fired>* fired = nullptr;       // where rewrites are noted; may be null
-  const kernel::Chooser* chooser = nullptr;  // of implementations of products; null: nothing is known of them
+  const kernel::Chooser* chooser = nullptr;  // among implementations; null: nothing is known of them
 
   void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after,
             Safety safety = Safety::kReassociating) const {

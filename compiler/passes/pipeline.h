@@ -27,12 +27,12 @@ struct PassRecord {
 struct PipelineOptions {
   Level level = Level::kStandard;
   std::set<std::string> without = {};  // passes left out; UserError for an unknown name
-  std::vector<Pass> extra = {};   // a program's own passes, before all others
+  std::vector<Pass> extra = {};        // a program's own passes, before all others
   bool keep_graphs = false;
   bool verify = false;                  // types and structure, after every pass
   std::vector<Fired>* fired = nullptr;  // each under the name of the pass that ran, in their order
   std::vector<PassRecord>* records = nullptr;
-  const kernel::Chooser* chooser = nullptr;  // the one that the plan will ask; null: products stay alone
+  const kernel::Chooser* chooser = nullptr;  // the one that the plan will ask; null: nothing gets an epilogue
 };
 
 Graph optimize(const Graph& graph, const PipelineOptions& options);

@@ -124,6 +124,7 @@ class Key {
 
 // Gives the messages of checks the origin of this node.
 bool has_check(const kernel::StepCode& code) {
+  if (const auto* library = std::get_if<kernel::LibraryCall>(&code)) return library->failure.has_value();
   const kernel::KernelCall* call = std::get_if<kernel::KernelCall>(&code);
   return call && std::any_of(call->lengths.begin(), call->lengths.end(),
                              [](const auto& length) { return std::holds_alternative<kernel::RuntimeCheck>(length); });
@@ -148,7 +149,7 @@ BufferView as_pairs(BufferView view) {
 
 }  // namespace
 
-std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement& at) {
+LoweredNode Lowering::lower(const Node& node, const Placement& at) {
   auto [known, fresh] = known_.try_emplace(Key(node, at).take());
   if (!fresh) return known->second;
   kernel::StepBuilder builder(
@@ -165,12 +166,12 @@ std::vector<kernel::StepCode> Lowering::lower(const Node& node, const Placement&
   } else {
     node.op->lower(builder);
   }
-  std::vector<kernel::StepCode> code = builder.take();
-  if (std::any_of(code.begin(), code.end(), has_check))
+  LoweredNode out{builder.take(), builder.workspaces()};
+  if (std::any_of(out.code.begin(), out.code.end(), has_check))
     known_.erase(known);
   else
-    known->second = code;
-  return code;
+    known->second = out;
+  return out;
 }
 
 std::vector<kernel::StepCode> Lowering::copy(const BufferView& from, const BufferView& to) {

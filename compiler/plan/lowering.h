@@ -18,18 +18,23 @@ struct Placement {
   bool is_unread = false;        // does nothing in the program read any output?
 };
 
+/// What a node became.
+struct LoweredNode {
+  std::vector<kernel::StepCode> code;  // operand numbers count the inputs, then the outputs, then the workspaces
+  std::vector<kernel::Workspace> workspaces;
+};
+
 class Lowering {
  public:
   explicit Lowering(const PlanOptions& options) : options_(options) {}
 
-  /// The code of one node; operand numbers count the inputs, then the outputs.
-  std::vector<kernel::StepCode> lower(const Node& node, const Placement& at);
+  LoweredNode lower(const Node& node, const Placement& at);
   /// Elements of one view into another of the same type.
   std::vector<kernel::StepCode> copy(const BufferView& from, const BufferView& to);
 
  private:
   const PlanOptions& options_;
-  std::unordered_map<std::string, std::vector<kernel::StepCode>> known_;  // by all that Op::lower may depend on
+  std::unordered_map<std::string, LoweredNode> known_;  // by all that Op::lower may depend on
 };
 
 }  // namespace thtrain

@@ -296,8 +296,16 @@ void Planner::place_step(const Node& node) {
   if (calls_back)
     code.emplace_back(kernel::ReferenceCall{});
   else
-    code = lowering_.lower(node, at);
+    code = lowered(node, at, operands);
   emit(node, std::move(code), std::move(operands));
+}
+
+std::vector<kernel::StepCode> Planner::lowered(const Node& node, const Placement& at,
+                                               std::vector<BufferView>& operands) {
+  LoweredNode out = lowering_.lower(node, at);
+  for (const kernel::Workspace& workspace : out.workspaces)
+    operands.push_back(new_place({.dtype = workspace.dtype, .dims = {workspace.elements}}, "workspace"));
+  return std::move(out.code);
 }
 
 BufferView Planner::place_of(const Node& node, size_t o, std::span<const BufferView> inputs) {
@@ -313,21 +321,22 @@ void Planner::emit(const Node& node, std::vector<kernel::StepCode> code, std::ve
   if (code.empty()) return;  // all was computed where it would have been copied
   const std::string comment = comment_of(node);
   for (size_t k = 0; k + 1 < code.size(); ++k)
-    region_->items.push_back(Step{&node, comment, operands, node.inputs.size(), std::move(code[k]), node.origin});
+    region_->items.push_back(
+        Step{&node, comment, operands, node.inputs.size(), node.types.size(), std::move(code[k]), node.origin});
   std::vector<LengthDefinition> defined;
   if (node.op->defines)
     for (DefinedLength& length : node.op->defines(node))
       defined.push_back(
           {std::move(length.name), std::move(length.bound), operands[node.inputs.size() + length.output]});
-  region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), std::move(code.back()),
-                                node.origin, std::move(defined)});
+  region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), node.types.size(),
+                                std::move(code.back()), node.origin, std::move(defined)});
 }
 
 // ---- copies --------------------------------------------------------------------------------------------------------
 
 void Planner::copy(const BufferView& from, const BufferView& to, std::string why, const Origin& origin) {
   for (kernel::StepCode& code : lowering_.copy(from, to))
-    region_->items.push_back(Step{nullptr, why, {from, to}, 1, std::move(code), origin});
+    region_->items.push_back(Step{nullptr, why, {from, to}, 1, 1, std::move(code), origin});
 }
 
 void Planner::copy_first(const BufferView& from, const BufferView& to, std::string why, const Origin& origin,

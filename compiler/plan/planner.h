@@ -61,6 +61,8 @@ class Planner {
   std::vector<BufferView> placed_inputs(const Node& node, bool calls_back);
   /// Where output `o` goes: where it is wanted, over an input that dies, or into a temporary.
   BufferView place_of(const Node& node, size_t o, std::span<const BufferView> inputs);
+  /// The node's code; its workspaces are added to the operands.
+  std::vector<kernel::StepCode> lowered(const Node& node, const Placement& at, std::vector<BufferView>& operands);
   void emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands);
 
   // ---- copies

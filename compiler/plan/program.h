@@ -48,8 +48,8 @@ bool is_one_place(const BufferView& a, const BufferView& b);
 struct Step {
   const Node* node;  // what it computes; null for copies
   std::string comment;
-  std::vector<BufferView> operands;  // inputs of the node, then outputs
-  size_t inputs;                     // how many of them are inputs
+  std::vector<BufferView> operands;  // inputs of the node, then outputs, then workspaces
+  size_t inputs, outputs;            // how many of them are which
   kernel::StepCode code;             // operand numbers refer to `operands`
   Origin origin;
   std::vector<LengthDefinition> defines = {};
@@ -106,7 +106,7 @@ struct PlanOptions {
   kernel::Target target = {};
   int threads = 1;                           // that will run it
   bool in_place = true;                      // temporaries and shared variables may be overwritten
-  const kernel::Chooser* chooser = nullptr;  // of implementations; null: the library's
+  const kernel::Chooser* chooser = nullptr;  // among implementations; null: the plain ones
 };
 
 /// Orders the nodes of an optimized graph, gives every value a buffer, lowers every node, and packs the arena.

@@ -20,7 +20,7 @@ std::string call_text(const kernel::StepCode& code) {
     return str("kernel ", call->function->name, " over ", readable(call->range.text()),
                call->grain.is(0) ? "" : str(", threads from ", readable(call->grain.text())),
                call->schedule.empty() ? "" : ", " + call->schedule);
-  if (const auto* call = std::get_if<kernel::LibraryCall>(&code)) return call->function;
+  if (const auto* call = std::get_if<kernel::LibraryCall>(&code)) return call->function.name;
   return "a call of the reference";
 }
 
@@ -29,9 +29,11 @@ void print(const Program& program, const Region& region, int depth, size_t& numb
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
       out += str(indent, number++, ": ", step->comment, "  -- ", call_text(step->code), "\n");
-      for (size_t i = 0; i < step->operands.size(); ++i)
-        out +=
-            str(indent, "     ", i < step->inputs ? "reads  " : "writes ", view_text(program, step->operands[i]), "\n");
+      for (size_t i = 0; i < step->operands.size(); ++i) {
+        const bool is_output = i < step->inputs + step->outputs;
+        const char* what = i < step->inputs ? "reads  " : is_output ? "writes " : "uses   ";
+        out += str(indent, "     ", what, view_text(program, step->operands[i]), "\n");
+      }
       for (const LengthDefinition& length : step->defines)
         out += str(indent, "     defines ", readable(length.name), " from ", view_text(program, length.value),
                    length.bound ? ", at most " + readable(length.bound->text()) : ", without a bound", "\n");

@@ -6,6 +6,7 @@
 #include "compiler/base/build_info.h"
 #include "compiler/ir/print.h"
 #include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/machine.h"
 
 namespace thtrain {
@@ -36,12 +37,19 @@ std::string origins_text(const Graph& graph) {
 
 }  // namespace
 
+TunerOptions tuner_options(const CompileOptions& options) {
+  return {.policy = options.tune,
+          .threads = options.threads,
+          .strict = options.pipeline.level == Level::kStrict,
+          .taken = options.candidates};
+}
+
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {
   auto program = std::make_shared<CompiledProgram>();
   const kernel::Target target = machine();
   bool use_cache = options.use_cache && options.pipeline.extra.empty() && !options.probes &&
                    !options.pipeline.records && !options.pipeline.fired;
-  Tuner tuner(options.tune, options.threads);
+  Tuner tuner(tuner_options(options));
   std::string key;
   if (use_cache) {
     key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),
@@ -52,6 +60,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
         LoadedObject loaded = cache().load_object(image->source, kEntryName);
         if (loaded.object) {
           program->image = std::move(*image);
+          program->library = library_table(program->image.source.libraries);
           program->object = loaded.object;
           program->entry = reinterpret_cast<ThEntry>(loaded.object->symbol(kEntryName));
           program->from_cache = true;
@@ -70,6 +79,7 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   Source source = emit_cpp(*planned, {.probes = options.probes});
   ProgramImage& image = program->image;
   image.source = std::move(source.text);
+  program->library = library_table(image.source.libraries);
   image.checks = std::move(source.checks);
   image.choices = tuner.answers();
   image.constants = planned->constants;

@@ -18,6 +18,7 @@ struct CompiledProgram {
   ProgramImage image;
   std::shared_ptr<const SharedObject> object;
   ThEntry entry = nullptr;
+  std::vector<void*> library;  // ThContext::library
   /// The plan, with its nodes: there unless the program came finished from the cache.
   std::shared_ptr<const Program> plan;
   bool from_cache = false;
@@ -30,7 +31,9 @@ struct CompileOptions {
   bool probes = false;
   bool use_cache = true;
   Tune tune = Tune::kCached;
+  std::vector<TakenCandidate> candidates = {};
 };
+TunerOptions tuner_options(const CompileOptions& options);
 
 struct CompileOutcome {
   std::shared_ptr<const CompiledProgram> program;

@@ -103,7 +103,7 @@ class StepChecker {
     for (const Tensor& input : inputs_) expected.push_back(exactly(input));
     if (step.node) expected = bounded_node(*step.node, expected, s_.canonical_lengths, Infinities::kSame);
     std::vector<std::pair<char*, size_t>> written;
-    for (size_t o = 0; o + event.inputs < event.operands.size(); ++o) {
+    for (size_t o = 0; o < step.outputs; ++o) {
       const Tensor& got = event.operands[event.inputs + o];
       if (step.operands[event.inputs + o].buffer < 0) continue;
       written.emplace_back(static_cast<char*>(got.raw()), got.bytes());
@@ -141,7 +141,7 @@ void on_probe(ThContext* context, int number, int after, void* const* buffers, c
     const Step& step = *steps[static_cast<size_t>(number)];
     read_lengths(s);
     std::vector<Tensor> operands;
-    for (size_t i = 0; i < step.operands.size(); ++i)
+    for (size_t i = 0; i < step.inputs + step.outputs; ++i)
       operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
     (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs});
   } catch (...) {
@@ -188,12 +188,7 @@ void instrument(Function::State& s) {
     throw UserError(Message{.what = s.options.name + ": there is no native program to watch",
                             .hint = "compile the function in native or debug mode"});
   if (s.instrumented) return;
-  CompileOptions options;
-  options.pipeline.level = s.options.level;
-  options.pipeline.without = s.options.without;
-  options.pipeline.extra = s.options.extra_passes;
-  options.threads = s.context.threads;
-  options.tune = s.options.tune;
+  CompileOptions options = compile_options(s);
   options.probes = true;
   CompileOutcome outcome = compile(s.canonical, options);
   if (!outcome.program) throw UserError(Message{.what = str(s.options.name, ": ", outcome.reason)});

@@ -211,7 +211,7 @@ CheckedRewrites check_rewrites(RewriteCase rewritten) {
 }
 
 CheckedRewrites check_rewrites(const Function::State& s, std::span<const Tensor> inputs) {
-  const Tuner tuner(s.options.tune, s.context.threads, s.program->image.choices);
+  const Tuner tuner = answered_tuner(s);
   const PipelineOptions options{
       .level = s.options.level, .without = s.options.without, .extra = s.options.extra_passes, .chooser = &tuner};
   return check_rewrites({s.canonical.graph, bindings_of(s, inputs), s.canonical_lengths, options, s.options.on_note});

@@ -21,7 +21,6 @@
 #include "compiler/runtime/function_graph.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/machine.h"
-#include "compiler/runtime/matrix_products.h"
 #include "compiler/runtime/profiler.h"
 #include "compiler/runtime/threads.h"
 
@@ -61,13 +60,8 @@ void take(State& s, const CompileOutcome& outcome) {
 }
 
 void compile_native(State& s) {
-  CompileOptions options;
-  options.pipeline.level = s.options.level;
-  options.pipeline.without = s.options.without;
-  options.pipeline.extra = s.options.extra_passes;
-  options.threads = s.context.threads;
+  CompileOptions options = compile_options(s);
   options.use_cache = s.options.use_cache;
-  options.tune = s.options.tune;
   options.probes = s.options.mode == Mode::kDebug;
   PreparedProgram prepared = prepare(s.canonical, options);
   if (!s.options.background || s.options.mode != Mode::kNative || prepared.program->object ||
@@ -244,6 +238,7 @@ std::vector<Tensor> call(State& s, std::span<const Tensor> given) {
   if (s.lengths.any()) begin_lengths(s, inputs);
   s.context.failed = 0;
   s.context.host = &s;
+  s.context.library = s.program->library.data();
   if (s.profiler) s.profiler->begin_call();
   int rc = s.program->entry(&s.context, s.args.data());
   if (s.profiler) s.profiler->end_call();
@@ -261,6 +256,22 @@ Function::State::State() {
   context.call_reference = on_reference;
   context.fail = on_fail;
   context.allocate = on_allocate;
+}
+
+CompileOptions compile_options(const State& s) {
+  CompileOptions out;
+  out.pipeline.level = s.options.level;
+  out.pipeline.without = s.options.without;
+  out.pipeline.extra = s.options.extra_passes;
+  out.threads = s.context.threads;
+  out.tune = s.options.tune;
+  out.candidates = s.options.candidates;
+  return out;
+}
+
+Tuner answered_tuner(const State& s) {
+  const CompiledProgram* program = s.program ? s.program.get() : s.prepared_program.get();
+  return Tuner(tuner_options(compile_options(s)), program ? program->image.choices : std::vector<kernel::Choice>());
 }
 
 void take_pending(State& s, bool wait) {
@@ -391,10 +402,7 @@ Explanation Function::explain() const {
   const State& s = *state_;
   Explanation out;
   out.graph = graph_text(s.graph);
-  Tuner tuner(s.options.tune, s.context.threads,
-              s.program            ? s.program->image.choices
-              : s.prepared_program ? s.prepared_program->image.choices
-                                   : std::vector<kernel::ProductChoice>());
+  const Tuner tuner = answered_tuner(s);
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
                           .extra = s.options.extra_passes,
@@ -460,10 +468,7 @@ Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs
   prepare(s);
   s.values_matter = uses_values(s);
   s.context.threads = thread_count(options.threads);
-  if (options.mode != Mode::kReference) {
-    set_matrix_products(s.context);
-    compile_native(s);
-  }
+  if (options.mode != Mode::kReference) compile_native(s);
   return Function(std::move(state));
 }
 

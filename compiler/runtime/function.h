@@ -63,6 +63,8 @@ struct FunctionOptions {
   bool allow_unused_inputs = false;
   bool use_cache = true;  // the second key: finished programs
   Tune tune = Tune::kCached;
+  /// Candidates to take wherever they apply, before what was measured and the rule: {{"matrix_product", "library"}}.
+  std::vector<TakenCandidate> candidates = {};
   /// In native mode: a program that must be compiled is compiled by another thread. Calls run the reference until it is
   /// there; from which call on the bits are the native code's is then an accident of that run.
   bool background = false;
@@ -84,12 +86,12 @@ struct Explanation {
 
 /// Facts about a compiled program.
 struct ProgramInfo {
-  bool from_cache = false;                     // found finished: no pass ran
-  size_t kernels = 0;                          // generated loops in the program
-  int64_t arena_bytes = -1;                    // -1 where a call decides it
-  int64_t memory_bound = -1;                   // bytes live at the peak
-  std::vector<std::string> reference_steps;    // ops that run through the reference
-  std::vector<kernel::ProductChoice> choices;  // who computes its matrix products
+  bool from_cache = false;                   // found finished: no pass ran
+  size_t kernels = 0;                        // generated loops in the program
+  int64_t arena_bytes = -1;                  // -1 where a call decides it
+  int64_t memory_bound = -1;                 // bytes live at the peak
+  std::vector<std::string> reference_steps;  // ops that run through the reference
+  std::vector<kernel::Choice> choices;       // who computes what has several implementations
   double seconds_passes = 0, seconds_compile = 0;
 };
 

@@ -53,6 +53,12 @@ struct Function::State {
   std::shared_ptr<SharedStorage> storage_of(const Expr& leaf) const;
 };
 
+/// How the function's program is compiled.
+CompileOptions compile_options(const Function::State& state);
+
+/// Answers as the tuner did when the function's program was made.
+Tuner answered_tuner(const Function::State& state);
+
 /// Do lengths of outputs or temporaries depend on the values of integer scalars?
 bool uses_values(const Function::State& state);
 

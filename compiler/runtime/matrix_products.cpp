@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "compiler/runtime/blas.h"
-#include "compiler/runtime/onednn.h"
 #include "compiler/runtime/threads.h"
 
 namespace thtrain {
@@ -163,12 +162,10 @@ T beta_of_blas(T beta, int reads_c, T* c, long ldc, long m, long n) {
 }
 
 template <class T>
-void gemv(ThContext* context, int trans, long m, long n, T alpha, const T* a, long lda, const T* x, long incx, T beta,
-          int reads_y, T* y, long incy);
+void gemv(ThContext* context, TH_GEMV_PARAMETERS(T));
 
 template <class T>
-void gemm(ThContext* context, int trans_a, int trans_b, long m, long n, long k, T alpha, const T* a, long lda,
-          const T* b, long ldb, T beta, int reads_c, T* c, long ldc) {
+void gemm(ThContext* context, TH_GEMM_PARAMETERS(T)) {
   if (m <= 0 || n <= 0) return;
   beta = beta_of_blas(beta, reads_c, c, ldc, m, n);
   if (k <= 0) {
@@ -216,8 +213,8 @@ void plain_gemv(int trans, long m, long n, T alpha, const T* a, long lda, const 
 }
 
 template <class T>
-void gemv(ThContext* context, int trans, long m, long n, T alpha, const T* a, long lda, const T* x, long incx, T beta,
-          int reads_y, T* y, long incy) {
+void gemv(ThContext* context, TH_GEMV_PARAMETERS(T)) {
+  const int trans = trans_a;
   long length = trans ? n : m, inner = trans ? m : n;
   if (length <= 0) return;
   scale(y, incy, length, 1, beta_of_blas(beta, reads_y, y, incy, length, 1));
@@ -239,7 +236,7 @@ void gemv(ThContext* context, int trans, long m, long n, T alpha, const T* a, lo
 }
 
 template <class T>
-void ger(ThContext* context, long m, long n, T alpha, const T* x, long incx, const T* y, long incy, T* a, long lda) {
+void ger(ThContext* context, TH_GER_PARAMETERS(T)) {
   if (m <= 0 || n <= 0) return;
   if (m == 1) {
     lda = n;
@@ -289,15 +286,23 @@ detail::GemmGrid detail::gemm_grid(long m, long n, long k, int threads) {
   return best;
 }
 
-void set_matrix_products(ThContext& context) {
+const MatrixProducts& matrix_products() {
   blas();  // a missing library is reported here, where an exception may pass
-  context.gemm_f32 = gemm<float>;
-  context.gemm_f64 = gemm<double>;
-  context.onednn_f32 = onednn_f32;
-  context.gemv_f32 = gemv<float>;
-  context.gemv_f64 = gemv<double>;
-  context.ger_f32 = ger<float>;
-  context.ger_f64 = ger<double>;
+  static const MatrixProducts all{gemm<float>, gemm<double>, gemv<float>, gemv<double>, ger<float>, ger<double>};
+  return all;
+}
+
+NamedFunctions blas_functions() {
+  auto function = [](auto MatrixProducts::*member) {
+    return [member]() -> std::optional<LibraryImplementation> {
+      return LibraryImplementation{reinterpret_cast<void*>(matrix_products().*member),
+                                   str(blas().version, " ", blas().corename)};
+    };
+  };
+  using P = MatrixProducts;
+  return {{"gemm_f32", function(&P::gemm_f32)}, {"gemm_f64", function(&P::gemm_f64)},
+          {"gemv_f32", function(&P::gemv_f32)}, {"gemv_f64", function(&P::gemv_f64)},
+          {"ger_f32", function(&P::ger_f32)},   {"ger_f64", function(&P::ger_f64)}};
 }
 
 }  // namespace thtrain

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <memory>
 
 #include "compiler/base/error.h"
@@ -46,24 +47,37 @@ const OneDnn* onednn() {
   return once.get();
 }
 
-void onednn_f32(ThContext* context, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
-                long lda, const float* b, long ldb, float beta, int reads_c, float* c, long ldc) {
+int onednn_f32(ThContext* context, TH_GEMM_PARAMETERS(float)) {
   // A library leaves out what a factor of 0 multiplies, and with it a NaN.
-  if (alpha == 0 || (reads_c && beta == 0))
-    return context->gemm_f32(context, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, reads_c, c, ldc);
+  if (alpha == 0 || (reads_c && beta == 0)) {
+    matrix_products().gemm_f32(context, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, reads_c, c, ldc);
+    return 0;
+  }
   if (!reads_c) beta = 0;
   const OneDnn& library = *onednn();
   detail::GemmGrid grid = detail::gemm_grid(m, n, k, context->threads);
   Partition rows(m, 1, detail::kGemmUnit, grid.row_pieces), columns(n, 1, detail::kGemmUnit, grid.column_pieces);
+  std::atomic<int> failed = 0;
   run_pieces(rows.pieces() * columns.pieces(), [&](int piece) {
     thread_local bool alone = false;  // OpenMP's setting belongs to the thread that makes it
     if (!alone && library.set_threads) library.set_threads(1);
     alone = true;
     long i = rows.begin(piece / columns.pieces()), j = columns.begin(piece % columns.pieces());
     long height = rows.end(piece / columns.pieces()) - i, width = columns.end(piece % columns.pieces()) - j;
-    library.sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', height, width, k, alpha, a + (trans_a ? i : i * lda), lda,
-                  b + (trans_b ? j * ldb : j), ldb, beta, c + i * ldc + j, ldc);
+    const int status =
+        library.sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', height, width, k, alpha, a + (trans_a ? i : i * lda),
+                      lda, b + (trans_b ? j * ldb : j), ldb, beta, c + i * ldc + j, ldc);
+    if (status != 0) failed = status;
   });
+  return failed;
+}
+
+NamedFunctions onednn_functions() {
+  return {{"onednn_f32", []() -> std::optional<LibraryImplementation> {
+             // Its corner cases are OpenBLAS's.
+             if (!onednn() || !matrix_products().gemm_f32) return std::nullopt;
+             return LibraryImplementation{reinterpret_cast<void*>(onednn_f32), onednn()->version};
+           }}};
 }
 
 }  // namespace thtrain

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/ops/linalg/library_functions.h"
+#include "compiler/runtime/library_functions.h"
 
 namespace thtrain {
 
@@ -17,9 +19,12 @@ struct OneDnn {
 /// Loaded at the first call and kept; null where there is none.
 const OneDnn* onednn();
 
-/// ThContext::onednn_f32: the contract of gemm_f32. Its own threads are never used: they spin while they wait, and are
-/// slow beside any neighbour (docs/decisions/0005). Pieces are those of gemm_f32.
-void onednn_f32(ThContext* context, int trans_a, int trans_b, long m, long n, long k, float alpha, const float* a,
-                long lda, const float* b, long ldb, float beta, int reads_c, float* c, long ldc);
+/// gemm of ops/linalg/library_functions.h, where no length is 0; gives the library's status, 0 where it succeeded. Its
+/// own threads are never used: they spin while they wait, and are slow beside any neighbour (docs/decisions/0005).
+/// Pieces are those of gemm_f32.
+int onednn_f32(ThContext* context, TH_GEMM_PARAMETERS(float));
+
+/// The same by the name that programs list.
+NamedFunctions onednn_functions();
 
 }  // namespace thtrain

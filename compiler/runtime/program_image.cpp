@@ -5,7 +5,7 @@
 namespace thtrain {
 namespace {
 
-constexpr std::string_view kMark = "thtrain program 6\n";
+constexpr std::string_view kMark = "thtrain program 7\n";
 
 class Writer {
  public:
@@ -76,6 +76,8 @@ void write_source(Writer& w, const SourceText& source) {
     for (uint32_t helper : kernel.helpers) w.number(helper);
   }
   w.text(source.entry);
+  w.number(static_cast<int64_t>(source.libraries.size()));
+  for (const std::string& name : source.libraries) w.text(name);
 }
 
 /// False where a kernel names a helper that there is not.
@@ -93,6 +95,7 @@ bool read_source(Reader& r, SourceText& out) {
     out.kernels.push_back(std::move(kernel));
   }
   out.entry = r.text();
+  for (size_t n = r.count(); n-- > 0 && !r.failed;) out.libraries.push_back(r.text());
   return true;
 }
 
@@ -170,12 +173,10 @@ std::optional<std::string> to_bytes(const ProgramImage& image) {
   for (const ReferenceStep& step : image.reference_steps)
     if (!write_step(w, step)) return std::nullopt;
   w.number(static_cast<int64_t>(image.choices.size()));
-  for (const auto& [p, candidate] : image.choices) {
-    w.number(p.dtype == DType::kFloat64);
-    for (int64_t length : {p.m, p.n, p.k}) w.number(length);
-    for (bool flag : {p.trans_a, p.trans_b, p.accumulates}) w.number(flag);
-    w.text(candidate);
-  }
+  for (const kernel::Choice& choice : image.choices)
+    for (const std::string* part :
+         {&choice.key.computation, &choice.key.properties, &choice.candidate, &choice.version})
+      w.text(*part);
   return std::move(w.out_);
 }
 
@@ -213,11 +214,10 @@ std::optional<ProgramImage> from_bytes(std::string_view bytes) {
     out.reference_steps.push_back(std::move(*step));
   }
   for (size_t n = r.count(); n-- > 0 && !r.failed;) {
-    kernel::MatrixProduct p;
-    p.dtype = r.number() != 0 ? DType::kFloat64 : DType::kFloat32;
-    for (int64_t* length : {&p.m, &p.n, &p.k}) *length = r.number();
-    for (bool* flag : {&p.trans_a, &p.trans_b, &p.accumulates}) *flag = r.number() != 0;
-    out.choices.push_back({p, r.text()});
+    kernel::Choice choice;
+    for (std::string* part : {&choice.key.computation, &choice.key.properties, &choice.candidate, &choice.version})
+      *part = r.text();
+    out.choices.push_back(std::move(choice));
   }
   if (!arena || !bound || !r.done()) return std::nullopt;
   out.arena_bytes = *arena;

@@ -18,7 +18,7 @@ struct ProgramImage {
   std::vector<Tensor> constants;
   Dim arena_bytes = 0, lower_bound = 0;
   std::vector<ReferenceStep> reference_steps;
-  std::vector<kernel::ProductChoice> choices;  // the tuner's answers that the program was made with
+  std::vector<kernel::Choice> choices;  // the tuner's answers that the program was made with
 };
 
 /// nullopt where a reference step has no text (see call_text).

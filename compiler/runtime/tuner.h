@@ -1,13 +1,14 @@
-// Which implementation computes a matrix product: what was measured on this machine, else a rule. Decision 19.
+// Which candidate computes what has several implementations: what was measured on this machine, else a rule.
+// docs/decisions/0014.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "compiler/kernel/chooser.h"
+#include "compiler/kernel/choice.h"
+#include "compiler/ops/candidates.h"
+#include "compiler/runtime/tuning_table.h"
 
 namespace thtrain {
 
@@ -17,43 +18,48 @@ enum class Tune {
   kAlways,  // what is remembered, else measured now and remembered
 };
 
-/// "float32 60x784x500 NN": dtype, m x k x n, which operands are transposed; " added" where C is accumulated into.
-std::string text_of(const kernel::MatrixProduct& product);
+/// A candidate that a function takes for a computation, wherever it applies.
+struct TakenCandidate {
+  std::string computation, candidate;  // "matrix_product", "library"
 
-/// Every candidate that applies on this machine, "library" first.
-std::vector<std::string> candidates_of(const kernel::MatrixProduct& product);
-/// What is taken where nothing was measured. It depends on the product, the processor and `threads` only.
-std::string rule_choice(const kernel::MatrixProduct& product, int threads);
-
-/// Chooses for functions of `threads` threads, and keeps what it was asked.
-class Tuner : public kernel::Chooser {
- public:
-  /// `answers`: given before, and given again.
-  Tuner(Tune policy, int threads, std::vector<kernel::ProductChoice> answers = {})
-      : policy_(policy), threads_(threads), answers_(std::move(answers)) {}
-  std::string choose(const kernel::MatrixProduct& product) const override;
-  /// In the order of the first question.
-  const std::vector<kernel::ProductChoice>& answers() const { return answers_; }
-  /// Would it answer the same today?
-  bool agrees(const std::vector<kernel::ProductChoice>& answers) const;
-
- private:
-  Tune policy_;
-  int threads_;
-  mutable std::vector<kernel::ProductChoice> answers_;
+  friend bool operator==(const TakenCandidate&, const TakenCandidate&) = default;
 };
 
-/// What was measured on this machine (processor, libraries) for that many threads: a product's text -> candidate.
-using TuningTable = std::map<std::string, std::string>;
+struct TunerOptions {
+  Tune policy = Tune::kCached;
+  int threads = 1;
+  bool strict = false;  // no candidate whose errors may be larger (RoundingClass::kOther)
+  std::vector<TakenCandidate> taken = {};
+};
+
+/// The version of a candidate and of the libraries that it calls; nullopt where one is not installed.
+std::optional<std::string> version_of(const Candidate& candidate);
+
+/// Candidates that a trial may take: they apply, are installed, and are deterministic; with `strict` no kOther.
+std::vector<Candidate> usable_candidates(const kernel::ChoiceKey& key, bool strict);
+
+/// Chooses for functions that are compiled for this machine, and keeps what it was asked.
+class Tuner : public kernel::Chooser {
+ public:
+  /// `answers`: given before, and given again. UserError where a taken candidate is of no computation.
+  explicit Tuner(TunerOptions options, std::vector<kernel::Choice> answers = {});
+  std::string choose(const kernel::ChoiceKey& key) const override;
+  /// In the order of the first question.
+  const std::vector<kernel::Choice>& answers() const { return answers_; }
+  /// Would it answer the same today?
+  bool agrees(const std::vector<kernel::Choice>& answers) const;
+
+ private:
+  std::string chosen(const kernel::ChoiceKey& key) const;
+  std::optional<std::string> remembered_choice(const kernel::ChoiceKey& key) const;
+
+  TunerOptions options_;
+  mutable std::vector<kernel::Choice> answers_;
+};
+
+/// What was measured on this machine (its processor) for that many threads.
 TuningTable remembered(int threads);
 /// Adds `table` to what is remembered, on disk too.
 void remember(const TuningTable& table, int threads);
-
-namespace detail {
-/// A line "product = candidate" for each entry; `head` is a comment above them.
-std::string tuning_text(const TuningTable& table, const std::string& head);
-/// Lines that are no entry, or name no candidate, are left out and told to `complain`.
-TuningTable read_tuning(std::string_view text, const std::function<void(const std::string&)>& complain);
-}  // namespace detail
 
 }  // namespace thtrain

@@ -77,7 +77,7 @@ edited since the checkpoint: trainer.epochs: 3 then, 4 now; trainer.learning_rat
 }
 
 // At the same size, by a program that keeps the file's time: its bytes tell. By one that does not: its time.
-// Another model has other matrix products, too; it is the edit that is to be named.
+// Another model makes other choices, too; it is the edit that is to be named.
 TEST_F(CliResume, AnEditOfTheLayersIsNamedAtOnce) {
   ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "run", "--quiet"}).code, 0);
   workshop.write("run/config.toml", replaced(workshop.read("run/config.toml"), "units = 20", "units = 30"));
@@ -86,7 +86,7 @@ TEST_F(CliResume, AnEditOfTheLayersIsNamedAtOnce) {
     words.insert(words.end(), more.begin(), more.end());
     std::string text = error_of(workshop.run(words));
     EXPECT_TRUE(text.starts_with("\nerror: run/checkpoint.npz: ")) << text;
-    EXPECT_EQ(text.find("matrix products"), std::string::npos) << text;
+    EXPECT_EQ(text.find("choices: "), std::string::npos) << text;
     EXPECT_TRUE(
         text.ends_with("the experiment was edited since the checkpoint: model.layers.0.units: 20 then, 30 now;\n"
                        "            weights of another model cannot go on: undo the edit, or train another run\n"))

@@ -56,7 +56,6 @@ BUILDERS = {f"compiler/ops/{name}" for name in [
 # Families that passes and the planner know beside the elementwise one: a pass that is named after a family, and the
 # rules, which name the ops that they rewrite.
 KNOWN_TO = [
-    (re.compile(r"compiler/passes/fuse_products\."), {"linalg"}),
     (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce"}),
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),

@@ -45,7 +45,7 @@ class LintTest(unittest.TestCase):
         for path, target in [(ops + "reduce/x.h", ops + "elemwise/y.h"), (ops + "shape/x.cpp", ops + "reduce/reduce.h"),
                              (ops + "x.cpp", ops + "index/y.h"), (ops + "shape/x.h", ops + "y.h"),
                              (passes + "fuse_x.cpp", ops + "elemwise/y.h"),
-                             (passes + "fuse_products.cpp", ops + "linalg/y.h"),
+                             (passes + "fuse_reductions.cpp", ops + "reduce/y.h"),
                              (passes + "rules/x.cpp", ops + "nnet/y.h")]:
             self.assertEqual([], self.findings(check_includes.check, include(path, target)))
         for path, target, words in [
@@ -54,7 +54,7 @@ class LintTest(unittest.TestCase):
                 (ops + "x.h", ops + "index/y.h", "sees none"),
                 (ops + "odd/x.cpp", ops + "odd/y.h", "no list of families"),
                 (passes + "regions.cpp", ops + "index/y.h", "not for this file"),
-                (passes + "fuse_products.cpp", ops + "index/y.h", "not for this file"),
+                (passes + "fuse_epilogues.cpp", ops + "linalg/y.h", "not for this file"),
                 ("compiler/plan/in_place.cpp", ops + "linalg/y.h", "not for this file")]:
             self.assert_one(check_includes.check, include(path, target), words)
 

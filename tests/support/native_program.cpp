@@ -12,7 +12,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/cache.h"
-#include "compiler/runtime/matrix_products.h"
+#include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/threads.h"
 
 namespace thtrain {
@@ -82,6 +82,7 @@ struct NativeProgram::Compiled {
   std::shared_ptr<const SharedObject> object;
   ThEntry entry;
   std::vector<CheckText> checks;
+  std::vector<std::string> libraries;
 };
 
 NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool optimized,
@@ -95,6 +96,7 @@ NativeProgram::NativeProgram(const Graph& graph, const Target& target, bool opti
   if (edit) edit(*c.program);
   Source source = emit_cpp(*c.program);
   c.checks = source.checks;
+  c.libraries = source.text.libraries;
   LoadedObject loaded = cache_of(target).load_object(source.text);
   TH_CHECK(loaded.object, loaded.reason);
   c.object = loaded.object;
@@ -133,7 +135,8 @@ std::vector<Tensor> NativeProgram::operator()(std::span<const Tensor> inputs) co
   };
   context.call_reference = [](ThContext* failed, int, void* const*, const long*) { first_failure(failed); };
   context.arena = static_cast<char*>(arena.raw());
-  set_matrix_products(context);
+  const std::vector<void*> library = library_table(c.libraries);
+  context.library = library.data();
   int code = c.entry(&context, args.data());
   TH_CHECK(code == 0, "the program returned ", code, ": ",
            failure[0] < 0 ? std::string("no check failed") : c.checks.at(static_cast<size_t>(failure[0])).what,

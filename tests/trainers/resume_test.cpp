@@ -171,7 +171,7 @@ TEST(Resume, NamesWhatDecidesOtherBits) {
 }
 
 // As after `thtrain tune`, or with another cache folder.
-TEST(Resume, OtherMatrixProductsComeFromAnotherCache) {
+TEST(Resume, OtherChoicesComeFromAnotherCache) {
   TemporaryFolder temporary;
   Experiment e = experiment();
   Dataset data = load_data(e, "");
@@ -180,15 +180,17 @@ TEST(Resume, OtherMatrixProductsComeFromAnotherCache) {
   train(e, data, folder, stop.hooks(), stop.options());
   Checkpoint checkpoint = read_checkpoint(folder.checkpoint());
   for (auto& [name, value] : checkpoint.fingerprint)
-    if (name == "matrix products") value = "float32 20x784x10 NN: other";
+    if (name == "choices") value = "matrix_product float32 20x784x10 NN: other (1)";
   write_checkpoint(folder.checkpoint(), checkpoint);
   std::string text = error_text([&] { resume(e, data, folder); });
-  EXPECT_NE(text.find("\n  got:      matrix products: float32 20x784x10 NN: other then, "), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with(
-      "\n  hint:     `thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other matrix products: with "
-      "the\n"
-      "            choices that the run began with, it goes on with the same bits;\n"
-      "            --allow-different-bits goes on all the same"))
+  EXPECT_NE(text.find("\n  got:      choices: matrix_product float32 20x784x10 NN: other (1) then, "),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(
+      text.ends_with("\n  hint:     `thtrain tune`, or another cache folder (THTRAIN_CACHE_DIR), chooses other "
+                     "implementations: with the\n"
+                     "            choices that the run began with, it goes on with the same bits;\n"
+                     "            --allow-different-bits goes on all the same"))
       << text;
 }
 

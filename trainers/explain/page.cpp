@@ -285,7 +285,8 @@ std::string code_of_step(const Step& step, size_t number, EntryReader& entry) {
     const std::string text = markup_text(call->function->name);
     return function.empty() ? text : str("<a href=\"#", markup_text(function), "\">", text, "</a>");
   }
-  if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) return markup_text("library: " + call->function);
+  if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code))
+    return markup_text("library: " + call->function.name);
   return "a call of the reference";
 }
 
@@ -309,7 +310,7 @@ void add_steps(const Program& program, const Region& region, EntryReader& entry,
       rows += str("<tr>", cell(std::to_string(number), "number"), cell(markup_text(step->comment)),
                   cell(code_of_step(*step, number, entry), "code"),
                   cell(views(program, operands.first(step->inputs)), "code"),
-                  cell(views(program, operands.subspan(step->inputs)), "code"), "</tr>\n");
+                  cell(views(program, operands.subspan(step->inputs, step->outputs)), "code"), "</tr>\n");
       ++number;
     } else if (const Loop* loop = std::get_if<Loop>(&item)) {
       rows += heading_row(

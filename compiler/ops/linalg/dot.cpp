@@ -6,6 +6,8 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/linalg/fused_product.h"
+#include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -16,16 +18,12 @@
 namespace thtrain {
 namespace {
 
-using kernel::LibraryCall;
 using kernel::PointerTo;
 using kernel::StepBuilder;
 using kernel::Term;
 
 bool has_blas(DType dtype) {
   return is_float(dtype);
-}
-std::string suffix(DType dtype) {
-  return dtype == DType::kFloat32 ? "f32" : "f64";
 }
 
 // Rows, inner length and columns; a vector on the left is a row, on the right a column.
@@ -125,7 +123,7 @@ void lower(StepBuilder& b) {
   DType dtype = x.type.dtype;
   if (is_complex(dtype)) return b.call_reference();
   if (!has_blas(dtype)) return lower_loops(b);
-  if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b, x, y, 1.0, 0.0);
+  if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;
   const kernel::Operand &vector = matrix_left ? y : x, &other = matrix_left ? x : y;
@@ -140,7 +138,7 @@ void lower(StepBuilder& b) {
     columns = other.type.dims[transposed ? 0 : 1];
     leading = a.leading;
     if (!matrix_left) transposed = !transposed;
-    b.call_library({"gemv_" + suffix(dtype),
+    b.call_library({gemv_function(dtype),
                     {Dim(transposed), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index},
                      step, 0.0, Dim(0), PointerTo{b.output().index}, Dim(1)}});
     return;
@@ -149,11 +147,11 @@ void lower(StepBuilder& b) {
   // One row of `other` if its elements lie side by side; else one column of a matrix with that many elements between
   // rows.
   if (other_step.is(1))
-    b.call_library({"gemv_" + suffix(dtype),
+    b.call_library({gemv_function(dtype),
                     {Dim(0), rows, columns, 1.0, PointerTo{other.index}, leading, PointerTo{vector.index}, step, 0.0,
                      Dim(0), PointerTo{b.output().index}, Dim(1)}});
   else
-    b.call_library({"gemv_" + suffix(dtype),
+    b.call_library({gemv_function(dtype),
                     {Dim(1), columns, Dim(1), 1.0, PointerTo{other.index}, other_step, PointerTo{vector.index}, step,
                      0.0, Dim(0), PointerTo{b.output().index}, Dim(1)}});
 }
@@ -251,6 +249,7 @@ const Op& dot_op() {
       .lower = lower,
       .loop_form = &kRowSums,
       .accumulation = &kIntoMatrix,
+      .epilogue = &product_epilogue(),
       .accepts_layout = accepts_layout,
       .cost =
           [](const Node& node) {

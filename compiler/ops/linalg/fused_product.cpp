@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "compiler/ops/linalg/body_elements.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/fused_cases.h"
+#include "compiler/ops/linalg/body_elements.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 
@@ -19,11 +19,11 @@ using kernel::Term;
 constexpr int kWidestVector = 64;
 
 // The tiling without a chooser: it fits every processor, and every product that plain_is_possible().
-GemmTiling plain_tiling(const kernel::MatrixProduct& p) {
+GemmTiling plain_tiling(const MatrixProduct& p) {
   return {4, 2, std::min<int64_t>(p.k, 2048), false};
 }
 
-bool plain_is_possible(const kernel::MatrixProduct& p) {
+bool plain_is_possible(const MatrixProduct& p) {
   return is_possible(plain_tiling(p), p, kWidestVector, true);
 }
 
@@ -108,7 +108,7 @@ void lower(StepBuilder& b) {
   const BodyEpilogue epilogue(b);
   const size_t first = first_factor(epilogue.product());
   const Operand x = epilogue.factor(first), y = epilogue.factor(first + 1);
-  std::optional<kernel::MatrixProduct> product = known_product(epilogue.product(), x.layout, y.layout);
+  std::optional<MatrixProduct> product = known_product(epilogue.product(), x.layout, y.layout);
   TH_CHECK(product && plain_is_possible(*product), "fused_product: a product that no kernel can end with more");
   GemmCall call{.product = *product, .a = x, .b = y, .c = b.output(), .epilogue = &epilogue};
   call.lda = matrix_layout(x.type.dims, x.layout)->leading.value();
@@ -151,35 +151,23 @@ std::vector<OpCase> cases() {
 
 }  // namespace
 
-bool is_matrix_product(const Node& node) {
-  if (!is_float(node.types[0].dtype)) return false;
-  if (node.op == &gemm_op()) return true;
-  return node.op == &dot_op() && node.inputs[0].rank() == 2 && node.inputs[1].rank() == 2;
-}
-
-size_t first_factor(const Node& product) {
-  return product.op == &gemm_op() ? 2 : 0;
-}
-
-std::optional<kernel::MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b) {
-  const size_t first = first_factor(node);
-  const Dims &left = node.inputs[first].dims(), &right = node.inputs[first + 1].dims();
-  const std::optional<MatrixLayout> p = matrix_layout(left, a), q = matrix_layout(right, b);
-  if (!p || !q || !p->leading.is_known() || !q->leading.is_known()) return std::nullopt;
-  for (const Dim& length : {left[0], left[1], right[1]})
-    if (!length.is_known() || length.value() < 1) return std::nullopt;
-  if (left[0].is(1) || right[1].is(1)) return std::nullopt;
-  const Tensor* beta = node.op == &gemm_op() ? constant_value(node.inputs[4]) : nullptr;
-  const bool accumulates = node.op == &gemm_op() && !(beta && beta->as_double() == 0);
-  return kernel::MatrixProduct{node.types[0].dtype, left[0].value(), right[1].value(), left[1].value(),
-                               p->transposed,       q->transposed,   accumulates};
-}
-
-std::optional<GemmTiling> tiling_with_epilogue(const kernel::Chooser* chooser, const kernel::MatrixProduct& product) {
+std::optional<GemmTiling> tiling_with_epilogue(const kernel::Chooser* chooser, const MatrixProduct& product) {
   if (!chooser || !plain_is_possible(product)) return std::nullopt;
-  std::optional<GemmTiling> tiling = gemm_tiling_named(chooser->choose(product));
+  std::optional<GemmTiling> tiling = gemm_tiling_named(chooser->choose(key_of(product)));
   if (!tiling || !is_possible(*tiling, product, kWidestVector, true)) return std::nullopt;
   return tiling;
+}
+
+static bool is_for_a_tiling(const Node& node, std::span<const Layout> inputs, const kernel::Chooser& chooser) {
+  if (!is_matrix_product(node)) return false;
+  const size_t first = first_factor(node);
+  std::optional<MatrixProduct> product = known_product(node, inputs[first], inputs[first + 1]);
+  return product && tiling_with_epilogue(&chooser, *product);
+}
+
+const Epilogue& product_epilogue() {
+  static const Epilogue epilogue{is_for_a_tiling, make_fused_product};
+  return epilogue;
 }
 
 std::shared_ptr<const Node> make_fused_product(GraphPtr body, std::vector<Expr> inputs) {
@@ -196,7 +184,7 @@ const Op& fused_product_op() {
       const std::vector<const Node*> nodes = topological_order(a.bodies[0]->outputs);
       const Node& product = product_in(nodes);
       const size_t first = first_factor(product);
-      std::optional<kernel::MatrixProduct> known =
+      std::optional<MatrixProduct> known =
           known_product(product, row_major(product.inputs[first].dims()), row_major(product.inputs[first + 1].dims()));
       a.require(known && plain_is_possible(*known), "no kernel of a matrix product can end with more",
                 "known lengths, at least two rows and columns");

@@ -4,6 +4,8 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/error_rules.h"
+#include "compiler/ops/linalg/fused_product.h"
+#include "compiler/ops/linalg/library_functions.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 #include "compiler/ops/linalg/matrix_product.h"
@@ -20,19 +22,10 @@ using kernel::StepBuilder;
 
 using Argument = std::variant<Dim, double, PointerTo, ScalarOf>;
 
-std::string suffix(DType dtype) {
-  return dtype == DType::kFloat32 ? "f32" : "f64";
-}
-
 // A scalar that is a constant is printed, another one is read when the step runs.
 Argument scalar(StepBuilder& b, size_t i) {
   if (const Tensor* value = constant_value(b.node().inputs[i])) return value->as_double();
   return ScalarOf{b.input(i).index};
-}
-
-GemmFactor factor(StepBuilder& b, size_t i) {
-  if (const Tensor* value = constant_value(b.node().inputs[i])) return value->as_double();
-  return static_cast<int>(i);
 }
 
 // beta c + alpha a . b reads c unless beta is a literal 0, which forgets what it multiplies (docs/semantics.md). A beta
@@ -115,8 +108,9 @@ const Op& gemm_op() {
             return std::vector<Expr>{mul(beta, d), sum_to_scalar(mul(d, dot(a, b))), mul(alpha, dot(d, transpose(b))),
                                      mul(alpha, dot(transpose(a), d)), sum_to_scalar(mul(d, c))};
           },
-      .lower = [](StepBuilder& b) { lower_matrix_product(b, b.input(2), b.input(3), factor(b, 1), factor(b, 4)); },
+      .lower = lower_matrix_product,
       .access = access,
+      .epilogue = &product_epilogue(),
       .accepts_layout =
           [](const Node& node, size_t i, const Layout& layout) {
             return i == 0 || node.inputs[i].rank() == 0 || matrix_layout(node.inputs[i].dims(), layout).has_value();
@@ -186,7 +180,7 @@ const Op& gemv_op() {
             const kernel::Operand &a = b.input(2), &x = b.input(3);
             MatrixLayout p = *matrix_layout(a.type.dims, a.layout);
             const Dim &rows = a.type.dims[p.transposed ? 1 : 0], &columns = a.type.dims[p.transposed ? 0 : 1];
-            b.call_library({"gemv_" + suffix(a.type.dtype),
+            b.call_library({gemv_function(a.type.dtype),
                             {Dim(p.transposed), rows, columns, scalar(b, 1), PointerTo{a.index}, p.leading,
                              PointerTo{x.index}, *vector_step(x.type.dims, x.layout), scalar(b, 4),
                              Dim(reads_first(b.node())), PointerTo{b.output().index}, Dim(1)}});
@@ -257,7 +251,7 @@ const Op& ger_op() {
             copy_addend(b);
             const kernel::Operand &x = b.input(2), &y = b.input(3);
             b.call_library(
-                {"ger_" + suffix(x.type.dtype),
+                {ger_function(x.type.dtype),
                  {x.type.dims[0], y.type.dims[0], scalar(b, 1), PointerTo{x.index}, *vector_step(x.type.dims, x.layout),
                   PointerTo{y.index}, *vector_step(y.type.dims, y.layout), PointerTo{b.output().index},
                   max(y.type.dims[0], 1)}});

@@ -29,12 +29,12 @@ int registers_of(const GemmTiling& t) {
   return t.rows * t.vectors + t.vectors + 1;
 }
 
-bool is_one_slab(const GemmTiling& t, const kernel::MatrixProduct& p) {
+bool is_one_slab(const GemmTiling& t, const MatrixProduct& p) {
   return t.by_rows || t.depth >= p.k;
 }
 
 // How many rows of a column tile's sums are stored for an epilogue: those of a block, or all until the last slab.
-int64_t summed_rows(const GemmTiling& t, const kernel::MatrixProduct& p) {
+int64_t summed_rows(const GemmTiling& t, const MatrixProduct& p) {
   return is_one_slab(t, p) ? t.rows : p.m;
 }
 
@@ -362,7 +362,7 @@ class Gemm {
   StepBuilder& builder_;
   Code& code_;
   const GemmCall& call_;
-  const kernel::MatrixProduct& p_;
+  const MatrixProduct& p_;
   GemmTiling tiling_;
   int lanes_;
   int64_t line_, tile_columns_;  // elements of a cache line, of a tile's row
@@ -395,7 +395,7 @@ std::optional<GemmTiling> gemm_tiling_named(std::string_view name) {
   return GemmTiling{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2], by_rows};
 }
 
-bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& p, int vector_bytes, bool has_epilogue) {
+bool is_possible(const GemmTiling& tiling, const MatrixProduct& p, int vector_bytes, bool has_epilogue) {
   const int registers = vector_bytes == 64 ? 32 : 16;
   if (!is_float(p.dtype) || registers_of(tiling) > registers || tiling.rows > kMaxRows) return false;
   const int64_t tile_bytes = int64_t{tiling.vectors} * vector_bytes;
@@ -405,7 +405,7 @@ bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& p, int v
 }
 
 void lower_gemm(StepBuilder& builder, const GemmCall& call, const GemmTiling& tiling) {
-  const kernel::MatrixProduct& p = call.product;
+  const MatrixProduct& p = call.product;
   TH_CHECK(p.m > 0 && p.n > 0 && p.k > 0 && is_float(p.dtype), "gemm: no such product");
   TH_CHECK(is_possible(tiling, p, builder.vector_bytes(), call.epilogue), "gemm: ", name_of(tiling), " does not fit");
   Gemm(builder, call, tiling).run();

@@ -28,6 +28,7 @@
 #include <variant>
 
 #include "compiler/kernel/step_builder.h"
+#include "compiler/ops/linalg/product_key.h"
 
 namespace thtrain {
 
@@ -46,8 +47,7 @@ std::optional<GemmTiling> gemm_tiling_named(std::string_view name);
 
 /// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
 /// With an epilogue and more than one slab, that is a column tile of the sums too.
-bool is_possible(const GemmTiling& tiling, const kernel::MatrixProduct& product, int vector_bytes,
-                 bool has_epilogue = false);
+bool is_possible(const GemmTiling& tiling, const MatrixProduct& product, int vector_bytes, bool has_epilogue = false);
 
 /// A known factor, or the number of the input that holds it.
 using GemmFactor = std::variant<double, int>;
@@ -67,8 +67,8 @@ class GemmEpilogue {
 };
 
 struct GemmCall {
-  kernel::MatrixProduct product;  // no length is 0
-  kernel::Operand a, b, c;        // c: what is written, and read where beta is not 0
+  MatrixProduct product;    // no length is 0
+  kernel::Operand a, b, c;  // c: what is written, and read where beta is not 0
   int64_t lda = 0, ldb = 0, ldc = 0;
   GemmFactor alpha = 1.0, beta = 0.0;       // with a beta that is known to be 0, C is not used
   const GemmEpilogue* epilogue = nullptr;   // then c, alpha and beta are not used

@@ -1,27 +1,98 @@
 #include "compiler/ops/linalg/matrix_product.h"
 
+#include "compiler/ops/candidates.h"
+#include "compiler/ops/linalg/library_functions.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 
 namespace thtrain {
-namespace {
 
-using kernel::LibraryCall;
-using kernel::Operand;
 using kernel::PointerTo;
 using kernel::StepBuilder;
 
-bool is_known(const Dim& dim) {
-  return dim.is_known();
+bool is_matrix_product(const Node& node) {
+  if (!is_float(node.types[0].dtype)) return false;
+  if (node.op == &gemm_op()) return true;
+  return node.op == &dot_op() && node.inputs[0].rank() == 2 && node.inputs[1].rank() == 2;
 }
 
-// What the chooser says about a product of known lengths; a length of 0 or 1 is left to the library.
-std::string choice(StepBuilder& builder, const GemmCall& call) {
-  const kernel::MatrixProduct& p = call.product;
-  if (!builder.chooser() || p.m < 2 || p.n < 2 || p.k < 1) return "library";
-  return builder.chooser()->choose(p);
+size_t first_factor(const Node& product) {
+  return product.op == &gemm_op() ? 2 : 0;
 }
 
-}  // namespace
+std::optional<MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b) {
+  const size_t first = first_factor(node);
+  const Dims &left = node.inputs[first].dims(), &right = node.inputs[first + 1].dims();
+  const std::optional<MatrixLayout> p = matrix_layout(left, a), q = matrix_layout(right, b);
+  if (!p || !q || !p->leading.is_known() || !q->leading.is_known()) return std::nullopt;
+  for (const Dim& length : {left[0], left[1], right[1]})
+    if (!length.is_known() || length.value() < 1) return std::nullopt;
+  if (left[0].is(1) || right[1].is(1)) return std::nullopt;
+  const bool accumulates = node.op == &gemm_op() && constant_number(node.inputs[4]) != 0.0;
+  return MatrixProduct{node.types[0].dtype, left[0].value(), right[1].value(), left[1].value(),
+                       p->transposed,       q->transposed,   accumulates};
+}
+
+ProductStep product_step(StepBuilder& builder) {
+  const Node& node = builder.node();
+  const size_t first = first_factor(node);
+  ProductStep out{builder.input(first), builder.input(first + 1)};
+  if (node.op != &gemm_op()) return out;
+  auto factor = [&](size_t i) -> GemmFactor {
+    if (const std::optional<double> number = constant_number(node.inputs[i])) return *number;
+    return static_cast<int>(i);
+  };
+  out.alpha = factor(1);
+  out.beta = factor(4);
+  // A literal 0 forgets what it multiplies (docs/semantics.md); a beta that turns out to be 0 does not.
+  out.reads_c = constant_number(node.inputs[4]) != 0.0;
+  return out;
+}
+
+void lower_matrix_product(StepBuilder& builder) {
+  const ProductStep step = product_step(builder);
+  if (std::optional<MatrixProduct> known = known_product(builder.node(), step.a.layout, step.b.layout))
+    return lower_chosen(builder, key_of(*known));
+  call_product(builder, gemm_function(step.a.type.dtype));
+}
+
+void call_product(StepBuilder& builder, const kernel::LibraryFunction& function) {
+  const ProductStep step = product_step(builder);
+  if (step.reads_c) copy_addend(builder);
+  const MatrixLayout p = *matrix_layout(step.a.type.dims, step.a.layout),
+                     q = *matrix_layout(step.b.type.dims, step.b.layout);
+  const Dim &m = step.a.type.dims[0], &k = step.a.type.dims[1], &n = step.b.type.dims[1];
+  using Argument = std::variant<Dim, double, PointerTo, kernel::ScalarOf>;
+  auto factor = [&](const GemmFactor& f) -> Argument {
+    if (const double* number = std::get_if<double>(&f)) return *number;
+    return kernel::ScalarOf{builder.input(static_cast<size_t>(std::get<int>(f))).index};
+  };
+  builder.call_library({function,
+                        {Dim(p.transposed), Dim(q.transposed), m, n, k, factor(step.alpha), PointerTo{step.a.index},
+                         p.leading, PointerTo{step.b.index}, q.leading, factor(step.beta), Dim(step.reads_c),
+                         PointerTo{builder.output().index}, max(n, 1)}});
+}
+
+void lower_tiled_product(StepBuilder& builder, const MatrixProduct& product, const GemmTiling& tiling) {
+  const ProductStep step = product_step(builder);
+  GemmCall call{product,
+                step.a,
+                step.b,
+                builder.output(),
+                matrix_layout(step.a.type.dims, step.a.layout)->leading.value(),
+                matrix_layout(step.b.type.dims, step.b.layout)->leading.value(),
+                product.n,
+                step.alpha,
+                step.beta};
+  // The kernel reads what is added where it lies; a library adds in place.
+  if (step.reads_c && !builder.overwrites(0)) {
+    if (is_row_major(builder.input(0).type.dims, builder.input(0).layout))
+      call.addend = &builder.input(0);
+    else
+      copy_addend(builder);
+  }
+  lower_gemm(builder, call, tiling);
+}
 
 void copy_addend(StepBuilder& b) {
   if (b.overwrites(0)) return;
@@ -36,50 +107,6 @@ void copy_addend(StepBuilder& b) {
     }
   });
   b.finish_kernel("copy", "out0 = in0, to be accumulated into", source.dims()[0]);
-}
-
-void lower_matrix_product(StepBuilder& builder, const Operand& a, const Operand& b, const GemmFactor& alpha,
-                          const GemmFactor& beta) {
-  MatrixLayout p = *matrix_layout(a.type.dims, a.layout), q = *matrix_layout(b.type.dims, b.layout);
-  const Dim &m = a.type.dims[0], &k = a.type.dims[1], &n = b.type.dims[1];
-  const Operand& c = builder.output();
-  const double* known_beta = std::get_if<double>(&beta);
-  const bool reads_c = !known_beta || *known_beta != 0;
-  std::string name = "library";
-  if (is_known(m) && is_known(n) && is_known(k) && is_known(p.leading) && is_known(q.leading)) {
-    GemmCall call{{a.type.dtype, m.value(), n.value(), k.value(), p.transposed, q.transposed, reads_c},
-                  a,
-                  b,
-                  c,
-                  p.leading.value(),
-                  q.leading.value(),
-                  n.value(),
-                  alpha,
-                  beta};
-    name = choice(builder, call);
-    if (std::optional<GemmTiling> tiling = gemm_tiling_named(name)) {
-      // Our kernels read what is added where it lies; a library adds in place.
-      if (reads_c && !builder.overwrites(0)) {
-        if (is_row_major(builder.input(0).type.dims, builder.input(0).layout))
-          call.addend = &builder.input(0);
-        else
-          copy_addend(builder);
-      }
-      return lower_gemm(builder, call, *tiling);
-    }
-  }
-  if (reads_c) copy_addend(builder);
-  using Argument = std::variant<Dim, double, PointerTo, kernel::ScalarOf>;
-  auto factor = [&](const GemmFactor& f) -> Argument {
-    if (const double* number = std::get_if<double>(&f)) return *number;
-    return kernel::ScalarOf{builder.input(static_cast<size_t>(std::get<int>(f))).index};
-  };
-  std::string function = name.starts_with("oneDNN ")       ? "onednn_f32"
-                         : a.type.dtype == DType::kFloat32 ? "gemm_f32"
-                                                           : "gemm_f64";
-  builder.call_library({function,
-                        {Dim(p.transposed), Dim(q.transposed), m, n, k, factor(alpha), PointerTo{a.index}, p.leading,
-                         PointerTo{b.index}, q.leading, factor(beta), Dim(reads_c), PointerTo{c.index}, max(n, 1)}});
 }
 
 }  // namespace thtrain

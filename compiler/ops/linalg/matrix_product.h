@@ -1,16 +1,40 @@
-// How dot and gemm become steps: the library's product, or a kernel of our own where the chooser says so.
+// Products of two float matrices, by dot or gemm: what they ask a choice for, and how a candidate writes their step.
 #pragma once
 
+#include <optional>
+
 #include "compiler/ops/linalg/gemm_kernel.h"
+#include "compiler/ops/linalg/product_key.h"
 
 namespace thtrain {
 
+/// Is the node a product of two float matrices, dot or gemm?
+bool is_matrix_product(const Node& node);
+/// The input that holds its left factor; the right one is the next.
+size_t first_factor(const Node& product);
+
+/// The product of a node whose factors lie in these layouts; nullopt where a length or a stride is not known, or a
+/// length is 0 or 1.
+std::optional<MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b);
+
+/// out = alpha a . b + beta in0, as a step of dot or gemm computes it; for a literal 0 as beta there is no in0.
+struct ProductStep {
+  kernel::Operand a, b;
+  GemmFactor alpha = 1.0, beta = 0.0;
+  bool reads_c = false;
+};
+/// Of a step whose node is a product, and whose layouts a library can take.
+ProductStep product_step(kernel::StepBuilder& builder);
+
+/// Writes the step: by the chosen candidate where the lengths are known, else by the library.
+void lower_matrix_product(kernel::StepBuilder& builder);
+
+/// Calls a library's function that has gemm's parameters (library_functions.h) for the step.
+void call_product(kernel::StepBuilder& builder, const kernel::LibraryFunction& function);
+/// Computes the step by a generated kernel. `product` is that of the step.
+void lower_tiled_product(kernel::StepBuilder& builder, const MatrixProduct& product, const GemmTiling& tiling);
+
 /// Input 0 in the output, so that a product can be added to it: a copy, unless the step writes over input 0.
 void copy_addend(kernel::StepBuilder& builder);
-
-/// out = alpha a . b + beta in0 for matrices whose layouts a library can take. `alpha` and `beta` are numbers, or the
-/// numbers of inputs; for a literal 0 as beta there is no in0.
-void lower_matrix_product(kernel::StepBuilder& builder, const kernel::Operand& a, const kernel::Operand& b,
-                          const GemmFactor& alpha, const GemmFactor& beta);
 
 }  // namespace thtrain

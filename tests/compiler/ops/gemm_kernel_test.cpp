@@ -11,13 +11,11 @@
 #include "compiler/ir/variables.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/ops/linalg/linalg.h"
-#include "compiler/runtime/gemm_trials.h"
 #include "compiler/runtime/threads.h"
+#include "tests/support/gemm_candidates.h"
 
 namespace thtrain {
 namespace {
-
-using kernel::MatrixProduct;
 
 struct Factors {
   double alpha, beta;

@@ -23,7 +23,6 @@ TEST(OneDnn, ComputesWhatTheLibraryComputes) {
   EXPECT_TRUE(onednn()->version.starts_with("oneDNN ")) << onednn()->version;
   ThContext context{};
   context.version = TH_ABI_VERSION;
-  set_matrix_products(context);
   const long m = 61, n = 130, k = 97, spare = 3;  // rows with something behind them
   for (int threads : {1, 2, 5})
     for (int trans_a : {0, 1})
@@ -35,10 +34,10 @@ TEST(OneDnn, ComputesWhatTheLibraryComputes) {
           std::vector<float> a = numbers(lda * (trans_a ? k : m), 1), b = numbers(ldb * (trans_b ? n : k), 2);
           std::vector<float> c = numbers(ldc * m, 3), expected = c;
           if (beta == 0) std::fill(c.begin(), c.end(), NAN);  // not to be read
-          context.onednn_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, beta != 0,
-                             c.data(), ldc);
-          context.gemm_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, beta != 0,
-                           expected.data(), ldc);
+          onednn_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta, beta != 0,
+                     c.data(), ldc);
+          matrix_products().gemm_f32(&context, trans_a, trans_b, m, n, k, 0.25f, a.data(), lda, b.data(), ldb, beta,
+                                     beta != 0, expected.data(), ldc);
           for (long i = 0; i < m; ++i)
             for (long j = 0; j < n; ++j)
               ASSERT_NEAR(c[static_cast<size_t>(i * ldc + j)], expected[static_cast<size_t>(i * ldc + j)], 1e-4)
@@ -51,14 +50,13 @@ TEST(OneDnn, AFactorOfZeroLosesNoNaN) {
   ThContext context{};
   context.version = TH_ABI_VERSION;
   context.threads = 2;
-  set_matrix_products(context);
   const long m = 70, n = 40, k = 30;
   for (auto [alpha, beta] : {std::pair(0.0f, 1.0f), {1.0f, 0.0f}, {0.0f, 0.0f}}) {
     SCOPED_TRACE(str("alpha ", alpha, ", beta ", beta));
     std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2), c = numbers(m * n, 3);
     a[3 * k + 5] = NAN;        // row 3
     c[10 * n + 7] = INFINITY;  // 0 times inf is NaN
-    context.onednn_f32(&context, 0, 0, m, n, k, alpha, a.data(), k, b.data(), n, beta, 1, c.data(), n);
+    onednn_f32(&context, 0, 0, m, n, k, alpha, a.data(), k, b.data(), n, beta, 1, c.data(), n);
     for (long i = 0; i < m; ++i)
       for (long j = 0; j < n; ++j) {
         const bool is_nan = i == 3 || (i == 10 && j == 7 && beta == 0);

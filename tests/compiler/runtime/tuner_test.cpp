@@ -1,4 +1,4 @@
-// The tuner: its file, its policies, and what becomes of finished programs when an answer changes.
+// The tuner: its policies, what it remembers, and what becomes of finished programs when an answer changes.
 #include "compiler/runtime/tuner.h"
 
 #include <gtest/gtest.h>
@@ -7,147 +7,337 @@
 
 #include "compiler/api.h"
 #include "compiler/ir/variables.h"
-#include "compiler/ops/linalg/gemm_kernel.h"
-#include "compiler/runtime/cpu.h"
-#include "compiler/runtime/gemm_trials.h"
+#include "compiler/ops/linalg/library_functions.h"
+#include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/runtime/cache.h"
+#include "compiler/runtime/candidate_trials.h"
+#include "compiler/runtime/library_functions.h"
+#include "compiler/runtime/machine.h"
+#include "compiler/runtime/onednn.h"
+#include "tests/support/error_text.h"
 
 namespace thtrain {
 namespace {
 
-using kernel::MatrixProduct;
+using kernel::ChoiceKey;
 
 // Numbers of threads that nothing else uses: what is remembered for them disturbs nobody.
 constexpr int kThreads = 201, kOtherThreads = 202;
 
-MatrixProduct product_of(int64_t n) {
-  return {DType::kFloat32, 3, n, 5, false, false, false};
+ChoiceKey key_of_columns(int64_t n) {
+  return key_of({DType::kFloat32, 3, n, 5, false, false, false});
 }
 
-TEST(Tuner, NamesProducts) {
-  EXPECT_EQ(text_of({DType::kFloat32, 60, 500, 784, false, false, false}), "float32 60x784x500 NN");
-  EXPECT_EQ(text_of({DType::kFloat64, 784, 500, 60, true, false, true}), "float64 784x60x500 TN added");
-  EXPECT_EQ(text_of({DType::kFloat32, 60, 500, 10, false, true, false}), "float32 60x10x500 NT");
+std::string rule_choice(const ChoiceKey& key, int threads) {
+  return find_computation(key.computation)->rule(key, machine(), threads);
 }
 
-TEST(Tuner, TableIsReadAsItWasWritten) {
-  TuningTable table{{"float32 60x784x500 NN", "tile 6x4x392"}, {"float64 2x2x2 NT added", "library"}};
-  std::string text = detail::tuning_text(table, "a machine");
-  EXPECT_EQ(text, "# a machine\nfloat32 60x784x500 NN = tile 6x4x392\nfloat64 2x2x2 NT added = library\n");
-  auto no_complaint = [](const std::string& line) { ADD_FAILURE() << line; };
-  EXPECT_EQ(detail::read_tuning(text, no_complaint), table);
+std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
+  std::vector<std::string> out;
+  for (const Candidate& candidate : candidates) out.push_back(candidate.name);
+  return out;
 }
 
-TEST(Tuner, BrokenLinesAreLeftOutAndTold) {
-  std::vector<std::string> told;
-  TuningTable table = detail::read_tuning(
-      "float32 2x2x2 NN = tile 6x4\n"      // half a name
-      "float32 3x3x3 NN = magic\n"         // an unknown candidate
-      "float32 4x4x4 NN library\n"         // no entry
-      "float32 5x5x5 NN = oneDNN 9.9.9\n"  // kept: whether it is here is asked later
-      "\n# a comment\nfloat32 6x6x6 NN = tile 1x1x6",
-      [&](const std::string& line) { told.push_back(line); });
-  EXPECT_EQ(told, (std::vector<std::string>{"float32 2x2x2 NN = tile 6x4", "float32 3x3x3 NN = magic",
-                                            "float32 4x4x4 NN library"}));
-  EXPECT_EQ(table, (TuningTable{{"float32 5x5x5 NN", "oneDNN 9.9.9"}, {"float32 6x6x6 NN", "tile 1x1x6"}}));
+std::string current_version(const ChoiceKey& key, const std::string& name) {
+  return version_of(find_candidate(key, name, machine()).value()).value();
+}
+
+// As if the candidate had been measured today.
+void remember_time(const ChoiceKey& key, const std::string& name, double seconds, int threads) {
+  TuningTable table;
+  table.add(key.text(), {name, current_version(key, name), seconds});
+  remember(table, threads);
+}
+
+Tuner tuner(Tune policy, int threads) {
+  return Tuner({.policy = policy, .threads = threads});
+}
+
+TEST(Tuner, KeysOfProductsReadBack) {
+  for (const auto& [product, text] :
+       {std::pair(MatrixProduct{DType::kFloat32, 60, 500, 784, false, false, false}, "float32 60x784x500 NN"),
+        {MatrixProduct{DType::kFloat64, 784, 500, 60, true, false, true}, "float64 784x60x500 TN added"},
+        {MatrixProduct{DType::kFloat32, 60, 500, 10, false, true, false}, "float32 60x10x500 NT"}}) {
+    EXPECT_EQ(key_of(product).text(), str("matrix_product ", text));
+    EXPECT_EQ(product_of(text), product);
+  }
+  for (const char* text : {"", "float32", "int32 2x2x2 NN", "float32 2x2 NN", "float32 2x2x2 NX", "float32 2x2x0 NN",
+                           "float32 2x2x2 NN added twice", "float32 2x2x99999999999999999999 NN"})
+    EXPECT_EQ(product_of(text), std::nullopt) << text;
 }
 
 TEST(Tuner, AnswersFromWhatIsRememberedForThatManyThreads) {
-  MatrixProduct product = product_of(77);
-  remember({{text_of(product), "tile 1x1x5"}}, kThreads);
-  EXPECT_EQ(remembered(kThreads).at(text_of(product)), "tile 1x1x5");
-  EXPECT_FALSE(remembered(kOtherThreads).contains(text_of(product)));
+  const ChoiceKey key = key_of_columns(77);
+  remember_time(key, "tile 1x1x5", 1e-6, kThreads);
+  EXPECT_EQ(remembered(kThreads).of(key.text()).at(0).candidate, "tile 1x1x5");
+  EXPECT_TRUE(remembered(kOtherThreads).of(key.text()).empty());
 
-  Tuner cached(Tune::kCached, kThreads), never(Tune::kNever, kThreads), other(Tune::kCached, kOtherThreads);
-  EXPECT_EQ(cached.choose(product), "tile 1x1x5");
-  EXPECT_EQ(never.choose(product), rule_choice(product, kThreads));
-  EXPECT_EQ(other.choose(product), rule_choice(product, kOtherThreads));
-  EXPECT_EQ(cached.choose(product), "tile 1x1x5");
-  EXPECT_EQ(cached.answers(), (std::vector<kernel::ProductChoice>{{product, "tile 1x1x5"}}));
-  EXPECT_TRUE(Tuner(Tune::kCached, kThreads).agrees(cached.answers()));
-  EXPECT_FALSE(Tuner(Tune::kNever, kThreads).agrees(cached.answers()));
+  Tuner cached = tuner(Tune::kCached, kThreads);
+  EXPECT_EQ(cached.choose(key), "tile 1x1x5");
+  EXPECT_EQ(tuner(Tune::kNever, kThreads).choose(key), rule_choice(key, kThreads));
+  EXPECT_EQ(tuner(Tune::kCached, kOtherThreads).choose(key), rule_choice(key, kOtherThreads));
+  EXPECT_EQ(cached.choose(key), "tile 1x1x5");
+  const std::vector<kernel::Choice> answers{{key, "tile 1x1x5", current_version(key, "tile 1x1x5")}};
+  EXPECT_EQ(cached.answers(), answers);
+  EXPECT_TRUE(tuner(Tune::kCached, kThreads).agrees(answers));
+  EXPECT_FALSE(tuner(Tune::kNever, kThreads).agrees(answers));
 }
 
-TEST(Tuner, ALibraryThatIsNotHereIsNotChosen) {
-  MatrixProduct product = product_of(78);
-  remember({{text_of(product), "oneDNN 0.0.1"}}, kThreads);
-  EXPECT_EQ(Tuner(Tune::kCached, kThreads).choose(product), rule_choice(product, kThreads));
+TEST(Tuner, ForgetsOnlyWhatChanged) {
+  const ChoiceKey key = key_of_columns(78);
+  remember(TuningTable::parse(str(key.text(), " = tile 1x1x5 [an older kernel] 1e-06\n")), kThreads);
+  remember_time(key, "library", 2e-6, kThreads);
+  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "library") << "the fastest that is what was measured";
+  remember_time(key, "tile 1x1x5", 1e-6, kThreads);
+  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "tile 1x1x5");
+}
+
+TEST(Tuner, WhatDoesNotApplyHereIsNotChosen) {
+  const ChoiceKey key = key_of_columns(79);
+  remember(TuningTable::parse(
+               str(key.text(), " = tile 99x9x83 [3] 1e-08; oneDNN [1 oneDNN 0.0.1] 2e-08; ", "a user's [1] 3e-08\n")),
+           kOtherThreads);
+  EXPECT_EQ(tuner(Tune::kCached, kOtherThreads).choose(key), rule_choice(key, kOtherThreads));
+  EXPECT_EQ(remembered(kOtherThreads).of(key.text()).size(), 3u) << "and is remembered all the same";
 }
 
 TEST(Tuner, AlwaysMeasuresOnceAndRemembers) {
-  MatrixProduct product = product_of(79);
-  remember({}, kOtherThreads);
-  std::string choice = Tuner(Tune::kAlways, kOtherThreads).choose(product);
-  std::vector<std::string> all = candidates_of(product);
+  const ChoiceKey key = key_of_columns(80);
+  const std::string choice = tuner(Tune::kAlways, kOtherThreads).choose(key);
+  const std::vector<std::string> all = names_of(usable_candidates(key, false));
   EXPECT_EQ(std::count(all.begin(), all.end(), choice), 1) << choice;
-  EXPECT_EQ(remembered(kOtherThreads).at(text_of(product)), choice);
-  EXPECT_EQ(Tuner(Tune::kCached, kOtherThreads).choose(product), choice);
+  const std::vector<Measured> measured = remembered(kOtherThreads).of(key.text());
+  EXPECT_EQ(measured.size(), all.size());
+  EXPECT_EQ(measured.at(0).candidate, choice);
+  EXPECT_EQ(tuner(Tune::kCached, kOtherThreads).choose(key), choice);
+  // What is there is not measured again.
+  remember_time(key, all.back(), 1e-12, kOtherThreads);
+  EXPECT_EQ(tuner(Tune::kAlways, kOtherThreads).choose(key), all.back());
 }
 
 TEST(Tuner, CandidatesFitTheProcessor) {
-  for (int64_t n : {1, 10, 500})
+  for (int64_t n : {2, 10, 500})
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
-      MatrixProduct product{dtype, 60, n, 784, false, false, false};
-      std::vector<std::string> names = candidates_of(product);
+      const MatrixProduct product{dtype, 60, n, 784, false, false, false};
+      const std::vector<std::string> names = names_of(candidates_of(key_of(product), machine()));
       EXPECT_EQ(names.front(), "library");
       for (const std::string& name : names) {
         auto tiling = gemm_tiling_named(name);
-        EXPECT_TRUE(!tiling || is_possible(*tiling, product, cpu().vector_bytes)) << name;
+        EXPECT_TRUE(!tiling || is_possible(*tiling, product, machine().vector_bytes)) << name;
       }
     }
 }
 
 // A weight's gradient: C is large, and both measuring and the rule know kernels that walk it row by row.
 TEST(Tuner, LargeGradientsAreWalkedByRows) {
-  if (!(cpu().fma || cpu().architecture == "arm64") || !cache().has_compiler()) GTEST_SKIP() << "no kernels of our own";
-  const MatrixProduct gradient{DType::kFloat32, 1000, 1000, 60, true, false, true};
-  const MatrixProduct forward{DType::kFloat32, 60, 1000, 1000, false, false, false};
-  auto any_by_rows = [](const std::vector<std::string>& names) {
+  kernel::Target target;
+  const ChoiceKey gradient = key_of({DType::kFloat32, 1000, 1000, 60, true, false, true});
+  const ChoiceKey forward = key_of({DType::kFloat32, 60, 1000, 1000, false, false, false});
+  auto any_by_rows = [&](const ChoiceKey& key) {
+    const std::vector<std::string> names = names_of(candidates_of(key, target));
     return std::any_of(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("rows "); });
   };
-  EXPECT_TRUE(any_by_rows(candidates_of(gradient)));
-  EXPECT_FALSE(any_by_rows(candidates_of(forward)));
-  EXPECT_EQ(rule_choice(gradient, 1), cpu().vector_bytes == 64 ? "rows 4x6" : "rows 6x2");
-  EXPECT_TRUE(rule_choice(forward, 1).starts_with("tile ")) << rule_choice(forward, 1);
-}
-
-// What a file remembers is used only where it can be.
-TEST(Tuner, AnImpossibleTilingIsNotUsed) {
-  const MatrixProduct product = product_of(83);
-  remember({{text_of(product), "tile 99x9x83"}}, kOtherThreads);
-  EXPECT_EQ(Tuner(Tune::kCached, kOtherThreads).choose(product), rule_choice(product, kOtherThreads));
+  const Computation& computation = *find_computation("matrix_product");
+  for (const auto& [isa, bytes, choice] : {std::tuple("avx512", 64, "rows 4x6"), {"avx2", 32, "rows 6x2"}}) {
+    target.isa = isa;
+    target.vector_bytes = bytes;
+    EXPECT_TRUE(any_by_rows(gradient));
+    EXPECT_FALSE(any_by_rows(forward));
+    EXPECT_EQ(computation.rule(gradient, target, 1), choice);
+    EXPECT_TRUE(computation.rule(forward, target, 1).starts_with("tile ")) << computation.rule(forward, target, 1);
+  }
+  target.isa = "sse2";
+  EXPECT_EQ(names_of(candidates_of(gradient, target)), (std::vector<std::string>{"library", "oneDNN"}));
 }
 
 TEST(Tuner, TimesEveryCandidate) {
-  MatrixProduct product = product_of(10);
-  std::vector<std::string> names = candidates_of(product);
-  std::vector<GemmTrial> trials = time_candidates(product, names, 1);
-  ASSERT_EQ(trials.size(), names.size());
-  for (size_t i = 0; i < names.size(); ++i) {
-    EXPECT_EQ(trials[i].candidate, names[i]);
-    EXPECT_GT(trials[i].seconds, 0);
+  for (bool accumulates : {false, true}) {
+    const ChoiceKey key = key_of({DType::kFloat32, 8, 40, 20, true, false, accumulates});
+    const std::vector<Candidate> candidates = usable_candidates(key, false);
+    const std::vector<CandidateTrial> trials = time_candidates(key, candidates, 1);
+    ASSERT_EQ(trials.size(), candidates.size());
+    for (size_t i = 0; i < trials.size(); ++i) {
+      EXPECT_EQ(trials[i].candidate, candidates[i].name);
+      EXPECT_EQ(trials[i].version, version_of(candidates[i]));
+      EXPECT_GT(trials[i].seconds, 0);
+      EXPECT_EQ(trials[i].flops, 2 * 8 * 40 * 20);
+    }
   }
 }
 
+TEST(Tuner, AKeyOfNoComputationIsRefused) {
+  EXPECT_EQ(error_text([] {
+              time_candidates({"matrix_product", "float32 2xx2"}, {}, 1);
+            }),
+            "error: no computation can be timed by this key\n  got:      matrix_product float32 2xx2");
+}
+
+Function product_function(const FunctionOptions& options) {
+  Expr x = tensor("x", {41, 43}, DType::kFloat32), y = tensor("y", {43, 47}, DType::kFloat32);
+  return function({x, y}, {dot(x, y)}, {}, options);
+}
+const ChoiceKey kProduct = key_of({DType::kFloat32, 41, 47, 43, false, false, false});
+
 // A finished program is found again as long as the tuner gives the same answers.
 TEST(Tuner, AProgramIsMadeAnewWhenAnAnswerChanged) {
-  auto compile = [](Tune tune) {
-    Expr x = tensor("x", {41, 43}, DType::kFloat32), y = tensor("y", {43, 47}, DType::kFloat32);
-    return function({x, y}, {dot(x, y)}, {}, {.threads = 199, .tune = tune});
-  };
-  MatrixProduct product{DType::kFloat32, 41, 47, 43, false, false, false};
-  remember({{text_of(product), "tile 2x1x43"}}, 199);
-  Function first = compile(Tune::kCached), second = compile(Tune::kCached);
+  remember_time(kProduct, "tile 2x1x43", 1e-6, 199);
+  Function first = product_function({.threads = 199}), second = product_function({.threads = 199});
   ASSERT_EQ(first.info().choices.size(), 1u);
   EXPECT_EQ(first.info().choices[0].candidate, "tile 2x1x43");
   EXPECT_NE(first.explain().program.find("kernel gemm_2x1x43"), std::string::npos) << first.explain().program;
   EXPECT_TRUE(second.info().from_cache);
   EXPECT_EQ(second.info().choices, first.info().choices);
 
-  remember({{text_of(product), "library"}}, 199);
-  Function third = compile(Tune::kCached);
+  remember_time(kProduct, "library", 1e-7, 199);
+  Function third = product_function({.threads = 199});
   EXPECT_FALSE(third.info().from_cache);
   EXPECT_EQ(third.info().choices[0].candidate, "library");
   EXPECT_NE(third.explain().program.find("-- gemm_f32"), std::string::npos) << third.explain().program;
+}
+
+TEST(Tuner, AFunctionMayTakeACandidateByName) {
+  Function tiled = product_function({.candidates = {{"matrix_product", "tile 2x1x43"}}});
+  EXPECT_EQ(tiled.info().choices.at(0).candidate, "tile 2x1x43");
+  Function library = product_function({.candidates = {{"matrix_product", "library"}}});
+  EXPECT_EQ(library.info().choices.at(0).candidate, "library");
+  Function rule = product_function({.tune = Tune::kNever, .candidates = {{"matrix_product", "tile 99x9x9"}}});
+  EXPECT_EQ(rule.info().choices.at(0).candidate, rule_choice(kProduct, 2)) << "one that does not apply";
+  EXPECT_EQ(error_text([] {
+              product_function({.candidates = {{"convolution", "fft"}}});
+            }),
+            "error: there is no computation convolution to take a candidate for\n  got:      convolution: fft");
+}
+
+// ---- candidates of the user's program ------------------------------------------------------------------------------
+
+int calls_of_mine = 0;
+
+// A product by its definition; fails where a number is 13.
+extern "C" int my_gemm(ThContext*, TH_GEMM_PARAMETERS(float)) {
+  ++calls_of_mine;
+  for (long i = 0; i < m; ++i)
+    for (long j = 0; j < n; ++j) {
+      float sum = 0;
+      for (long p = 0; p < k; ++p) {
+        const float left = trans_a ? a[p * lda + i] : a[i * lda + p], right = trans_b ? b[j * ldb + p] : b[p * ldb + j];
+        if (left == 13) return 7;
+        sum += left * right;
+      }
+      c[i * ldc + j] = alpha * sum + (reads_c ? beta * c[i * ldc + j] : 0);
+    }
+  return 0;
+}
+
+// Three candidates for products of 29 columns, once for all tests.
+void add_mine() {
+  static const bool once = [] {
+    add_library_function("my_gemm", [] { return LibraryImplementation{reinterpret_cast<void*>(my_gemm), "mine 1.0"}; });
+    add_candidates(
+        {"matrix_product", [](const ChoiceKey& key, const kernel::Target&) {
+           if (product_of(key.properties)->n != 29) return std::vector<Candidate>();
+           kernel::LibraryFunction function = gemm_function(DType::kFloat32);
+           function.name = "my_gemm";
+           function.may_fail = true;
+           auto lower = [function](kernel::StepBuilder& b) { call_product(b, function); };
+           return std::vector<Candidate>{
+               {.name = "mine", .functions = {"my_gemm"}, .lower = lower},
+               {.name = "loose", .rounding = RoundingClass::kOther, .functions = {"my_gemm"}, .lower = lower},
+               {.name = "dice", .deterministic = false, .functions = {"my_gemm"}, .lower = lower},
+               {.name = "absent", .functions = {"no_such_function"}, .lower = lower}};
+         }});
+    return true;
+  }();
+  EXPECT_TRUE(once);
+}
+
+Function product_of_29(const FunctionOptions& options) {
+  add_mine();
+  Expr x = tensor("x", {3, 4}, DType::kFloat32), y = tensor("y", {4, 29}, DType::kFloat32);
+  return function({x, y}, {dot(x, y)}, {}, options);
+}
+
+Tensor counted(Shape shape) {
+  Tensor out = Tensor::empty(DType::kFloat32, shape);
+  for (int64_t i = 0; i < out.size(); ++i) out.data<float>()[i] = static_cast<float>(i % 5);
+  return out;
+}
+
+TEST(UserCandidates, ComputeWhereTheyApply) {
+  Function mine = product_of_29({.candidates = {{"matrix_product", "mine"}}});
+  Function library = product_of_29({.candidates = {{"matrix_product", "library"}}});
+  calls_of_mine = 0;
+  const Tensor x = counted({3, 4}), y = counted({4, 29});
+  EXPECT_TRUE(same_bits(mine({x, y})[0], library({x, y})[0]));
+  EXPECT_EQ(calls_of_mine, 1);
+  EXPECT_EQ(mine.info().choices.at(0).version, "1 mine 1.0");
+  Function again = product_of_29({.candidates = {{"matrix_product", "mine"}}});
+  EXPECT_TRUE(again.info().from_cache);
+  EXPECT_TRUE(same_bits(again({x, y})[0], library({x, y})[0]));
+  EXPECT_EQ(product_function({.candidates = {{"matrix_product", "mine"}}}).info().choices.at(0).candidate,
+            product_function({}).info().choices.at(0).candidate)
+      << "47 columns";
+}
+
+TEST(UserCandidates, AreTimedWithTheOthers) {
+  add_mine();
+  const ChoiceKey key = key_of({DType::kFloat32, 3, 29, 4, false, false, false});
+  const std::vector<std::string> usable = names_of(usable_candidates(key, false)),
+                                 strict = names_of(usable_candidates(key, true));
+  auto has = [](const std::vector<std::string>& names, const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  EXPECT_TRUE(has(usable, "mine") && has(usable, "loose"));
+  EXPECT_TRUE(has(strict, "mine"));
+  EXPECT_FALSE(has(strict, "loose")) << "larger errors";
+  EXPECT_FALSE(has(usable, "dice")) << "not deterministic";
+  EXPECT_FALSE(has(usable, "absent")) << "not installed";
+  calls_of_mine = 0;
+  const std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, true), 1);
+  EXPECT_EQ(trials.size(), strict.size());
+  EXPECT_GT(calls_of_mine, 0);
+
+  for (const char* name : {"loose", "dice"}) remember_time(key, name, 1e-9, kThreads);
+  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "loose");
+  EXPECT_EQ(Tuner({.threads = kThreads, .strict = true}).choose(key), rule_choice(key, kThreads));
+}
+
+TEST(UserCandidates, AFailedCallIsALocatedError) {
+  Function mine = product_of_29({.candidates = {{"matrix_product", "mine"}}});
+  Tensor x = counted({3, 4});
+  x.data<float>()[5] = 13;
+  EXPECT_EQ(error_text([&] {
+              mine({x, counted({4, 29})});
+            }),
+            "error: the library function my_gemm failed\n  expected: status 0, got 7");
+  try {
+    mine({x, counted({4, 29})});
+  } catch (const UserError& error) {
+    EXPECT_NE(error.messages()[0].node.find("tuner_test.cpp"), std::string::npos) << error.what();
+  }
+  x.data<float>()[5] = 1;
+  EXPECT_NO_THROW(mine({x, counted({4, 29})}));
+}
+
+TEST(UserCandidates, MistakesAreNamed) {
+  add_mine();
+  EXPECT_EQ(error_text([] {
+              add_candidates({"matmul", nullptr});
+            }),
+            "error: candidates for the computation matmul, which there is not\n  expected: matrix_product");
+  EXPECT_EQ(error_text([] { add_library_function("my_gemm", nullptr); }),
+            "error: there is a library function my_gemm already");
+  EXPECT_EQ(error_text([] { add_library_function("my gemm", nullptr); }),
+            "error: the name of a library function is no identifier of C\n  got:      my gemm");
+  EXPECT_EQ(error_text([] {
+              library_table({"gemm_f32", "no_such_function"});
+            }),
+            "error: the library function no_such_function is not there\n  hint:     install its library, or call "
+            "add_library_function() before compiling");
+  EXPECT_EQ(error_text([] {
+              product_of_29({.candidates = {{"matrix_product", "absent"}}});
+            }),
+            "error: the library of the candidate absent for matrix_product float32 3x4x29 NN is not there\n"
+            "  expected: no_such_function");
 }
 
 }  // namespace

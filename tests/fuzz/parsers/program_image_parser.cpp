@@ -48,9 +48,8 @@ std::vector<std::string> seeds() {
   full.constants = {Tensor::matrix({{1.0, 2.0}, {3.0, 4.0}}), Tensor(true), Tensor::zeros(DType::kInt8, {0, 3})};
   full.arena_bytes = 8 * Dim("net/x~0.0") + 64;
   full.lower_bound = 128;
-  kernel::MatrixProduct product;
-  product.m = product.n = product.k = 4;
-  full.choices = {{product, "library"}};
+  full.choices = {{{"matrix_product", "float32 2x3x4 NN"}, "library", "1 OpenBLAS"}};
+  full.source.libraries = {"gemm_f32"};
   const Type type{.dtype = DType::kComplex128, .dims = {3, 4}};
   const Expr x = make_input(type, "x"), y = make_input(type, "y");
   full.reference_steps = {call_of(exp(x)), call_of(x * y), call_of(sum(x, 0)), call_of(join(1, {x, y}))};

@@ -1,4 +1,4 @@
-#include "compiler/passes/fuse_products.h"
+#include "compiler/passes/fuse_epilogues.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/elemwise/body_code.h"
-#include "compiler/ops/linalg/fused_product.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/passes/regions.h"
 
 namespace thtrain {
@@ -26,38 +26,37 @@ Layout layout_of(const Expr& value) {
   return layout;
 }
 
-bool is_for_our_kernels(const Node& node, const kernel::Chooser& chooser) {
-  const size_t first = first_factor(node);
-  std::optional<kernel::MatrixProduct> product =
-      known_product(node, layout_of(node.inputs[first]), layout_of(node.inputs[first + 1]));
-  return product && tiling_with_epilogue(&chooser, *product);
+bool can_be_fused(const Node& node, const kernel::Chooser& chooser) {
+  std::vector<Layout> layouts;
+  for (const Expr& input : node.inputs) layouts.push_back(layout_of(input));
+  return node.op->epilogue->is_possible(node, layouts, chooser);
 }
 
-class ProductFuser : public RegionFuser {
+class EpilogueFuser : public RegionFuser {
  public:
-  ProductFuser(const Graph& graph, const PassContext& context, NodeMap<bool> ours)
-      : RegionFuser(graph), context_(context), ours_(std::move(ours)) {}
+  EpilogueFuser(const Graph& graph, const PassContext& context, NodeMap<bool> possible)
+      : RegionFuser(graph), context_(context), possible_(std::move(possible)) {}
 
  protected:
   bool is_fusable(const Node& node) const override {
-    return is_matrix_product(node) ? ours_.contains(&node) : has_scalar_code(node);
+    return node.op->epilogue ? possible_.contains(&node) : has_scalar_code(node);
   }
 
   bool joins(const Node& node, FusionRegion& region) const override {
     if (region.nodes.empty()) region.domain = node.types[0].dims;
     if (node.types[0].dims != region.domain) return false;
-    if (is_matrix_product(node)) {
+    if (node.op->epilogue) {
       if (region.has_reduction || !fits(region, node)) return false;
       region.has_reduction = true;
       return true;
     }
-    const Node* product = product_of(region);
-    return !product || widest_of(node) <= size_of(product->types[0].dtype);
+    const Node* main = main_of(region);
+    return !main || widest_of(node) <= size_of(main->types[0].dtype);
   }
 
   bool merges(const FusionRegion& a, const FusionRegion& b) const override {
     if (a.domain != b.domain || (a.has_reduction && b.has_reduction)) return false;
-    const Node *left = product_of(a), *right = product_of(b);
+    const Node *left = main_of(a), *right = main_of(b);
     return (!left || fits(b, *left)) && (!right || fits(a, *right));
   }
 
@@ -66,41 +65,42 @@ class ProductFuser : public RegionFuser {
   }
 
   std::shared_ptr<const Node> make(GraphPtr body, std::vector<Expr> inputs) const override {
-    return make_fused_product(std::move(body), std::move(inputs));
+    const std::vector<const Node*> nodes = topological_order(body->outputs);
+    const auto main = std::find_if(nodes.begin(), nodes.end(), [](const Node* node) { return node->op->epilogue; });
+    return (*main)->op->epilogue->make(std::move(body), std::move(inputs));
   }
 
-  Graph fuse_body(const Graph& body) const override { return fuse_products(body, context_); }
+  Graph fuse_body(const Graph& body) const override { return fuse_epilogues(body, context_); }
 
  private:
-  // A region's product; has_reduction says that there is one.
-  static const Node* product_of(const FusionRegion& region) {
+  // The region's node with an epilogue; has_reduction says that there is one.
+  static const Node* main_of(const FusionRegion& region) {
     if (!region.has_reduction) return nullptr;
-    return *std::find_if(region.nodes.begin(), region.nodes.end(),
-                         [](const Node* node) { return is_matrix_product(*node); });
+    return *std::find_if(region.nodes.begin(), region.nodes.end(), [](const Node* node) { return node->op->epilogue; });
   }
 
-  // Are all elements of the region as wide as the product's at most? Its vectors have as many lanes as the product's.
-  static bool fits(const FusionRegion& region, const Node& product) {
+  // Are all elements of the region as wide as those of `main` at most? Its vectors have as many lanes.
+  static bool fits(const FusionRegion& region, const Node& main) {
     return std::all_of(region.nodes.begin(), region.nodes.end(), [&](const Node* node) {
-      return is_matrix_product(*node) || widest_of(*node) <= size_of(product.types[0].dtype);
+      return node->op->epilogue || widest_of(*node) <= size_of(main.types[0].dtype);
     });
   }
 
   const PassContext& context_;
-  NodeMap<bool> ours_;  // the products that generated kernels compute
+  NodeMap<bool> possible_;  // nodes whose implementation can take an epilogue
 };
 
 }  // namespace
 
-Graph fuse_products(const Graph& graph, const PassContext& context) {
+Graph fuse_epilogues(const Graph& graph, const PassContext& context) {
   if (!context.chooser) return graph;
-  NodeMap<bool> ours;
+  NodeMap<bool> possible;
   bool bodies = false;
   for (const Node* node : topological_order(graph.roots())) {  // asked about in their order
     bodies = bodies || (!node->bodies.empty() && !node->op->fused);
-    if (is_matrix_product(*node) && is_for_our_kernels(*node, *context.chooser)) ours.try_emplace(node);
+    if (node->op->epilogue && can_be_fused(*node, *context.chooser)) possible.try_emplace(node);
   }
-  return ours.size() > 0 || bodies ? ProductFuser(graph, context, std::move(ours)).run() : graph;
+  return possible.size() > 0 || bodies ? EpilogueFuser(graph, context, std::move(possible)).run() : graph;
 }
 
 }  // namespace thtrain

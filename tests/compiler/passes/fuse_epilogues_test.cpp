@@ -1,5 +1,5 @@
 // Matrix products with the loops around them: what is fused, what stays, values, claims.
-#include "compiler/passes/fuse_products.h"
+#include "compiler/passes/fuse_epilogues.h"
 
 #include <gtest/gtest.h>
 
@@ -12,11 +12,13 @@
 #include "compiler/ir/op.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ir/verify.h"
+#include "compiler/ops/candidates.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/linalg/gemm_kernel.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/in_place.h"
+#include "compiler/runtime/machine.h"
 #include "compiler/runtime/tuner.h"
 #include "tests/support/native_program.h"
 #include "tests/support/numbers.h"
@@ -28,8 +30,8 @@ namespace {
 // Gives every product to one candidate, and counts the questions.
 struct Always : kernel::Chooser {
   explicit Always(std::string name) : candidate(std::move(name)) {}
-  std::string choose(const kernel::MatrixProduct& product) const override {
-    asked.push_back(text_of(product));
+  std::string choose(const kernel::ChoiceKey& key) const override {
+    asked.push_back(key.text());
     return candidate;
   }
   std::string candidate;
@@ -46,7 +48,7 @@ Expr floats(Dims dims, const std::string& name) {
 Graph fused(const std::vector<Expr>& outputs, const std::string& candidate = "tile 4x2x64") {
   const Always chooser(candidate);
   Graph after = optimize({leaves_of(outputs), outputs, {}}, {.chooser = &chooser});
-  verify(after, "fuse_products");
+  verify(after, "fuse_epilogues");
   return after;
 }
 
@@ -57,7 +59,7 @@ Steps steps(const std::vector<Expr>& outputs, const std::string& candidate = "ti
 const Expr x = floats({6, 9}, "x"), w = floats({9, 20}, "w"), b = floats({20}, "b"), v = floats({9, 20}, "v"),
            d = floats({6, 20}, "d"), rate = floats({}, "rate");
 
-TEST(FuseProducts, TakeInWhatFollows) {
+TEST(FuseEpilogues, TakeInWhatFollows) {
   EXPECT_EQ(steps({tanh(dot(x, w) + b)}), Steps{"fused_product"});
   EXPECT_EQ(steps({maximum(dot(x, w) + b, 0.0)}), Steps{"fused_product"});
   EXPECT_EQ(steps({d * (dot(x, w) - sqr(d))}), Steps{"fused_product"}) << "values of the same element";
@@ -66,7 +68,7 @@ TEST(FuseProducts, TakeInWhatFollows) {
   EXPECT_EQ(steps({tanh(dot(transpose(w), transpose(x)))}), Steps{"fused_product"}) << "factors may be views";
 }
 
-TEST(FuseProducts, TakeInWhatComesBefore) {
+TEST(FuseEpilogues, TakeInWhatComesBefore) {
   EXPECT_EQ(steps({0.9 * v + rate * dot(transpose(x), d)}), Steps{"gemm"}) << "a gemm is that by itself";
   EXPECT_EQ(steps({0.9 * v + 0.1 * w + rate * dot(transpose(x), d)}), Steps{"fused_product"});
   Expr velocity = 0.9 * v + rate * dot(transpose(x), d);
@@ -75,7 +77,7 @@ TEST(FuseProducts, TakeInWhatComesBefore) {
   EXPECT_EQ(graph.outputs[0].node().bodies[0]->outputs.size(), 2u);
 }
 
-TEST(FuseProducts, AreOneToAKernel) {
+TEST(FuseEpilogues, AreOneToAKernel) {
   Expr u = floats({9, 20}, "u");
   EXPECT_EQ(steps({tanh(tanh(dot(x, w)) + tanh(dot(x, u)))}), (Steps{"dot", "fused_product"}));
   Expr two = floats({20, 20}, "two"), h = tanh(dot(d, two));
@@ -83,11 +85,11 @@ TEST(FuseProducts, AreOneToAKernel) {
       << "what a product multiplies is computed before";
 }
 
-TEST(FuseProducts, Stay) {
+TEST(FuseEpilogues, Stay) {
   const Steps alone{"dot", "fused"};
   EXPECT_EQ(steps({dot(x, w)}), Steps{"dot"}) << "nothing around it";
   EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "library"), alone) << "a library's product";
-  EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "oneDNN 2.6.3"), alone);
+  EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "oneDNN"), alone);
   EXPECT_EQ(steps_of(optimize({{x, w, b}, {tanh(dot(x, w) + b)}, {}}, {})), alone) << "nobody chooses";
   EXPECT_EQ(steps({tanh(dot(floats({"n", 9}, "y"), w) + b)}), alone) << "a length that only the call knows";
   EXPECT_EQ(steps({tanh(dot(x, w) + b)}, "tile 12x2x64"), Steps{"fused_product"});
@@ -98,7 +100,7 @@ TEST(FuseProducts, Stay) {
   EXPECT_EQ(steps({tanh(dot(floats({5000, 4096}, "many"), floats({4096, 20}, "u")))}), (Steps{"dot", "fused"}));
 }
 
-TEST(FuseProducts, AskWhatTheLoweringWillAsk) {
+TEST(FuseEpilogues, AskWhatTheLoweringWillAsk) {
   const Always chooser("tile 4x2x64");
   Expr velocity = 0.9 * v - rate * dot(transpose(x), d);
   Graph graph =
@@ -109,13 +111,13 @@ TEST(FuseProducts, AskWhatTheLoweringWillAsk) {
     EXPECT_NE(std::find(asked.begin(), asked.end(), question), asked.end()) << question;
 }
 
-TEST(FuseProducts, TwiceChangesNothing) {
+TEST(FuseEpilogues, TwiceChangesNothing) {
   const Always chooser("tile 4x2x64");
   const Graph once = fused({tanh(dot(x, w) + b), 0.9 * v - rate * dot(transpose(x), d)});
-  EXPECT_TRUE(same_graph(once, fuse_products(once, {.chooser = &chooser})));
+  EXPECT_TRUE(same_graph(once, fuse_epilogues(once, {.chooser = &chooser})));
 }
 
-TEST(FuseProducts, WriteOverWhatIsReadByElementOnly) {
+TEST(FuseEpilogues, WriteOverWhatIsReadByElementOnly) {
   Expr square = floats({8, 8}, "square"), other = floats({8, 8}, "other"), c = floats({8, 8}, "c");
   // `square` is read in both ways: as two inputs of the body.
   const Graph graph = fused({tanh(dot(square, other) * square) + c});
@@ -142,7 +144,7 @@ std::vector<Expr> everything(DType dtype, int64_t m, int64_t k, int64_t n) {
           switch_(gt(dot(x, w), b), d, 0.0)};
 }
 
-TEST(FuseProducts, ValuesWithEveryCompilerAndWidth) {
+TEST(FuseEpilogues, ValuesWithEveryCompilerAndWidth) {
   std::vector<Expr> outputs;
   for (DType dtype : {DType::kFloat32, DType::kFloat64})
     for (auto [m, k, n] : {std::array<int64_t, 3>{7, 33, 21}, {13, 70, 64}, {2, 130, 3}})
@@ -187,7 +189,10 @@ void expect_steps_with_momentum(DType dtype, int64_t m, int64_t k, int64_t n) {
         weights, velocity};
   };
   Step native = make(Mode::kNative), reference = make(Mode::kReference), checked = make(Mode::kDebug);
-  const bool is_ours = gemm_tiling_named(rule_choice({dtype, k, n, m, true, false, true}, 2)).has_value();
+  const bool is_ours =
+      gemm_tiling_named(
+          find_computation("matrix_product")->rule(key_of({dtype, k, n, m, true, false, true}), machine(), 2))
+          .has_value();
   EXPECT_EQ(native.run.explain().fused.find("fused_product") != std::string::npos, is_ours);
   const Tensor data = numbers({.dtype = dtype, .dims = {m, k}}, 9);
   checked.run({data});
@@ -197,7 +202,7 @@ void expect_steps_with_momentum(DType dtype, int64_t m, int64_t k, int64_t n) {
   EXPECT_EQ(difference(native.velocity.get_value(), reference.velocity.get_value(), 4096), std::nullopt);
 }
 
-TEST(FuseProducts, StepsOfTrainingWithMomentum) {
+TEST(FuseEpilogues, StepsOfTrainingWithMomentum) {
   expect_steps_with_momentum(DType::kFloat32, 60, 784, 100);
   expect_steps_with_momentum(DType::kFloat64, 20, 601, 1000);
 }

@@ -1,0 +1,75 @@
+// The computations that have several implementations, and the candidates that ops, libraries and the user's program
+// offer for them. docs/decisions/0014.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/kernel/choice.h"
+#include "compiler/kernel/step_builder.h"
+
+namespace thtrain {
+
+/// How the results of a candidate differ from those of the others.
+enum class RoundingClass : uint8_t {
+  kSame,       // in no bit: all candidates of this class agree
+  kReordered,  // the same terms, added in an order of its own
+  kOther,      // other terms, whose errors may be larger (Winograd's products): not where the level is strict
+};
+const char* name_of(RoundingClass rounding);
+
+/// One implementation of a computation, for one key.
+struct Candidate {
+  std::string name;           // among those of its computation; on one line, without "; " and " ["
+  std::string version = "1";  // a new one where the same name became other code: what was measured is forgotten then
+  RoundingClass rounding = RoundingClass::kReordered;
+  bool deterministic = true;                // equal arguments give equal bits; one that is not is only taken by name
+  int64_t workspace_bytes = 0;              // the most that `lower` asks StepBuilder::workspace() for
+  std::vector<std::string> functions = {};  // of libraries, that it calls: it applies where all are installed
+  /// Writes the code of a node that has this key.
+  std::function<void(kernel::StepBuilder&)> lower = nullptr;
+};
+
+/// A kind of computation. Its op asks for a choice by lower_chosen().
+struct Computation {
+  std::string name;   // "matrix_product"
+  std::string plain;  // the candidate where there is no chooser; it applies everywhere
+  /// A graph of one node that asks with these properties, for trials: its arguments, and for what is updated in place a
+  /// shared variable. nullopt where the text is no properties of this computation.
+  std::optional<Graph> (*example)(const std::string& properties);
+  /// The candidate where nothing was measured. It depends on its arguments only.
+  std::string (*rule)(const kernel::ChoiceKey& key, const kernel::Target& target, int threads);
+};
+
+/// Candidates of one origin.
+struct CandidateSource {
+  std::string computation;
+  /// Those that apply to the key on that target, for trials.
+  std::function<std::vector<Candidate>(const kernel::ChoiceKey&, const kernel::Target&)> offer;
+  /// One by its name, if it applies, whether it is worth a trial or not; null: among those offered.
+  std::function<std::optional<Candidate>(const kernel::ChoiceKey&, const std::string& name, const kernel::Target&)>
+      find = nullptr;
+};
+
+/// The computation of that name; null if there is none.
+const Computation* find_computation(std::string_view name);
+
+/// Adds candidates of the user's program, behind those of candidate_list.inc, until the process ends. Any thread may
+/// call. Compiled programs in the cache that chose such a candidate are found again where the process adds it again.
+/// UserError where there is no such computation.
+void add_candidates(CandidateSource source);
+
+/// All that apply, in the order of their sources. (Are the libraries that they call installed? The tuner asks that.)
+std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel::Target& target);
+/// The candidate of that name; nullopt where there is none, or it does not apply.
+std::optional<Candidate> find_candidate(const kernel::ChoiceKey& key, const std::string& name,
+                                        const kernel::Target& target);
+
+/// Writes the step's code by the candidate that its chooser names.
+void lower_chosen(kernel::StepBuilder& builder, const kernel::ChoiceKey& key);
+
+}  // namespace thtrain

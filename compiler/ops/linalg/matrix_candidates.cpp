@@ -1,0 +1,204 @@
+// The candidates of a matrix product (docs/decisions/0006): BLAS, oneDNN, and generated kernels in several tilings; and
+// the rule that picks one where nothing was measured.
+#include <algorithm>
+#include <charconv>
+
+#include "compiler/ir/node.h"
+#include "compiler/ops/candidates.h"
+#include "compiler/ops/linalg/library_functions.h"
+#include "compiler/ops/linalg/linalg.h"
+#include "compiler/ops/linalg/matrix_product.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::ChoiceKey;
+using kernel::StepBuilder;
+using kernel::Target;
+
+constexpr const char* kComputation = "matrix_product";
+// A new number where generated kernels of the same name became others.
+constexpr const char* kTilingVersion = "3";
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// The inner length in equal slabs of at most `most`.
+int64_t depth_of(int64_t k, int64_t most) {
+  return ceil_div(k, ceil_div(k, most));
+}
+
+bool has_fma(const Target& target) {
+  return target.isa == "avx512" || target.isa == "avx2" || target.isa == "arm64";
+}
+
+int vectors_in(const MatrixProduct& p, const Target& target) {
+  return static_cast<int>(ceil_div(p.n * static_cast<int64_t>(size_of(p.dtype)), target.vector_bytes));
+}
+
+// Rows x vectors that keep the multipliers busy, the best first.
+std::vector<std::pair<int, int>> shapes_of(const MatrixProduct& p, const Target& target) {
+  std::vector<std::pair<int, int>> shapes = {{6, 4}, {8, 3}, {12, 2}, {14, 1}};
+  if (target.vector_bytes < 64) shapes = {{6, 2}, {4, 3}, {12, 1}};
+  std::erase_if(shapes, [&](const auto& s) { return s.second > std::max(1, vectors_in(p, target)); });
+  if (shapes.size() > 2) shapes.resize(2);
+  return shapes;
+}
+
+// C of more than the second cache holds, and so many rows that copying all of B does not matter.
+bool is_large_and_flat(const MatrixProduct& p) {
+  return p.m * p.n * static_cast<int64_t>(size_of(p.dtype)) > (1 << 20) && p.m >= 4 * p.k;
+}
+
+std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
+  std::vector<GemmTiling> out;
+  if (!is_large_and_flat(p)) return out;
+  for (auto [rows, vectors] : {std::pair{4, 6}, {6, 4}, {6, 2}, {4, 3}})
+    if (GemmTiling tiling{rows, vectors, 1 << 20, true};
+        rows * vectors >= (target.vector_bytes < 64 ? 12 : 24) && is_possible(tiling, p, target.vector_bytes))
+      out.push_back(tiling);
+  return out;
+}
+
+std::string rule(const ChoiceKey& key, const Target& target, int threads) {
+  const MatrixProduct p = *product_of(key.properties);
+  // Measured with AVX-512. Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each
+  // used once, which OpenBLAS's small kernels do better.
+  constexpr double kMaxProducts = 1e9;
+  const bool small = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kMaxProducts;
+  if (!has_fma(target) || target.vector_bytes < 32 || !small || (p.trans_a && vectors_in(p, target) == 1))
+    return "library";
+  // By rows where C is not found in the caches; somewhat above their size it still is, between one step and the next.
+  const int64_t bytes_of_c = p.m * p.n * static_cast<int64_t>(size_of(p.dtype));
+  if (std::vector<GemmTiling> tilings = by_rows(p, target); !tilings.empty() && bytes_of_c > (2 << 20))
+    return name_of(tilings.front());
+  auto [rows, vectors] = shapes_of(p, target).front();
+  if (threads > 1 && vectors_in(p, target) < threads * vectors && p.m * p.n * p.k > 500'000) return "library";
+  return name_of(GemmTiling{rows, vectors, depth_of(p.k, 512)});
+}
+
+// The step as training has it: C is updated in place where it is accumulated into, by a known factor.
+std::optional<Graph> example(const std::string& properties) {
+  const std::optional<MatrixProduct> p = product_of(properties);
+  if (!p) return std::nullopt;
+  auto stored = [&](const char* name, int64_t rows, int64_t columns, bool is_transposed) {
+    const Expr leaf =
+        make_input({.dtype = p->dtype, .dims = is_transposed ? Dims{columns, rows} : Dims{rows, columns}}, name);
+    return std::pair(leaf, is_transposed ? transpose(leaf) : leaf);
+  };
+  const auto [a, left] = stored("a", p->m, p->k, p->trans_a);
+  const auto [b, right] = stored("b", p->k, p->n, p->trans_b);
+  if (!p->accumulates) return Graph{{a, b}, {dot(left, right)}, {}};
+  auto storage = std::make_shared<SharedStorage>();
+  storage->name = "c";
+  storage->type = {.dtype = p->dtype, .dims = {p->m, p->n}};
+  storage->value = Tensor::zeros(p->dtype, {p->m, p->n});
+  const Expr c = make_shared_leaf(storage, std::source_location::current());
+  auto number = [&](double value) { return make_constant(Tensor(value).cast(p->dtype)); };
+  return Graph{{a, b}, {}, {{c, apply(gemm_op(), {c, number(-0.01), left, right, number(1)})}}};
+}
+
+Candidate by_function(std::string name, const kernel::LibraryFunction& function) {
+  return {.name = std::move(name), .functions = {function.name}, .lower = [function](StepBuilder& builder) {
+            call_product(builder, function);
+          }};
+}
+
+Candidate by_tiling(const MatrixProduct& product, const GemmTiling& tiling) {
+  return {.name = name_of(tiling), .version = kTilingVersion, .lower = [product, tiling](StepBuilder& builder) {
+            lower_tiled_product(builder, product, tiling);
+          }};
+}
+
+std::vector<Candidate> offer_tilings(const ChoiceKey& key, const Target& target) {
+  const MatrixProduct p = *product_of(key.properties);
+  std::vector<Candidate> out;
+  if (!has_fma(target)) return out;
+  auto add = [&](const GemmTiling& tiling) {
+    const std::string name = name_of(tiling);
+    if (is_possible(tiling, p, target.vector_bytes) &&
+        std::none_of(out.begin(), out.end(), [&](const Candidate& c) { return c.name == name; }))
+      out.push_back(by_tiling(p, tiling));
+  };
+  for (auto [rows, vectors] : shapes_of(p, target))
+    for (int64_t most : {128, 256, 512, 1024}) add({rows, vectors, depth_of(p.k, most)});
+  for (const GemmTiling& tiling : by_rows(p, target)) add(tiling);
+  return out;
+}
+
+std::optional<Candidate> find_tiling(const ChoiceKey& key, const std::string& name, const Target& target) {
+  const MatrixProduct p = *product_of(key.properties);
+  const std::optional<GemmTiling> tiling = gemm_tiling_named(name);
+  if (!tiling || !is_possible(*tiling, p, target.vector_bytes)) return std::nullopt;
+  return by_tiling(p, *tiling);
+}
+
+// Takes a whole number off the front of `text`.
+bool take_number(std::string_view& text, int64_t& out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || out < 1) return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+bool take(std::string_view& text, std::string_view expected) {
+  if (!text.starts_with(expected)) return false;
+  text.remove_prefix(expected.size());
+  return true;
+}
+
+bool take_transpose(std::string_view& text, bool& out) {
+  out = text.starts_with('T');
+  return take(text, out ? "T" : "N");
+}
+
+}  // namespace
+
+const Computation& matrix_product() {
+  static const Computation computation{kComputation, "library", example, rule};
+  return computation;
+}
+
+CandidateSource library_products() {
+  return {kComputation, [](const ChoiceKey& key, const Target&) {
+            return std::vector{by_function("library", gemm_function(product_of(key.properties)->dtype))};
+          }};
+}
+
+CandidateSource onednn_products() {
+  return {kComputation, [](const ChoiceKey& key, const Target&) {
+            std::vector<Candidate> out;
+            if (product_of(key.properties)->dtype == DType::kFloat32)
+              out.push_back(by_function("oneDNN", onednn_gemm_function()));
+            return out;
+          }};
+}
+
+CandidateSource tiled_products() {
+  return {kComputation, offer_tilings, find_tiling};
+}
+
+ChoiceKey key_of(const MatrixProduct& p) {
+  return {kComputation, str(name_of(p.dtype), " ", p.m, "x", p.k, "x", p.n, " ", p.trans_a ? "T" : "N",
+                            p.trans_b ? "T" : "N", p.accumulates ? " added" : "")};
+}
+
+std::optional<MatrixProduct> product_of(const std::string& properties) {
+  MatrixProduct p;
+  std::string_view rest = properties;
+  if (take(rest, "float64 "))
+    p.dtype = DType::kFloat64;
+  else if (!take(rest, "float32 "))
+    return std::nullopt;
+  if (!take_number(rest, p.m) || !take(rest, "x") || !take_number(rest, p.k) || !take(rest, "x") ||
+      !take_number(rest, p.n) || !take(rest, " ") || !take_transpose(rest, p.trans_a) ||
+      !take_transpose(rest, p.trans_b))
+    return std::nullopt;
+  p.accumulates = take(rest, " added");
+  if (!rest.empty()) return std::nullopt;
+  return p;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,91 @@
+#include "compiler/runtime/tuning_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <sstream>
+
+#include "compiler/base/str.h"
+
+namespace thtrain {
+namespace {
+
+// "tile 6x4x392 [3] 3.5e-05"
+std::optional<Measured> measured_of(std::string_view text) {
+  const size_t open = text.find(" ["), close = text.find("] ");
+  if (open == std::string_view::npos || close == std::string_view::npos || open == 0 || close < open + 2)
+    return std::nullopt;
+  Measured out{std::string(text.substr(0, open)), std::string(text.substr(open + 2, close - open - 2))};
+  const char *begin = text.data() + close + 2, *end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(begin, end, out.seconds);
+  if (error != std::errc() || last != end || !std::isfinite(out.seconds) || out.seconds <= 0) return std::nullopt;
+  return out;
+}
+
+std::string text_of(const Measured& m) {
+  char number[32];
+  const auto end = std::to_chars(number, number + sizeof number, m.seconds, std::chars_format::scientific, 3).ptr;
+  return str(m.candidate, " [", m.version, "] ", std::string_view(number, static_cast<size_t>(end - number)));
+}
+
+std::optional<std::vector<Measured>> list_of(std::string_view text) {
+  constexpr std::string_view kBetween = "; ";
+  std::vector<Measured> out;
+  while (true) {
+    const size_t at = text.find(kBetween);
+    const std::optional<Measured> next = measured_of(text.substr(0, at));
+    if (!next) return std::nullopt;
+    out.push_back(*next);
+    if (at == std::string_view::npos) return out;
+    text.remove_prefix(at + kBetween.size());
+  }
+}
+
+}  // namespace
+
+const std::vector<Measured>& TuningTable::of(const std::string& key) const {
+  static const std::vector<Measured> none;
+  const auto at = measured_.find(key);
+  return at == measured_.end() ? none : at->second;
+}
+
+void TuningTable::add(const std::string& key, const Measured& measured) {
+  std::vector<Measured>& all = measured_[key];
+  std::erase_if(all, [&](const Measured& m) { return m.candidate == measured.candidate; });
+  const auto slower =
+      std::find_if(all.begin(), all.end(), [&](const Measured& m) { return m.seconds > measured.seconds; });
+  all.insert(slower, measured);
+}
+
+void TuningTable::merge(const TuningTable& table) {
+  for (const auto& [key, all] : table.measured_)
+    for (const Measured& measured : all) add(key, measured);
+  for (const std::string& line : table.unknown_)
+    if (std::find(unknown_.begin(), unknown_.end(), line) == unknown_.end()) unknown_.push_back(line);
+}
+
+std::string TuningTable::text(const std::string& head) const {
+  std::string out = str("# ", head, "\n");
+  for (const auto& [key, all] : measured_) out += str(key, " = ", join(all, "; ", text_of), "\n");
+  for (const std::string& line : unknown_) out += line + "\n";
+  return out;
+}
+
+TuningTable TuningTable::parse(std::string_view text) {
+  TuningTable out;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    const size_t at = line.find(" = ");
+    const auto all = at == std::string::npos || at == 0 ? std::nullopt : list_of(std::string_view(line).substr(at + 3));
+    if (!all) {
+      out.unknown_.push_back(line);
+      continue;
+    }
+    for (const Measured& measured : *all) out.add(line.substr(0, at), measured);
+  }
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,39 @@
+// What was measured of candidates, and the text of the file that remembers it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thtrain {
+
+/// The time of one candidate for one key.
+struct Measured {
+  std::string candidate, version;
+  double seconds = 0;
+
+  friend bool operator==(const Measured&, const Measured&) = default;
+};
+
+class TuningTable {
+ public:
+  /// Times of the key, the least first; empty where nothing was measured.
+  const std::vector<Measured>& of(const std::string& key) const;
+  /// Takes over the times of `table`: each in the place of that candidate's for that key. Others stay.
+  void merge(const TuningTable& table);
+  void add(const std::string& key, const Measured& measured);
+
+  /// A line "key = candidate [version] 3.5e-05; ..." for each key; `head` is a comment above them.
+  std::string text(const std::string& head) const;
+  /// Lines that do not read so are kept as they are: another version of thtrain may have written them.
+  static TuningTable parse(std::string_view text);
+
+  friend bool operator==(const TuningTable&, const TuningTable&) = default;
+
+ private:
+  std::map<std::string, std::vector<Measured>> measured_;  // by key
+  std::vector<std::string> unknown_;                       // lines
+};
+
+}  // namespace thtrain

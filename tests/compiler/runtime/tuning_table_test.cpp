@@ -1,0 +1,47 @@
+// The text that remembers what was measured.
+#include "compiler/runtime/tuning_table.h"
+
+#include <gtest/gtest.h>
+
+namespace thtrain {
+namespace {
+
+TEST(TuningTable, TheFastestStandsFirst) {
+  TuningTable table;
+  table.add("a key", {"slow", "1", 4e-5});
+  table.add("a key", {"fast", "2 OpenBLAS 0.3.21 Haswell", 3.5e-5});
+  EXPECT_EQ(table.text("a machine"),
+            "# a machine\na key = fast [2 OpenBLAS 0.3.21 Haswell] 3.500e-05; slow [1] 4.000e-05\n");
+  EXPECT_EQ(TuningTable::parse(table.text("a machine")), table);
+  EXPECT_TRUE(table.of("another key").empty());
+}
+
+TEST(TuningTable, ANewTimeTakesThePlaceOfTheOld) {
+  TuningTable table = TuningTable::parse("a key = one [1] 1e-05; two [1] 2e-05\nb key = one [1] 1e-05\n");
+  TuningTable newer;
+  newer.add("a key", {"one", "2", 3e-5});
+  table.merge(newer);
+  EXPECT_EQ(table.text("m"), "# m\na key = two [1] 2.000e-05; one [2] 3.000e-05\nb key = one [1] 1.000e-05\n")
+      << "two, and the other key, were not measured again";
+}
+
+// Another version of thtrain may have written them.
+TEST(TuningTable, LinesThatItDoesNotKnowAreKept) {
+  const std::string unknown =
+      "float32 2x2x2 NN = library\n"           // no version, no time
+      "a key = one [1] fast\n"                 // no number
+      "a key = one [1] -1e-05\n"               // no time
+      "a key = one [1] 1e-05; two\n"           // half a list
+      "convolution of the future: winograd\n"  // another form
+      " = one [1] 1e-05\n";                    // no key
+  TuningTable table = TuningTable::parse("# head\n\n" + unknown + "key of a user's = mine [7] 1e-03\n");
+  EXPECT_EQ(table.of("key of a user's"), (std::vector<Measured>{{"mine", "7", 1e-3}}));
+  EXPECT_TRUE(table.of("a key").empty());
+  TuningTable newer;
+  newer.add("a key", {"one", "1", 1e-5});
+  table.merge(newer);
+  EXPECT_EQ(table.text("m"), "# m\na key = one [1] 1.000e-05\nkey of a user's = mine [7] 1.000e-03\n" + unknown);
+}
+
+}  // namespace
+}  // namespace thtrain
