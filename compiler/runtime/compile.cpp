@@ -52,8 +52,10 @@ PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& o
   Tuner tuner(tuner_options(options));
   std::string key;
   if (use_cache) {
-    key = content_hash({graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline),
-                        build_id, str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION)});
+    key = content_hash(
+        {graph_text(canonical.graph), origins_text(canonical.graph), pipeline_text(options.pipeline), build_id,
+         str(target.text(), " threads ", options.threads, " abi ", TH_ABI_VERSION),
+         join(options.candidates, "; ", [](const TakenCandidate& c) { return str(c.computation, " ", c.candidate); })});
     if (std::optional<std::string> bytes = cache().load_program(key))
       if (std::optional<ProgramImage> image = from_bytes(*bytes); image && tuner.agrees(image->choices)) {
         auto start = std::chrono::steady_clock::now();

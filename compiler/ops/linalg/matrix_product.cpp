@@ -16,8 +16,13 @@ bool is_matrix_product(const Node& node) {
   return node.op == &dot_op() && node.inputs[0].rank() == 2 && node.inputs[1].rank() == 2;
 }
 
+// By its inputs c, alpha, a, b, beta; dot has a and b alone.
+static bool is_gemm(const Node& product) {
+  return product.inputs.size() == 5;
+}
+
 size_t first_factor(const Node& product) {
-  return product.op == &gemm_op() ? 2 : 0;
+  return is_gemm(product) ? 2 : 0;
 }
 
 std::optional<MatrixProduct> known_product(const Node& node, const Layout& a, const Layout& b) {
@@ -28,7 +33,7 @@ std::optional<MatrixProduct> known_product(const Node& node, const Layout& a, co
   for (const Dim& length : {left[0], left[1], right[1]})
     if (!length.is_known() || length.value() < 1) return std::nullopt;
   if (left[0].is(1) || right[1].is(1)) return std::nullopt;
-  const bool accumulates = node.op == &gemm_op() && constant_number(node.inputs[4]) != 0.0;
+  const bool accumulates = is_gemm(node) && constant_number(node.inputs[4]) != 0.0;
   return MatrixProduct{node.types[0].dtype, left[0].value(), right[1].value(), left[1].value(),
                        p->transposed,       q->transposed,   accumulates};
 }
@@ -37,7 +42,7 @@ ProductStep product_step(StepBuilder& builder) {
   const Node& node = builder.node();
   const size_t first = first_factor(node);
   ProductStep out{builder.input(first), builder.input(first + 1)};
-  if (node.op != &gemm_op()) return out;
+  if (!is_gemm(node)) return out;
   auto factor = [&](size_t i) -> GemmFactor {
     if (const std::optional<double> number = constant_number(node.inputs[i])) return *number;
     return static_cast<int>(i);
