@@ -23,10 +23,20 @@ std::optional<Measured> measured_of(std::string_view text) {
   return out;
 }
 
-std::string text_of(const Measured& m) {
+std::string text_of(double seconds) {
   char number[32];
-  const auto end = std::to_chars(number, number + sizeof number, m.seconds, std::chars_format::scientific, 3).ptr;
-  return str(m.candidate, " [", m.version, "] ", std::string_view(number, static_cast<size_t>(end - number)));
+  return {number, std::to_chars(number, number + sizeof number, seconds, std::chars_format::scientific, 3).ptr};
+}
+
+std::string text_of(const Measured& m) {
+  return str(m.candidate, " [", m.version, "] ", text_of(m.seconds));
+}
+
+// As its text says it, so that a table is what is read back.
+double rounded(double seconds) {
+  const std::string text = text_of(seconds);
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return seconds;
 }
 
 std::optional<std::vector<Measured>> list_of(std::string_view text) {
@@ -50,7 +60,8 @@ const std::vector<Measured>& TuningTable::of(const std::string& key) const {
   return at == measured_.end() ? none : at->second;
 }
 
-void TuningTable::add(const std::string& key, const Measured& measured) {
+void TuningTable::add(const std::string& key, Measured measured) {
+  measured.seconds = rounded(measured.seconds);
   std::vector<Measured>& all = measured_[key];
   std::erase_if(all, [&](const Measured& m) { return m.candidate == measured.candidate; });
   const auto slower =
@@ -67,7 +78,8 @@ void TuningTable::merge(const TuningTable& table) {
 
 std::string TuningTable::text(const std::string& head) const {
   std::string out = str("# ", head, "\n");
-  for (const auto& [key, all] : measured_) out += str(key, " = ", join(all, "; ", text_of), "\n");
+  for (const auto& [key, all] : measured_)
+    out += str(key, " = ", join(all, "; ", [](const Measured& m) { return text_of(m); }), "\n");
   for (const std::string& line : unknown_) out += line + "\n";
   return out;
 }

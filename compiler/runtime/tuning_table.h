@@ -22,7 +22,8 @@ class TuningTable {
   const std::vector<Measured>& of(const std::string& key) const;
   /// Takes over the times of `table`: each in the place of that candidate's for that key. Others stay.
   void merge(const TuningTable& table);
-  void add(const std::string& key, const Measured& measured);
+  /// The time is rounded to four digits.
+  void add(const std::string& key, Measured measured);
 
   /// A line "key = candidate [version] 3.5e-05; ..." for each key; `head` is a comment above them.
   std::string text(const std::string& head) const;
