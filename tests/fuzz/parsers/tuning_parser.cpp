@@ -9,7 +9,7 @@ bool parse(std::string_view bytes) {
   const TuningTable table = TuningTable::parse(bytes);
   const TuningTable again = TuningTable::parse(table.text("head"));
   require(again == table, "what was read differs after it is written");
-  return table != TuningTable();
+  return true;  // lines that are no entry are kept
 }
 
 std::vector<std::string> seeds() {
