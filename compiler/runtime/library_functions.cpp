@@ -6,6 +6,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/runtime/lapack.h"
 #include "compiler/runtime/matrix_products.h"
 #include "compiler/runtime/onednn.h"
 
@@ -33,7 +34,7 @@ class Functions {
   std::mutex mutex_;
   NamedFunctions all_ = [] {
     NamedFunctions out;
-    for (NamedFunctions (*of_library)() : {blas_functions, onednn_functions}) out.merge(of_library());
+    for (NamedFunctions (*of_library)() : {blas_functions, lapack_functions, onednn_functions}) out.merge(of_library());
     return out;
   }();
 };

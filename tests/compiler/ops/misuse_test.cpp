@@ -71,6 +71,7 @@ std::vector<Misuse> misuses() {
       {"argmax", [=] { argmax(none); }},
       {"dot", [=] { dot(m, none); }},
       {"outer", [=] { outer(none, x); }},
+      {"inverse", [=] { inverse(none); }},
       {"softmax", [=] { softmax(none); }},
       {"cross-entropy", [=] { categorical_crossentropy(m, none); }},
       {"logits", [=] { binary_crossentropy_logits(none, x); }},
