@@ -99,7 +99,7 @@ class Watcher {
       }
       return;
     }
-    for (size_t i = event.inputs; i < event.operands.size(); ++i) {
+    for (size_t i = event.inputs; i < event.inputs + event.outputs; ++i) {
       std::optional<int64_t> position = first_non_finite(event.operands[i]);
       if (!position) continue;
       NonFiniteSource found = source_of(*event.node, i - event.inputs, event.operands[i], *position);

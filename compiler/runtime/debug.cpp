@@ -110,6 +110,8 @@ class StepChecker {
       const Bounded native{got, expected[o].error};
       if (std::optional<std::string> where = beyond_bounds(native, expected[o])) fail(step, event.step, o, *where);
     }
+    for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs))
+      written.emplace_back(static_cast<char*>(workspace.raw()), workspace.bytes());
     if (std::optional<std::string> buffer = before_->changed(written))
       throw InternalError(
           {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer, " outside its outputs"),
@@ -141,9 +143,9 @@ void on_probe(ThContext* context, int number, int after, void* const* buffers, c
     const Step& step = *steps[static_cast<size_t>(number)];
     read_lengths(s);
     std::vector<Tensor> operands;
-    for (size_t i = 0; i < step.inputs + step.outputs; ++i)
+    for (size_t i = 0; i < step.operands.size(); ++i)
       operands.push_back(wrapped(step.operands[i], buffers[i], s.canonical_lengths));
-    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs});
+    (*s.observer)({static_cast<size_t>(number), after != 0, step.node, operands, step.inputs, step.outputs});
   } catch (...) {
     s.failure = std::current_exception();
     s.failed_check = -1;

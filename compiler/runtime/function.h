@@ -100,8 +100,8 @@ struct StepEvent {
   size_t step;
   bool after;
   const Node* node;                  // null for copies
-  std::span<const Tensor> operands;  // inputs, then outputs
-  size_t inputs;
+  std::span<const Tensor> operands;  // inputs, then outputs, then workspaces
+  size_t inputs, outputs;            // how many of them are which
 };
 
 /// A compiled program with an arena of its own, called as f({x, y}).

@@ -18,21 +18,23 @@ using kernel::StepBuilder;
 constexpr const char* kSingular = "inverse: the matrix is singular";
 constexpr const char* kPivots = "pivots other than 0, found 0 as pivot {value} of the LU factorization";
 
-// By Gauss and Jordan in float64: rows are exchanged so that each pivot is the largest of its column.
+// By Gauss and Jordan in float64, on the transposed matrix, as LAPACK sees it: rows are exchanged so that each pivot is
+// the largest of its column.
 std::vector<Tensor> reference(const ReferenceArgs& args) {
   const int64_t n = args.inputs[0].dim(0);
   std::vector<double> a(static_cast<size_t>(n * n)), x(static_cast<size_t>(n * n));
-  for (int64_t i = 0; i < n * n; ++i) a[static_cast<size_t>(i)] = args.inputs[0].as_double(i);
+  for (int64_t i = 0; i < n * n; ++i) a[static_cast<size_t>(i % n * n + i / n)] = args.inputs[0].as_double(i);
   for (int64_t i = 0; i < n; ++i) x[static_cast<size_t>(i * n + i)] = 1;
   for (int64_t column = 0; column < n; ++column) {
     int64_t pivot = column;
     for (int64_t i = column + 1; i < n; ++i)
       if (std::abs(a[i * n + column]) > std::abs(a[pivot * n + column])) pivot = i;
     if (a[pivot * n + column] == 0)
-      throw UserError({.what = kSingular,
-                       .expected = str("pivots other than 0, found 0 as pivot ", column + 1, " of the LU factorization"),
-                       .node = args.node.origin.text(),
-                       .config = args.node.origin.config()});
+      throw UserError(
+          {.what = kSingular,
+           .expected = str("pivots other than 0, found 0 as pivot ", column + 1, " of the LU factorization"),
+           .node = args.node.origin.text(),
+           .config = args.node.origin.config()});
     for (int64_t j = 0; j < n; ++j) {
       std::swap(a[pivot * n + j], a[column * n + j]);
       std::swap(x[pivot * n + j], x[column * n + j]);
@@ -55,7 +57,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>)
-      for (int64_t i = 0; i < n * n; ++i) out.data<T>()[i] = static_cast<T>(x[static_cast<size_t>(i)]);
+      for (int64_t i = 0; i < n * n; ++i) out.data<T>()[i] = static_cast<T>(x[static_cast<size_t>(i % n * n + i / n)]);
   });
   return {out};
 }
@@ -71,8 +73,9 @@ Tensor product(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-// To first order X changes by X dA X. The computed X is within 8 n u |X| |A| |X| of the exact one where the pivots do not
-// grow (Higham, Accuracy and Stability of Numerical Algorithms, section 14.3). Nothing is known where |X| E is not small.
+// To first order X changes by X dA X. The computed X is within 8 n u |X| |A| |X| of the exact one where the pivots do
+// not grow (Higham, Accuracy and Stability of Numerical Algorithms, section 14.3). Nothing is known where |X| E is not
+// small.
 std::vector<Tensor> error(const ErrorArgs& args) {
   const int64_t n = args.inputs[0].dim(0);
   const Tensor x = magnitudes(args.outputs[0]);
@@ -95,10 +98,10 @@ void lower(StepBuilder& b) {
   const DType dtype = b.output().type.dtype;
   const Dim& n = b.output().type.dims[0];
   const kernel::Operand work = b.workspace(dtype, n * Dim(kInverseBlock)), pivots = b.workspace(DType::kInt32, n);
-  b.call_library({inverse_function(dtype),
-                  {n, PointerTo{b.input(0).index}, PointerTo{b.output().index}, PointerTo{work.index},
-                   PointerTo{pivots.index}},
-                  kernel::RuntimeCheck{kSingular, kPivots, b.node().origin}});
+  b.call_library(
+      {inverse_function(dtype),
+       {n, PointerTo{b.input(0).index}, PointerTo{b.output().index}, PointerTo{work.index}, PointerTo{pivots.index}},
+       kernel::RuntimeCheck{kSingular, kPivots, b.node().origin}});
 }
 
 std::vector<OpCase> cases() {
@@ -144,13 +147,10 @@ const Op& inverse_op() {
             const Expr x = transpose(g.outputs[0]);
             return std::vector<Expr>{-dot(x, dot(g.cotangent(), x))};
           },
-      .jvp =
-          [](const JvpArgs& a) {
-            return std::vector<Expr>{-dot(a.outputs[0], dot(a.tangents[0], a.outputs[0]))};
-          },
+      .jvp = [](const JvpArgs& a) { return std::vector<Expr>{-dot(a.outputs[0], dot(a.tangents[0], a.outputs[0]))}; },
       .lower = lower,
-      .accepts_layout =
-          [](const Node& node, size_t i, const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
+      .accepts_layout = [](const Node& node, size_t i,
+                           const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
       .cost =
           [](const Node& node) {
             const Dim& n = node.types[0].dims[0];
