@@ -209,6 +209,26 @@ TEST(Tuner, AFunctionMayTakeACandidateByName) {
             "error: there is no computation convolution to take a candidate for\n  got:      convolution: fft");
 }
 
+// A product by its definition has the same bits on every machine: those of this loop.
+TEST(Tuner, LoopsAddFromTheFirstProductToTheLast) {
+  const Expr x = tensor("x", {7, 9}, DType::kFloat32), y = tensor("y", {5, 9}, DType::kFloat32);
+  Function f = function({x, y}, {dot(x, transpose(y))}, {}, {.candidates = {{"matrix_product", "loops"}}});
+  ASSERT_EQ(f.info().choices.at(0).candidate, "loops");
+  Tensor a = Tensor::empty(DType::kFloat32, {7, 9}), b = Tensor::empty(DType::kFloat32, {5, 9});
+  for (int64_t i = 0; i < a.size(); ++i) a.data<float>()[i] = 1.0f / static_cast<float>(i + 3);
+  for (int64_t i = 0; i < b.size(); ++i) b.data<float>()[i] = 1.0f / static_cast<float>(2 * i + 7);
+  const Tensor out = f({a, b})[0];
+  for (int64_t i = 0; i < 7; ++i)
+    for (int64_t j = 0; j < 5; ++j) {
+      volatile float sum = 0;
+      for (int64_t l = 0; l < 9; ++l) {
+        const volatile float product = a.data<float>()[i * 9 + l] * b.data<float>()[j * 9 + l];
+        sum = sum + product;
+      }
+      EXPECT_EQ(out.data<float>()[i * 5 + j], sum) << i << ", " << j;
+    }
+}
+
 // ---- candidates of the user's program ------------------------------------------------------------------------------
 
 int calls_of_mine = 0;
