@@ -69,7 +69,7 @@ class Names {
 class Emitter {
  public:
   Emitter(const Program& program, const EmitOptions& options)
-      : program_(program), options_(options), dialect_(kernel::cpp_dialect(program.target.vector_bytes)) {}
+      : program_(program), options_(options), dialect_(kernel::dialect_of(program.target)) {}
 
   Source run() {
     name_lengths();
@@ -350,13 +350,11 @@ class Emitter {
     if (!name.empty()) return name;
     // With helpers of its own: they are part of the kernel's text, whatever program it stands in.
     kernel::Helpers helpers;
-    const std::string text = kernel::print_function(*function, "@", dialect_, helpers);
-    auto [at, fresh] = kernels_.try_emplace(text, "");
+    kernel::FunctionText text = kernel::print_function(*function, dialect_, helpers);
+    auto [at, fresh] = kernels_.try_emplace(text.comment + text.after_name, "");
     if (fresh) {
-      constexpr std::string_view kMark = "static void @";
-      const size_t mark = text.find(kMark);
       at->second = str("k", source_.text.kernels.size(), "_", function->name);
-      KernelText kernel{at->second, function->name, text.substr(0, mark), text.substr(mark + kMark.size()), {}};
+      KernelText kernel{at->second, function->name, std::move(text.comment), std::move(text.after_name), {}};
       for (const std::string& helper : helpers.definitions()) kernel.helpers.push_back(place_of_helper(helper));
       source_.text.kernels.push_back(std::move(kernel));
     }

@@ -193,8 +193,9 @@ TEST(GemmKernel, TheFirstSlabReadsTheAddend) {
     call.addend = &builder.input(0);
     lower_gemm(builder, call, {4, 1, depth});
     kernel::Helpers helpers;
-    const std::string code = kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function, "f",
-                                                    kernel::cpp_dialect(64), helpers);
+    const std::string code = kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function,
+                                                    kernel::dialect_of({.vector_bytes = 64}), helpers)
+                                 .named("f");
     EXPECT_NE(code.find("load_f32x16((const float*)(in0"), std::string::npos) << code;
     EXPECT_EQ(code.find("load_f32x16((const float*)(out0") != std::string::npos, depth == 10) << code;
   }
@@ -228,8 +229,9 @@ TEST(GemmKernel, EndsWithItsEpilogue) {
     call.epilogue = &epilogue;
     lower_gemm(builder, call, {4, 1, depth});
     kernel::Helpers helpers;
-    return kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function, "f",
-                                  kernel::cpp_dialect(64), helpers);
+    return kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function,
+                                  kernel::dialect_of({.vector_bytes = 64}), helpers)
+        .named("f");
   };
   auto count = [](const std::string& in, const std::string& what) {
     int out = 0;
