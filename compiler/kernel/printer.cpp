@@ -1,14 +1,22 @@
 #include "compiler/kernel/printer.h"
 
+#include "compiler/base/wrap.h"
+
 namespace thtrain::kernel {
 namespace {
+
+constexpr size_t kCommentWidth = 112;
 
 class Printer {
  public:
   Printer(const Dialect& dialect, Helpers& helpers) : dialect_(dialect), helpers_(helpers) {}
 
   FunctionText function(const Function& f) {
-    line(dialect_.comment(f.comment));
+    std::string_view margin;
+    for (const std::string& text : wrapped(f.comment, kCommentWidth, kCommentWidth)) {
+      line(dialect_.comment(str(margin, text)));
+      margin = "    ";
+    }
     for (size_t i = 0; i < f.lengths.size(); ++i) note(f.lengths[i], f.length_texts[i]);
     for (const NumberParameter& n : f.numbers) note(n.name, n.text);
     std::string comment = std::move(out_);
