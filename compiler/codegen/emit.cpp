@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "compiler/base/escape.h"
-#include "compiler/base/wrap.h"
 #include "compiler/codegen/buffer_names.h"
+#include "compiler/codegen/code_lines.h"
 #include "compiler/codegen/formula.h"
 #include "compiler/codegen/identifiers.h"
 #include "compiler/ir/lengths.h"
@@ -33,20 +33,7 @@ constexpr const char* kNotOptimized =
     "\n#ifdef __clang__\n__attribute__((optnone, noinline))\n#else\n__attribute__((optimize(\"O0\", "
     "\"no-expensive-optimizations\")))\n#endif\n";
 
-constexpr size_t kLineLength = 120, kFormulaLength = 200;
-
-// A line that is too long goes on, deeper; each part but the first begins with `mark`.
-std::string lines_of(const std::string& text, size_t indent, size_t deeper, std::string_view mark = {}) {
-  std::string out;
-  std::string_view line_mark;
-  size_t margin = indent;
-  for (const std::string& line : wrapped(text, kLineLength - indent, kLineLength - indent - deeper - mark.size())) {
-    out.append(margin, ' ').append(line_mark).append(line) += '\n';
-    margin = indent + deeper;
-    line_mark = mark;
-  }
-  return out;
-}
+constexpr size_t kFormulaLength = 200;
 
 // Of what an entry's pointer points to.
 std::string element_type(DType dtype) {
@@ -83,10 +70,13 @@ class Emitter {
     for (const Expr& out : program_.graph.outputs)
       comment += str("//   output ", out.name().empty() ? out.node().op->name : escaped(out.name()), ": ",
                      readable(out.type().text()), "\n");
-    source_.text.entry = str(entry_helpers(body_), "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
+    const std::string code = arguments_text_ + temporaries_text_ + body_;
+    std::string lengths;
+    for (const auto& [name, definition] : length_definitions_)
+      if (mentions(code, name)) lengths += definition;
+    source_.text.entry = str(entry_helpers(code), "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
                              "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
-                             "  if (ctx->version != TH_ABI_VERSION) return 3;\n", lengths_text_, arguments_text_,
-                             temporaries_text_, body_, "}\n");
+                             "  if (ctx->version != TH_ABI_VERSION) return 3;\n", lengths, code, "}\n");
     return std::move(source_);
   }
 
@@ -121,12 +111,13 @@ class Emitter {
       type.dims[i].collect_names(names);
       if (names.size() != 1 || type.dims[i].text() != *names.begin() || lengths_.count(*names.begin())) continue;
       std::string name = names_.unique("n_" + *names.begin());
-      lengths_text_ += str("  const long ", name, " = args[", arg, "].dims[", i, "];\n");
+      length_definitions_.emplace_back(name, str("  const long ", name, " = args[", arg, "].dims[", i, "];\n"));
       lengths_[*names.begin()] = name;
     }
     if (type.is_scalar() && (is_int(type.dtype) || is_bool(type.dtype))) {
       std::string name = names_.unique("value_" + leaf.name());
-      lengths_text_ += str("  const long ", name, " = *(const ", element_type(type.dtype), "*)args[", arg, "].data;\n");
+      length_definitions_.emplace_back(
+          name, str("  const long ", name, " = *(const ", element_type(type.dtype), "*)args[", arg, "].data;\n"));
       lengths_[value_name(leaf.node())] = name;
     }
   }
@@ -417,7 +408,8 @@ class Emitter {
   std::unordered_map<std::string, std::string> kernels_;  // text -> name
   std::unordered_map<std::string, uint32_t> helpers_;     // text -> place
   std::unordered_map<const kernel::Function*, std::string> names_of_kernels_;
-  std::string lengths_text_, arguments_text_, temporaries_text_, body_;
+  std::vector<std::pair<std::string, std::string>> length_definitions_;  // variable, line
+  std::string arguments_text_, temporaries_text_, body_;
   int depth_ = 0, steps_ = 0;
   bool wrote_shared_ = false;
   std::vector<bool> is_checked_, is_allocated_;  // checks of lengths; buffers

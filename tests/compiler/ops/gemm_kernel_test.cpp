@@ -13,6 +13,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/runtime/gemm_trials.h"
 #include "compiler/runtime/threads.h"
+#include "tests/support/golden_text.h"
 
 namespace thtrain {
 namespace {
@@ -199,6 +200,20 @@ TEST(GemmKernel, TheFirstSlabReadsTheAddend) {
     EXPECT_NE(code.find("load_f32x16((const float*)(in0"), std::string::npos) << code;
     EXPECT_EQ(code.find("load_f32x16((const float*)(out0") != std::string::npos, depth == 10) << code;
   }
+}
+
+// Two rows of one vector at a time, and a panel of the right factor beside them.
+TEST(GoldenCode, ATileOfAProduct) {
+  const kernel::Target target{.vector_bytes = 16};
+  MatrixProduct p{DType::kFloat32, 5, 6, 3, false, false, false};
+  Expr a = tensor("a", {p.m, p.k}, p.dtype), b = tensor("b", {p.k, p.n}, p.dtype), c = dot(a, b);
+  kernel::StepBuilder builder(c.node(), {{0, a.type(), row_major(a.dims())}, {1, b.type(), row_major(b.dims())}},
+                              {{2, c.type(), row_major(c.dims())}}, target);
+  lower_gemm(builder, {p, builder.input(0), builder.input(1), builder.output(), p.k, p.n, p.n}, {2, 1, 3});
+  kernel::Helpers helpers;
+  const kernel::FunctionText text = kernel::print_function(
+      *std::get<kernel::KernelCall>(builder.take().front()).function, kernel::dialect_of(target), helpers);
+  expect_golden(str(helpers.text(), "\n", text.named("product")), "code/tile_of_a_product.txt");
 }
 
 // Takes the square root of the sums.
