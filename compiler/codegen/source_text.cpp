@@ -5,38 +5,118 @@
 
 namespace thtrain {
 
+namespace {
+
+struct EntryHelper {
+  const char* mark;  // a text that holds this calls the helper
+  const char* definition;
+};
+
+// Each before those that call it.
+constexpr EntryHelper kEntryHelpers[] = {
+    {"th_max(", "static inline long th_max(long a, long b) { return a > b ? a : b; }\n"},
+    {"th_min(", "static inline long th_min(long a, long b) { return a < b ? a : b; }\n"},
+    {"th_floor_div(",
+     "static inline long th_floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n"},
+    {"th_bits(", "static inline long th_bits(double x) { long b; __builtin_memcpy(&b, &x, sizeof b); return b; }\n"},
+    {"ThNumber",
+     "// A length that knows whether its arithmetic stayed within 2^63.\n"
+     "struct ThNumber {\n"
+     "  long value;\n"
+     "  bool fits;\n"
+     "  ThNumber(long value, bool fits = true) : value(value), fits(fits) {}\n"
+     "};\n"
+     "static inline ThNumber operator+(ThNumber a, ThNumber b) {\n"
+     "  bool over = __builtin_add_overflow(a.value, b.value, &a.value);\n"
+     "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
+     "}\n"
+     "static inline ThNumber operator*(ThNumber a, ThNumber b) {\n"
+     "  bool over = __builtin_mul_overflow(a.value, b.value, &a.value);\n"
+     "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
+     "}\n"},
+    {"differ(",
+     "// Fails by that check, and says so, unless the lengths are equal.\n"
+     "static inline bool differ(ThContext* ctx, int check, long length, long expected) {\n"
+     "  if (length == expected) return false;\n"
+     "  ctx->fail(ctx, check, length, expected);\n"
+     "  return true;\n"
+     "}\n"},
+    {" run(",
+     "// Runs a kernel over [0, range).\n"
+     "template <int Buffers>\n"
+     "static inline void run(ThContext* ctx, ThBody kernel, void* const (&buffers)[Buffers], long range) {\n"
+     "  kernel(ctx, buffers, 0, 0, range);\n"
+     "}\n"
+     "template <int Buffers, int Lengths>\n"
+     "static inline void run(ThContext* ctx, ThBody kernel, void* const (&buffers)[Buffers],\n"
+     "                       const long (&lengths)[Lengths], long range) {\n"
+     "  kernel(ctx, buffers, lengths, 0, range);\n"
+     "}\n"},
+    {" run_parallel(",
+     "// The same by all threads, where the range is longer than `grain`; each takes a multiple of `multiple`.\n"
+     "static inline void share(ThContext* ctx, ThBody kernel, void* const* buffers, const long* lengths, long range,\n"
+     "                         long grain, long multiple) {\n"
+     "  if (ctx->threads > 1 && range > grain)\n"
+     "    ctx->parallel_for(ctx, kernel, buffers, lengths, range, grain, multiple);\n"
+     "  else\n"
+     "    kernel(ctx, buffers, lengths, 0, range);\n"
+     "}\n"
+     "template <int Buffers>\n"
+     "static inline void run_parallel(ThContext* ctx, ThBody kernel, void* const (&buffers)[Buffers], long range,\n"
+     "                                long grain, long multiple) {\n"
+     "  share(ctx, kernel, buffers, 0, range, grain, multiple);\n"
+     "}\n"
+     "template <int Buffers, int Lengths>\n"
+     "static inline void run_parallel(ThContext* ctx, ThBody kernel, void* const (&buffers)[Buffers],\n"
+     "                                const long (&lengths)[Lengths], long range, long grain, long multiple) {\n"
+     "  share(ctx, kernel, buffers, lengths, range, grain, multiple);\n"
+     "}\n"},
+    {" run_reference(",
+     "// A step that no kernel is written for; the lengths of all its operands, one after the other.\n"
+     "template <int Buffers, int Lengths>\n"
+     "static inline void run_reference(ThContext* ctx, int step, void* const (&buffers)[Buffers],\n"
+     "                                 const long (&lengths)[Lengths]) {\n"
+     "  ctx->call_reference(ctx, step, buffers, lengths);\n"
+     "}\n"},
+    {" probe(",
+     "// Shows a step's operands, before it (after = 0) or after it.\n"
+     "template <int Buffers>\n"
+     "static inline void probe(ThContext* ctx, int step, int after, void* const (&buffers)[Buffers]) {\n"
+     "  if (ctx->probe) ctx->probe(ctx, step, after, buffers, 0);\n"
+     "}\n"},
+};
+
+// The same functions of a length that may not fit.
+constexpr EntryHelper kCheckedHelpers[] = {
+    {"th_max(",
+     "static inline ThNumber th_max(ThNumber a, ThNumber b) {\n"
+     "  return ThNumber(th_max(a.value, b.value), a.fits && b.fits);\n"
+     "}\n"},
+    {"th_min(",
+     "static inline ThNumber th_min(ThNumber a, ThNumber b) {\n"
+     "  return ThNumber(th_min(a.value, b.value), a.fits && b.fits);\n"
+     "}\n"},
+    {"th_floor_div(",
+     "static inline ThNumber th_floor_div(ThNumber a, ThNumber b) {\n"
+     "  return ThNumber(th_floor_div(a.value, b.value), a.fits && b.fits);\n"
+     "}\n"},
+};
+
+}  // namespace
+
 std::string interface_text() {
-  return str(
-      embedded::entry_abi_h, "\n",
-      "static inline long th_max(long a, long b) { return a > b ? a : b; }\n"
-      "static inline long th_min(long a, long b) { return a < b ? a : b; }\n"
-      "static inline long th_bits(double x) { long b; __builtin_memcpy(&b, &x, sizeof b); return b; }\n"
-      "static inline long th_floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n");
+  return str(embedded::entry_abi_h, "\n");
 }
 
-std::string checked_number_text() {
-  return "struct ThNumber {\n"
-         "  long value;\n"
-         "  bool fits;\n"
-         "  ThNumber(long value, bool fits = true) : value(value), fits(fits) {}\n"
-         "};\n"
-         "static inline ThNumber operator+(ThNumber a, ThNumber b) {\n"
-         "  bool over = __builtin_add_overflow(a.value, b.value, &a.value);\n"
-         "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
-         "}\n"
-         "static inline ThNumber operator*(ThNumber a, ThNumber b) {\n"
-         "  bool over = __builtin_mul_overflow(a.value, b.value, &a.value);\n"
-         "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
-         "}\n"
-         "static inline ThNumber th_max(ThNumber a, ThNumber b) {\n"
-         "  return ThNumber(th_max(a.value, b.value), a.fits && b.fits);\n"
-         "}\n"
-         "static inline ThNumber th_min(ThNumber a, ThNumber b) {\n"
-         "  return ThNumber(th_min(a.value, b.value), a.fits && b.fits);\n"
-         "}\n"
-         "static inline ThNumber th_floor_div(ThNumber a, ThNumber b) {\n"
-         "  return ThNumber(th_floor_div(a.value, b.value), a.fits && b.fits);\n"
-         "}\n";
+std::string entry_helpers(std::string_view entry) {
+  auto is_called = [&](const EntryHelper& helper) { return entry.find(helper.mark) != std::string_view::npos; };
+  std::string out;
+  for (const EntryHelper& helper : kEntryHelpers)
+    if (is_called(helper)) out += helper.definition;
+  if (entry.find("ThNumber") != std::string_view::npos)
+    for (const EntryHelper& helper : kCheckedHelpers)
+      if (is_called(helper)) out += helper.definition;
+  return out.empty() ? out : out + "\n";
 }
 
 std::string whole_text(const SourceText& source) {

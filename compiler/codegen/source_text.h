@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace thtrain {
@@ -23,18 +24,18 @@ struct SourceText {
   std::string comment;               // what the program's arguments are
   std::vector<std::string> helpers;  // definitions, each before those that need it
   std::vector<KernelText> kernels;
-  std::string entry;                        // the definition of thtrain_entry, which calls the kernels by name
+  std::string entry;  // the definition of thtrain_entry, which calls the kernels by name, after what it calls besides
   std::vector<std::string> libraries = {};  // names of the functions outside, in the order of ThContext::library
 
   friend bool operator==(const SourceText&, const SourceText&) = default;
 };
 
-/// What opens every translation unit: the entry's interface, and functions for lengths.
+/// What opens every translation unit: the entry's interface.
 std::string interface_text();
 
-/// The C++ type ThNumber: a length that knows whether its arithmetic stayed within 2^63. For sizes that only the data
-/// decides.
-std::string checked_number_text();
+/// Definitions of the functions and types that the entry's text calls, and of no others: arithmetic of lengths, how a
+/// kernel is run. They stand before it.
+std::string entry_helpers(std::string_view entry);
 
 /// One translation unit, for people and for compilers.
 std::string whole_text(const SourceText& source);

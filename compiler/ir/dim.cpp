@@ -309,7 +309,7 @@ Dim Dim::substitute(const std::function<std::optional<Dim>(const std::string&)>&
 
 std::string Dim::code(const std::function<std::string(const std::string&)>& text_of) const {
   return fold<std::string>(
-      [&](int64_t number, const Atom* atom) { return atom ? text_of(atom->name) : str(number, "L"); },
+      [&](int64_t number, const Atom* atom) { return atom ? text_of(atom->name) : str(number); },
       [](const std::string& a, const std::string& b) { return str(a, " + ", b); },
       [](const std::string& a, const std::string& b) { return str(a, " * ", b); },
       [](const std::string& call, const std::string& a, const std::string& b) {

@@ -1,5 +1,7 @@
 #include "compiler/kernel/kernel_ir.h"
 
+#include <optional>
+
 namespace thtrain::kernel {
 namespace {
 
@@ -58,8 +60,40 @@ Term integer_folded(Prim prim, Term a, Term b) {
   return binary(prim, std::move(a), std::move(b));
 }
 
+// A signed integer that is known, and that its dtype holds.
+bool is_known_integer(const Term& a) {
+  if (a.node().prim != Prim::kConstant || !is_signed_int(a.dtype())) return false;
+  const int64_t half = int64_t{1} << (8 * size_of(a.dtype()) - 2);
+  return a.dtype() == DType::kInt64 || (a.node().integer / 2 > -half && a.node().integer / 2 < half);
+}
+
+// Nullopt: not two integers that are known.
+std::optional<bool> known_comparison(Prim prim, const Term& a, const Term& b) {
+  if (!is_known_integer(a) || !is_known_integer(b)) return std::nullopt;
+  const TermNode &x = a.node(), &y = b.node();
+  switch (prim) {
+    case Prim::kLess:
+      return x.integer < y.integer;
+    case Prim::kLessEqual:
+      return x.integer <= y.integer;
+    case Prim::kGreater:
+      return x.integer > y.integer;
+    case Prim::kGreaterEqual:
+      return x.integer >= y.integer;
+    case Prim::kEqual:
+      return x.integer == y.integer;
+    default:
+      return x.integer != y.integer;
+  }
+}
+
+bool is_known_bool(const Term& a) {
+  return a.node().prim == Prim::kConstant && a.dtype() == DType::kBool;
+}
+
 Term compare(Prim prim, Term a, Term b) {
   unify(a, b);
+  if (const std::optional<bool> known = known_comparison(prim, a, b)) return constant_int(DType::kBool, *known);
   int bytes = a.type().mask_bytes ? a.type().mask_bytes : static_cast<int>(size_of(a.dtype()));
   TermType type{DType::kBool, a.lanes(), a.lanes() > 1 ? bytes : 0};
   return make(prim, type, {std::move(a), std::move(b)});
@@ -67,6 +101,10 @@ Term compare(Prim prim, Term a, Term b) {
 
 Term logical(Prim prim, Term a, Term b) {
   TH_CHECK(a.dtype() == DType::kBool && b.dtype() == DType::kBool, "loop language: logic of ", name_of(a.dtype()));
+  if (is_known_bool(a) && is_known_bool(b)) {
+    const bool x = a.node().integer != 0, y = b.node().integer != 0;
+    return constant_int(DType::kBool, prim == Prim::kAnd ? x && y : x || y);
+  }
   unify(a, b);
   TermType type = a.type();
   type.mask_bytes = std::max(a.type().mask_bytes, b.type().mask_bytes);
@@ -130,6 +168,7 @@ Term operator!(Term a) {
 Term select(Term condition, Term yes, Term no) {
   unify(yes, no);
   TH_CHECK(condition.dtype() == DType::kBool, "loop language: select by ", name_of(condition.dtype()));
+  if (is_known_bool(condition)) return condition.node().integer ? yes : no;
   int lanes = std::max(condition.lanes(), yes.lanes());
   if (yes.lanes() < lanes) {
     yes = splat(yes, lanes);

@@ -1,149 +1,130 @@
 #include "compiler/kernel/printer.h"
 
-#include <algorithm>
+#include "compiler/base/wrap.h"
 
 namespace thtrain::kernel {
 namespace {
+
+constexpr size_t kCommentWidth = 112;
 
 class Printer {
  public:
   Printer(const Dialect& dialect, Helpers& helpers) : dialect_(dialect), helpers_(helpers) {}
 
-  std::string function(const Function& f, const std::string& name) {
-    line(str("// ", f.comment));
-    for (size_t i = 0; i < f.lengths.size(); ++i) line(str("//   ", f.lengths[i], " = ", f.length_texts[i]));
-    for (const NumberParameter& n : f.numbers) line(str("//   ", n.name, " = ", n.text));
-    line(dialect_.signature(name) + " {");
-    ++depth_;
-    for (size_t i = 0; i < f.buffers.size(); ++i) {
-      const BufferParameter& b = f.buffers[i];
-      std::string type = dialect_.type({b.dtype, 1, 0}, helpers_);
-      line(str(b.written ? "" : "const ", type, "* ", b.name, " = (", b.written ? "" : "const ", type, "*)buffers[", i,
-               "];"));
+  FunctionText function(const Function& f) {
+    std::string_view margin;
+    for (const std::string& text : wrapped(f.comment, kCommentWidth, kCommentWidth)) {
+      line(dialect_.comment(str(margin, text)));
+      margin = "    ";
     }
-    for (size_t i = 0; i < f.lengths.size(); ++i) line(str("const long ", f.lengths[i], " = lengths[", i, "];"));
-    for (size_t i = 0; i < f.numbers.size(); ++i)
-      line(str("const ", dialect_.type({f.numbers[i].dtype, 1, 0}, helpers_), " ", f.numbers[i].name, " = ",
-               dialect_.number(str("lengths[", f.lengths.size() + i, "]"), f.numbers[i].dtype, helpers_), ";"));
-    block(f.body);
-    --depth_;
-    line("}");
-    return std::move(out_);
+    for (size_t i = 0; i < f.lengths.size(); ++i) note(f.lengths[i], f.length_texts[i]);
+    for (const NumberParameter& n : f.numbers) note(n.name, n.text);
+    std::string comment = std::move(out_);
+    out_.clear();
+    return definition(std::move(comment), dialect_.function(f, helpers_), [&] { block(f.body); });
   }
 
-  std::string inlined(const Block& body, const Term& result, const Term& parameter, const std::string& name) {
-    // Where a kernel has many calls, compilers stop inlining, or they would take seconds.
-    line(str("static inline ", dialect_.type(result.type(), helpers_), " ", name, "(",
-             dialect_.type(parameter.type(), helpers_), " ", parameter.node().name, ") {"));
-    nested(body);
-    line(str("  return ", bare(term(result)), ";"));
-    line("}");
-    return std::move(out_);
+  FunctionText inlined(const Block& body, const Term& result, const Term& parameter) {
+    return definition({}, dialect_.inline_function(result.type(), parameter, helpers_), [&] {
+      block(body);
+      line(dialect_.result(term(result)));
+    });
   }
 
  private:
+  template <class Body>
+  FunctionText definition(std::string comment, const FunctionHead& head, Body body) {
+    out_ = head.after_name + "\n";
+    ++depth_;
+    for (const std::string& text : head.first) line(text);
+    body();
+    --depth_;
+    if (!head.close.empty()) line(head.close);
+    return {std::move(comment), head.before_name, std::move(out_)};
+  }
+
+  void note(const std::string& name, const std::string& text) { line(dialect_.comment(str("  ", name, " = ", text))); }
+
   void line(const std::string& text) {
     out_.append(static_cast<size_t>(depth_) * 2, ' ');
     out_ += text;
     out_ += '\n';
   }
 
-  std::string term(const Term& t) {
+  std::string operand(const Term& t) {
     const TermNode& node = t.node();
     if (node.prim == Prim::kConstant) return dialect_.constant(node);
     if (node.prim == Prim::kVariable) return node.name;
     std::vector<std::string> args;
-    for (const Term& arg : node.args) args.push_back(term(arg));
+    for (const Term& arg : node.args) args.push_back(operand(arg));
     return dialect_.term(node, args, helpers_);
   }
 
-  void nested(const Block& body) {
-    ++depth_;
-    block(body);
-    --depth_;
-  }
+  TermText term(const Term& t) { return t ? TermText(operand(t)) : TermText(); }
 
   void block(const Block& body) {
     for (const Statement& s : body) statement(s);
+  }
+
+  void nested(const Enclosing& around, const Block& body, const Block* otherwise = nullptr) {
+    for (const std::string& text : around.open) line(text);
+    ++depth_;
+    for (const std::string& text : around.first) line(text);
+    block(body);
+    --depth_;
+    if (otherwise) {
+      line(dialect_.otherwise());
+      ++depth_;
+      block(*otherwise);
+      --depth_;
+    }
+    if (!around.close.empty()) line(around.close);
   }
 
   void statement(const Statement& s) {
     using Kind = Statement::Kind;
     switch (s.kind) {
       case Kind::kComment:
-        line("// " + s.name);
-        break;
+        return line(dialect_.comment(s.name));
       case Kind::kLet:
-        line(str("const ", dialect_.type(s.type, helpers_), " ", s.name, " = ", bare(term(s.value)), ";"));
-        break;
+        return line(dialect_.let(s, term(s.value), helpers_));
       case Kind::kVar:
-        line(str(dialect_.type(s.type, helpers_), " ", s.name, " = ", bare(term(s.value)), ";"));
-        break;
+        return line(dialect_.variable(s, term(s.value), helpers_));
       case Kind::kAssign:
-        line(str(s.name, " = ", bare(term(s.value)), ";"));
-        break;
-      case Kind::kStore:
-        line(dialect_.store(s, bare(term(s.index)), bare(term(s.value)), term(s.stride),
-                            s.count ? bare(term(s.count)) : std::string(), helpers_) +
-             ";");
-        break;
+        return line(dialect_.assign(s.name, term(s.value)));
+      case Kind::kStore: {
+        TermText index = term(s.index), value = term(s.value), stride = term(s.stride), count = term(s.count);
+        return line(
+            dialect_.store(s, {std::move(index), std::move(value), std::move(stride), std::move(count)}, helpers_));
+      }
       case Kind::kLoop: {
-        std::string step = is_constant(s.step, 1) ? str("++", s.name) : str(s.name, " += ", term(s.step));
-        if (s.mark == LoopMark::kUnrolled) line("#pragma GCC unroll 16");
-        line(
-            str("for (long ", s.name, " = ", bare(term(s.begin)), "; ", s.name, " < ", term(s.end), "; ", step, ") {"));
-        nested(*s.body);
-        line(str("}  // ", s.name));
-        break;
+        const TermText begin = term(s.begin), end = term(s.end), step = term(s.step);
+        return nested(dialect_.loop(s, begin, end, step), *s.body);
       }
       case Kind::kIf:
-        line(str("if (", bare(term(s.value)), ") {"));
-        nested(*s.body);
-        if (s.otherwise) {
-          line("} else {");
-          nested(*s.otherwise);
-        }
-        line("}");
-        break;
+        return nested(dialect_.branch(term(s.value)), *s.body, s.otherwise.get());
       case Kind::kWhile:
-        line(str("while (", bare(term(s.value)), ") {"));
-        nested(*s.body);
-        line("}");
-        break;
+        return nested(dialect_.while_loop(term(s.value)), *s.body);
       case Kind::kLocalArray:
-        line(str("alignas(64) ", dialect_.type(s.type, helpers_), " ", s.name, "[", term(s.count), "];"));
-        break;
-      case Kind::kAtomicAdd:
-        line(str("__atomic_fetch_add(&", s.name, "[", term(s.index), "], ", term(s.value), ", __ATOMIC_RELAXED);"));
-        break;
+        return line(dialect_.local_array(s, term(s.count), helpers_));
+      case Kind::kAtomicAdd: {
+        const TermText index = term(s.index), value = term(s.value);
+        return line(dialect_.atomic_add(s, index, value, helpers_));
+      }
       case Kind::kPrefetch:
-        line(dialect_.prefetch(str(s.name, " + ", term(s.index)), s.prefetch) + ";");
-        break;
+        return line(dialect_.prefetch(s, term(s.index)));
       case Kind::kFence:
-        line(dialect_.fence() + ";");
-        break;
+        return line(dialect_.fence());
       case Kind::kBarrier:
-        line("barrier();");
-        break;
-      case Kind::kFail:
-        line(str("ctx->fail(ctx, (int)", term(s.index), ", ", bare(term(s.count)), ", ", bare(term(s.value)), ");"));
-        line("return;");
-        break;
+        return line(dialect_.barrier());
+      case Kind::kFail: {
+        const TermText check = term(s.index), value = term(s.count), limit = term(s.value);
+        for (const std::string& text : dialect_.fail(check, value, limit)) line(text);
+        return;
+      }
       case Kind::kReturn:
-        line("return;");
-        break;
+        return line(dialect_.return_());
     }
-  }
-
-  // Without the outer parentheses, where the whole text is inside them.
-  static std::string bare(std::string text) {
-    if (text.size() < 2 || text.front() != '(' || text.back() != ')') return text;
-    int depth = 0;
-    for (size_t i = 0; i + 1 < text.size(); ++i) {
-      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-      if (depth == 0) return text;
-    }
-    return text.substr(1, text.size() - 2);
   }
 
   const Dialect& dialect_;
@@ -154,20 +135,13 @@ class Printer {
 
 }  // namespace
 
-std::string Helpers::text() const {
-  std::string out;
-  for (const std::string& definition : definitions_) out += definition;
-  return out;
+FunctionText print_function(const Function& function, const Dialect& dialect, Helpers& helpers) {
+  return Printer(dialect, helpers).function(function);
 }
 
-std::string print_function(const Function& function, const std::string& name, const Dialect& dialect,
-                           Helpers& helpers) {
-  return Printer(dialect, helpers).function(function, name);
-}
-
-std::string print_inline(const Block& body, const Term& result, const Term& parameter, const std::string& name,
-                         const Dialect& dialect, Helpers& helpers) {
-  return Printer(dialect, helpers).inlined(body, result, parameter, name);
+FunctionText print_inline(const Block& body, const Term& result, const Term& parameter, const Dialect& dialect,
+                          Helpers& helpers) {
+  return Printer(dialect, helpers).inlined(body, result, parameter);
 }
 
 }  // namespace thtrain::kernel

@@ -15,7 +15,6 @@
 #include "compiler/ir/print.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/compile.h"
-#include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/data_lengths.h"
 #include "compiler/runtime/debug.h"
 #include "compiler/runtime/function_graph.h"
@@ -381,76 +380,6 @@ std::vector<Tensor> Function::watch(std::span<const Tensor> inputs,
   std::vector<Tensor> converted;
   inputs = in_own_dtypes(*state_, inputs, converted);
   return instrumented_call(*state_, inputs, callback, [](State& s, std::span<const Tensor> x) { return call(s, x); });
-}
-
-void Function::start_profile() {
-  State& s = *state_;
-  take_pending(s, true);
-  instrument(s);
-  s.program = s.instrumented;
-  s.context.probe = Profiler::probe;
-  s.profiler = std::make_shared<Profiler>(s);
-}
-
-Profile Function::profile() const {
-  if (!state_->profiler)
-    throw UserError(Message{.what = escaped(name()) + ": no call was profiled", .hint = "call start_profile() first"});
-  return state_->profiler->profile(*state_);
-}
-
-Explanation Function::explain() const {
-  const State& s = *state_;
-  Explanation out;
-  out.graph = graph_text(s.graph);
-  const Tuner tuner = answered_tuner(s);
-  PipelineOptions options{.level = s.options.level,
-                          .without = s.options.without,
-                          .extra = s.options.extra_passes,
-                          .keep_graphs = true,
-                          .fired = &out.fired,
-                          .records = &out.passes,
-                          .chooser = &tuner};
-  Graph optimized = optimize(s.canonical.graph, options);
-  for (const PassRecord& record : out.passes)
-    if (record.stage == "canonical") out.canonical = graph_text(record.after);
-  out.fused = graph_text(optimized);
-  out.given = s.canonical.graph;
-  const PlanOptions planning{.target = machine(), .threads = s.context.threads, .chooser = &tuner};
-  out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, planning));
-  out.program = program_text(*out.plan);
-  out.cpp = whole_text(emit_cpp(*out.plan).text);
-  return out;
-}
-
-const ProgramInfo& Function::info() const {
-  State& s = *state_;
-  if (const CompiledProgram* program = s.program ? s.program.get() : s.prepared_program.get()) {
-    const ProgramImage& image = program->image;
-    s.info.from_cache = program->from_cache;
-    s.info.kernels = image.source.kernels.size();
-    s.info.arena_bytes = image.arena_bytes.is_known() ? image.arena_bytes.value() : -1;
-    s.info.memory_bound = image.lower_bound.is_known() ? image.lower_bound.value() : -1;
-    s.info.reference_steps.clear();
-    for (const ReferenceStep& step : image.reference_steps) s.info.reference_steps.push_back(step.node->op->name);
-    s.info.choices = image.choices;
-    s.info.seconds_passes = program->seconds_passes;
-    if (s.program) s.info.seconds_compile = s.program->seconds_compile;
-  }
-  return s.info;
-}
-
-bool Function::is_native() const {
-  return state_->program != nullptr;
-}
-
-std::string Function::identity() const {
-  const State& s = *state_;
-  return content_hash(
-      {graph_text(s.canonical.graph), str(static_cast<int>(s.options.mode)), str(static_cast<int>(s.options.level))});
-}
-
-const std::string& Function::name() const {
-  return state_->options.name;
 }
 
 Function function(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,

@@ -34,13 +34,13 @@ kernel::KernelCall kernel_of(const MatrixProduct& p, const GemmTiling& tiling, d
 // A translation unit that exports candidate_0, candidate_1, ...: one for each name of a tiling.
 std::string source_of(const MatrixProduct& p, const std::vector<std::string>& names, double alpha, double beta,
                       int vector_bytes) {
-  const kernel::Dialect& dialect = kernel::cpp_dialect(vector_bytes);
+  const kernel::Dialect& dialect = kernel::dialect_of({.vector_bytes = vector_bytes});
   kernel::Helpers helpers;
   std::string kernels;
   for (size_t i = 0; i < names.size(); ++i) {
     kernel::KernelCall call = kernel_of(p, gemm_tiling_named(names[i]).value(), alpha, beta, vector_bytes);
     std::string name = str("gemm_", i);
-    kernels += kernel::print_function(*call.function, name, dialect, helpers);
+    kernels += kernel::print_function(*call.function, dialect, helpers).named(name);
     std::string all = call.range.text(), run_all = str(name, "(ctx, b, 0, 0, ", all, ")");
     kernels += str("extern \"C\" void candidate_", i, "(ThContext* ctx, void* const* buffers) {\n  void* const b[] = {",
                    join(call.operands, ", ", [](int k) { return str("buffers[", k, "]"); }), "};\n  ");

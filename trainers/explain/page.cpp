@@ -268,7 +268,7 @@ class EntryReader {
     const size_t begin = cpp_.find(str("// ", step, ": "), at_);
     if (begin == std::string::npos) return {};
     at_ = begin;
-    const size_t end = cpp_.find(str("// ", step + 1, ": "), begin), name = cpp_.find(str("_", kernel, "("), begin);
+    const size_t end = cpp_.find(str("// ", step + 1, ": "), begin), name = cpp_.find(str("_", kernel, ","), begin);
     if (name == std::string::npos || name > end) return {};
     const size_t first = cpp_.rfind(' ', name) + 1;
     return cpp_.substr(first, name + 1 + kernel.size() - first);

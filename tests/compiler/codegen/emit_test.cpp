@@ -5,9 +5,13 @@
 
 #include "compiler/codegen/embedded_text.h"
 #include "compiler/ir/variables.h"
+#include "compiler/ops/control/if_else.h"
+#include "compiler/ops/control/repeat.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
@@ -60,6 +64,36 @@ TEST(GoldenCode, SoftmaxOfRows) {
 #endif
   Expr x = input("x", {"batch", 40}, DType::kFloat32);
   expect_golden(emitted({x}, {softmax(x)}), "code/softmax_of_rows.txt");
+}
+
+TEST(GoldenCode, SumOfRows) {
+  Expr x = input("x", {"n", 21}, DType::kFloat32);
+  expect_golden(emitted({x}, {sum(x, 1)}), "code/sum_of_rows.txt");
+}
+
+// The index is checked, and moves the row that is read.
+TEST(GoldenCode, RowsByAnIndex) {
+  Expr table = input("table", {30, 4}, DType::kFloat32), words = input("words", {"batch"}, DType::kInt32);
+  expect_golden(emitted({table, words}, {take(table, words)}), "code/rows_by_an_index.txt");
+}
+
+TEST(GoldenCode, ALoopOfTheProgram) {
+  Expr x = input("x", {6}, DType::kFloat64), w = input("w", {6, 6}, DType::kFloat64);
+  auto turn = [&](const std::vector<Expr>& s) { return std::vector<Expr>{tanh(dot(w, s[0]))}; };
+  expect_golden(emitted({x, w}, repeat(5, {x}, turn)), "code/loop_of_the_program.txt");
+}
+
+TEST(GoldenCode, ABranchOfTheProgram) {
+  Expr x = input("x", {6}, DType::kFloat64), is_hot = input("is_hot", {}, DType::kBool);
+  expect_golden(emitted({x, is_hot}, {if_else(
+                                         is_hot, [&] { return x * 2; }, [&] { return x + 1; })}),
+                "code/branch_of_the_program.txt");
+}
+
+// The data decides how many elements there are: their memory is asked for between two steps.
+TEST(GoldenCode, ALengthThatTheDataDecides) {
+  Expr x = input("x", {"n"}, DType::kFloat64), mask = input("mask", {"n"}, DType::kBool);
+  expect_golden(emitted({x, mask}, {masked(x, mask)}), "code/length_by_the_data.txt");
 }
 
 // The text depends on the program alone: not on serial numbers, nor on what was built before.

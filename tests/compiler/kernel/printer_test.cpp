@@ -24,7 +24,8 @@ std::string printed(StepBuilder& b) {
   std::vector<StepCode> steps = b.take();
   EXPECT_EQ(steps.size(), 1u);
   Helpers helpers;
-  std::string text = print_function(*std::get<KernelCall>(steps[0]).function, "f", cpp_dialect(32), helpers);
+  std::string text =
+      print_function(*std::get<KernelCall>(steps[0]).function, dialect_of({.vector_bytes = 32}), helpers).named("f");
   return helpers.text() + "\n" + text;
 }
 
@@ -56,7 +57,7 @@ TEST(GoldenCode, EveryStatement) {
 
 // Values that C++'s literals need care for.
 TEST(CppDialect, Constants) {
-  const Dialect& dialect = cpp_dialect(16);
+  const Dialect& dialect = dialect_of({.vector_bytes = 16});
   auto text = [&](const Term& t) { return dialect.constant(t.node()); };
   EXPECT_EQ(text(constant(DType::kFloat64, 0.1)), "0x1.999999999999ap-4 /* 0.1 */");
   EXPECT_EQ(text(constant(DType::kFloat32, -3)), "-3.0f");
@@ -74,7 +75,7 @@ TEST(CppDialect, SignsAndScalesOfSingleNumbers) {
   for (auto [dtype, suffix] : {std::pair(DType::kFloat32, "f"), {DType::kFloat64, ""}}) {
     const Term x = variable("x", {dtype, 1, 0}), n = variable("n", {dtype, 1, 0});
     Helpers helpers;
-    auto text = [&](const Term& t) { return cpp_dialect(16).term(t.node(), {"x", "n"}, helpers); };
+    auto text = [&](const Term& t) { return dialect_of({.vector_bytes = 16}).term(t.node(), {"x", "n"}, helpers); };
     EXPECT_EQ(text(copy_sign(x, n)), str("__builtin_copysign", suffix, "(x, n)"));
     EXPECT_EQ(text(scale(x, n)), str("__builtin_ldexp", suffix, "(x, (int)n)"));
     EXPECT_EQ(helpers.text(), "");

@@ -119,7 +119,8 @@ TEST(Schedule, TheRestOfAShortLoopIsNarrowerVectors) {
   const auto text = [](int64_t length) {
     const Program program = planned({floats({length}, "x") * 2.0});
     kernel::Helpers helpers;
-    return kernel::print_function(*only_kernel(program).function, "f", kernel::cpp_dialect(64), helpers);
+    return kernel::print_function(*only_kernel(program).function, kernel::dialect_of({.vector_bytes = 64}), helpers)
+        .named("f");
   };
   EXPECT_NE(text(100).find("store_f32x4("), std::string::npos) << text(100);
   EXPECT_EQ(text(100).find("_n("), std::string::npos) << text(100);

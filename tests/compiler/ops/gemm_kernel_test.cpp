@@ -13,6 +13,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/runtime/threads.h"
 #include "tests/support/gemm_candidates.h"
+#include "tests/support/golden_text.h"
 
 namespace thtrain {
 namespace {
@@ -191,11 +192,26 @@ TEST(GemmKernel, TheFirstSlabReadsTheAddend) {
     call.addend = &builder.input(0);
     lower_gemm(builder, call, {4, 1, depth});
     kernel::Helpers helpers;
-    const std::string code = kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function, "f",
-                                                    kernel::cpp_dialect(64), helpers);
+    const std::string code = kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function,
+                                                    kernel::dialect_of({.vector_bytes = 64}), helpers)
+                                 .named("f");
     EXPECT_NE(code.find("load_f32x16((const float*)(in0"), std::string::npos) << code;
     EXPECT_EQ(code.find("load_f32x16((const float*)(out0") != std::string::npos, depth == 10) << code;
   }
+}
+
+// Two rows of one vector at a time, and a panel of the right factor beside them.
+TEST(GoldenCode, ATileOfAProduct) {
+  const kernel::Target target{.vector_bytes = 16};
+  MatrixProduct p{DType::kFloat32, 5, 6, 3, false, false, false};
+  Expr a = tensor("a", {p.m, p.k}, p.dtype), b = tensor("b", {p.k, p.n}, p.dtype), c = dot(a, b);
+  kernel::StepBuilder builder(c.node(), {{0, a.type(), row_major(a.dims())}, {1, b.type(), row_major(b.dims())}},
+                              {{2, c.type(), row_major(c.dims())}}, target);
+  lower_gemm(builder, {p, builder.input(0), builder.input(1), builder.output(), p.k, p.n, p.n}, {2, 1, 3});
+  kernel::Helpers helpers;
+  const kernel::FunctionText text = kernel::print_function(
+      *std::get<kernel::KernelCall>(builder.take().front()).function, kernel::dialect_of(target), helpers);
+  expect_golden(str(helpers.text(), "\n", text.named("product")), "code/tile_of_a_product.txt");
 }
 
 // Takes the square root of the sums.
@@ -226,8 +242,9 @@ TEST(GemmKernel, EndsWithItsEpilogue) {
     call.epilogue = &epilogue;
     lower_gemm(builder, call, {4, 1, depth});
     kernel::Helpers helpers;
-    return kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function, "f",
-                                  kernel::cpp_dialect(64), helpers);
+    return kernel::print_function(*std::get<kernel::KernelCall>(builder.take().front()).function,
+                                  kernel::dialect_of({.vector_bytes = 64}), helpers)
+        .named("f");
   };
   auto count = [](const std::string& in, const std::string& what) {
     int out = 0;

@@ -1,0 +1,15 @@
+// Lines of generated code.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace thtrain {
+
+/// `text` at that indentation. What is too long for a line goes on in the next, `deeper`, after `mark`.
+std::string lines_of(const std::string& text, size_t indent, size_t deeper, std::string_view mark = {});
+
+/// Does the word stand in the text?
+bool mentions(const std::string& text, const std::string& word);
+
+}  // namespace thtrain

@@ -1,0 +1,146 @@
+#include "compiler/kernel/cpp/vectors.h"
+
+#include "compiler/kernel/cpp/types.h"
+
+namespace thtrain::kernel::cpp {
+namespace {
+
+// A whole AVX-512 vector of floats has one instruction for "n lanes of it": `instruction` of (p, v, mask). The
+// `plain` way goes through memory.
+std::string with_masks(const char* instruction, const TermType& t, const std::string& plain) {
+  if (!is_float(t.dtype) || size_of(t.dtype) * static_cast<size_t>(t.lanes) != 64) return plain;
+  bool f32 = t.dtype == DType::kFloat32;
+  return str("#ifdef __AVX512F__\n  ", instruction, f32 ? "ups" : "upd", "512_mask(p, v, (unsigned ",
+             f32 ? "short" : "char", ")((1u << n) - 1));\n#else\n", plain, "#endif\n");
+}
+
+// The whole vector at once, where it is aligned; what is not is left to what follows.
+std::string streaming(const TermType& type, Helpers& h) {
+  const size_t bytes = static_cast<size_t>(type.lanes) * size_of(type.dtype);
+  if (bytes < 16) return {};
+  std::string v = vector_type(type.dtype, type.lanes, h);
+  std::string floats = vector_type(DType::kFloat32, static_cast<int>(bytes / size_of(DType::kFloat32)), h);
+  return str("#if defined(__clang__) || defined(__x86_64__)\n  if (((unsigned long)p & ", bytes - 1,
+             ") == 0) {\n#ifdef __clang__\n    __builtin_nontemporal_store(v, (", v,
+             "*)p);\n#else\n    __builtin_ia32_movntps", bytes == 16 ? "" : std::to_string(8 * bytes), "((float*)p, (",
+             floats, ")v);\n#endif\n    return;\n  }\n#endif\n");
+}
+
+std::string unwrapped(const std::string& text) {
+  bool whole = text.size() > 2 && text.front() == '(' && text.find(')') == text.size() - 1;
+  return whole ? text.substr(1, text.size() - 2) : text;
+}
+
+}  // namespace
+
+std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
+  if (!n.type.is_vector()) return str(n.name, "[", unwrapped(a[0]), "]");
+  bool near = is_constant(n.args[1], 1), padded = a.size() == 3;
+  DType dtype = n.type.dtype == DType::kBool ? DType::kInt8 : n.type.dtype;
+  std::string v = vector_type(dtype, n.type.lanes, h);
+  std::string name = str("load_", v, near ? "" : "_strided", padded ? "_n" : "");
+  const char* element = name_of_element(dtype).c;
+  if (h.need(name)) {
+    std::string lanes = padded ? "n" : std::to_string(n.type.lanes);
+    std::string body = !near    ? str("  for (long i = 0; i < ", lanes, "; ++i) v[i] = p[i * stride];\n")
+                       : padded ? str("  __builtin_memcpy(&v, p, n * sizeof(", element, "));\n")
+                                : str("  v = *(const ", unaligned_type(dtype, n.type.lanes, h), "*)p;\n");
+    if (near && padded) body = with_masks("v = __builtin_ia32_load", {dtype, n.type.lanes, 0}, body);
+    h.add(str(kInline, v, " ", name, "(const ", element, "* p", near ? "" : ", long stride", padded ? ", long n" : "",
+              ") {\n  ", v, " v", padded ? str(" = (", v, "){} + 1") : "", ";\n", body, "  return v;\n}\n"));
+  }
+  std::string text = str(name, "((const ", element, "*)(", n.name, " + ", a[0], ")", near ? "" : ", " + a[1],
+                         padded ? ", " + a[2] : "", ")");
+  return n.type.dtype == DType::kBool ? str("(", text, " != 0)") : text;
+}
+
+std::string store_text(const Statement& s, const StoreText& text, Helpers& h) {
+  const std::string index = text.index.alone(), value = text.value.alone(), stride = text.stride.operand(),
+                    count = text.count.alone();
+  if (!s.type.is_vector()) return str(s.name, "[", index, "] = ", value);
+  bool near = is_constant(s.stride, 1);
+  DType dtype = s.type.dtype;
+  std::string vector = value;
+  if (dtype == DType::kBool) {  // a mask becomes bytes 0 and 1
+    vector = str("((", convert_mask(value, s.type.mask_bytes, 1, s.type.lanes, h), ") & 1)");
+    dtype = DType::kInt8;
+  }
+  std::string v = vector_type(dtype, s.type.lanes, h);
+  const bool non_temporal = s.non_temporal && near && count.empty();
+  std::string name = str(non_temporal ? "stream_" : "store_", v, near ? "" : "_strided", count.empty() ? "" : "_n");
+  const char* element = name_of_element(dtype).c;
+  if (h.need(name)) {
+    std::string lanes = count.empty() ? std::to_string(s.type.lanes) : "n";
+    std::string body = !near           ? str("  for (long i = 0; i < ", lanes, "; ++i) p[i * stride] = v[i];\n")
+                       : count.empty() ? str("  *(", unaligned_type(dtype, s.type.lanes, h), "*)p = v;\n")
+                                       : str("  __builtin_memcpy(p, &v, n * sizeof(", element, "));\n");
+    if (near && !count.empty()) body = with_masks("__builtin_ia32_store", {dtype, s.type.lanes, 0}, body);
+    if (non_temporal) body = streaming({dtype, s.type.lanes, 0}, h) + body;
+    h.add(str(kInline, "void ", name, "(", element, "* p, ", near ? "" : "long stride, ", v, " v",
+              count.empty() ? "" : ", long n", ") {\n", body, "}\n"));
+  }
+  return str(name, "((", element, "*)(", s.name, " + ", index, ")", near ? "" : ", " + stride, ", ", vector,
+             count.empty() ? "" : ", " + count, ")");
+}
+
+std::string splat_text(const TermNode& n, const std::string& a, Helpers& h) {
+  return str(splat_helper(n.type, h), "(", a, ")");
+}
+
+std::string splat_helper(const TermType& t, Helpers& h) {
+  std::string v = type_text(t, h);
+  std::string name = str("splat_", v, t.dtype == DType::kBool ? "_mask" : "");
+  if (h.need(name))
+    // Subtracting 0, not adding it: -0 + 0 would be 0.
+    h.add(t.dtype == DType::kBool
+              ? str(kInline, v, " ", name, "(bool x) {\n  const ", name_of_element(mask_dtype(t.mask_bytes)).c,
+                    " all = x ? -1 : 0;\n  return all - (", v, "){};\n}\n")
+              : str(kInline, v, " ", name, "(", name_of_element(t.dtype).c, " x) { return x - (", v, "){}; }\n"));
+  return name;
+}
+
+std::string iota_text(const TermNode& n, Helpers& h) {
+  std::string v = type_text(n.type, h);
+  std::string name = str("iota_", v);
+  if (h.need(name)) {
+    std::string values;
+    for (int i = 0; i < n.type.lanes; ++i) values += str(i ? ", " : "", i);
+    h.add(str("static inline ", v, " ", name, "() { return (", v, "){", values, "}; }\n"));
+  }
+  return name + "()";
+}
+
+std::string reduce_text(const TermNode& n, const std::string& a, Helpers& h) {
+  TermType vector = n.args[0].type();
+  std::string v = type_text(vector, h), element = type_text(n.type, h);
+  std::string name = str("reduce_", n.name, "_", v);
+  if (h.need(name)) {
+    bool real = is_float(n.type.dtype);
+    std::string combined = n.name == "add"   ? "v[i] + v[i + half]"
+                           : n.name == "mul" ? "v[i] * v[i + half]"
+                           : n.name == "and" ? "v[i] & v[i + half]"
+                           : n.name == "or"  ? "v[i] | v[i + half]"
+                           : n.name == "max" ? (real ? "v[i] > v[i + half] || v[i] != v[i] ? v[i] : v[i + half]"
+                                                     : "v[i] > v[i + half] ? v[i] : v[i + half]")
+                           : n.name == "min" ? (real ? "v[i] < v[i + half] || v[i] != v[i] ? v[i] : v[i + half]"
+                                                     : "v[i] < v[i + half] ? v[i] : v[i + half]")
+                                             : "";
+    TH_CHECK(!combined.empty(), "no reduction of lanes by ", n.name);
+    h.add(str("static inline ", element, " ", name, "(", v, " v) {\n  for (int half = ", vector.lanes / 2,
+              "; half > 0; half /= 2)\n    for (int i = 0; i < half; ++i) v[i] = ", combined, ";\n  return v[0]",
+              vector.dtype == DType::kBool ? " != 0" : "", ";\n}\n"));
+  }
+  return str(name, "(", a, ")");
+}
+
+std::string interleave_text(const TermNode& n, const Texts& a) {
+  const int lanes = n.type.lanes, width = static_cast<int>(n.integer), odd = n.prim == Prim::kInterleaveOdd ? width : 0;
+  std::vector<int> order;  // lanes of a count from 0, those of b follow
+  for (int i = 0; i < lanes; ++i) {
+    const int pair = i / (2 * width) * 2 * width, of_b = i / width % 2;
+    order.push_back(pair + odd + i % width + (of_b ? lanes : 0));
+  }
+  return str("__builtin_shufflevector(", a[0], ", ", a[1], ", ", join(order, ", "), ")");
+}
+
+}  // namespace thtrain::kernel::cpp

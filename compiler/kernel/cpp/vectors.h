@@ -1,0 +1,25 @@
+// Vectors in C++: loads, stores, and terms that make vectors, move their lanes or reduce them. Each is a helper's call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/kernel/dialect.h"
+
+namespace thtrain::kernel::cpp {
+
+using Texts = std::vector<std::string>;
+
+std::string load_text(const TermNode& load, const Texts& args, Helpers& helpers);
+std::string store_text(const Statement& store, const StoreText& text, Helpers& helpers);
+
+std::string splat_text(const TermNode& splat, const std::string& element, Helpers& helpers);
+/// The helper's name.
+std::string splat_helper(const TermType& type, Helpers& helpers);
+std::string iota_text(const TermNode& iota, Helpers& helpers);
+
+/// Halves onto halves, in a fixed order.
+std::string reduce_text(const TermNode& reduce, const std::string& vector, Helpers& helpers);
+std::string interleave_text(const TermNode& interleave, const Texts& args);
+
+}  // namespace thtrain::kernel::cpp

@@ -1,0 +1,86 @@
+// What a function tells about itself: its profile, the stages of its compilation, what was compiled.
+#include "compiler/base/escape.h"
+#include "compiler/codegen/emit.h"
+#include "compiler/ir/print.h"
+#include "compiler/plan/program.h"
+#include "compiler/runtime/content_hash.h"
+#include "compiler/runtime/debug.h"
+#include "compiler/runtime/function.h"
+#include "compiler/runtime/function_state.h"
+#include "compiler/runtime/machine.h"
+#include "compiler/runtime/profiler.h"
+#include "compiler/runtime/tuner.h"
+
+namespace thtrain {
+
+void Function::start_profile() {
+  State& s = *state_;
+  take_pending(s, true);
+  instrument(s);
+  s.program = s.instrumented;
+  s.context.probe = Profiler::probe;
+  s.profiler = std::make_shared<Profiler>(s);
+}
+
+Profile Function::profile() const {
+  if (!state_->profiler)
+    throw UserError(Message{.what = escaped(name()) + ": no call was profiled", .hint = "call start_profile() first"});
+  return state_->profiler->profile(*state_);
+}
+
+Explanation Function::explain() const {
+  const State& s = *state_;
+  Explanation out;
+  out.graph = graph_text(s.graph);
+  const Tuner tuner = answered_tuner(s);
+  PipelineOptions options{.level = s.options.level,
+                          .without = s.options.without,
+                          .extra = s.options.extra_passes,
+                          .keep_graphs = true,
+                          .fired = &out.fired,
+                          .records = &out.passes,
+                          .chooser = &tuner};
+  Graph optimized = optimize(s.canonical.graph, options);
+  for (const PassRecord& record : out.passes)
+    if (record.stage == "canonical") out.canonical = graph_text(record.after);
+  out.fused = graph_text(optimized);
+  out.given = s.canonical.graph;
+  const PlanOptions planning{.target = machine(), .threads = s.context.threads, .chooser = &tuner};
+  out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, planning));
+  out.program = program_text(*out.plan);
+  out.cpp = whole_text(emit_cpp(*out.plan).text);
+  return out;
+}
+
+const ProgramInfo& Function::info() const {
+  State& s = *state_;
+  if (const CompiledProgram* program = s.program ? s.program.get() : s.prepared_program.get()) {
+    const ProgramImage& image = program->image;
+    s.info.from_cache = program->from_cache;
+    s.info.kernels = image.source.kernels.size();
+    s.info.arena_bytes = image.arena_bytes.is_known() ? image.arena_bytes.value() : -1;
+    s.info.memory_bound = image.lower_bound.is_known() ? image.lower_bound.value() : -1;
+    s.info.reference_steps.clear();
+    for (const ReferenceStep& step : image.reference_steps) s.info.reference_steps.push_back(step.node->op->name);
+    s.info.choices = image.choices;
+    s.info.seconds_passes = program->seconds_passes;
+    if (s.program) s.info.seconds_compile = s.program->seconds_compile;
+  }
+  return s.info;
+}
+
+bool Function::is_native() const {
+  return state_->program != nullptr;
+}
+
+std::string Function::identity() const {
+  const State& s = *state_;
+  return content_hash(
+      {graph_text(s.canonical.graph), str(static_cast<int>(s.options.mode)), str(static_cast<int>(s.options.level))});
+}
+
+const std::string& Function::name() const {
+  return state_->options.name;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,33 @@
+// The statements of random plans, by kinds.
+#pragma once
+
+#include "tests/fuzz/plan_draws.h"
+
+namespace thtrain {
+
+class RandomStatements : public PlanDraws {
+ public:
+  using PlanDraws::PlanDraws;
+
+ protected:
+  /// One of any kind; none where what was drawn has no type.
+  void add_statement();
+
+ private:
+  void add_arithmetic();
+  void add_smooth();
+  void add_elementwise();
+  void add_literal();
+  void add_reduction();
+  void add_dot();
+  void add_softmax();
+  void add_shape();
+  void add_part();
+  void add_gather();
+  void add_choice();
+  void add_cast();
+  void add_masked();
+  void add_control();
+};
+
+}  // namespace thtrain
