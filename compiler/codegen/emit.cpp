@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/length_condition.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/kernel/printer.h"
 
@@ -74,10 +75,11 @@ class Emitter {
   Source run() {
     name_lengths();
     name_buffers();
-    for (const LengthCheck& check : program_.checks)
-      add_check({check.what,
-                 str(readable(check.left.text()), " == ", readable(check.right.text()), ", got {value} and {limit}"),
-                 check.origin.text(), check.origin.config()});
+    for (const LengthCheck& check : program_.checks) {
+      const LengthCondition condition = condition_of(check);
+      add_check(
+          {check.what, str(condition.expected, ", got ", condition.got), check.origin.text(), check.origin.config()});
+    }
     is_checked_.resize(program_.checks.size());
     check_lengths();
     region(program_.body);
