@@ -47,6 +47,7 @@ REDUCTIONS = {
     "max": lambda x, **k: x.max(**k),
     "any": lambda x, **k: x.any(**k),
     "all": lambda x, **k: x.all(**k),
+    "max_abs": lambda x, **k: np.abs(x).max(initial=0, **k),
     "argmin": lambda x, **k: x.argmin(**k),
     "argmax": lambda x, **k: x.argmax(**k),
     "cumsum": lambda x, axis, keepdims: x.cumsum(axis=axis),
@@ -56,6 +57,8 @@ ONE_AXIS = ("argmin", "argmax", "cumsum")
 
 
 def result_dtype(name, x):
+    if name == "max_abs":
+        return x.dtype
     if name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "cumsum"):
         return getattr(np.ones(1, x.dtype), name)().dtype
     if name != "mean" and x.dtype.kind == "c":
@@ -66,6 +69,8 @@ def result_dtype(name, x):
 def case(name, key, axes, keepdims):
     x = inputs[key]
     if x.dtype.kind == "c" and name in ("min", "max", "argmin", "argmax"):
+        return
+    if x.dtype.kind != "f" and name == "max_abs":
         return
     dtype = result_dtype(name, x)
     axis = None if axes is None else axes[0] if name in ONE_AXIS else axes
