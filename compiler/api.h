@@ -17,6 +17,8 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/losses.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/reduce/cumsum.h"
+#include "compiler/ops/reduce/max_abs.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"

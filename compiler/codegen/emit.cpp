@@ -10,6 +10,7 @@
 #include "compiler/codegen/code_lines.h"
 #include "compiler/codegen/formula.h"
 #include "compiler/codegen/identifiers.h"
+#include "compiler/ir/length_condition.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/kernel/cpp/terms.h"
 #include "compiler/kernel/cpp/types.h"
@@ -54,10 +55,11 @@ class Emitter {
     name_lengths();
     name_buffers();
     depth_ = 1;
-    for (const LengthCheck& check : program_.checks)
-      add_check({check.what,
-                 str(readable(check.left.text()), " == ", readable(check.right.text()), ", got {value} and {limit}"),
-                 check.origin.text(), check.origin.config()});
+    for (const LengthCheck& check : program_.checks) {
+      const LengthCondition condition = condition_of(check);
+      add_check(
+          {check.what, str(condition.expected, ", got ", condition.got), check.origin.text(), check.origin.config()});
+    }
     is_checked_.resize(program_.checks.size());
     check_lengths();
     region(program_.body);

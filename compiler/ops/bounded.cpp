@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 #include <sstream>
+#include <unordered_set>
 
 #include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
@@ -127,6 +128,7 @@ std::vector<Bounded> of_body(const Graph& body, std::span<const Bounded> inputs,
   for (size_t i = 0; i < body.inputs.size(); ++i) inner.bind(body.inputs[i], inputs[i].value);
   BoundedEvaluator evaluator({}, inner, infinities);
   for (size_t i = 0; i < body.inputs.size(); ++i) evaluator.set(body.inputs[i], inputs[i]);
+  evaluator.expect(body.outputs);
   std::vector<Bounded> out;
   for (const Expr& output : body.outputs) out.push_back(evaluator(output));
   return out;
@@ -134,10 +136,11 @@ std::vector<Bounded> of_body(const Graph& body, std::span<const Bounded> inputs,
 
 // By the reference of the op, and by its error rule.
 std::vector<Bounded> by_rules(const Node& node, std::span<const Bounded> inputs, const Lengths& lengths,
-                              Infinities infinities) {
+                              Infinities infinities, std::vector<bool> read) {
+  if (!read.empty()) read.resize(node.types.size());  // without its effects it may have a token less
   std::vector<Tensor> values, errors;
   for (const Bounded& input : inputs) values.push_back(input.value), errors.push_back(input.error);
-  const std::vector<Tensor> outputs = evaluate_node(node, values, lengths);
+  const std::vector<Tensor> outputs = evaluate_node(node, values, lengths, read);
   const std::function evaluate = [&](const Node& other, std::span<const Tensor> given) {
     return evaluate_node(other, given, lengths);
   };
@@ -176,13 +179,14 @@ Bounded exactly(const Tensor& value) {
 }
 
 std::vector<Bounded> bounded_node(const Node& node, std::span<const Bounded> inputs, const Lengths& lengths,
-                                  Infinities infinities) {
+                                  Infinities infinities, const std::vector<bool>& read) {
   // The values come with the errors: nothing is computed twice.
   if (node.op->fused) return of_body(*node.bodies[0], inputs, lengths, infinities);
-  if (!has_effect(node)) return by_rules(node, inputs, lengths, infinities);
+  if (!has_effect(node)) return by_rules(node, inputs, lengths, infinities, read);
   // The effect takes place in the program: what is computed to check it is the value alone.
-  if (!node.op->has_effect) return by_rules(without_effect(node, node.inputs)[0].node(), inputs, lengths, infinities);
-  if (!node.op->without_effect) return by_rules(node, inputs, lengths, infinities);
+  if (!node.op->has_effect)
+    return by_rules(without_effect(node, node.inputs)[0].node(), inputs, lengths, infinities, read);
+  if (!node.op->without_effect) return by_rules(node, inputs, lengths, infinities, read);
   std::vector<Expr> leaves;
   BoundedEvaluator evaluator({}, lengths, infinities);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -211,7 +215,29 @@ void BoundedEvaluator::set(const Expr& leaf, Bounded value) {
   known_[&leaf.node()] = {std::move(value)};
 }
 
+void BoundedEvaluator::expect(std::span<const Expr> values) {
+  std::vector<const Node*> stack;
+  std::unordered_set<const Node*> seen;
+  auto note = [&](const Expr& value) {
+    const Node& node = value.node();
+    if (node.op->lower_region) {
+      std::vector<bool>& read = read_[&node];
+      read.resize(node.types.size());
+      if (!read[value.output()]) known_.erase(&node);
+      read[value.output()] = true;
+    }
+    if (!known_.count(&node) && seen.insert(&node).second) stack.push_back(&node);
+  };
+  for (const Expr& value : values) note(value);
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    for (const Expr& input : node->inputs) note(input);
+  }
+}
+
 const Bounded& BoundedEvaluator::operator()(const Expr& value) {
+  expect({&value, 1});
   std::vector<const Node*> stack{&value.node()};
   held_.push_back(value);
   while (!stack.empty()) {
@@ -235,7 +261,9 @@ const Bounded& BoundedEvaluator::operator()(const Expr& value) {
     if (!is_ready) continue;
     std::vector<Bounded> arguments;
     for (const Expr& input : node->inputs) arguments.push_back(known_.at(&input.node())[input.output()]);
-    known_[node] = bounded_node(*node, arguments, lengths_, infinities_);
+    auto read = read_.find(node);
+    known_[node] =
+        bounded_node(*node, arguments, lengths_, infinities_, read == read_.end() ? std::vector<bool>() : read->second);
     if (node->op->defines)
       for (const DefinedLength& length : node->op->defines(*node))
         lengths_.set(length.name, known_[node][length.output].value.as_int());

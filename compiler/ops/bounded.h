@@ -35,18 +35,23 @@ class BoundedEvaluator {
   BoundedEvaluator(std::span<const std::pair<Expr, Tensor>> inputs, Lengths lengths, Infinities infinities);
   /// UserError where an input is missing. Iterative.
   const Bounded& operator()(const Expr& value);
+  /// These will be asked for. An output of a loop that nothing reads is not kept: where one is read that was not
+  /// expected, the loop runs again.
+  void expect(std::span<const Expr> values);
   void set(const Expr& leaf, Bounded value);
 
  private:
   Lengths lengths_;
   Infinities infinities_;
   std::unordered_map<const Node*, std::vector<Bounded>> known_;
-  std::vector<Expr> held_;  // what is known by address stays where it is
+  std::unordered_map<const Node*, std::vector<bool>> read_;  // of loops and branches: the outputs that are read
+  std::vector<Expr> held_;                                   // what is known by address stays where it is
 };
 
-/// The outputs of one node on these inputs. Computed without its effect: a check prints nothing.
+/// The outputs of one node on these inputs. Computed without its effect: a check prints nothing. `read`: as for
+/// evaluate_node().
 std::vector<Bounded> bounded_node(const Node& node, std::span<const Bounded> inputs, const Lengths& lengths,
-                                  Infinities infinities);
+                                  Infinities infinities, const std::vector<bool>& read = {});
 
 /// One expression, all its leaves given or shared.
 Bounded evaluate_bounded(const Expr& output, std::span<const std::pair<Expr, Tensor>> inputs, Infinities infinities);

@@ -8,14 +8,13 @@
 
 namespace thtrain {
 
-// The histories of a loop may be as long as its limit of turns: those that nobody reads have no elements. `read`: for
-// each output, is it read.
-static std::vector<Tensor> outputs_of(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths,
-                                      const std::vector<bool>& read) {
+std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths,
+                                  const std::vector<bool>& read) {
+  const auto is_read = [&](size_t output) { return read.empty() || read[output]; };
   std::vector<Shape> shapes;
   for (size_t i = 0; i < node.types.size(); ++i) {
     shapes.push_back(lengths.evaluate(node.types[i].dims));
-    if (!read[i] && !shapes[i].empty()) shapes[i][0] = 0;
+    if (!is_read(i) && !shapes[i].empty()) shapes[i][0] = 0;
   }
   std::function<int64_t(const std::string&)> length_of = [&](const std::string& name) { return lengths(name); };
   std::function<std::vector<Tensor>(const Graph&, std::span<const Tensor>)> run_body =
@@ -33,15 +32,11 @@ static std::vector<Tensor> outputs_of(const Node& node, std::span<const Tensor> 
   std::vector<Tensor> out = node.op->reference({node, inputs, shapes, length_of, run_body});
   TH_CHECK(out.size() == node.types.size(), "the reference of ", node.op->name, " gives ", out.size(), " outputs");
   for (size_t i = 0; i < out.size(); ++i) {
-    if (node.types[i].kind == TypeKind::kToken || !read[i]) continue;
+    if (node.types[i].kind == TypeKind::kToken || !is_read(i)) continue;
     TH_CHECK(out[i].dtype() == node.types[i].dtype && out[i].shape() == shapes[i], "the reference of ", node.op->name,
              " gives ", out[i].type_text(), " where the type is ", node.types[i].text(), " = ", shape_text(shapes[i]));
   }
   return out;
-}
-
-std::vector<Tensor> evaluate_node(const Node& node, std::span<const Tensor> inputs, const Lengths& lengths) {
-  return outputs_of(node, inputs, lengths, std::vector<bool>(node.types.size(), true));
 }
 
 std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const std::pair<Expr, Tensor>> inputs,
@@ -92,8 +87,7 @@ std::vector<Tensor> evaluate_with(std::span<const Expr> outputs, std::span<const
     std::vector<Tensor> arguments;
     for (const Expr& input : node->inputs) arguments.push_back(values.at(&input.node())[input.output()]);
     auto at = read.find(node);
-    values[node] =
-        at == read.end() ? evaluate_node(*node, arguments, *known) : outputs_of(*node, arguments, *known, at->second);
+    values[node] = evaluate_node(*node, arguments, *known, at == read.end() ? std::vector<bool>() : at->second);
     if (node->op->defines) {
       if (known != &own) own = lengths;
       known = &own;

@@ -13,6 +13,7 @@
 #include "compiler/passes/fuse_matvec_update.h"
 #include "compiler/passes/fuse_reductions.h"
 #include "compiler/passes/fuse_scatters.h"
+#include "compiler/passes/hoist_from_loops.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/stabilize.h"
 
@@ -39,6 +40,8 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},
       {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
       {{"constant_fold_again", "constant_fold again, on what the rules made constant", constant_fold}, "stable"},
+      {{"hoist_from_loops", "repeat(s + dot(A, c)) -> let y = dot(A, c) in repeat(s + y)", hoist_from_loops},
+       "specialized"},
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
       {{"fuse_matvec_update", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", fuse_matvec_update}, "specialized"},
       {{"fuse_reductions", "exp(x) / sum(exp(x), 1) -> fused_reduction(x)", fuse_reductions}, "fused"},

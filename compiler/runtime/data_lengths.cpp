@@ -7,6 +7,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/ir/defined_lengths.h"
 #include "compiler/ir/effects.h"
+#include "compiler/ir/length_condition.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/function_state.h"
 #include "compiler/runtime/threads.h"
@@ -184,9 +185,12 @@ std::vector<std::pair<Expr, Tensor>> define_by_reference(State& s, std::span<con
 }
 
 void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right, bool after_write) {
+  LengthCondition condition = condition_of(check);
+  for (const auto& [name, value] : {std::pair("{value}", left), std::pair("{limit}", right)})
+    condition.got.replace(condition.got.find(name), std::string_view(name).size(), std::to_string(value));
   throw UserError({.what = check.what,
-                   .expected = str(readable(check.left.text()), " == ", readable(check.right.text())),
-                   .got = str(left, " and ", right),
+                   .expected = std::move(condition.expected),
+                   .got = std::move(condition.got),
                    .node = check.origin.text(),
                    .config = check.origin.config(),
                    .hint = after_write ? kMayHaveChanged : ""});

@@ -178,8 +178,10 @@ std::string root_name(const Graph& graph, size_t i) {
 
 void check_passes(const Graph& graph, const std::vector<PassRecord>& records, BoundedEvaluator& evaluator) {
   std::vector<Expr> last = graph.roots();
+  evaluator.expect(last);
   for (const PassRecord& record : records) {
     const std::vector<Expr> now = record.after.roots();
+    evaluator.expect(now);
     for (size_t i = 0; i < now.size(); ++i) {
       if (now[i].same(last[i])) continue;
       const Bounded before = evaluator(last[i]), after = evaluator(now[i]);
@@ -219,11 +221,14 @@ CheckedRewrites check_rewrites(const Function::State& s, std::span<const Tensor>
 
 ExpectedResults::ExpectedResults(const Function::State& s, std::span<const Tensor> inputs) {
   BoundedEvaluator evaluator(bindings_of(s, inputs), s.canonical_lengths, infinities_of(s.rewrites->is_exact));
-  for (const Expr& root : s.canonical.graph.roots()) {
+  const std::vector<Expr> roots = s.canonical.graph.roots(), optimized = s.rewrites->optimized.roots();
+  evaluator.expect(roots);
+  evaluator.expect(optimized);
+  for (const Expr& root : roots) {
     const Bounded& value = evaluator(root);
     plain_.push_back({value.value.copy(), value.error});
   }
-  for (const Expr& root : s.rewrites->optimized.roots()) errors_.push_back(evaluator(root).error);
+  for (const Expr& root : optimized) errors_.push_back(evaluator(root).error);
 }
 
 void ExpectedResults::check(const Function::State& s, const std::vector<Tensor>& outputs) const {

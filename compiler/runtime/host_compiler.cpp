@@ -110,7 +110,7 @@ std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& 
   std::vector<std::string> flags = {compiler.is_clang() ? "-O2" : "-O1", "-std=gnu++17"};
   if (!compiler.is_clang())
     flags.insert(flags.end(), {"-fexpensive-optimizations", "-fgcse", "-fschedule-insns2", "-fstrict-aliasing",
-                               "-finline-small-functions", "-fno-tree-bit-ccp", "-ftree-vectorize",
+                               "-finline-small-functions", "-fno-tree-bit-ccp", "-ftree-pre", "-ftree-vectorize",
                                "-fvect-cost-model=dynamic", "--param", "vect-epilogues-nomask=0"});
   flags.push_back(x86 ? "-march=native" : "-mcpu=native");
   if (x86 && cpu.isa == "avx2" && cpu.avx512f) flags.push_back("-mno-avx512f");

@@ -105,6 +105,30 @@ take((0, 3), 0, (0,), [])
 take((0, 3), 0, (1,), [0])
 
 
+def mask(shape, mask_shape, bools, y_shapes):
+    chosen = np.array(bools, dtype=bool).reshape(mask_shape)
+    words = show(shape), show(mask_shape), show(bools)
+    case("get_mask", *words, result=lambda: numbers(shape)[chosen])
+    for name in ("set_mask", "inc_mask"):
+        for y_shape in y_shapes:
+            def result():
+                x = numbers(shape)
+                y = -1 - numbers(y_shape)
+                x[chosen] = y if name == "set_mask" else x[chosen] + y
+                return x
+            case(name, *words, show(y_shape), result=result)
+
+
+mask((8,), (8,), [0, 1, 1, 0, 0, 0, 1, 0], [(), (3,)])
+mask((3,), (3,), [0, 0, 0], [(), (0,)])
+mask((0,), (0,), [], [()])
+mask((2,), (2,), [1, 1], [(2,)])
+mask((4, 3), (4,), [1, 0, 0, 1], [(), (3,), (2, 3), (2, 1), (1, 3)])
+mask((4, 3), (4, 3), [0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 0, 1], [(), (5,)])
+mask((2, 4, 3), (2,), [0, 1], [(), (1, 4, 3), (4, 1)])
+mask((2, 2, 3), (2, 2, 3), [1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1], [(5,)])
+
+
 def pick(shape, labels):
     def added():
         x = numbers(shape)

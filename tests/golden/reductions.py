@@ -47,13 +47,19 @@ REDUCTIONS = {
     "max": lambda x, **k: x.max(**k),
     "any": lambda x, **k: x.any(**k),
     "all": lambda x, **k: x.all(**k),
+    "max_abs": lambda x, **k: np.abs(x).max(initial=0, **k),
     "argmin": lambda x, **k: x.argmin(**k),
     "argmax": lambda x, **k: x.argmax(**k),
+    "cumsum": lambda x, axis, keepdims: x.cumsum(axis=axis),
 }
+
+ONE_AXIS = ("argmin", "argmax", "cumsum")
 
 
 def result_dtype(name, x):
-    if name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax"):
+    if name == "max_abs":
+        return x.dtype
+    if name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "cumsum"):
         return getattr(np.ones(1, x.dtype), name)().dtype
     if name != "mean" and x.dtype.kind == "c":
         return x.real.dtype
@@ -64,8 +70,10 @@ def case(name, key, axes, keepdims):
     x = inputs[key]
     if x.dtype.kind == "c" and name in ("min", "max", "argmin", "argmax"):
         return
+    if x.dtype.kind != "f" and name == "max_abs":
+        return
     dtype = result_dtype(name, x)
-    axis = None if axes is None else axes[0] if name.startswith("arg") else axes
+    axis = None if axes is None else axes[0] if name in ONE_AXIS else axes
     words = "all" if axes is None else "[" + ",".join(map(str, axes)) + "]"
     head = f"{name} {key} {words} {int(keepdims)} {dtype} ="
     try:
@@ -82,7 +90,7 @@ def every_axis(key):
         subsets += itertools.combinations(range(rank), size)
     for name in REDUCTIONS:
         for number, axes in enumerate(subsets):
-            if name.startswith("arg") and axes is not None and len(axes) > 1:
+            if name in ONE_AXIS and axes is not None and len(axes) > 1:
                 continue
             case(name, key, axes, keepdims=number % 2 == 1)
             if axes is not None and len(axes) == 1 and key == "three_float64":

@@ -59,6 +59,7 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/fuse_reductions\."), {"reduce"}),
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
+    (re.compile(r"compiler/passes/hoist_from_loops\."), {"control"}),
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),
 ]
@@ -68,6 +69,7 @@ KNOWN_TO = [
 NAMES_OPS = {
     "compiler/passes/choose_gradients.cpp": {"stable_gradient"},  # the op is there for this pass
     "compiler/passes/find_gemm.cpp": {"add", "sub", "neg", "mul", "true_div"},  # the algebra of sums and multiples
+    "compiler/passes/hoist_from_loops.cpp": {"repeat"},  # whose turns run again and again
     "compiler/passes/fuse_scatters.cpp": {"fused"},  # what fuse_elementwise has made
     "compiler/passes/match.cpp": {"switch", "broadcast_to", "dimshuffle", "reshape"},  # part of the rules
     "compiler/passes/stable_forms.cpp": {"cast"},

@@ -158,7 +158,8 @@ class ElementLoops {
       compute(true, here);
       store_all(here);
     };
-    if (has_small_rest()) return small_loop(body);
+    if (has_small_rest() || (is_one_piece_ && axes_[0].length.value() % lanes_ == 0 && has_few_vectors()))
+      return small_loop(body);
     if (lanes_ > 1 && !(axes_[depth].length.is_known() && axes_[depth].length.value() % lanes_ == 0))
       choice_.tail = ScheduleChoice::Tail::kMasked;
     each_vector(code_, "i", first, last, lanes_, known_length(axes_[depth].length), body);
@@ -172,10 +173,20 @@ class ElementLoops {
     return pieces == 1 || pieces == 2;
   }
 
+  // Are there so few whole vectors that each has code of its own? Where the kernel is the body of a loop and loads what
+  // the turn before stored, compilers then keep that in registers; they do not where it stores in an inner loop.
+  bool has_few_vectors() const {
+    const int64_t vectors = axes_[0].length.value() / whole_lanes_;
+    return vectors <= kFewVectors && vectors * static_cast<int64_t>(nest_.values().size()) <= kFewValues;
+  }
+
   void small_loop(const std::function<void(const Term&, const Term&)>& body) {
     const int64_t length = axes_[0].length.value();
     int64_t at = length / lanes_ * lanes_;
-    if (at > 0) code_.loop("i", 0, Term(at), Term(lanes_), LoopMark::kVector, [&](Term i) { body(i, {}); });
+    if (has_few_vectors())
+      for (int64_t i = 0; i < at; i += lanes_) body(Term(i), {});
+    else
+      code_.loop("i", 0, Term(at), Term(lanes_), LoopMark::kVector, [&](Term i) { body(i, {}); });
     for (lanes_ /= 2; at < length; lanes_ /= 2) {
       if (at + lanes_ > length) continue;
       body(Term(at), {});
@@ -216,6 +227,8 @@ class ElementLoops {
 
   static constexpr int64_t kSmallVectors = 16;  // a loop of no more is worth a tail of its own
   static constexpr size_t kSmallBody = 24;      // values of a body that may stand there several times
+  static constexpr int64_t kFewVectors = 4;     // that are written out one by one,
+  static constexpr int64_t kFewValues = 48;     // with so many values of all of them together
 
   StepBuilder& b_;
   Code& code_;

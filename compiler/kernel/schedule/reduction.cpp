@@ -150,7 +150,7 @@ class ReductionLoops {
     };
     if (!two_levels_) {
       blocks(0, in, block_, [&](Term at, Term n) { accumulate_run(acc, at, n); });
-      b_.store(to_.operand, out, combined());
+      b_.store(to_.operand, out, cast(combined(), to_.operand.type.dtype));
       return;
     }
     DType wide = wide_of(result_);
@@ -161,7 +161,7 @@ class ReductionLoops {
         [&] {
           for (const Term& a : acc) code_.assign(a, identity());
         });
-    b_.store(to_.operand, out, cast(total, result_));
+    b_.store(to_.operand, out, cast(total, to_.operand.type.dtype));
   }
 
   Term identity() const { return start(how_, element_, lanes_); }
@@ -257,7 +257,7 @@ class ReductionLoops {
     int lanes = lanes_for(dtype);
     const Term step = stride(kept_.back(), kOut);
     vectors(width, lanes, [&](const Term& v, const Term& count) {
-      Term value = cast(kernel::load(from, dtype, lanes, v, 1), result_);
+      Term value = cast(kernel::load(from, dtype, lanes, v, 1), to_.operand.type.dtype);
       b_.store(to_.operand, out + (strip + v) * step, value, step, count);
     });
   }

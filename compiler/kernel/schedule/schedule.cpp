@@ -66,12 +66,14 @@ bool calls_library(const Term& term, int vector_bytes) {
                      [&](const Term& arg) { return calls_library(arg, vector_bytes); });
 }
 
-// A reduction of what one load gives, and nothing else.
+// A reduction of what one load gives, and nothing else; the result may have another dtype than the accumulators.
 static bool is_plain(const Nest& nest) {
   const std::vector<Nest::Value>& values = nest.values();
-  return values.size() == 2 && nest.stores().size() == 1 && !values[0].place.is_indexed() &&
-         values[1].kind == Nest::Value::Kind::kReduction && nest.value_of(values[1].term) == size_t{0} &&
-         nest.value_of(nest.stores()[0].value) == size_t{1};
+  if (values.size() != 2 || nest.stores().size() != 1) return false;
+  const Term& stored = nest.stores()[0].value;
+  const Term result = stored.node().prim == Prim::kCast ? stored.node().args[0] : stored;
+  return !values[0].place.is_indexed() && values[1].kind == Nest::Value::Kind::kReduction &&
+         nest.value_of(values[1].term) == size_t{0} && nest.value_of(result) == size_t{1};
 }
 
 void schedule(StepBuilder& b, const Nest& nest, std::string name, std::string comment) {

@@ -6,14 +6,6 @@ namespace thtrain {
 
 namespace {
 
-// Negative numbers count from the end. Where the sign is not known, it is found by the call.
-Dim wrapped(const Dim& number, const Dim& length) {
-  if (is_nonnegative(number)) return number;
-  if (number.is_known() || is_nonnegative(Dim(-1) - number)) return number + length;
-  Dim is_negative = min(max(Dim(0) - number, 0), 1);
-  return number + length * is_negative;
-}
-
 Dim at_most(const Dim& number, const Dim& limit) {
   return is_nonnegative(limit - number) ? number : min(number, limit);
 }
@@ -74,8 +66,12 @@ class SliceBuilder {
         fail_build(where_, str("subtensor: the index ", i, " is outside axis ", axis),
                    n == 0 ? std::string("an axis with elements") : str(-n, " <= index < ", n), value_text(x_));
     }
-    slice_.starts[axis] = wrapped(*value, length);
+    slice_.starts[axis] = from_end(*value, length);
     slice_.inside.push_back(static_cast<int64_t>(axis));
+    if (!slice_.starts[axis].is_known() && !(slice_.starts[axis] == *value)) {
+      if (slice_.written.empty()) slice_.written.assign(x_.rank(), Dim(0));
+      slice_.written[axis] = *value;
+    }
   }
 
   void add_slice(size_t axis, const Slice& slice) {
@@ -89,13 +85,13 @@ class SliceBuilder {
     }
     Dim start, count;
     if (step > 0) {
-      start = slice.start ? at_least_zero(wrapped(end_of(*slice.start, "the start"), length)) : Dim(0);
-      Dim stop = slice.stop ? at_most(wrapped(end_of(*slice.stop, "the stop"), length), length) : length;
+      start = slice.start ? at_least_zero(from_end(end_of(*slice.start, "the start"), length)) : Dim(0);
+      Dim stop = slice.stop ? at_most(from_end(end_of(*slice.stop, "the stop"), length), length) : length;
       count = at_least_zero(floor_div(stop - start + (step - 1), step));
     } else {
       Dim last = length - 1;
-      start = slice.start ? at_most(wrapped(end_of(*slice.start, "the start"), length), last) : last;
-      Dim stop = slice.stop ? at_least(wrapped(end_of(*slice.stop, "the stop"), length), -1) : Dim(-1);
+      start = slice.start ? at_most(from_end(end_of(*slice.start, "the start"), length), last) : last;
+      Dim stop = slice.stop ? at_least(from_end(end_of(*slice.stop, "the stop"), length), -1) : Dim(-1);
       count = at_least_zero(floor_div(start - stop + (-step - 1), -step));
     }
     slice_.starts[axis] = count.is(0) ? Dim(0) : start;

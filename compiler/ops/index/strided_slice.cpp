@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/length_condition.h"
 #include "compiler/ops/elemwise/checked_index.h"
 #include "compiler/ops/shape/copy_loops.h"
 #include "compiler/ops/shape/length_list.h"
@@ -18,7 +19,8 @@ StridedSlice StridedSlice::of(const Props& props) {
           .dropped = props.get_or<Ints>("dropped", {}),
           .given = props.get_or<Ints>("given", {}),
           .inside = props.get_or<Ints>("inside", {}),
-          .to_end = props.get_or<Ints>("to_end", {})};
+          .to_end = props.get_or<Ints>("to_end", {}),
+          .written = props.get_or<Dims>("written", {})};
 }
 
 StridedSlice StridedSlice::of(const Node& node) {
@@ -33,6 +35,7 @@ void StridedSlice::add_to(Props& props) const {
   if (!given.empty()) props.set("given", given);
   if (!inside.empty()) props.set("inside", inside);
   if (!to_end.empty()) props.set("to_end", to_end);
+  if (!written.empty()) props.set("written", written);
 }
 
 bool StridedSlice::has(const Ints& axes, size_t axis) const {
@@ -50,6 +53,13 @@ Dims StridedSlice::dims() const {
   Dims out;
   for (size_t axis : kept()) out.push_back(counts[axis]);
   return out;
+}
+
+Dim from_end(const Dim& number, const Dim& length) {
+  if (is_nonnegative(number)) return number;
+  if (number.is_known() || is_nonnegative(Dim(-1) - number)) return number + length;
+  const Dim is_negative = min(max(Dim(0) - number, 0), 1);
+  return number + length * is_negative;
 }
 
 namespace {
@@ -70,9 +80,17 @@ void check_axis(const TypeArgs& args, const Type& x, const StridedSlice& slice, 
   require_length(args, count);
   Dim end = start + count;
   bool is_index = slice.has(slice.dropped, axis);
-  std::string what =
-      is_index ? str("the index ", readable(start.text()), " is outside axis ", axis)
-               : str("the part ", readable(start.text()), ":", readable(end.text()), " is outside axis ", axis);
+  if (is_index && slice.written.size() == x.rank() && !(slice.written[axis] == start) &&
+      from_end(slice.written[axis], length) == start) {
+    const Dim& number = slice.written[axis];
+    if (number.is_known())
+      return require_at_most(args, Dim(0) - number, length,
+                             str("the index ", number.value(), " is outside axis ", axis));
+    return args.require_equal(max(Dim(0) - length, min(number, length - Dim(1))), number,
+                              str("the index ", as_written(number), " is outside axis ", axis));
+  }
+  std::string what = is_index ? str("the index ", as_written(start), " is outside axis ", axis)
+                              : str("the part ", as_written(start), ":", as_written(end), " is outside axis ", axis);
   if (slice.has(slice.given, axis)) {
     require_at_most(args, count, length, str("axis ", axis, " is shorter than the part"));
   } else if (slice.has(slice.inside, axis)) {

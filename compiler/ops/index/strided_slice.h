@@ -18,6 +18,9 @@ struct StridedSlice {
   Ints given = {};    // the start is an input of the node, in this order: only the data knows it
   Ints inside = {};   // step 1, and not cut to fit: that all elements are there is checked
   Ints to_end = {};   // the last element must be the axis' last
+  /// Starts as the user wrote them, of every axis, where one may count from the end: for the check and its message.
+  /// Empty: the starts are what was written.
+  Dims written = {};
 
   static StridedSlice of(const Node& node);
   static StridedSlice of(const Props& props);
@@ -26,6 +29,9 @@ struct StridedSlice {
   std::vector<size_t> kept() const;  // the axes of the part
   Dims dims() const;                 // and their lengths
 };
+
+/// The position that a number names: one below 0 counts from the end. Where the sign is not known, the call finds it.
+Dim from_end(const Dim& number, const Dim& length);
 
 /// The lengths of the part of a value of type `x`, with its checks. Inputs from `first_given` on are the given starts.
 Dims slice_dims(const TypeArgs& args, const Type& x, const StridedSlice& slice, size_t first_given);

@@ -33,11 +33,13 @@ void lower_rows(StepBuilder& b, const Graph& body, EmptyRows empty) {
                    return is_dropped(domain, result) ? around_reduced(domain, strides) : strides;
                  }));
     } else if (const Reduction* record = reduction_of(*node->op)) {
-      nest.operation(0, size_of(node->types[0].dtype));
       kernel::Accumulation how = accumulation_of(*record, node->inputs[0].dtype());
+      nest.operation(0, size_of(how.dtype));
       if (!record->empty_allowed && empty == EmptyRows::kCheck) how.no_elements = no_elements_check(*node);
-      values.set(result, nest.reduce(identifier(node->name.empty() ? node->op->name : node->name), std::move(how),
-                                     values.at(node->inputs[0])));
+      const bool is_wider = how.dtype != result.dtype();
+      const std::string name = identifier(node->name.empty() ? node->op->name : node->name);
+      const kernel::Term reduced = nest.reduce(name, std::move(how), values.at(node->inputs[0]));
+      values.set(result, is_wider ? nest.let(name, kernel::cast(reduced, result.dtype())) : reduced);
     } else if (node->op == &dimshuffle_op()) {
       nest.operation(0, size_of(node->types[0].dtype));
       values.set(result, values.at(node->inputs[0]));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/schedule.h"
 
 namespace thtrain {
@@ -9,7 +10,8 @@ namespace thtrain {
 using kernel::StepBuilder;
 
 kernel::Accumulation accumulation_of(const Reduction& record, DType element) {
-  return {.dtype = *record.dtype(element),
+  const DType dtype = *record.dtype(element);
+  return {.dtype = record.is_wide ? kernel::wide_of(dtype) : dtype,
           .identity = record.identity,
           .combine = record.combine,
           .lanes = record.lanes,
@@ -37,7 +39,9 @@ void lower_by_nest(StepBuilder& b, kernel::Accumulation how, const std::string& 
   }
   kernel::Nest nest(std::move(axes));
   const kernel::Term x = nest.load("x", std::move(from));
-  nest.store(std::move(to), nest.reduce(name, std::move(how), x));
+  const kernel::Term result = nest.reduce(name, std::move(how), x);
+  // A position has its own dtype.
+  nest.store(std::move(to), is_float(out.type.dtype) ? kernel::cast(result, out.type.dtype) : result);
   nest.work = 2;  // a load and an operation
   kernel::schedule(b, nest, name, comment);
 }

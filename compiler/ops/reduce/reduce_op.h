@@ -27,6 +27,9 @@ struct Reduction {
   /// Rounds, so that the order matters: long runs are combined in blocks (kernel::kReduceBlock elements a
   /// lane), and the blocks' results in the dtype that kernel::wide_of() gives.
   bool rounds = false;
+  /// Accumulates in the dtype that kernel::wide_of() gives, and is rounded once: no part of a result leaves the range
+  /// of its dtype where the result does not.
+  bool is_wide = false;
   /// False: a result of no elements is an error.
   bool empty_allowed = true;
   /// Combines n elements, side by side, into one of the accumulator's dtype: the definition.

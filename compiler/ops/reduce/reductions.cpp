@@ -174,6 +174,7 @@ const Defined& prod_defined() {
        .identity = [](DType dtype) { return kernel::constant_int(dtype, 1); },
        .combine = [](Term a, Term b) { return a * b; },
        .lanes = "mul",
+       .is_wide = true,
        .reference = reference([](const auto* x, int64_t n) {
          auto total = wide(static_cast<std::decay_t<decltype(*x)>>(1));
          for (int64_t i = 0; i < n; ++i) total *= wide(x[i]);

@@ -128,5 +128,18 @@ TEST(Schedule, TheRestOfAShortLoopIsNarrowerVectors) {
   EXPECT_NE(text(1000).find("_n("), std::string::npos) << "long loops have masked tails";
 }
 
+// Then the state of a loop of turns can stay in registers.
+TEST(Schedule, AFewVectorsAreWrittenOutOneByOne) {
+  const auto loops = [](int64_t length) {
+    const Program program = planned({floats({length}, "x") * 2.0});
+    kernel::Helpers helpers;
+    const std::string text =
+        kernel::print_function(*only_kernel(program).function, "f", kernel::cpp_dialect(64), helpers);
+    return text.find("for (") != std::string::npos;
+  };
+  for (const int64_t length : {16, 32, 64, 20, 40}) EXPECT_FALSE(loops(length)) << length;
+  for (const int64_t length : {80, 100, 256}) EXPECT_TRUE(loops(length)) << length;
+}
+
 }  // namespace
 }  // namespace thtrain

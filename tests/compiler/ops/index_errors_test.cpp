@@ -1,11 +1,13 @@
 // What is said where an index is wrong: when an expression is built, when a call begins, and when data is read.
 #include <gtest/gtest.h>
 
+#include "compiler/ir/length_condition.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/runtime/function.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 
@@ -24,13 +26,14 @@ std::vector<LengthCheck> checks_of(const Expr& value) {
 }
 
 std::string checks_text(const Expr& value) {
-  return join(checks_of(value), "\n", [](const LengthCheck& check) {
-    return readable(str(check.what, ": ", check.left.text(), " == ", check.right.text()));
-  });
+  return join(checks_of(value), "\n",
+              [](const LengthCheck& check) { return str(check.what, ": ", condition_of(check).expected); });
 }
 
 TEST(IndexErrors, IntegerOutsideAKnownAxis) {
-  EXPECT_EQ(error_text([] { subtensor(x, {0, 5}); }),
+  EXPECT_EQ(error_text([] {
+              subtensor(x, {0, 5});
+            }),
             "error: subtensor: the index 5 is outside axis 1\n"
             "  expected: -5 <= index < 5\n"
             "  got:      x float32[4, 5]");
@@ -51,7 +54,9 @@ TEST(IndexErrors, NamesTheLineThatBuiltIt) {
 }
 
 TEST(IndexErrors, WrongIndices) {
-  EXPECT_EQ(error_text([] { subtensor(x, {0, 0, 0}); }),
+  EXPECT_EQ(error_text([] {
+              subtensor(x, {0, 0, 0});
+            }),
             "error: subtensor: 3 indices are given\n"
             "  expected: at most 2\n"
             "  got:      x float32[4, 5]");
@@ -101,22 +106,49 @@ TEST(IndexErrors, RowsThatAreNotThere) {
 
 TEST(IndexErrors, ChecksOfACall) {
   EXPECT_EQ(checks_text(rows(open, i * 2, 2)),
-            "subtensor: the part 2*@i:2*@i + 2 is outside axis 0: max(0, 2*@i) == 2*@i\n"
-            "subtensor: the part 2*@i:2*@i + 2 is outside axis 0: max(2*@i + 2, n) == n");
-  EXPECT_EQ(checks_text(subtensor(open, {2})), "subtensor: the index 2 is outside axis 0: max(3, n) == n");
-  EXPECT_EQ(checks_text(subtensor(open, {-2})), "subtensor: the index n - 2 is outside axis 0: max(0, n - 2) == n - 2");
+            "subtensor: the part 2*i:2*i + 2 is outside axis 0: 0 <= 2*i\n"
+            "subtensor: the part 2*i:2*i + 2 is outside axis 0: 2*i + 2 <= n");
+  EXPECT_EQ(checks_text(subtensor(open, {2})), "subtensor: the index 2 is outside axis 0: 3 <= n");
+  EXPECT_EQ(checks_text(subtensor(open, {-2})), "subtensor: the index -2 is outside axis 0: 2 <= n");
+  EXPECT_EQ(checks_text(subtensor(open, {i})), "subtensor: the index i is outside axis 0: -n <= i <= n - 1");
+  EXPECT_EQ(checks_text(subtensor(x, {i, -i - 1})),
+            "subtensor: the index i is outside axis 0: -4 <= i <= 3\n"
+            "subtensor: the index -i - 1 is outside axis 1: -5 <= -i - 1 <= 4");
+  EXPECT_EQ(checks_text(set_subtensor(subtensor(open, {i}), 0)),
+            "inc_subtensor: the index i is outside axis 0: -n <= i <= n - 1");
   // Slices are moved to the axis: nothing can be wrong.
   EXPECT_EQ(checks_text(subtensor(open, {Slice{.start = i, .stop = -1}})), "");
   EXPECT_EQ(checks_text(rows(open, 0, length(open, 0))), "");
 }
 
+TEST(IndexErrors, AnIndexOfACallIsShownAsItWasWritten) {
+  const Expr y = vector("y", {"n"});
+  const std::vector<Tensor> values{Tensor::vector({1.0, 2.0, 3.0}), Tensor(int64_t{2})};
+  for (const Mode mode : {Mode::kReference, Mode::kNative}) {
+    Function f = function({y, i}, {y[i + 1]}, {}, {.mode = mode});
+    EXPECT_EQ(f({values[0], Tensor(int64_t{1})})[0].as_double(), 3);
+    EXPECT_EQ(f({values[0], Tensor(int64_t{-4})})[0].as_double(), 1);
+    const std::string text = error_text([&] { f(values); });
+    EXPECT_TRUE(
+        text.starts_with("error: subtensor: the index i + 1 is outside axis 0\n"
+                         "  expected: -n <= i + 1 <= n - 1\n"
+                         "  got:      3; the nearest is 2"))
+        << text;
+    EXPECT_TRUE(error_text([&] {
+                  f({values[0], Tensor(int64_t{-5})});
+                }).find("got:      -4; the nearest is -3") != std::string::npos);
+  }
+}
+
 TEST(IndexErrors, PartsThatDoNotFillAnAxis) {
-  EXPECT_EQ(error_text([] { split(x, {2, 1}); }),
+  EXPECT_EQ(error_text([] {
+              split(x, {2, 1});
+            }),
             "error: split: the sizes do not add up to the length of axis 0\n"
             "  expected: 4\n"
             "  got:      3 = 2 + 1");
   EXPECT_EQ(checks_text(split(open, {2, "m"})[1]),
-            "subtensor: the part 2:m + 2 is outside axis 0: max(m + 2, n) == n\n"
+            "subtensor: the part 2:m + 2 is outside axis 0: m + 2 <= n\n"
             "subtensor: the parts of axis 0 do not add up to its length: m + 2 == n");
 }
 

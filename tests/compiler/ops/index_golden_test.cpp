@@ -1,9 +1,10 @@
-// Slices, integers and integer vectors as indices, against NumPy: with lengths and ends that are known, and with ones
-// that only a call decides.
+// Slices, integers, integer vectors and masks as indices, against NumPy: with lengths and ends that are known, and with
+// ones that only a call decides.
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
 #include "tests/support/golden_lines.h"
@@ -37,6 +38,13 @@ class IndexCase {
       Expr which = input(Tensor::of(labels, {static_cast<int64_t>(labels.size())}), "labels");
       Expr part = pick_rows(x_, which);
       return line_.name == "pick" ? part : inc_subtensor(part, y({shape_[0]}));
+    }
+    if (line_.name.ends_with("_mask")) {
+      Expr mask = input(Tensor::of(parse_list(arguments[2]), parse_list(arguments[1])), "mask");
+      Expr part = masked(x_, neq(mask, 0));
+      if (line_.name == "get_mask") return part;
+      Expr value = y(parse_list(arguments[3]));
+      return line_.name == "set_mask" ? set_subtensor(part, value) : inc_subtensor(part, value);
     }
     int64_t axis = std::stoll(arguments[1]);
     Shape index_shape = parse_list(arguments[2]);
@@ -79,8 +87,10 @@ class IndexCase {
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
       if (part.find(':') == std::string::npos) {
-        if (known_ == Known::kAll || known_ == Known::kNoLengths) out.emplace_back(std::stoll(part));
-        else out.emplace_back(known_ == Known::kOnlyData ? from_data(part) : number(part).expr());
+        if (known_ == Known::kAll || known_ == Known::kNoLengths)
+          out.emplace_back(std::stoll(part));
+        else
+          out.emplace_back(known_ == Known::kOnlyData ? from_data(part) : number(part).expr());
         continue;
       }
       std::vector<std::string> ends;
@@ -117,10 +127,18 @@ void check_all(Known known) {
   }
 }
 
-TEST(IndexGolden, KnownLengths) { check_all(Known::kAll); }
-TEST(IndexGolden, NamedLengths) { check_all(Known::kNoLengths); }
-TEST(IndexGolden, NumbersFromInputs) { check_all(Known::kNothing); }
-TEST(IndexGolden, IntegersFromData) { check_all(Known::kOnlyData); }
+TEST(IndexGolden, KnownLengths) {
+  check_all(Known::kAll);
+}
+TEST(IndexGolden, NamedLengths) {
+  check_all(Known::kNoLengths);
+}
+TEST(IndexGolden, NumbersFromInputs) {
+  check_all(Known::kNothing);
+}
+TEST(IndexGolden, IntegersFromData) {
+  check_all(Known::kOnlyData);
+}
 
 }  // namespace
 }  // namespace thtrain

@@ -5,6 +5,8 @@
 #include <map>
 
 #include "compiler/ops/evaluate.h"
+#include "compiler/ops/reduce/cumsum.h"
+#include "compiler/ops/reduce/max_abs.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "tests/support/golden_lines.h"
 
@@ -38,6 +40,8 @@ Expr reduce(const GoldenLine& line, const Expr& x) {
   if (name == "max") return max(x, axes, keepdims);
   if (name == "any") return any(x, axes, keepdims);
   if (name == "all") return all(x, axes, keepdims);
+  if (name == "max_abs") return max_abs(x, axes, keepdims);
+  if (name == "cumsum") return cumsum(x, axis);
   if (name == "argmin") return argmin(x, axis, keepdims);
   if (name == "argmax") return argmax(x, axis, keepdims);
   throw std::runtime_error("an unknown reduction: " + line.text);

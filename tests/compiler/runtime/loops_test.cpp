@@ -150,6 +150,23 @@ TEST(RepeatUntil, EndsAfterTheTurnThatSaysSo) {
   }
 }
 
+TEST(RepeatUntil, TheDebugModeKeepsNothingOfTurnsThatDidNotRun) {
+  const Expr x = scalar("x");
+  const auto doubled = [](int64_t limit, const Expr& first) {
+    return repeat_until(limit, {first}, [&](const std::vector<Expr>& s) { return Turn{{s[0] * 2}, gt(s[0], 500)}; });
+  };
+  const int64_t limit = int64_t{1} << 44;  // states of so many turns fit in no memory
+  const Repeated out = doubled(limit, x);
+  const Repeated nested = repeat_until(limit, {x}, [&](const std::vector<Expr>& s) {
+    return Turn{{s[0] + doubled(limit, s[0]).state[0]}, gt(s[0], 2000)};
+  });
+  Function f = function({x}, {out.state[0], out.turns, nested.state[0]}, {}, {.mode = Mode::kDebug});
+  const std::vector<Tensor> got = f({Tensor(3.0)});
+  EXPECT_EQ(got[0].as_double(), 1536);
+  EXPECT_EQ(got[1].as_int(), 9);
+  EXPECT_EQ(got[2].as_double(), 13851);
+}
+
 TEST(RepeatUntil, HasTheGradientOfTheTurnsThatRan) {
   const Expr x = vector("x", {2}), c = vector("c", {2});
   const Repeated out = repeat_until(50, {x}, [&](const std::vector<Expr>& s) {

@@ -38,6 +38,11 @@ Tensor shuffled(DType dtype, const Shape& shape) {
   return out.cast(dtype);
 }
 
+// x with y at the places of its first axis, which are different ones, as a mask's are.
+Expr replaced(const Expr& x, const Expr& places, const Expr& y) {
+  return apply(scatter_set_op(), {x, places, y}, {{"axis", int64_t{0}}});
+}
+
 // ---- claims of ops -------------------------------------------------------------------------------------------------
 
 // An op on temporaries, and an input of the result's type that it must not overwrite.
@@ -83,6 +88,7 @@ const std::vector<WrongClaim>& wrong_claims() {
        {row, places, row},
        [](In1 in) { return scatter_add(in[0], in[1], in[2]); },
        2},
+      {"scatter_set over what is set", {row, places, row}, [](In1 in) { return replaced(in[0], in[1], in[2]); }, 2},
       {"inc_subtensor over what is added",
        {row, row},
        [whole](In1 in) { return inc_subtensor(whole(in[0]), in[1]); },
@@ -134,6 +140,8 @@ std::vector<std::pair<std::string, Expr>> overwriting(const Expr& x) {
           {"set_subtensor", set_subtensor(subtensor(x, {Slice{2, 5}}), 100.0)},
           {"inc_subtensor", inc_subtensor(subtensor(x, {Slice{2, 5}}), 100.0)},
           {"scatter_add", scatter_add(x, labels, 100.0)},
+          {"scatter_set", replaced(x, make_constant(Tensor::vector({int64_t{5}, int64_t{2}})),
+                                   make_constant(Tensor::zeros(DType::kFloat64, {2, 7})))},
           {"scatter_add_rows", scatter_add_rows(x, labels, make_constant(shuffled(DType::kFloat64, {7})))},
           {"gemm", apply(gemm_op(), {x, Operand(1.0).expr(), x, x, Operand(0.5).expr()})}};
 }

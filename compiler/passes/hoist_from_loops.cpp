@@ -1,0 +1,126 @@
+#include "compiler/passes/hoist_from_loops.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/effects.h"
+#include "compiler/ir/op.h"
+#include "compiler/ops/control/repeat.h"
+#include "compiler/ops/control/repeat_parts.h"
+#include "compiler/ops/elemwise/body_code.h"
+
+namespace thtrain {
+namespace {
+
+constexpr int64_t kLight = 8;  // simple operations of an element that are no more than loading it
+
+bool computes(const Node& node) {
+  return !node.is_leaf() && node.op != &constant_op();
+}
+
+// Does it cost more than to read its result?
+bool is_heavy(const Node& node) {
+  if (is_view(node[0])) return false;
+  return node.op->scalar ? weight_of(node) > kLight : true;
+}
+
+// The values of a loop's body that follow from its captures, and are worth computing once.
+class Invariants {
+ public:
+  explicit Invariants(const RepeatParts& parts) {
+    for (size_t k = 0; k < parts.captures; ++k) fixed_.insert(&parts.body.inputs[parts.capture(k)].node());
+    const std::vector<const Node*> order = topological_order(parts.body.roots());
+    for (const Node* node : order)
+      if (computes(*node) ? is_fixed(*node) : node->op == &constant_op()) fixed_.insert(node);
+    for (const Node* node : order)
+      if (fixed_.count(node) && computes(*node)) {
+        bool worth = is_heavy(*node);
+        for (const Expr& input : node->inputs) worth = worth || worth_.count(&input.node()) > 0;
+        if (worth) worth_.insert(node);
+      }
+    for (const Node* node : order)
+      if (computes(*node) && !fixed_.count(node))
+        for (const Expr& input : node->inputs) take(input);
+    for (const Expr& output : parts.body.outputs) take(output);
+  }
+
+  const std::vector<Expr>& found() const { return found_; }
+
+ private:
+  bool is_fixed(const Node& node) const {
+    if (has_effect(node) || node.op == &start_token_op()) return false;
+    return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(),
+                                               [&](const Expr& input) { return fixed_.count(&input.node()) > 0; });
+  }
+
+  // A view costs nothing: what it looks at moves.
+  void take(const Expr& value) {
+    if (!worth_.count(&value.node())) return;
+    if (is_view(value)) {
+      for (const Expr& input : value.node().inputs) take(input);
+      return;
+    }
+    if (std::none_of(found_.begin(), found_.end(), [&](const Expr& e) { return e.same(value); }))
+      found_.push_back(value);
+  }
+
+  std::unordered_set<const Node*> fixed_, worth_;
+  std::vector<Expr> found_;
+};
+
+// The loop with `values` of its body as captures.
+std::shared_ptr<const Node> with_captures(const Node& loop, const std::vector<Expr>& values) {
+  const RepeatParts parts(loop);
+  const Graph& body = parts.body;
+  std::vector<std::pair<Expr, Expr>> outside, inside;
+  for (size_t k = 0; k < parts.captures; ++k)
+    outside.emplace_back(body.inputs[parts.capture(k)], loop.inputs[parts.capture(k)]);
+  std::vector<Expr> captured;
+  for (const Expr& value : values) {
+    captured.push_back(make_input(value.type(), value.name().empty() ? value.node().op->name : value.name()));
+    inside.emplace_back(value, captured.back());
+  }
+  const std::vector<Expr> moved = substitute(values, outside);
+  auto changed = std::make_shared<Graph>(substitute(body, inside));
+  std::vector<Expr> inputs = loop.inputs;
+  const auto at = static_cast<std::ptrdiff_t>(parts.token ? 1 : 0);  // the token is the last
+  changed->inputs = body.inputs;
+  changed->inputs.insert(changed->inputs.end() - at, captured.begin(), captured.end());
+  inputs.insert(inputs.end() - at, moved.begin(), moved.end());
+  return clone_with_inputs(loop, std::move(inputs), {std::move(changed)});
+}
+
+bool has_bodies(const Node* node) {
+  return !node->bodies.empty() && !node->op->fused;
+}
+
+}  // namespace
+
+Graph hoist_from_loops(const Graph& graph, const PassContext& context) {
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  if (std::none_of(order.begin(), order.end(), has_bodies)) return graph;
+  Rebuilder rebuilder;
+  const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    if (!has_bodies(&node)) return {};
+    InheritOrigin origin(node.origin);
+    std::vector<GraphPtr> bodies;
+    for (const GraphPtr& body : node.bodies)
+      bodies.push_back(std::make_shared<const Graph>(hoist_from_loops(*body, context)));
+    std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
+    if (made->op == &repeat_op() && RepeatParts(*made).count > 0)
+      if (const std::vector<Expr> values = Invariants(RepeatParts(*made)).found(); !values.empty()) {
+        const std::shared_ptr<const Node> before = made;
+        made = with_captures(*before, values);
+        for (size_t o = 0; o < made->types.size(); ++o)
+          if (made->types[o].kind == TypeKind::kTensor)
+            context.note("hoist_from_loops", "hoist_from_loops", Expr(before, o), Expr(made, o), Safety::kExact);
+      }
+    std::vector<Expr> out;
+    for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
+    return out;
+  };
+  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+}
+
+}  // namespace thtrain
