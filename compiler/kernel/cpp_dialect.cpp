@@ -136,6 +136,8 @@ class CppDialect : public Dialect {
       case Prim::kCast:
         if (!n.type.is_vector()) return str("((", name_of_element(n.type.dtype).c, ")", a[0], ")");
         return str("__builtin_convertvector(", a[0], ", ", type(n.type, h), ")");
+      case Prim::kBitCast:
+        return bit_cast(n, a[0], h);
       case Prim::kSqrt:
         return lanewise("sqrt", n, a, h);
       case Prim::kFabs:
@@ -158,6 +160,8 @@ class CppDialect : public Dialect {
         return math(n, a, h);
       case Prim::kLoad:
         return load(n, a, h);
+      case Prim::kGather:
+        return gather(n, a, h);
       case Prim::kSplat:
         return splat(n, a[0], h);
       case Prim::kIota:
@@ -167,6 +171,11 @@ class CppDialect : public Dialect {
       case Prim::kInterleaveEven:
       case Prim::kInterleaveOdd:
         return blocks(n, a);
+      case Prim::kEvenLanes:
+      case Prim::kOddLanes:
+      case Prim::kZipLow:
+      case Prim::kZipHigh:
+        return pairs(n, a);
       case Prim::kConstant:
       case Prim::kVariable:
         break;
@@ -247,6 +256,28 @@ class CppDialect : public Dialect {
       order.push_back(pair + odd + i % width + (of_b ? lanes : 0));
     }
     return str("__builtin_shufflevector(", a[0], ", ", a[1], ", ", join(order, ", "), ")");
+  }
+
+  // Lanes of two vectors, those of b counted from the end of a.
+  static std::string pairs(const TermNode& n, const std::vector<std::string>& a) {
+    const int lanes = n.type.lanes;
+    std::vector<int> order;
+    for (int i = 0; i < lanes; ++i) {
+      const bool splits = n.prim == Prim::kEvenLanes || n.prim == Prim::kOddLanes;
+      const int zipped = (n.prim == Prim::kZipHigh ? lanes / 2 : 0) + i / 2 + (i % 2 ? lanes : 0);
+      order.push_back(splits ? 2 * i + (n.prim == Prim::kOddLanes) : zipped);
+    }
+    return str("__builtin_shufflevector(", a[0], ", ", a[1], ", ", join(order, ", "), ")");
+  }
+
+  std::string bit_cast(const TermNode& n, const std::string& a, Helpers& h) const {
+    if (n.type.is_vector()) return str("((", type(n.type, h), ")", a, ")");
+    const Name from = name_of_element(n.args[0].dtype()), to = name_of_element(n.type.dtype);
+    const std::string name = str("bits_of_", from.brief, "_as_", to.brief);
+    if (h.need(name))
+      h.add(str(kInline, to.c, " ", name, "(", from.c, " x) {\n  ", to.c,
+                " r;\n  __builtin_memcpy(&r, &x, sizeof r);\n  return r;\n}\n"));
+    return str(name, "(", a, ")");
   }
 
   std::string vector_type(DType element, int lanes, Helpers& h) const {
@@ -479,6 +510,47 @@ class CppDialect : public Dialect {
     return n.type.dtype == DType::kBool ? str("(", text, " != 0)") : text;
   }
 
+  // buffer[index], lane by lane or by the target's instructions. Lanes that do not exist read nothing.
+  std::string gather(const TermNode& n, const std::vector<std::string>& a, Helpers& h) const {
+    const DType dtype = n.type.dtype == DType::kBool ? DType::kInt8 : n.type.dtype;
+    const std::string v = vector_type(dtype, n.type.lanes, h), at = type(n.args[0].type(), h);
+    const bool padded = a.size() == 2;
+    const std::string name = str("gather_", v, padded ? "_n" : "");
+    const char* element = name_of_element(dtype).c;
+    if (h.need(name))
+      h.add(str(kInline, v, " ", name, "(const ", element, "* p, ", at, " at", padded ? ", long n" : "", ") {\n  ", v,
+                " v", padded ? str(" = (", v, "){} + 1") : "", ";\n",
+                padded ? "  for (long i = 0; i < n; ++i) v[i] = p[at[i]];\n" : gather_body({dtype, n.type.lanes, 0}, h),
+                "  return v;\n}\n"));
+    const std::string text = str(name, "((const ", element, "*)", n.name, ", ", a[0], padded ? ", " + a[1] : "", ")");
+    return n.type.dtype == DType::kBool ? str("(", text, " != 0)") : text;
+  }
+
+  // AVX2 gathers four floats by as many indices of 8 bytes.
+  std::string gather_body(const TermType& t, Helpers& h) const {
+    const std::string plain = str("  for (int i = 0; i < ", t.lanes, "; ++i) v[i] = p[at[i]];\n");
+    if (!is_float(t.dtype) || t.lanes < 4) return plain;
+    const bool f32 = t.dtype == DType::kFloat32;
+    const std::string four = vector_type(t.dtype, 4, h), name = str("gather_", four, "_by_4");
+    if (h.need(name))
+      h.add(str("#ifdef __AVX2__\n", kInline, four, " ", name, "(const ", name_of_element(t.dtype).c, "* p, ",
+                vector_type(DType::kInt64, 4, h), " at) {\n  const ", four,
+                " none = {};\n#ifdef __clang__\n  return __builtin_ia32_gatherq_p", f32 ? "s" : "d",
+                "256(none, p, at, (", four, ")(none == none), ", size_of(t.dtype),
+                ");\n#else\n  return __builtin_ia32_gatherdiv4", f32 ? "sf256" : "df", "(none, p, at, (", four,
+                ")(none == none), ", size_of(t.dtype), ");\n#endif\n}\n#endif\n"));
+    return str("#ifdef __AVX2__\n  v = ", gathered(name, 0, t.lanes), ";\n#else\n", plain, "#endif\n");
+  }
+
+  // Lanes first to first + count, put together from gathers of four.
+  static std::string gathered(const std::string& four, int first, int count) {
+    std::vector<int> order;
+    for (int i = 0; i < count; ++i) order.push_back(count == 4 ? first + i : i);
+    if (count == 4) return str(four, "(p, __builtin_shufflevector(at, at, ", join(order, ", "), "))");
+    return str("__builtin_shufflevector(", gathered(four, first, count / 2), ", ",
+               gathered(four, first + count / 2, count / 2), ", ", join(order, ", "), ")");
+  }
+
   static std::string unwrapped(const std::string& text) {
     bool whole = text.size() > 2 && text.front() == '(' && text.find(')') == text.size() - 1;
     return whole ? text.substr(1, text.size() - 2) : text;
@@ -511,12 +583,31 @@ class CppDialect : public Dialect {
     return name + "()";
   }
 
+  // Halves of the vector onto each other, until there are two lanes.
+  std::string reduction_of_mask(const TermNode& n, const std::string& name, const TermType& mask, Helpers& h) const {
+    const char* by = n.name == "and" || n.name == "min" || n.name == "mul" ? " & " : " | ";
+    std::string out = str(kInline, "bool ", name, "(", type(mask, h), " v", mask.lanes, ") {\n");
+    for (int half = mask.lanes / 2; half > 1; half /= 2) {
+      std::vector<int> low, high;
+      for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(half + i);
+      const std::string whole = str("v", 2 * half);
+      out += str("  const ", vector_type(mask_dtype(mask.mask_bytes), half, h), " v", half, " = __builtin_shufflevector(",
+                 whole, ", ", whole, ", ", join(low, ", "), ")", by, "__builtin_shufflevector(", whole, ", ", whole,
+                 ", ", join(high, ", "), ");\n");
+    }
+    return str(out, "  return (v2[0]", by, "v2[1]) != 0;\n}\n");
+  }
+
   // Halves onto halves, in a fixed order.
   std::string reduce(const TermNode& n, const std::string& a, Helpers& h) const {
     TermType vector = n.args[0].type();
     std::string v = type(vector, h), element = type(n.type, h);
     std::string name = str("reduce_", n.name, "_", v);
     if (h.need(name)) {
+      if (vector.dtype == DType::kBool) {
+        h.add(reduction_of_mask(n, name, vector, h));
+        return str(name, "(", a, ")");
+      }
       bool real = is_float(n.type.dtype);
       std::string combined = n.name == "add"   ? "v[i] + v[i + half]"
                              : n.name == "mul" ? "v[i] * v[i + half]"

@@ -113,17 +113,11 @@ class Printer {
       case Kind::kLocalArray:
         line(str("alignas(64) ", dialect_.type(s.type, helpers_), " ", s.name, "[", term(s.count), "];"));
         break;
-      case Kind::kAtomicAdd:
-        line(str("__atomic_fetch_add(&", s.name, "[", term(s.index), "], ", term(s.value), ", __ATOMIC_RELAXED);"));
-        break;
       case Kind::kPrefetch:
         line(dialect_.prefetch(str(s.name, " + ", term(s.index)), s.prefetch) + ";");
         break;
       case Kind::kFence:
         line(dialect_.fence() + ";");
-        break;
-      case Kind::kBarrier:
-        line("barrier();");
         break;
       case Kind::kFail:
         line(str("ctx->fail(ctx, (int)", term(s.index), ", ", bare(term(s.count)), ", ", bare(term(s.value)), ");"));

@@ -33,6 +33,12 @@ bool is_for_our_kernels(const Node& node, const kernel::Chooser& chooser) {
   return product && tiling_with_epilogue(&chooser, *product);
 }
 
+// Products' epilogues have one term for each value.
+bool computes_complex(const Node& node) {
+  return is_complex(node.types[0].dtype) ||
+         std::any_of(node.inputs.begin(), node.inputs.end(), [](const Expr& e) { return is_complex(e.dtype()); });
+}
+
 class ProductFuser : public RegionFuser {
  public:
   ProductFuser(const Graph& graph, const PassContext& context, NodeMap<bool> ours)
@@ -40,7 +46,7 @@ class ProductFuser : public RegionFuser {
 
  protected:
   bool is_fusable(const Node& node) const override {
-    return is_matrix_product(node) ? ours_.contains(&node) : has_scalar_code(node);
+    return is_matrix_product(node) ? ours_.contains(&node) : has_scalar_code(node) && !computes_complex(node);
   }
 
   bool joins(const Node& node, FusionRegion& region) const override {
