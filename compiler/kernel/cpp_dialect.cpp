@@ -535,9 +535,9 @@ class CppDialect : public Dialect {
     if (h.need(name))
       h.add(str("#ifdef __AVX2__\n", kInline, four, " ", name, "(const ", name_of_element(t.dtype).c, "* p, ",
                 vector_type(DType::kInt64, 4, h), " at) {\n  const ", four,
-                " none = {};\n#ifdef __clang__\n  return __builtin_ia32_gatherq_p", f32 ? "s" : "d",
-                "256(none, p, at, (", four, ")(none == none), ", size_of(t.dtype),
-                ");\n#else\n  return __builtin_ia32_gatherdiv4", f32 ? "sf256" : "df", "(none, p, at, (", four,
+                " none = {};\n  typedef long long i64x4_of_builtins __attribute__((vector_size(32)));\n#ifdef __clang__\n  return __builtin_ia32_gatherq_p", f32 ? "s" : "d",
+                "256(none, p, (i64x4_of_builtins)at, (", four, ")(none == none), ", size_of(t.dtype),
+                ");\n#else\n  return __builtin_ia32_gatherdiv4", f32 ? "sf256" : "df", "(none, p, (i64x4_of_builtins)at, (", four,
                 ")(none == none), ", size_of(t.dtype), ");\n#endif\n}\n#endif\n"));
     return str("#ifdef __AVX2__\n  v = ", gathered(name, 0, t.lanes), ";\n#else\n", plain, "#endif\n");
   }

@@ -122,7 +122,7 @@ void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const s
 
 // Of twice as many elements as `here` has lanes, how many are in the first and in the second vector. Empty: all.
 static std::pair<Term, Term> halves(Code& code, const PlaceInLoops& here) {
-  if (!here.count) return {};
+  if (!static_cast<bool>(here.count)) return {};
   const Term lanes = here.lanes;
   const Term both = code.let("both", here.count + here.count);
   if (both.node().prim == Prim::kConstant) {
