@@ -87,13 +87,9 @@ class Dialect {
   /// The line between a branch and what is done otherwise.
   virtual std::string otherwise() const = 0;
   virtual std::string local_array(const Statement& array, const TermText& length, Helpers& helpers) const = 0;
-  virtual std::string atomic_add(const Statement& add, const TermText& index, const TermText& value,
-                                 Helpers& helpers) const = 0;
   virtual std::string prefetch(const Statement& prefetch, const TermText& index) const = 0;
   /// Orders non-temporal stores: other threads that read after it see what was stored before it.
   virtual std::string fence() const = 0;
-  /// All threads of a block wait for each other.
-  virtual std::string barrier() const = 0;
   /// The call fails by this check, and the function returns.
   virtual std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const = 0;
   virtual std::string return_() const = 0;

@@ -189,6 +189,14 @@ Term cast(Term a, DType dtype) {
   return make(Prim::kCast, type, {std::move(a)});
 }
 
+Term bit_cast(Term a, DType dtype) {
+  if (a.dtype() == dtype) return a;
+  TH_CHECK(size_of(a.dtype()) == size_of(dtype) && !is_bool(a.dtype()) && !is_bool(dtype), "loop language: the bits of ",
+           name_of(a.dtype()), " as ", name_of(dtype));
+  TermType type{dtype, a.lanes(), 0};
+  return make(Prim::kBitCast, type, {std::move(a)});
+}
+
 Term unary(Prim prim, Term a) {
   TermType type = a.type();
   return make(prim, type, {std::move(a)});
@@ -242,5 +250,15 @@ Term interleave_even(Term a, Term b, int width) {
 Term interleave_odd(Term a, Term b, int width) {
   return blocks(Prim::kInterleaveOdd, std::move(a), std::move(b), width);
 }
+
+static Term paired(Prim prim, Term a, Term b) {
+  const TermType type = a.type();
+  TH_CHECK(type == b.type() && type.is_vector(), "loop language: pairs of ", type.lanes, " and ", b.lanes(), " lanes");
+  return make(prim, type, {std::move(a), std::move(b)});
+}
+Term even_lanes(Term a, Term b) { return paired(Prim::kEvenLanes, std::move(a), std::move(b)); }
+Term odd_lanes(Term a, Term b) { return paired(Prim::kOddLanes, std::move(a), std::move(b)); }
+Term zip_low(Term a, Term b) { return paired(Prim::kZipLow, std::move(a), std::move(b)); }
+Term zip_high(Term a, Term b) { return paired(Prim::kZipHigh, std::move(a), std::move(b)); }
 
 }  // namespace thtrain::kernel

@@ -28,13 +28,16 @@ enum class Prim : uint8_t {
   kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual,
   kAnd, kOr, kNot,                                          // of bools
   kSelect, kCast,
+  kBitCast,                                                 // the same bits as another dtype of that size
   kSqrt, kFabs, kFloor, kCeil, kRint, kTrunc, kFma,         // one instruction each, correctly rounded
   kCopySign, kScale,                                        // few instructions, correctly rounded
   kMath,                                                    // a function of the target's table, by name
   kLoad,                                                    // buffer[index], lanes of them `stride` apart
+  kGather,                                                  // buffer[index], for a vector of indices
   kSplat, kIota,                                            // x in all lanes; 0, 1, 2, ...
   kReduceLanes,                                             // by name: add, mul, max, min, and, or
   kInterleaveEven, kInterleaveOdd,                          // blocks of two vectors in turn; `integer` lanes each
+  kEvenLanes, kOddLanes, kZipLow, kZipHigh,                 // pairs side by side, to two vectors and back
 };
 
 struct TermNode;
@@ -64,7 +67,7 @@ struct TermNode {
   double number = 0;      // of a floating constant
   int64_t integer = 0;    // of an integer or bool constant; width of blocks
   // kLoad: args are index, stride (int64; constant 1 reads lanes side by side) and, for a padded tail, the count of
-  // lanes that exist; the others are 1.
+  // lanes that exist; the others are 1. kGather: indices (int64) and, for a padded tail, the count.
 };
 
 inline const TermType& Term::type() const { return node_->type; }
@@ -100,6 +103,8 @@ Term operator||(Term a, Term b);
 Term operator!(Term a);
 Term select(Term condition, Term yes, Term no);
 Term cast(Term a, DType dtype);
+/// The bits of numbers (no bools) as another dtype of the same size.
+Term bit_cast(Term a, DType dtype);
 Term unary(Prim prim, Term a);
 inline Term sqrt(Term a) { return unary(Prim::kSqrt, a); }
 inline Term fabs(Term a) { return unary(Prim::kFabs, a); }
@@ -120,6 +125,12 @@ Term reduce_lanes(std::string operation, Term vector);
 Term interleave_even(Term a, Term b, int width);
 /// The odd blocks: a1 b1 a3 b3 ...
 Term interleave_odd(Term a, Term b, int width);
+/// Of two vectors that lie side by side the even lanes, a0 a2 ... b0 b2 ..., and the odd ones.
+Term even_lanes(Term a, Term b);
+Term odd_lanes(Term a, Term b);
+/// Two vectors in turn, a0 b0 a1 b1 ...: the first half of that, and the second. The way back from even and odd lanes.
+Term zip_low(Term a, Term b);
+Term zip_high(Term a, Term b);
 
 enum class LoopMark : uint8_t { kSequential, kParallel, kVector, kUnrolled, kBlock, kThread };
 
@@ -131,14 +142,13 @@ using Block = std::vector<Statement>;
 
 struct Statement {
   enum class Kind : uint8_t {
-    kComment, kLet, kVar, kAssign, kStore, kLoop, kIf, kWhile, kLocalArray, kAtomicAdd, kBarrier, kFail, kReturn,
-    kPrefetch, kFence,
+    kComment, kLet, kVar, kAssign, kStore, kLoop, kIf, kWhile, kLocalArray, kFail, kReturn, kPrefetch, kFence,
   };
   Kind kind;
   std::string name;          // variable, buffer, comment text
   TermType type = {};        // of kVar and kLocalArray
-  Term value = {};           // of kLet, kVar, kAssign, kStore, kAtomicAdd; condition of kIf, kWhile; limit of kFail
-  Term index = {};           // of kStore, kAtomicAdd, kPrefetch; the check's number of kFail
+  Term value = {};           // of kLet, kVar, kAssign, kStore; condition of kIf, kWhile; limit of kFail
+  Term index = {};           // of kStore, kPrefetch; the check's number of kFail
   Term stride = {};          // of kStore
   Term count = {};           // of kStore: only so many lanes are written; of kLocalArray: its length; value of kFail
   Term begin = {}, end = {}, step = {};  // of kLoop

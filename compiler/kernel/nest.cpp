@@ -51,6 +51,21 @@ Term Nest::reduce(std::string name, Accumulation how, Term value) {
       dtype);
 }
 
+TermPair Nest::reduce_pair(std::string name, Accumulation how, TermPair values) {
+  const DType dtype = how.dtype;
+  const auto part = [&](bool is_second) {
+    return add({.kind = Value::Kind::kReduction,
+                .name = name + (is_second ? "_second" : "_first"),
+                .term = is_second ? values.second : values.first,
+                .how = how,
+                .is_second = is_second,
+                .other = is_second ? values.first : values.second},
+               dtype);
+  };
+  Term first = part(false);
+  return {std::move(first), part(true)};
+}
+
 void Nest::require(Term condition, RuntimeCheck check, Term value, Term limit) {
   add({.kind = Value::Kind::kRequire,
        .name = "check",
@@ -82,6 +97,7 @@ void Nest::each_read(const Value& value, const std::function<void(size_t)>& visi
   each_read(value.place.position, visit);
   if (value.index) each_read(value.index->place.position, visit);
   each_read(value.term, visit);
+  each_read(value.other, visit);
   each_read(value.shown, visit);
   each_read(value.limit, visit);
 }

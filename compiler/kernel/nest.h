@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "compiler/kernel/step_builder.h"
@@ -30,6 +31,8 @@ struct Place {
   Term first = 0;      // the element where every axis is at 0: a term that the kernel knows before its loops
   Term position = {};  // a position of the nest: the place moves `step` elements further for each; none: affine
   Dim step = 0;
+  /// Elements that lie two by two, of which the next load or store of the nest has the second.
+  enum class Pair : uint8_t { kNone, kFirst, kSecond } pair = Pair::kNone;
 
   bool is_indexed() const { return static_cast<bool>(position); }
   /// The same place, moved by a position.
@@ -45,6 +48,8 @@ struct Index {
   Dims reported = {};                      // strides of the number that {limit} shows; empty: it is the axis' length
 };
 
+using TermPair = std::pair<Term, Term>;
+
 /// How the turns of the reduce axes become one value.
 struct Accumulation {
   DType dtype;                                   // of the accumulator; what is accumulated is cast to it
@@ -56,6 +61,8 @@ struct Accumulation {
   /// Where given, the result is a position: that of the first element, in row-major order of the reduce axes, that no
   /// other is better than; the first NaN is better than all. `combine` gives the element itself. better(a, b): is b?
   std::function<Term(Term a, Term b)> better = {};
+  /// Where given, two values are reduced jointly, to two: the identity is (identity, 0), and this combines them.
+  std::function<TermPair(const TermPair& a, const TermPair& b)> combine_pairs = {};
 };
 
 class Nest : public Names {
@@ -75,6 +82,8 @@ class Nest : public Names {
     std::optional<Index> index = {};  // of kPosition
     Term term = {};                   // of kLet; what kReduction accumulates; the condition of kRequire
     std::optional<Accumulation> how = {};
+    bool is_second = false;                  // of two that are reduced jointly: the value before it is the first
+    Term other = {};                         // what is reduced with `term`
     std::optional<RuntimeCheck> check = {};  // of kRequire
     Term shown = {}, limit = {};             // of kRequire: {value} and {limit}
   };
@@ -95,6 +104,8 @@ class Nest : public Names {
   Term let(std::string name, Term value) override;
   /// Along all reduce axes. What is computed from it does not vary along them.
   Term reduce(std::string name, Accumulation how, Term value);
+  /// Two values that Accumulation::combine_pairs reduces to two.
+  TermPair reduce_pair(std::string name, Accumulation how, TermPair values);
   /// Fails the call unless the condition holds.
   void require(Term condition, RuntimeCheck check, Term value, Term limit);
   void store(Place place, Term value);

@@ -107,16 +107,10 @@ class Printer {
         return nested(dialect_.while_loop(term(s.value)), *s.body);
       case Kind::kLocalArray:
         return line(dialect_.local_array(s, term(s.count), helpers_));
-      case Kind::kAtomicAdd: {
-        const TermText index = term(s.index), value = term(s.value);
-        return line(dialect_.atomic_add(s, index, value, helpers_));
-      }
       case Kind::kPrefetch:
         return line(dialect_.prefetch(s, term(s.index)));
       case Kind::kFence:
         return line(dialect_.fence());
-      case Kind::kBarrier:
-        return line(dialect_.barrier());
       case Kind::kFail: {
         const TermText check = term(s.index), value = term(s.count), limit = term(s.value);
         for (const std::string& text : dialect_.fail(check, value, limit)) line(text);

@@ -101,12 +101,6 @@ void Code::non_temporal(const std::function<void()>& body) {
   current_->push_back({.kind = Statement::Kind::kFence, .name = {}});
 }
 
-void Code::atomic_add(const std::string& buffer, Term index, Term value) {
-  Statement out{.kind = Statement::Kind::kAtomicAdd, .name = buffer, .type = value.type(), .value = std::move(value)};
-  out.index = std::move(index);
-  current_->push_back(std::move(out));
-}
-
 void Code::prefetch(const std::string& buffer, Term index, Prefetch kind) {
   Statement out{.kind = Statement::Kind::kPrefetch, .name = buffer};
   out.index = std::move(index);
@@ -177,6 +171,18 @@ Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term st
   return Term(std::move(node));
 }
 
+Term gather(const std::string& buffer, DType dtype, Term indices, Term count) {
+  TH_CHECK(indices.dtype() == DType::kInt64 && indices.lanes() > 1, "loop language: a gather by ", indices.lanes(),
+           " lanes of ", name_of(indices.dtype()));
+  auto node = std::make_shared<TermNode>();
+  node->prim = Prim::kGather;
+  node->type = {dtype, indices.lanes(), dtype == DType::kBool ? 1 : 0};
+  node->name = buffer;
+  node->args = {std::move(indices)};
+  if (count) node->args.push_back(std::move(count));
+  return Term(std::move(node));
+}
+
 StepBuilder::StepBuilder(const Node& node, std::vector<Operand> inputs, std::vector<Operand> outputs, Target target,
                          const StepContext& context)
     : node_(node),
@@ -220,6 +226,10 @@ Term StepBuilder::index_of(const Operand& operand, const std::vector<Term>& inde
 Term StepBuilder::load(const Operand& operand, Term index, int lanes, Term stride, Term count) {
   return kernel::load(buffer(operand, false), operand.type.dtype, lanes, std::move(index), std::move(stride),
                       std::move(count));
+}
+
+Term StepBuilder::gather(const Operand& operand, Term indices, Term count) {
+  return kernel::gather(buffer(operand, false), operand.type.dtype, std::move(indices), std::move(count));
 }
 
 void StepBuilder::store(const Operand& operand, Term index, Term value, Term stride, Term count) {

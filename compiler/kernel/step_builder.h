@@ -52,7 +52,6 @@ class Code : public Names {
   void store(const std::string& buffer, Term index, Term stride, Term value, Term count = {});
   /// The stores of `body` are non-temporal, and a fence follows them.
   void non_temporal(const std::function<void()>& body);
-  void atomic_add(const std::string& buffer, Term index, Term value);
   /// Prefetches the cache line of buffer[index], which need not exist.
   void prefetch(const std::string& buffer, Term index, Prefetch kind);
   void fail(Term check, Term value, Term limit);  // and return
@@ -74,6 +73,8 @@ std::vector<Term> bind_shared(Names& names, const std::vector<Term>& results);
 std::vector<Term> transposed(Code& code, std::vector<Term> rows);
 
 Term load(const std::string& buffer, DType dtype, int lanes, Term index, Term stride, Term count = {});
+/// The elements at a vector of indices (int64), of which `count` lanes exist; the others are 1.
+Term gather(const std::string& buffer, DType dtype, Term indices, Term count = {});
 
 /// A check inside a kernel: what the message says when it fails.
 struct RuntimeCheck {
@@ -166,6 +167,7 @@ class StepBuilder {
   /// Element index of `index` (one Term for each axis, a constant 0 for broadcast ones) in an operand's buffer.
   Term index_of(const Operand& operand, const std::vector<Term>& index);
   Term load(const Operand& operand, Term index, int lanes = 1, Term stride = 1, Term count = {});
+  Term gather(const Operand& operand, Term indices, Term count = {});
   void store(const Operand& operand, Term index, Term value, Term stride = 1, Term count = {});
   void prefetch(const Operand& operand, Term index, Prefetch kind);
   /// Fails the call unless `condition`; the text may show {value} and {limit}.

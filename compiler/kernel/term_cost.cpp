@@ -10,11 +10,17 @@ PrimCost cost_of(Prim prim) {
     case Prim::kVariable:
     case Prim::kSelect:
     case Prim::kCast:
+    case Prim::kBitCast:
     case Prim::kLoad:
+    case Prim::kGather:
     case Prim::kSplat:
     case Prim::kIota:
     case Prim::kInterleaveEven:
     case Prim::kInterleaveOdd:
+    case Prim::kEvenLanes:
+    case Prim::kOddLanes:
+    case Prim::kZipLow:
+    case Prim::kZipHigh:
     case Prim::kBitAnd:
     case Prim::kBitOr:
     case Prim::kBitXor:

@@ -32,6 +32,12 @@ bool can_be_fused(const Node& node, const kernel::Chooser& chooser) {
   return node.op->epilogue->is_possible(node, layouts, chooser);
 }
 
+// Epilogues have one term for each value.
+bool computes_complex(const Node& node) {
+  return is_complex(node.types[0].dtype) ||
+         std::any_of(node.inputs.begin(), node.inputs.end(), [](const Expr& e) { return is_complex(e.dtype()); });
+}
+
 class EpilogueFuser : public RegionFuser {
  public:
   EpilogueFuser(const Graph& graph, const PassContext& context, NodeMap<bool> possible)
@@ -39,7 +45,7 @@ class EpilogueFuser : public RegionFuser {
 
  protected:
   bool is_fusable(const Node& node) const override {
-    return node.op->epilogue ? possible_.contains(&node) : has_scalar_code(node);
+    return node.op->epilogue ? possible_.contains(&node) : has_scalar_code(node) && !computes_complex(node);
   }
 
   bool joins(const Node& node, FusionRegion& region) const override {

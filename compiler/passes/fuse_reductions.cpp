@@ -70,8 +70,7 @@ class ReductionFuser : public RegionFuser {
  protected:
   bool is_fusable(const Node& node) const override {
     if (node.types.size() != 1) return false;
-    if (reduction_of(*node.op)) return !is_complex(node.inputs[0].dtype());
-    return has_scalar_code(node) || only_adds_axes(node) || may_be_gathered(node);
+    return reduction_of(*node.op) || has_scalar_code(node) || only_adds_axes(node) || may_be_gathered(node);
   }
 
   bool joins(const Node& node, FusionRegion& region) const override {

@@ -12,7 +12,8 @@ namespace thtrain {
 namespace {
 
 bool is_plain_loop(const Node& node) {
-  if (node.op != &fused_op() || node.types.size() != 1 || node.inputs.empty()) return false;
+  if (node.op != &fused_op() || node.types.size() != 1 || node.inputs.empty() || is_complex(node.types[0].dtype))
+    return false;
   for (size_t i = 0; i < node.inputs.size(); ++i)
     if (access_of(node, i) != Access::kElement) return false;
   return true;

@@ -47,8 +47,7 @@ class ConstantWalk {
     text(old.kind == Statement::Kind::kComment ? "" : old.name);
     type(old.type);
     number(static_cast<int64_t>(old.mark) << 16 | static_cast<int64_t>(old.prefetch) << 8 | old.non_temporal);
-    const bool has_index = old.kind == Statement::Kind::kStore || old.kind == Statement::Kind::kAtomicAdd ||
-                           old.kind == Statement::Kind::kPrefetch;
+    const bool has_index = old.kind == Statement::Kind::kStore || old.kind == Statement::Kind::kPrefetch;
     out.index = has_index ? index(old.index) : optional(old.index);
     for (Term Statement::*part : {&Statement::value, &Statement::stride, &Statement::count, &Statement::begin,
                                   &Statement::end, &Statement::step})

@@ -139,9 +139,11 @@ for name, f, low, high in [("exp", np.exp, -20, 20), ("log", np.log, 0.1, 20), (
                            ("cosh", np.cosh, -20, 20), ("tanh", np.tanh, -9, 9), ("arcsinh", np.arcsinh, -9, 9),
                            ("arccosh", np.arccosh, 1, 9), ("arctanh", np.arctanh, -1, 1)]:
     unary(name, through(f), FLOATS, grid(low, high))
-for name, f in [("exp", np.exp), ("sin", np.sin), ("cos", np.cos), ("tanh", np.tanh), ("arctan", np.arctan),
-                ("sinh", np.sinh), ("arcsinh", np.arcsinh)]:
-    z = np.array([0.5, 0.5 + 0.25j, -1.5 + 0.5j, 1.5 - 0.75j, -0.1 - 0.2j])
+for name, f in [("exp", np.exp), ("log", np.log), ("sin", np.sin), ("cos", np.cos), ("tan", np.tan), ("tanh", np.tanh),
+                ("sinh", np.sinh), ("cosh", np.cosh), ("arctan", np.arctan), ("arcsin", np.arcsin),
+                ("arccos", np.arccos), ("arcsinh", np.arcsinh), ("arccosh", np.arccosh), ("arctanh", np.arctanh),
+                ("reciprocal", np.reciprocal)]:
+    z = np.array([0.5, 0.5 + 0.25j, -1.5 + 0.5j, 1.5 - 0.75j, -0.1 - 0.2j, 1.001 + 0.001j, -30 + 2.5j])
     for dtype in COMPLEXES:
         case(name, "zip", [z.astype(dtype)], [f(z.astype(dtype))])
 for name, f, low, high in [("exp2", np.exp2, -20, 20), ("expm1", np.expm1, -1, 1), ("log2", np.log2, 0.1, 20),

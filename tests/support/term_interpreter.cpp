@@ -1,6 +1,7 @@
 #include "tests/support/term_interpreter.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -43,6 +44,8 @@ T float_binary(Prim prim, T a, T b) {
     case Prim::kSub: return a - b;
     case Prim::kMul: return a * b;
     case Prim::kDiv: return a / b;
+    case Prim::kCopySign: return std::copysign(a, b);
+    case Prim::kScale: return std::ldexp(a, static_cast<int>(b));
     default: throw std::runtime_error("no such function of two floats");
   }
 }
@@ -57,6 +60,7 @@ T integer_binary(Prim prim, T a, T b) {
     case Prim::kBitAnd: return static_cast<T>(a & b);
     case Prim::kBitOr: return static_cast<T>(a | b);
     case Prim::kBitXor: return static_cast<T>(a ^ b);
+    case Prim::kShiftRight: return static_cast<T>(a >> b);
     case Prim::kDiv:
     case Prim::kRemainder:
       if (b == 0) throw std::runtime_error("division by 0");
@@ -95,6 +99,7 @@ Tensor apply(const TermNode& node, const std::vector<Tensor>& args) {
       if (node.name == "pow") return Tensor(std::pow(arg(0), arg(1)));
       if (node.name == "fmod") return Tensor(std::fmod(arg(0), arg(1)));
       if (node.name == "atan2") return Tensor(std::atan2(arg(0), arg(1)));
+      if (node.name == "hypot") return Tensor(std::hypot(arg(0), arg(1)));
       return Tensor(static_cast<T>(math_function<T>(node.name, arg(0))));
     }
     return Tensor(args.size() == 1 ? float_unary(node.prim, arg(0)) : float_binary(node.prim, arg(0), arg(1)));
@@ -105,6 +110,12 @@ Tensor apply(const TermNode& node, const std::vector<Tensor>& args) {
   } else {
     throw std::runtime_error("no complex terms");
   }
+}
+
+Tensor bits_as(DType dtype, const Tensor& x) {
+  Tensor out = Tensor::empty(dtype, {});
+  std::memcpy(out.raw(), x.raw(), size_of(dtype));
+  return out;
 }
 
 }  // namespace
@@ -119,6 +130,7 @@ Tensor interpret(const Term& term, const std::map<std::string, Tensor>& variable
   std::vector<Tensor> args;
   for (const Term& arg : node.args) args.push_back(interpret(arg, variables));
   if (node.prim == Prim::kSelect) return *args[0].data<bool>() ? args[1] : args[2];
+  if (node.prim == Prim::kBitCast) return bits_as(node.type.dtype, args[0]);
   if (node.prim == Prim::kCast) return args[0].cast(node.type.dtype);
   return visit(args[0].dtype(), [&](auto zero) { return apply<decltype(zero)>(node, args); });
 }

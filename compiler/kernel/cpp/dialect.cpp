@@ -63,22 +63,12 @@ class CppDialect : public Dialect {
     return str("alignas(64) ", type(s.type, h), " ", s.name, "[", length.operand(), "];");
   }
 
-  std::string atomic_add(const Statement& s, const TermText& index, const TermText& value, Helpers&) const override {
-    TH_CHECK(is_int(s.type.dtype), "the C++ dialect has no atomic addition of ", name_of(s.type.dtype));
-    return str("__atomic_fetch_add(&", s.name, "[", index.operand(), "], ", value.operand(), ", __ATOMIC_RELAXED);");
-  }
-
   std::string prefetch(const Statement& s, const TermText& index) const override {
     const char* kind = s.prefetch == Prefetch::kWrite ? ", 1" : s.prefetch == Prefetch::kL2 ? ", 0, 2" : "";
     return str("__builtin_prefetch(", s.name, " + ", index.operand(), kind, ");");
   }
 
   std::string fence() const override { return "__atomic_thread_fence(__ATOMIC_SEQ_CST);"; }
-
-  std::string barrier() const override {
-    TH_CHECK(false, "the C++ dialect has no barrier: one thread runs each part of a range");
-    return {};
-  }
 
   std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const override {
     return {str("ctx->fail(ctx, (int)", check.operand(), ", ", value.alone(), ", ", limit.alone(), ");"), return_()};

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "compiler/kernel/cpp/functions.h"
+#include "compiler/kernel/cpp/gathers.h"
 #include "compiler/kernel/cpp/types.h"
 #include "compiler/kernel/cpp/vectors.h"
 
@@ -98,6 +99,8 @@ std::string term_text(const TermNode& n, const std::vector<std::string>& a, cons
     case Prim::kCast:
       if (!n.type.is_vector()) return str("((", name_of_element(n.type.dtype).c, ")", a[0], ")");
       return str("__builtin_convertvector(", a[0], ", ", type_text(n.type, h), ")");
+    case Prim::kBitCast:
+      return bit_cast_text(n, a[0], h);
     case Prim::kSqrt:
       return lanewise_text("sqrt", n, a, h);
     case Prim::kFabs:
@@ -120,6 +123,8 @@ std::string term_text(const TermNode& n, const std::vector<std::string>& a, cons
       return math_text(n, a, dialect, vector_bytes, h);
     case Prim::kLoad:
       return load_text(n, a, h);
+    case Prim::kGather:
+      return gather_text(n, a, h);
     case Prim::kSplat:
       return splat_text(n, a[0], h);
     case Prim::kIota:
@@ -129,6 +134,11 @@ std::string term_text(const TermNode& n, const std::vector<std::string>& a, cons
     case Prim::kInterleaveEven:
     case Prim::kInterleaveOdd:
       return interleave_text(n, a);
+    case Prim::kEvenLanes:
+    case Prim::kOddLanes:
+    case Prim::kZipLow:
+    case Prim::kZipHigh:
+      return pairs_text(n, a);
     case Prim::kConstant:
     case Prim::kVariable:
       break;

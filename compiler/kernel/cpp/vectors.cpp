@@ -110,11 +110,30 @@ std::string iota_text(const TermNode& n, Helpers& h) {
   return name + "()";
 }
 
+// Halves of the vector onto each other, until there are two lanes.
+static std::string reduction_of_mask(const TermNode& n, const std::string& name, const TermType& mask, Helpers& h) {
+  const char* by = n.name == "and" || n.name == "min" || n.name == "mul" ? " & " : " | ";
+  std::string out = str(kInline, "bool ", name, "(", type_text(mask, h), " v", mask.lanes, ") {\n");
+  for (int half = mask.lanes / 2; half > 1; half /= 2) {
+    std::vector<int> low, high;
+    for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(half + i);
+    const std::string whole = str("v", 2 * half);
+    out += str("  const ", vector_type(mask_dtype(mask.mask_bytes), half, h), " v", half, " = __builtin_shufflevector(",
+               whole, ", ", whole, ", ", join(low, ", "), ")", by, "__builtin_shufflevector(", whole, ", ", whole, ", ",
+               join(high, ", "), ");\n");
+  }
+  return str(out, "  return (v2[0]", by, "v2[1]) != 0;\n}\n");
+}
+
 std::string reduce_text(const TermNode& n, const std::string& a, Helpers& h) {
   TermType vector = n.args[0].type();
   std::string v = type_text(vector, h), element = type_text(n.type, h);
   std::string name = str("reduce_", n.name, "_", v);
   if (h.need(name)) {
+    if (vector.dtype == DType::kBool) {
+      h.add(reduction_of_mask(n, name, vector, h));
+      return str(name, "(", a, ")");
+    }
     bool real = is_float(n.type.dtype);
     std::string combined = n.name == "add"   ? "v[i] + v[i + half]"
                            : n.name == "mul" ? "v[i] * v[i + half]"
@@ -127,8 +146,8 @@ std::string reduce_text(const TermNode& n, const std::string& a, Helpers& h) {
                                              : "";
     TH_CHECK(!combined.empty(), "no reduction of lanes by ", n.name);
     h.add(str("static inline ", element, " ", name, "(", v, " v) {\n  for (int half = ", vector.lanes / 2,
-              "; half > 0; half /= 2)\n    for (int i = 0; i < half; ++i) v[i] = ", combined, ";\n  return v[0]",
-              vector.dtype == DType::kBool ? " != 0" : "", ";\n}\n"));
+              "; half > 0; half /= 2)\n    for (int i = 0; i < half; ++i) v[i] = ", combined,
+              ";\n  return v[0];\n}\n"));
   }
   return str(name, "(", a, ")");
 }

@@ -60,6 +60,40 @@ void Accumulator::add(Code& code, size_t part, Term x, const Term& count) const 
   code.assign(parts[part], accumulate(*how, parts[part], code.let("x", cast(x, how->dtype))));
 }
 
+void Accumulator::add_pair(Code& code, size_t part, TermPair x, const Term& count) const {
+  const Term neutral = splat(how->identity(how->dtype), lanes), none = splat(constant_int(how->dtype, 0), lanes);
+  for (auto [now, otherwise] : {std::pair(&x.first, neutral), std::pair(&x.second, none)}) {
+    *now = code.let("x", splat(cast(*now, how->dtype), lanes));
+    if (count) *now = code.let("x", in_first_lanes(count, *now, otherwise));
+  }
+  const TermPair out = how->combine_pairs({parts[part], seconds[part]}, x);
+  const Term first = code.let("first", out.first), second = code.let("second", out.second);
+  code.assign(parts[part], first);
+  code.assign(seconds[part], second);
+}
+
+TermPair Accumulator::combined_pair(Code& code, bool in_one) const {
+  const auto combine = [&](const TermPair& a, const TermPair& b) {
+    const TermPair out = how->combine_pairs(a, b);
+    return TermPair{code.let("part", out.first), code.let("part", out.second)};
+  };
+  std::vector<TermPair> pairs;
+  for (size_t i = 0; i < parts.size(); ++i) pairs.emplace_back(parts[i], seconds[i]);
+  while (pairs.size() > 1) {
+    std::vector<TermPair> half;
+    for (size_t i = 0; i < pairs.size(); i += 2) half.push_back(combine(pairs[i], pairs[i + 1]));
+    pairs = half;
+  }
+  TermPair out = pairs[0];
+  if (!in_one || lanes == 1) return out;
+  // Neighbours in one, twice each, until all lanes are the same.
+  const auto neighbours = [](Term (*lanes_of)(Term, Term), const TermPair& x) {
+    return TermPair{lanes_of(x.first, x.first), lanes_of(x.second, x.second)};
+  };
+  for (int left = lanes; left > 1; left /= 2) out = combine(neighbours(even_lanes, out), neighbours(odd_lanes, out));
+  return {reduce_lanes("max", out.first), reduce_lanes("max", out.second)};
+}
+
 Term Accumulator::combined(Code& code, bool in_one) const {
   std::vector<Term> terms = parts;
   while (terms.size() > 1) {

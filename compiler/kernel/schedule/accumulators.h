@@ -37,11 +37,14 @@ struct Accumulator {
   DType element;  // what is accumulated
   int lanes;
   std::vector<Term> parts;
-  Term total = {};  // second level, where there is one
+  Term total = {};                   // second level, where there is one
+  std::vector<Term> seconds = {};    // of pairs that are reduced jointly: the other one of each part
 
   Term identity() const { return start(*how, element, lanes); }
   /// Of the vector `x` the first `count` lanes (empty: all).
   void add(Code& code, size_t part, Term x, const Term& count) const;
+  void add_pair(Code& code, size_t part, TermPair x, const Term& count) const;
+  TermPair combined_pair(Code& code, bool in_one) const;
   /// The parts in one, pair by pair; its lanes too where `in_one`.
   Term combined(Code& code, bool in_one) const;
   /// Moves the parts to the second level.

@@ -57,9 +57,8 @@ class ElementLoops {
     }
     for (size_t s = 0; s < nest_.stores().size(); ++s) {
       const Place& place = nest_.stores()[s].place;
-      const Dim& stride = axes_.back().strides[tracks_.of_store(s)];
       in_lanes = in_lanes && !varies(place);
-      is_slow = is_slow || !(stride.is(0) || stride.is(1));
+      is_slow = is_slow || !is_near(tracks_.of_store(s));
       // What is read before it is written is in the caches.
       is_fresh_ = is_fresh_ && !place.is_indexed() && !nest_.is_read_again;
       for (const Nest::Value& value : nest_.values())
@@ -92,8 +91,14 @@ class ElementLoops {
     if (tracks_.affine() < tracks_.size()) return true;
     for (const Nest::Value& value : nest_.values())
       if (bool(value.term) && calls_library(value.term, b_.vector_bytes())) return true;
-    return std::any_of(axes_.back().strides.begin(), axes_.back().strides.end(),
-                       [](const Dim& stride) { return !stride.is(0) && !stride.is(1); });
+    for (size_t track = 0; track < tracks_.size(); ++track)
+      if (!is_near(track)) return true;
+    return false;
+  }
+
+  // Are the elements of a vector one element, or side by side?
+  bool is_near(size_t track) const {
+    return axes_.back().strides[track].is(0) || tracks_.is_contiguous(track, axes_.back());
   }
 
   // All loops. Where more bytes are touched than fit in the caches, stores are non-temporal: an ordinary store reads
@@ -221,8 +226,10 @@ class ElementLoops {
   void prefetch(const Place& place, size_t track, const Term& at, const PlaceInLoops& here, int ahead, Prefetch kind) {
     constexpr int kLine = 64;  // bytes
     const auto size = static_cast<int>(size_of(place.operand.type.dtype));
-    if (static_cast<bool>(here.count) || !axes_.back().strides[track].is(1) || lanes_ * size < kLine / 2) return;
-    b_.prefetch(place.operand, at + Term(ahead * kLine / size), kind);
+    if (static_cast<bool>(here.count) || !tracks_.is_contiguous(track, axes_.back()) || lanes_ * size < kLine / 2) return;
+    // Of pairs there are two vectors.
+    const int vector = place.pair == Place::Pair::kSecond ? lanes_ - 1 : 0;
+    b_.prefetch(place.operand, at + Term(ahead * kLine / size + vector), kind);
   }
 
   static constexpr int64_t kSmallVectors = 16;  // a loop of no more is worth a tail of its own

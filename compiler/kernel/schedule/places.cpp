@@ -1,5 +1,7 @@
 #include "compiler/kernel/schedule/places.h"
 
+#include <algorithm>
+
 #include "compiler/kernel/schedule/widen.h"
 
 namespace thtrain::kernel {
@@ -20,9 +22,9 @@ Tracks::Tracks(const Nest& nest)
   const std::vector<Nest::Value>& values = nest.values();
   for (size_t v = 0; v < values.size(); ++v)
     if (values[v].kind == Kind::kLoad && !values[v].place.is_indexed())
-      of_value_[v] = add(values[v].place.strides, values[v].place.first);
+      of_value_[v] = add(values[v].place.strides, values[v].place.first, values[v].place.pair);
   for (size_t s = 0; s < nest.stores().size(); ++s)
-    of_store_[s] = add(nest.stores()[s].place.strides, nest.stores()[s].place.first);
+    of_store_[s] = add(nest.stores()[s].place.strides, nest.stores()[s].place.first, nest.stores()[s].place.pair);
   affine_ = tracks_.size();
   for (size_t v = 0; v < values.size(); ++v) {
     if (values[v].kind == Kind::kLoad && values[v].place.is_indexed())
@@ -33,9 +35,17 @@ Tracks::Tracks(const Nest& nest)
   }
 }
 
-size_t Tracks::add(const Dims& strides, const Term& first) {
-  tracks_.push_back({strides, first});
+size_t Tracks::add(const Dims& strides, const Term& first, Place::Pair pair) {
+  tracks_.push_back({strides, first, pair != Place::Pair::kNone});
   return tracks_.size() - 1;
+}
+
+bool Tracks::is_contiguous(size_t track, const LoopAxis& axis) const {
+  return axis.strides[track].is(tracks_[track].is_of_pair ? 2 : 1);
+}
+
+bool Tracks::is_vector_of_pairs(size_t track, const PlaceInLoops& here) const {
+  return here.across && here.lanes > 1 && tracks_[track].is_of_pair && is_contiguous(track, *here.across);
 }
 
 bool Tracks::moves(size_t value, size_t axis) const {
@@ -88,6 +98,10 @@ void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const s
   const Nest::Value& value = nest_.values()[v];
   switch (value.kind) {
     case Kind::kLoad:
+      if (is_vector_of_pairs(of_value_[v], here)) {
+        if (value.place.pair == Place::Pair::kFirst) return load_pairs(b, v, here, values);
+        if (static_cast<bool>(values[v])) return;  // with the first
+      }
       values[v] = b.code().let(value.name, load(b, v, here, in_lanes, values));
       return;
     case Kind::kPosition:
@@ -106,6 +120,42 @@ void Tracks::compute(StepBuilder& b, size_t v, const PlaceInLoops& here, const s
   TH_CHECK(false, "a reduction is computed by loops");
 }
 
+// Of twice as many elements as `here` has lanes, how many are in the first and in the second vector. Empty: all.
+static std::pair<Term, Term> halves(Code& code, const PlaceInLoops& here) {
+  if (!static_cast<bool>(here.count)) return {};
+  const Term lanes = here.lanes;
+  const Term both = code.let("both", here.count + here.count);
+  if (both.node().prim == Prim::kConstant) {
+    const int64_t n = both.node().integer;
+    return {Term(std::min<int64_t>(n, here.lanes)), Term(std::max<int64_t>(n - here.lanes, 0))};
+  }
+  return {code.let("low", select(both < lanes, both, lanes)), code.let("high", select(both < lanes, 0, both - lanes))};
+}
+
+// Two vectors side by side, of which one value has the even lanes and the next one the odd.
+void Tracks::load_pairs(StepBuilder& b, size_t v, const PlaceInLoops& here, std::vector<Term>& values) const {
+  Code& code = b.code();
+  const Operand& from = nest_.values()[v].place.operand;
+  const Term at = here.element(b, of_value_[v]);
+  const auto [low_count, high_count] = halves(code, here);
+  const Term low = code.let("pairs", b.load(from, at, here.lanes, 1, low_count));
+  const Term high = code.let("pairs", b.load(from, at + Term(here.lanes), here.lanes, 1, high_count));
+  values[v] = code.let(nest_.values()[v].name, even_lanes(low, high));
+  values[v + 1] = code.let(nest_.values()[v + 1].name, odd_lanes(low, high));
+}
+
+void Tracks::store_pairs(StepBuilder& b, size_t first, const PlaceInLoops& here,
+                         const std::vector<Term>& values) const {
+  const auto value = [&](size_t store) {
+    return b.code().let("part", splat(bound(nest_, nest_.stores()[store].value, values), here.lanes));
+  };
+  const Operand& to = nest_.stores()[first].place.operand;
+  const Term at = target(b, first, here, values), even = value(first), odd = value(first + 1);
+  const auto [low_count, high_count] = halves(b.code(), here);
+  b.store(to, at, zip_low(even, odd), 1, low_count);
+  b.store(to, at + Term(here.lanes), zip_high(even, odd), 1, high_count);
+}
+
 Term Tracks::load(StepBuilder& b, size_t v, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
                   const std::vector<Term>& values) const {
   const Place& place = nest_.values()[v].place;
@@ -116,6 +166,7 @@ Term Tracks::load(StepBuilder& b, size_t v, const PlaceInLoops& here, const std:
     if (!vector || here.across->strides[track].is(0)) return b.load(place.operand, from);
     return b.load(place.operand, from, here.lanes, b.length(here.across->strides[track]), here.count);
   }
+  if (is_vector_gather(b, v)) return vector_gather(b, v, here, values);
   // Lane by lane; those that do not exist repeat the first.
   Code& code = b.code();
   const DType dtype = place.operand.type.dtype;
@@ -126,6 +177,38 @@ Term Tracks::load(StepBuilder& b, size_t v, const PlaceInLoops& here, const std:
     code.store(gathered, lane, 1, b.load(place.operand, here.element(b, track, l) + where * b.length(place.step)));
   });
   return kernel::load(gathered, dtype, here.lanes, 0, 1);
+}
+
+bool Tracks::is_vector_gather(StepBuilder& b, size_t v) const {
+  const Place& place = nest_.values()[v].place;
+  const Index& index = *nest_.values()[*nest_.value_of(place.position)].index;
+  const std::string& isa = b.target().isa;
+  return (isa == "avx2" || isa == "avx512") && is_float(place.operand.type.dtype) && place.step.is(1) &&
+         is_signed_int(index.place.operand.type.dtype) && !index.place.is_indexed();
+}
+
+// All positions at once; if one is wrong, lane by lane, so that the check says which.
+Term Tracks::vector_gather(StepBuilder& b, size_t v, const PlaceInLoops& here, const std::vector<Term>& values) const {
+  Code& code = b.code();
+  const Place& place = nest_.values()[v].place;
+  const size_t p = *nest_.value_of(place.position);
+  const Index& index = *nest_.values()[p].index;
+  const Term length = b.length(index.length), stride = b.length(here.across->strides[of_value_[p]]);
+  Term at = code.let("index", cast(b.load(index.place.operand, here.element(b, of_value_[p]), here.lanes, stride,
+                                          here.count),
+                                   DType::kInt64));
+  if (index.from_end) at = code.let("position", select(at < Term(0), at + length, at));
+  Term wrong = at < Term(0) || at >= length;
+  if (here.count) wrong = wrong && iota(DType::kInt64, here.lanes) < here.count;
+  if (index.check)
+    code.if_(reduce_lanes("or", wrong), [&] {
+      code.loop("lane", 0, here.count ? here.count : Term(here.lanes), 1, LoopMark::kSequential,
+                [&](Term lane) { position(b, p, here, lane, values); });
+    });
+  Term from = splat(here.element(b, of_value_[v]), here.lanes) + at;
+  const Dim& moves = here.across->strides[of_value_[v]];
+  if (!moves.is(0)) from = from + iota(DType::kInt64, here.lanes) * b.length(moves);
+  return b.gather(place.operand, from, here.count);
 }
 
 Term Tracks::position(StepBuilder& b, size_t v, const PlaceInLoops& here, const Term& lane,
@@ -143,6 +226,10 @@ Term Tracks::target(StepBuilder& b, size_t store, const PlaceInLoops& here, cons
 void Tracks::store(StepBuilder& b, size_t store, const PlaceInLoops& here, const Term& value,
                    const std::vector<Term>& values) const {
   const Place& place = nest_.stores()[store].place;
+  if (is_vector_of_pairs(of_store_[store], here)) {
+    if (place.pair == Place::Pair::kSecond) store_pairs(b, store - 1, here, values);
+    return;
+  }
   const Term at = target(b, store, here, values);
   if (!here.across || here.lanes == 1) return b.store(place.operand, at, value);
   b.store(place.operand, at, splat(value, here.lanes), b.length(here.across->strides[of_store_[store]]), here.count);

@@ -33,6 +33,8 @@ class Tracks {
   size_t affine() const { return affine_; }
   size_t of_value(size_t value) const { return of_value_[value]; }
   size_t of_store(size_t store) const { return of_store_[store]; }
+  /// Do the turns of an axis of loops lie side by side in memory, as elements or as pairs of them?
+  bool is_contiguous(size_t track, const LoopAxis& axis) const;
   /// Does an axis of the nest move the value's own place?
   bool moves(size_t value, size_t axis) const;
   /// The axes of the nest, with the tracks' strides.
@@ -57,10 +59,18 @@ class Tracks {
   struct Track {
     Dims strides;
     Term first;
+    bool is_of_pair = false;
   };
-  size_t add(const Dims& strides, const Term& first);
+  size_t add(const Dims& strides, const Term& first, Place::Pair pair = Place::Pair::kNone);
+  /// Are the lanes pairs side by side?
+  bool is_vector_of_pairs(size_t track, const PlaceInLoops& here) const;
+  void load_pairs(StepBuilder& b, size_t value, const PlaceInLoops& here, std::vector<Term>& values) const;
+  void store_pairs(StepBuilder& b, size_t first, const PlaceInLoops& here, const std::vector<Term>& values) const;
   Term load(StepBuilder& b, size_t value, const PlaceInLoops& here, const std::vector<bool>& in_lanes,
             const std::vector<Term>& values) const;
+  /// Elements side by side that neighbouring integers of the data name: can one instruction load some of them?
+  bool is_vector_gather(StepBuilder& b, size_t value) const;
+  Term vector_gather(StepBuilder& b, size_t value, const PlaceInLoops& here, const std::vector<Term>& values) const;
   Term position(StepBuilder& b, size_t value, const PlaceInLoops& here, const Term& lane,
                 const std::vector<Term>& values) const;
 

@@ -124,8 +124,8 @@ class RowLoops {
     const LoopAxis& next = kept_.back();
     int along = 0, over = 0;
     auto count = [&](size_t track) {
-      along += reduced_.back().strides[track].is(1);
-      over += next.strides[track].is(1);
+      along += tracks_.is_contiguous(track, reduced_.back());
+      over += tracks_.is_contiguous(track, next);
     };
     for (size_t v = 0; v < nest_.values().size(); ++v) {
       const Nest::Value& now = value(v);
@@ -141,7 +141,7 @@ class RowLoops {
 
   int64_t load_work(size_t v) const {
     if (value(v).place.is_indexed()) return lanes_;
-    return !over_rows_ ? 0 : kept_.back().strides[tracks_.of_value(v)].is(1) ? 1 : lanes_;  // a gather
+    return !over_rows_ ? 0 : tracks_.is_contiguous(tracks_.of_value(v), kept_.back()) ? 1 : lanes_;  // a gather
   }
 
   int64_t cached_elements() const {
@@ -210,8 +210,12 @@ class RowLoops {
     std::vector<Accumulator> accumulators;
     bool two_levels = false;
     for (size_t v : plan_.reductions(p)) {
+      if (value(v).is_second) continue;
       Accumulator a{v, &*value(v).how, value(v).term.dtype(), lanes_, {}};
-      for (int i = 0; i < parts; ++i) a.parts.push_back(code_.var("acc", a.identity()));
+      for (int i = 0; i < parts; ++i) {
+        a.parts.push_back(code_.var("acc", a.identity()));
+        if (a.how->combine_pairs) a.seconds.push_back(code_.var("acc", splat(constant_int(a.how->dtype, 0), lanes_)));
+      }
       if (is_long && a.how->rounds && is_float(a.how->dtype)) {
         DType wide = over_rows_ ? a.how->dtype : wide_of(a.how->dtype);
         a.total = code_.var("total", splat(a.how->identity(wide), over_rows_ ? lanes_ : 1));
@@ -230,6 +234,12 @@ class RowLoops {
           if (is_known(a.total)) a.flush(code_, !over_rows_);
       });
     for (Accumulator& a : accumulators) {
+      if (a.how->combine_pairs) {
+        const TermPair pair = a.combined_pair(code_, !over_rows_);
+        values_[a.value] = code_.let(value(a.value).name, pair.first);
+        values_[a.value + 1] = code_.let(value(a.value + 1).name, pair.second);
+        continue;
+      }
       Term result = is_known(a.total) ? cast(a.total, a.how->dtype) : a.combined(code_, !over_rows_);
       values_[a.value] = code_.let(value(a.value).name, result);
     }
@@ -297,9 +307,14 @@ class RowLoops {
       for (const auto& [cached, array] : cached_)
         if (cached == v) code_.store(array, slot, 1, splat(values[v], lanes_));
     }
-    for (Accumulator& a : accumulators)
-      a.add(code_, static_cast<size_t>(position.accumulator), bound(nest_, value(a.value).term, values),
-            position.count);
+    for (Accumulator& a : accumulators) {
+      const auto part = static_cast<size_t>(position.accumulator);
+      const Term x = bound(nest_, value(a.value).term, values);
+      if (a.how->combine_pairs)
+        a.add_pair(code_, part, {x, bound(nest_, value(a.value).other, values)}, position.count);
+      else
+        a.add(code_, part, x, position.count);
+    }
     for (size_t o = 0; o < nest_.stores().size(); ++o)
       if (p + 1 == plan_.loops() && plan_.stores_elements(o))
         tracks_.store(b_, o, here, bound(nest_, nest_.stores()[o].value, values), values);

@@ -49,6 +49,8 @@ Term with_args(const TermNode& node, std::vector<Term> a) {
       return select(a[0], a[1], a[2]);
     case Prim::kCast:
       return cast(a[0], node.type.dtype);
+    case Prim::kBitCast:
+      return bit_cast(a[0], node.type.dtype);
     case Prim::kFma:
       return fma(a[0], a[1], a[2]);
     case Prim::kCopySign:

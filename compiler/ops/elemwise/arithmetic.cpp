@@ -14,6 +14,7 @@ const Op& add_op() {
       .signature = same_as_promoted(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return wrapping_add(a, b); }),
       .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || b : a + b; }),
+      .complex_code = complex2([](const Parts& a, const Parts& b) { return a + b; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), g.dout()}; },
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] + v[1]; },
@@ -31,6 +32,7 @@ const Op& sub_op() {
       .signature = same_as_promoted(kNumbers),
       .reference = reference2<kNumbers>([](auto a, auto b) { return wrapping_sub(a, b); }),
       .code = code2<kReals>([](Term a, Term b) { return a - b; }),
+      .complex_code = complex2([](const Parts& a, const Parts& b) { return a - b; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), neg(g.dout())}; },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] - v[1]; },
       .spread = spread_sum,
@@ -57,11 +59,13 @@ static constexpr Accumulation kOuterProduct{
 const Op& mul_op() {
   static const ScalarOp record{
       .name = "mul",
-      .doc = "a * b; of bools: a and b. d/da = b, d/db = a. Integers wrap around.",
+      .doc = "a * b; of bools: a and b. d/da = b, d/db = a. Integers wrap around. Of complex numbers (a + ib)(c + id) is "
+             "(ac - bd) + i(ad + bc), so that a part may be NaN where another one is infinite.",
       .arity = 2,
       .signature = same_as_promoted(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return wrapping_mul(a, b); }),
       .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && b : a * b; }),
+      .complex_code = complex2([](const Parts& a, const Parts& b) { return a * b; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.y(), g.dout() * g.x()}; },
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
@@ -85,6 +89,7 @@ const Op& true_div_op() {
       .signature = floats_to_same(),
       .reference = reference2<kFloats | kComplexes>([](auto a, auto b) { return a / b; }),
       .code = code2<kFloats>([](Term a, Term b) { return a / b; }),
+      .complex_code = complex2(complex_quotient),
       .gradient =
           [](const ScalarGradientArgs& g) {
             Expr da = g.dout() / g.y();
@@ -93,6 +98,7 @@ const Op& true_div_op() {
       .singular_in = 1,
       .low = 0.5,
       .high = 3,
+      .complex_ulps = 4,
       .spread = [](const double* x, const double* e, double y) {
         if (e[0] == 0 && e[1] == 0) return 0.0;
         if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
@@ -112,6 +118,7 @@ const Op& neg_op() {
         else return -x;
       }),
       .code = code1<kReals>([](Term x) { return -x; }),
+      .complex_code = complex1([](const Parts& x) { return -x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout())}; },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return Dim(0) - v[0]; },
       .spread = spread_same,
@@ -128,6 +135,7 @@ const Op& sqr_op() {
       .signature = same_as_promoted(kNumbers),
       .reference = reference1<kNumbers>([](auto x) { return wrapping_mul(x, x); }),
       .code = code1<kReals>([](Term x) { return x * x; }),
+      .complex_code = complex1([](const Parts& x) { return x * x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.x() * 2)}; },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[0]; },
       .spread = [](const double* x, const double* e, double) {
@@ -141,15 +149,17 @@ const Op& sqr_op() {
 const Op& sqrt_op() {
   static const ScalarOp record{
       .name = "sqrt",
-      .doc = "The square root, correctly rounded. d/dx = 1 / (2 sqrt(x)). Of -0: -0, of a negative real number: NaN.",
+      .doc = "The square root, correctly rounded of real numbers. d/dx = 1 / (2 sqrt(x)). Of -0: -0, of a negative real number: NaN.",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sqrt(x); }),
       .code = code1<kFloats>([](Term x) { return kernel::sqrt(x); }),
+      .complex_code = complex1(complex_sqrt),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (g.out() * 2)}; },
       .singular_in = 0,
       .low = 0.2,
       .high = 4,
       .edge_cases = {4, 2, -1},
+      .complex_ulps = 4,
       .spread = [](const double* x, const double* e, double) {
         return x[0] > e[0] ? e[0] / std::sqrt(x[0] - e[0]) : std::sqrt(2 * e[0]);
       }};
@@ -164,10 +174,14 @@ const Op& reciprocal_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return decltype(x)(1) / x; }),
       .code = code1<kFloats>([](Term x) { return 1 / x; }),
+      .complex_code = complex1([](const Parts& x) {
+        return complex_quotient({kernel::constant(x.re.dtype(), 1), kernel::constant(x.re.dtype(), 0)}, x);
+      }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() * sqr(g.out()))}; },
       .singular_in = 0,
       .low = 0.4,
       .high = 3,
+      .complex_ulps = 4,
       .spread = [](const double* x, const double* e, double y) { return std::abs(y) * relative_error(x[0], e[0], 0); }};
   static const Op& op = define_elementwise(record);
   return op;
@@ -193,12 +207,14 @@ const Op& abs_op() {
         if (is_float(x.dtype())) return kernel::fabs(x);
         return is_signed_int(x.dtype()) ? kernel::select(x < 0, -x, x) : x;
       }),
+      .complex_code = complex1(complex_abs),
       .gradient =
           [](const ScalarGradientArgs& g) {
             if (!is_complex(g.x().dtype())) return Exprs{g.dout() * sign(g.x())};
             return Exprs{conj(g.x()) * (g.dout() / switch_(eq(g.out(), 0), 1, g.out()))};
           },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return max(v[0], 0 - v[0]); },
+      .complex_ulps = 2,
       .spread = spread_same,
       .spreads_moduli = true,
       .rounding = Rounding::kExact};

@@ -12,15 +12,55 @@ namespace {
 
 using kernel::Term;
 
-std::vector<Term> dummy_terms(const Signature& signature) {
-  std::vector<Term> out;
-  for (DType dtype : signature.inputs) out.push_back(kernel::variable("x", {dtype, 1, 0}));
+std::vector<Parts> dummy_parts(const Signature& signature) {
+  std::vector<Parts> out;
+  for (DType dtype : signature.inputs) {
+    const kernel::TermType type{real_dtype(dtype), 1, 0};
+    out.emplace_back(kernel::variable("x", type), is_complex(dtype) ? kernel::variable("y", type) : Term());
+  }
   return out;
 }
 
-Term literal(const Tensor& value) {
-  return is_float(value.dtype()) ? kernel::constant(value.dtype(), value.as_double())
-                                 : kernel::constant_int(value.dtype(), value.as_int());
+Term number(DType dtype, double value, int64_t integer) {
+  return is_float(dtype) ? kernel::constant(dtype, value) : kernel::constant_int(dtype, integer);
+}
+
+Parts literal(const Tensor& value) {
+  if (!is_complex(value.dtype())) {
+    const bool real = is_float(value.dtype());
+    return number(value.dtype(), real ? value.as_double() : 0, real ? 0 : value.as_int());
+  }
+  const Tensor wide = value.cast(DType::kComplex128);
+  const std::complex<double> z = *wide.data<std::complex<double>>();
+  const DType part = real_dtype(value.dtype());
+  return {kernel::constant(part, z.real()), kernel::constant(part, z.imag())};
+}
+
+bool is_any_complex(const Signature& signature) {
+  return std::any_of(signature.inputs.begin(), signature.inputs.end(), is_complex) ||
+         std::any_of(signature.outputs.begin(), signature.outputs.end(), is_complex);
+}
+
+// The terms of the node's code, complex values as two.
+std::vector<Term> terms_of(const std::vector<Parts>& values) {
+  std::vector<Term> out;
+  for (const Parts& value : values) {
+    out.push_back(value.re);
+    if (value.is_complex()) out.push_back(value.im);
+  }
+  return out;
+}
+
+// One of the two numbers at a place of complex ones.
+kernel::Place part_of(const kernel::Place& place, int part) {
+  kernel::Place out = place;
+  out.operand.type.dtype = real_dtype(place.operand.type.dtype);
+  for (Dim& stride : out.operand.layout.strides) stride = stride * 2;
+  for (Dim& stride : out.strides) stride = stride * 2;
+  out.first = place.first * Term(2) + Term(part);
+  out.step = place.step * 2;
+  out.pair = part == 0 ? kernel::Place::Pair::kFirst : kernel::Place::Pair::kSecond;
+  return out;
 }
 
 }  // namespace
@@ -31,22 +71,37 @@ Signature signature_of(const Node& node) {
   return *node.op->scalar->signature(dtypes, node.props);
 }
 
+std::vector<Parts> code_of(const ScalarOp& record, std::span<const Parts> inputs, const Signature& signature) {
+  if (is_any_complex(signature))
+    return record.complex_code ? record.complex_code(inputs, signature) : std::vector<Parts>{};
+  if (!record.code) return {};
+  std::vector<Term> terms;
+  for (const Parts& input : inputs) terms.push_back(input.re);
+  const std::vector<Term> results = record.code(terms, signature);
+  return {results.begin(), results.end()};
+}
+
+Parts converted(const Parts& x, DType dtype) {
+  if (is_complex(dtype)) {
+    const DType part = real_dtype(dtype);
+    return {kernel::cast(x.re, part), x.is_complex() ? kernel::cast(x.im, part) : kernel::constant(part, 0)};
+  }
+  if (!x.is_complex()) return kernel::cast(x.re, dtype);
+  TH_CHECK(is_bool(dtype), "a complex number as ", name_of(dtype));
+  return x.re != 0 || x.im != 0;
+}
+
 bool has_scalar_code(const Node& node) {
-  if (!node.op->scalar || !node.op->scalar->code) return false;
-  for (const Expr& input : node.inputs)
-    if (is_complex(input.dtype())) return false;
+  if (!node.op->scalar) return false;
   uint64_t dtypes = 1;  // of inputs and outputs, which the signature follows from
   for (const Expr& input : node.inputs) dtypes = dtypes << 4 | static_cast<uint64_t>(input.dtype());
-  for (const Type& type : node.types) {
-    if (is_complex(type.dtype)) return false;
-    dtypes = dtypes << 4 | static_cast<uint64_t>(type.dtype);
-  }
+  for (const Type& type : node.types) dtypes = dtypes << 4 | static_cast<uint64_t>(type.dtype);
   // Every pass that fuses asks this of every node, and the answer is had by writing the code. Records are never freed.
   thread_local std::map<std::pair<const ScalarOp*, uint64_t>, bool> known;
   auto [at, fresh] = known.try_emplace({node.op->scalar, dtypes}, false);
   if (fresh) {
     Signature signature = signature_of(node);
-    at->second = !node.op->scalar->code(dummy_terms(signature), signature).empty();
+    at->second = !code_of(*node.op->scalar, dummy_parts(signature), signature).empty();
   }
   return at->second;
 }
@@ -54,31 +109,26 @@ bool has_scalar_code(const Node& node) {
 int64_t weight_of(const Node& node) {
   constexpr int64_t kGatherWork = 4;
   if (!node.op->scalar) return kGatherWork;
-  Signature signature = signature_of(node);
-  return kernel::work_of(node.op->scalar->code(dummy_terms(signature), signature));
+  const Signature signature = signature_of(node);
+  const std::vector<Term> terms = terms_of(code_of(*node.op->scalar, dummy_parts(signature), signature));
+  // The parts of a complex function share most of their terms.
+  if (is_any_complex(signature)) return kernel::flops_of(terms) + 2 * static_cast<int64_t>(node.inputs.size());
+  return kernel::work_of(terms);
 }
 
 int64_t flops_of(const Node& node) {
-  constexpr int64_t kComplex = 4;  // operations of a complex number for one of a real one, about
-  const ScalarOp& record = *node.op->scalar;
-  std::vector<DType> dtypes;
-  bool any_complex = false;
-  for (const Expr& input : node.inputs) {
-    any_complex = any_complex || is_complex(input.dtype());
-    dtypes.push_back(is_complex(input.dtype()) ? DType::kFloat64 : input.dtype());
-  }
-  const std::optional<Signature> signature = record.signature(dtypes, node.props);
-  if (!record.code || !signature || is_complex(signature->outputs[0])) return 1;
-  return (any_complex ? kComplex : 1) * kernel::flops_of(record.code(dummy_terms(*signature), *signature));
+  const Signature signature = signature_of(node);
+  const std::vector<Parts> code = code_of(*node.op->scalar, dummy_parts(signature), signature);
+  return code.empty() ? 1 : kernel::flops_of(terms_of(code));
 }
 
 size_t widest_of(const Node& node) {
-  if (!node.op->scalar) return size_of(node.types[0].dtype);
+  if (!node.op->scalar) return size_of(real_dtype(node.types[0].dtype));
   Signature signature = signature_of(node);
   size_t out = 1;
-  for (DType dtype : signature.inputs) out = std::max(out, size_of(dtype));
-  for (DType dtype : signature.outputs) out = std::max(out, size_of(dtype));
-  for (const Expr& input : node.inputs) out = std::max(out, size_of(input.dtype()));
+  for (DType dtype : signature.inputs) out = std::max(out, size_of(real_dtype(dtype)));
+  for (DType dtype : signature.outputs) out = std::max(out, size_of(real_dtype(dtype)));
+  for (const Expr& input : node.inputs) out = std::max(out, size_of(real_dtype(input.dtype())));
   return out;
 }
 
@@ -103,23 +153,52 @@ std::vector<const Node*> nodes_between(std::span<const Expr> inputs, std::span<c
   return out;
 }
 
+Parts BodyValues::parts(const Expr& e) const {
+  auto found = values_.find(key(e));
+  return found != values_.end() ? found->second : literal(*constant_value(e));
+}
+
 Term BodyValues::at(const Expr& e) const {
-  auto found = terms_.find(key(e));
-  return found != terms_.end() ? found->second : literal(*constant_value(e));
+  const Parts value = parts(e);
+  TH_CHECK(!value.is_complex(), "one term of a complex number");
+  return value.re;
 }
 
 void write_node(kernel::Names& names, const Node& node, BodyValues& values) {
   TH_CHECK(node.op->scalar, node.op->name, " is not elementwise");
   Signature signature = signature_of(node);
-  std::vector<Term> args;
+  std::vector<Parts> args;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    Term x = values.at(node.inputs[i]);
-    Term c = kernel::cast(x, signature.inputs[i]);
-    args.push_back(signature.inputs[i] == x.dtype() ? c : names.let("c", c));
+    const Parts x = values.parts(node.inputs[i]);
+    Parts c = converted(x, signature.inputs[i]);
+    if (node.inputs[i].dtype() != signature.inputs[i]) {
+      c.re = names.let("c", c.re);
+      if (c.is_complex()) c.im = names.let("c", c.im);
+    }
+    args.push_back(std::move(c));
   }
-  std::vector<Term> results = kernel::bind_shared(names, node.op->scalar->code(args, signature));
-  for (size_t o = 0; o < results.size(); ++o)
-    values.set(node[o], names.let(identifier(node.name.empty() ? node.op->name : node.name), results[o]));
+  const std::vector<Parts> code = code_of(*node.op->scalar, args, signature);
+  const std::vector<Term> terms = kernel::bind_shared(names, terms_of(code));
+  const std::string name = identifier(node.name.empty() ? node.op->name : node.name);
+  for (size_t o = 0, next = 0; o < code.size(); ++o) {
+    const bool is_pair = code[o].is_complex();
+    Parts value = names.let(is_pair ? name + "_re" : name, terms[next++]);
+    if (is_pair) value.im = names.let(name + "_im", terms[next++]);
+    values.set(node[o], std::move(value));
+  }
+}
+
+Parts load_value(kernel::Nest& nest, const std::string& name, const kernel::Place& place) {
+  if (!is_complex(place.operand.type.dtype)) return nest.load(name, place);
+  Parts out = nest.load(name + "_re", part_of(place, 0));
+  out.im = nest.load(name + "_im", part_of(place, 1));
+  return out;
+}
+
+void store_value(kernel::Nest& nest, const kernel::Place& place, const Parts& value) {
+  if (!value.is_complex()) return nest.store(place, value.re);
+  nest.store(part_of(place, 0), value.re);
+  nest.store(part_of(place, 1), value.im);
 }
 
 void add_nodes(kernel::Nest& nest, std::span<const Node* const> nodes, BodyValues& values) {

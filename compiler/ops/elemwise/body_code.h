@@ -20,10 +20,9 @@ bool has_scalar_code(const Node& node);
 
 /// Simple operations for each element of an elementwise node (kernel/term_cost.h); a read through an index counts as 4.
 int64_t weight_of(const Node& node);
-/// Flops for each element of an elementwise node, by the same table; for complex numbers about four times the real
-/// ones.
+/// Flops for each element of an elementwise node, by the same table.
 int64_t flops_of(const Node& node);
-/// Bytes of the widest element that an elementwise node touches; of one that reads through an index, of its result.
+/// Bytes of the widest number (of complex ones: part) that an elementwise node touches; of one that reads through an index, of its result.
 size_t widest_of(const Node& node);
 
 /// The nodes between the two, inputs first; not the inputs of `inputs`.
@@ -32,11 +31,13 @@ std::vector<const Node*> nodes_between(std::span<const Expr> inputs, std::span<c
 /// Values by expression. Copies are cheap enough to be taken where a scope begins.
 class BodyValues {
  public:
-  bool has(const Expr& e) const { return terms_.count(key(e)) != 0; }
+  bool has(const Expr& e) const { return values_.count(key(e)) != 0; }
   /// Constants count as known.
   bool known(const Expr& e) const { return has(e) || constant_value(e); }
+  Parts parts(const Expr& e) const;
+  /// Of a value that is not complex.
   kernel::Term at(const Expr& e) const;
-  void set(const Expr& e, kernel::Term term) { terms_[key(e)] = std::move(term); }
+  void set(const Expr& e, Parts value) { values_[key(e)] = std::move(value); }
 
  private:
   struct Hash {
@@ -45,11 +46,14 @@ class BodyValues {
     }
   };
   static std::pair<const Node*, size_t> key(const Expr& e) { return {&e.node(), e.output()}; }
-  std::unordered_map<std::pair<const Node*, size_t>, kernel::Term, Hash> terms_;
+  std::unordered_map<std::pair<const Node*, size_t>, Parts, Hash> values_;
 };
 
 /// Writes the code of one elementwise node, whose inputs are known, and notes its outputs.
 void write_node(kernel::Names& names, const Node& node, BodyValues& values);
+/// Loads the value at a place of a nest, or stores one there: of a complex operand two numbers side by side.
+Parts load_value(kernel::Nest& nest, const std::string& name, const kernel::Place& place);
+void store_value(kernel::Nest& nest, const kernel::Place& place, const Parts& value);
 /// Adds the nodes whose values are not there yet to a nest, in order.
 void add_nodes(kernel::Nest& nest, std::span<const Node* const> nodes, BodyValues& values);
 

@@ -62,6 +62,8 @@ const Op& eq_op() {
       .reference = reference2<kAll>([](auto a, auto b) { return a == b; }),
       .code = code2<kBools | kReals>(
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && b) || (!a && !b) : a == b; }),
+      .complex_code =
+          complex2([](const Parts& a, const Parts& b) { return Parts(a.re == b.re && a.im == b.im); }),
       .commutative = true,
       .spread = [](const double* x, const double* e, double) {
         return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;
@@ -79,6 +81,8 @@ const Op& neq_op() {
       .reference = reference2<kAll>([](auto a, auto b) { return a != b; }),
       .code = code2<kBools | kReals>(
           [](Term a, Term b) { return is_bool(a.dtype()) ? (a && !b) || (!a && b) : a != b; }),
+      .complex_code =
+          complex2([](const Parts& a, const Parts& b) { return Parts(a.re != b.re || a.im != b.im); }),
       .commutative = true,
       .spread = [](const double* x, const double* e, double) {
         return e[0] + e[1] > 0 && std::abs(x[0] - x[1]) <= e[0] + e[1] ? std::numeric_limits<double>::infinity() : 0.0;
@@ -99,11 +103,19 @@ const Op& isnan_op() {
       .reference = reference1<kAll>([](auto x) { return x != x; }),
       .code = code1<kBools | kReals>(
           [](Term x) { return is_float(x.dtype()) ? x != x : kernel::constant_int(DType::kBool, 0); }),
+      .complex_code = complex1([](const Parts& z) { return Parts(z.re != z.re || z.im != z.im); }),
       .spread = [](const double*, const double* e, double) {
         return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0;
       }};
   static const Op& op = define_elementwise(record);
   return op;
+}
+
+static Term is_infinite(const Term& x) {
+  if (!is_float(x.dtype())) return kernel::constant_int(DType::kBool, 0);
+  const double largest =
+      x.dtype() == DType::kFloat32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  return kernel::fabs(x) > kernel::constant(x.dtype(), largest);
 }
 
 const Op& isinf_op() {
@@ -117,12 +129,8 @@ const Op& isinf_op() {
         else if constexpr (std::is_floating_point_v<T>) return std::isinf(x);
         else return false;
       }),
-      .code = code1<kBools | kReals>([](Term x) {
-        if (!is_float(x.dtype())) return kernel::constant_int(DType::kBool, 0);
-        double largest = x.dtype() == DType::kFloat32 ? std::numeric_limits<float>::max()
-                                                      : std::numeric_limits<double>::max();
-        return kernel::fabs(x) > kernel::constant(x.dtype(), largest);
-      }),
+      .code = code1<kBools | kReals>(is_infinite),
+      .complex_code = complex1([](const Parts& z) { return Parts(is_infinite(z.re) || is_infinite(z.im)); }),
       .spread = [](const double*, const double* e, double) {
         return std::isinf(e[0]) ? std::numeric_limits<double>::infinity() : 0.0;
       }};

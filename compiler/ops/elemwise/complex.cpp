@@ -19,7 +19,7 @@ const Op& real_op() {
       .doc = "The real part of a complex number. The cotangent of z is that of the real part.",
       .signature = part_of_complex,
       .reference = reference1<kComplexes>([](auto z) { return z.real(); }),
-      .code = code1<0>([](Term x) { return x; }),
+      .complex_code = complex1([](const Parts& z) { return Parts(z.re); }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{cast(g.dout(), g.x().dtype())}; },
       .spread = spread_same,
       .spreads_moduli = true,
@@ -34,7 +34,7 @@ const Op& imag_op() {
       .doc = "The imaginary part of a complex number. The cotangent of z is -i times that of the imaginary part.",
       .signature = part_of_complex,
       .reference = reference1<kComplexes>([](auto z) { return z.imag(); }),
-      .code = code1<0>([](Term x) { return x; }),
+      .complex_code = complex1([](const Parts& z) { return Parts(z.im); }),
       .gradient =
           [](const ScalarGradientArgs& g) {
             DType dtype = g.x().dtype();
@@ -53,7 +53,7 @@ const Op& conj_op() {
       .doc = "The complex conjugate. The cotangent of z is the conjugate of the result's.",
       .signature = same_as_promoted(kComplexes),
       .reference = reference1<kComplexes>([](auto z) { return std::conj(z); }),
-      .code = code1<0>([](Term x) { return x; }),
+      .complex_code = complex1([](const Parts& z) { return Parts(z.re, -z.im); }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{conj(g.dout())}; },
       .spread = spread_same,
       .spreads_moduli = true,

@@ -12,9 +12,11 @@ const Op& exp_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::exp(x); }),
       .code = math_code("exp"),
+      .complex_code = complex1(complex_exp),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.out()}; },
       .edge_cases = {-745, -104, -88, 88.7, 88.8, 709.7, 709.8},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = [](const double*, const double* e, double y) { return e[0] > 0 ? std::abs(y) * std::expm1(e[0]) : 0; }};
   static const Op& op = define_elementwise(record);
   return op;
@@ -57,12 +59,14 @@ const Op& log_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::log(x); }),
       .code = math_code("log"),
+      .complex_code = complex1(complex_log),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / g.x()}; },
       .singular_in = 0,
       .low = 0.2,
       .high = 4,
       .edge_cases = {1, 0.999, 1.001, -1},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = [](const double* x, const double* e, double) { return relative_error(x[0], e[0], 0); }};
   static const Op& op = define_elementwise(record);
   return op;

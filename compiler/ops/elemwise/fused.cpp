@@ -19,14 +19,15 @@ void lower_elementwise(StepBuilder& b, std::span<const Expr> inputs, std::span<c
   BodyValues values;
   for (size_t k = 0; k < inputs.size(); ++k)
     if (!reads_through_index(nodes, inputs[k]))
-      values.set(inputs[k], nest.load(name_of_input(inputs[k], k), kernel::aligned(nest, b.input(k))));
+      values.set(inputs[k], load_value(nest, name_of_input(inputs[k], k), kernel::aligned(nest, b.input(k))));
   for (const Node* node : nodes)
     if (node->op->gather) values.set((*node)[0], gathered(b, nest, *node, inputs));
   add_nodes(nest, nodes, values);
   nest.work = 0;
   for (const Node* node : nodes) nest.work += weight_of(*node);
   nest.work = std::max<int64_t>(nest.work, 1);
-  for (size_t o = 0; o < outputs.size(); ++o) nest.store(kernel::aligned(nest, b.output(o)), values.at(outputs[o]));
+  for (size_t o = 0; o < outputs.size(); ++o)
+    store_value(nest, kernel::aligned(nest, b.output(o)), values.parts(outputs[o]));
   kernel::schedule(b, nest, kernel_name(nodes), kernel_comment(nodes, inputs, outputs));
 }
 

@@ -28,7 +28,7 @@ struct GatherRule {
   GatherSteps (*steps)(const Node& node, const kernel::Operand& source, const kernel::Operand& indices);
 };
 
-/// Can it be a load of a loop, and is that no slower? (The loop language has no complex numbers, and a constant index
+/// Can it be a load of a loop, and is that no slower? (A complex number would be two gathers, and a constant index
 /// is a part, not a gather. Single elements, which vectors must be put together from, are faster on their own where
 /// they are known to be many.)
 bool may_be_gathered(const Node& node);

@@ -10,9 +10,11 @@ const Op& sinh_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sinh(x); }),
       .code = math_code("sinh"),
+      .complex_code = complex1(complex_sinh),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cosh(g.x())}; },
       .edge_cases = {1e-10, 89, -89, 710},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = [](const double* x, const double* e, double) {
         return e[0] > 0 ? e[0] * std::cosh(std::abs(x[0]) + e[0]) : 0;
       }};
@@ -27,9 +29,11 @@ const Op& cosh_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cosh(x); }),
       .code = math_code("cosh"),
+      .complex_code = complex1(complex_cosh),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * sinh(g.x())}; },
       .edge_cases = {1e-10, 89, -89, 710},
-      .ulps = 4};
+      .ulps = 4,
+      .complex_ulps = 8};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -41,9 +45,11 @@ const Op& tanh_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::tanh(x); }),
       .code = math_code("tanh"),
+      .complex_code = complex1(complex_tanh),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (1 - sqr(g.out()))}; },
       .edge_cases = {1e-8, 0.5, 9, 20, -20},
       .ulps = 4,
+      .complex_ulps = 12,
       .spread = spread_same};
   static const Op& op = define_elementwise(record);
   return op;
@@ -56,9 +62,11 @@ const Op& arcsinh_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::asinh(x); }),
       .code = math_code("asinh"),
+      .complex_code = complex1(complex_asinh),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / sqrt(sqr(g.x()) + 1)}; },
       .edge_cases = {1e-10, 1e10, -1e10},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = spread_same};
   static const Op& op = define_elementwise(record);
   return op;
@@ -71,12 +79,14 @@ const Op& arccosh_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::acosh(x); }),
       .code = math_code("acosh"),
+      .complex_code = complex1(complex_acosh),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (sqrt(g.x() - 1) * sqrt(g.x() + 1))}; },
       .singular_in = 0,
       .low = 1.3,
       .high = 4,
       .edge_cases = {1, 1.001, 0.999, 1e10},
-      .ulps = 4};
+      .ulps = 4,
+      .complex_ulps = 8};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -88,12 +98,14 @@ const Op& arctanh_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::atanh(x); }),
       .code = math_code("atanh"),
+      .complex_code = complex1(complex_atanh),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (1 - sqr(g.x()))}; },
       .singular_in = 0,
       .low = -0.8,
       .high = 0.8,
       .edge_cases = {1e-10, 1, -1, 1.001},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = [](const double* x, const double* e, double) {
         const double farthest = std::abs(x[0]) + e[0];
         if (e[0] == 0) return 0.0;

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "compiler/ops/elemwise/complex_maths.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 
@@ -18,11 +19,7 @@ namespace thtrain {
 using Exprs = std::vector<Expr>;
 using kernel::Term;
 using ScalarCode = std::function<std::vector<Term>(std::span<const Term>, const Signature&)>;
-
-/// The dtype of a complex number's parts; other dtypes are themselves.
-inline DType real_dtype(DType dtype) {
-  return dtype == DType::kComplex64 ? DType::kFloat32 : dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
-}
+using ComplexCode = std::function<std::vector<Parts>(std::span<const Parts>, const Signature&)>;
 
 /// code1<kFloats>(f): the term f(x) for inputs of those kinds, no code for the others. With code2, f(a, b).
 template <unsigned kinds, class F>
@@ -36,6 +33,15 @@ ScalarCode code2(F f) {
   return [f](std::span<const Term> in, const Signature& s) {
     return kind_of(s.inputs[0]) & kinds ? std::vector<Term>{f(in[0], in[1])} : std::vector<Term>{};
   };
+}
+/// complex1(f): the value f(z) of a complex number; with complex2, f(a, b).
+template <class F>
+ComplexCode complex1(F f) {
+  return [f](std::span<const Parts> in, const Signature&) { return std::vector<Parts>{f(in[0])}; };
+}
+template <class F>
+ComplexCode complex2(F f) {
+  return [f](std::span<const Parts> in, const Signature&) { return std::vector<Parts>{f(in[0], in[1])}; };
 }
 /// A function of the target's table of mathematics.
 inline ScalarCode math_code(const char* function) {
@@ -71,7 +77,7 @@ T wrapping_sub(T a, T b) {
 template <class T>
 T wrapping_mul(T a, T b) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else return a * b;
+  else return product(a, b);
 }
 
 // Builders from an op.

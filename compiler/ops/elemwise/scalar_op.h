@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/ops/elemwise/parts.h"
 
 namespace thtrain {
 
@@ -54,6 +54,8 @@ struct ScalarOp {
   /// The loop language; an empty result where there is none for these dtypes (the reference is called back then).
   /// Terms have the signature's input dtypes and any number of lanes.
   std::function<std::vector<kernel::Term>(std::span<const kernel::Term>, const Signature&)> code;
+  /// The same where an input or output of the signature is complex. Null: no code, the reference is called back.
+  std::function<std::vector<Parts>(std::span<const Parts>, const Signature&)> complex_code = {};
   /// One cotangent for each input, of the broadcast shape and the output's dtype; empty: not connected. Null: none has.
   /// Forward mode asks it too, with the tangent of an input in the place of the cotangent, of a shape that broadcasts.
   /// So each result is the cotangent times the derivative there, or, of complex numbers, the cotangent's conjugate.
@@ -70,6 +72,7 @@ struct ScalarOp {
   std::vector<double> edge_cases = {};     // beside 0, -0, inf, -inf, NaN, the largest and smallest numbers
   bool smooth = true;
   double ulps = 0;                         // native against reference, float dtypes; 0: equal bits
+  double complex_ulps = 0;                 // of complex numbers, in units of the modulus; no less than `ulps`
 
   /// What the errors e of the inputs x become in y = f(x), its rounding apart. Null: the largest change among corners
   /// x +- e, which bounds what is monotone in each input, or has its extremes there.
@@ -131,6 +134,9 @@ template <unsigned kinds, class F>
 ScalarReference reference2(F f) { return reference_of<kinds, 2>(f); }
 template <unsigned kinds, class F>
 ScalarReference reference3(F f) { return reference_of<kinds, 3>(f); }
+
+/// The code of a record for any dtypes; empty where there is none.
+std::vector<Parts> code_of(const ScalarOp& record, std::span<const Parts> inputs, const Signature& signature);
 
 /// The Op of a record; both live as long as the program.
 const Op& define_elementwise(const ScalarOp& record);

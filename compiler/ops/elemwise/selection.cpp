@@ -21,9 +21,13 @@ static void switch_reference(const Signature& s, std::span<const void* const> in
 }
 
 static std::vector<Term> switch_code(std::span<const Term> in, const Signature& s) {
-  if (is_complex(s.outputs[0])) return {};
   if (is_bool(s.outputs[0])) return {(in[0] && in[1]) || (!in[0] && in[2])};
   return {kernel::select(in[0], in[1], in[2])};
+}
+
+static std::vector<Parts> switch_parts(std::span<const Parts> in, const Signature&) {
+  const Term& yes = in[0].re;
+  return {{kernel::select(yes, in[1].re, in[2].re), kernel::select(yes, in[1].im, in[2].im)}};
 }
 
 static double switch_spread(const double* x, const double* e, double) {
@@ -41,6 +45,7 @@ const Op& switch_op() {
       .signature = switch_signature,
       .reference = switch_reference,
       .code = switch_code,
+      .complex_code = switch_parts,
       .gradient =
           [](const ScalarGradientArgs& g) {
             return Exprs{{}, switch_(g.x(), g.dout(), 0), switch_(g.x(), 0, g.dout())};
@@ -84,7 +89,6 @@ static void cast_reference(const Signature& s, std::span<const void* const> in, 
 }
 
 static std::vector<Term> cast_code(std::span<const Term> in, const Signature& s) {
-  if (is_complex(s.inputs[0]) || is_complex(s.outputs[0])) return {};
   return {kernel::cast(in[0], s.outputs[0])};
 }
 
@@ -107,6 +111,9 @@ const Op& cast_op() {
       .signature = cast_signature,
       .reference = cast_reference,
       .code = cast_code,
+      .complex_code = [](std::span<const Parts> in, const Signature& s) {
+        return std::vector<Parts>{converted(in[0], s.outputs[0])};
+      },
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout()}; },  // takes x's dtype as every gradient
       .hint = "real(z), imag(z) or abs(z) says which part is meant",
       .symbolic = cast_symbolic,

@@ -12,9 +12,11 @@ const Op& sin_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sin(x); }),
       .code = math_code("sin"),
+      .complex_code = complex1(complex_sin),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * cos(g.x())}; },
       .edge_cases = {3.14159265, 1e6, -1e6},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = [](const double*, const double* e, double) { return std::min(e[0], 2.0); }};
   static const Op& op = define_elementwise(record);
   return op;
@@ -27,9 +29,11 @@ const Op& cos_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::cos(x); }),
       .code = math_code("cos"),
+      .complex_code = complex1(complex_cos),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() * sin(g.x()))}; },
       .edge_cases = {3.14159265, 1e6, -1e6},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = [](const double*, const double* e, double) { return std::min(e[0], 2.0); }};
   static const Op& op = define_elementwise(record);
   return op;
@@ -42,11 +46,13 @@ const Op& tan_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::tan(x); }),
       .code = math_code("tan"),
+      .complex_code = complex1(complex_tan),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (sqr(g.out()) + 1)}; },
       .low = -1.2,
       .high = 1.2,
       .edge_cases = {1.57079, 3, -100},
       .ulps = 4,
+      .complex_ulps = 12,
       .spread = [](const double*, const double* e, double y) {
         const double t = e[0] < 0.7 ? std::tan(e[0]) : std::numeric_limits<double>::infinity();
         const double left = 1 - std::abs(y) * t;
@@ -63,11 +69,13 @@ const Op& arcsin_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::asin(x); }),
       .code = math_code("asin"),
+      .complex_code = complex1(complex_asin),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / sqrt(1 - sqr(g.x()))}; },
       .low = -0.8,
       .high = 0.8,
       .edge_cases = {1, -1, 1.001},
-      .ulps = 4};
+      .ulps = 4,
+      .complex_ulps = 8};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -79,11 +87,13 @@ const Op& arccos_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::acos(x); }),
       .code = math_code("acos"),
+      .complex_code = complex1(complex_acos),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{neg(g.dout() / sqrt(1 - sqr(g.x())))}; },
       .low = -0.8,
       .high = 0.8,
       .edge_cases = {1, -1, 1.001},
-      .ulps = 4};
+      .ulps = 4,
+      .complex_ulps = 8};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -95,9 +105,11 @@ const Op& arctan_op() {
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::atan(x); }),
       .code = math_code("atan"),
+      .complex_code = complex1(complex_atan),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() / (sqr(g.x()) + 1)}; },
       .edge_cases = {1, 1e10, -1e10},
       .ulps = 4,
+      .complex_ulps = 8,
       .spread = spread_same};
   static const Op& op = define_elementwise(record);
   return op;

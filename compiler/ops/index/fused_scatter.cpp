@@ -32,7 +32,8 @@ void lower(kernel::StepBuilder& b) {
     BodyValues values;
     for (size_t k = 0; k < body.inputs.size(); ++k)
       if (is_read(body.inputs[k]))
-        values.set(body.inputs[k], nest.load(name_of_input(body.inputs[k], k), kernel::aligned(nest, b.input(k))));
+        values.set(body.inputs[k],
+                   load_value(nest, name_of_input(body.inputs[k], k), kernel::aligned(nest, b.input(k))));
     add_nodes(nest, loop, values);
     return values.at(value);
   };

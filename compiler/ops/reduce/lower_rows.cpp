@@ -22,7 +22,7 @@ void lower_rows(StepBuilder& b, const Graph& body, EmptyRows empty) {
   for (size_t k = 0; k < body.inputs.size(); ++k) {
     const Expr& input = body.inputs[k];
     if (!reads_through_index(nodes, input))
-      values.set(input, nest.load(name_of_input(input, k), place_of_input(domain, nodes, input, b.input(k))));
+      values.set(input, load_value(nest, name_of_input(input, k), place_of_input(domain, nodes, input, b.input(k))));
   }
   nest.work = 1;
   for (const Node* node : nodes) {
@@ -33,22 +33,20 @@ void lower_rows(StepBuilder& b, const Graph& body, EmptyRows empty) {
                    return is_dropped(domain, result) ? around_reduced(domain, strides) : strides;
                  }));
     } else if (const Reduction* record = reduction_of(*node->op)) {
-      kernel::Accumulation how = accumulation_of(*record, node->inputs[0].dtype());
-      nest.operation(0, size_of(how.dtype));
-      if (!record->empty_allowed && empty == EmptyRows::kCheck) how.no_elements = no_elements_check(*node);
-      const bool is_wider = how.dtype != result.dtype();
-      const std::string name = identifier(node->name.empty() ? node->op->name : node->name);
-      const kernel::Term reduced = nest.reduce(name, std::move(how), values.at(node->inputs[0]));
-      values.set(result, is_wider ? nest.let(name, kernel::cast(reduced, result.dtype())) : reduced);
+      nest.operation(0, size_of(accumulation_of(*record, node->inputs[0].dtype()).dtype));
+      std::optional<kernel::RuntimeCheck> check;
+      if (!record->empty_allowed && empty == EmptyRows::kCheck) check = no_elements_check(*node);
+      values.set(result, reduced(nest, identifier(node->name.empty() ? node->op->name : node->name), *record,
+                                 values.parts(node->inputs[0]), node->inputs[0].dtype(), std::move(check)));
     } else if (node->op == &dimshuffle_op()) {
-      nest.operation(0, size_of(node->types[0].dtype));
-      values.set(result, values.at(node->inputs[0]));
+      nest.operation(0, size_of(real_dtype(node->types[0].dtype)));
+      values.set(result, values.parts(node->inputs[0]));
     } else {
       add_nodes(nest, std::span(&node, 1), values);
     }
   }
   for (size_t o = 0; o < body.outputs.size(); ++o)
-    nest.store(place_of_output(domain, body.outputs[o], b.output(o)), values.at(body.outputs[o]));
+    store_value(nest, place_of_output(domain, body.outputs[o], b.output(o)), values.parts(body.outputs[o]));
   kernel::schedule(b, nest, kernel_name(nodes), kernel_comment(nodes, body.inputs, body.outputs));
 }
 

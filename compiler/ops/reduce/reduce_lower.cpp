@@ -4,6 +4,7 @@
 
 #include "compiler/kernel/schedule/accumulators.h"
 #include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/elemwise/body_code.h"
 
 namespace thtrain {
 
@@ -11,11 +12,38 @@ using kernel::StepBuilder;
 
 kernel::Accumulation accumulation_of(const Reduction& record, DType element) {
   const DType dtype = *record.dtype(element);
-  return {.dtype = record.is_wide ? kernel::wide_of(dtype) : dtype,
+  return {.dtype = is_complex(dtype) ? real_dtype(dtype)
+                   : record.is_wide  ? kernel::wide_of(dtype)
+                                     : dtype,
           .identity = record.identity,
           .combine = record.combine,
           .lanes = record.lanes,
           .rounds = record.rounds};
+}
+
+Parts reduced(kernel::Nest& nest, const std::string& name, const Reduction& record, const Parts& x, DType element,
+              std::optional<kernel::RuntimeCheck> no_elements) {
+  const DType result = *record.dtype(element);
+  kernel::Accumulation how = accumulation_of(record, element);
+  how.no_elements = std::move(no_elements);
+  if (!x.is_complex()) {
+    const bool is_wider = how.dtype != result;
+    const kernel::Term out = nest.reduce(name, std::move(how), x.re);
+    return is_wider ? nest.let(name, kernel::cast(out, result)) : out;
+  }
+  if (!is_complex(result)) return nest.reduce(name, std::move(how), converted(x, result).re);
+  if (record.combine_complex) {
+    const auto combine = record.combine_complex;
+    how.combine_pairs = [combine](const kernel::TermPair& a, const kernel::TermPair& b) {
+      const Parts out = combine({a.first, a.second}, {b.first, b.second});
+      return kernel::TermPair{out.re, out.im};
+    };
+    const auto [re, im] = nest.reduce_pair(name, std::move(how), {x.re, x.im});
+    return {re, im};
+  }
+  Parts out = nest.reduce(name + "_re", how, x.re);
+  out.im = nest.reduce(name + "_im", std::move(how), x.im);
+  return out;
 }
 
 kernel::RuntimeCheck no_elements_check(const Node& node) {
@@ -24,7 +52,15 @@ kernel::RuntimeCheck no_elements_check(const Node& node) {
           .origin = node.origin};
 }
 
-void lower_by_nest(StepBuilder& b, kernel::Accumulation how, const std::string& name, const std::string& comment) {
+namespace {
+
+// A nest over the axes of input 0, the places of the two, and the way from what is loaded to what is stored.
+struct Plain {
+  kernel::Nest nest;
+  kernel::Place from, to;
+};
+
+Plain plain_nest(StepBuilder& b) {
   const kernel::Operand &in = b.input(0), &out = b.output();
   const Ints& reduced = b.node().props.get<Ints>("axes");
   const bool keepdims = b.node().props.get<bool>("keepdims");
@@ -37,21 +73,28 @@ void lower_by_nest(StepBuilder& b, kernel::Accumulation how, const std::string& 
     to.strides.push_back(goes ? Dim(0) : out.layout.strides[next]);
     if (!goes || keepdims) ++next;
   }
-  kernel::Nest nest(std::move(axes));
-  const kernel::Term x = nest.load("x", std::move(from));
-  const kernel::Term result = nest.reduce(name, std::move(how), x);
-  // A position has its own dtype.
-  nest.store(std::move(to), is_float(out.type.dtype) ? kernel::cast(result, out.type.dtype) : result);
-  nest.work = 2;  // a load and an operation
-  kernel::schedule(b, nest, name, comment);
+  Plain made{kernel::Nest(std::move(axes)), std::move(from), std::move(to)};
+  made.nest.work = 2;  // a load and an operation
+  return made;
+}
+
+}  // namespace
+
+void lower_by_nest(StepBuilder& b, kernel::Accumulation how, const std::string& name, const std::string& comment) {
+  Plain made = plain_nest(b);
+  const kernel::Term x = made.nest.load("x", std::move(made.from));
+  made.nest.store(std::move(made.to), made.nest.reduce(name, std::move(how), x));
+  kernel::schedule(b, made.nest, name, comment);
 }
 
 void lower_reduction(const Reduction& record, StepBuilder& b) {
-  if (is_complex(b.input(0).type.dtype)) return b.call_reference();
-  kernel::Accumulation how = accumulation_of(record, b.input(0).type.dtype);
-  if (!record.empty_allowed) how.no_elements = no_elements_check(b.node());
-  lower_by_nest(
-      b, std::move(how), record.name,
+  Plain made = plain_nest(b);
+  std::optional<kernel::RuntimeCheck> check;
+  if (!record.empty_allowed) check = no_elements_check(b.node());
+  const Parts x = load_value(made.nest, "x", made.from);
+  store_value(made.nest, made.to, reduced(made.nest, record.name, record, x, b.input(0).type.dtype, std::move(check)));
+  kernel::schedule(
+      b, made.nest, record.name,
       str(record.name, " of in0 ", readable(b.input(0).type.text()), " to ", readable(b.output().type.text())));
 }
 

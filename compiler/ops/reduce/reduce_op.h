@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/op.h"
-#include "compiler/kernel/kernel_ir.h"
+#include "compiler/ops/elemwise/parts.h"
 
 namespace thtrain {
 
@@ -21,6 +21,8 @@ struct Reduction {
   std::function<kernel::Term(DType)> identity;
   /// Two accumulators in one; any number of lanes. An element is cast to the accumulator's dtype first.
   std::function<kernel::Term(kernel::Term, kernel::Term)> combine;
+  /// The same of complex numbers where it is not that of each part. Null: parts are combined by themselves.
+  std::function<Parts(const Parts&, const Parts&)> combine_complex = {};
   /// The operation of kernel::reduce_lanes for numbers: add, mul, max, min, and, or; see kernel::combine_lanes(). max
   /// and min of floats give NaN where a lane is NaN.
   std::string lanes;

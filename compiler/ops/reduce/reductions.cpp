@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/ops/elemwise/complex_maths.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/reduce/reduce.h"
@@ -173,11 +174,12 @@ const Defined& prod_defined() {
        .dtype = sums,
        .identity = [](DType dtype) { return kernel::constant_int(dtype, 1); },
        .combine = [](Term a, Term b) { return a * b; },
+       .combine_complex = [](const Parts& a, const Parts& b) { return a * b; },
        .lanes = "mul",
        .is_wide = true,
        .reference = reference([](const auto* x, int64_t n) {
          auto total = wide(static_cast<std::decay_t<decltype(*x)>>(1));
-         for (int64_t i = 0; i < n; ++i) total *= wide(x[i]);
+         for (int64_t i = 0; i < n; ++i) total = product(total, wide(x[i]));
          return static_cast<SumOf<std::decay_t<decltype(*x)>>>(total);
        }),
        .gradient = prod_gradient,

@@ -65,14 +65,10 @@ class PythonDialect : public Dialect {
   std::string local_array(const Statement& s, const TermText& length, Helpers&) const override {
     return str(s.name, " = [0] * ", length.operand());
   }
-  std::string atomic_add(const Statement& s, const TermText& index, const TermText& value, Helpers&) const override {
-    return str(s.name, "[", index.alone(), "] += ", value.alone());
-  }
   std::string prefetch(const Statement& s, const TermText& index) const override {
     return str("# ", s.name, "[", index.alone(), "] follows");
   }
   std::string fence() const override { return "# what was written may be read"; }
-  std::string barrier() const override { return "wait_for_all()"; }
   std::vector<std::string> fail(const TermText& check, const TermText& value, const TermText& limit) const override {
     return {str("raise IndexError(", check.alone(), ", ", value.alone(), ", ", limit.alone(), ")")};
   }

@@ -134,7 +134,8 @@ TEST(Schedule, AFewVectorsAreWrittenOutOneByOne) {
     const Program program = planned({floats({length}, "x") * 2.0});
     kernel::Helpers helpers;
     const std::string text =
-        kernel::print_function(*only_kernel(program).function, "f", kernel::cpp_dialect(64), helpers);
+        kernel::print_function(*only_kernel(program).function, kernel::dialect_of({.vector_bytes = 64}), helpers)
+            .named("f");
     return text.find("for (") != std::string::npos;
   };
   for (const int64_t length : {16, 32, 64, 20, 40}) EXPECT_FALSE(loops(length)) << length;

@@ -160,28 +160,60 @@ TEST(ElemwiseGolden, ReferencesGiveNumPysValues) {
   }
 }
 
+// The code of a case on variables x0, x1, ...; the imaginary part of a complex one is y0, y1, ...
+struct CaseCode {
+  Signature signature;
+  std::vector<Parts> results;
+};
+
+CaseCode code_of_case(const GoldenCase& c, int lanes) {
+  std::vector<DType> dtypes;
+  for (const Tensor& x : c.inputs) dtypes.push_back(x.dtype());
+  CaseCode out{*c.op->scalar->signature(dtypes, props_of(c)), {}};
+  std::vector<Parts> arguments;
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    const DType dtype = out.signature.inputs[i];
+    const kernel::TermType type{real_dtype(dtype), lanes, is_bool(dtype) && lanes > 1 ? 4 : 0};
+    arguments.emplace_back(kernel::variable(str("x", i), type),
+                           is_complex(dtype) ? kernel::variable(str("y", i), type) : kernel::Term());
+  }
+  out.results = code_of(*c.op->scalar, arguments, out.signature);
+  return out;
+}
+
+// The value of a term or of two, for the inputs' elements number i.
+Tensor interpreted(const GoldenCase& c, const CaseCode& code, const Parts& result, int64_t i) {
+  std::map<std::string, Tensor> variables;
+  for (size_t k = 0; k < c.inputs.size(); ++k) {
+    const Tensor x = c.inputs[k].view({}, {}, i).copy().cast(code.signature.inputs[k]);
+    if (!is_complex(x.dtype())) {
+      variables.emplace(str("x", k), x);
+      continue;
+    }
+    const Tensor wide = x.cast(DType::kComplex128);
+    const std::complex<double> z = *wide.data<std::complex<double>>();
+    variables.emplace(str("x", k), Tensor(z.real()).cast(real_dtype(x.dtype())));
+    variables.emplace(str("y", k), Tensor(z.imag()).cast(real_dtype(x.dtype())));
+  }
+  const Tensor re = interpret(result.re, variables);
+  if (!result.is_complex()) return re;
+  const std::complex<double> z(re.as_double(), interpret(result.im, variables).as_double());
+  return Tensor(z).cast(re.dtype() == DType::kFloat32 ? DType::kComplex64 : DType::kComplex128);
+}
+
 TEST(ElemwiseGolden, CodeGivesNumPysValues) {
   for (const GoldenCase& c : golden_cases()) {
-    std::vector<DType> dtypes;
-    for (const Tensor& x : c.inputs) dtypes.push_back(x.dtype());
-    Signature signature = *c.op->scalar->signature(dtypes, props_of(c));
-    std::vector<kernel::Term> arguments;
-    for (size_t i = 0; i < dtypes.size(); ++i)
-      arguments.push_back(kernel::variable(str("x", i), {signature.inputs[i], 1, 0}));
-    std::vector<kernel::Term> code = c.op->scalar->code(arguments, signature);
-    if (code.empty()) continue;
-    ASSERT_EQ(code.size(), c.outputs.size()) << c.line;
+    const CaseCode code = code_of_case(c, 1);
+    if (code.results.empty()) continue;
+    ASSERT_EQ(code.results.size(), c.outputs.size()) << c.line;
     std::vector<Tensor> values;
     for (const Tensor& expected : c.outputs) values.push_back(Tensor::empty(expected.dtype(), expected.shape()));
-    for (int64_t i = 0; i < c.outputs[0].size(); ++i) {
-      std::map<std::string, Tensor> variables;
-      for (size_t k = 0; k < c.inputs.size(); ++k)
-        variables.emplace(str("x", k), c.inputs[k].view({}, {}, i).copy().cast(signature.inputs[k]));
-      for (size_t o = 0; o < code.size(); ++o) {
-        ASSERT_EQ(code[o].dtype(), signature.outputs[o]) << c.line;
-        values[o].view({}, {}, i).assign(interpret(code[o], variables));
+    for (int64_t i = 0; i < c.outputs[0].size(); ++i)
+      for (size_t o = 0; o < code.results.size(); ++o) {
+        const Tensor value = interpreted(c, code, code.results[o], i);
+        ASSERT_EQ(value.dtype(), code.signature.outputs[o]) << c.line;
+        values[o].view({}, {}, i).assign(value);
       }
-    }
     expect_values(c, values, bound_of(c));
   }
 }
@@ -189,18 +221,13 @@ TEST(ElemwiseGolden, CodeGivesNumPysValues) {
 // The code is written once for any number of lanes.
 TEST(ElemwiseGolden, CodeTakesVectors) {
   for (const GoldenCase& c : golden_cases()) {
-    std::vector<DType> dtypes;
-    for (const Tensor& x : c.inputs) dtypes.push_back(x.dtype());
-    Signature signature = *c.op->scalar->signature(dtypes, props_of(c));
-    std::vector<kernel::Term> arguments;
-    for (size_t i = 0; i < dtypes.size(); ++i)
-      arguments.push_back(
-          kernel::variable(str("x", i), {signature.inputs[i], 8, is_bool(signature.inputs[i]) ? 4 : 0}));
-    std::vector<kernel::Term> code = c.op->scalar->code(arguments, signature);
-    bool is_constant = c.op->name == "isnan" || c.op->name == "isinf";
-    for (size_t o = 0; o < code.size(); ++o) {
-      EXPECT_EQ(code[o].dtype(), signature.outputs[o]) << c.line;
-      EXPECT_TRUE(code[o].lanes() == 8 || is_constant) << c.line;
+    const CaseCode code = code_of_case(c, 8);
+    const bool is_constant = c.op->name == "isnan" || c.op->name == "isinf" || c.op->name == "cast";
+    for (size_t o = 0; o < code.results.size(); ++o) {
+      const Parts& result = code.results[o];
+      EXPECT_EQ(result.re.dtype(), real_dtype(code.signature.outputs[o])) << c.line;
+      EXPECT_EQ(result.is_complex(), is_complex(code.signature.outputs[o])) << c.line;
+      EXPECT_TRUE(result.re.lanes() == 8 || is_constant) << c.line;
     }
   }
 }
@@ -208,18 +235,9 @@ TEST(ElemwiseGolden, CodeTakesVectors) {
 TEST(ElemwiseGolden, OnlyTheseHaveNoCode) {
   std::set<std::string> without;
   for (const GoldenCase& c : golden_cases()) {
-    std::vector<DType> dtypes;
-    for (const Tensor& x : c.inputs) dtypes.push_back(x.dtype());
-    Signature signature = *c.op->scalar->signature(dtypes, props_of(c));
-    std::vector<kernel::Term> arguments;
-    bool complex = false;
-    for (DType dtype : signature.inputs) {
-      arguments.push_back(kernel::variable("x", {dtype, 1, 0}));
-      complex = complex || is_complex(dtype);
-    }
-    for (DType dtype : signature.outputs) complex = complex || is_complex(dtype);
-    if (!complex && c.op->scalar->code(arguments, signature).empty())
-      without.insert(str(c.op->name, is_float(signature.inputs[0]) ? " of floats" : " of integers"));
+    const CaseCode code = code_of_case(c, 1);
+    if (code.results.empty())
+      without.insert(str(c.op->name, is_int(code.signature.inputs[0]) ? " of integers" : " of other numbers"));
   }
   EXPECT_EQ(join(without, ", "), "pow of integers");
 }

@@ -84,7 +84,7 @@ TEST(Cost, OfElementwiseOpsFollowsFromTheirCode) {
   EXPECT_EQ(flops(tanh(x)), kernel::kMathCost);
   EXPECT_EQ(flops(sqr(x)), 1);
   EXPECT_EQ(flops(cast(x, DType::kFloat32)), 0) << "no arithmetic";
-  EXPECT_EQ(flops(z * z), 4) << "of complex numbers, four times that of real ones";
+  EXPECT_EQ(flops(z * z), 6) << "of complex numbers, four products and two sums";
   EXPECT_GT(weight_of(tanh(x).node()), kernel::kMathCost - 1);
   EXPECT_EQ(weight_of((x + x).node()), 3) << "operands are work";
 }

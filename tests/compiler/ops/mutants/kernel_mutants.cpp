@@ -147,8 +147,7 @@ class Places {
     if (s.kind == Kind::kLocalArray) local_.insert(s.name);
     if (s.kind == Kind::kLoop && (never_runs(s) || clears_local(s, local_))) return;
     const bool computes = s.kind == Kind::kLet || s.kind == Kind::kVar || s.kind == Kind::kAssign ||
-                          s.kind == Kind::kStore || s.kind == Kind::kAtomicAdd ||
-                          (s.kind == Kind::kIf && !has_int64(s.value));
+                          s.kind == Kind::kStore || (s.kind == Kind::kIf && !has_int64(s.value));
     if (computes && !in_while) s.value = value(s.value);
     if (s.kind == Kind::kStore && has_before(s.index, s.stride, s.value.lanes()) && here("writes the element before"))
       s.index = before(s.index);

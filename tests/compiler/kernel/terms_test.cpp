@@ -1,0 +1,134 @@
+// Terms that move bits and lanes, as kernels compute them at every width of vectors.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "compiler/ir/compare.h"
+#include "compiler/ir/variables.h"
+#include "compiler/kernel/kernel_ir.h"
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "tests/support/native_program.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::Term;
+
+std::vector<Target> runnable() {
+  std::vector<Target> out = all_targets();
+  std::erase_if(out, [](const Target& target) { return !why_not(target).empty(); });
+  return out;
+}
+
+// What the kernel of `made` computes with these statements in the place of its own.
+Tensor run(const Expr& made, const std::vector<Expr>& inputs, const std::vector<Tensor>& values, const Target& target,
+           const std::function<void(kernel::Code&)>& write) {
+  NativeProgram program({inputs, {made}, {}}, target, false, [&](Program& p) {
+    for (auto& item : p.body.items) {
+      auto& call = std::get<kernel::KernelCall>(std::get<Step>(item).code);
+      auto own = std::make_shared<kernel::Function>(*call.function);
+      kernel::Code code;
+      write(code);
+      own->body = code.take();
+      call.function = own;
+    }
+  });
+  return program(values)[0];
+}
+
+Tensor counted(DType dtype, int64_t count, double first) {
+  Tensor out = Tensor::empty(DType::kFloat64, {count});
+  for (int64_t i = 0; i < count; ++i) out.data<double>()[i] = first + static_cast<double>(i);
+  return out.cast(dtype);
+}
+
+TEST(Terms, BitCastKeepsTheBitsOfNumbersAndVectors) {
+  const Expr x = tensor("x", {8}, DType::kFloat32);
+  const Tensor values = Tensor::vector<float>({1, -1, 0.5f, -0.0f, 3e38f, 1e-45f, INFINITY, 7});
+  for (const Target& target : runnable())
+    for (int lanes : {1, 4}) {
+      const Tensor got = run(cast(x, DType::kInt32), {x}, {values}, target, [&](kernel::Code& code) {
+        code.loop("i", 0, 8, Term(lanes), kernel::LoopMark::kSequential, [&](Term i) {
+          code.store("out0", i, 1, bit_cast(kernel::load("in0", DType::kFloat32, lanes, i, 1), DType::kInt32));
+        });
+      });
+      for (int64_t i = 0; i < 8; ++i)
+        EXPECT_EQ(got.data<int32_t>()[i], std::bit_cast<int32_t>(values.data<float>()[i])) << target.text();
+    }
+}
+
+TEST(Terms, BitsAreOfOneSize) {
+  const Term x = kernel::variable("x", {DType::kFloat32, 1, 0});
+  EXPECT_THROW(bit_cast(x, DType::kInt64), std::exception);
+  EXPECT_THROW(bit_cast(x, DType::kBool), std::exception);
+}
+
+TEST(Terms, PairsComeApartAndTogether) {
+  const Expr a = tensor("a", {8}, DType::kFloat64), b = tensor("b", {8}, DType::kFloat64);
+  const Tensor low = counted(DType::kFloat64, 8, 0), high = counted(DType::kFloat64, 8, 8);
+  struct Row {
+    Term (*of)(Term, Term);
+    Tensor expected;
+  };
+  const std::vector<Row> rows{{kernel::even_lanes, Tensor::vector<double>({0, 2, 4, 6, 8, 10, 12, 14})},
+                              {kernel::odd_lanes, Tensor::vector<double>({1, 3, 5, 7, 9, 11, 13, 15})},
+                              {kernel::zip_low, Tensor::vector<double>({0, 8, 1, 9, 2, 10, 3, 11})},
+                              {kernel::zip_high, Tensor::vector<double>({4, 12, 5, 13, 6, 14, 7, 15})}};
+  for (const Target& target : runnable())
+    for (const Row& row : rows) {
+      const Tensor got = run(a + b, {a, b}, {low, high}, target, [&](kernel::Code& code) {
+        const auto whole = [](const char* buffer) { return kernel::load(buffer, DType::kFloat64, 8, 0, 1); };
+        code.store("out0", 0, 1, row.of(whole("in0"), whole("in1")));
+      });
+      EXPECT_TRUE(same_bits(got, row.expected)) << got.text() << " by " << target.text();
+    }
+}
+
+TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
+  const Expr at = tensor("at", {8}, DType::kInt64);
+  const Tensor places = Tensor::vector<int64_t>({3, 0, 0, 9, 5, 1, 2, 8});
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt16})
+    for (const Target& target : runnable())
+      for (int lanes : {2, 4, 8})
+        for (bool padded : {false, true}) {
+          const Expr x = tensor("x", {10}, dtype);
+          const Tensor got =
+              run(take(x, at), {x, at}, {counted(dtype, 10, 100), places}, target, [&](kernel::Code& code) {
+                code.loop("i", 0, 8, Term(lanes), kernel::LoopMark::kSequential, [&](Term i) {
+                  const Term indices = kernel::load("in1", DType::kInt64, lanes, i, 1);
+                  code.store("out0", i, 1,
+                             kernel::gather("in0", dtype, indices, padded ? Term(lanes - 1) : Term()));
+                });
+              });
+          for (int64_t i = 0; i < 8; ++i) {
+            const bool exists = !padded || i % lanes != lanes - 1;
+            EXPECT_EQ(got.cast(DType::kFloat64).as_double(i),
+                      exists ? 100 + static_cast<double>(places.data<int64_t>()[i]) : 1)
+                << name_of(dtype) << ", " << lanes << " lanes, " << target.text();
+          }
+        }
+}
+
+TEST(Terms, AMaskIsReducedToWhetherAnyOrAllLanesAreTrue) {
+  const Expr x = tensor("x", {16}, DType::kFloat32);
+  for (const Target& target : runnable())
+    for (int64_t place = 0; place < 16; ++place) {
+      Tensor values = Tensor::zeros(DType::kFloat32, {16});
+      values.data<float>()[place] = 1;
+      const Tensor got = run(x * 2.0, {x}, {values}, target, [&](kernel::Code& code) {
+        const Term mask = kernel::load("in0", DType::kFloat32, 16, 0, 1) > kernel::constant(DType::kFloat32, 0.5);
+        const auto number = [](double value) { return kernel::constant(DType::kFloat32, value); };
+        code.store("out0", 0, 1, select(reduce_lanes("or", mask), number(3), number(4)));
+        code.store("out0", 1, 1, select(reduce_lanes("and", mask), number(3), number(4)));
+        code.store("out0", 2, 1, select(reduce_lanes("and", !mask), number(3), number(4)));
+      });
+      EXPECT_EQ(got.data<float>()[0], 3) << place;
+      EXPECT_EQ(got.data<float>()[1], 4) << place;
+      EXPECT_EQ(got.data<float>()[2], 4) << place;
+    }
+}
+
+}  // namespace
+}  // namespace thtrain
