@@ -9,9 +9,10 @@
 #include "compiler/ir/tensor.h"            // Tensor
 #include "compiler/ir/variables.h"         // scalar, vector, matrix, ...
 #include "compiler/ops/control/if_else.h"  // if_else
-#include "compiler/ops/control/repeat.h"   // repeat, repeat_until
+#include "compiler/ops/control/op_from_graph.h"
+#include "compiler/ops/control/repeat.h"  // repeat, repeat_until
 #include "compiler/ops/control/stop_gradient.h"
-#include "compiler/ops/effect/effect.h"    // print, check
+#include "compiler/ops/effect/effect.h"  // print, check
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
