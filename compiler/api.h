@@ -4,6 +4,7 @@
 #include "compiler/autodiff/forward.h"     // jvp, vjp
 #include "compiler/autodiff/gradient.h"    // grad
 #include "compiler/base/random_state.h"    // RandomState: NumPy's numbers
+#include "compiler/ir/graph.h"             // Update
 #include "compiler/ir/node.h"              // Expr
 #include "compiler/ir/print.h"             // graph_text, expr_text
 #include "compiler/ir/tensor.h"            // Tensor
