@@ -4,14 +4,16 @@
 #include "compiler/autodiff/forward.h"     // jvp, vjp
 #include "compiler/autodiff/gradient.h"    // grad
 #include "compiler/base/random_state.h"    // RandomState: NumPy's numbers
+#include "compiler/ir/graph.h"             // Update
 #include "compiler/ir/node.h"              // Expr
 #include "compiler/ir/print.h"             // graph_text, expr_text
 #include "compiler/ir/tensor.h"            // Tensor
 #include "compiler/ir/variables.h"         // scalar, vector, matrix, ...
 #include "compiler/ops/control/if_else.h"  // if_else
-#include "compiler/ops/control/repeat.h"   // repeat, repeat_until
+#include "compiler/ops/control/op_from_graph.h"
+#include "compiler/ops/control/repeat.h"  // repeat, repeat_until
 #include "compiler/ops/control/stop_gradient.h"
-#include "compiler/ops/effect/effect.h"    // print, check
+#include "compiler/ops/effect/effect.h"  // print, check
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"

@@ -10,11 +10,15 @@
 
 namespace thtrain {
 
+// ---- functions -----------------------------------------------------------------------------------------------------
+
 /// After the call, `variable` (a shared leaf) holds `value` (of the same type).
 struct Update {
   Expr variable;
   Expr value;
 };
+
+// ---- for other parts of the compiler -------------------------------------------------------------------------------
 
 /// Immutable once made. A body graph has inputs and outputs only, and reaches outside through its inputs alone; names
 /// of lengths in it may also be those of the graph around it.

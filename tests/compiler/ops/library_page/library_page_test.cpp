@@ -79,17 +79,12 @@ std::string line_of(const Declared& d) {
   return out;
 }
 
-bool is_constructor(const Declared& d) {
-  return d.name == d.owner;
-}
-
 // One item for neighbours with the same line, such as overloads, and for members that need none.
 std::string list_of(const std::string& task, const std::vector<Declared>& all) {
   std::string out, before, owner;
   for (const Declared& d : all) {
     if (d.task != task) continue;
     const std::string line = line_of(d);
-    if (line.empty() && is_constructor(d)) continue;
     if (!out.empty() && line == before && d.owner == owner && !d.is_type) {
       const size_t end = line.empty() ? out.size() - 1 : out.rfind("`: ") + 1;
       out.insert(end, ", `" + d.signature + "`");

@@ -1,0 +1,144 @@
+// Ops made of graphs: what a call computes in every mode, its derivatives, and what it prints.
+#include <gtest/gtest.h>
+
+#include "compiler/api.h"
+#include "compiler/ir/op.h"
+#include "compiler/ir/parse.h"
+#include "compiler/ops/registry.h"
+#include "tests/support/error_text.h"
+#include "tests/support/numbers.h"
+
+namespace thtrain {
+namespace {
+
+using Values = std::vector<Expr>;
+
+const OpFromGraph kFormula([](const Values& in) { return Values{tanh(in[0] * in[1]), sum(in[0])}; });
+
+// The outputs in native mode, the same bits as in debug mode, near those of the reference.
+std::vector<Tensor> in_all_modes(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
+                                 const std::vector<Tensor>& values) {
+  const std::vector<In> given(inputs.begin(), inputs.end());
+  const std::vector<Out> wanted(outputs.begin(), outputs.end());
+  const std::vector<Tensor> native = function(given, wanted)(values),
+                            reference = function(given, wanted, {}, {.mode = Mode::kReference})(values),
+                            debug = function(given, wanted, {}, {.mode = Mode::kDebug})(values);
+  for (size_t k = 0; k < native.size(); ++k)
+    for (int64_t i = 0; i < native[k].size(); ++i) {
+      EXPECT_EQ(native[k].as_double(i), debug[k].as_double(i)) << "output " << k;
+      EXPECT_NEAR(native[k].as_double(i), reference[k].as_double(i), 1e-12) << "output " << k;
+    }
+  return native;
+}
+
+size_t calls_in(const std::vector<Expr>& outputs) {
+  size_t out = 0;
+  for (const Node* node : topological_order(outputs)) out += node->op == &graph_call_op();
+  return out;
+}
+
+TEST(GraphCalls, EachIsOneNodeAndGivesWhatTheGraphGives) {
+  const Expr x = vector("x", {"n"}), y = vector("y", {"n"});
+  const Values once = kFormula({x, y}), twice = kFormula({once[0], once[0] + y});
+  EXPECT_EQ(calls_in(twice), 2u);
+  const Expr plain = tanh(x * y);
+  const std::vector<Tensor> got = in_all_modes({x, y}, {twice[0], twice[1], tanh(plain * (plain + y)), sum(plain)},
+                                               {Tensor::vector({0.5, -0.25, 2.0}), Tensor::vector({1.0, 3.0, -1.0})});
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(got[0].as_double(i), got[2].as_double(i));
+  EXPECT_NEAR(got[1].as_double(), got[3].as_double(), 1e-15);
+}
+
+TEST(GraphCalls, TakesArgumentsOfAnyType) {
+  const Expr x = tensor("x", {2, 3}, DType::kFloat32), y = scalar("y");
+  EXPECT_EQ(kFormula({x, x})[0].type().text(), "float32[2, 3]");
+  EXPECT_EQ(kFormula({y, y})[0].type().text(), "float64[]");
+}
+
+TEST(GraphCalls, TheTextReadsBack) {
+  const Expr x = vector("x", {3}), y = vector("y", {3});
+  const Graph graph{{x, y}, {kFormula({x, y})[0]}, {}};
+  EXPECT_TRUE(same_graph(parse_graph(graph_text(graph), find_op), graph)) << graph_text(graph);
+}
+
+TEST(GraphCalls, TheProgramShowsItsSteps) {
+  const Expr x = vector("x", {3}), y = vector("y", {3});
+  const Explanation explained = function({x, y}, {kFormula({x, y})[0]}).explain();
+  EXPECT_NE(explained.graph.find("graph_call"), std::string::npos) << explained.graph;
+  EXPECT_NE(explained.program.find("mul_tanh"), std::string::npos) << explained.program;
+}
+
+TEST(GraphCalls, ItsDerivativeIsThatOfTheGraph) {
+  const Expr x = vector("x", {3}), y = vector("y", {3}), c = vector("c", {3});
+  const OpFromGraph op([&](const Values& in) { return Values{sqr(in[0]) * c, exp(in[0])}; });
+  const Values called = op({x});
+  const Expr cost = sum(called[0] * y) + sum(op({called[1]})[0]), plain = sum(sqr(x) * c * y) + sum(sqr(exp(x)) * c);
+  const Values wrt{x, y, c}, gradients = grad(cost, wrt), expected = grad(plain, wrt);
+  Values outputs = gradients;
+  outputs.insert(outputs.end(), expected.begin(), expected.end());
+  outputs.push_back(jvp(Values{cost}, Values{x}, Values{y})[0]);
+  outputs.push_back(jvp(Values{plain}, Values{x}, Values{y})[0]);
+  outputs.push_back(grad(sum(gradients[0]), x));
+  outputs.push_back(grad(sum(expected[0]), x));
+  const std::vector<Tensor> got = in_all_modes(
+      {x, y, c}, outputs,
+      {Tensor::vector({0.5, -0.25, 2.0}), Tensor::vector({1.0, 3.0, -1.0}), Tensor::vector({2.0, 0.5, 1.0})});
+  auto expect_near = [&](size_t a, size_t b) {
+    for (int64_t i = 0; i < got[a].size(); ++i)
+      EXPECT_NEAR(got[a].as_double(i), got[b].as_double(i), 1e-12 * std::abs(got[b].as_double(i))) << a << ", " << i;
+  };
+  for (size_t k = 0; k < 3; ++k) expect_near(k, 3 + k);
+  expect_near(6, 7);
+  expect_near(8, 9);
+}
+
+TEST(GraphCalls, AGivenDerivativeTakesItsPlace) {
+  const Expr x = vector("x", {3}), c = vector("c", {3});
+  auto product = [&](const Values& in) { return Values{in[0] * c}; };
+  const OpFromGraph clipped(product, [](const Values&, const Values&, const Values& cotangents) {
+    return Values{clip(cotangents[0], -1, 1)};
+  });
+  const OpFromGraph of_results(product, [](const Values& in, const Values& results, const Values& cotangents) {
+    return Values{cotangents[0] * (results[0] - in[0])};
+  });
+  const Expr cost = sum(sqr(clipped({x})[0])), other = sum(of_results({x})[0]);
+  const std::vector<Tensor> got = in_all_modes({x, c}, {grad(cost, x), grad(other, x), jvp(other, x, x)},
+                                               {Tensor::vector({0.25, -3.0, 2.0}), Tensor::vector({1.0, 1.0, 2.0})});
+  EXPECT_EQ(got[0].text(), "[0.5, -1, 1]");
+  EXPECT_EQ(got[1].text(), "[0, 0, 2]");
+  EXPECT_EQ(got[2].as_double(), 4) << "forward mode takes the given derivative too";
+  EXPECT_THROW(grad(cost, c), UserError) << "a captured value has no derivative beside a given one";
+}
+
+TEST(GraphCalls, PrintsOnceForEachCall) {
+  const Expr x = scalar("x");
+  const OpFromGraph shown([](const Values& in) { return Values{sqr(print(in[0], "value"))}; });
+  const Expr out = shown({shown({x})[0]})[0];
+  for (const Mode mode : {Mode::kReference, Mode::kNative, Mode::kDebug}) {
+    Function f = function({x}, {out, grad(out, x)}, {}, {.mode = mode});
+    testing::internal::CaptureStderr();
+    const std::vector<Tensor> got = f({Tensor(3.0)});
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "value: float64[] 3\nvalue: float64[] 9\n");
+    EXPECT_EQ(got[0].as_double(), 81);
+    EXPECT_EQ(got[1].as_double(), 108);
+  }
+}
+
+TEST(GraphCalls, ErrorsOfAGivenDerivative) {
+  const Expr x = vector("x", {3});
+  auto text_of = [&](const GraphGradient& gradient) {
+    const OpFromGraph op([](const Values& in) { return Values{in[0] * 2}; }, gradient);
+    const std::string text = error_text([&] { op({x}); });
+    return text.substr(0, text.find("\n  node:"));
+  };
+  EXPECT_EQ(text_of([](const Values&, const Values&, const Values&) { return Values{}; }),
+            "error: op_from_graph: the gradient gives another number of cotangents\n"
+            "  expected: 1, one for each argument\n"
+            "  got:      0");
+  EXPECT_EQ(text_of([](const Values&, const Values&, const Values& d) { return Values{sum(d[0])}; }),
+            "error: op_from_graph: the gradient gives a cotangent of another type for argument 0\n"
+            "  expected: float64[3]\n"
+            "  got:      float64[]");
+}
+
+}  // namespace
+}  // namespace thtrain
