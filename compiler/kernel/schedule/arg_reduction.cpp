@@ -2,57 +2,33 @@
 // first element that is it; else one element after the other.
 #include <array>
 
-#include "compiler/kernel/schedule/accumulators.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/reduction_axes.h"
 
 namespace thtrain::kernel {
 namespace {
 
-constexpr size_t kIn = 0, kOut = 1;  // tracks: the load, the store
-
-class ArgReductionLoops {
+class ArgReductionLoops : private ReductionAxes {
  public:
-  ArgReductionLoops(StepBuilder& b, const Nest& nest)
-      : b_(b),
-        code_(b.code()),
-        nest_(nest),
-        how_(*nest.values()[1].how),
-        from_(nest.values()[0].place),
-        to_(nest.stores()[0].place),
-        dtype_(from_.operand.type.dtype) {
-    for (LoopAxis& axis : Tracks(nest).axes())
-      if (!axis.length.is(1)) (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
-    merge(kept_);
+  ArgReductionLoops(StepBuilder& b, const Nest& nest) : ReductionAxes(b, nest) {
     reduced_ = collapse(reduced_);  // row-major order is what positions count
-    contiguous_ = reduced_.size() == 1 && reduced_[0].strides[kIn].is(1) && !is_bool(dtype_);
-    choice_.lanes = contiguous_ ? whole_lanes(b, size_of(dtype_)) : 1;
+    contiguous_ = reduced_.size() == 1 && reduced_[0].strides[kIn].is(1) && !is_bool(element_);
+    choice_.lanes = contiguous_ ? whole_lanes(b, size_of(element_)) : 1;
     choice_.over = "the row";
     choice_.accumulators = contiguous_ ? 2 : 1;
   }
 
   void run(std::string name, std::string comment) {
     check_elements(b_, how_, reduced_, kept_);
-    Dim each = product_of(reduced_);
-    for (size_t i = 1; i < kept_.size(); ++i) each = each * kept_[i].length;
-    results(0, from_.first, to_.first);
-    const Dim range = kept_.empty() ? Dim(1) : kept_[0].length;
-    b_.finish_kernel(std::move(name), std::move(comment), range,
-                     kept_.empty() ? Dim(0) : floor_div(Dim(kGrainOfWork / nest_.work), max(each, 1)) + 1, 1,
+    each_result(0, kept_.size(), true, from_.first, to_.first, [&](const Term& in, const Term& out) {
+      contiguous_ ? contiguous_result(in, out) : strided_result(in, out);
+    });
+    const Dim grain = floor_div(Dim(kGrainOfWork / nest_.work), max(elements_of_turn(), 1)) + 1;
+    b_.finish_kernel(std::move(name), std::move(comment), results_range(), kept_.empty() ? Dim(0) : grain, 1,
                      choice_.text());
   }
 
  private:
   Term load(const Term& at, int lanes = 1) { return b_.load(from_.operand, at, lanes); }
-
-  void results(size_t depth, const Term& in, const Term& out) {
-    if (depth == kept_.size()) return contiguous_ ? contiguous_result(in, out) : strided_result(in, out);
-    const LoopAxis& axis = kept_[depth];
-    Term first = depth == 0 ? b_.begin() : Term(0), last = depth == 0 ? b_.end() : b_.length(axis.length);
-    code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential, [&](Term i) {
-      Term at = code_.let("at", in + i * b_.length(axis.strides[kIn]));
-      results(depth + 1, at, code_.let("to", out + i * b_.length(axis.strides[kOut])));
-    });
-  }
 
   void strided_result(const Term& in, const Term& out) {
     Term best = code_.var("best", load(in)), where = code_.var("where", Term(0));
@@ -60,7 +36,7 @@ class ArgReductionLoops {
     std::function<void(size_t, Term)> loops = [&](size_t depth, const Term& at) {
       if (depth == reduced_.size()) {
         Term x = code_.let("x", load(at));
-        Term found = is_float(dtype_) ? best == best && how_.better(best, x) : how_.better(best, x);
+        Term found = is_float(element_) ? best == best && how_.better(best, x) : how_.better(best, x);
         code_.if_(found, [&] {
           code_.assign(best, x);
           code_.assign(where, position);
@@ -68,7 +44,7 @@ class ArgReductionLoops {
         return code_.assign(position, position + Term(1));
       }
       code_.loop(str("k", depth), b_.length(reduced_[depth].length),
-                 [&](Term k) { loops(depth + 1, code_.let("at", at + k * b_.length(reduced_[depth].strides[kIn]))); });
+                 [&](Term k) { loops(depth + 1, code_.let("at", at + k * stride(reduced_[depth], kIn))); });
     };
     loops(0, in);
     b_.store(to_.operand, out, where);
@@ -97,22 +73,14 @@ class ArgReductionLoops {
     code_.loop("j", whole, n, 1, LoopMark::kSequential,
                [&](Term j) { code_.assign(best, accumulate(how_, best, code_.let("x", load(in + j)))); });
     Term where = code_.var("where", Term(0));
-    auto is_best = [&](const Term& x) { return is_float(dtype_) ? x == best || x != x : x == best; };
+    auto is_best = [&](const Term& x) { return is_float(element_) ? x == best || x != x : x == best; };
     code_.while_(where < whole && !reduce_lanes("or", is_best(load(in + where, lanes))),
                  [&] { code_.assign(where, where + Term(lanes)); });
     code_.while_(!is_best(load(in + where)), [&] { code_.assign(where, where + Term(1)); });
     b_.store(to_.operand, out, where);
   }
 
-  StepBuilder& b_;
-  Code& code_;
-  const Nest& nest_;
-  const Accumulation& how_;
-  const Place &from_, &to_;
-  DType dtype_;
-  std::vector<LoopAxis> kept_, reduced_;
   bool contiguous_ = false;
-  ScheduleChoice choice_;
 };
 
 }  // namespace

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "compiler/kernel/schedule/accumulators.h"
-#include "compiler/kernel/schedule/places.h"
+#include "compiler/kernel/schedule/reduction_axes.h"
 
 namespace thtrain::kernel {
 namespace {
@@ -13,8 +12,6 @@ namespace {
 constexpr int kAccumulators = 4;    // enough to hide the latency of an addition
 constexpr int64_t kShortRow = 16;   // elements that are not worth the lanes of a vector
 constexpr int64_t kColumns = 1024;  // of a strip whose accumulators stay in the first-level cache
-
-constexpr size_t kIn = 0, kOut = 1;  // tracks: the load, the store
 
 Term min_of(const Term& a, const Term& b) {
   return select(a < b, a, b);
@@ -24,28 +21,17 @@ bool is_known(const Term& n) {
   return n.node().prim == Prim::kConstant;
 }
 
-// Moves the first axis of stride 1 to the end; false if there is none.
+// Moves the first axis along which the elements lie side by side to the end; false if there is none.
 bool bring_contiguous_last(std::vector<LoopAxis>& axes) {
-  auto at = std::find_if(axes.begin(), axes.end(), [](const LoopAxis& axis) { return axis.strides[kIn].is(1); });
+  auto at = std::find_if(axes.begin(), axes.end(), [](const LoopAxis& axis) { return axis.strides[0].is(1); });
   if (at == axes.end()) return false;
   std::rotate(at, at + 1, axes.end());
   return true;
 }
 
-class ReductionLoops {
+class ReductionLoops : private ReductionAxes {
  public:
-  ReductionLoops(StepBuilder& b, const Nest& nest)
-      : b_(b),
-        code_(b.code()),
-        nest_(nest),
-        how_(*nest.values()[1].how),
-        from_(nest.values()[0].place),
-        to_(nest.stores()[0].place),
-        element_(from_.operand.type.dtype),
-        result_(how_.dtype) {
-    for (LoopAxis& axis : Tracks(nest).axes())
-      if (!axis.length.is(1)) (axis.kind == AxisKind::kReduce ? reduced_ : kept_).push_back(std::move(axis));
-    merge(kept_);
+  ReductionLoops(StepBuilder& b, const Nest& nest) : ReductionAxes(b, nest), result_(how_.dtype) {
     merge(reduced_);
     by_rows_ = bring_contiguous_last(reduced_);
     by_columns_ = !by_rows_ && bring_contiguous_last(kept_);
@@ -63,13 +49,16 @@ class ReductionLoops {
   void run(std::string name, const std::string& comment) {
     check_elements(b_, how_, reduced_, kept_);
     if (reduced_.empty()) reduced_.push_back({1, {0, 0}, AxisKind::kReduce});
-    Dim range = 1, each = product_of(reduced_);  // results, or slices of them; elements behind one
-    if (!kept_.empty()) range = kept_[0].length;
-    for (size_t i = 1; i < kept_.size(); ++i) each = each * kept_[i].length;
+    const Dim range = results_range(), each = elements_of_turn();
     const int64_t worth_a_thread = kGrainOfWork / nest_.work;  // elements
-    Dim elements = range * each;
+    const Dim elements = range * each;
     split_ = !kept_.empty() && !(elements.is_known() && elements.value() <= worth_a_thread);
-    results(0, from_.first, to_.first);
+    const size_t last = kept_.size() - (by_columns_ ? 1 : 0);
+    each_result(0, last, split_, from_.first, to_.first, [&](const Term& in, const Term& out) {
+      if (!by_columns_) return one_result(in, out);
+      const auto [begin, end] = bounds(last, split_);
+      columns(begin, end, in, out);
+    });
     const std::string text = comment + (by_rows_      ? ": vectors along the reduced axis"
                                         : by_columns_ ? ": vectors along the kept axis"
                                                       : "");
@@ -90,21 +79,6 @@ class ReductionLoops {
     if (reduced_.size() != 1 || kept_.empty()) return false;
     const Dim &length = reduced_[0].length, &rows = kept_.back().length;
     return length.is_known() && length.value() <= kShortRow && !(rows.is_known() && rows.value() < kShortRow);
-  }
-
-  Term stride(const LoopAxis& axis, size_t track) { return b_.length(axis.strides[track]); }
-
-  // Loops over kept axis `depth` and those after it; in, out: element indices so far.
-  void results(size_t depth, const Term& in, const Term& out) {
-    if (depth == kept_.size()) return one_result(in, out);
-    const LoopAxis& axis = kept_[depth];
-    Term first = depth == 0 && split_ ? b_.begin() : Term(0);
-    Term last = depth == 0 && split_ ? b_.end() : b_.length(axis.length);
-    if (by_columns_ && depth + 1 == kept_.size()) return columns(first, last, in, out);
-    code_.loop(str("i", depth), first, last, 1, LoopMark::kSequential, [&](Term i) {
-      Term at = code_.let("at", in + i * stride(axis, kIn));
-      results(depth + 1, at, code_.let("to", out + i * stride(axis, kOut)));
-    });
   }
 
   // Loops over reduced axes but the last, and over that one in blocks of `size`: body(first element's index, length).
@@ -262,17 +236,10 @@ class ReductionLoops {
     });
   }
 
-  StepBuilder& b_;
-  Code& code_;
-  const Nest& nest_;
-  const Accumulation& how_;
-  const Place &from_, &to_;
-  DType element_, result_;
-  std::vector<LoopAxis> kept_, reduced_;
+  DType result_;
   bool by_rows_ = false, by_columns_ = false, two_levels_ = false, split_ = false;
   int lanes_ = 1;
   int64_t block_ = 0;  // elements of one level: of all accumulators of a result
-  ScheduleChoice choice_;
 };
 
 }  // namespace

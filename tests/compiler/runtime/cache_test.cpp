@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "tests/support/folder_test.h"
 
 namespace thtrain {
 namespace {
@@ -30,29 +31,11 @@ int answer(const LoadedObject& loaded) {
   return loaded.object ? reinterpret_cast<int (*)()>(loaded.object->symbol("answer"))() : -1;
 }
 
-class CacheTest : public testing::Test {
+class CacheTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    root_ = made;
-    folder_ = root_ + "/cache";
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   std::unique_ptr<Cache> make_cache(const char* compiler = "g++", const Cpu& processor = cpu()) const {
     return std::make_unique<Cache>(Cache::Options{folder_, geteuid(), compiler, std::getenv("PATH")}, processor);
   }
-  std::vector<std::string> files(const std::string& kind, const std::string& suffix) const {
-    std::vector<std::string> out;
-    if (fs::exists(folder_ + "/" + kind))
-      for (const auto& file : fs::directory_iterator(folder_ + "/" + kind))
-        if (file.path().string().ends_with(suffix)) out.push_back(file.path());
-    std::sort(out.begin(), out.end());
-    return out;
-  }
-
-  std::string root_, folder_;
 };
 
 TEST_F(CacheTest, CompilesOnceThenFindsOnDisk) {

@@ -17,6 +17,7 @@
 #include "compiler/base/error.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/host_compiler.h"
+#include "tests/support/folder_test.h"
 
 namespace thtrain {
 namespace {
@@ -28,21 +29,9 @@ constexpr const char* kHangs =
     "trap '' TERM INT HUP; echo begun; sleep 1000 & echo $$ $! > $0.ids.new; "
     "mv $0.ids.new $0.ids; wait; sleep 1000";
 
-class ChildProcess : public testing::Test {
+class ChildProcess : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    root_ = made;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
-  std::string script(const std::string& name, const std::string& body) const {
-    std::string path = str(root_, "/", name);
-    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
-    EXPECT_EQ(chmod(path.c_str(), 0755), 0);
-    return path;
-  }
+  std::string script(const std::string& name, const std::string& body) const { return put_script(name, body); }
   static void wait_for(const std::string& path) {
     for (int i = 0; i < 3000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(fs::exists(path)) << path;
@@ -64,8 +53,6 @@ class ChildProcess : public testing::Test {
     std::string number, name, state;
     return file >> number >> name >> state && state != "Z" && state != "X";
   }
-
-  std::string root_;
 };
 
 TEST_F(ChildProcess, OneThatHangsIsEndedAtItsLimitWithItsGroup) {

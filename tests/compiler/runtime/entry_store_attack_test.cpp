@@ -11,6 +11,7 @@
 #include "compiler/base/str.h"
 #include "compiler/runtime/entry_store.h"
 #include "compiler/runtime/trusted_folder.h"
+#include "tests/support/folder_test.h"
 
 namespace thtrain {
 namespace {
@@ -19,18 +20,15 @@ namespace fs = std::filesystem;
 
 constexpr uid_t kStranger = 65534;
 
-class EntryStoreAttack : public testing::Test {
+class EntryStoreAttack : public FolderTest {
  protected:
   void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    root_ = made;
-    folder_ = root_ + "/cache";
+    FolderTest::SetUp();
     EntryStore(folder_, geteuid()).write("programs", "a", "ours");
   }
   void TearDown() override {
     set_mode("", 0700);
-    fs::remove_all(root_);
+    FolderTest::TearDown();
   }
 
   void set_mode(const std::string& part, mode_t mode) { ASSERT_EQ(chmod((root_ + part).c_str(), mode), 0); }
@@ -54,8 +52,6 @@ class EntryStoreAttack : public testing::Test {
     EXPECT_TRUE(warning.starts_with(begin) && warning.ends_with(end)) << warning;
     return warning.substr(begin.size(), warning.size() - begin.size() - end.size());
   }
-
-  std::string root_, folder_;
 };
 
 TEST_F(EntryStoreAttack, FolderThatOthersMayWriteToIsNotUsed) {

@@ -16,22 +16,15 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/str.h"
+#include "tests/support/folder_test.h"
 
 namespace thtrain {
 namespace {
 
 namespace fs = std::filesystem;
 
-class EntryStoreTest : public testing::Test {
+class EntryStoreTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    root_ = made;
-    folder_ = root_ + "/cache";
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   static std::string bytes_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream out;
@@ -48,8 +41,6 @@ class EntryStoreTest : public testing::Test {
     auto entry = store.read("programs", name);
     return entry ? std::optional(entry->content) : std::nullopt;
   }
-
-  std::string root_, folder_;
 };
 
 const std::string kBytes = std::string("some bytes\0and more\n", 20);

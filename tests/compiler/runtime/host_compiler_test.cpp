@@ -17,29 +17,23 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/str.h"
+#include "tests/support/folder_test.h"
 
 namespace thtrain {
 namespace {
 
 namespace fs = std::filesystem;
 
-class HostCompilerTest : public testing::Test {
+class HostCompilerTest : public FolderTest {
  protected:
   void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    root_ = made;
+    FolderTest::SetUp();
     fs::create_directory(root_ + "/bin");
     fs::create_directory(root_ + "/other");
   }
-  void TearDown() override { fs::remove_all(root_); }
-
   /// A program that writes a line to the log each time it is run.
   std::string script(const std::string& name, const std::string& body) {
-    std::string path = str(root_, "/", name);
-    std::ofstream(path) << "#!/bin/sh\necho run >> " << root_ << "/log\n" << body << "\n";
-    EXPECT_EQ(chmod(path.c_str(), 0755), 0);
-    return path;
+    return put_script(name, str("echo run >> ", root_, "/log\n", body));
   }
   long runs() const {
     std::ifstream log(root_ + "/log");
@@ -49,8 +43,6 @@ class HostCompilerTest : public testing::Test {
     EntryStore store(root_ + "/cache", geteuid());
     return find_host_compiler(store, wanted, path.c_str());
   }
-
-  std::string root_;
 };
 
 TEST_F(HostCompilerTest, TakesGccThenClangInTheOrderOfPath) {

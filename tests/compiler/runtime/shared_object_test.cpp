@@ -17,6 +17,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/runtime/cache.h"
+#include "tests/support/folder_test.h"
 
 namespace thtrain {
 namespace {
@@ -25,16 +26,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSource = "extern \"C\" int answer() { return 42; }\n";
 
-class SharedObjectTest : public testing::Test {
+class SharedObjectTest : public FolderTest {
  protected:
   void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    root_ = made;
+    FolderTest::SetUp();
     for (const char* part : {"/cache", "/temporary"}) fs::create_directory(root_ + part);
   }
-  void TearDown() override { fs::remove_all(root_); }
-
   std::unique_ptr<Cache> make_cache() const {
     return std::make_unique<Cache>(Cache::Options{root_ + "/cache", geteuid(), "g++", std::getenv("PATH")}, cpu());
   }
@@ -74,8 +71,6 @@ class SharedObjectTest : public testing::Test {
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-
-  std::string root_;
 };
 
 TEST_F(SharedObjectTest, KernelSeesTheFileOfTheCache) {

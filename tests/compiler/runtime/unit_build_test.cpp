@@ -17,6 +17,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/runtime/compile_units.h"
+#include "tests/support/folder_test.h"
 #include "tests/support/kernel_programs.h"
 
 namespace thtrain {
@@ -24,16 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class UnitBuildTest : public testing::Test {
+class UnitBuildTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "thtrain-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    root_ = made;
-    folder_ = root_ + "/cache";
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   std::unique_ptr<Cache> make_cache(const std::string& compiler = "g++", int cores = 2) const {
     Cpu processor = cpu();
     processor.cores = cores;
@@ -42,22 +35,9 @@ class UnitBuildTest : public testing::Test {
   }
   /// A compiler that says who it is, and then runs `body`.
   std::string script(const std::string& body) const {
-    std::string path = root_ + "/cxx";
-    std::ofstream(path) << "#!/bin/sh\n[ \"$1\" = --version ] && echo 'cxx 1' && exit\nhere=${0%/*}\n" << body << "\n";
-    EXPECT_EQ(chmod(path.c_str(), 0755), 0);
-    return path;
-  }
-  std::vector<std::string> files(const std::string& kind, const std::string& suffix = "") const {
-    std::vector<std::string> out;
-    if (fs::exists(folder_ + "/" + kind))
-      for (const auto& file : fs::directory_iterator(folder_ + "/" + kind))
-        if (file.path().string().ends_with(suffix)) out.push_back(file.path());
-    std::sort(out.begin(), out.end());
-    return out;
+    return put_script("cxx", "[ \"$1\" = --version ] && echo 'cxx 1' && exit\nhere=${0%/*}\n" + body);
   }
   void remove_programs() const { fs::remove_all(folder_ + "/objects"); }
-
-  std::string root_, folder_;
 };
 
 TEST_F(UnitBuildTest, ALongProgramIsCompiledInUnitsAndKeptAsAWhole) {
