@@ -86,29 +86,36 @@ TEST(Terms, PairsComeApartAndTogether) {
     }
 }
 
+// Six times the same eight places: by 2, 4 and 8 lanes, without and with a last lane that does not exist.
 TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
-  const Expr at = tensor("at", {8}, DType::kInt64);
-  const Tensor places = Tensor::vector<int64_t>({3, 0, 0, 9, 5, 1, 2, 8});
+  const std::vector<int64_t> places{3, 0, 0, 9, 5, 1, 2, 8};
+  const std::vector<std::pair<int, bool>> ways{{2, false}, {2, true}, {4, false}, {4, true}, {8, false}, {8, true}};
+  const Expr at = tensor("at", {48}, DType::kInt64);
+  Tensor indices = Tensor::empty(DType::kInt64, {48});
+  for (size_t i = 0; i < 48; ++i) indices.data<int64_t>()[i] = places[i % 8];
+  const auto write = [&](DType dtype, kernel::Code& code) {
+    for (size_t w = 0; w < ways.size(); ++w) {
+      const auto [lanes, padded] = ways[w];
+      const auto first = static_cast<int64_t>(8 * w);
+      code.loop("i", first, first + 8, Term(lanes), kernel::LoopMark::kSequential, [&](Term i) {
+        const Term from = kernel::load("in1", DType::kInt64, lanes, i, 1);
+        code.store("out0", i, 1, kernel::gather("in0", dtype, from, padded ? Term(lanes - 1) : Term()));
+      });
+    }
+  };
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt16})
-    for (const Target& target : runnable())
-      for (int lanes : {2, 4, 8})
-        for (bool padded : {false, true}) {
-          const Expr x = tensor("x", {10}, dtype);
-          const Tensor got =
-              run(take(x, at), {x, at}, {counted(dtype, 10, 100), places}, target, [&](kernel::Code& code) {
-                code.loop("i", 0, 8, Term(lanes), kernel::LoopMark::kSequential, [&](Term i) {
-                  const Term indices = kernel::load("in1", DType::kInt64, lanes, i, 1);
-                  code.store("out0", i, 1,
-                             kernel::gather("in0", dtype, indices, padded ? Term(lanes - 1) : Term()));
-                });
-              });
-          for (int64_t i = 0; i < 8; ++i) {
-            const bool exists = !padded || i % lanes != lanes - 1;
-            EXPECT_EQ(got.cast(DType::kFloat64).as_double(i),
-                      exists ? 100 + static_cast<double>(places.data<int64_t>()[i]) : 1)
-                << name_of(dtype) << ", " << lanes << " lanes, " << target.text();
-          }
-        }
+    for (const Target& target : runnable()) {
+      const Expr x = tensor("x", {10}, dtype);
+      const Tensor got = run(take(x, at), {x, at}, {counted(dtype, 10, 100), indices}, target,
+                             [&](kernel::Code& code) { write(dtype, code); })
+                             .cast(DType::kFloat64);
+      for (size_t i = 0; i < 48; ++i) {
+        const auto [lanes, padded] = ways[i / 8];
+        const bool exists = !padded || static_cast<int>(i) % lanes != lanes - 1;
+        EXPECT_EQ(got.data<double>()[i], exists ? 100 + static_cast<double>(places[i % 8]) : 1)
+            << name_of(dtype) << ", " << lanes << " lanes, " << target.text();
+      }
+    }
 }
 
 TEST(Terms, AMaskIsReducedToWhetherAnyOrAllLanesAreTrue) {
