@@ -10,6 +10,7 @@
 #include "compiler/codegen/code_lines.h"
 #include "compiler/codegen/formula.h"
 #include "compiler/codegen/identifiers.h"
+#include "compiler/codegen/library_calls.h"
 #include "compiler/ir/length_condition.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/kernel/cpp/terms.h"
@@ -92,9 +93,7 @@ class Emitter {
       const LibraryCall* call = std::get_if<LibraryCall>(&step.code);
       if (!call || library_names_.contains(call->function.name)) return;
       const std::string name = names_.unique(call->function.name), type = names_.unique(name + "_type");
-      arguments_text_ += str("  typedef ", call->function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ",
-                             call->function.parameters, ");\n  const ", type, " ", name, " = (", type, ")ctx->library[",
-                             source_.text.libraries.size(), "];\n");
+      arguments_text_ += declaration_of(call->function, name, type, source_.text.libraries.size());
       source_.text.libraries.push_back(call->function.name);
       library_names_[call->function.name] = name;
     });
@@ -406,16 +405,8 @@ class Emitter {
     });
     const std::string call_text = str(library_names_.at(call.function.name), "(ctx, ", arguments, ")");
     if (!call.function.may_fail) return line(call_text + ";");
-    const int check = add_check(failure_of(s, call));
+    const int check = add_check(failure_of(call, s.origin));
     line(str("if (const int status = ", call_text, ") { ctx->fail(ctx, ", check, ", status, 0); return 1; }"));
-  }
-
-  // What the message says where the function gives {value} and not 0.
-  static CheckText failure_of(const Step& s, const LibraryCall& call) {
-    if (call.failure)
-      return {call.failure->what, call.failure->expected, call.failure->origin.text(), call.failure->origin.config()};
-    return {str("the library function ", call.function.name, " failed"), "status 0, got {value}", s.origin.text(),
-            s.origin.config()};
   }
 
   void print_call(const Step& s, const ReferenceCall&) {

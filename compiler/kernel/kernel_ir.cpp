@@ -24,8 +24,10 @@ Term recast_constant(const Term& c, DType dtype) {
 // Brings two operands to one type: an int64 constant takes the other's dtype, a scalar is splat.
 void unify(Term& a, Term& b) {
   if (a.dtype() != b.dtype()) {
-    if (b.node().prim == Prim::kConstant && b.dtype() == DType::kInt64) b = recast_constant(b, a.dtype());
-    else if (a.node().prim == Prim::kConstant && a.dtype() == DType::kInt64) a = recast_constant(a, b.dtype());
+    if (b.node().prim == Prim::kConstant && b.dtype() == DType::kInt64)
+      b = recast_constant(b, a.dtype());
+    else if (a.node().prim == Prim::kConstant && a.dtype() == DType::kInt64)
+      a = recast_constant(a, b.dtype());
   }
   TH_CHECK(a.dtype() == b.dtype(), "loop language: ", name_of(a.dtype()), " beside ", name_of(b.dtype()));
   if (a.lanes() < b.lanes()) a = splat(a, b.lanes());
@@ -113,7 +115,9 @@ Term logical(Prim prim, Term a, Term b) {
 
 }  // namespace
 
-Term::Term(int64_t value) { *this = constant_int(DType::kInt64, value); }
+Term::Term(int64_t value) {
+  *this = constant_int(DType::kInt64, value);
+}
 
 Term constant(DType dtype, double number) {
   TH_CHECK(is_float(dtype), "loop language: a floating constant of ", name_of(dtype));
@@ -133,32 +137,74 @@ Term constant_int(DType dtype, int64_t integer) {
   return Term(std::move(node));
 }
 
-Term variable(std::string name, TermType type) { return make(Prim::kVariable, type, {}, std::move(name)); }
+Term variable(std::string name, TermType type) {
+  return make(Prim::kVariable, type, {}, std::move(name));
+}
 
 bool is_constant(const Term& term, int64_t integer) {
   return term.node().prim == Prim::kConstant && !is_float(term.dtype()) && term.node().integer == integer;
 }
 
-Term operator+(Term a, Term b) { return integer_folded(Prim::kAdd, std::move(a), std::move(b)); }
-Term operator-(Term a, Term b) { return integer_folded(Prim::kSub, std::move(a), std::move(b)); }
-Term operator*(Term a, Term b) { return integer_folded(Prim::kMul, std::move(a), std::move(b)); }
-Term operator/(Term a, Term b) { return binary(Prim::kDiv, std::move(a), std::move(b)); }
-Term operator%(Term a, Term b) { return binary(Prim::kRemainder, std::move(a), std::move(b)); }
-Term operator-(Term a) { return unary(Prim::kNegate, std::move(a)); }
-Term operator&(Term a, Term b) { return binary(Prim::kBitAnd, std::move(a), std::move(b)); }
-Term operator|(Term a, Term b) { return binary(Prim::kBitOr, std::move(a), std::move(b)); }
-Term operator^(Term a, Term b) { return binary(Prim::kBitXor, std::move(a), std::move(b)); }
-Term shift_left(Term a, Term bits) { return binary(Prim::kShiftLeft, std::move(a), std::move(bits)); }
-Term shift_right(Term a, Term bits) { return binary(Prim::kShiftRight, std::move(a), std::move(bits)); }
-Term operator~(Term a) { return unary(Prim::kBitNot, std::move(a)); }
-Term operator<(Term a, Term b) { return compare(Prim::kLess, std::move(a), std::move(b)); }
-Term operator<=(Term a, Term b) { return compare(Prim::kLessEqual, std::move(a), std::move(b)); }
-Term operator>(Term a, Term b) { return compare(Prim::kGreater, std::move(a), std::move(b)); }
-Term operator>=(Term a, Term b) { return compare(Prim::kGreaterEqual, std::move(a), std::move(b)); }
-Term operator==(Term a, Term b) { return compare(Prim::kEqual, std::move(a), std::move(b)); }
-Term operator!=(Term a, Term b) { return compare(Prim::kNotEqual, std::move(a), std::move(b)); }
-Term operator&&(Term a, Term b) { return logical(Prim::kAnd, std::move(a), std::move(b)); }
-Term operator||(Term a, Term b) { return logical(Prim::kOr, std::move(a), std::move(b)); }
+Term operator+(Term a, Term b) {
+  return integer_folded(Prim::kAdd, std::move(a), std::move(b));
+}
+Term operator-(Term a, Term b) {
+  return integer_folded(Prim::kSub, std::move(a), std::move(b));
+}
+Term operator*(Term a, Term b) {
+  return integer_folded(Prim::kMul, std::move(a), std::move(b));
+}
+Term operator/(Term a, Term b) {
+  return binary(Prim::kDiv, std::move(a), std::move(b));
+}
+Term operator%(Term a, Term b) {
+  return binary(Prim::kRemainder, std::move(a), std::move(b));
+}
+Term operator-(Term a) {
+  return unary(Prim::kNegate, std::move(a));
+}
+Term operator&(Term a, Term b) {
+  return binary(Prim::kBitAnd, std::move(a), std::move(b));
+}
+Term operator|(Term a, Term b) {
+  return binary(Prim::kBitOr, std::move(a), std::move(b));
+}
+Term operator^(Term a, Term b) {
+  return binary(Prim::kBitXor, std::move(a), std::move(b));
+}
+Term shift_left(Term a, Term bits) {
+  return binary(Prim::kShiftLeft, std::move(a), std::move(bits));
+}
+Term shift_right(Term a, Term bits) {
+  return binary(Prim::kShiftRight, std::move(a), std::move(bits));
+}
+Term operator~(Term a) {
+  return unary(Prim::kBitNot, std::move(a));
+}
+Term operator<(Term a, Term b) {
+  return compare(Prim::kLess, std::move(a), std::move(b));
+}
+Term operator<=(Term a, Term b) {
+  return compare(Prim::kLessEqual, std::move(a), std::move(b));
+}
+Term operator>(Term a, Term b) {
+  return compare(Prim::kGreater, std::move(a), std::move(b));
+}
+Term operator>=(Term a, Term b) {
+  return compare(Prim::kGreaterEqual, std::move(a), std::move(b));
+}
+Term operator==(Term a, Term b) {
+  return compare(Prim::kEqual, std::move(a), std::move(b));
+}
+Term operator!=(Term a, Term b) {
+  return compare(Prim::kNotEqual, std::move(a), std::move(b));
+}
+Term operator&&(Term a, Term b) {
+  return logical(Prim::kAnd, std::move(a), std::move(b));
+}
+Term operator||(Term a, Term b) {
+  return logical(Prim::kOr, std::move(a), std::move(b));
+}
 
 Term operator!(Term a) {
   TH_CHECK(a.dtype() == DType::kBool, "loop language: not of ", name_of(a.dtype()));
@@ -191,8 +237,8 @@ Term cast(Term a, DType dtype) {
 
 Term bit_cast(Term a, DType dtype) {
   if (a.dtype() == dtype) return a;
-  TH_CHECK(size_of(a.dtype()) == size_of(dtype) && !is_bool(a.dtype()) && !is_bool(dtype), "loop language: the bits of ",
-           name_of(a.dtype()), " as ", name_of(dtype));
+  TH_CHECK(size_of(a.dtype()) == size_of(dtype) && !is_bool(a.dtype()) && !is_bool(dtype),
+           "loop language: the bits of ", name_of(a.dtype()), " as ", name_of(dtype));
   TermType type{dtype, a.lanes(), 0};
   return make(Prim::kBitCast, type, {std::move(a)});
 }
@@ -210,8 +256,12 @@ Term fma(Term a, Term b, Term c) {
   return make(Prim::kFma, type, {std::move(a), std::move(b), std::move(c)});
 }
 
-Term copy_sign(Term size, Term sign) { return binary(Prim::kCopySign, std::move(size), std::move(sign)); }
-Term scale(Term x, Term power) { return binary(Prim::kScale, std::move(x), std::move(power)); }
+Term copy_sign(Term size, Term sign) {
+  return binary(Prim::kCopySign, std::move(size), std::move(sign));
+}
+Term scale(Term x, Term power) {
+  return binary(Prim::kScale, std::move(x), std::move(power));
+}
 
 Term math(std::string function, std::vector<Term> args) {
   if (args.size() == 2) unify(args[0], args[1]);
@@ -227,7 +277,9 @@ Term splat(Term a, int lanes) {
   return make(Prim::kSplat, type, {std::move(a)});
 }
 
-Term iota(DType dtype, int lanes) { return make(Prim::kIota, {dtype, lanes, 0}, {}); }
+Term iota(DType dtype, int lanes) {
+  return make(Prim::kIota, {dtype, lanes, 0}, {});
+}
 
 Term reduce_lanes(std::string operation, Term vector) {
   if (vector.lanes() == 1) return vector;
@@ -256,9 +308,17 @@ static Term paired(Prim prim, Term a, Term b) {
   TH_CHECK(type == b.type() && type.is_vector(), "loop language: pairs of ", type.lanes, " and ", b.lanes(), " lanes");
   return make(prim, type, {std::move(a), std::move(b)});
 }
-Term even_lanes(Term a, Term b) { return paired(Prim::kEvenLanes, std::move(a), std::move(b)); }
-Term odd_lanes(Term a, Term b) { return paired(Prim::kOddLanes, std::move(a), std::move(b)); }
-Term zip_low(Term a, Term b) { return paired(Prim::kZipLow, std::move(a), std::move(b)); }
-Term zip_high(Term a, Term b) { return paired(Prim::kZipHigh, std::move(a), std::move(b)); }
+Term even_lanes(Term a, Term b) {
+  return paired(Prim::kEvenLanes, std::move(a), std::move(b));
+}
+Term odd_lanes(Term a, Term b) {
+  return paired(Prim::kOddLanes, std::move(a), std::move(b));
+}
+Term zip_low(Term a, Term b) {
+  return paired(Prim::kZipLow, std::move(a), std::move(b));
+}
+Term zip_high(Term a, Term b) {
+  return paired(Prim::kZipHigh, std::move(a), std::move(b));
+}
 
 }  // namespace thtrain::kernel

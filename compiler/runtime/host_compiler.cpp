@@ -106,8 +106,9 @@ static std::vector<std::string> words_of(const std::string& text) {
 std::vector<std::string> compile_flags(const HostCompiler& compiler, const Cpu& cpu) {
   bool x86 = cpu.architecture == "x86-64";
   // Loops that matter are printed as explicit vectors and run alike at every level, but for g++'s -O1 on long products
-  // (8 % slower): what of -O2 they need is listed. The lab's MLP takes 0.7 s so, and 1.05 s with -O2. Not the vectorizer
-  // of straight code: g++ 12's makes a multiply-add of a c - b d beside a d + b c, whatever -ffp-contract says.
+  // (8 % slower): what of -O2 they need is listed. The lab's MLP takes 0.7 s so, and 1.05 s with -O2. Not the
+  // vectorizer of straight code: g++ 12's makes a multiply-add of a c - b d beside a d + b c, whatever -ffp-contract
+  // says.
   std::vector<std::string> flags = {compiler.is_clang() ? "-O2" : "-O1", "-std=gnu++17"};
   if (!compiler.is_clang())
     flags.insert(flags.end(), {"-fexpensive-optimizations", "-fgcse", "-fschedule-insns2", "-fstrict-aliasing",

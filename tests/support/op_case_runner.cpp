@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <random>
 
@@ -73,6 +74,30 @@ bool takes_any_values(const Op& op) {
   return reduction_of(op) || (op.scalar && &op != &cast_op());
 }
 
+// Complex numbers whose parts are zeros of both signs, infinities, NaN, and numbers whose exponentials leave the range:
+// functions of complex numbers have a rule for most pairs of them, but for an imaginary infinity beside an infinity or
+// NaN: of that the signs are not defined.
+static Tensor hard_complex(const Shape& shape, DType dtype, uint64_t seed) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> special{0.0, -0.0, 1, -1, 0.5, -2, 3, 800, -800, kInfinity, -kInfinity, NAN};
+  std::mt19937_64 random(seed);
+  Tensor out = Tensor::empty(DType::kComplex128, shape);
+  for (int64_t k = 0; k < out.size(); ++k) {
+    const double re = special[random() % special.size()], im = special[random() % special.size()];
+    const bool is_defined = std::isfinite(re) || !std::isinf(im);
+    out.data<std::complex<double>>()[k] = {re, is_defined ? im : 1};
+  }
+  return out.cast(dtype);
+}
+
+// Complex numbers of these real parts; the imaginary ones are the same in another order.
+static Tensor of_parts(const Tensor& real, DType dtype) {
+  Tensor out = Tensor::empty(DType::kComplex128, real.shape());
+  for (int64_t k = 0, n = real.size(); k < n; ++k)
+    out.data<std::complex<double>>()[k] = {real.as_double(k), real.as_double((k * 5 + 2) % n)};
+  return out.cast(dtype);
+}
+
 std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& types, uint64_t seed) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kUneven = 1.5184892492433937;  // the large ones over it are no whole numbers after rounding
@@ -90,6 +115,10 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
   std::vector<Tensor> out;
   for (const Type& type : types) {
     const Shape shape = shape_of(type, kLength);
+    if (op.scalar && is_complex(type.dtype)) {
+      out.push_back(hard_complex(shape, type.dtype, seed * 10 + out.size()));
+      continue;
+    }
     const double share = share_of_true(shape, seed);
     Tensor value = Tensor::empty(DType::kFloat64, shape);
     for (int64_t k = 0; k < value.size(); ++k) {
@@ -115,7 +144,7 @@ std::vector<Tensor> make_hard_values(const Op& op, const std::vector<Type>& type
       else
         x = 0;
     }
-    out.push_back(value.cast(type.dtype));
+    out.push_back(is_complex(type.dtype) && &op != &prod_op() ? of_parts(value, type.dtype) : value.cast(type.dtype));
   }
   return out;
 }

@@ -226,7 +226,8 @@ class ElementLoops {
   void prefetch(const Place& place, size_t track, const Term& at, const PlaceInLoops& here, int ahead, Prefetch kind) {
     constexpr int kLine = 64;  // bytes
     const auto size = static_cast<int>(size_of(place.operand.type.dtype));
-    if (static_cast<bool>(here.count) || !tracks_.is_contiguous(track, axes_.back()) || lanes_ * size < kLine / 2) return;
+    if (static_cast<bool>(here.count) || !tracks_.is_contiguous(track, axes_.back()) || lanes_ * size < kLine / 2)
+      return;
     // Of pairs there are two vectors.
     const int vector = place.pair == Place::Pair::kSecond ? lanes_ - 1 : 0;
     b_.prefetch(place.operand, at + Term(ahead * kLine / size + vector), kind);

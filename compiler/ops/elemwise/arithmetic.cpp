@@ -15,7 +15,10 @@ const Op& add_op() {
       .reference = reference2<kAll>([](auto a, auto b) { return wrapping_add(a, b); }),
       .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a || b : a + b; }),
       .complex_code = complex2([](const Parts& a, const Parts& b) { return a + b; }),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), g.dout()}; },
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            return Exprs{g.dout(), g.dout()};
+          },
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] + v[1]; },
       .spread = spread_sum,
@@ -33,7 +36,10 @@ const Op& sub_op() {
       .reference = reference2<kNumbers>([](auto a, auto b) { return wrapping_sub(a, b); }),
       .code = code2<kReals>([](Term a, Term b) { return a - b; }),
       .complex_code = complex2([](const Parts& a, const Parts& b) { return a - b; }),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout(), neg(g.dout())}; },
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            return Exprs{g.dout(), neg(g.dout())};
+          },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] - v[1]; },
       .spread = spread_sum,
       .spreads_moduli = true};
@@ -59,23 +65,28 @@ static constexpr Accumulation kOuterProduct{
 const Op& mul_op() {
   static const ScalarOp record{
       .name = "mul",
-      .doc = "a * b; of bools: a and b. d/da = b, d/db = a. Integers wrap around. Of complex numbers (a + ib)(c + id) is "
-             "(ac - bd) + i(ad + bc), so that a part may be NaN where another one is infinite.",
+      .doc =
+          "a * b; of bools: a and b. d/da = b, d/db = a. Integers wrap around. Of complex numbers (a + ib)(c + id) is "
+          "(ac - bd) + i(ad + bc), so that a part may be NaN where another one is infinite.",
       .arity = 2,
       .signature = same_as_promoted(kAll),
       .reference = reference2<kAll>([](auto a, auto b) { return wrapping_mul(a, b); }),
       .code = code2<kBools | kReals>([](Term a, Term b) { return is_bool(a.dtype()) ? a && b : a * b; }),
       .complex_code = complex2([](const Parts& a, const Parts& b) { return a * b; }),
-      .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * g.y(), g.dout() * g.x()}; },
+      .gradient =
+          [](const ScalarGradientArgs& g) {
+            return Exprs{g.dout() * g.y(), g.dout() * g.x()};
+          },
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
       .accumulation = &kOuterProduct,
-      .spread = [](const double* x, const double* e, double) {
-        double out = e[0] * e[1];
-        if (e[1] > 0) out += std::abs(x[0]) * e[1];
-        if (e[0] > 0) out += std::abs(x[1]) * e[0];
-        return out;
-      },
+      .spread =
+          [](const double* x, const double* e, double) {
+            double out = e[0] * e[1];
+            if (e[1] > 0) out += std::abs(x[0]) * e[1];
+            if (e[0] > 0) out += std::abs(x[1]) * e[0];
+            return out;
+          },
       .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
@@ -99,11 +110,12 @@ const Op& true_div_op() {
       .low = 0.5,
       .high = 3,
       .complex_ulps = 4,
-      .spread = [](const double* x, const double* e, double y) {
-        if (e[0] == 0 && e[1] == 0) return 0.0;
-        if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
-        return (e[0] + (e[1] > 0 ? std::abs(y) * e[1] : 0)) / (std::abs(x[1]) - e[1]);
-      }};
+      .spread =
+          [](const double* x, const double* e, double y) {
+            if (e[0] == 0 && e[1] == 0) return 0.0;
+            if (std::abs(x[1]) <= e[1]) return std::numeric_limits<double>::infinity();
+            return (e[0] + (e[1] > 0 ? std::abs(y) * e[1] : 0)) / (std::abs(x[1]) - e[1]);
+          }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -114,8 +126,10 @@ const Op& neg_op() {
       .doc = "-x; bools count as int64. d/dx = -1. Integers wrap around.",
       .signature = same_as_promoted(kNumbers),
       .reference = reference1<kNumbers>([](auto x) {
-        if constexpr (std::is_integral_v<decltype(x)>) return wrapping_sub(decltype(x)(0), x);
-        else return -x;
+        if constexpr (std::is_integral_v<decltype(x)>)
+          return wrapping_sub(decltype(x)(0), x);
+        else
+          return -x;
       }),
       .code = code1<kReals>([](Term x) { return -x; }),
       .complex_code = complex1([](const Parts& x) { return -x; }),
@@ -138,9 +152,8 @@ const Op& sqr_op() {
       .complex_code = complex1([](const Parts& x) { return x * x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.x() * 2)}; },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[0]; },
-      .spread = [](const double* x, const double* e, double) {
-        return e[0] > 0 ? 2 * std::abs(x[0]) * e[0] + e[0] * e[0] : 0;
-      },
+      .spread = [](const double* x, const double* e,
+                   double) { return e[0] > 0 ? 2 * std::abs(x[0]) * e[0] + e[0] * e[0] : 0; },
       .spreads_moduli = true};
   static const Op& op = define_elementwise(record);
   return op;
@@ -149,7 +162,9 @@ const Op& sqr_op() {
 const Op& sqrt_op() {
   static const ScalarOp record{
       .name = "sqrt",
-      .doc = "The square root, correctly rounded of real numbers. d/dx = 1 / (2 sqrt(x)). Of -0: -0, of a negative real number: NaN.",
+      .doc =
+          "The square root, correctly rounded of real numbers. d/dx = 1 / (2 sqrt(x)). Of -0: -0, of a negative real "
+          "number: NaN.",
       .signature = floats_to_same(),
       .reference = reference1<kFloats | kComplexes>([](auto x) { return std::sqrt(x); }),
       .code = code1<kFloats>([](Term x) { return kernel::sqrt(x); }),
@@ -160,9 +175,8 @@ const Op& sqrt_op() {
       .high = 4,
       .edge_cases = {4, 2, -1},
       .complex_ulps = 4,
-      .spread = [](const double* x, const double* e, double) {
-        return x[0] > e[0] ? e[0] / std::sqrt(x[0] - e[0]) : std::sqrt(2 * e[0]);
-      }};
+      .spread = [](const double* x, const double* e,
+                   double) { return x[0] > e[0] ? e[0] / std::sqrt(x[0] - e[0]) : std::sqrt(2 * e[0]); }};
   static const Op& op = define_elementwise(record);
   return op;
 }
@@ -194,14 +208,18 @@ static std::optional<Signature> abs_signature(std::span<const DType> inputs, con
 const Op& abs_op() {
   static const ScalarOp record{
       .name = "abs",
-      .doc = "|x|; of complex numbers the real modulus. d/dx = sign(x), conj(x)/|x| for complex numbers, and 0 at 0. "
-             "The smallest integer wraps around to itself.",
+      .doc =
+          "|x|; of complex numbers the real modulus. d/dx = sign(x), conj(x)/|x| for complex numbers, and 0 at 0. "
+          "The smallest integer wraps around to itself.",
       .signature = abs_signature,
       .reference = reference1<kAll>([](auto x) {
         using T = decltype(x);
-        if constexpr (std::is_unsigned_v<T>) return x;
-        else if constexpr (std::is_integral_v<T>) return x < 0 ? wrapping_sub(T(0), x) : x;
-        else return std::abs(x);
+        if constexpr (std::is_unsigned_v<T>)
+          return x;
+        else if constexpr (std::is_integral_v<T>)
+          return x < 0 ? wrapping_sub(T(0), x) : x;
+        else
+          return std::abs(x);
       }),
       .code = code1<kBools | kReals>([](Term x) {
         if (is_float(x.dtype())) return kernel::fabs(x);
@@ -229,8 +247,10 @@ const Op& sign_op() {
       .signature = same_as_promoted(kReals),
       .reference = reference1<kReals>([](auto x) {
         using T = decltype(x);
-        if constexpr (std::is_unsigned_v<T>) return x > 0 ? T(1) : T(0);
-        else return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x;
+        if constexpr (std::is_unsigned_v<T>)
+          return x > 0 ? T(1) : T(0);
+        else
+          return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x;
       }),
       .code = code1<kReals>([](Term x) {
         DType dtype = x.dtype();
@@ -246,15 +266,35 @@ const Op& sign_op() {
   return op;
 }
 
-Expr add(const Operand& a, const Operand& b) { return binary(add_op(), a, b); }
-Expr sub(const Operand& a, const Operand& b) { return binary(sub_op(), a, b); }
-Expr mul(const Operand& a, const Operand& b) { return binary(mul_op(), a, b); }
-Expr true_div(const Operand& a, const Operand& b) { return binary(true_div_op(), a, b); }
-Expr neg(const Operand& x) { return unary(neg_op(), x); }
-Expr sqr(const Operand& x) { return unary(sqr_op(), x); }
-Expr sqrt(const Operand& x) { return unary(sqrt_op(), x); }
-Expr reciprocal(const Operand& x) { return unary(reciprocal_op(), x); }
-Expr abs(const Operand& x) { return unary(abs_op(), x); }
-Expr sign(const Operand& x) { return unary(sign_op(), x); }
+Expr add(const Operand& a, const Operand& b) {
+  return binary(add_op(), a, b);
+}
+Expr sub(const Operand& a, const Operand& b) {
+  return binary(sub_op(), a, b);
+}
+Expr mul(const Operand& a, const Operand& b) {
+  return binary(mul_op(), a, b);
+}
+Expr true_div(const Operand& a, const Operand& b) {
+  return binary(true_div_op(), a, b);
+}
+Expr neg(const Operand& x) {
+  return unary(neg_op(), x);
+}
+Expr sqr(const Operand& x) {
+  return unary(sqr_op(), x);
+}
+Expr sqrt(const Operand& x) {
+  return unary(sqrt_op(), x);
+}
+Expr reciprocal(const Operand& x) {
+  return unary(reciprocal_op(), x);
+}
+Expr abs(const Operand& x) {
+  return unary(abs_op(), x);
+}
+Expr sign(const Operand& x) {
+  return unary(sign_op(), x);
+}
 
 }  // namespace thtrain

@@ -22,7 +22,8 @@ bool has_scalar_code(const Node& node);
 int64_t weight_of(const Node& node);
 /// Flops for each element of an elementwise node, by the same table.
 int64_t flops_of(const Node& node);
-/// Bytes of the widest number (of complex ones: part) that an elementwise node touches; of one that reads through an index, of its result.
+/// Bytes of the widest number (of complex ones: part) that an elementwise node touches; of one that reads through an
+/// index, of its result.
 size_t widest_of(const Node& node);
 
 /// The nodes between the two, inputs first; not the inputs of `inputs`.

@@ -207,10 +207,10 @@ class Rule {
   void round(const Tensor& value, Tensor& error) const {
     const Precision precision = precision_of(value.dtype());
     const double count = is_complex_ && record_.complex_ulps > 0 ? 2 * (record_.complex_ulps + 1)
-                         : record_.rounding == Rounding::kExact ? 0
-                         : record_.ulps > 0                   ? 2 * (record_.ulps + 1)
-                         : is_complex_                        ? 16
-                                                              : 1;
+                         : record_.rounding == Rounding::kExact  ? 0
+                         : record_.ulps > 0                      ? 2 * (record_.ulps + 1)
+                         : is_complex_                           ? 16
+                                                                 : 1;
     if (count == 0) return;
     const Tensor sizes = magnitudes(value);
     const double* size = sizes.data<double>();
@@ -260,7 +260,8 @@ class Rule {
         // What finite numbers overflow to is a number of any size.
         if (std::isinf(y) && (inputs.is_finite || !inputs.is_exact)) e = kUnknownError;
       } else {
-        const bool near_overflow = std::isinf(y) && inputs.is_finite && (is_complex_ ? record_.complex_ulps : record_.ulps) > 0;
+        const bool near_overflow =
+            std::isinf(y) && inputs.is_finite && (is_complex_ ? record_.complex_ulps : record_.ulps) > 0;
         const bool is_known = (inputs.is_exact && !near_overflow) || (std::isnan(y) && inputs.has_nan && e == 0) ||
                               (std::isinf(y) && inputs.has_exact_infinity && inputs.others_are_away);
         e = is_known ? 0 : kUnknownError;

@@ -51,7 +51,8 @@ TEST(Complex, AFusedRegionAndReductionsAreKernels) {
     const Tensor a = drawn(dtype, {7, 5}, 1), b = drawn(dtype, {5}, 2);
     const std::vector<Tensor> got = f({a, b}), expected = evaluate(outputs, {{z, a}, {w, b}});
     for (size_t i = 0; i < got.size(); ++i)
-      EXPECT_FALSE(difference(got[i], expected[i], 64)) << expr_text(outputs[i]) << *difference(got[i], expected[i], 64);
+      EXPECT_FALSE(difference(got[i], expected[i], 64))
+          << expr_text(outputs[i]) << *difference(got[i], expected[i], 64);
   }
 }
 
@@ -76,7 +77,7 @@ bool is_same(std::complex<T> got, std::complex<T> expected, double ulps) {
   if (std::isnan(expected.real()) != std::isnan(expected.imag()) && std::isinf(std::abs(expected)))
     return std::isnan(got.real()) == std::isnan(expected.real()) && std::isinf(std::abs(got));
   const double modulus = static_cast<double>(std::abs(expected));
-  const double size = std::isfinite(modulus) ? modulus
+  const double size = std::isfinite(modulus)           ? modulus
                       : std::isfinite(expected.real()) ? std::abs(static_cast<double>(expected.real()))
                                                        : std::abs(static_cast<double>(expected.imag()));
   const double allowed = ulps * static_cast<double>(std::numeric_limits<T>::epsilon()) * size +
@@ -88,9 +89,24 @@ template <class T>
 void expect_special_values() {
   using C = std::complex<T>;
   using L = std::numeric_limits<T>;
-  const std::vector<T> parts{0,           -T(0),        1,        -1,           T(0.5),        -2,    T(1e-10), 30, -30,
-                             T(90),       720,          -720,     L::max(),     -L::max() / 4, 2 * L::min(),
-                             L::infinity(), -L::infinity(), L::quiet_NaN()};
+  const std::vector<T> parts{0,
+                             -T(0),
+                             1,
+                             -1,
+                             T(0.5),
+                             -2,
+                             T(1e-10),
+                             30,
+                             -30,
+                             T(90),
+                             720,
+                             -720,
+                             L::max(),
+                             -L::max() / 4,
+                             2 * L::min(),
+                             L::infinity(),
+                             -L::infinity(),
+                             L::quiet_NaN()};
   std::vector<C> points;
   for (T re : parts)
     for (T im : parts) points.emplace_back(re, im);
@@ -160,7 +176,11 @@ TEST(Complex, ProductsFollowTheFormula) {
 // ---- places --------------------------------------------------------------------------------------------------------
 
 std::vector<Expr> chains(const Expr& z, const Expr& w) {
-  return {exp(z) * w - conj(z), abs(z * w), real(z) + imag(w), z / w + sqrt(z), switch_(eq(z, w), z, log(w)),
+  return {exp(z) * w - conj(z),
+          abs(z * w),
+          real(z) + imag(w),
+          z / w + sqrt(z),
+          switch_(eq(z, w), z, log(w)),
           cast(real(w), DType::kComplex128) * z};
 }
 
@@ -192,14 +212,15 @@ TEST(Complex, AnyStridesAndRepeatedAxes) {
   for (DType dtype : kBoth) {
     const Expr z = tensor("z", {6, 35}, dtype), row = tensor("row", {35}, dtype);
     const Expr back = subtensor(z, {Slice{}, Slice{.step = -1}}), columns = transpose(z);
-    const std::vector<Expr> outputs{z * row, back + z, columns * 2.0, sum(columns, 1), sum(z, 0), prod(columns, 0),
-                                    sum(back * row, 1), z - mean(z, 1, true), all(z, 0)};
+    const std::vector<Expr> outputs{z * row,   back + z,         columns * 2.0,      sum(columns, 1),
+                                    sum(z, 0), prod(columns, 0), sum(back * row, 1), z - mean(z, 1, true),
+                                    all(z, 0)};
     Function f = function({In(z), In(row)}, {outputs.begin(), outputs.end()});
     const Tensor a = drawn(dtype, {6, 35}, 5), b = drawn(dtype, {35}, 6);
     const std::vector<Tensor> got = f({a, b}), expected = evaluate(outputs, {{z, a}, {row, b}});
     for (size_t i = 0; i < got.size(); ++i)
-      EXPECT_FALSE(difference(got[i], expected[i], 256)) << expr_text(outputs[i]) << " at "
-                                                         << *difference(got[i], expected[i], 256);
+      EXPECT_FALSE(difference(got[i], expected[i], 256))
+          << expr_text(outputs[i]) << " at " << *difference(got[i], expected[i], 256);
   }
 }
 

@@ -316,11 +316,14 @@ TEST(DataLengths, StepsThatRunThroughTheReferenceKnowThem) {
   using C = std::complex<double>;
   auto made = [](Mode mode) {
     const Expr z = tensor_of_rank("z", 1, DType::kComplex128), chosen = z[mask];
-    return function({z, mask}, {chosen * chosen}, {}, {.mode = mode});
+    return function({z, mask}, {pow(chosen, 2.0)}, {}, {.mode = mode});
   };
   const Tensor z = Tensor::vector<C>({{1, 1}, {2, 0}, {0, 3}});
   for (Mode mode : kModes) {
-    expect_same(made(mode)({z, bools({1, 0, 1})})[0], Tensor::vector<C>({{0, 2}, {-9, 0}}));
+    const Tensor got = made(mode)({z, bools({1, 0, 1})})[0];
+    ASSERT_EQ(got.shape(), Shape{2});
+    EXPECT_NEAR(std::abs(got.data<C>()[0] - C(0, 2)), 0, 1e-14);
+    EXPECT_NEAR(std::abs(got.data<C>()[1] - C(-9, 0)), 0, 1e-14);
     expect_same(made(mode)({z, bools({0, 0, 0})})[0], Tensor::of(std::vector<C>{}, {0}));
   }
   EXPECT_TRUE(made(Mode::kNative).info().from_cache);

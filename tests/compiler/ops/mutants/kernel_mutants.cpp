@@ -86,7 +86,7 @@ bool divides_integers(const Block& block) {
   });
 }
 
-// The element before, but for the first.
+// One less, but for 0: the element before, or a lane less.
 Term before(const Term& index) {
   return index - kernel::cast(index > Term(0), DType::kInt64);
 }
@@ -97,6 +97,14 @@ bool has_before(const Term& index, const Term& stride, int lanes) {
 bool is_number(const Term& term) {
   return term.node().prim == Prim::kConstant ||
          (!term.node().args.empty() && std::ranges::all_of(term.node().args, is_number));
+}
+
+// Is there a number one larger? Beside large ones there is none.
+bool changes_by_one(const TermNode& constant) {
+  if (!is_float(constant.type.dtype) || std::isinf(constant.number)) return true;
+  if (constant.type.dtype == DType::kFloat64) return constant.number + 1 != constant.number;
+  const auto number = static_cast<float>(constant.number);
+  return number + 1.0F != number;
 }
 
 // A loop that some lengths have and others do not.
@@ -151,7 +159,7 @@ class Places {
     if (computes && !in_while) s.value = value(s.value);
     if (s.kind == Kind::kStore && has_before(s.index, s.stride, s.value.lanes()) && here("writes the element before"))
       s.index = before(s.index);
-    if (s.kind == Kind::kStore && bool(s.count) && here("does not write the last lane")) s.count = s.count - Term(1);
+    if (s.kind == Kind::kStore && bool(s.count) && here("does not write the last lane")) s.count = before(s.count);
     if (s.kind == Kind::kLoop && here("without the first step of a loop")) s.begin = s.begin + s.step;
     if (s.kind == Kind::kLoop && here("without the last step of a loop")) s.end = s.end - s.step;
     if (s.body) block(*s.body, in_while || s.kind == Kind::kWhile);
@@ -188,7 +196,7 @@ class Places {
     if (n.prim == Prim::kFma && here("without the addend of fma")) return original.args[0] * original.args[1];
     if (n.prim == Prim::kFma && here("addend and factor of fma swapped")) std::swap(n.args[1], n.args[2]);
     if (can_go(n.prim) && here("without a sign, or a not")) return original.args[0];
-    if (n.prim == Prim::kConstant && here("a number one larger")) {
+    if (n.prim == Prim::kConstant && changes_by_one(n) && here("a number one larger")) {
       n.number = std::isinf(n.number) ? -n.number : n.number + 1;
       n.integer = is_bool(n.type.dtype) ? 1 - n.integer : n.integer + 1;
     }
@@ -198,7 +206,7 @@ class Places {
   Term load(TermNode n) {
     if (has_before(n.args[0], n.args[1], n.type.lanes) && here("reads the element before"))
       n.args[0] = before(n.args[0]);
-    if (n.args.size() == 3 && here("does not read the last lane")) n.args[2] = n.args[2] - Term(1);
+    if (n.args.size() == 3 && here("does not read the last lane")) n.args[2] = before(n.args[2]);
     return made(std::move(n));
   }
 

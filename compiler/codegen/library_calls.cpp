@@ -1,0 +1,18 @@
+#include "compiler/codegen/library_calls.h"
+
+namespace thtrain {
+
+std::string declaration_of(const kernel::LibraryFunction& function, const std::string& name, const std::string& type,
+                           size_t place) {
+  return str("  typedef ", function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ", function.parameters,
+             ");\n  const ", type, " ", name, " = (", type, ")ctx->library[", place, "];\n");
+}
+
+CheckText failure_of(const kernel::LibraryCall& call, const Origin& origin) {
+  if (call.failure)
+    return {call.failure->what, call.failure->expected, call.failure->origin.text(), call.failure->origin.config()};
+  return {str("the library function ", call.function.name, " failed"), "status 0, got {value}", origin.text(),
+          origin.config()};
+}
+
+}  // namespace thtrain
