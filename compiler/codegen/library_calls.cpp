@@ -1,11 +1,15 @@
 #include "compiler/codegen/library_calls.h"
 
+#include "compiler/codegen/code_lines.h"
+
 namespace thtrain {
 
 std::string declaration_of(const kernel::LibraryFunction& function, const std::string& name, const std::string& type,
                            size_t place) {
-  return str("  typedef ", function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ", function.parameters,
-             ");\n  const ", type, " ", name, " = (", type, ")ctx->library[", place, "];\n");
+  return lines_of(str("typedef ", function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ",
+                      function.parameters, ");"),
+                  2, 4) +
+         str("  const ", type, " ", name, " = (", type, ")ctx->library[", place, "];\n");
 }
 
 CheckText failure_of(const kernel::LibraryCall& call, const Origin& origin) {
