@@ -80,6 +80,7 @@ const Op& mul_op() {
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
       .accumulation = &kOuterProduct,
+      .complex_ulps = 1,  // g++ 12 may contract a c - b d beside a d + b c, whatever -ffp-contract says
       .spread =
           [](const double* x, const double* e, double) {
             double out = e[0] * e[1];
@@ -152,6 +153,7 @@ const Op& sqr_op() {
       .complex_code = complex1([](const Parts& x) { return x * x; }),
       .gradient = [](const ScalarGradientArgs& g) { return Exprs{g.dout() * (g.x() * 2)}; },
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[0]; },
+      .complex_ulps = 1,  // as of mul
       .spread = [](const double* x, const double* e,
                    double) { return e[0] > 0 ? 2 * std::abs(x[0]) * e[0] + e[0] * e[0] : 0; },
       .spreads_moduli = true};
