@@ -116,8 +116,8 @@ std::vector<OpCase> cases() {
            .inputs = {square(DType::kFloat64, 4)},
            .build = [build](const std::vector<Expr>& in) { return build({transpose(in[0])}); },
            .bound = 64},
-          {.name = "one", .inputs = {square(DType::kFloat64, 1)}, .build = build, .bound = 4},
-          {.name = "empty", .inputs = {square(DType::kFloat64, 0)}, .build = build}};
+          {.name = "one", .inputs = {square(DType::kFloat64, 1)}, .build = build, .bound = 64},
+          {.name = "empty", .inputs = {square(DType::kFloat64, 0)}, .build = build, .bound = 64}};
 }
 
 }  // namespace
