@@ -9,13 +9,6 @@
 namespace thtrain {
 namespace {
 
-struct Formula {
-  std::string text;
-  bool is_operation = false;  // of operators: in parentheses beside others
-
-  std::string operand() const { return is_operation ? str("(", text, ")") : text; }
-};
-
 // Null: written as a call.
 const char* operator_of(const std::string& op) {
   static const std::unordered_map<std::string, const char*> operators{
@@ -31,72 +24,88 @@ std::string cut(std::string text, size_t width) {
   return text + "...";
 }
 
-// Shared values would double the text at every use: what is too long is cut where it arises.
-class Formulas {
+bool is_operation(const Node& node) {
+  return (operator_of(node.op->name) && node.inputs.size() >= 2) || node.op->name == "neg";
+}
+
+// The formula of one value of a step, written no further than it is shown: shared values would double it at every use.
+class FormulaText {
  public:
-  explicit Formulas(size_t width) : width_(width) {}
-
-  void set(const Expr& value, Formula formula) { known_[&value.node()][value.output()] = std::move(formula); }
-
-  Formula of(const Expr& value) {
-    auto at = known_.find(&value.node());
-    if (at != known_.end())
-      if (auto found = at->second.find(value.output()); found != at->second.end()) return found->second;
-    const Tensor* constant = constant_value(value);
-    return {constant ? constant->text(1) : "?"};
+  /// `inputs`: the texts of the step's inputs.
+  FormulaText(const Node& step, const std::vector<std::string>& inputs, size_t width)
+      : step_(step), inputs_(inputs), width_(width) {
+    if (!is_fused()) return;
+    const Graph& body = *step.bodies[0];
+    for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) known_.emplace(&body.inputs[i].node(), i);
   }
 
-  Formula application(const Node& node, const std::vector<Formula>& inputs) const {
-    if (const char* infix = operator_of(node.op->name); infix && inputs.size() >= 2)
-      return cut_to_width({join(inputs, infix, [](const Formula& f) { return f.operand(); }), true});
-    if (node.op->name == "neg") return cut_to_width({"-" + inputs[0].operand(), true});
-    return cut_to_width({str(node.op->name, "(", join(inputs, ", ", [](const Formula& f) { return f.text; }), ")")});
-  }
+  size_t outputs() const { return is_fused() ? step_.bodies[0]->outputs.size() : step_.types.size(); }
 
-  void add(const Node& node) {
-    std::vector<Formula> inputs;
-    for (const Expr& input : node.inputs) inputs.push_back(of(input));
-    const Formula value = application(node, inputs);
-    for (size_t o = 0; o < node.types.size(); ++o) known_[&node][o] = value;
+  std::string of_output(size_t output) {
+    text_.clear();
+    if (is_fused())
+      value(step_.bodies[0]->outputs[output], false);
+    else
+      application(step_, [&](size_t input, bool) { text_ += inputs_[input]; });
+    return cut(text_, width_);
   }
 
  private:
-  Formula cut_to_width(Formula f) const { return {cut(std::move(f.text), width_), f.is_operation}; }
+  bool is_fused() const { return step_.op->fused && !step_.bodies.empty(); }
+  bool is_full() const { return text_.size() > width_; }
 
-  size_t width_;
-  std::unordered_map<const Node*, std::unordered_map<size_t, Formula>> known_;
-};
-
-std::vector<std::string> output_texts(const Node& node, const std::vector<Formula>& inputs, size_t width) {
-  Formulas formulas(width);
-  if (!node.op->fused || node.bodies.empty()) {
-    const std::string text = formulas.application(node, inputs).text;
-    return std::vector<std::string>(node.types.size(), text);
+  // In parentheses where it is an operation that stands beside an operator.
+  void value(const Expr& value, bool beside_operator) {
+    const Node& node = value.node();
+    if (is_full()) return;
+    if (auto at = known_.find(&node); at != known_.end()) {
+      text_ += inputs_[at->second];
+      return;
+    }
+    if (const Tensor* constant = constant_value(value); constant || node.is_leaf() || node.inputs.empty()) {
+      text_ += constant ? constant->text(1) : "?";
+      return;
+    }
+    const bool parentheses = beside_operator && is_operation(node);
+    if (parentheses) text_ += '(';
+    application(node, [&](size_t input, bool beside) { this->value(node.inputs[input], beside); });
+    if (parentheses) text_ += ')';
   }
-  const Graph& body = *node.bodies[0];
-  for (size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) formulas.set(body.inputs[i], inputs[i]);
-  for (const Node* inner : topological_order(body.roots()))
-    if (!inner->is_leaf() && !inner->inputs.empty()) formulas.add(*inner);
-  std::vector<std::string> out;
-  for (const Expr& output : body.outputs) out.push_back(formulas.of(output).text);
-  return out;
-}
+
+  template <class Operand>
+  void application(const Node& node, Operand operand) {
+    const char* infix = node.inputs.size() >= 2 ? operator_of(node.op->name) : nullptr;
+    const bool is_call = !is_operation(node);
+    text_ += is_call ? str(node.op->name, '(') : infix ? "" : "-";
+    for (size_t i = 0; i < node.inputs.size() && !is_full(); ++i) {
+      if (i > 0) text_ += infix ? infix : ", ";
+      operand(i, !is_call);
+    }
+    if (is_call) text_ += ')';
+  }
+
+  const Node& step_;
+  const std::vector<std::string>& inputs_;
+  size_t width_;
+  std::unordered_map<const Node*, size_t> known_;  // inputs of the body
+  std::string text_;
+};
 
 }  // namespace
 
 std::string formula(const Node& node, const std::function<std::string(size_t)>& name_of_input,
                     const std::function<std::string(size_t)>& name_of_output, size_t width) {
-  std::vector<Formula> inputs;
+  std::vector<std::string> inputs;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Tensor* constant = constant_value(node.inputs[i]);
-    inputs.push_back({constant && constant->size() == 1 ? constant->text() : name_of_input(i)});
+    inputs.push_back(constant && constant->size() == 1 ? constant->text() : name_of_input(i));
   }
-  const std::vector<std::string> texts = output_texts(node, inputs, width);
+  FormulaText text(node, inputs, width);
   std::string out;
-  for (size_t o = 0; o < texts.size(); ++o)
+  for (size_t o = 0; o < text.outputs() && out.size() <= width; ++o)
     if (const std::string name = name_of_output(o); !name.empty())
-      out += str(out.empty() ? "" : "; ", name, " = ", texts[o]);
-  return cut(out.empty() ? texts[0] : out, width);
+      out += str(out.empty() ? "" : "; ", name, " = ", text.of_output(o));
+  return cut(out.empty() ? text.of_output(0) : out, width);
 }
 
 std::string describing_name(const Node& node, size_t output) {

@@ -1,5 +1,8 @@
 #include "compiler/codegen/source_text.h"
 
+#include <cctype>
+#include <unordered_set>
+
 #include "compiler/base/str.h"
 #include "compiler/codegen/embedded_text.h"
 
@@ -8,17 +11,17 @@ namespace thtrain {
 namespace {
 
 struct EntryHelper {
-  const char* mark;  // a text that holds this calls the helper
+  std::string_view name;
   const char* definition;
 };
 
 // Each before those that call it.
 constexpr EntryHelper kEntryHelpers[] = {
-    {"th_max(", "static inline long th_max(long a, long b) { return a > b ? a : b; }\n"},
-    {"th_min(", "static inline long th_min(long a, long b) { return a < b ? a : b; }\n"},
-    {"th_floor_div(",
+    {"th_max", "static inline long th_max(long a, long b) { return a > b ? a : b; }\n"},
+    {"th_min", "static inline long th_min(long a, long b) { return a < b ? a : b; }\n"},
+    {"th_floor_div",
      "static inline long th_floor_div(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }\n"},
-    {"th_bits(", "static inline long th_bits(double x) { long b; __builtin_memcpy(&b, &x, sizeof b); return b; }\n"},
+    {"th_bits", "static inline long th_bits(double x) { long b; __builtin_memcpy(&b, &x, sizeof b); return b; }\n"},
     {"ThNumber",
      "// A length that knows whether its arithmetic stayed within 2^63.\n"
      "struct ThNumber {\n"
@@ -34,14 +37,14 @@ constexpr EntryHelper kEntryHelpers[] = {
      "  bool over = __builtin_mul_overflow(a.value, b.value, &a.value);\n"
      "  return ThNumber(a.value, a.fits && b.fits && !over);\n"
      "}\n"},
-    {"differ(",
+    {"differ",
      "// Fails by that check, and says so, unless the lengths are equal.\n"
      "static inline bool differ(ThContext* ctx, int check, long length, long expected) {\n"
      "  if (length == expected) return false;\n"
      "  ctx->fail(ctx, check, length, expected);\n"
      "  return true;\n"
      "}\n"},
-    {" run(",
+    {"run",
      "// Runs a kernel over [0, range).\n"
      "template <int Buffers>\n"
      "static inline void run(ThContext* ctx, ThBody kernel, void* const (&buffers)[Buffers], long range) {\n"
@@ -52,7 +55,7 @@ constexpr EntryHelper kEntryHelpers[] = {
      "                       const long (&lengths)[Lengths], long range) {\n"
      "  kernel(ctx, buffers, lengths, 0, range);\n"
      "}\n"},
-    {" run_parallel(",
+    {"run_parallel",
      "// The same by all threads, where the range is longer than `grain`; each takes a multiple of `multiple`.\n"
      "static inline void share(ThContext* ctx, ThBody kernel, void* const* buffers, const long* lengths, long range,\n"
      "                         long grain, long multiple) {\n"
@@ -71,14 +74,14 @@ constexpr EntryHelper kEntryHelpers[] = {
      "                                const long (&lengths)[Lengths], long range, long grain, long multiple) {\n"
      "  share(ctx, kernel, buffers, lengths, range, grain, multiple);\n"
      "}\n"},
-    {" run_reference(",
+    {"run_reference",
      "// A step that no kernel is written for; the lengths of all its operands, one after the other.\n"
      "template <int Buffers, int Lengths>\n"
      "static inline void run_reference(ThContext* ctx, int step, void* const (&buffers)[Buffers],\n"
      "                                 const long (&lengths)[Lengths]) {\n"
      "  ctx->call_reference(ctx, step, buffers, lengths);\n"
      "}\n"},
-    {" probe(",
+    {"probe",
      "// Shows a step's operands, before it (after = 0) or after it.\n"
      "template <int Buffers>\n"
      "static inline void probe(ThContext* ctx, int step, int after, void* const (&buffers)[Buffers]) {\n"
@@ -88,15 +91,15 @@ constexpr EntryHelper kEntryHelpers[] = {
 
 // The same functions of a length that may not fit.
 constexpr EntryHelper kCheckedHelpers[] = {
-    {"th_max(",
+    {"th_max",
      "static inline ThNumber th_max(ThNumber a, ThNumber b) {\n"
      "  return ThNumber(th_max(a.value, b.value), a.fits && b.fits);\n"
      "}\n"},
-    {"th_min(",
+    {"th_min",
      "static inline ThNumber th_min(ThNumber a, ThNumber b) {\n"
      "  return ThNumber(th_min(a.value, b.value), a.fits && b.fits);\n"
      "}\n"},
-    {"th_floor_div(",
+    {"th_floor_div",
      "static inline ThNumber th_floor_div(ThNumber a, ThNumber b) {\n"
      "  return ThNumber(th_floor_div(a.value, b.value), a.fits && b.fits);\n"
      "}\n"},
@@ -108,14 +111,27 @@ std::string interface_text() {
   return str(embedded::entry_abi_h, "\n");
 }
 
+// The names before opening parentheses, in one walk: the entry of a large program has a million characters.
+static std::unordered_set<std::string_view> called_names(std::string_view text) {
+  auto is_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::unordered_set<std::string_view> out;
+  for (size_t end = text.find('('); end != std::string_view::npos; end = text.find('(', end + 1)) {
+    size_t begin = end;
+    while (begin > 0 && is_of_name(text[begin - 1])) --begin;
+    out.insert(text.substr(begin, end - begin));
+  }
+  return out;
+}
+
 std::string entry_helpers(std::string_view entry) {
-  auto is_called = [&](const EntryHelper& helper) { return entry.find(helper.mark) != std::string_view::npos; };
+  const std::unordered_set<std::string_view> called = called_names(entry);
   std::string out;
+  const bool has_numbers = entry.find("ThNumber") != std::string_view::npos;
   for (const EntryHelper& helper : kEntryHelpers)
-    if (is_called(helper)) out += helper.definition;
-  if (entry.find("ThNumber") != std::string_view::npos)
+    if (called.contains(helper.name) || (has_numbers && helper.name == "ThNumber")) out += helper.definition;
+  if (has_numbers)
     for (const EntryHelper& helper : kCheckedHelpers)
-      if (is_called(helper)) out += helper.definition;
+      if (called.contains(helper.name)) out += helper.definition;
   return out.empty() ? out : out + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/ir/effects.h"
+#include "compiler/ir/node_set.h"
 #include "compiler/ir/op.h"
 
 namespace thtrain {
@@ -35,16 +36,16 @@ bool same_roots(const Graph& a, const Graph& b) {
 
 std::vector<const Node*> topological_order(std::span<const Expr> roots) {
   std::vector<const Node*> order;
-  NodeMap<bool> seen;
+  NodeSet seen;
   std::vector<std::pair<const Node*, size_t>> stack;  // node, next input to visit
   for (const Expr& root : roots) {
-    if (!seen.try_emplace(&root.node()).second) continue;
+    if (!seen.insert(&root.node())) continue;
     stack.emplace_back(&root.node(), 0);
     while (!stack.empty()) {
       auto& [node, next] = stack.back();
       if (next < node->inputs.size()) {
         const Node* input = &node->inputs[next++].node();
-        if (seen.try_emplace(input).second) stack.emplace_back(input, 0);
+        if (seen.insert(input)) stack.emplace_back(input, 0);
       } else {
         order.push_back(node);
         stack.pop_back();

@@ -84,8 +84,7 @@ void RegionFuser::grow() {
         continue;
       }
     }
-    regions_[static_cast<size_t>(region)].nodes.push_back(node);
-    places_.at(node).region = region;
+    add(node, region);
     if (found == candidates.end()) continue;
     std::iter_swap(candidates.begin(), found);
     merge_readers(candidates);
@@ -101,9 +100,20 @@ void RegionFuser::grow() {
   }
 }
 
+// Counting the operands takes a walk through the region: it is done where a bound does not answer.
+void RegionFuser::add(const Node* node, int region) {
+  FusionRegion& r = regions_[static_cast<size_t>(region)];
+  r.nodes.push_back(node);
+  places_.at(node).region = region;
+  r.most_operands += node->inputs.size();
+  if (r.most_operands > kMaxOperands) r.most_operands = operands({region}, nullptr);
+}
+
 bool RegionFuser::can_join(const Node* node, int region) {
   FusionRegion& r = regions_[static_cast<size_t>(region)];
-  return r.nodes.size() < kMaxNodes && operands({region}, node) <= kMaxOperands && !creates_cycle({node}, {region}) &&
+  const bool has_room =
+      r.most_operands + node->inputs.size() <= kMaxOperands || operands({region}, node) <= kMaxOperands;
+  return r.nodes.size() < kMaxNodes && has_room && !creates_cycle({node}, {region}) &&
          std::none_of(readers(*node).begin(), readers(*node).end(),
                       [&](const Node* reader) { return is_in(*reader, r) && reads_other_elements(*reader, *node); }) &&
          joins(*node, r);
@@ -125,11 +135,13 @@ void RegionFuser::merge_readers(const std::vector<int>& regions) {
     if (into.nodes.size() + from.nodes.size() > kMaxNodes || !merges(into, from)) continue;
     std::vector<const Node*> nodes = into.nodes;
     nodes.insert(nodes.end(), from.nodes.begin(), from.nodes.end());
-    if (operands(both, nullptr) > kMaxOperands || creates_cycle(nodes, both) || reads_non_elementwise(nodes)) continue;
+    const size_t reads = operands(both, nullptr);
+    if (reads > kMaxOperands || creates_cycle(nodes, both) || reads_non_elementwise(nodes)) continue;
     for (const Node* node : from.nodes) places_.at(node).region = regions[0];
     into.nodes = std::move(nodes);
     if (into.reduced.empty()) into.reduced = from.reduced;
     into.has_reduction |= from.has_reduction;
+    into.most_operands = reads;
     from.nodes.clear();
   }
 }

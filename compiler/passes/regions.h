@@ -28,6 +28,7 @@ class RegionFuser {
     Dims domain;                     // the lengths of its elements
     std::vector<int64_t> reduced;    // the axes that its reductions take away, where they are known
     bool has_reduction = false;
+    size_t most_operands = 0;  // at least as many as it reads
   };
 
   explicit RegionFuser(const Graph& graph);
@@ -67,6 +68,7 @@ class RegionFuser {
   /// Is there a path from one of `nodes` to a node of `regions` through a node outside of them?
   bool creates_cycle(const std::vector<const Node*>& nodes, const std::vector<int>& regions) const;
   size_t operands(const std::vector<int>& regions, const Node* with) const;
+  void add(const Node* node, int region);
   Expr build(const Expr& root);
   void build_single(const Node& node);
   void build_region(const FusionRegion& region);
