@@ -88,8 +88,8 @@ std::optional<std::vector<Expr>> derivatives_of_stable_forms(const Differentiati
   std::vector<Expr> connected;
   std::ranges::copy_if(out, std::back_inserter(connected),
                        [](const Expr& derivative) { return derivative.has_value(); });
+  if (!released.empty()) connected = substitute(connected, released);
   std::vector<Expr> own = values_of_forms(connected);
-  if (!released.empty()) own = substitute(own, released);
   for (size_t i = out.size(); i-- > 0;)
     if (out[i].has_value()) {
       out[i] = own.back();

@@ -10,6 +10,7 @@
 #include "compiler/codegen/code_lines.h"
 #include "compiler/codegen/formula.h"
 #include "compiler/codegen/identifiers.h"
+#include "compiler/codegen/length_code.h"
 #include "compiler/codegen/library_calls.h"
 #include "compiler/ir/length_condition.h"
 #include "compiler/ir/lengths.h"
@@ -85,7 +86,8 @@ class Emitter {
   }
 
  private:
-  void line(const std::string& text) { body_ += lines_of(text, static_cast<size_t>(depth_) * 2, 4); }
+  size_t indent() const { return static_cast<size_t>(depth_) * 2; }
+  void line(const std::string& text) { body_ += lines_of(text, indent(), 4); }
 
   // The functions outside, each declared by its name; buffers take other names.
   void list_libraries() {
@@ -167,13 +169,7 @@ class Emitter {
     return str("(ctx->arena + ", code(buffer.arena_offset), ")");
   }
 
-  std::string code(const Dim& dim) const {
-    return dim.code([&](const std::string& name) {
-      auto at = lengths_.find(name);
-      TH_CHECK(at != lengths_.end(), "the length ", name, " cannot be told from the arguments");
-      return at->second;
-    });
-  }
+  std::string code(const Dim& dim) const { return length_code(dim, lengths_); }
 
   std::string pointer(const BufferView& view) const {
     if (view.buffer < 0) return "0";
@@ -206,7 +202,16 @@ class Emitter {
       if (is_checked_[i] || (may_wait && !(is_known(check.left) && is_known(check.right)))) continue;
       is_checked_[i] = true;
       source_.checks[i].after_write = wrote_shared_;
-      line(str("if (differ(ctx, ", i, ", ", code(check.left), ", ", code(check.right), ")) return 1;"));
+      if (cannot_overflow(check.left) && cannot_overflow(check.right)) {
+        line(str("if (differ(ctx, ", i, ", ", code(check.left), ", ", code(check.right), ")) return 1;"));
+        continue;
+      }
+      const int too_large =
+          add_check({"a length or a size is too large",
+                     str(as_written(cannot_overflow(check.left) ? check.right : check.left), " < 2^63"),
+                     check.origin.text(), check.origin.config()});
+      line(str("if (differ(ctx, ", i, ", ", too_large, ", ", checked_length_code(check.left, lengths_), ", ",
+               checked_length_code(check.right, lengths_), ")) return 1;"));
     }
   }
 
@@ -225,8 +230,7 @@ class Emitter {
       is_allocated_[b] = true;
       const std::string bytes = names_.unique("bytes");
       const Dim wanted = buffer.elements * Dim(static_cast<int64_t>(size_of(buffer.dtype)));
-      line(str("const ThNumber ", bytes, " = ",
-               wanted.code([&](const std::string& name) { return str("ThNumber(", lengths_.at(name), ")"); }), ";"));
+      line(str("const ThNumber ", bytes, " = ", checked_length_code(wanted, lengths_), ";"));
       const Origin* origin = writers_[b].step ? &writers_[b].step->origin : nullptr;
       const int check = add_check({.what = str("the memory for ", readable(buffer.name), " is too large"),
                                    .expected = str(readable(wanted.text()), " bytes, less than 2^63"),
@@ -269,14 +273,15 @@ class Emitter {
     for_each_step(*loop.body, [&](const Step& step) { wrote_shared_ = wrote_shared_ || writes_shared(step); });
     const std::string i = names_.unique(readable(loop.index));
     lengths_[loop.index] = i;
-    line(str("for (long ", i, " = 0; ", i, " < ", code(loop.count), "; ++", i, ") {  // ", loop.comment));
+    body_ += opening_lines(str("for (long ", i, " = 0; ", i, " < ", code(loop.count), "; ++", i, ") {"), loop.comment,
+                           indent());
     nested(*loop.body);
     if (loop.until) line(str("  if (", scalar(*loop.until), ") break;"));
     line("}");
   }
 
   void branch(const Branch& branch) {
-    line(str("if (", scalar(branch.condition), ") {  // ", branch.comment));
+    body_ += opening_lines(str("if (", scalar(branch.condition), ") {"), branch.comment, indent());
     nested(*branch.then);
     line("} else {");
     nested(*branch.otherwise);
@@ -284,7 +289,7 @@ class Emitter {
   }
 
   void step(const Step& s) {
-    body_ += lines_of(str("// ", steps_, ": ", comment(s)), static_cast<size_t>(depth_) * 2, 0, "//    ");
+    body_ += lines_of(str("// ", steps_, ": ", comment(s)), indent(), 0, "//    ");
     if (options_.probes) {
       probe(s, 0);
       line("if (ctx->failed) return 1;");
@@ -421,7 +426,7 @@ class Emitter {
   EmitOptions options_;
   const kernel::Dialect& dialect_;
   Identifiers names_;
-  std::map<std::string, std::string> lengths_;            // name -> variable
+  LengthVariables lengths_;                               // by name
   std::map<std::string, std::string> library_names_;      // name -> variable
   std::vector<std::string> buffers_;                      // variables
   std::unordered_map<std::string, std::string> kernels_;  // text -> name

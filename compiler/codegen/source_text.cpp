@@ -91,6 +91,12 @@ constexpr EntryHelper kEntryHelpers[] = {
 
 // The same functions of a length that may not fit.
 constexpr EntryHelper kCheckedHelpers[] = {
+    {"differ",
+     "static inline bool differ(ThContext* ctx, int check, int too_large, ThNumber length, ThNumber expected) {\n"
+     "  if (length.fits && expected.fits) return differ(ctx, check, length.value, expected.value);\n"
+     "  ctx->fail(ctx, too_large, 0, 0);\n"
+     "  return true;\n"
+     "}\n"},
     {"th_max",
      "static inline ThNumber th_max(ThNumber a, ThNumber b) {\n"
      "  return ThNumber(th_max(a.value, b.value), a.fits && b.fits);\n"

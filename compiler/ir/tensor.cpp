@@ -247,6 +247,7 @@ std::string Tensor::text(int64_t limit) const {
         out += "...";
         break;
       }
+      if (size() == 0) ++shown;  // rows without elements count too
       out += self(self, axis + 1, at + i * strides_[axis]);
     }
     return out + "]";

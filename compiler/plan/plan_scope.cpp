@@ -40,7 +40,8 @@ bool PlanScope::is_used(const Expr& e) {
   return v.is_read || v.last_reader == kForever;
 }
 
-bool PlanScope::is_dead_after(int buffer, size_t position) const {
+bool PlanScope::is_dead(int buffer) const {
+  if (outer && !outer->is_dead(buffer)) return false;
   if (values_in_.size() <= static_cast<size_t>(buffer)) return true;
   const std::vector<size_t>& inside = values_in_[static_cast<size_t>(buffer)];
   return std::all_of(inside.begin(), inside.end(),

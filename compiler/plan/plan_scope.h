@@ -36,8 +36,9 @@ class PlanScope {
   void set_copy(const Expr& e, int buffer);
   /// Does anything read the value, or is it a root?
   bool is_used(const Expr& e);
-  /// Has every value in the buffer been read for the last time, once the node at `position` has run?
-  bool is_dead_after(int buffer, size_t position) const;
+  /// Has every value in the buffer been read for the last time, once the node at `position` has run; and so in the
+  /// scopes around this one, whose node at `position` the body belongs to?
+  bool is_dead(int buffer) const;
 
   const Graph& graph;
   const PlanScope* const outer;  // null: the program's

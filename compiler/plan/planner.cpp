@@ -194,7 +194,7 @@ int Planner::reusable(const Node& node, size_t o, std::span<const BufferView> in
           !(is_elementwise(node) && may_overwrite(node, o, k) && inputs[k].layout.strides == in.layout.strides &&
             inputs[k].layout.offset.is(0) && inputs[k].type == in.type))
         alone = false;
-    if (alone && scope_->is_dead_after(in.buffer, scope_->position)) return in.buffer;
+    if (alone && scope_->is_dead(in.buffer)) return in.buffer;
   }
   return -1;
 }

@@ -70,6 +70,9 @@ std::vector<void*> library_table(const std::vector<std::string>& names) {
     if (!found)
       throw UserError({.what = str("the library function ", escaped(name), " is not there"),
                        .hint = "install its library, or call add_library_function() before compiling"});
+    if (!found->address)
+      throw UserError({.what = str("the library function ", escaped(name), " has no address"),
+                       .hint = "what was given to add_library_function() returned a null pointer"});
     out.push_back(found->address);
   }
   return out;

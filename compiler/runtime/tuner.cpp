@@ -46,7 +46,7 @@ std::optional<std::string> version_of(const Candidate& candidate) {
   for (const std::string& function : candidate.functions) {
     const std::optional<LibraryImplementation> found = find_library_function(function);
     if (!found) return std::nullopt;
-    out += str(" ", found->version);
+    out += str(" ", function, " ", found->version);
   }
   return out;
 }

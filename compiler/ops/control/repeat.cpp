@@ -37,7 +37,8 @@ std::vector<Type> infer(const TypeArgs& a) {
   const size_t states = static_cast<size_t>(a.props.get<int64_t>("states"));
   const size_t sequences = static_cast<size_t>(a.props.get<int64_t>("sequences"));
   const bool until = a.props.get<bool>("until"), token = carries_token(body);
-  a.require(count >= (until ? 1 : 0), until ? "the limit of turns is less than 1" : "the number of turns is negative");
+  a.require(count >= (until ? 1 : 0), until ? "the limit of turns is less than 1" : "the number of turns is negative",
+            until ? "at least 1" : "at least 0");
   a.require(count < std::numeric_limits<int64_t>::max(), "the number of turns is too large", "less than 2^63 - 1");
   a.require(body.inputs.size() == a.inputs.size() && states + sequences <= a.inputs.size(),
             "the body takes another number of values");
@@ -48,8 +49,9 @@ std::vector<Type> infer(const TypeArgs& a) {
   }
   std::vector<Type> out;
   for (size_t i = 0; i < states; ++i) {
-    a.require(body.outputs[i].type() == a.type(i), str("state ", i, " changes its type"),
-              str(readable(a.type(i).text()), ", the body gives ", readable(body.outputs[i].type().text())));
+    a.require(body.outputs[i].type() == a.type(i),
+              str("state ", i, " changes its type: the body gives ", readable(body.outputs[i].type().text())),
+              readable(a.type(i).text()));
     out.push_back(a.type(i));
   }
   for (size_t i = 0; i < states; ++i) out.push_back(with_axis(Dim(count) + Dim(1), a.type(i)));
@@ -57,8 +59,8 @@ std::vector<Type> infer(const TypeArgs& a) {
   for (size_t k = states; k < end; ++k) out.push_back(with_axis(count, body.outputs[k].type()));
   if (until) {
     const Type& done = body.outputs[end].type();
-    a.require(done.is_scalar() && is_bool(done.dtype), "whether the loop ends is no bool scalar",
-              readable(done.text()));
+    a.require(done.is_scalar() && is_bool(done.dtype),
+              str("whether the loop ends is no bool scalar, but ", readable(done.text())), "bool[]");
     a.require(states > 0 && a.type(states - 1).is_scalar() && a.type(states - 1).dtype == DType::kInt64,
               "the last state does not count the turns");
   }

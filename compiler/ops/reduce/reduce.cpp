@@ -84,6 +84,11 @@ Expr mean(const Operand& operand, const Axes& axes, KeepDims keepdims) {
   return cast(reduce(sum_op(), x, sorted, keepdims), dtype) / count_of(x, sorted, dtype);
 }
 
+// As in NumPy, never below 0.
+static Expr divisor_of(const Expr& count, Ddof ddof) {
+  return ddof.count() > 0 ? maximum(count - ddof.count(), 0) : count - ddof.count();
+}
+
 Expr var(const Operand& operand, const Axes& axes, KeepDims keepdims, Ddof ddof) {
   Origin origin = Origin::here(operand.where());
   InheritOrigin inherit(origin);
@@ -92,11 +97,11 @@ Expr var(const Operand& operand, const Axes& axes, KeepDims keepdims, Ddof ddof)
   Expr away = x - mean(x, sorted, true);
   if (is_complex(x.dtype())) {
     Expr squares = sqr(real(away)) + sqr(imag(away));
-    return sum(squares, sorted, keepdims) / (count_of(x, sorted, squares.dtype()) - ddof.count());
+    return sum(squares, sorted, keepdims) / divisor_of(count_of(x, sorted, squares.dtype()), ddof);
   }
   Expr count = count_of(x, sorted, x.dtype());
   Expr rounding = sqr(sum(away, sorted, keepdims)) / count;
-  return not_negative(sum(sqr(away), sorted, keepdims) - rounding) / (count - ddof.count());
+  return not_negative(sum(sqr(away), sorted, keepdims) - rounding) / divisor_of(count, ddof);
 }
 
 Expr std(const Operand& x, const Axes& axes, KeepDims keepdims, Ddof ddof) {

@@ -365,5 +365,22 @@ TEST(StableGradients, LossesOfHalfATanh) {
   expect_elementwise([](const Expr& x) { return log(3 * tanh(x) + 3); }, other, kEverywhere);
 }
 
+// What is differentiated with respect to, or held constant, may itself have a form for derivatives.
+TEST(StableGradients, WithRespectToAValueThatHasAForm) {
+  const Expr x = vector("x", {2});
+  const Tensor value = Tensor::vector({0.5, 0.75});
+  for (const Elementwise& f : std::vector<Elementwise>{
+           [](const Expr& u) { return log(sqr(u)); }, [](const Expr& u) { return log(u * (u + 1)); },
+           [](const Expr& u) { return log(expm1(u)); }, [](const Expr& u) { return log(1 - tanh(u)); }}) {
+    const Expr s = f(x);
+    const std::vector<Expr> made{grad(sum(sqr(s)), s), 2 * s, grad(sum(s * x), x, {.consider_constant = {s}}), s};
+    const std::vector<Tensor> out = computed(made, {{x, value}});
+    for (int64_t i = 0; i < 2; ++i) {
+      EXPECT_NEAR(out[0].as_double(i), out[1].as_double(i), 1e-14) << expr_text(s);
+      EXPECT_NEAR(out[2].as_double(i), out[3].as_double(i), 1e-14) << expr_text(s);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thtrain

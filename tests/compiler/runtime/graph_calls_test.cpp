@@ -140,5 +140,19 @@ TEST(GraphCalls, ErrorsOfAGivenDerivative) {
             "  got:      float64[]");
 }
 
+// The call's argument is read again after the call: its body may not compute in the argument's place.
+TEST(OpFromGraph, ItsBodyLeavesWhatOthersReadLater) {
+  const Expr x = vector("x", {3}), v = cumsum(x);
+  const OpFromGraph squares([](const std::vector<Expr>& a) { return std::vector{cumsum(sqr(a[0]))}; });
+  const OpFromGraph writes([](const std::vector<Expr>& a) { return std::vector{cumsum(inc_subtensor(a[0][0], 1.0))}; });
+  for (const OpFromGraph* op : {&squares, &writes})
+    for (Mode mode : {Mode::kNative, Mode::kReference, Mode::kDebug}) {
+      const std::vector<Tensor> out =
+          function({x}, {(*op)({v})[0], cumsum(v)}, {}, {.mode = mode})({Tensor::vector({1.0, 2.0, 3.0})});
+      EXPECT_EQ(out[0].text(), op == &squares ? "[1, 10, 46]" : "[2, 5, 11]");
+      EXPECT_EQ(out[1].text(), "[1, 4, 10]");
+    }
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -65,7 +65,7 @@ TEST(LoopStates, AStateWhoseLengthChangesIsNamedWithTheUsersLine) {
   }
   const Expr three = vector("three", {3}), four = vector("four", {4});
   EXPECT_EQ(message_of([&] { repeat(2, {three}, [&](const Exprs&) { return Exprs{four}; }); }).what,
-            "repeat: state 0 changes its type");
+            "repeat: state 0 changes its type: the body gives float64[4]");
 }
 
 TEST(LoopStates, HistoriesThatNobodyReadsTakeNoMemory) {
@@ -135,6 +135,40 @@ TEST(LateChecks, OfLengthsSayThatVariablesMayHaveChanged) {
   const Message message = message_of([&] { f({Tensor::vector({1.0, -1.0, 1.0, 2.0})}); });
   EXPECT_EQ(v.get_value().text(), "[3, 6]");  // written before the length of the mask is known
   EXPECT_EQ(message.hint, "shared variables that this call updates may have changed already");
+}
+
+// The sum and the product pass 2^63: checks that wrapped let the write go out of bounds.
+TEST(LengthArithmetic, OverflowsAreErrors) {
+  const Expr x = vector("x"), n = iscalar("n"), q = iscalar("q");
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  for (Mode mode : kModes) {
+    Function write = function({x, n}, {set_subtensor(rows(x, n, 2), 7.0)}, {}, {.mode = mode});
+    for (int64_t begin : {most, most - 1, most - 50'000})
+      EXPECT_THROW(write({Tensor::vector({1.0, 2.0, 3.0}), Tensor(begin)}), UserError) << begin;
+    EXPECT_THROW(write({Tensor::vector({1.0, 2.0, 3.0}), Tensor(int64_t{2})}), UserError);
+    Function read = function({x, n, q}, {reshape(x, {n, q})}, {}, {.mode = mode});
+    const Tensor four = Tensor::vector({1.0, 2.0, 3.0, 4.0});
+    EXPECT_THROW(read({four, Tensor(int64_t{4}), Tensor((int64_t{1} << 62) + 1)}), UserError);
+    EXPECT_EQ(read({four, Tensor(int64_t{2}), Tensor(int64_t{2})})[0].shape(), (Shape{2, 2}));
+  }
+  Function write = function({x, n}, {set_subtensor(rows(x, n, 2), 7.0)});
+  const Message message = message_of([&] { write({Tensor::vector({1.0, 2.0, 3.0}), Tensor(most)}); });
+  EXPECT_EQ(message.what, "a length or a size is too large");
+}
+
+TEST(NestedLoops, MayBeManyAndHaveLongNames) {
+  const Expr s = scalar("s");
+  std::function<Expr(const Expr&, int)> nested = [&](const Expr& value, int depth) -> Expr {
+    if (depth == 0) return value + 1.0;
+    return repeat(1, {value}, [&](const Exprs& state) { return Exprs{nested(state[0], depth - 1)}; })[0];
+  };
+  for (int depth : {31, 70}) EXPECT_EQ(function({s}, {nested(s, depth)})({Tensor(1.0)})[0].as_double(0), 2) << depth;
+  for (size_t length = 80; length < 112; ++length) {
+    const Expr q = tensor(std::string(length, 'c'), {}, DType::kBool);
+    const Expr made = if_else(
+        q, [&] { return s * 2.0; }, [&] { return s + 1.0; });
+    EXPECT_EQ(function({s, q}, {made})({Tensor(3.0), Tensor(true)})[0].as_double(0), 6) << length;
+  }
 }
 
 }  // namespace

@@ -290,7 +290,7 @@ TEST(UserCandidates, ComputeWhereTheyApply) {
   const Tensor x = counted({3, 4}), y = counted({4, 29});
   EXPECT_TRUE(same_bits(mine({x, y})[0], library({x, y})[0]));
   EXPECT_EQ(calls_of_mine, 1);
-  EXPECT_EQ(mine.info().choices.at(0).version, "1 mine 1.0");
+  EXPECT_EQ(mine.info().choices.at(0).version, "1 my_gemm mine 1.0");
   Function again = product_of_29({.candidates = {{"matrix_product", "mine"}}});
   EXPECT_TRUE(again.info().from_cache);
   EXPECT_TRUE(same_bits(again({x, y})[0], library({x, y})[0]));
