@@ -8,7 +8,7 @@
 #include "nn/model.h"
 #include "trainers/error_counter.h"
 #include "trainers/feed.h"
-#include "trainers/optimizers/sgd.h"
+#include "nn/optimizers/sgd.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
