@@ -80,16 +80,21 @@ Expr Optimizer::precise(const Expr& number) {
   return cast(number, DType::kFloat64);
 }
 
-void Optimizer::set_number(std::string_view name, double value) const {
-  for (const OptimizerNumber& number : numbers_) {
-    if (number.name != name) continue;
-    number.variable.set_value(finite_scalar(value, dtype_, str(name_, ": ", name)));
-    return;
-  }
+const OptimizerNumber& Optimizer::number(std::string_view name) const {
+  for (const OptimizerNumber& number : numbers_)
+    if (number.name == name) return number;
   throw UserError(Message{.what = str(name_, " has no number ", name),
-                          .expected = join(numbers_, ", ", [](const OptimizerNumber& n) { return n.name; }),
+                          .expected = str("one of ", join(numbers_, ", ", [](const auto& n) { return n.name; })),
                           .got = std::string(name),
                           .hint = "a number that the options set to 0 is left out of the program"});
+}
+
+void Optimizer::set_number(std::string_view name, double value) const {
+  number(name).variable.set_value(finite_scalar(value, dtype_, str(name_, ": ", name)));
+}
+
+void Optimizer::scale_number(std::string_view name, double factor) const {
+  set_number(name, number(name).value * factor);
 }
 
 std::vector<Update> Optimizer::updates(const Expr& cost) const {

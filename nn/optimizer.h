@@ -55,6 +55,8 @@ class Optimizer {
   /// Sets a number for the steps from now on. UserError where there is none of that name, or the value is not finite in
   /// the parameters' dtype.
   void set_number(std::string_view name, double value) const;
+  /// Sets it to `factor` times what the options gave: what a schedule of the learning rate does.
+  void scale_number(std::string_view name, double factor) const;
 
  protected:
   /// UserError where the learning rate is not finite in the parameters' dtype, or a Param's factors are not finite or
@@ -81,6 +83,7 @@ class Optimizer {
                     std::vector<Update>& updates) const = 0;
 
  private:
+  const OptimizerNumber& number(std::string_view name) const;
   Optimizer(std::string_view name, double learning_rate, double weight_decay, bool decoupled,
             std::vector<Param> params);
   template <class Options>
@@ -91,7 +94,6 @@ class Optimizer {
       return Options::kDecoupledWeightDecay;
   }
   Shared checked_scalar(const std::string& name, double value) const;
-  void add_factors();
 
   std::string name_;
   std::vector<Param> params_;
