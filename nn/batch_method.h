@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "nn/options.h"
 #include "nn/param.h"
 
 namespace thtrain {
@@ -80,6 +82,35 @@ class BatchMethod {
   Shared x_, gradient_, counts_;
   NamedState state_;
 };
+
+/// What a configuration says of a batch method; each kind makes its own.
+struct BatchMethodOptions : Section {
+  virtual ~BatchMethodOptions() = default;
+  virtual std::unique_ptr<BatchMethod> make(std::span<const double> start) const = 0;
+};
+
+/// The configuration of the batch method M: the members of M::Options, declared by M::describe.
+template <class M>
+struct BatchMethodKind final : BatchMethodOptions, M::Options {
+  static constexpr std::string_view kName = M::kName;
+  static void describe(Fields<BatchMethodKind>& f) { M::describe(f); }
+  std::unique_ptr<BatchMethod> make(std::span<const double> start) const override {
+    return std::make_unique<M>(static_cast<const typename M::Options&>(*this), start);
+  }
+};
+
+/// Declares the tolerances, which every batch method has.
+template <class Kind>
+void describe_tolerances(Fields<Kind>& f) {
+  f.field("gradient_tolerance", &Kind::gradient_tolerance)
+      .range(at_least(0))
+      .synonyms({"gtol", "pgtol"})
+      .help("Ends where the largest element of the gradient is at most this.");
+  f.field("value_tolerance", &Kind::value_tolerance)
+      .range(at_least(0))
+      .synonyms({"ftol"})
+      .help("Ends where an iteration makes the value smaller by at most this part; 0: never.");
+}
 
 /// Sums that minimizers are made of.
 double inner_product(std::span<const double> a, std::span<const double> b);

@@ -8,6 +8,7 @@ namespace thtrain {
 
 void StepOptions::describe(Fields<StepOptions>& f) {
   using C = StepOptions;
+  using Average = TrainingStep::Average;
   f.field("accumulate", &C::accumulate)
       .range(at_least(1))
       .unit("minibatches")
@@ -48,20 +49,18 @@ void StepOptions::describe(Fields<StepOptions>& f) {
   });
 }
 
-TrainingStep::TrainingStep(std::unique_ptr<Optimizer> optimizer, const StepOptions& options)
+TrainingStep::TrainingStep(std::unique_ptr<Optimizer> optimizer, const Options& options)
     : optimizer_(std::move(optimizer)) {
   TH_CHECK(optimizer_ != nullptr, "a step without an optimizer");
-  Findings findings;
-  read_config<StepOptions>(resolved_config(options), findings);
-  raise_findings("step", findings);
+  check_options<StepOptions>("step", options);
   state_ = optimizer_->state();
   auto add_state = [&](const NamedState& more) { state_.insert(state_.end(), more.begin(), more.end()); };
   if (options.accumulate > 1) add_state(accumulation_.emplace(options.accumulate, optimizer_->params()).state());
   clip_value_ = bound("clip_value", options.clip_value);
   clip_norm_ = bound("clip_norm", options.clip_norm);
   max_norm_ = bound("max_norm", options.max_norm);
-  if (options.average == StepOptions::Average::kNone) return;
-  bool is_equal = options.average == StepOptions::Average::kEqual;
+  if (options.average == Average::kNone) return;
+  bool is_equal = options.average == Average::kEqual;
   WeightAverage::Options of_average{.kind = is_equal ? WeightAverage::Kind::kEqual : WeightAverage::Kind::kExponential,
                                     .decay = options.average_decay,
                                     .start = options.average_start};

@@ -10,25 +10,26 @@
 
 namespace thtrain {
 
-/// What may stand around any optimizer. Everything is left out of the program unless it is asked for.
-struct StepOptions : Section {
-  enum class Average { kNone, kEqual, kExponential };
-  int64_t accumulate = 1;            // minibatches for each step
-  double clip_value = 0;             // 0: none
-  double clip_norm = 0;              // 0: none
-  double max_norm = 0;               // 0: none
-  Average average = Average::kNone;  // see WeightAverage
-  double average_decay = 0.999;
-  int64_t average_start = 0;  // steps
-  static void describe(Fields<StepOptions>& f);
-};
-
 /// In this order: the mean of the accumulated gradients; clipping by value, then by norm; the optimizer, with its
 /// weight decay; the max-norm constraint; the average of the weights.
 class TrainingStep {
  public:
+  enum class Average { kNone, kEqual, kExponential };
+  /// What is not asked for is left out of the program.
+  struct Options {
+    int64_t accumulate = 1;            // minibatches for each step
+    double clip_value = 0;             // 0: none
+    double clip_norm = 0;              // 0: none
+    double max_norm = 0;               // 0: none
+    Average average = Average::kNone;  // see WeightAverage
+    double average_decay = 0.999;
+    int64_t average_start = 0;  // steps
+  };
+
+  /// Without any of it.
+  explicit TrainingStep(std::unique_ptr<Optimizer> optimizer) : TrainingStep(std::move(optimizer), Options()) {}
   /// UserError where an option is out of its range.
-  explicit TrainingStep(std::unique_ptr<Optimizer> optimizer, const StepOptions& options = {});
+  TrainingStep(std::unique_ptr<Optimizer> optimizer, const Options& options);
 
   /// Of all state and of the parameters. `cost` is a scalar that all parameters reach.
   std::vector<Update> updates(const Expr& cost) const;
@@ -51,6 +52,11 @@ class TrainingStep {
   std::optional<WeightAverage> average_;
   Expr clip_value_, clip_norm_, max_norm_;  // empty where there is none
   NamedState bounds_, state_;
+};
+
+/// What a configuration says of what stands around an optimizer.
+struct StepOptions : Section, TrainingStep::Options {
+  static void describe(Fields<StepOptions>& f);
 };
 
 }  // namespace thtrain

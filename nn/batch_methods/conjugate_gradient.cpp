@@ -4,13 +4,13 @@
 
 namespace thtrain {
 
-void ConjugateGradient::Options::describe(Fields<Options>& f) {
+void ConjugateGradient::describe(Fields<BatchMethodKind<ConjugateGradient>>& f) {
   f.about("Nonlinear conjugate gradients (Polak-Ribiere+) with a line search, on all data at once.");
   describe_tolerances(f);
 }
 
 ConjugateGradient::ConjugateGradient(const Options& options, std::span<const double> start)
-    : BatchMethod((check_options<Options>(kName, options), start),
+    : BatchMethod((check_options<BatchMethodKind<ConjugateGradient>>(kName, options), start),
                   {.gradient = options.gradient_tolerance, .value = options.value_tolerance}, 0.4),
       direction_(add_state("direction", {static_cast<int64_t>(start.size())})) {}
 

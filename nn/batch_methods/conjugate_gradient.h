@@ -2,7 +2,6 @@
 #pragma once
 
 #include "nn/batch_method.h"
-#include "nn/options.h"
 
 namespace thtrain {
 
@@ -15,12 +14,12 @@ namespace thtrain {
 class ConjugateGradient : public BatchMethod {
  public:
   static constexpr std::string_view kName = "conjugate_gradient";
-  struct Options : Section {
-    static constexpr std::string_view kName = ConjugateGradient::kName;
+  struct Options {
     double gradient_tolerance = 1e-5;
     double value_tolerance = 0;
-    static void describe(Fields<Options>& f);
   };
+  static void describe(Fields<BatchMethodKind<ConjugateGradient>>& f);
+
   /// UserError where an option is out of its range.
   ConjugateGradient(const Options& options, std::span<const double> start);
 
@@ -32,18 +31,5 @@ class ConjugateGradient : public BatchMethod {
  private:
   Shared direction_;  // the next one
 };
-
-/// Declares the tolerances, which every batch method has.
-template <class Options>
-void describe_tolerances(Fields<Options>& f) {
-  f.field("gradient_tolerance", &Options::gradient_tolerance)
-      .range(at_least(0))
-      .synonyms({"gtol", "pgtol"})
-      .help("Ends where the largest element of the gradient is at most this.");
-  f.field("value_tolerance", &Options::value_tolerance)
-      .range(at_least(0))
-      .synonyms({"ftol"})
-      .help("Ends where an iteration makes the value smaller by at most this part; 0: never.");
-}
 
 }  // namespace thtrain

@@ -5,10 +5,10 @@
 
 namespace thtrain {
 
-void Lbfgs::Options::describe(Fields<Options>& f) {
+void Lbfgs::describe(Fields<BatchMethodKind<Lbfgs>>& f) {
   f.about("Limited-memory BFGS with a line search, on all data at once.");
   describe_tolerances(f);
-  f.field("memory", &Options::memory)
+  f.field("memory", &BatchMethodKind<Lbfgs>::memory)
       .range(between(1, 1000))
       .unit("iterations")
       .synonyms({"maxcor", "history_size", "m"})
@@ -16,7 +16,7 @@ void Lbfgs::Options::describe(Fields<Options>& f) {
 }
 
 Lbfgs::Lbfgs(const Options& options, std::span<const double> start)
-    : BatchMethod((check_options<Options>(kName, options), start),
+    : BatchMethod((check_options<BatchMethodKind<Lbfgs>>(kName, options), start),
                   {.gradient = options.gradient_tolerance, .value = options.value_tolerance}, 0.9),
       memory_(options.memory),
       steps_(add_state("steps", {memory_, static_cast<int64_t>(start.size())})),

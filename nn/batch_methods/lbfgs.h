@@ -1,7 +1,7 @@
 // The limited-memory BFGS method.
 #pragma once
 
-#include "nn/batch_methods/conjugate_gradient.h"
+#include "nn/batch_method.h"
 
 namespace thtrain {
 
@@ -15,13 +15,13 @@ namespace thtrain {
 class Lbfgs : public BatchMethod {
  public:
   static constexpr std::string_view kName = "lbfgs";
-  struct Options : Section {
-    static constexpr std::string_view kName = Lbfgs::kName;
+  struct Options {
     double gradient_tolerance = 1e-5;
     double value_tolerance = 0;
     int64_t memory = 10;  // pairs
-    static void describe(Fields<Options>& f);
   };
+  static void describe(Fields<BatchMethodKind<Lbfgs>>& f);
+
   /// UserError where an option is out of its range.
   Lbfgs(const Options& options, std::span<const double> start);
 
