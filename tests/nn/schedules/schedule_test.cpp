@@ -180,7 +180,7 @@ TEST(Schedules, BadOptionsGiveOneMessage) {
             "error: multistep: milestones are not in ascending order\n  expected: each above the one before\n  got:    "
             "  [4, 4]");
   EXPECT_EQ(error_text([] { MultiStepSchedule schedule({}); }),
-            "error: multistep: milestones is empty\n  expected: at least one element\n  got:      an empty array\n  "
+            "error: multistep: milestones is empty\n  expected: at least one element\n  got:      an array of 0\n  "
             "hint:     milestones: where it changes, in ascending order");
   EXPECT_EQ(error_text([] { ExponentialSchedule schedule({.decay = 0}); }),
             "error: exponential: decay is out of range\n  expected: a number above 0\n  got:      0.0\n  hint:     "
