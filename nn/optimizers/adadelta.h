@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-/// With a = `average`, elementwise; s and u start at 0:
+/// With a = `rho`, elementwise; s and u start at 0:
 ///
 ///   s <- a s + (1 - a) g^2
 ///   d = sqrt(u + epsilon) / sqrt(s + epsilon) g      (the old u)
@@ -19,14 +19,14 @@ class AdaDelta : public Optimizer {
   static constexpr std::string_view kName = "adadelta";
   struct Options {
     double learning_rate = 1;
-    double average = 0.9;
+    double rho = 0.9;
     double epsilon = 1e-6;
     double weight_decay = 0;
     bool decoupled_weight_decay = false;
   };
   static void describe(Fields<OptimizerKind<AdaDelta>>& f);
 
-  /// Numbers: learning_rate, average, epsilon. State: "square/hidden/W" (s), "step_square/hidden/W" (u).
+  /// Numbers: learning_rate, rho, epsilon. State: "square/hidden/W" (s), "step_square/hidden/W" (u).
   AdaDelta(const Options& options, std::vector<Param> params);
 
  protected:
@@ -34,7 +34,7 @@ class AdaDelta : public Optimizer {
             std::vector<Update>& updates) const override;
 
  private:
-  Expr average_, epsilon_;
+  Expr rho_, epsilon_;
   std::vector<Shared> squares_, step_squares_;  // s, u
 };
 

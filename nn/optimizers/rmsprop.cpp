@@ -9,9 +9,9 @@ using Kind = OptimizerKind<RmsProp>;
 void RmsProp::describe(Fields<Kind>& f) {
   f.about("RMSProp: gradients divided by the root of a running mean of their squares.");
   describe_rate_and_decay(f);
-  f.field("average", &Kind::average)
+  f.field("rho", &Kind::rho)
       .range(from_below(0, 1))
-      .synonyms({"alpha", "rho"})
+      .synonyms({"alpha", "decay_rate"})
       .help("What the running means keep of themselves in a step.");
   f.field("epsilon", &Kind::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
   f.field("momentum", &Kind::momentum)
@@ -22,7 +22,7 @@ void RmsProp::describe(Fields<Kind>& f) {
 
 RmsProp::RmsProp(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
   check_options<Kind>(kName, options);
-  average_ = add_number("average", options.average);
+  rho_ = add_number("rho", options.rho);
   epsilon_ = add_number("epsilon", options.epsilon);
   squares_ = add_state("square");
   if (options.centered) means_ = add_state("mean");
@@ -34,7 +34,7 @@ RmsProp::RmsProp(const Options& options, std::vector<Param> params) : Optimizer(
 Expr RmsProp::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
                    std::vector<Update>& updates) const {
   auto running_mean = [&](const Shared& state, const Expr& value) {
-    Expr mean = average_ * state + (1 - average_) * value;
+    Expr mean = rho_ * state + (1 - rho_) * value;
     updates.push_back({state, mean});
     return mean;
   };

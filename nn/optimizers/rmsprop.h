@@ -5,7 +5,7 @@
 
 namespace thtrain {
 
-/// With a = `average` and m = `momentum`, elementwise; every state starts at 0:
+/// With a = `rho` and m = `momentum`, elementwise; every state starts at 0:
 ///
 ///   s <- a s + (1 - a) g^2
 ///   plain      d = sqrt(s) + epsilon
@@ -22,7 +22,7 @@ class RmsProp : public Optimizer {
   static constexpr std::string_view kName = "rmsprop";
   struct Options {
     double learning_rate = 0.01;
-    double average = 0.99;
+    double rho = 0.99;
     double epsilon = 1e-8;
     double momentum = 0;  // 0 leaves the velocities out of the program
     bool centered = false;
@@ -31,7 +31,7 @@ class RmsProp : public Optimizer {
   };
   static void describe(Fields<OptimizerKind<RmsProp>>& f);
 
-  /// Numbers: learning_rate, average, epsilon, momentum. State: "square/hidden/W", centered "mean/hidden/W", with
+  /// Numbers: learning_rate, rho, epsilon, momentum. State: "square/hidden/W", centered "mean/hidden/W", with
   /// momentum "velocity/hidden/W".
   RmsProp(const Options& options, std::vector<Param> params);
 
@@ -40,7 +40,7 @@ class RmsProp : public Optimizer {
             std::vector<Update>& updates) const override;
 
  private:
-  Expr average_, epsilon_, momentum_;                 // momentum_ is empty where it is 0
+  Expr rho_, epsilon_, momentum_;                     // momentum_ is empty where it is 0
   std::vector<Shared> squares_, means_, velocities_;  // s, c, v
 };
 

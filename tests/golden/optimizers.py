@@ -94,12 +94,12 @@ run("adagrad", o.Adagrad, {"learning_rate": 0.1}, lr=0.1)
 run("adagrad", o.Adagrad, {"learning_rate": 0.05, "initial_square": 0.1, "epsilon": 1e-6}, 0.02, lr=0.05,
     initial_accumulator_value=0.1, eps=1e-6)
 run("rmsprop", o.RMSprop, {}, lr=0.01)
-run("rmsprop", o.RMSprop, {"learning_rate": 0.005, "average": 0.9, "momentum": 0.7, "epsilon": 1e-6}, 0.02, lr=0.005,
+run("rmsprop", o.RMSprop, {"learning_rate": 0.005, "rho": 0.9, "momentum": 0.7, "epsilon": 1e-6}, 0.02, lr=0.005,
     alpha=0.9, momentum=0.7, eps=1e-6)
-run("rmsprop", o.RMSprop, {"average": 0.95, "centered": 1, "epsilon": 1e-4}, alpha=0.95, centered=True, eps=1e-4)
+run("rmsprop", o.RMSprop, {"rho": 0.95, "centered": 1, "epsilon": 1e-4}, alpha=0.95, centered=True, eps=1e-4)
 run("rmsprop", o.RMSprop, {"momentum": 0.5, "centered": 1, "epsilon": 1e-4}, momentum=0.5, centered=True, eps=1e-4)
 run("adadelta", o.Adadelta, {}, lr=1.0)
-run("adadelta", o.Adadelta, {"learning_rate": 0.5, "average": 0.8, "epsilon": 1e-4}, 0.02, lr=0.5, rho=0.8, eps=1e-4)
+run("adadelta", o.Adadelta, {"learning_rate": 0.5, "rho": 0.8, "epsilon": 1e-4}, 0.02, lr=0.5, rho=0.8, eps=1e-4)
 run("adam", o.Adam, {}, lr=0.001)
 run("adam", o.Adam, {"learning_rate": 0.05, "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-5}, 0.02, lr=0.05,
     betas=(0.8, 0.9), eps=1e-5)

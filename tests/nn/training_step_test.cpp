@@ -133,6 +133,13 @@ TEST(TrainingStep, GoesOnFromItsState) {
     EXPECT_TRUE(same_bits(c.state()[i].second.get_value(), a.state()[i].second.get_value())) << a.state()[i].first;
 }
 
+TEST(TrainingStep, OptionsStandInAConfiguration) {
+  GoldenNetwork network;
+  TrainingStep step = golden_step(network, kind_of<StepOptions>({{"accumulate", 3}, {"max_norm", 0.5}}));
+  EXPECT_EQ(names_of(step.bounds()), "max_norm");
+  EXPECT_EQ(step.state().back().first, "accumulated");
+}
+
 TEST(TrainingStep, BadOptionsGiveOneMessage) {
   GoldenNetwork network;
   auto text = [&](const TrainingStep::Options& options) { return error_text([&] { golden_step(network, options); }); };

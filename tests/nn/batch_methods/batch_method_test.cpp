@@ -53,8 +53,9 @@ double rosenbrock(std::span<const double> x, std::span<double> gradient) {
 }
 
 std::unique_ptr<BatchMethod> method_of(const std::string& name, double tolerance, std::span<const double> start) {
-  if (name == "lbfgs") return std::make_unique<Lbfgs>(Lbfgs::Options{.gradient_tolerance = tolerance}, start);
-  return std::make_unique<ConjugateGradient>(ConjugateGradient::Options{.gradient_tolerance = tolerance}, start);
+  std::map<std::string, double> options = {{"gradient_tolerance", tolerance}};
+  if (name == "lbfgs") return kind_of<BatchMethodKind<Lbfgs>>(options).make(start);
+  return kind_of<BatchMethodKind<ConjugateGradient>>(options).make(start);
 }
 
 // Logistic regression with L2 of 0.05 as a compiled function of shared parameters.
@@ -199,6 +200,26 @@ TEST(BatchMethods, EndWhereFloat64EndsOrTheValueStays) {
   EXPECT_EQ(at_minimum.run(rosenbrock), BatchStatus::kGradient);
   EXPECT_EQ(at_minimum.evaluations(), 1);
   EXPECT_EQ(at_minimum.iterations(), 0);
+}
+
+// No step satisfies the conditions at a kink; what is kept is the best point, with its value and gradient.
+TEST(BatchMethods, KeepValueAndGradientOfTheirPoint) {
+  auto kink = [](std::span<const double> x, std::span<double> gradient) {
+    gradient[0] = x[0] < 0.3 ? -1 : 2;
+    return std::abs(x[0] - 0.3) * (x[0] < 0.3 ? 1 : 2);
+  };
+  for (const char* name : {"conjugate_gradient", "lbfgs"})
+    for (double from : {-3.0, 0.1, 2.5}) {
+      auto method = method_of(name, 1e-5, std::vector<double>{from});
+      for (int i = 0; i < 5; ++i) {
+        method->iterate(kink);
+        double gradient = 0;
+        EXPECT_EQ(method->value(), kink(method->x(), std::span(&gradient, 1))) << name << " " << from;
+        EXPECT_EQ(method->gradient()[0], gradient) << name << " " << from << " iteration " << i;
+      }
+      EXPECT_EQ(method->status(), BatchStatus::kLineSearch);
+      EXPECT_LT(method->value(), 1e-6) << name << " " << from;
+    }
 }
 
 TEST(BatchMethods, BadOptionsAndFunctionsGiveOneMessage) {

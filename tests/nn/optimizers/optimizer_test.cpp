@@ -168,9 +168,9 @@ TEST(Optimizer, BadOptionsGiveOneMessage) {
   EXPECT_EQ(message_of<Adagrad>({.initial_square = -0.5}),
             "error: adagrad: initial_square is out of range\n  expected: a number, at least 0\n  got:      -0.5\n  "
             "hint:     initial_square: where the sums of squares start");
-  EXPECT_EQ(message_of<RmsProp>({.average = 1}),
-            "error: rmsprop: average is out of range\n  expected: a number, at least 0 and below 1\n  got:      1.0\n  "
-            "hint:     average: what the running means keep of themselves in a step");
+  EXPECT_EQ(message_of<RmsProp>({.rho = 1}),
+            "error: rmsprop: rho is out of range\n  expected: a number, at least 0 and below 1\n  got:      1.0\n  "
+            "hint:     rho: what the running means keep of themselves in a step");
   EXPECT_EQ(message_of<AdaDelta>({.epsilon = 0}),
             "error: adadelta: epsilon is out of range\n  expected: a number above 0\n  got:      0.0\n  hint:     "
             "epsilon: added to both means below their roots; the first steps are about its root");
