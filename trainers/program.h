@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "nn/model.h"
+#include "nn/optimizers/sgd.h"
 #include "trainers/error_counter.h"
 #include "trainers/feed.h"
-#include "trainers/optimizers/sgd.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {

@@ -1,0 +1,10 @@
+#include "nn/schedules/constant.h"
+
+namespace thtrain {
+
+void ConstantSchedule::describe(Fields<ScheduleKind<ConstantSchedule>>& f) {
+  f.about("The number stays as it is.");
+  describe_unit(f);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,24 @@
+#include "nn/schedules/one_over_epoch.h"
+
+namespace thtrain {
+
+using Kind = ScheduleKind<OneOverEpochSchedule>;
+
+void OneOverEpochSchedule::describe(Fields<Kind>& f) {
+  f.about("Divided by 1 + `decay` times the number of epochs or steps.");
+  f.field("decay", &Kind::decay)
+      .range(above(0))
+      .synonyms({"decay_rate", "lr_decay"})
+      .help("One over the number of epochs or steps after which half is left.");
+  describe_unit(f);
+}
+
+OneOverEpochSchedule::OneOverEpochSchedule(const Options& options) : Schedule(options.per), options_(options) {
+  check_options<Kind>(kName, options);
+}
+
+double OneOverEpochSchedule::factor(int64_t count) const {
+  return 1 / (1 + options_.decay * static_cast<double>(count));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,28 @@
+#include "nn/schedules/step.h"
+
+#include <cmath>
+
+namespace thtrain {
+
+using Kind = ScheduleKind<StepSchedule>;
+
+void StepSchedule::describe(Fields<Kind>& f) {
+  f.about("Multiplied by `decay` every few epochs or steps.");
+  f.field("every", &Kind::every)
+      .range(at_least(1))
+      .unit("epochs or steps")
+      .synonyms({"step_size"})
+      .help("From one change to the next.");
+  f.field("decay", &Kind::decay).range(above(0)).synonyms({"gamma"}).help("Factor at each change.");
+  describe_unit(f);
+}
+
+StepSchedule::StepSchedule(const Options& options) : Schedule(options.per), options_(options) {
+  check_options<Kind>(kName, options);
+}
+
+double StepSchedule::factor(int64_t count) const {
+  return std::pow(options_.decay, static_cast<double>(count / options_.every));
+}
+
+}  // namespace thtrain
