@@ -57,8 +57,8 @@ struct TrainingStep {
 /// weight of the example times, where targets are classes, the weight of its class. Where targets are values, the
 /// weights c_j of the classes are those of the outputs: l_i = sum_j c_j l_ij / sum_j c_j. Only proportions of weights
 /// matter, and examples of weight 0 do not count (but 0 times an infinite loss is NaN); where all weights are 0, the
-/// cost is 0. PyTorch's cross_entropy, mse_loss, l1_loss and huber_loss divide by the sum of the weights too, but its
-/// binary_cross_entropy and multi_margin_loss by the number of elements.
+/// cost is 0. PyTorch's cross_entropy, mse_loss and l1_loss divide by the sum of the weights too, but its
+/// binary_cross_entropy, huber_loss and multi_margin_loss by the number of elements.
 class Objective {
  public:
   virtual ~Objective() = default;
