@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes objectives.txt: losses, costs and gradients by PyTorch, for tests/nn/objectives_test.cpp.
 
-Run: python3 tests/golden/objectives.py (with PyTorch and scikit-learn). "input NAME = [shape] values" (whole numbers are
-labels), then for each case "losses", "cost" and "gradient", each with: the kind, its options (or -), the link of the
-output, logits, targets, weights of examples and weights of classes (or -). The gradient is that of the cost by the
-logits. float64; inputs are float32's numbers. PyTorch's own weighted means are compared where they divide by the sum of the
-weights.
+Run: python3 tests/golden/objectives.py (with PyTorch and scikit-learn). "input NAME = [shape] values" (whole numbers
+are labels), then for each case "losses", "cost" and "gradient", each with: the kind, its options (or -), the link of
+the output, logits, targets, weights of examples and weights of classes (or -). The gradient is that of the cost by the
+logits. float64; inputs are float32's numbers. PyTorch's own weighted means are compared where they divide by the sum of
+the weights.
 """
 import pathlib
 

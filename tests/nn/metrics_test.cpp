@@ -126,8 +126,12 @@ TEST(Metrics, AreScikitLearns) {
     for (int64_t chunk : {41, 7}) {
       MetricValue value = measured(*metric, data, chunk);
       Tensor want = line.result(k64);
-      if (value.matrix) ASSERT_EQ(value.matrix->shape(), want.shape());
-      if (each) ASSERT_EQ(static_cast<int64_t>(value.by_class.size()), want.size()) << line.text;
+      if (value.matrix) {
+        ASSERT_EQ(value.matrix->shape(), want.shape());
+      }
+      if (each) {
+        ASSERT_EQ(static_cast<int64_t>(value.by_class.size()), want.size()) << line.text;
+      }
       for (int64_t i = 0; i < want.size(); ++i) {
         double got = value.matrix ? value.matrix->as_double(i)
                      : each       ? value.by_class[static_cast<size_t>(i)]
