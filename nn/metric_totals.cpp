@@ -36,18 +36,20 @@ void MetricTotals::add(std::span<const Tensor> values) {
   for (size_t i = 0; i < values.size(); ++i) add(totals_.at(names_[i]), values[i].contiguous());
 }
 
-// Adds to a mean and a sum of squares, row by row.
-static void add_spread(const Tensor& rows, const Tensor& sum, double& weight) {
+// Adds to means and sums of squares, row by row. Values are counted from the first row: far from 0 they keep their
+// digits.
+static void add_spread(const Tensor& rows, const Tensor& sum, double& weight, Tensor& origin) {
   const int64_t width = rows.dim(1), k = width - 1;
   double *mean = sum.data<double>(), *squares = mean + k;
   for (int64_t i = 0; i < rows.dim(0); ++i) {
     const double* row = rows.data<double>() + i * width;
     if (row[0] == 0) continue;
+    if (origin.rank() == 0) origin = Tensor::of(std::span(row + 1, static_cast<size_t>(k)), {k});
     weight += row[0];
     for (int64_t j = 0; j < k; ++j) {
-      const double away = row[1 + j] - mean[j];
+      const double value = row[1 + j] - origin.data<double>()[j], away = value - mean[j];
       mean[j] += away * row[0] / weight;
-      squares[j] += row[0] * away * (row[1 + j] - mean[j]);
+      squares[j] += row[0] * away * (value - mean[j]);
     }
   }
 }
@@ -76,7 +78,7 @@ void MetricTotals::add(Total& total, const Tensor& value) {
       add_at(value, total.sum);
       break;
     case How::kSpread:
-      add_spread(value, total.sum, total.weight);
+      add_spread(value, total.sum, total.weight, total.origin);
       break;
     case How::kKeepRows:
       total.kept.push_back(value.copy());  // functions may lend their buffers
@@ -88,6 +90,11 @@ Tensor MetricTotals::total(const std::string& name) const {
   auto found = totals_.find(name);
   TH_CHECK(found != totals_.end(), "there is no total ", name);
   const Total& total = found->second;
+  if (total.how == How::kSpread && total.origin.rank() > 0) {
+    Tensor out = total.sum.copy();
+    for (int64_t j = 0; j < total.origin.size(); ++j) out.data<double>()[j] += total.origin.data<double>()[j];
+    return out;
+  }
   if (total.how != How::kKeepRows) return total.sum;
   Shape shape = total.sum.shape();
   for (const Tensor& rows : total.kept) shape[0] += rows.dim(0);

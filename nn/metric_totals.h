@@ -47,6 +47,7 @@ class MetricTotals {
     MetricPart::How how;
     Tensor sum;
     double weight = 0;              // of a spread
+    Tensor origin = {};             // of a spread: the first values, which the means are counted from
     std::vector<Tensor> kept = {};  // of rows that are kept
   };
   void add(Total& total, const Tensor& value);

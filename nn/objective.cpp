@@ -43,7 +43,7 @@ TargetForm Objective::check(const ModelOutput& output, const TargetInput& target
           Message{.what = who + " cannot take these weights of the classes",
                   .expected = str("floats, one for each ", form == TargetForm::kClasses ? "class" : "output",
                                   wanted < 0 ? "" : str(": ", name_of(output.value.dtype()), '[', wanted, ']')),
-                  .got = str(weights.type().text(), " beside an output ", output.value.type().text()),
+                  .got = str(type_text(weights), " beside an output ", type_text(output.value)),
                   .config = position_});
   }
   return form;

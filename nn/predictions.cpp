@@ -31,14 +31,23 @@ static bool has_form(TargetForm form, const Expr& output, const Expr& targets) {
   return true;
 }
 
+std::string type_text(const Expr& value) {
+  return readable(value.type().text());
+}
+
+// The type of one number for each example.
+static std::string row_text(DType dtype, const Expr& output) {
+  return readable(Type{.dtype = dtype, .dims = {output.dims()[0]}}.text());
+}
+
 static std::string form_text(TargetForm form, const Expr& output) {
   switch (form) {
     case TargetForm::kNone:
       return "no targets";
     case TargetForm::kClasses:
-      return Type{.dtype = DType::kInt64, .dims = {output.dims()[0]}}.text() + " (classes)";
+      return row_text(DType::kInt64, output) + " (classes)";
     case TargetForm::kValues:
-      return output.type().text() + " (values)";
+      return type_text(output) + " (values)";
   }
   return "";
 }
@@ -48,7 +57,7 @@ TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accept
   if (output.rank() == 0 || !is_float(output.dtype()))
     throw UserError(Message{.what = who + " cannot read the output of the model",
                             .expected = "float32 or float64, an example along the first axis",
-                            .got = output.type().text(),
+                            .got = type_text(output),
                             .config = where});
   for (TargetForm form : accepted) {
     if (!has_form(form, output, targets.value)) continue;
@@ -56,15 +65,15 @@ TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accept
     if (weights.has_value() &&
         (!is_float(weights.dtype()) || weights.rank() != 1 || !may_equal(weights.dims()[0], output.dims()[0])))
       throw UserError(Message{.what = who + " cannot take these weights of the examples",
-                              .expected = Type{.dtype = output.dtype(), .dims = {output.dims()[0]}}.text(),
-                              .got = weights.type().text(),
+                              .expected = row_text(output.dtype(), output),
+                              .got = type_text(weights),
                               .config = where});
     return form;
   }
   throw UserError(Message{.what = who + " cannot take these targets",
                           .expected = join(accepted, ", or ", [&](TargetForm form) { return form_text(form, output); }),
-                          .got = str(targets.value.has_value() ? targets.value.type().text() : "no targets",
-                                     " beside an output ", output.type().text()),
+                          .got = str(targets.value.has_value() ? type_text(targets.value) : "no targets",
+                                     " beside an output ", type_text(output)),
                           .config = where});
 }
 

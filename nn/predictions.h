@@ -48,6 +48,9 @@ TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accept
 /// Targets of the form kValues, cast to the dtype of the output and in its shape.
 Expr values_beside(const Expr& output, const Expr& targets);
 
+/// "float64[n, 10]", for messages.
+std::string type_text(const Expr& value);
+
 /// Is this one number for each example, [n] or [n, 1]?
 bool is_single(const Expr& scores);
 /// Such numbers as [n].

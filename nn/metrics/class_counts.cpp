@@ -54,7 +54,7 @@ ClassCounts class_counts(const MetricTotals& totals) {
 std::optional<Message> misfit_of_table(const Scores& scores) {
   if (scores.value.rank() <= 2 && classes_of(scores.value) >= 0) return {};
   return Message{
-      .what = "", .expected = "a row of scores for each example, of a known length", .got = scores.value.type().text()};
+      .what = "", .expected = "a row of scores for each example, of a known length", .got = type_text(scores.value)};
 }
 
 std::optional<Message> misfit_of_average(const AverageOptions& options, const Scores& scores, TargetForm form) {
@@ -64,7 +64,7 @@ std::optional<Message> misfit_of_average(const AverageOptions& options, const Sc
   if (options.average != Average::kBinary || is_binary) return {};
   return Message{.what = "",
                  .expected = of_labels ? "the score of one label" : "scores of two classes",
-                 .got = scores.value.type().text(),
+                 .got = type_text(scores.value),
                  .config = options.has("average") ? options.at("average") : ConfigPosition{},
                  .hint = str(options.name_of("average"), " = \"macro\" is for any number of them")};
 }

@@ -42,7 +42,7 @@ std::vector<MetricPart> decision_parts(const MetricInput& input, TargetForm form
 
 std::optional<Message> misfit_of_classes(const Scores& scores, TargetForm form) {
   if (form != TargetForm::kClasses || scores.value.rank() <= 2) return {};
-  return Message{.what = "", .expected = "a row of scores for each example", .got = scores.value.type().text()};
+  return Message{.what = "", .expected = "a row of scores for each example", .got = type_text(scores.value)};
 }
 
 }  // namespace thtrain

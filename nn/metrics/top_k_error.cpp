@@ -22,7 +22,7 @@ std::optional<Message> TopKError::misfit(const Scores& scores, TargetForm) const
   if (classes < 0 || options_.k < classes) return {};
   return Message{.what = "",
                  .expected = str("scores of more than ", options_.k, " classes"),
-                 .got = scores.value.type().text(),
+                 .got = type_text(scores.value),
                  .config = options_.has("k") ? options_.at("k") : ConfigPosition{},
                  .hint = str("a smaller ", options_.name_of("k"))};
 }

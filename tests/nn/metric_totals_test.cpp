@@ -69,19 +69,20 @@ TEST(MetricTotals, SpreadIsThatOfTwoPasses) {
   for (int64_t i = 0; i < 101; ++i) all.at<double>({i, 0}) = static_cast<double>(i % 4);  // a weight of 0 too
   for (int64_t i = 0; i < 101; ++i) all.at<double>({i, 2}) += 1e9;
   double weight = 0, means[2] = {}, squares[2] = {};
+  const double far[2] = {0, 1e9};
   for (int64_t i = 0; i < 101; ++i) weight += all.at<double>({i, 0});
   for (int64_t j = 0; j < 2; ++j) {
-    for (int64_t i = 0; i < 101; ++i) means[j] += all.at<double>({i, 0}) * (all.at<double>({i, 1 + j}) - 1e9 * j);
+    for (int64_t i = 0; i < 101; ++i) means[j] += all.at<double>({i, 0}) * (all.at<double>({i, 1 + j}) - far[j]);
     means[j] /= weight;
     for (int64_t i = 0; i < 101; ++i)
-      squares[j] += all.at<double>({i, 0}) * std::pow(all.at<double>({i, 1 + j}) - 1e9 * j - means[j], 2);
+      squares[j] += all.at<double>({i, 0}) * std::pow(all.at<double>({i, 1 + j}) - far[j] - means[j], 2);
   }
   Tensor whole = totals_of(How::kSpread, all, 101).total("p");
   EXPECT_EQ(whole.shape(), Shape({2, 2}));
   EXPECT_NEAR(whole.as_double(0), means[0], 1e-14);
   EXPECT_NEAR(whole.as_double(2), squares[0], 1e-11);
   EXPECT_NEAR(whole.as_double(1) - 1e9, means[1], 1e-5);
-  EXPECT_NEAR(whole.as_double(3), squares[1], 1e-4);  // sums of squares would be off by about 1e4
+  EXPECT_NEAR(whole.as_double(3), squares[1], 1e-6 * squares[1]);
   for (int64_t chunk : {1, 7, 50}) EXPECT_TRUE(same_bits(totals_of(How::kSpread, all, chunk).total("p"), whole));
 }
 
