@@ -27,8 +27,9 @@ struct MetricPart {
 };
 
 /// The totals of some parts. Examples are added one after the other in their order, in float64: how they were cut into
-/// chunks changes nothing. (The spread: D. H. D. West, "Updating mean and variance estimates: an improved method",
-/// Communications of the ACM 22, 1979.)
+/// chunks changes nothing, as long as an example's own numbers have the same bits in a chunk of any length. (The
+/// spread: D. H. D. West, "Updating mean and variance estimates: an improved method", Communications of the ACM 22,
+/// 1979.)
 class MetricTotals {
  public:
   /// Nothing yet; only names, shapes and how they are put together are read.

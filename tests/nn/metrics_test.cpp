@@ -3,26 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 
 #include "compiler/ir/variables.h"
 #include "compiler/ops/evaluate.h"
-#include "compiler/runtime/function.h"
-#include "nn/metrics/accuracy.h"
-#include "nn/metrics/auc.h"
-#include "nn/metrics/confusion_matrix.h"
-#include "nn/metrics/error.h"
-#include "nn/metrics/f1.h"
-#include "nn/metrics/loss.h"
-#include "nn/metrics/mean_absolute_error.h"
-#include "nn/metrics/mean_squared_error.h"
-#include "nn/metrics/precision.h"
-#include "nn/metrics/r2.h"
-#include "nn/metrics/recall.h"
-#include "nn/metrics/top_k_error.h"
 #include "nn/objectives/huber.h"
+#include "tests/nn/metric_kinds.h"
 #include "tests/support/error_text.h"
-#include "tests/support/golden_lines.h"
 
 namespace thtrain {
 namespace {
@@ -30,40 +16,6 @@ namespace {
 using Better = Metric::Better;
 constexpr DType k64 = DType::kFloat64, kInt = DType::kInt64;
 const double kNaN = std::nan(""), kInf = std::numeric_limits<double>::infinity();
-
-template <class M>
-std::unique_ptr<Metric> of_average(const std::string& average) {
-  typename M::Options options;
-  options.average = average == "macro" ? Average::kMacro : average == "micro" ? Average::kMicro : Average::kBinary;
-  return options.make();
-}
-
-// `option`: "-", "k:2" or "average:macro".
-std::unique_ptr<Metric> make_metric(const std::string& kind, const std::string& option) {
-  const std::string value = option.substr(option.find(':') + 1);
-  if (kind == "top_k_error") {
-    TopKError::Options options;
-    options.k = std::stoll(value);
-    return options.make();
-  }
-  if (kind == "precision") return of_average<Precision>(value);
-  if (kind == "recall") return of_average<Recall>(value);
-  if (kind == "f1") return of_average<F1>(value);
-  if (kind == "error") return ErrorRate::Options().make();
-  if (kind == "accuracy") return Accuracy::Options().make();
-  if (kind == "mean_squared_error") return MeanSquaredError::Options().make();
-  if (kind == "mean_absolute_error") return MeanAbsoluteError::Options().make();
-  if (kind == "r2") return R2::Options().make();
-  if (kind == "auc") return Auc::Options().make();
-  if (kind == "confusion_matrix") return ConfusionMatrix::Options().make();
-  throw std::runtime_error("an unknown kind " + kind);
-}
-
-Expr input_like(const std::string& name, const Tensor& all, int64_t length) {
-  Type type = type_of(all);
-  type.dims[0] = length;
-  return make_input(type, name);
-}
 
 // Arrays of as many examples each; weights may be missing (no axis).
 struct Data {
@@ -92,16 +44,6 @@ MetricValue measured(const Metric& metric, const Data& data, int64_t chunk) {
     totals->add(evaluate(exprs, bound));
   }
   return metric.value(*totals);
-}
-
-std::map<std::string, Tensor> golden_inputs(DType dtype) {
-  std::map<std::string, Tensor> out = {{"-", Tensor()}};
-  for (const GoldenLine& line : golden_lines("metrics.txt")) {
-    if (line.name != "input") continue;
-    const bool whole = line.values[0].find('.') == std::string::npos;
-    out[line.arguments[0]] = line.result(whole ? kInt : dtype);
-  }
-  return out;
 }
 
 void expect_near(double got, double want, const std::string& where) {
@@ -141,88 +83,6 @@ TEST(Metrics, AreScikitLearns) {
     }
   }
   EXPECT_EQ(cases, 351);
-}
-
-// All metrics of classes, of labels and of values in one function, on float32 scores as models give them.
-class AllMetrics {
- public:
-  AllMetrics() : inputs_(golden_inputs(DType::kFloat32)) {
-    auto add = [&](const char* kind, const char* option, const char* scores, const char* targets) {
-      rows_.push_back({make_metric(kind, option), scores, targets});
-    };
-    for (const char* kind : {"error", "accuracy", "auc", "confusion_matrix"}) add(kind, "-", "scores", "classes");
-    add("top_k_error", "k:2", "scores", "classes");
-    add("f1", "average:macro", "scores", "classes");
-    for (const char* kind : {"error", "auc"}) add(kind, "-", "label_scores", "labels");
-    add("precision", "average:micro", "label_scores", "labels");
-    add("recall", "average:macro", "label_scores", "labels");
-    for (const char* kind : {"mean_squared_error", "mean_absolute_error", "r2"}) add(kind, "-", "guesses", "values");
-  }
-
-  // Text and bits of the numbers over all examples, in chunks of this length, by native code.
-  std::vector<double> numbers(int64_t chunk) {
-    std::vector<double> out;
-    std::vector<std::vector<MetricPart>> parts;
-    std::vector<MetricTotals> totals;
-    std::optional<Function> f;
-    for (int64_t begin = 0, last = 0; begin < 41; begin += chunk) {
-      const int64_t length = std::min<int64_t>(chunk, 41 - begin);
-      if (length != last) f = function_of(length, parts);
-      last = length;
-      if (totals.empty())
-        for (const auto& of_metric : parts) totals.emplace_back(of_metric);
-      std::vector<Tensor> arguments;
-      for (const std::string& name : kNames) arguments.push_back(inputs_.at(name).rows(begin, length));
-      std::vector<Tensor> results = (*f)(arguments);
-      size_t at = 0;
-      for (size_t i = 0; i < totals.size(); ++i) {
-        totals[i].add(std::span(results).subspan(at, parts[i].size()));
-        at += parts[i].size();
-      }
-    }
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      MetricValue value = rows_[i].metric->value(totals[i]);
-      if (value.number) out.push_back(*value.number);
-      out.insert(out.end(), value.by_class.begin(), value.by_class.end());
-      if (value.matrix)
-        for (int64_t j = 0; j < value.matrix->size(); ++j) out.push_back(value.matrix->as_double(j));
-    }
-    return out;
-  }
-
- private:
-  struct Row {
-    std::unique_ptr<Metric> metric;
-    std::string scores, targets;
-  };
-  const std::vector<std::string> kNames = {"scores", "classes", "label_scores", "labels", "guesses", "values", "w"};
-
-  Function function_of(int64_t length, std::vector<std::vector<MetricPart>>& parts) {
-    std::map<std::string, Expr> exprs;
-    std::vector<In> ins;
-    for (const std::string& name : kNames) {
-      exprs[name] = input_like(name, inputs_.at(name), length);
-      ins.emplace_back(exprs[name]);
-    }
-    parts.clear();
-    std::vector<Out> outs;
-    for (const Row& row : rows_) {
-      parts.push_back(row.metric->parts(
-          {.scores = {exprs[row.scores]}, .targets = {.value = exprs[row.targets], .weights = exprs["w"]}}));
-      for (const MetricPart& part : parts.back()) outs.emplace_back(part.value, true);
-    }
-    return function(ins, outs);
-  }
-
-  std::map<std::string, Tensor> inputs_;
-  std::vector<Row> rows_;
-};
-
-TEST(Metrics, ChunksChangeNoBitOfNativeResults) {
-  AllMetrics all;
-  std::vector<double> whole = all.numbers(41);
-  EXPECT_EQ(whole.size(), 47u);
-  for (int64_t chunk : {1, 16, 25}) EXPECT_EQ(all.numbers(chunk), whole) << chunk;
 }
 
 TEST(Metrics, TheLossIsTheObjectives) {
