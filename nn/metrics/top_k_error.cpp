@@ -17,14 +17,14 @@ std::unique_ptr<Metric> TopKError::Options::make() const {
 }
 
 std::optional<Message> TopKError::misfit(const Scores& scores, TargetForm) const {
-  const int64_t classes =
-      scores.value.rank() == 2 ? scores.value.dims()[1].is_known() ? classes_of(scores.value) : -1 : 0;
-  if (classes < 0 || options_.k < classes) return {};
-  return Message{.what = "",
-                 .expected = str("scores of more than ", options_.k, " classes"),
-                 .got = type_text(scores.value),
-                 .config = options_.has("k") ? options_.at("k") : ConfigPosition{},
-                 .hint = str("a smaller ", options_.name_of("k"))};
+  const Dims& dims = scores.value.dims();
+  if (dims.size() == 2 && (!dims[1].is_known() || options_.k < dims[1].value())) return {};
+  return Message{
+      .what = "",
+      .expected = str("a row of more than ", options_.k, options_.k == 1 ? " score" : " scores", " for each example"),
+      .got = type_text(scores.value),
+      .config = options_.has("k") ? options_.at("k") : ConfigPosition{},
+      .hint = options_.k == 1 ? "" : str("a smaller ", options_.name_of("k"))};
 }
 
 std::vector<MetricPart> TopKError::parts_of(const MetricInput& input, TargetForm) const {

@@ -230,11 +230,19 @@ TEST(MetricErrors, ScoresAndTargetsThatDoNotSuit) {
             "  config:   a.toml:4:1\n"
             "      4 | [metrics]\n"
             "        | ^^^^^^^^^");
-  EXPECT_EQ(text(TopKError(), scores, labels),
+  TopKError::Options five;
+  five.path = "metrics.2";
+  EXPECT_EQ(text(TopKError(five), scores, labels),
             "error: metric \"top_5_error\" cannot read the output of the model\n"
-            "  expected: scores of more than 5 classes\n"
+            "  expected: a row of more than 5 scores for each example\n"
             "  got:      float64[5, 3]\n"
-            "  hint:     a smaller k");
+            "  hint:     a smaller metrics.2.k");
+  TopKError::Options one;
+  one.k = 1;
+  EXPECT_EQ(text(TopKError(one), tensor("s", {5, 1}, k64), labels),
+            "error: metric \"top_1_error\" cannot read the output of the model\n"
+            "  expected: a row of more than 1 score for each example\n"
+            "  got:      float64[5, 1]");
   EXPECT_EQ(text(ConfusionMatrix(), scores, values),
             "error: metric \"confusion_matrix\" cannot take these targets\n"
             "  expected: int64[5] (classes)\n"
