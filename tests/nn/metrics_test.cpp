@@ -170,6 +170,12 @@ TEST(Metrics, OfNothing) {
   EXPECT_TRUE(std::isnan(number(R2(), {Tensor::zeros(k64, {1, 1}), Tensor::vector({1.0})})));
 }
 
+TEST(Metrics, R2OfEqualTargets) {
+  Tensor equal = Tensor::vector({2.0, 2.0, 2.0}), other = Tensor::vector({2.0, 2.0, 3.0});
+  EXPECT_EQ(number(R2(), {equal, equal}), 1);
+  EXPECT_EQ(number(R2(), {other, equal}), 0);
+}
+
 TEST(Metrics, ThresholdIsTheScores) {
   Expr scores = tensor("s", {2, 1}, k64), labels = tensor("y", {2}, kInt);
   std::vector<MetricPart> parts = ErrorRate().parts({.scores = {scores, 0}, .targets = {labels}});
