@@ -122,7 +122,9 @@ TEST(Activations, ValuesAndKinks) {
   at.data<double>()[1] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isnan(values("relu").as_double(1)));
   EXPECT_EQ(error_text([&] { apply_activation("step", x); }),
-            "error: there is no activation \"step\"\n  expected: linear, tanh, sigmoid, relu, softplus");
+            "error: there is no activation \"step\"\n"
+            "  expected: linear, tanh, sigmoid, relu, softplus, elu, selu, gelu, gelu_tanh, leaky_relu, swish, "
+            "hard_sigmoid, softsign, softmax");
 }
 
 TEST(Activations, ReluHasDerivative0At0) {
