@@ -12,6 +12,7 @@ struct Param {
   Shared variable;
   bool penalized = false;      // a weight matrix: what L1 and L2 sum over. Biases are not.
   ConfigPosition config = {};  // of the layer
+  bool trained = true;         // false: no optimizer changes it
 
   const Expr& expr() const { return variable.expr(); }
 };

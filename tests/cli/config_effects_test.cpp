@@ -34,12 +34,19 @@ const char* const kRest =
     "[[model.layers]]\ntype = \"flatten\"\n"
     "[[model.layers]]\ntype = \"dense\"\nunits = 3\n"
     "[[model.layers]]\ntype = \"activation\"\nactivation = \"tanh\"\n"
+    "[[model.layers]]\ntype = \"maxout\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"prelu\"\n"
+    "[[model.layers]]\ntype = \"add\"\ninputs = [\"prelu1\", \"dense1\"]\n"
+    "[[model.layers]]\ntype = \"concat\"\ninputs = [\"add1\", \"activation1\"]\n"
+    "[[model.layers]]\ntype = \"columns\"\ncount = 5\n"
     "[[model.layers]]\ntype = \"softmax\"\n"
     "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 3\n"
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
-const std::map<std::string, size_t> kLayers = {{"flatten", 0}, {"dense", 1}, {"activation", 2}, {"softmax", 3}};
+const std::map<std::string, size_t> kLayers = {
+    {"flatten", 0}, {"dense", 1}, {"activation", 2}, {"maxout", 3}, {"prelu", 4},
+    {"add", 5}, {"concat", 6}, {"columns", 7}, {"softmax", 8}};
 
 /// [data] of each source; every source has to stand here.
 const std::map<std::string, std::string> kSources = {
@@ -84,9 +91,25 @@ const std::map<std::string, Witness>& witnesses() {
     w["data[csv].memory_limit"] = {.values = {"1e-7"}, .may_fail = true};
     w["data[mnist].split_seed"] = {.with = {"data.split=shuffled"}};
     w["model.weights"] = {.values = {"w.npz"}};
-    for (const char* layer : {"dense", "softmax", "activation", "flatten"})
-      w[std::string("model.layers[") + layer + "].name"] = {.values = {"other"}};
-    for (const char* layer : {"dense", "softmax"}) {
+    for (const auto& [layer, place] : kLayers) w["model.layers[" + layer + "].name"] = {.values = {"other"}};
+    // Of another name the layers behind it do not know these any more.
+    for (const char* layer : {"prelu", "dense", "add", "activation"})
+      w[std::string("model.layers[") + layer + "].name"].may_fail = true;
+    w["model.layers[flatten].inputs"] = {.values = {"[\"nobody\"]"}, .may_fail = true};
+    w["model.layers[dense].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};  // flatten is left over
+    w["model.layers[activation].inputs"] = {.values = {"[\"flatten1\"]"}};
+    w["model.layers[maxout].inputs"] = {.values = {"[\"flatten1\"]", "[\"dense1\"]"}};
+    w["model.layers[prelu].inputs"] = {.values = {"[\"dense1\"]"}, .may_fail = true};
+    w["model.layers[add].inputs"] = {.values = {"[\"prelu1\", \"activation1\"]"}};
+    w["model.layers[concat].inputs"] = {.values = {"[\"add1\", \"dense1\"]"}};
+    w["model.layers[columns].inputs"] = {.values = {"[\"add1\"]"}, .may_fail = true};
+    w["model.layers[softmax].inputs"] = {.values = {"[\"concat1\"]"}, .may_fail = true};
+    w["model.layers[concat].axis"] = {.values = {"1"}, .may_fail = true};
+    w["model.layers[columns].first"] = {.values = {"1"}};
+    w["model.layers[columns].count"] = {.values = {"4", "6"}};
+    w["model.layers[maxout].pieces"] = {.values = {"3"}};
+    w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
+    for (const char* layer : {"dense", "softmax", "maxout"}) {
       std::string key = std::string("model.layers[") + layer + "].",
                   init = "model.layers." + std::to_string(kLayers.at(layer)) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};
@@ -175,11 +198,18 @@ void write_data(const Workshop& workshop) {
   workshop.write("t2.csv", second);
   workshop.write("numbers.csv", numbers);
   workshop.write("any.csv", any);
-  Tensor w = Tensor::empty(DType::kFloat32, {4, 3}), v = Tensor::empty(DType::kFloat32, {3, 3});
+  Tensor w = Tensor::empty(DType::kFloat32, {4, 3}), v = Tensor::empty(DType::kFloat32, {5, 3});
   for (int64_t i = 0; i < 12; ++i) w.data<float>()[i] = static_cast<float>(i) / 16;
-  for (int64_t i = 0; i < 9; ++i) v.data<float>()[i] = static_cast<float>(9 - i) / 16;
-  Tensor b = Tensor::zeros(DType::kFloat32, {3});
-  write_npz(workshop.path("w.npz"), {{"dense1/W", w}, {"dense1/b", b}, {"softmax/W", v}, {"softmax/b", b}});
+  for (int64_t i = 0; i < 15; ++i) v.data<float>()[i] = static_cast<float>(15 - i) / 16;
+  auto zeros = [](const Shape& shape) { return Tensor::zeros(DType::kFloat32, shape); };
+  Tensor b = zeros({3});
+  write_npz(workshop.path("w.npz"), {{"dense1/W", w},
+                                     {"dense1/b", b},
+                                     {"maxout1/W", zeros({3, 6})},
+                                     {"maxout1/b", zeros({6})},
+                                     {"prelu1/slope", b},
+                                     {"softmax/W", v},
+                                     {"softmax/b", b}});
 }
 
 // ---- outcomes
@@ -232,11 +262,7 @@ std::string outcome(const Workshop& workshop, const std::string& source, const W
   Experiment experiment = read_experiment(root, findings);
   findings.raise();
   // A typed path starts in the working folder; these stand beside the experiment.
-  std::visit(
-      [](auto& data) {
-        for (auto& [key, place] : data.given) place.file = "e.toml";
-      },
-      experiment.data);
+  for (auto& [key, place] : experiment.data->given) place.file = "e.toml";
   for (auto& [key, place] : experiment.model.given) place.file = "e.toml";
   return outcome_of(workshop, experiment);
 }
@@ -267,7 +293,7 @@ void collect(const Schema& schema, const std::string& label, const std::string& 
     std::string there = path.empty() ? field.name : path + "." + field.name;
     if (access.value == FieldAccess::Value::kTable) {
       collect(access.schema(), here, there, source, out);
-    } else if (access.value == FieldAccess::Value::kVariant) {
+    } else if (access.value == FieldAccess::Value::kKind) {
       for (const Alternative& kind : access.alternatives) {
         std::string name(kind.name);
         bool is_data = field.name == "data";
