@@ -22,7 +22,8 @@ Shared Layer::add_state(const std::string& name, const Tensor& value) {
   return variable;
 }
 
-// ---- kinds of layers -------------------------------------------------------------------------------------------------
+// ---- kinds of layers
+// -------------------------------------------------------------------------------------------------
 
 #define TH_LAYER(name) LayerKind name##_layer();
 #include "nn/layer_list.inc"
@@ -54,7 +55,8 @@ const LayerKind& layer_kind_of(const OneOf<LayerOptions>& options) {
   return *found;
 }
 
-// ---- what layers declare ---------------------------------------------------------------------------------------------
+// ---- what layers declare
+// ---------------------------------------------------------------------------------------------
 
 // Names of weights are those of entries in .npz files, which have at most 65,535 bytes, prefixes included.
 static constexpr size_t kLongestName = 1000;
@@ -79,8 +81,8 @@ void check_layer_name(const LayerOptions& options, Findings& findings) {
 // A key that says something about an initializer other than the chosen one is a mistake, unless it says the default.
 void check_init(const Section& section, const Init& init, Findings& findings) {
   using Law = Init::Law;
-  bool scaled = init.law != Law::kNormal && init.law != Law::kUniform && init.law != Law::kConstant &&
-                init.law != Law::kZeros;
+  bool scaled =
+      init.law != Law::kNormal && init.law != Law::kUniform && init.law != Law::kConstant && init.law != Law::kZeros;
   auto unused = [&](std::string key, bool used, double value, double standard, std::string owner) {
     if (!used && value != standard)
       findings.add({.what = str(section.name_of(key), " has no effect"),
@@ -95,7 +97,8 @@ void check_init(const Section& section, const Init& init, Findings& findings) {
   unused("init_value", init.law == Law::kConstant, init.value, standard.value, "\"constant\"");
 }
 
-// ---- what layers ask for ---------------------------------------------------------------------------------------------
+// ---- what layers ask for
+// ---------------------------------------------------------------------------------------------
 
 static std::string shapes_text(const LayerInput& input) {
   if (input.shapes.size() == 1) return str("examples of shape ", shape_text(input.shapes[0]));
@@ -107,9 +110,9 @@ static std::string shapes_text(const LayerInput& input) {
 
 void fail_layer(std::string_view type, const LayerOptions& layer, const LayerInput& input, std::string expected,
                 std::string hint) {
-  std::string inputs = layer.inputs.empty() ? "the layer before it"
-                                            : str(input.names.size() == 1 ? "its input " : "its inputs ",
-                                                  join(input.names, ", "));
+  std::string inputs = layer.inputs.empty()
+                           ? "the layer before it"
+                           : str(input.names.size() == 1 ? "its input " : "its inputs ", join(input.names, ", "));
   throw UserError(Message{.what = str("layer ", layer.name, " (", type, ") does not fit ", inputs),
                           .expected = std::move(expected),
                           .got = shapes_text(input),
@@ -129,12 +132,12 @@ const Shape& only_input(std::string_view type, const LayerOptions& layer, const 
 
 const std::vector<Shape>& several_inputs(std::string_view type, const LayerOptions& layer, const LayerInput& input) {
   if (input.shapes.size() == 1)
-    throw UserError(Message{.what = str("layer ", layer.name, " (", type, ") takes several inputs"),
-                            .expected = "two names or more",
-                            .got = layer.inputs.empty() ? str("none, which stands for ", input.names[0])
-                                                        : input.names[0],
-                            .config = layer.section.at("inputs"),
-                            .hint = str("inputs = [\"", input.names[0], "\", \"the name of another layer\"]")});
+    throw UserError(
+        Message{.what = str("layer ", layer.name, " (", type, ") takes several inputs"),
+                .expected = "two names or more",
+                .got = layer.inputs.empty() ? str("none, which stands for ", input.names[0]) : input.names[0],
+                .config = layer.section.at("inputs"),
+                .hint = str("inputs = [\"", input.names[0], "\", \"the name of another layer\"]")});
   return input.shapes;
 }
 
@@ -152,11 +155,11 @@ void check_units(const LayerOptions& layer, int64_t units, int64_t row_length, D
                  static_cast<double>(size_of(dtype));
   if (bytes <= memory) return;
   auto gibibytes = [](double count) { return number_text(std::round(count / (1 << 30))); };
-  throw UserError(Message{
-      .what = str(layer.section.name_of("units"), " is too large: its weights do not fit into this machine"),
-      .expected = str("at most ", gibibytes(memory), " GiB (all of its memory)"),
-      .got = str(units, " units with ", row_length, " inputs: ", gibibytes(bytes), " GiB of ", name_of(dtype)),
-      .config = layer.section.at("units")});
+  throw UserError(
+      Message{.what = str(layer.section.name_of("units"), " is too large: its weights do not fit into this machine"),
+              .expected = str("at most ", gibibytes(memory), " GiB (all of its memory)"),
+              .got = str(units, " units with ", row_length, " inputs: ", gibibytes(bytes), " GiB of ", name_of(dtype)),
+              .config = layer.section.at("units")});
 }
 
 std::optional<Message> wrong_input(std::string_view type, const LayerOptions& layer, const std::string& name,

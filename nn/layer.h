@@ -83,7 +83,8 @@ class Layer {
   std::vector<Param> params_, state_;
 };
 
-// ---- kinds of layers -------------------------------------------------------------------------------------------------
+// ---- kinds of layers
+// -------------------------------------------------------------------------------------------------
 
 /// A line of nn/layer_list.inc: `TH_LAYER(dense)` stands for `LayerKind dense_layer()`.
 struct LayerKind {
@@ -107,7 +108,8 @@ const std::vector<LayerKind>& layer_kinds();
 /// The kind of these options. InternalError where it is not in the list.
 const LayerKind& layer_kind_of(const OneOf<LayerOptions>& options);
 
-// ---- what layers declare ---------------------------------------------------------------------------------------------
+// ---- what layers declare
+// ---------------------------------------------------------------------------------------------
 
 void check_layer_name(const LayerOptions& options, Findings& findings);
 
@@ -162,7 +164,8 @@ void describe_init(Fields<T>& f, Init T::*init) {
   f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, findings); });
 }
 
-// ---- what layers ask for ---------------------------------------------------------------------------------------------
+// ---- what layers ask for
+// ---------------------------------------------------------------------------------------------
 
 /// UserError at the layer's place: what one example is does not suit the layer.
 [[noreturn]] void fail_layer(std::string_view type, const LayerOptions& layer, const LayerInput& input,

@@ -11,7 +11,8 @@ Model::Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed,
   TH_CHECK(!inputs_.empty(), "a model without inputs");
 }
 
-// ---- the graph of layers ---------------------------------------------------------------------------------------------
+// ---- the graph of layers
+// ---------------------------------------------------------------------------------------------
 
 void Model::add(OneOf<LayerOptions> options) {
   const LayerKind& kind = layer_kind_of(options);
@@ -50,8 +51,7 @@ std::vector<size_t> Model::sources_of(const LayerOptions& options, std::string_v
 void Model::add_layer(LayerOptions& options, std::string_view type, const Make& make) {
   auto same_type = [&](const auto& layer) { return layer->type() == type; };
   auto same_name = [&](const auto& layer) { return layer->name() == options.name; };
-  if (options.name.empty())
-    options.name = str(type, std::count_if(layers_.begin(), layers_.end(), same_type) + 1);
+  if (options.name.empty()) options.name = str(type, std::count_if(layers_.begin(), layers_.end(), same_type) + 1);
   if (std::any_of(layers_.begin(), layers_.end(), same_name))
     throw UserError(Message{.what = str("two layers are called ", options.name),
                             .expected = "a name for each layer",
@@ -59,7 +59,8 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const Make& 
   std::vector<size_t> sources = sources_of(options, type);
   std::optional<RandomState> own;
   if (options.seed) own.emplace(*options.seed);
-  LayerInput input{.names = {}, .shapes = {}, .dtype = dtype_, .random = own ? *own : random_, .classes = known_classes_};
+  LayerInput input{
+      .names = {}, .shapes = {}, .dtype = dtype_, .random = own ? *own : random_, .classes = known_classes_};
   for (size_t place : sources) {
     input.names.push_back(name_at(place));
     input.shapes.push_back(shape_at(place));
@@ -86,7 +87,8 @@ int64_t Model::classes() const {
   return classifier()->classes();
 }
 
-// ---- expressions -----------------------------------------------------------------------------------------------------
+// ---- expressions
+// -----------------------------------------------------------------------------------------------------
 
 ModelPass Model::pass(std::vector<Expr> values, Phase phase) const {
   return {*this, std::move(values), phase};
@@ -154,7 +156,8 @@ Expr ModelPass::logits(const std::string& name) {
   return logits_at(model_.place_of(name));
 }
 
-// ---- parameters and state --------------------------------------------------------------------------------------------
+// ---- parameters and state
+// --------------------------------------------------------------------------------------------
 
 std::vector<Param> Model::params() const {
   std::vector<Param> out;
@@ -228,8 +231,7 @@ void Model::load(const std::map<std::string, Tensor>& arrays, const std::string&
                           .expected = names(wanted),
                           .config = where});
   if (!messages.empty()) throw UserError(std::move(messages));
-  for (const Param& param : all)
-    param.variable.set_value(arrays.at(param.name).cast(param.variable.type().dtype));
+  for (const Param& param : all) param.variable.set_value(arrays.at(param.name).cast(param.variable.type().dtype));
 }
 
 }  // namespace thtrain

@@ -7,13 +7,14 @@
 namespace thtrain {
 
 const std::vector<Kind<DataConfig>>& DataConfig::kinds() {
-  static const std::vector<Kind<DataConfig>> kinds = {
-      kind<MnistConfig, DataConfig>(), kind<DigitsConfig, DataConfig>(), kind<NpyConfig, DataConfig>(),
-      kind<IdxConfig, DataConfig>(), kind<CsvConfig, DataConfig>()};
+  static const std::vector<Kind<DataConfig>> kinds = {kind<MnistConfig, DataConfig>(), kind<DigitsConfig, DataConfig>(),
+                                                      kind<NpyConfig, DataConfig>(), kind<IdxConfig, DataConfig>(),
+                                                      kind<CsvConfig, DataConfig>()};
   return kinds;
 }
 
-// ---- declarations ----------------------------------------------------------------------------------------------------
+// ---- declarations
+// ----------------------------------------------------------------------------------------------------
 
 template <class T>
 void SplitConfig::describe_split(Fields<T>& f) {
@@ -174,7 +175,8 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
   });
 }
 
-// ---- in the terms of datasets/ ---------------------------------------------------------------------------------------
+// ---- in the terms of datasets/
+// ---------------------------------------------------------------------------------------
 
 // Bytes; 0 where it is not given.
 static uint64_t memory_limit(const std::optional<double>& gibibytes) {

@@ -19,7 +19,7 @@ namespace thtrain {
 // ---- [model] ----
 
 struct ModelConfig : Section {
-  std::optional<std::string> weights;  // an .npz to start from
+  std::optional<std::string> weights;       // an .npz to start from
   std::vector<OneOf<LayerOptions>> layers;  // never without a name after read_experiment
   static void describe(Fields<ModelConfig>& f);
 };

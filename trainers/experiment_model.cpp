@@ -84,8 +84,10 @@ class ModelCheck {
 
 void ModelConfig::describe(Fields<ModelConfig>& f) {
   f.about(
-      "Layers, each of which takes the one before it unless its `inputs` name others: a chain, or a graph with branches, "
-      "residual connections (`add`), several inputs (`columns` of the examples) and several outputs, which are the layers "
+      "Layers, each of which takes the one before it unless its `inputs` name others: a chain, or a graph with "
+      "branches, "
+      "residual connections (`add`), several inputs (`columns` of the examples) and several outputs, which are the "
+      "layers "
       "that no other takes.");
   f.field("weights", &ModelConfig::weights)
       .help("An .npz file to start from, with arrays such as `dense1/W`; it is looked for as the data is.");

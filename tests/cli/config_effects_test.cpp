@@ -44,9 +44,9 @@ const char* const kRest =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
-const std::map<std::string, size_t> kLayers = {
-    {"flatten", 0}, {"dense", 1}, {"activation", 2}, {"maxout", 3}, {"prelu", 4},
-    {"add", 5}, {"concat", 6}, {"columns", 7}, {"softmax", 8}};
+const std::map<std::string, size_t> kLayers = {{"flatten", 0}, {"dense", 1},   {"activation", 2},
+                                               {"maxout", 3},  {"prelu", 4},   {"add", 5},
+                                               {"concat", 6},  {"columns", 7}, {"softmax", 8}};
 
 /// [data] of each source; every source has to stand here.
 const std::map<std::string, std::string> kSources = {
