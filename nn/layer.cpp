@@ -29,30 +29,13 @@ Shared Layer::add_state(const std::string& name, const Tensor& value) {
 #include "nn/layer_list.inc"
 #undef TH_LAYER
 
-const std::vector<LayerKind>& layer_kinds() {
+const std::vector<LayerKind>& LayerOptions::kinds() {
   static const std::vector<LayerKind> kinds = {
 #define TH_LAYER(name) name##_layer(),
 #include "nn/layer_list.inc"
 #undef TH_LAYER
   };
   return kinds;
-}
-
-const std::vector<Kind<LayerOptions>>& LayerOptions::kinds() {
-  static const std::vector<Kind<LayerOptions>> kinds = [] {
-    std::vector<Kind<LayerOptions>> out;
-    for (const LayerKind& kind : layer_kinds()) out.push_back(kind.options);
-    return out;
-  }();
-  return kinds;
-}
-
-const LayerKind& layer_kind_of(const OneOf<LayerOptions>& options) {
-  const std::vector<LayerKind>& kinds = layer_kinds();
-  auto found = std::find_if(kinds.begin(), kinds.end(),
-                            [&](const LayerKind& kind) { return kind.options.name == options.name(); });
-  TH_CHECK(found != kinds.end(), "no layer of type \"", options.name(), "\" in nn/layer_list.inc");
-  return *found;
 }
 
 // ---- what layers declare

@@ -17,20 +17,10 @@
 
 namespace thtrain {
 
+class Layer;
+
 /// What the minibatch is for: some layers compute something else while they learn.
 enum class Phase { kTraining, kEvaluation };
-
-/// What every layer's options begin with.
-struct LayerOptions {
-  std::string name = {};                 // "": its type and a number, "dense1"
-  std::vector<std::string> inputs = {};  // layers before it, or inputs of the model; none: the layer before it
-  bool trained = true;                   // false: its parameters stay as they start
-  std::optional<int64_t> seed = {};      // of a generator of its own, that its first weights come from
-  Section section = {};                  // where a configuration has them
-
-  /// Those of nn/layer_list.inc.
-  static const std::vector<Kind<LayerOptions>>& kinds();
-};
 
 /// What a layer is made with.
 struct LayerInput {
@@ -40,6 +30,39 @@ struct LayerInput {
   RandomState& random;             // where first weights come from
   int64_t classes = 0;             // of the data; 0: not known
 };
+
+/// What every layer's options begin with. Those of a layer L are `struct Options : LayerOptions`, in which `Makes` is L
+/// and `kName` its type.
+struct LayerOptions {
+  std::string name = {};                 // "": its type and a number, "dense1"
+  std::vector<std::string> inputs = {};  // layers before it, or inputs of the model; none: the layer before it
+  bool trained = true;                   // false: its parameters stay as they start
+  std::optional<int64_t> seed = {};      // of a generator of its own, that its first weights come from
+  Section section = {};                  // where a configuration has them
+
+  struct Maker {
+    bool takes_rows = false;
+    std::shared_ptr<const Layer> (*make)(const LayerOptions& of_this_kind, const LayerInput& input) = nullptr;
+
+    template <class Options>
+    static constexpr Maker of() {
+      return {.takes_rows = Options::Makes::kTakesRows,
+              .make = [](const LayerOptions& options, const LayerInput& input) -> std::shared_ptr<const Layer> {
+                return std::make_shared<const typename Options::Makes>(static_cast<const Options&>(options), input);
+              }};
+    }
+  };
+  /// Those of nn/layer_list.inc: a line `TH_LAYER(dense)` stands for `LayerKind dense_layer()`.
+  static const std::vector<Kind<LayerOptions>>& kinds();
+};
+
+using LayerKind = Kind<LayerOptions>;
+
+/// Of a layer L.
+template <class L>
+constexpr LayerKind layer_kind() {
+  return kind<typename L::Options, LayerOptions>();
+}
 
 class Layer {
  public:
@@ -82,31 +105,6 @@ class Layer {
   Shape output_;
   std::vector<Param> params_, state_;
 };
-
-// ---- kinds of layers
-// -------------------------------------------------------------------------------------------------
-
-/// A line of nn/layer_list.inc: `TH_LAYER(dense)` stands for `LayerKind dense_layer()`.
-struct LayerKind {
-  Kind<LayerOptions> options;
-  bool takes_rows;
-  std::shared_ptr<const Layer> (*make)(const LayerOptions& of_this_kind, const LayerInput& input);
-};
-
-/// Of a layer L with `struct Options : LayerOptions`, in which `Makes` is L.
-template <class L>
-LayerKind layer_kind() {
-  return {.options = kind<typename L::Options, LayerOptions>(),
-          .takes_rows = L::kTakesRows,
-          .make = [](const LayerOptions& options, const LayerInput& input) -> std::shared_ptr<const Layer> {
-            return std::make_shared<const L>(static_cast<const typename L::Options&>(options), input);
-          }};
-}
-
-/// In the order of the list.
-const std::vector<LayerKind>& layer_kinds();
-/// The kind of these options. InternalError where it is not in the list.
-const LayerKind& layer_kind_of(const OneOf<LayerOptions>& options);
 
 // ---- what layers declare
 // ---------------------------------------------------------------------------------------------

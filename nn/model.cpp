@@ -15,8 +15,8 @@ Model::Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed,
 // ---------------------------------------------------------------------------------------------
 
 void Model::add(OneOf<LayerOptions> options) {
-  const LayerKind& kind = layer_kind_of(options);
-  add_layer(*options, options.name(), [&](const LayerInput& input) { return kind.make(*options, input); });
+  const LayerOptions::Maker& maker = options.kind_of().maker;
+  add_layer(*options, options.name(), [&](const LayerInput& input) { return maker.make(*options, input); });
 }
 
 std::string Model::name_at(size_t place) const {

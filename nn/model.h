@@ -49,7 +49,7 @@ class Model {
       return std::make_shared<const typename O::Makes>(options, input);
     });
   }
-  /// The same of any kind of nn/layer_list.inc.
+  /// The same of any kind.
   void add(OneOf<LayerOptions> options);
 
   /// Lengths of one example of the first input.

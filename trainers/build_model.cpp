@@ -15,7 +15,7 @@ Shape model_input(const Experiment& experiment, const Shape& example) {
     const std::vector<std::string>& inputs = layer->inputs;
     const bool takes_examples =
         inputs.empty() ? &layer == &layers.front() : std::count(inputs.begin(), inputs.end(), "x") > 0;
-    return takes_examples && layer_kind_of(layer).takes_rows;
+    return takes_examples && layer.kind_of().maker.takes_rows;
   };
   return std::any_of(layers.begin(), layers.end(), wants_rows) ? Shape{element_count(example)} : example;
 }

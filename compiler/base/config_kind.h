@@ -29,14 +29,40 @@ struct Schema;
 template <class T>
 const Schema& schema_of();
 
-/// One kind of Base: a struct derived from it, with a name and a declaration of its own.
+namespace detail {
+
+struct NoMaker {
+  template <class T>
+  static constexpr NoMaker of() {
+    return {};
+  }
+};
+template <class Base>
+struct MakerOf {
+  using Type = NoMaker;
+};
+template <class Base>
+requires requires {
+  typename Base::Maker;
+}
+struct MakerOf<Base> {
+  using Type = typename Base::Maker;
+};
+
+}  // namespace detail
+
+/// One kind of Base: a struct derived from it, with a name and a declaration of its own. Where Base has a type `Maker`
+/// with a function `of<T>()`, a kind has the maker of its T: how to make what the table describes.
 template <class Base>
 struct Kind {
+  using Maker = typename detail::MakerOf<Base>::Type;
+
   std::string_view name = {};
   const Schema& (*schema)() = nullptr;
   std::shared_ptr<Base> (*make)() = nullptr;             // with its defaults
   std::shared_ptr<Base> (*copy)(const Base&) = nullptr;  // of one of this kind
   void* (*object)(Base&) = nullptr;                      // one of this kind, as schema() takes it
+  Maker maker = {};
 };
 
 /// T::kName, and T::describe(Fields<T>&) for schema().
@@ -48,7 +74,8 @@ constexpr Kind<Base> kind() {
           .copy = [](const Base& table) -> std::shared_ptr<Base> {
             return std::make_shared<T>(static_cast<const T&>(table));
           },
-          .object = [](Base& table) -> void* { return &static_cast<T&>(table); }};
+          .object = [](Base& table) -> void* { return &static_cast<T&>(table); },
+          .maker = Kind<Base>::Maker::template of<T>()};
 }
 
 /// A value of one of the kinds of Base, or none. A copy has a table of its own.

@@ -13,6 +13,7 @@
 #include "nn/layers/prelu.h"
 #include "nn/losses.h"
 #include "nn/model.h"
+#include "tests/support/centre_layer.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/golden_lines.h"
 
@@ -240,35 +241,6 @@ TEST(GraphModelErrors, ShapesThatDoNotFit) {
 
 // ---- phases and state
 // ------------------------------------------------------------------------------------------------
-
-// x minus a mean: in training that of the minibatch, which also moves the running mean; in evaluation the running mean.
-class Centre : public Layer {
- public:
-  struct Options : LayerOptions {
-    using Makes = Centre;
-    static constexpr std::string_view kName = "centre";
-    double rate = 0.25;
-  };
-  Centre(const Options& options, const LayerInput& input)
-      : Layer(Options::kName, options, row_length(Options::kName, options, input) > 0 ? input.shapes[0] : Shape()),
-        rate_(options.rate),
-        mean_(add_state("mean", Tensor::zeros(k64, output_shape()))),
-        count_(add_state("count", Tensor(int64_t{0}))) {}
-
- protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override {
-    const Expr& x = inputs[0];
-    if (phase == Phase::kEvaluation) return x - cast(mean_.expr(), x.dtype());
-    Expr of_batch = mean(x, 0);
-    updates.push_back({mean_, mean_ + rate_ * (cast(of_batch, k64) - mean_)});
-    updates.push_back({count_, count_ + int64_t{1}});
-    return x - of_batch;
-  }
-
- private:
-  double rate_;
-  Shared mean_, count_;
-};
 
 Model centred() {
   Model model({2}, DType::kFloat32, 1);
