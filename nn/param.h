@@ -13,6 +13,7 @@ struct Param {
   Shared variable;
   bool penalized = false;      // a weight matrix: what L1, L2, weight decay and max-norm act on. Biases are not.
   ConfigPosition config = {};  // of the layer
+  bool trained = true;         // false: no optimizer changes it
   double rate_factor = 1;      // of the learning rate, for this parameter
   std::optional<double> weight_decay = {};  // of this parameter, instead of the optimizer's
 

@@ -145,24 +145,32 @@ DType dtype_of(const Checkpoint& checkpoint, const NamedArrays& weights) {
   return weights.front().second.dtype();
 }
 
+struct ArrayType {
+  DType dtype;
+  Shape shape;
+};
+
 class ArrayCheck {
  public:
-  ArrayCheck(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights)
-      : path_(path), dtype_(dtype_of(checkpoint, weights)) {
-    for (const auto& [name, array] : weights) shapes_[name] = array.shape();
+  ArrayCheck(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,
+             const std::vector<Param>& state)
+      : path_(path) {
+    const DType dtype = dtype_of(checkpoint, weights);
+    for (const auto& [name, array] : weights) types_[name] = {dtype, array.shape()};
+    for (const Param& array : state) types_.at(array.name).dtype = array.variable.type().dtype;
   }
 
   // "run.best/" + the name of a weight.
   void check(const NamedArrays& arrays, const std::string& prefix, const std::string& inner) const {
     for (const auto& [name, array] : arrays) {
-      auto found = name.starts_with(inner) ? shapes_.find(name.substr(inner.size())) : shapes_.end();
-      if (found == shapes_.end())
+      auto found = name.starts_with(inner) ? types_.find(name.substr(inner.size())) : types_.end();
+      if (found == types_.end())
         refuse(path_, str("the run has no ", prefix, name, ' ', array.type_text()), names(prefix + inner), "");
       check_one(prefix + name, array, found->second);
     }
   }
   void check_complete(const NamedArrays& arrays, const std::string& prefix) const {
-    for (const auto& [name, shape] : shapes_)
+    for (const auto& [name, type] : types_)
       if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& entry) { return entry.first == name; }))
         refuse(path_, str("there is no ", prefix, name), names(prefix),
                arrays.empty() ? "nothing of those names"
@@ -171,11 +179,11 @@ class ArrayCheck {
 
  private:
   std::string names(const std::string& prefix) const {
-    return join(shapes_, ", ", [&](const auto& entry) { return prefix + entry.first; });
+    return join(types_, ", ", [&](const auto& entry) { return prefix + entry.first; });
   }
-  void check_one(const std::string& name, const Tensor& array, const Shape& shape) const {
-    if (array.dtype() != dtype_ || array.shape() != shape)
-      refuse(path_, str(name, " is not what this run writes"), str(name_of(dtype_), shape_text(shape)),
+  void check_one(const std::string& name, const Tensor& array, const ArrayType& type) const {
+    if (array.dtype() != type.dtype || array.shape() != type.shape)
+      refuse(path_, str(name, " is not what this run writes"), str(name_of(type.dtype), shape_text(type.shape)),
              array.type_text());
     if (std::optional<int64_t> bad = first_non_finite(array))
       refuse(path_, str(name, " holds a value that is not finite"), "finite numbers",
@@ -183,8 +191,7 @@ class ArrayCheck {
   }
 
   const std::string& path_;
-  DType dtype_;
-  std::map<std::string, Shape> shapes_;
+  std::map<std::string, ArrayType> types_;
 };
 
 }  // namespace
@@ -194,9 +201,10 @@ void check_checkpoint_numbers(const std::string& path, const Tensor& position, c
   NumberCheck(path, position, monitor, epoch, history).check();
 }
 
-void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights) {
+void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,
+                      const std::vector<Param>& state) {
   if (weights.empty()) return;
-  const ArrayCheck arrays(path, checkpoint, weights);
+  const ArrayCheck arrays(path, checkpoint, weights, state);
   arrays.check(checkpoint.weights, "", "");
   arrays.check(checkpoint.optimizer, "run.", "velocity/");
   arrays.check(checkpoint.best, "run.best/", "");

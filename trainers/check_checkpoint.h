@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "nn/param.h"
 #include "trainers/checkpoint.h"
 
 namespace thtrain {
@@ -14,9 +15,10 @@ void check_checkpoint_numbers(const std::string& path, const Tensor& position, c
                               const Tensor& epoch, const Tensor& history);
 
 /// The arrays: every weight of the model, its velocity if there is one, and its best value if the run has measured one,
-/// of the shapes of `weights` (the model's own), of the run's dtype, and finite; and no others. UserError, which names
-/// the array.
-void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights);
+/// of the shapes of `weights` (the model's own), of the run's dtype, and finite; and no others. Those of `weights` that
+/// are Model::state() have dtypes of their own. UserError, which names the array.
+void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,
+                      const std::vector<Param>& state = {});
 
 /// The best weights of a checkpoint that was checked, in the order of `weights` and of their dtypes; none before the
 /// first validation.

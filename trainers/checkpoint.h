@@ -1,6 +1,6 @@
 // Everything that a run needs to go on with the same bits, in one .npz that NumPy reads.
 //
-//   hidden/W, ...             the weights
+//   hidden/W, ...             the weights, and what layers remember beside them
 //   run.velocity/hidden/W     the optimizer's state
 //   run.best/hidden/W         the weights with the best validation error
 //   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early

@@ -1,5 +1,7 @@
 #include "trainers/program.h"
 
+#include <algorithm>
+
 #include "compiler/ir/print.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/runtime/cache.h"
@@ -80,6 +82,27 @@ static void check_start(const Model& model, const Experiment& experiment) {
   check(experiment.loss, "loss", "l2", experiment.loss.l2);
 }
 
+static void check_outputs(const Model& model) {
+  std::vector<std::string> outputs = model.outputs();
+  if (outputs.size() == 1) return;
+  const auto& layers = model.layers();
+  auto first = std::find_if(layers.begin(), layers.end(), [&](const auto& l) { return l->name() == outputs[0]; });
+  throw UserError(Message{.what = "the model has several outputs",
+                          .expected = "one: each layer but the last is an input of another one",
+                          .got = join(outputs, ", "),
+                          .config = (*first)->position(),
+                          .hint = str("no layer takes ", outputs[0])});
+}
+
+static std::vector<Param> params_to_train(const Model& model) {
+  std::vector<Param> out = model.trained_params();
+  if (out.empty())
+    throw UserError(Message{.what = "no layer of the model is trained",
+                            .expected = "trained = true, or no trained, in one of [[model.layers]]",
+                            .config = model.layers().back()->position()});
+  return out;
+}
+
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
     : experiment_((check_sizes(experiment, data), experiment)),
       floatx_(experiment.compiler.floatX),
@@ -88,11 +111,12 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       model_(build_model(experiment, input_, data.classes())),
       valid_(data.valid, input_, floatX(), data.streamed),
       test_(data.test, input_, floatX(), data.streamed) {
+  check_outputs(model_);
   load_first_weights(model_, experiment, config_folder);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
-  optimizer_.emplace(Sgd::Options{trainer.learning_rate, trainer.momentum, trainer.nesterov}, model_.params());
+  optimizer_.emplace(Sgd::Options{trainer.learning_rate, trainer.momentum, trainer.nesterov}, params_to_train(model_));
   loss_sum_ = Shared(0.0, "loss_sum");
   loss_sum_value_ = loss_sum_->get_value(true).data<double>();
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
@@ -113,16 +137,18 @@ double TrainingProgram::largest_input(int64_t batch) {
 
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
-  Expr cost = negative_log_likelihood(model_.logits(batch.x), batch.y);
+  ModelPass pass = model_.pass({batch.x}, Phase::kTraining);
+  Expr cost = negative_log_likelihood(pass.logits(), batch.y);
   auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
     Scope scope("penalty");
     if (factor != 0 && penalty.has_value()) cost = cost + Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
   };
-  add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.params()));
-  add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.params()));
+  add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.trained_params()));
+  add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.trained_params()));
   cost = named(cost, "loss");
   std::vector<Update> updates = optimizer_->updates(cost);
   updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
+  updates.insert(updates.end(), pass.updates().begin(), pass.updates().end());
   if (graph) {
     for (const In& in : batch.inputs) graph->inputs.push_back(in.variable);
     graph->updates = updates;
@@ -135,6 +161,7 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
 std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
   std::vector<std::pair<std::string, Shared>> out;
   for (const Param& param : model_.params()) out.emplace_back(param.name, param.variable);
+  for (const Param& state : model_.state()) out.emplace_back(state.name, state.variable);
   return out;
 }
 

@@ -31,12 +31,13 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 class TrainingProgram {
  public:
   /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
-  /// classifying, or does not fit the model or the minibatch; the weights do not fit.
+  /// classifying, or does not fit the model or the minibatch; the weights do not fit; nothing is trained; the model has
+  /// several outputs.
   TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
   Model& model() { return model_; }
   const Sgd& optimizer() const { return *optimizer_; }
-  /// Weights and optimizer state under the names that a checkpoint gives them.
+  /// Weights, and what layers remember beside them, under the names that a checkpoint gives them.
   std::vector<std::pair<std::string, Shared>> weights() const;
   /// Minibatches of an epoch.
   int64_t batches() const { return batches_; }

@@ -36,7 +36,7 @@ void Run::note_native_start() {
 void Run::restore_arrays(const Checkpoint& checkpoint) {
   std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
   program_.model().load(weights, folder_.checkpoint());
-  check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays());
+  check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays(), program_.model().state());
   std::map<std::string, Tensor> kept(checkpoint.optimizer.begin(), checkpoint.optimizer.end());
   for (const auto& [name, variable] : program_.optimizer().state()) {
     auto found = kept.find(name);

@@ -16,11 +16,11 @@ inline Experiment small_experiment() {
   digits.n_valid = 60;
   digits.n_test = 40;
   out.data = digits;
-  DenseConfig hidden;
+  Dense::Options hidden;
   hidden.name = "hidden";
   hidden.units = 8;
   hidden.activation = "tanh";
-  SoftmaxConfig softmax;
+  Softmax::Options softmax;
   softmax.name = "softmax";
   out.model.layers = {hidden, softmax};
   out.loss.l2 = 1e-3;

@@ -43,8 +43,8 @@ Golden read_golden() {
 
 Experiment experiment_of(const GoldenRun& run) {
   Experiment out = small_experiment();
-  std::get<DenseConfig>(out.model.layers[0]).units = 5;
-  std::get<SoftmaxConfig>(out.model.layers[1]).init = InitConfig::Init::kGlorotUniform;
+  out.model.layers[0].get<Dense::Options>().units = 5;
+  out.model.layers[1].get<Softmax::Options>().init.law = Init::Law::kGlorotUniform;
   out.seed = 1234;
   out.loss.l1 = 0.002;
   out.loss.l2 = 0.01;
