@@ -100,13 +100,13 @@ struct BatchMethodKind final : BatchMethodOptions, M::Options {
 };
 
 /// Declares the tolerances, which every batch method has.
-template <class Kind>
-void describe_tolerances(Fields<Kind>& f) {
-  f.field("gradient_tolerance", &Kind::gradient_tolerance)
+template <class Table>
+void describe_tolerances(Fields<Table>& f) {
+  f.field("gradient_tolerance", &Table::gradient_tolerance)
       .range(at_least(0))
       .synonyms({"gtol", "pgtol"})
       .help("Ends where the largest element of the gradient is at most this.");
-  f.field("value_tolerance", &Kind::value_tolerance)
+  f.field("value_tolerance", &Table::value_tolerance)
       .range(at_least(0))
       .synonyms({"ftol"})
       .help("Ends where an iteration makes the value smaller by at most this part; 0: never.");

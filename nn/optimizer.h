@@ -125,18 +125,18 @@ struct OptimizerKind final : OptimizerOptions, O::Options {
 };
 
 /// Declares the learning rate and the weight decay, which every optimizer has.
-template <class Kind>
-void describe_rate_and_decay(Fields<Kind>& f) {
-  f.field("learning_rate", &Kind::learning_rate)
+template <class Table>
+void describe_rate_and_decay(Fields<Table>& f) {
+  f.field("learning_rate", &Table::learning_rate)
       .range(above(0))
       .synonyms({"lr", "eta", "step_size", "base_lr"})
       .help("Factor of the gradient in each step.");
-  f.field("weight_decay", &Kind::weight_decay)
+  f.field("weight_decay", &Table::weight_decay)
       .range(at_least(0))
       .synonyms({"decay", "wd"})
       .help("Factor of the weights in the weight decay; biases have none.");
-  if constexpr (requires(Kind kind) { kind.decoupled_weight_decay; })
-    f.field("decoupled_weight_decay", &Kind::decoupled_weight_decay)
+  if constexpr (requires(Table kind) { kind.decoupled_weight_decay; })
+    f.field("decoupled_weight_decay", &Table::decoupled_weight_decay)
         .help("Take the decay off the weights, times the learning rate, instead of adding it to the gradient.");
 }
 

@@ -11,13 +11,13 @@ namespace thtrain {
 void raise_findings(std::string_view what, const Findings& findings);
 
 /// UserError unless `options` could stand in a configuration: every number in its range, and the checks of fields
-/// together. `Kind` is a Section that derives from `Options` and declares its members.
-template <class Kind, class Options>
+/// together. `Table` is a Section that derives from `Options` and declares its members.
+template <class Table, class Options>
 void check_options(std::string_view what, const Options& options) {
-  Kind kind;
-  static_cast<Options&>(kind) = options;
+  Table table;
+  static_cast<Options&>(table) = options;
   Findings findings;
-  read_config<Kind>(resolved_config(kind), findings);
+  read_config<Table>(resolved_config(table), findings);
   raise_findings(what, findings);
 }
 

@@ -62,21 +62,21 @@ struct ScheduleOptions : Section {
 };
 
 /// Declares what a schedule counts.
-template <class Kind>
-void describe_unit(Fields<Kind>& f) {
-  f.choice("per", &Kind::per, {{"epoch", ScheduleUnit::kEpoch}, {"step", ScheduleUnit::kStep}})
+template <class Table>
+void describe_unit(Fields<Table>& f) {
+  f.choice("per", &Table::per, {{"epoch", ScheduleUnit::kEpoch}, {"step", ScheduleUnit::kStep}})
       .help("What the schedule counts: epochs, or steps of the optimizer.");
 }
 
 /// Declares the warm-up that every schedule may have in front.
-template <class Kind>
-void describe_warmup(Fields<Kind>& f) {
-  f.field("warmup", &Kind::warmup)
+template <class Table>
+void describe_warmup(Fields<Table>& f) {
+  f.field("warmup", &Table::warmup)
       .range(at_least(0))
       .unit("epochs or steps")
       .synonyms({"warmup_epochs", "warmup_steps"})
       .help("Length of a linear warm-up, after which the schedule begins; 0: none.");
-  f.field("warmup_start", &Kind::warmup_start).range(between(0, 1)).help("Where the warm-up begins, of the whole.");
+  f.field("warmup_start", &Table::warmup_start).range(between(0, 1)).help("Where the warm-up begins, of the whole.");
 }
 
 /// The configuration of the schedule S: the members of S::Options, declared by S::describe.

@@ -4,23 +4,23 @@
 
 namespace thtrain {
 
-using Kind = OptimizerKind<AdaDelta>;
+using Table = OptimizerKind<AdaDelta>;
 
-void AdaDelta::describe(Fields<Kind>& f) {
+void AdaDelta::describe(Fields<Table>& f) {
   f.about("AdaDelta: steps in the units of the weights, from running means of squares of gradients and of steps.");
   describe_rate_and_decay(f);
-  f.field("rho", &Kind::rho)
+  f.field("rho", &Table::rho)
       .range(from_below(0, 1))
       .synonyms({"alpha", "decay_rate"})
       .help("What the running means keep of themselves in a step.");
-  f.field("epsilon", &Kind::epsilon)
+  f.field("epsilon", &Table::epsilon)
       .range(above(0))
       .synonyms({"eps"})
       .help("Added to both means below their roots; the first steps are about its root.");
 }
 
 AdaDelta::AdaDelta(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
   rho_ = add_number("rho", options.rho);
   epsilon_ = add_number("epsilon", options.epsilon);
   squares_ = add_state("square");

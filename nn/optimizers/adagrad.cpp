@@ -4,23 +4,23 @@
 
 namespace thtrain {
 
-using Kind = OptimizerKind<Adagrad>;
+using Table = OptimizerKind<Adagrad>;
 
-void Adagrad::describe(Fields<Kind>& f) {
+void Adagrad::describe(Fields<Table>& f) {
   f.about("AdaGrad: the learning rate of each weight falls with the squares of its gradients.");
   describe_rate_and_decay(f);
-  f.field("epsilon", &Kind::epsilon)
+  f.field("epsilon", &Table::epsilon)
       .range(above(0))
       .synonyms({"eps"})
       .help("Added to the root of the sum of squares before dividing.");
-  f.field("initial_square", &Kind::initial_square)
+  f.field("initial_square", &Table::initial_square)
       .range(at_least(0))
       .synonyms({"initial_accumulator_value"})
       .help("Where the sums of squares start.");
 }
 
 Adagrad::Adagrad(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
   epsilon_ = add_number("epsilon", options.epsilon);
   squares_ = add_state("square", options.initial_square);
 }

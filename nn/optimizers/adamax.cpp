@@ -4,23 +4,23 @@
 
 namespace thtrain {
 
-using Kind = OptimizerKind<AdaMax>;
+using Table = OptimizerKind<AdaMax>;
 
-void AdaMax::describe(Fields<Kind>& f) {
+void AdaMax::describe(Fields<Table>& f) {
   f.about("AdaMax: Adam with a running maximum of the gradients in the place of the mean of their squares.");
   describe_rate_and_decay(f);
-  f.field("beta1", &Kind::beta1)
+  f.field("beta1", &Table::beta1)
       .range(from_below(0, 1))
       .help("What the running mean of the gradients keeps of itself in a step.");
-  f.field("beta2", &Kind::beta2).range(from_below(0, 1)).help("What the running maximum keeps of itself in a step.");
-  f.field("epsilon", &Kind::epsilon)
+  f.field("beta2", &Table::beta2).range(from_below(0, 1)).help("What the running maximum keeps of itself in a step.");
+  f.field("epsilon", &Table::epsilon)
       .range(above(0))
       .synonyms({"eps"})
       .help("Added to the absolute gradient, so that the maximum is not 0.");
 }
 
 AdaMax::AdaMax(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
   beta1_ = add_number("beta1", options.beta1);
   beta2_ = add_number("beta2", options.beta2);
   epsilon_ = add_number("epsilon", options.epsilon);

@@ -4,24 +4,24 @@
 
 namespace thtrain {
 
-using Kind = OptimizerKind<RmsProp>;
+using Table = OptimizerKind<RmsProp>;
 
-void RmsProp::describe(Fields<Kind>& f) {
+void RmsProp::describe(Fields<Table>& f) {
   f.about("RMSProp: gradients divided by the root of a running mean of their squares.");
   describe_rate_and_decay(f);
-  f.field("rho", &Kind::rho)
+  f.field("rho", &Table::rho)
       .range(from_below(0, 1))
       .synonyms({"alpha", "decay_rate"})
       .help("What the running means keep of themselves in a step.");
-  f.field("epsilon", &Kind::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
-  f.field("momentum", &Kind::momentum)
+  f.field("epsilon", &Table::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
+  f.field("momentum", &Table::momentum)
       .range(from_below(0, 1))
       .help("Part of the previous step that is added to the next one.");
-  f.field("centered", &Kind::centered).help("Divide by a running standard deviation instead: the mean is taken off.");
+  f.field("centered", &Table::centered).help("Divide by a running standard deviation instead: the mean is taken off.");
 }
 
 RmsProp::RmsProp(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
   rho_ = add_number("rho", options.rho);
   epsilon_ = add_number("epsilon", options.epsilon);
   squares_ = add_state("square");

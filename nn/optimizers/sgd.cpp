@@ -4,17 +4,17 @@
 
 namespace thtrain {
 
-using Kind = OptimizerKind<Sgd>;
+using Table = OptimizerKind<Sgd>;
 
-void Sgd::describe(Fields<Kind>& f) {
+void Sgd::describe(Fields<Table>& f) {
   f.about("Stochastic gradient descent, with momentum in two forms.");
   describe_rate_and_decay(f);
-  f.field("momentum", &Kind::momentum)
+  f.field("momentum", &Table::momentum)
       .range(from_below(0, 1))
       .help("Part of the previous step that is added to the next one.");
-  f.field("nesterov", &Kind::nesterov)
+  f.field("nesterov", &Table::nesterov)
       .help("Whether the gradient is taken where the momentum alone would lead (Nesterov's momentum).");
-  f.check([](const Kind& c, Findings& findings) {
+  f.check([](const Table& c, Findings& findings) {
     if (c.nesterov && c.momentum == 0)
       findings.add({.what = str(c.name_of("nesterov"), " has no effect"),
                     .expected = str(c.name_of("momentum"), " above 0"),
@@ -26,7 +26,7 @@ void Sgd::describe(Fields<Kind>& f) {
 
 Sgd::Sgd(const Options& options, std::vector<Param> params)
     : Optimizer(kName, options, std::move(params)), nesterov_(options.nesterov) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
   if (options.momentum == 0) return;
   momentum_ = add_number("momentum", options.momentum);
   velocities_ = add_state("velocity");

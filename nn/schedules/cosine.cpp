@@ -6,23 +6,23 @@
 
 namespace thtrain {
 
-using Kind = ScheduleKind<CosineSchedule>;
+using Table = ScheduleKind<CosineSchedule>;
 
-void CosineSchedule::describe(Fields<Kind>& f) {
+void CosineSchedule::describe(Fields<Table>& f) {
   f.about("Half a cosine from 1 down to `last`, once, or again and again (SGDR).");
-  f.field("length", &Kind::length)
+  f.field("length", &Table::length)
       .range(at_least(0))
       .unit("epochs or steps")
       .synonyms({"T_max", "T_0"})
       .help("Of the first half wave; 0: the whole run.");
-  f.field("last", &Kind::last).range(between(0, 1)).synonyms({"eta_min"}).help("Factor at the end of a half wave.");
-  f.field("restarts", &Kind::restarts).help("Begin again at 1 after each half wave, instead of staying at `last`.");
-  f.field("growth", &Kind::growth)
+  f.field("last", &Table::last).range(between(0, 1)).synonyms({"eta_min"}).help("Factor at the end of a half wave.");
+  f.field("restarts", &Table::restarts).help("Begin again at 1 after each half wave, instead of staying at `last`.");
+  f.field("growth", &Table::growth)
       .range(between(1, 1000))
       .synonyms({"T_mult"})
       .help("How many times as long as the one before each half wave is.");
   describe_unit(f);
-  f.check([](const Kind& c, Findings& findings) {
+  f.check([](const Table& c, Findings& findings) {
     auto useless = [&](const char* key, const char* expected) {
       findings.add({.what = str(c.name_of(key), " has no effect"), .expected = expected, .config = c.at(key)});
     };
@@ -33,7 +33,7 @@ void CosineSchedule::describe(Fields<Kind>& f) {
 
 CosineSchedule::CosineSchedule(const Options& options, const RunLength& run)
     : Schedule(options.per),
-      options_((check_options<Kind>(kName, options), options)),
+      options_((check_options<Table>(kName, options), options)),
       length_(length_or_run(kName, options.length, options.per, run)) {}
 
 double CosineSchedule::factor(int64_t count) const {

@@ -4,16 +4,16 @@
 
 namespace thtrain {
 
-using Kind = ScheduleKind<ExponentialSchedule>;
+using Table = ScheduleKind<ExponentialSchedule>;
 
-void ExponentialSchedule::describe(Fields<Kind>& f) {
+void ExponentialSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` after each epoch or step.");
-  f.field("decay", &Kind::decay).range(above(0)).synonyms({"gamma"}).help("Factor of each epoch or step.");
+  f.field("decay", &Table::decay).range(above(0)).synonyms({"gamma"}).help("Factor of each epoch or step.");
   describe_unit(f);
 }
 
 ExponentialSchedule::ExponentialSchedule(const Options& options) : Schedule(options.per), options_(options) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
 }
 
 double ExponentialSchedule::factor(int64_t count) const {

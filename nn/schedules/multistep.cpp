@@ -6,19 +6,19 @@
 
 namespace thtrain {
 
-using Kind = ScheduleKind<MultiStepSchedule>;
+using Table = ScheduleKind<MultiStepSchedule>;
 
-void MultiStepSchedule::describe(Fields<Kind>& f) {
+void MultiStepSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` at each of the milestones.");
-  f.field("milestones", &Kind::milestones)
+  f.field("milestones", &Table::milestones)
       .range(at_least(0))
       .unit("epochs or steps")
       .required()
       .synonyms({"steps", "boundaries"})
       .help("Where it changes, in ascending order.");
-  f.field("decay", &Kind::decay).range(above(0)).synonyms({"gamma"}).help("Factor at each milestone.");
+  f.field("decay", &Table::decay).range(above(0)).synonyms({"gamma"}).help("Factor at each milestone.");
   describe_unit(f);
-  f.check([](const Kind& c, Findings& findings) {
+  f.check([](const Table& c, Findings& findings) {
     if (std::adjacent_find(c.milestones.begin(), c.milestones.end(), std::greater_equal<>()) != c.milestones.end())
       findings.add({.what = str(c.name_of("milestones"), " are not in ascending order"),
                     .expected = "each above the one before",
@@ -28,7 +28,7 @@ void MultiStepSchedule::describe(Fields<Kind>& f) {
 }
 
 MultiStepSchedule::MultiStepSchedule(const Options& options) : Schedule(options.per), options_(options) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
 }
 
 double MultiStepSchedule::factor(int64_t count) const {

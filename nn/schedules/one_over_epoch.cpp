@@ -2,11 +2,11 @@
 
 namespace thtrain {
 
-using Kind = ScheduleKind<OneOverEpochSchedule>;
+using Table = ScheduleKind<OneOverEpochSchedule>;
 
-void OneOverEpochSchedule::describe(Fields<Kind>& f) {
+void OneOverEpochSchedule::describe(Fields<Table>& f) {
   f.about("Divided by 1 + `decay` times the number of epochs or steps.");
-  f.field("decay", &Kind::decay)
+  f.field("decay", &Table::decay)
       .range(above(0))
       .synonyms({"decay_rate", "lr_decay"})
       .help("One over the number of epochs or steps after which half is left.");
@@ -14,7 +14,7 @@ void OneOverEpochSchedule::describe(Fields<Kind>& f) {
 }
 
 OneOverEpochSchedule::OneOverEpochSchedule(const Options& options) : Schedule(options.per), options_(options) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
 }
 
 double OneOverEpochSchedule::factor(int64_t count) const {

@@ -6,26 +6,29 @@
 
 namespace thtrain {
 
-using Kind = ScheduleKind<PlateauSchedule>;
+using Table = ScheduleKind<PlateauSchedule>;
 
-void PlateauSchedule::describe(Fields<Kind>& f) {
+void PlateauSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` when the validation value has not improved for `patience` validations.");
-  f.field("decay", &Kind::decay).range(between_open(0, 1)).synonyms({"factor", "gamma"}).help("Factor at each change.");
-  f.field("patience", &Kind::patience)
+  f.field("decay", &Table::decay)
+      .range(between_open(0, 1))
+      .synonyms({"factor", "gamma"})
+      .help("Factor at each change.");
+  f.field("patience", &Table::patience)
       .range(at_least(0))
       .unit("validations")
       .help("Validations without an improvement that are waited for; the next one changes the factor.");
-  f.field("threshold", &Kind::threshold)
+  f.field("threshold", &Table::threshold)
       .range(at_least(0))
       .synonyms({"min_delta"})
       .help("By how much a value must be better than the best one to be an improvement.");
-  f.choice("threshold_mode", &Kind::threshold_mode, {{"rel", Threshold::kRelative}, {"abs", Threshold::kAbsolute}})
+  f.choice("threshold_mode", &Table::threshold_mode, {{"rel", Threshold::kRelative}, {"abs", Threshold::kAbsolute}})
       .help("Whether `threshold` is a part of the best value (`rel`) or a difference (`abs`).");
-  f.field("cooldown", &Kind::cooldown)
+  f.field("cooldown", &Table::cooldown)
       .range(at_least(0))
       .unit("validations")
       .help("Validations after a change that do not count.");
-  f.field("last", &Kind::last).range(from_below(0, 1)).synonyms({"min_lr"}).help("Smallest factor.");
+  f.field("last", &Table::last).range(from_below(0, 1)).synonyms({"min_lr"}).help("Smallest factor.");
 }
 
 static Shared scalar(double value, const char* name) {
@@ -40,7 +43,7 @@ static void set(const Shared& scalar, double value) {
 
 PlateauSchedule::PlateauSchedule(const Options& options)
     : Schedule(ScheduleUnit::kEpoch),
-      options_((check_options<Kind>(kName, options), options)),
+      options_((check_options<Table>(kName, options), options)),
       best_(scalar(std::numeric_limits<double>::quiet_NaN(), "plateau/best")),
       waited_(scalar(0, "plateau/waited")),
       cooldown_(scalar(0, "plateau/cooldown")),

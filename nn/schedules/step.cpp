@@ -4,21 +4,21 @@
 
 namespace thtrain {
 
-using Kind = ScheduleKind<StepSchedule>;
+using Table = ScheduleKind<StepSchedule>;
 
-void StepSchedule::describe(Fields<Kind>& f) {
+void StepSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` every few epochs or steps.");
-  f.field("every", &Kind::every)
+  f.field("every", &Table::every)
       .range(at_least(1))
       .unit("epochs or steps")
       .synonyms({"step_size"})
       .help("From one change to the next.");
-  f.field("decay", &Kind::decay).range(above(0)).synonyms({"gamma"}).help("Factor at each change.");
+  f.field("decay", &Table::decay).range(above(0)).synonyms({"gamma"}).help("Factor at each change.");
   describe_unit(f);
 }
 
 StepSchedule::StepSchedule(const Options& options) : Schedule(options.per), options_(options) {
-  check_options<Kind>(kName, options);
+  check_options<Table>(kName, options);
 }
 
 double StepSchedule::factor(int64_t count) const {

@@ -113,12 +113,12 @@ class GoldenNetwork {
   Tensor x_, y_;
 };
 
-/// The configuration of Kind from "key=value" numbers, as a file would give it: 1 stands for true.
-template <class Kind>
-Kind kind_of(const std::map<std::string, double>& options) {
+/// The configuration of Table from "key=value" numbers, as a file would give it: 1 stands for true.
+template <class Table>
+Table kind_of(const std::map<std::string, double>& options) {
   ConfigNode root;
   for (const auto& [key, value] : options) {
-    const FieldSpec* field = schema_of<Kind>().find(key);
+    const FieldSpec* field = schema_of<Table>().find(key);
     bool is_bool = field && field->access->value == FieldAccess::Value::kBool;
     bool is_int = field && field->access->value == FieldAccess::Value::kInt;
     ConfigNode node = is_bool  ? ConfigNode::of(value != 0)
@@ -128,7 +128,7 @@ Kind kind_of(const std::map<std::string, double>& options) {
     root.children.push_back(node);
   }
   Findings findings;
-  Kind out = read_config<Kind>(root, findings);
+  Table out = read_config<Table>(root, findings);
   findings.raise();
   return out;
 }
