@@ -12,7 +12,13 @@ namespace thtrain {
 
 Shared Layer::add_param(const std::string& name, const Tensor& value, DType dtype, bool penalized) {
   Shared variable(value.cast(dtype), str(this->name(), "/", name), true);
-  params_.push_back({variable.name(), variable, penalized, position(), options_.trained});
+  params_.push_back({.name = variable.name(),
+                     .variable = variable,
+                     .penalized = penalized,
+                     .config = position(),
+                     .trained = options_.trained,
+                     .rate_factor = options_.rate_factor,
+                     .weight_decay = penalized ? options_.weight_decay : std::nullopt});
   return variable;
 }
 

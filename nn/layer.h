@@ -34,11 +34,13 @@ struct LayerInput {
 /// What every layer's options begin with. Those of a layer L are `struct Options : LayerOptions`, in which `Makes` is L
 /// and `kName` its type.
 struct LayerOptions {
-  std::string name = {};                 // "": its type and a number, "dense1"
-  std::vector<std::string> inputs = {};  // layers before it, or inputs of the model; none: the layer before it
-  bool trained = true;                   // false: its parameters stay as they start
-  std::optional<int64_t> seed = {};      // of a generator of its own, that its first weights come from
-  Section section = {};                  // where a configuration has them
+  std::string name = {};                    // "": its type and a number, "dense1"
+  std::vector<std::string> inputs = {};     // layers before it, or inputs of the model; none: the layer before it
+  bool trained = true;                      // false: its parameters stay as they start
+  std::optional<int64_t> seed = {};         // of a generator of its own, that its first weights come from
+  Section section = {};                     // where a configuration has them
+  double rate_factor = 1;                   // of the learning rate, for its parameters
+  std::optional<double> weight_decay = {};  // of its weight matrices, instead of the optimizer's
 
   struct Maker {
     bool takes_rows = false;
@@ -130,6 +132,10 @@ void describe_trained(Fields<T>& f) {
   f.field("trained", &T::trained)
       .synonyms({"trainable", "requires_grad"})
       .help("Whether training changes its weights; without it they stay as they start.");
+  f.field("rate_factor", &T::rate_factor)
+      .range(at_least(0))
+      .synonyms({"lr_mult", "lr_factor", "learning_rate_factor"})
+      .help("Factor of `trainer.learning_rate` for this layer; a batch method has no learning rate.");
 }
 
 void check_init(const Section& section, const Init& init, Findings& findings);
@@ -155,6 +161,10 @@ void describe_init(Fields<T>& f, Init T::*init) {
   f.field("init_std", init, &Init::deviation).range(above(0)).help("Standard deviation of `normal`.");
   f.field("init_range", init, &Init::range).range(above(0)).help("`uniform` draws from minus this to this.");
   f.field("init_value", init, &Init::value).help("Value of `constant`.");
+  f.field("weight_decay", &T::weight_decay)
+      .range(at_least(0))
+      .synonyms({"decay_mult"})
+      .help("Weight decay of this layer's matrix. Not given: `trainer.weight_decay`.");
   f.field("seed", &T::seed)
       .range(between(0, kLargestSeed))
       .help(

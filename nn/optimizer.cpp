@@ -127,4 +127,17 @@ std::vector<Update> Optimizer::updates(const std::vector<Expr>& gradients) const
   return out;
 }
 
+#define TH_OPTIMIZER(name) Kind<OptimizerOptions> name##_optimizer();
+#include "nn/optimizer_list.inc"
+#undef TH_OPTIMIZER
+
+const std::vector<Kind<OptimizerOptions>>& OptimizerOptions::kinds() {
+  static const std::vector<Kind<OptimizerOptions>> kinds = {
+#define TH_OPTIMIZER(name) name##_optimizer(),
+#include "nn/optimizer_list.inc"
+#undef TH_OPTIMIZER
+  };
+  return kinds;
+}
+
 }  // namespace thtrain

@@ -111,6 +111,8 @@ struct OptimizerOptions : Section {
   /// The learning rate that the options give.
   virtual double rate() const = 0;
   virtual std::unique_ptr<Optimizer> make(std::vector<Param> params) const = 0;
+  /// Those of nn/optimizer_list.inc: a line `TH_OPTIMIZER(adam)` stands for `Kind<OptimizerOptions> adam_optimizer()`.
+  static const std::vector<Kind<OptimizerOptions>>& kinds();
 };
 
 /// The configuration of the optimizer O: the members of O::Options, declared by O::describe.

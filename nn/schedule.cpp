@@ -25,4 +25,17 @@ int64_t length_or_run(std::string_view name, int64_t given, ScheduleUnit per, co
   return length;
 }
 
+#define TH_SCHEDULE(name) Kind<ScheduleOptions> name##_schedule();
+#include "nn/schedule_list.inc"
+#undef TH_SCHEDULE
+
+const std::vector<Kind<ScheduleOptions>>& ScheduleOptions::kinds() {
+  static const std::vector<Kind<ScheduleOptions>> kinds = {
+#define TH_SCHEDULE(name) name##_schedule(),
+#include "nn/schedule_list.inc"
+#undef TH_SCHEDULE
+  };
+  return kinds;
+}
+
 }  // namespace thtrain

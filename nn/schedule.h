@@ -10,7 +10,7 @@
 namespace thtrain {
 
 /// What is done so far: 0 and 0 in the first step of the first epoch.
-struct Progress {
+struct ScheduleTime {
   int64_t step = 0;   // steps of the optimizer
   int64_t epoch = 0;  // whole epochs
 };
@@ -34,7 +34,7 @@ class Schedule {
   Schedule& operator=(const Schedule&) = delete;
 
   ScheduleUnit per() const { return per_; }
-  double at(const Progress& done) const { return factor(per_ == ScheduleUnit::kEpoch ? done.epoch : done.step); }
+  double at(const ScheduleTime& done) const { return factor(per_ == ScheduleUnit::kEpoch ? done.epoch : done.step); }
   /// After `count` = 0, 1, ... epochs or steps, as per() says.
   virtual double factor(int64_t count) const = 0;
 
@@ -56,6 +56,8 @@ struct ScheduleOptions : Section {
   virtual ~ScheduleOptions() = default;
   /// UserError where an option is out of its range, or a length is that of the run, which is not known.
   std::shared_ptr<Schedule> make(const RunLength& run = {}) const;
+  /// Those of nn/schedule_list.inc: a line `TH_SCHEDULE(step)` stands for `Kind<ScheduleOptions> step_schedule()`.
+  static const std::vector<Kind<ScheduleOptions>>& kinds();
 
  protected:
   virtual std::shared_ptr<Schedule> make_without_warmup(const RunLength& run) const = 0;

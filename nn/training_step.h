@@ -59,4 +59,48 @@ struct StepOptions : Section, TrainingStep::Options {
   static void describe(Fields<StepOptions>& f);
 };
 
+/// Declares what stands around an optimizer, for a table that derives from StepOptions.
+template <class C>
+void describe_step(Fields<C>& f) {
+  using Average = TrainingStep::Average;
+  f.field("accumulate", &C::accumulate)
+      .range(at_least(1))
+      .unit("minibatches")
+      .synonyms({"accumulation_steps", "gradient_accumulation_steps"})
+      .help("Minibatches whose mean gradient makes one step.");
+  f.field("clip_value", &C::clip_value)
+      .range(at_least(0))
+      .synonyms({"clipvalue", "clip_grad_value"})
+      .help("Largest absolute value of an element of a gradient; larger ones are set to it; 0: no bound.");
+  f.field("clip_norm", &C::clip_norm)
+      .range(at_least(0))
+      .synonyms({"clipnorm", "clip_grad_norm", "max_grad_norm", "global_clipnorm"})
+      .help("Largest norm of all gradients together; longer ones are made shorter; 0: no bound.");
+  f.field("max_norm", &C::max_norm)
+      .range(at_least(0))
+      .synonyms({"maxnorm"})
+      .help("Largest norm of the weights that come into a unit, after each step; 0: no bound.");
+  f.choice("average", &C::average,
+           {{"none", Average::kNone}, {"equal", Average::kEqual}, {"exponential", Average::kExponential}})
+      .synonyms({"ema", "swa"})
+      .help("Evaluate with an average of the weights: of all steps alike, or with weights that fall exponentially.");
+  f.field("average_decay", &C::average_decay)
+      .range(from_below(0, 1))
+      .synonyms({"ema_decay"})
+      .help("What the exponential average keeps of itself in a step.");
+  f.field("average_start", &C::average_start)
+      .range(at_least(0))
+      .unit("steps")
+      .help("Steps before the average begins; until then it is the weights themselves.");
+  f.check([](const C& c, Findings& findings) {
+    auto useless = [&](const char* key, const char* expected) {
+      findings.add({.what = str(c.name_of(key), " has no effect"), .expected = expected, .config = c.at(key)});
+    };
+    if (c.average_decay != C().average_decay && c.average != Average::kExponential)
+      useless("average_decay", "average = \"exponential\"");
+    if (c.average_start != 0 && c.average == Average::kNone)
+      useless("average_start", "average = \"equal\" or \"exponential\"");
+  });
+}
+
 }  // namespace thtrain

@@ -1,6 +1,7 @@
 #include "trainers/experiment.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace thtrain {
@@ -16,23 +17,30 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .help("Factor of the sum of W^2 over the weight matrices, without biases.");
 }
 
+// NaN where the optimizer has none.
+static double momentum_of(const TrainerConfig& config) {
+  OneOf<OptimizerOptions> optimizer = config.optimizer;
+  const ConfigNode table = resolved_config(optimizer.kind_of().schema(), optimizer.object());
+  const ConfigNode* momentum = table.find("momentum");
+  return momentum ? momentum->number : std::numeric_limits<double>::quiet_NaN();
+}
+
 void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   using C = TrainerConfig;
   f.about(
-      "Stochastic gradient descent on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
+      "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
       "training goes on while the count of minibatches is below the patience, and a validation error below "
       "`improvement_threshold` times the best raises the patience to `patience_increase` times the count.");
-  f.absent({"optimizer", "optimiser", "method", "algorithm", "solver"},
-           "the optimizer is always stochastic gradient descent; learning_rate, momentum and nesterov set it");
-  f.field("learning_rate", &C::learning_rate)
-      .range(above(0))
-      .synonyms({"lr", "eta", "step_size", "base_lr"})
-      .help("Factor of the gradient in each step.");
-  f.field("momentum", &C::momentum)
-      .range(from_below(0, 1))
-      .help("Part of the previous step that is added to the next one.");
-  f.field("nesterov", &C::nesterov)
-      .help("Whether the gradient is taken where the momentum alone would lead (Nesterov's momentum).");
+  f.inline_kind("optimizer", &C::optimizer)
+      .synonyms({"optimiser", "method", "algorithm", "solver"})
+      .help("How the gradients change the weights.");
+  f.kind("schedule", &C::schedule, "type")
+      .by_name()
+      .synonyms({"lr_schedule", "lr_scheduler", "scheduler", "lr_policy"})
+      .help("The learning rate over the run: a factor of `learning_rate`. Not given: it stays as it is.");
+  f.kind("momentum_schedule", &C::momentum_schedule, "type")
+      .by_name()
+      .help("The momentum over the run: a factor of `momentum`. Not given: it stays as it is.");
   f.field("batch_size", &C::batch_size)
       .range(at_least(1))
       .unit("examples")
@@ -81,13 +89,13 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .range(at_least(0))
       .unit("epochs")
       .help("Epochs from one checkpoint to the next; 0: no checkpoints by epochs.");
+  describe_step(f);
   f.check([](const C& c, Findings& findings) {
-    if (c.nesterov && c.momentum == 0)
-      findings.add({.what = "trainer.nesterov has no effect",
+    if (c.momentum_schedule && !(momentum_of(c) > 0))
+      findings.add({.what = "trainer.momentum_schedule has no effect",
                     .expected = "trainer.momentum above 0",
-                    .got = "0",
-                    .config = c.at("nesterov"),
-                    .hint = "give a momentum such as 0.9, or leave nesterov out"});
+                    .got = momentum_of(c) == 0 ? "0" : str("optimizer = \"", c.optimizer.name(), "\", which has none"),
+                    .config = c.at("momentum_schedule")});
     if (c.patience == 1 && !c.validation_frequency)
       findings.add({.what = "trainer.patience is too small",
                     .expected = "at least 2 (minibatches), or 0",
@@ -148,8 +156,6 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
 }
 
 void Experiment::describe(Fields<Experiment>& f) {
-  f.absent({"optimizer", "optimiser"},
-           "the optimizer is always stochastic gradient descent; [trainer] has learning_rate, momentum and nesterov");
   f.field("seed", &Experiment::seed)
       .range(between(0, kLargestSeed))
       .synonyms({"random_seed"})
@@ -212,7 +218,8 @@ std::string config_reference() {
   return str("# Experiment files\n\n",
              "An experiment is a TOML file. Every key can also be given on the command line, as "
              "`trainer.learning_rate=0.1` or `model.layers.0.units=100`.\nThis page is made from the declarations in "
-             "`trainers/experiment.cpp`, `trainers/data_config.cpp` and, beside each layer, in `nn/layers`.\n\n",
+             "`trainers/experiment.cpp`, `trainers/data_config.cpp` and, beside each layer, optimizer and schedule, in "
+             "`nn`.\n\n",
              reference_page<Experiment>());
 }
 

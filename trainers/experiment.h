@@ -12,6 +12,9 @@
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "nn/model.h"
+#include "nn/optimizers/sgd.h"
+#include "nn/schedule.h"
+#include "nn/training_step.h"
 #include "trainers/data_config.h"
 
 namespace thtrain {
@@ -33,11 +36,11 @@ struct LossConfig : Section {
   static void describe(Fields<LossConfig>& f);
 };
 
-struct TrainerConfig : Section {
+struct TrainerConfig : StepOptions {
   enum class TestAt { kBest, kEpoch, kEnd, kNever };
-  double learning_rate = 0.01;
-  double momentum = 0;
-  bool nesterov = false;
+  OneOf<OptimizerOptions> optimizer = OptimizerKind<Sgd>();
+  std::optional<OneOf<ScheduleOptions>> schedule;           // of the learning rate
+  std::optional<OneOf<ScheduleOptions>> momentum_schedule;  // of the momentum
   int64_t batch_size = 100;
   int64_t epochs = 20;
   bool shuffle = true;
@@ -49,6 +52,8 @@ struct TrainerConfig : Section {
   TestAt test_at = TestAt::kBest;
   double checkpoint_seconds = 60;  // 0: no checkpoints by time
   int64_t checkpoint_epochs = 0;   // 0: none by epochs
+
+  double learning_rate() const { return optimizer->rate(); }
   static void describe(Fields<TrainerConfig>& f);
 };
 

@@ -37,4 +37,8 @@ Expr AdaDelta::step(size_t index, const Expr& w, const Expr& gradient, const Exp
   return w - rate * step;
 }
 
+Kind<OptimizerOptions> adadelta_optimizer() {
+  return kind<OptimizerKind<AdaDelta>, OptimizerOptions>();
+}
+
 }  // namespace thtrain

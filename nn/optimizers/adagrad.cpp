@@ -32,4 +32,8 @@ Expr Adagrad::step(size_t index, const Expr& w, const Expr& gradient, const Expr
   return w - rate * gradient / (sqrt(square) + epsilon_);
 }
 
+Kind<OptimizerOptions> adagrad_optimizer() {
+  return kind<OptimizerKind<Adagrad>, OptimizerOptions>();
+}
+
 }  // namespace thtrain

@@ -40,4 +40,8 @@ Expr Adam::step(size_t index, const Expr& w, const Expr& gradient, const Expr& r
   return w - length * mean / (sqrt(square) / root_scale + epsilon_);
 }
 
+Kind<OptimizerOptions> adam_optimizer() {
+  return kind<OptimizerKind<Adam>, OptimizerOptions>();
+}
+
 }  // namespace thtrain

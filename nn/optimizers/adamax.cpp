@@ -39,4 +39,8 @@ Expr AdaMax::step(size_t index, const Expr& w, const Expr& gradient, const Expr&
   return w - length * mean / largest;
 }
 
+Kind<OptimizerOptions> adamax_optimizer() {
+  return kind<OptimizerKind<AdaMax>, OptimizerOptions>();
+}
+
 }  // namespace thtrain

@@ -11,4 +11,8 @@ void AdamW::describe(Fields<OptimizerKind<AdamW>>& f) {
 AdamW::AdamW(const Options& options, std::vector<Param> params)
     : Adam(kName, (check_options<OptimizerKind<AdamW>>(kName, options), options), std::move(params)) {}
 
+Kind<OptimizerOptions> adamw_optimizer() {
+  return kind<OptimizerKind<AdamW>, OptimizerOptions>();
+}
+
 }  // namespace thtrain

@@ -47,4 +47,8 @@ Expr RmsProp::step(size_t index, const Expr& w, const Expr& gradient, const Expr
   return w - rate * velocity;
 }
 
+Kind<OptimizerOptions> rmsprop_optimizer() {
+  return kind<OptimizerKind<RmsProp>, OptimizerOptions>();
+}
+
 }  // namespace thtrain

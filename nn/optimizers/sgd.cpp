@@ -42,4 +42,8 @@ Expr Sgd::step(size_t index, const Expr& w, const Expr& gradient, const Expr& ra
   return nesterov_ ? w + momentum_ * velocity - step : w + velocity;
 }
 
+Kind<OptimizerOptions> sgd_optimizer() {
+  return kind<OptimizerKind<Sgd>, OptimizerOptions>();
+}
+
 }  // namespace thtrain

@@ -7,4 +7,8 @@ void ConstantSchedule::describe(Fields<ScheduleKind<ConstantSchedule>>& f) {
   describe_unit(f);
 }
 
+Kind<ScheduleOptions> constant_schedule() {
+  return kind<ScheduleKind<ConstantSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

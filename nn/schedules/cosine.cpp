@@ -49,4 +49,8 @@ double CosineSchedule::factor(int64_t count) const {
   return options_.last + (1 - options_.last) * (1 + std::cos(std::numbers::pi * part)) / 2;
 }
 
+Kind<ScheduleOptions> cosine_schedule() {
+  return kind<ScheduleKind<CosineSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

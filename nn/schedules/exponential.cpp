@@ -20,4 +20,8 @@ double ExponentialSchedule::factor(int64_t count) const {
   return std::pow(options_.decay, static_cast<double>(count));
 }
 
+Kind<ScheduleOptions> exponential_schedule() {
+  return kind<ScheduleKind<ExponentialSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

@@ -36,4 +36,8 @@ double MultiStepSchedule::factor(int64_t count) const {
   return std::pow(options_.decay, static_cast<double>(passed - options_.milestones.begin()));
 }
 
+Kind<ScheduleOptions> multistep_schedule() {
+  return kind<ScheduleKind<MultiStepSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

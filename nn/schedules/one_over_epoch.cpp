@@ -21,4 +21,8 @@ double OneOverEpochSchedule::factor(int64_t count) const {
   return 1 / (1 + options_.decay * static_cast<double>(count));
 }
 
+Kind<ScheduleOptions> one_over_epoch_schedule() {
+  return kind<ScheduleKind<OneOverEpochSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

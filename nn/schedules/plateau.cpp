@@ -84,4 +84,8 @@ void PlateauSchedule::observe(double value, bool larger_is_better) {
   set(cooldown_, cooldown);
 }
 
+Kind<ScheduleOptions> plateau_schedule() {
+  return kind<ScheduleKind<PlateauSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

@@ -30,4 +30,8 @@ double PolynomialSchedule::factor(int64_t count) const {
   return options_.last + (options_.first - options_.last) * std::pow(left, options_.power);
 }
 
+Kind<ScheduleOptions> polynomial_schedule() {
+  return kind<ScheduleKind<PolynomialSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

@@ -25,4 +25,8 @@ double StepSchedule::factor(int64_t count) const {
   return std::pow(options_.decay, static_cast<double>(count / options_.every));
 }
 
+Kind<ScheduleOptions> step_schedule() {
+  return kind<ScheduleKind<StepSchedule>, ScheduleOptions>();
+}
+
 }  // namespace thtrain

@@ -16,6 +16,7 @@
 #include "datasets/npy.h"
 #include "datasets/npz.h"
 #include "datasets/warnings.h"
+#include "tests/cli/schedule_witnesses.h"
 #include "tests/support/cli_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
@@ -25,7 +26,6 @@ namespace thtrain {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 // ---- what is tried
 // ---------------------------------------------------------------------------------------------------
@@ -69,13 +69,6 @@ const std::map<std::string, std::string> kSources = {
     {"csv", "train = \"t.csv\"\nn_valid = 4\n"},
     {"digits", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
     {"mnist", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
-};
-
-/// What a key needs to matter, and the values that are tried; each gives another outcome than none.
-struct Witness {
-  Words with = {};        // overrides of both experiments
-  Words values = {};      // as they are typed; none: what follows from the type
-  bool may_fail = false;  // with these values: then the error is the outcome
 };
 
 const std::map<std::string, Witness>& witnesses() {
@@ -139,7 +132,15 @@ const std::map<std::string, Witness>& witnesses() {
         .values = {"glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "normal", "uniform", "orthogonal"}};
     w["model.layers[activation].activation"] = {.values = {"linear", "sigmoid", "relu", "softplus"}};
     w["model.layers[softmax].units"] = {.values = {"4", "5"}};
-    w["trainer.nesterov"] = {.with = {"trainer.momentum=0.9"}};
+    w["trainer[sgd].nesterov"] = {.with = {"trainer.momentum=0.9"}};
+    for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax"})
+      w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
+    w["trainer.average_decay"] = {.with = {"trainer.average=exponential"}};
+    w["trainer.average_start"] = {.with = {"trainer.average=equal"}};
+    // Other schedules do nothing, or nothing so early.
+    w["trainer.schedule"] = {.values = {"exponential", "polynomial", "cosine", "one_over_epoch"}};
+    w["trainer.momentum_schedule"] = {.with = {"trainer.momentum=0.5"}, .values = w["trainer.schedule"].values};
+    for (const char* key : {"schedule", "momentum_schedule"}) add_schedules(w, str("trainer.", key));
     w["trainer.batch_size"] = {.values = {"2", "4"}};
     w["trainer.patience"] = {.with = {"trainer.epochs=9"}, .values = {"2", "4"}};
     w["trainer.patience_increase"] = {.with = {"trainer.epochs=30", "trainer.patience=4"}, .values = {"5.0"}};
@@ -286,6 +287,7 @@ struct Key {
   const char* rest;    // of that experiment
   const FieldSpec* field;
   std::string standard;  // its default, as TOML; "" where there is none
+  Words with = {};       // overrides that choose the kind that it is a key of
 };
 
 std::string text_of(const FieldSpec& field, const ConfigNode& value) {
@@ -304,12 +306,20 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
     if (access.value == FieldAccess::Value::kTable) {
       collect(access.schema(), key, out);
     } else if (access.value == FieldAccess::Value::kKind) {
+      if (field.name != "data" && field.name != "layers") {
+        key.field = &field;
+        if (field.inlined)
+          key.standard = access.selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
+        out.push_back(key);
+      }
       for (const Alternative& kind : access.alternatives) {
         std::string name(kind.name);
-        Key inner = key;
+        Key inner = field.inlined ? outer : key;
         inner.label += "[" + name + "]";
         if (field.name == "data") {
           inner.source = name;
+        } else if (field.name != "layers") {
+          inner.with.push_back(str(key.path, field.inlined ? "=" : ".type=", name));
         } else {
           inner.path += "." + std::to_string(kLayers.at(name).layer);
           inner.rest = kLayers.at(name).rest;
@@ -342,6 +352,8 @@ Words values_of(const Key& key) {
   if (field.access->value == Value::kBool) {
     add("true");
     add("false");
+  } else if (field.access->value == Value::kKind) {
+    for (const Alternative& kind : field.access->alternatives) add(std::string(kind.name));
   } else if (!field.choices.empty()) {
     for (const std::string& choice : field.choices) add(choice);
   } else if (field.access->value == Value::kInt) {
@@ -377,6 +389,7 @@ TEST(ConfigEffects, EveryKeyChangesTheRun) {
     auto found = witnesses().find(key.label);
     Witness witness = found == witnesses().end() ? Witness{} : found->second;
     if (witness.values.empty()) witness.values = values_of(key);
+    witness.with.insert(witness.with.begin(), key.with.begin(), key.with.end());
     ASSERT_FALSE(witness.values.empty()) << "no value is known to try: add a witness";
     std::string without = run(key, witness.with, false);
     for (const std::string& value : witness.values) {

@@ -8,7 +8,7 @@ namespace {
 TEST(ConfigEdits, NamesEachKey) {
   Experiment then = small_experiment(), now = then;
   EXPECT_EQ(config_edits(resolved_toml(then), resolved_toml(now)), std::vector<std::string>());
-  now.trainer.learning_rate = 0.25;
+  sgd_of(now).learning_rate = 0.25;
   now.trainer.patience = 40;
   now.model.layers[0].get<Dense::Options>().units = 9;
   now.trainer.validation_frequency = 7;

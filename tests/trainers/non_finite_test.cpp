@@ -79,7 +79,7 @@ TEST_P(NonFinite, ReplaysFromTheLastCheckpoint) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();
   e.loss.l2 = 110;
-  e.trainer.momentum = 0;
+  sgd_of(e).momentum = 0;
   e.trainer.epochs = 10;
   e.trainer.checkpoint_epochs = 1;
   e.compiler.mode = GetParam();
@@ -101,12 +101,12 @@ TEST_P(NonFinite, ReplaysFromTheLastCheckpoint) {
 TEST_P(NonFinite, AWeightBeforeTheCheckpoint) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();
-  e.trainer.momentum = 0;
+  sgd_of(e).momentum = 0;
   e.loss.l2 = 0;
   e.model.layers[0].get<Dense::Options>().activation = "linear";
   e.model.layers[0].get<Dense::Options>().init.law = Init::Law::kConstant;
   e.model.layers[0].get<Dense::Options>().init.value = 1e34;
-  e.trainer.learning_rate = 1e5;
+  sgd_of(e).learning_rate = 1e5;
   e.trainer.epochs = 1;
   e.trainer.batch_size = 200;
   DigitsConfig digits = e.data.get<DigitsConfig>();

@@ -109,8 +109,8 @@ TEST(Train, OtherHyperParametersNeedNoOtherProgram) {
   Experiment e = small_experiment();
   Dataset data = load_data(e, "");
   run(e, data, temporary.path("first"));
-  e.trainer.learning_rate = 0.01;
-  e.trainer.momentum = 0.5;
+  sgd_of(e).learning_rate = 0.01;
+  sgd_of(e).momentum = 0.5;
   e.loss.l2 = 0.25;
   e.trainer.epochs = 2;
   Finished second = run(e, data, temporary.path("second"));
@@ -289,7 +289,7 @@ TEST(TrainErrors, DataThatDoesNotFit) {
 TEST(TrainErrors, NumbersThatAreNotFiniteFromTheStart) {
   Experiment e = quick_experiment();
   Dataset data = load_data(e, "");
-  e.trainer.learning_rate = 1e39;
+  sgd_of(e).learning_rate = 1e39;
   EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
             "error: trainer.learning_rate is too large\n"
             "  expected: a number that is finite in float32\n"

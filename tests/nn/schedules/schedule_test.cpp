@@ -122,7 +122,7 @@ TEST(Schedules, PlateauGoesOnFromItsState) {
 }
 
 TEST(Schedules, CountEpochsOrSteps) {
-  Progress done{.step = 1000, .epoch = 2};
+  ScheduleTime done{.step = 1000, .epoch = 2};
   EXPECT_EQ(ExponentialSchedule({.decay = 0.5}).at(done), 0.25);
   EXPECT_EQ(StepSchedule({.every = 500, .decay = 0.5, .per = ScheduleUnit::kStep}).at(done), 0.25);
 }
