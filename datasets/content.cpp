@@ -80,13 +80,4 @@ size_t first_not_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-std::string excerpt(std::string_view text, size_t most) {
-  size_t length = std::min(most, text.size());
-  auto is_continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
-  while (length < text.size() && length > 0 && is_continuation(text[length])) --length;
-  std::string out = printable(text.substr(0, length));
-  while (!out.empty() && out.back() == ' ') out.pop_back();
-  return length < text.size() ? out + "..." : out;
-}
-
 }  // namespace thtrain

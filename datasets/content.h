@@ -14,9 +14,6 @@ Content content_of(std::string_view beginning);
 /// "a .npy file", "text that begins with \"a,b,c\"", "an empty file": what was got instead.
 std::string content_text(std::string_view beginning);
 
-/// Text for a terminal: at most about `most` bytes of it, control characters as escapes, UTF-8 as it is.
-std::string excerpt(std::string_view text, size_t most = 72);
-
 /// The first byte that is no UTF-8; npos where all are.
 size_t first_not_utf8(std::string_view text);
 

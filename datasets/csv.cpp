@@ -7,6 +7,7 @@
 #include <map>
 #include <string_view>
 
+#include "compiler/base/escape.h"
 #include "datasets/content.h"
 #include "datasets/file.h"
 #include "datasets/text_lines.h"

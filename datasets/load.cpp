@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/base/escape.h"
 #include "datasets/array_file.h"
-#include "datasets/content.h"
 #include "datasets/csv.h"
 #include "datasets/digits_generator.h"
 #include "datasets/file.h"

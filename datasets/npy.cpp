@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "compiler/base/escape.h"
 #include "datasets/content.h"
 #include "datasets/memory.h"
 

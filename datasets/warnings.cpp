@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "datasets/content.h"
+#include "compiler/base/escape.h"
 
 namespace thtrain {
 

@@ -6,6 +6,9 @@
 
 namespace thtrain {
 
+/// Seeds are integers from 0 to 2^32 - 1: what NumPy's RandomState takes.
+inline constexpr double kLargestSeed = 4294967295.0;
+
 /// How a weight matrix [n_in, n_out] starts. U(a, b) is uniform, N(m, s) normal with standard deviation s.
 struct Init {
   enum class Law {

@@ -1,70 +1,196 @@
-// What every layer is: parameters with names, and an expression of a minibatch.
+// What every layer is: options that a configuration may give, parameters and state with names, and an expression of a
+// minibatch.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/config.h"
+#include "compiler/ir/graph.h"
 #include "nn/init.h"
 #include "nn/param.h"
 
 namespace thtrain {
 
-/// What every layer's options begin with.
-struct LayerOptions {
-  std::string name;
-  ConfigPosition position = {};  // of the layer in a configuration, for messages
+class Layer;
+
+/// What the minibatch is for: some layers compute something else while they learn.
+enum class Phase { kTraining, kEvaluation };
+
+/// What a layer is made with.
+struct LayerInput {
+  std::vector<std::string> names;  // of what it takes
+  std::vector<Shape> shapes;       // of one example of each
+  DType dtype;                     // of parameters
+  RandomState& random;             // where first weights come from
+  int64_t classes = 0;             // of the data; 0: not known
 };
 
-/// What a layer is made with: the lengths of one example that it gets, the dtype of its parameters, and the generator
-/// that its initial weights come from.
-struct LayerInput {
-  const Shape& shape;
-  DType dtype;
-  RandomState& random;
+/// What every layer's options begin with. Those of a layer L are `struct Options : LayerOptions`, in which `Makes` is L
+/// and `kName` its type.
+struct LayerOptions {
+  std::string name = {};                    // "": its type and a number, "dense1"
+  std::vector<std::string> inputs = {};     // layers before it, or inputs of the model; none: the layer before it
+  bool trained = true;                      // false: its parameters stay as they start
+  std::optional<int64_t> seed = {};         // of a generator of its own, that its first weights come from
+  Section section = {};                     // where a configuration has them
+  double rate_factor = 1;                   // of the learning rate, for its parameters
+  std::optional<double> weight_decay = {};  // of its weight matrices, instead of the optimizer's
+
+  struct Maker {
+    bool takes_rows = false;
+    std::shared_ptr<const Layer> (*make)(const LayerOptions& of_this_kind, const LayerInput& input) = nullptr;
+
+    template <class Options>
+    static constexpr Maker of() {
+      return {.takes_rows = Options::Makes::kTakesRows,
+              .make = [](const LayerOptions& options, const LayerInput& input) -> std::shared_ptr<const Layer> {
+                return std::make_shared<const typename Options::Makes>(static_cast<const Options&>(options), input);
+              }};
+    }
+  };
+  /// Those of nn/layer_list.inc: a line `TH_LAYER(dense)` stands for `LayerKind dense_layer()`.
+  static const std::vector<Kind<LayerOptions>>& kinds();
 };
+
+using LayerKind = Kind<LayerOptions>;
+
+/// Of a layer L.
+template <class L>
+constexpr LayerKind layer_kind() {
+  return kind<typename L::Options, LayerOptions>();
+}
 
 class Layer {
  public:
-  Layer(std::string type, const LayerOptions& options, Shape output)
-      : type_(std::move(type)), options_(options), output_(std::move(output)) {}
+  /// Does it take rows of numbers only? Then examples of any shape come to it as rows.
+  static constexpr bool kTakesRows = false;
+
+  Layer(std::string_view type, const LayerOptions& options, Shape output)
+      : type_(type), options_(options), output_(std::move(output)) {}
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
   const std::string& name() const { return options_.name; }
   const std::string& type() const { return type_; }  // "dense"
-  const ConfigPosition& position() const { return options_.position; }
+  const ConfigPosition& position() const { return options_.section.position; }
   /// The lengths of what one example becomes.
   const Shape& output_shape() const { return output_; }
   const std::vector<Param>& params() const { return params_; }
+  /// What it remembers from one minibatch to the next beside its parameters, each of a dtype of its own; not trained.
+  const std::vector<Param>& state() const { return state_; }
 
-  /// Of a minibatch: x [batch, lengths of one example...] -> [batch, output_shape()...]. The nodes carry the layer's
-  /// name and its place in the configuration.
-  Expr operator()(const Expr& x) const {
+  /// Of a minibatch: each input [batch, lengths of one example...] -> [batch, output_shape()...]. In training, updates
+  /// of state() are added to `updates`. The nodes carry the layer's name and its place in the configuration.
+  Expr operator()(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const {
     Scope scope(name(), position());
-    return forward(x);
+    return forward(inputs, phase, updates);
   }
 
  protected:
-  virtual Expr forward(const Expr& x) const = 0;
+  virtual Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const = 0;
 
-  /// A new parameter `<layer>/<name>` that starts as `value`, cast to `dtype`.
-  Shared add_param(const std::string& name, const Tensor& value, DType dtype, bool penalized) {
-    Shared variable(value.cast(dtype), str(this->name(), "/", name), true);
-    params_.push_back({variable.name(), variable, penalized, position()});
-    return variable;
-  }
+  /// A new parameter `<layer>/<name>` that starts as `value`, cast to `dtype`; not trained where the options say so.
+  Shared add_param(const std::string& name, const Tensor& value, DType dtype, bool penalized);
+  /// A new array `<layer>/<name>` of state() that starts as `value`, in its dtype.
+  Shared add_state(const std::string& name, const Tensor& value);
 
  private:
   std::string type_;
   LayerOptions options_;
   Shape output_;
-  std::vector<Param> params_;
+  std::vector<Param> params_, state_;
 };
 
+// ---- what layers declare
+// ---------------------------------------------------------------------------------------------
+
+void check_layer_name(const LayerOptions& options, Findings& findings);
+
+/// The keys of every layer.
+template <class T>
+void describe_layer(Fields<T>& f) {
+  f.field("name", &T::name)
+      .help(
+          "Name of the layer in messages and of its weights in files: at most 1000 letters, digits, `_` and `-`. "
+          "Empty: its type and a number.");
+  f.field("inputs", &T::inputs)
+      .synonyms({"input", "inbound", "bottom"})
+      .help("Names of the layers before it that it takes; `x` are the examples. Empty: the layer before it.");
+  f.check([](const T& c, Findings& findings) { check_layer_name(c, findings); });
+}
+
+/// Of a layer with parameters.
+template <class T>
+void describe_trained(Fields<T>& f) {
+  f.field("trained", &T::trained)
+      .synonyms({"trainable", "requires_grad"})
+      .help("Whether training changes its weights; without it they stay as they start.");
+  f.field("rate_factor", &T::rate_factor)
+      .range(at_least(0))
+      .synonyms({"lr_mult", "lr_factor", "learning_rate_factor"})
+      .help("Factor of `trainer.learning_rate` for this layer; a batch method has no learning rate.");
+}
+
+void check_init(const Section& section, const Init& init, Findings& findings);
+
+/// Of a layer with a matrix of weights.
+template <class T>
+void describe_init(Fields<T>& f, Init T::*init) {
+  using Law = Init::Law;
+  f.choice("init", init, &Init::law,
+           {{"glorot_uniform", Law::kGlorotUniform},
+            {"glorot_normal", Law::kGlorotNormal},
+            {"he_uniform", Law::kHeUniform},
+            {"he_normal", Law::kHeNormal},
+            {"normal", Law::kNormal},
+            {"uniform", Law::kUniform},
+            {"orthogonal", Law::kOrthogonal},
+            {"constant", Law::kConstant},
+            {"zeros", Law::kZeros}})
+      .help("How the weights start; biases start at 0.");
+  f.field("init_scale", init, &Init::scale)
+      .range(above(0))
+      .help("Factor of the weights of `glorot_*`, `he_*` and `orthogonal`.");
+  f.field("init_std", init, &Init::deviation).range(above(0)).help("Standard deviation of `normal`.");
+  f.field("init_range", init, &Init::range).range(above(0)).help("`uniform` draws from minus this to this.");
+  f.field("init_value", init, &Init::value).help("Value of `constant`.");
+  f.field("weight_decay", &T::weight_decay)
+      .range(at_least(0))
+      .synonyms({"decay_mult"})
+      .help("Weight decay of this layer's matrix. Not given: `trainer.weight_decay`.");
+  f.field("seed", &T::seed)
+      .range(between(0, kLargestSeed))
+      .help(
+          "Seed of this layer alone. Not given: the layers draw in turn from one generator of the experiment's seed.");
+  f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, findings); });
+}
+
+// ---- what layers ask for
+// ---------------------------------------------------------------------------------------------
+
 /// UserError at the layer's place: what one example is does not suit the layer.
-[[noreturn]] void fail_layer(const std::string& type, const LayerOptions& layer, std::string expected, const Shape& got,
-                             std::string hint);
+[[noreturn]] void fail_layer(std::string_view type, const LayerOptions& layer, const LayerInput& input,
+                             std::string expected, std::string hint);
+
+/// The shape of the one input. UserError where there are several.
+const Shape& only_input(std::string_view type, const LayerOptions& layer, const LayerInput& input);
+/// The shapes of the inputs. UserError where there is one alone.
+const std::vector<Shape>& several_inputs(std::string_view type, const LayerOptions& layer, const LayerInput& input);
+/// The length of the one input, whose examples are rows of numbers. UserError where they are not.
+int64_t row_length(std::string_view type, const LayerOptions& layer, const LayerInput& input);
+/// UserError where the weights of this many units, `columns` for each, fill more than this machine's memory.
+void check_units(const LayerOptions& layer, int64_t units, int64_t row_length, DType dtype, int64_t columns = 1);
+
+/// What is wrong with the name of an input: `before` are the names that it may be, `after` those of the layer itself
+/// and of later ones. Nothing where it is right.
+std::optional<Message> wrong_input(std::string_view type, const LayerOptions& layer, const std::string& name,
+                                   const std::vector<std::string>& before, const std::vector<std::string>& after);
 
 }  // namespace thtrain

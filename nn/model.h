@@ -1,14 +1,18 @@
-// A classifier: a chain of layers that ends with a softmax.
+// A graph of layers, each of which takes the one before it or those that it names.
 //
 //   Model model({784}, DType::kFloat32, 1234);
 //   model.add(Dense::Options{{.name = "hidden"}, 500, "tanh"});
 //   model.add(Softmax::Options{{.name = "softmax"}, 10});
 //   Expr loss = negative_log_likelihood(model.logits(x), y);
 //   auto gradients = grad(loss, model.exprs());
+//
+//   model.add(Dense::Options{{.name = "right", .inputs = {"hidden"}}, 500, "tanh"});  // beside another one
+//   model.add(Add::Options{{.name = "sum", .inputs = {"right", "hidden"}}});          // of nn/layers/add.h
 #pragma once
 
 #include <map>
 #include <memory>
+#include <span>
 
 #include "nn/layers/activation.h"
 #include "nn/layers/dense.h"
@@ -17,54 +21,120 @@
 
 namespace thtrain {
 
+/// What a model takes: minibatches [batch, lengths of one example...], which layers call by this name.
+struct ModelInput {
+  std::string name;
+  Shape shape;
+};
+
+class ModelPass;
+
 class Model {
  public:
-  /// For examples of the shape `input`. The layers draw their weights in turn from one generator of that seed.
-  Model(Shape input, DType dtype, int64_t seed) : input_(std::move(input)), dtype_(dtype), random_(seed) {}
+  /// For examples of the shape `input`, which layers call "x". The layers draw their weights in turn from one generator
+  /// of that seed. `classes` are those of the data, where they are known.
+  Model(Shape input, DType dtype, int64_t seed, int64_t classes = 0)
+      : Model({}, std::vector<ModelInput>{{"x", std::move(input)}}, dtype, seed, classes) {}
+  /// With several inputs; a layer that names none takes the first one where no layer stands before it.
+  static Model with_inputs(std::vector<ModelInput> inputs, DType dtype, int64_t seed, int64_t classes = 0) {
+    return {Several(), std::move(inputs), dtype, seed, classes};
+  }
 
-  /// The next layer. With `seed` it draws from a generator of its own. UserError where it cannot take what comes before
-  /// it.
-  void add(const Dense::Options& options, std::optional<int64_t> seed = {}) { add_layer<Dense>(options, seed); }
-  void add(const Activation::Options& options) { add_layer<Activation>(options, {}); }
-  void add(const Flatten::Options& options) { add_layer<Flatten>(options, {}); }
-  /// The last layer.
-  void add(const Softmax::Options& options, std::optional<int64_t> seed = {});
+  /// The next layer. With a seed it draws from a generator of its own. UserError where it cannot take its inputs, where
+  /// one of them is no layer before it, and where another layer has its name.
+  template <std::derived_from<LayerOptions> O>
+  void add(O options, std::optional<int64_t> seed = {}) {
+    if (seed) options.seed = seed;
+    add_layer(options, O::kName, [&](const LayerInput& input) -> std::shared_ptr<const Layer> {
+      return std::make_shared<const typename O::Makes>(options, input);
+    });
+  }
+  /// The same of any kind.
+  void add(OneOf<LayerOptions> options);
 
-  const Shape& input_shape() const { return input_; }
+  /// Lengths of one example of the first input.
+  const Shape& input_shape() const { return inputs_.front().shape; }
+  const std::vector<ModelInput>& inputs() const { return inputs_; }
   DType dtype() const { return dtype_; }
-  int64_t classes() const { return classifier().classes(); }
-  /// From input to output, the classifier last.
+  /// Of the softmax at the end. InternalError where the last layer is another one.
+  int64_t classes() const;
+  /// In the order in which they were added.
   const std::vector<std::shared_ptr<const Layer>>& layers() const { return layers_; }
+  /// The layers that no other layer takes: the last one, and others beside it.
+  std::vector<std::string> outputs() const;
   /// The generator after the last layer's draw: shuffling goes on from there.
   const RandomState& random() const { return random_; }
 
-  /// z [batch, classes] of x [batch, input...]; see Softmax.
-  Expr logits(const Expr& x) const;
+  /// Of a minibatch, a value [batch, input...] for each input.
+  ModelPass pass(std::vector<Expr> values, Phase phase) const;
+  /// What the last layer makes of x [batch, input...], the one input.
+  Expr output(const Expr& x, Phase phase = Phase::kEvaluation) const;
+  /// z [batch, classes] of the softmax at the end; see Softmax.
+  Expr logits(const Expr& x, Phase phase = Phase::kEvaluation) const;
   /// softmax(z).
-  Expr probabilities(const Expr& x) const;
+  Expr probabilities(const Expr& x, Phase phase = Phase::kEvaluation) const;
 
   /// Of all layers, in their order.
   std::vector<Param> params() const;
+  std::vector<Param> trained_params() const;
   std::vector<Expr> exprs() const;
   int64_t parameter_count() const;
+  /// What layers remember from one minibatch to the next, beside their parameters.
+  std::vector<Param> state() const;
 
-  /// Gives every parameter the array of its name, cast to dtype(). UserError, and nothing is changed: arrays are
-  /// missing, have another shape, are not real or not finite, or no parameter has their name; all of these together.
-  /// `source` names the file, `where` the configuration's line that asked for it.
+  /// Gives every parameter and all state the array of its name; parameters cast to dtype(), state to its own dtype
+  /// (state of integers takes its own dtype only). UserError, and nothing is changed: arrays are missing, have another
+  /// shape, are not real or not finite, or nothing has their name; all of these together. `source` names the file,
+  /// `where` the configuration's line that asked for it.
   void load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where = {});
 
  private:
-  template <class L>
-  std::shared_ptr<const L> add_layer(const typename L::Options& options, std::optional<int64_t> seed);
-  const Softmax& classifier() const;
-  const Shape& next_input() const { return layers_.empty() ? input_ : layers_.back()->output_shape(); }
-  Expr before_classifier(const Expr& x) const;
+  friend class ModelPass;
+  struct Several {};
+  Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed, int64_t classes);
 
-  Shape input_;
+  using Make = std::function<std::shared_ptr<const Layer>(const LayerInput&)>;
+  void add_layer(LayerOptions& options, std::string_view type, const Make& make);
+  std::vector<size_t> sources_of(const LayerOptions& options, std::string_view type) const;
+  /// Places count the inputs, then the layers.
+  size_t place_of(const std::string& name) const;
+  std::string name_at(size_t place) const;
+  const Shape& shape_at(size_t place) const;
+  const Softmax* classifier() const;
+
+  std::vector<ModelInput> inputs_;
   DType dtype_;
   RandomState random_;
+  int64_t known_classes_;
   std::vector<std::shared_ptr<const Layer>> layers_;
-  std::shared_ptr<const Softmax> classifier_;
+  std::vector<std::vector<size_t>> sources_;  // of each layer: the places of what it takes
+};
+
+/// The expressions of one minibatch in one phase. A layer is computed when it is first asked for, and once.
+class ModelPass {
+ public:
+  /// InternalError where the values are not one for each input.
+  ModelPass(const Model& model, std::vector<Expr> values, Phase phase);
+
+  /// Of the last layer.
+  Expr output();
+  /// Of the layer or the input of that name. InternalError where there is none.
+  Expr output(const std::string& name);
+  /// z of a softmax, the last layer or that of the name. InternalError where it is another layer.
+  Expr logits();
+  Expr logits(const std::string& name);
+  /// Of the state of the layers that were computed; none in evaluation.
+  const std::vector<Update>& updates() const { return updates_; }
+
+ private:
+  const Expr& value_at(size_t place);
+  Expr compute(size_t layer);
+  Expr logits_at(size_t place);
+
+  const Model& model_;
+  Phase phase_;
+  std::vector<Expr> values_;  // by place; empty where it was not asked for yet
+  std::vector<Update> updates_;
 };
 
 }  // namespace thtrain

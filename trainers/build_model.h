@@ -9,8 +9,8 @@
 
 namespace thtrain {
 
-/// What the model takes of examples of the shape `example`: rows where its first layer takes rows (dense, softmax), so
-/// that images need no flatten layer in front; else the shape itself.
+/// What the model takes of examples of the shape `example`: rows where a layer that takes the examples takes rows only
+/// (dense, softmax), so that images need no flatten layer in front; else the shape itself.
 Shape model_input(const Experiment& experiment, const Shape& example);
 
 /// The layers of `experiment.model` for examples of the shape `input`, with weights drawn from `experiment.seed`.

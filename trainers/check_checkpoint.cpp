@@ -145,24 +145,50 @@ DType dtype_of(const Checkpoint& checkpoint, const NamedArrays& weights) {
   return weights.front().second.dtype();
 }
 
+struct ArrayType {
+  DType dtype;
+  Shape shape;
+};
+
 class ArrayCheck {
  public:
-  ArrayCheck(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights)
-      : path_(path), dtype_(dtype_of(checkpoint, weights)) {
-    for (const auto& [name, array] : weights) shapes_[name] = array.shape();
+  ArrayCheck(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,
+             const std::vector<Param>& state)
+      : path_(path) {
+    const DType dtype = dtype_of(checkpoint, weights);
+    for (const auto& [name, array] : weights) types_[name] = {dtype, array.shape()};
+    for (const Param& array : state) types_.at(array.name).dtype = array.variable.type().dtype;
   }
 
   // "run.best/" + the name of a weight.
   void check(const NamedArrays& arrays, const std::string& prefix, const std::string& inner) const {
     for (const auto& [name, array] : arrays) {
-      auto found = name.starts_with(inner) ? shapes_.find(name.substr(inner.size())) : shapes_.end();
-      if (found == shapes_.end())
+      auto found = name.starts_with(inner) ? types_.find(name.substr(inner.size())) : types_.end();
+      if (found == types_.end())
         refuse(path_, str("the run has no ", prefix, name, ' ', array.type_text()), names(prefix + inner), "");
       check_one(prefix + name, array, found->second);
     }
   }
+  // "velocity/" + the name of a weight, or an array of `kept`.
+  void check_kept(const NamedArrays& arrays, const NamedState& kept) const {
+    for (const auto& [name, array] : arrays) {
+      auto found =
+          std::find_if(kept.begin(), kept.end(), [&, &wanted = name](const auto& k) { return k.first == wanted; });
+      const ArrayType* of_weight = weight_behind(name);
+      if (of_weight && (found != kept.end() || is_of_an_optimizer(name))) {
+        check_one("run." + name, array, *of_weight);
+        continue;
+      }
+      const bool is_of_schedule = name.starts_with("schedule/") || name.starts_with("momentum_schedule/");
+      if (found == kept.end() && array.rank() > 0)
+        refuse(path_, str("the run has no run.", name, ' ', array.type_text()), names("run.velocity/"), "");
+      ArrayType type{array.dtype(), array.shape()};
+      if (found != kept.end()) type = {found->second.type().dtype, found->second.type().known_shape()};
+      check_one("run." + name, array, type, is_of_schedule);
+    }
+  }
   void check_complete(const NamedArrays& arrays, const std::string& prefix) const {
-    for (const auto& [name, shape] : shapes_)
+    for (const auto& [name, type] : types_)
       if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& entry) { return entry.first == name; }))
         refuse(path_, str("there is no ", prefix, name), names(prefix),
                arrays.empty() ? "nothing of those names"
@@ -170,21 +196,35 @@ class ArrayCheck {
   }
 
  private:
-  std::string names(const std::string& prefix) const {
-    return join(shapes_, ", ", [&](const auto& entry) { return prefix + entry.first; });
+  // State that another optimizer has: of a run that was edited.
+  static bool is_of_an_optimizer(const std::string& name) {
+    constexpr std::string_view kNames[] = {"accumulated", "average", "largest",     "largest_square",
+                                           "mean",        "square",  "step_square", "velocity"};
+    const std::string_view state = std::string_view(name).substr(0, name.find('/'));
+    return std::find(std::begin(kNames), std::end(kNames), state) != std::end(kNames);
   }
-  void check_one(const std::string& name, const Tensor& array, const Shape& shape) const {
-    if (array.dtype() != dtype_ || array.shape() != shape)
-      refuse(path_, str(name, " is not what this run writes"), str(name_of(dtype_), shape_text(shape)),
+  std::string names(const std::string& prefix) const {
+    return join(types_, ", ", [&](const auto& entry) { return prefix + entry.first; });
+  }
+  // Of the weight that the name ends with, behind a slash.
+  const ArrayType* weight_behind(const std::string& name) const {
+    const size_t slash = name.find('/');
+    if (slash == std::string::npos) return nullptr;
+    auto found = types_.find(name.substr(slash + 1));
+    return found == types_.end() ? nullptr : &found->second;
+  }
+  void check_one(const std::string& name, const Tensor& array, const ArrayType& type, bool may_be_nan = false) const {
+    if (array.dtype() != type.dtype || array.shape() != type.shape)
+      refuse(path_, str(name, " is not what this run writes"), str(name_of(type.dtype), shape_text(type.shape)),
              array.type_text());
+    if (may_be_nan && array.size() == 1 && std::isnan(array.as_double(0))) return;
     if (std::optional<int64_t> bad = first_non_finite(array))
       refuse(path_, str(name, " holds a value that is not finite"), "finite numbers",
              str(array.as_double(*bad), " at element ", *bad, " of ", array.type_text()));
   }
 
   const std::string& path_;
-  DType dtype_;
-  std::map<std::string, Shape> shapes_;
+  std::map<std::string, ArrayType> types_;
 };
 
 }  // namespace
@@ -194,11 +234,12 @@ void check_checkpoint_numbers(const std::string& path, const Tensor& position, c
   NumberCheck(path, position, monitor, epoch, history).check();
 }
 
-void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights) {
+void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,
+                      const std::vector<Param>& state, const NamedState& kept) {
   if (weights.empty()) return;
-  const ArrayCheck arrays(path, checkpoint, weights);
+  const ArrayCheck arrays(path, checkpoint, weights, state);
   arrays.check(checkpoint.weights, "", "");
-  arrays.check(checkpoint.optimizer, "run.", "velocity/");
+  arrays.check_kept(checkpoint.optimizer, kept);
   arrays.check(checkpoint.best, "run.best/", "");
   if (checkpoint.state.monitor.best_epoch > 0)
     arrays.check_complete(checkpoint.best, "run.best/");

@@ -1,5 +1,6 @@
 #include "trainers/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -47,6 +48,9 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 namespace {
 
+constexpr std::string_view kOwnNames[] = {"run.position",   "run.random",  "run.monitor", "run.epoch",
+                                          "run.unmeasured", "run.history", "run.pins",    "run.config"};
+
 class CheckpointReader {
  public:
   explicit CheckpointReader(const std::string& path) : path_(path), file_(path) {}
@@ -58,7 +62,7 @@ class CheckpointReader {
         out.weights.emplace_back(name, file_.read(name));
       else if (name.starts_with("run.best/"))
         out.best.emplace_back(name.substr(9), file_.read(name));
-      else if (name.find('/') != std::string::npos)
+      else if (std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames))
         out.optimizer.emplace_back(name.substr(4), file_.read(name));
     }
     RunState& s = out.state;

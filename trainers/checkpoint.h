@@ -1,7 +1,8 @@
 // Everything that a run needs to go on with the same bits, in one .npz that NumPy reads.
 //
-//   hidden/W, ...             the weights
-//   run.velocity/hidden/W     the optimizer's state
+//   hidden/W, ...             the weights, and what layers remember beside them
+//   run.velocity/hidden/W     the optimizer's state; run.step, run.average/hidden/W, ... what else steps keep
+//   run.schedule/plateau/best the state of a schedule
 //   run.best/hidden/W         the weights with the best validation error
 //   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early
 //   run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
@@ -47,7 +48,7 @@ struct RunState {
 
 struct Checkpoint {
   NamedArrays weights;
-  NamedArrays optimizer;  // "velocity/hidden/W"
+  NamedArrays optimizer;  // "velocity/hidden/W", "schedule/plateau/best"
   NamedArrays best;       // "hidden/W"; none before the first validation
   RunState state;
   Fingerprint fingerprint;

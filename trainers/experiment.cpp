@@ -1,185 +1,10 @@
 #include "trainers/experiment.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace thtrain {
-
-constexpr double kLargestSeed = 4294967295.0;  // 2^32 - 1: what NumPy's RandomState takes
-
-// ---- [data] ----
-
-template <class T>
-void SplitConfig::describe_split(Fields<T>& f) {
-  f.choice("split", &T::split,
-           {{"last", SplitBy::kOrder}, {"shuffled", SplitBy::kShuffled}, {"stratified", SplitBy::kStratified}})
-      .help(
-          "Which examples of the training file `n_valid` takes: the last ones, ones drawn at random, or ones drawn at "
-          "random from each class, as many as is its part.");
-  f.field("split_seed", &T::split_seed)
-      .range(between(0, kLargestSeed))
-      .help("Seed of that draw; the numbers are those of NumPy's RandomState.");
-}
-
-// What would change nothing is a mistake.
-static void check_split(const SplitConfig& c, bool is_cut, Findings& findings) {
-  if (c.split != SplitBy::kOrder && !is_cut)
-    findings.add({.what = "data.split has no effect",
-                  .expected = "data.n_valid above 0",
-                  .config = c.at("split"),
-                  .hint = "it says which examples data.n_valid takes from data.train"});
-  if (c.split == SplitBy::kOrder && c.split_seed != 0)
-    findings.add({.what = "data.split_seed has no effect",
-                  .expected = "data.split = \"shuffled\" or \"stratified\"",
-                  .config = c.at("split_seed")});
-}
-
-void MnistConfig::describe(Fields<MnistConfig>& f) {
-  f.about(
-      "MNIST's 70,000 handwritten digits of 28x28 pixels, looked for in the config's folder, then in "
-      "`$THTRAIN_DATA`, then in the user's cache folder: `$XDG_CACHE_HOME/thtrain/data`, or `~/.cache/thtrain/data`.");
-  f.field("n_train", &MnistConfig::n_train)
-      .range(between(1, 60000))
-      .unit("examples")
-      .help("Training examples, the first of the training file unless `split` says otherwise.");
-  f.field("n_valid", &MnistConfig::n_valid)
-      .range(between(0, 59999))
-      .unit("examples")
-      .help("Validation examples, the last of the training file unless `split` says otherwise.");
-  f.field("n_test", &MnistConfig::n_test)
-      .range(between(0, 10000))
-      .unit("examples")
-      .help("Test examples, the first of the test file.");
-  f.field("scale", &MnistConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");
-  describe_split(f);
-  f.check([](const MnistConfig& c, Findings& findings) {
-    check_split(c, true, findings);
-    if (c.n_train + c.n_valid <= 60000) return;
-    findings.add({.what = "data.n_train + data.n_valid is more than there is",
-                  .expected = "at most 60000 (examples)",
-                  .got = str(c.n_train, " + ", c.n_valid),
-                  .config = c.at(c.has("n_train") ? "n_train" : "n_valid"),
-                  .hint = "both are taken from MNIST's training file"});
-  });
-}
-
-void DigitsConfig::describe(Fields<DigitsConfig>& f) {
-  f.about(
-      "The built-in generator of handwritten-like digits of 28x28 pixels: the same seed gives the same digits "
-      "everywhere.");
-  f.field("n_train", &DigitsConfig::n_train).range(at_least(1)).unit("examples").help("Training examples.");
-  f.field("n_valid", &DigitsConfig::n_valid).range(at_least(0)).unit("examples").help("Validation examples.");
-  f.field("n_test", &DigitsConfig::n_test).range(at_least(0)).unit("examples").help("Test examples.");
-  f.field("seed", &DigitsConfig::seed).range(between(0, kLargestSeed)).help("Seed of the generator.");
-  f.field("scale", &DigitsConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");
-}
-
-template <class T>
-static void describe_memory_limit(Fields<T>& f) {
-  f.field("memory_limit", &T::memory_limit)
-      .range(above(0))
-      .unit("GiB")
-      .help(
-          "What the examples may fill in memory. More is read while training from .npy files and IDX files that are "
-          "not packed, and is an error elsewhere. Not given: half of the memory that there is.");
-}
-
-static void check_one_validation_set(const Section& c, bool has_file, int64_t n_valid, Findings& findings) {
-  if (has_file && n_valid > 0)
-    findings.add({.what = "data.valid and data.n_valid are both given",
-                  .expected = "one of them",
-                  .config = c.at("n_valid"),
-                  .hint = "data.n_valid takes examples of data.train, where there is no data.valid"});
-}
-
-template <class T>
-void ArrayFiles::describe_files(Fields<T>& f) {
-  f.field("train", &T::train).required().help("File of the training examples, one for each row.");
-  f.field("train_labels", &T::train_labels).required().help("File of their labels, integers from 0.");
-  f.field("valid", &T::valid).help("File of the validation examples.");
-  f.field("valid_labels", &T::valid_labels).help("File of their labels.");
-  f.field("test", &T::test).help("File of the test examples.");
-  f.field("test_labels", &T::test_labels).help("File of their labels.");
-  f.field("n_valid", &T::n_valid)
-      .range(at_least(0))
-      .unit("examples")
-      .help("Where there is no `valid`: validation examples, taken from `train`.");
-  f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
-  describe_split(f);
-  describe_memory_limit(f);
-  f.check([](const T& c, Findings& findings) {
-    check_split(c, !c.valid && c.n_valid > 0, findings);
-    auto pair = [&](const std::optional<std::string>& data, const std::optional<std::string>& labels,
-                    std::string name) {
-      if (data.has_value() == labels.has_value()) return;
-      std::string have = data ? name : name + "_labels", lack = data ? name + "_labels" : name;
-      findings.add({.what = str("data.", lack, " is missing"),
-                    .expected = str("a file to go with data.", have),
-                    .config = c.at(have)});
-    };
-    pair(c.valid, c.valid_labels, "valid");
-    pair(c.test, c.test_labels, "test");
-    check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
-  });
-}
-
-void NpyConfig::describe(Fields<NpyConfig>& f) {
-  f.about(
-      "Arrays in .npy files, or in .npz files as `file.npz[name]`. A path is looked for in the config's folder, then "
-      "in "
-      "`$THTRAIN_DATA`, then in `$XDG_CACHE_HOME/thtrain/data` or `~/.cache/thtrain/data`; one that was typed on the "
-      "command line, in the working folder.");
-  describe_files(f);
-}
-
-void IdxConfig::describe(Fields<IdxConfig>& f) {
-  f.about("Arrays in files of MNIST's IDX format, with or without gzip. Paths are looked for as those of `npy`.");
-  describe_files(f);
-}
-
-void CsvConfig::describe(Fields<CsvConfig>& f) {
-  f.about("Tables of numbers in text files. Paths are looked for as those of `npy`.");
-  f.field("train", &CsvConfig::train).required().help("File of the training examples, one in each line.");
-  f.field("valid", &CsvConfig::valid).help("File of the validation examples.");
-  f.field("test", &CsvConfig::test).help("File of the test examples.");
-  f.field("label_column", &CsvConfig::label_column)
-      .help("Column of the label: its name in the header, `first` or `last`.");
-  f.field("header", &CsvConfig::header)
-      .help("Whether the first line names the columns. Not given: it does if none of its cells is a number.");
-  using Delimiter = CsvOptions::Delimiter;
-  f.choice("delimiter", &CsvConfig::delimiter,
-           {{"auto", Delimiter::kAuto},
-            {"comma", Delimiter::kComma},
-            {"semicolon", Delimiter::kSemicolon},
-            {"tab", Delimiter::kTab},
-            {"space", Delimiter::kSpace}})
-      .synonyms({"sep", "separator", "delim"})
-      .help("What stands between cells; `auto` finds a comma, semicolon or tab in the first line.");
-  f.field("n_valid", &CsvConfig::n_valid)
-      .range(at_least(0))
-      .unit("examples")
-      .help("Where there is no `valid`: validation examples, taken from `train`.");
-  f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
-  describe_split(f);
-  describe_memory_limit(f);
-  f.check([](const CsvConfig& c, Findings& findings) {
-    check_split(c, !c.valid && c.n_valid > 0, findings);
-    check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
-  });
-}
-
-SetSizes set_sizes(const DataConfig& data) {
-  auto of_files = [](const auto& c) {
-    return SetSizes{.train = -1, .valid = c.valid ? -1 : c.n_valid, .test = c.test ? -1 : 0};
-  };
-  if (auto* c = std::get_if<MnistConfig>(&data)) return {c->n_train, c->n_valid, c->n_test};
-  if (auto* c = std::get_if<DigitsConfig>(&data)) return {c->n_train, c->n_valid, c->n_test};
-  if (auto* c = std::get_if<NpyConfig>(&data)) return of_files(*c);
-  if (auto* c = std::get_if<IdxConfig>(&data)) return of_files(*c);
-  return of_files(std::get<CsvConfig>(data));
-}
-
-// ---- the other sections ----
 
 void LossConfig::describe(Fields<LossConfig>& f) {
   f.about("What training minimizes: the mean over the minibatch of -log p[label], plus the penalties on the weights.");
@@ -192,23 +17,30 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .help("Factor of the sum of W^2 over the weight matrices, without biases.");
 }
 
+// NaN where the optimizer has none.
+static double momentum_of(const TrainerConfig& config) {
+  OneOf<OptimizerOptions> optimizer = config.optimizer;
+  const ConfigNode table = resolved_config(optimizer.kind_of().schema(), optimizer.object());
+  const ConfigNode* momentum = table.find("momentum");
+  return momentum ? momentum->number : std::numeric_limits<double>::quiet_NaN();
+}
+
 void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   using C = TrainerConfig;
   f.about(
-      "Stochastic gradient descent on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
+      "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
       "training goes on while the count of minibatches is below the patience, and a validation error below "
       "`improvement_threshold` times the best raises the patience to `patience_increase` times the count.");
-  f.absent({"optimizer", "optimiser", "method", "algorithm", "solver"},
-           "the optimizer is always stochastic gradient descent; learning_rate, momentum and nesterov set it");
-  f.field("learning_rate", &C::learning_rate)
-      .range(above(0))
-      .synonyms({"lr", "eta", "step_size", "base_lr"})
-      .help("Factor of the gradient in each step.");
-  f.field("momentum", &C::momentum)
-      .range(from_below(0, 1))
-      .help("Part of the previous step that is added to the next one.");
-  f.field("nesterov", &C::nesterov)
-      .help("Whether the gradient is taken where the momentum alone would lead (Nesterov's momentum).");
+  f.inline_kind("optimizer", &C::optimizer)
+      .synonyms({"optimiser", "method", "algorithm", "solver"})
+      .help("How the gradients change the weights.");
+  f.kind("schedule", &C::schedule, "type")
+      .by_name()
+      .synonyms({"lr_schedule", "lr_scheduler", "scheduler", "lr_policy"})
+      .help("The learning rate over the run: a factor of `learning_rate`. Not given: it stays as it is.");
+  f.kind("momentum_schedule", &C::momentum_schedule, "type")
+      .by_name()
+      .help("The momentum over the run: a factor of `momentum`. Not given: it stays as it is.");
   f.field("batch_size", &C::batch_size)
       .range(at_least(1))
       .unit("examples")
@@ -257,13 +89,13 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .range(at_least(0))
       .unit("epochs")
       .help("Epochs from one checkpoint to the next; 0: no checkpoints by epochs.");
+  describe_step(f);
   f.check([](const C& c, Findings& findings) {
-    if (c.nesterov && c.momentum == 0)
-      findings.add({.what = "trainer.nesterov has no effect",
+    if (c.momentum_schedule && !(momentum_of(c) > 0))
+      findings.add({.what = "trainer.momentum_schedule has no effect",
                     .expected = "trainer.momentum above 0",
-                    .got = "0",
-                    .config = c.at("nesterov"),
-                    .hint = "give a momentum such as 0.9, or leave nesterov out"});
+                    .got = momentum_of(c) == 0 ? "0" : str("optimizer = \"", c.optimizer.name(), "\", which has none"),
+                    .config = c.at("momentum_schedule")});
     if (c.patience == 1 && !c.validation_frequency)
       findings.add({.what = "trainer.patience is too small",
                     .expected = "at least 2 (minibatches), or 0",
@@ -324,20 +156,18 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
 }
 
 void Experiment::describe(Fields<Experiment>& f) {
-  f.absent({"optimizer", "optimiser"},
-           "the optimizer is always stochastic gradient descent; [trainer] has learning_rate, momentum and nesterov");
   f.field("seed", &Experiment::seed)
       .range(between(0, kLargestSeed))
       .synonyms({"random_seed"})
       .help("Seed of the initial weights and of the shuffling; the numbers are those of NumPy's RandomState.");
-  f.variant("data", &Experiment::data, "source").required().help("What to train on.");
+  f.kind("data", &Experiment::data, "source").required().help("What to train on.");
   f.field("model", &Experiment::model);
   f.field("loss", &Experiment::loss);
   f.field("trainer", &Experiment::trainer);
   f.field("compiler", &Experiment::compiler);
   f.field("output", &Experiment::output);
   f.check([](const Experiment& e, Findings& findings) {
-    SetSizes sizes = set_sizes(e.data);
+    SetSizes sizes = e.data->sizes();
     const TrainerConfig& trainer = e.trainer;
     auto fits = [&](int64_t size, std::string set) {
       if (size <= 0 || !trainer.full_batches_only || trainer.batch_size <= size) return;
@@ -369,11 +199,12 @@ static void find_paths(const Schema& schema, const std::string& key, const std::
     const std::string inner = path.empty() ? field.name : str(path, '.', field.name);
     const bool is_synonym = std::count(field.synonyms.begin(), field.synonyms.end(), key) > 0;
     if (field.name == key || is_synonym) found.insert(inner);
-    if (field.tag == key) found.insert(str(inner, '.', key));
+    if (field.tag == key && !field.inlined) found.insert(str(inner, '.', key));
     const bool is_list = field.access->container == FieldAccess::Container::kList;
     const std::string element = is_list ? str(inner, ".0") : inner;
     if (field.access->value == FieldAccess::Value::kTable) find_paths(field.access->schema(), key, element, found);
-    for (const Alternative& kind : field.access->alternatives) find_paths(kind.schema(), key, element, found);
+    for (const Alternative& kind : field.access->alternatives)
+      find_paths(kind.schema(), key, field.inlined ? path : element, found);
   }
 }
 
@@ -387,7 +218,8 @@ std::string config_reference() {
   return str("# Experiment files\n\n",
              "An experiment is a TOML file. Every key can also be given on the command line, as "
              "`trainer.learning_rate=0.1` or `model.layers.0.units=100`.\nThis page is made from the declarations in "
-             "`trainers/experiment.cpp` and `trainers/experiment_model.cpp`.\n\n",
+             "`trainers/experiment.cpp`, `trainers/data_config.cpp` and, beside each layer, optimizer and schedule, in "
+             "`nn`.\n\n",
              reference_page<Experiment>());
 }
 

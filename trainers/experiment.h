@@ -5,162 +5,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "compiler/base/config.h"
 #include "compiler/ir/dtype.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
-#include "datasets/csv.h"
-#include "datasets/split_rows.h"
+#include "nn/model.h"
+#include "nn/optimizers/sgd.h"
+#include "nn/schedule.h"
+#include "nn/training_step.h"
+#include "trainers/data_config.h"
 
 namespace thtrain {
 
-// ---- [data] ----
-
-/// Which examples of the training file are kept for validation.
-struct SplitConfig : Section {
-  SplitBy split = SplitBy::kOrder;
-  int64_t split_seed = 0;
-
-  template <class T>
-  static void describe_split(Fields<T>& f);
-};
-
-/// MNIST's 60,000 + 10,000 digits of 28x28 pixels; the validation examples are the last of the training file.
-struct MnistConfig : SplitConfig {
-  static constexpr std::string_view kName = "mnist";
-  int64_t n_train = 50000;
-  int64_t n_valid = 10000;
-  int64_t n_test = 10000;
-  double scale = 1.0 / 256;  // pixel bytes are multiplied by it
-  static void describe(Fields<MnistConfig>& f);
-};
-
-/// The built-in generator of handwritten-like digits, 28x28 pixels.
-struct DigitsConfig : Section {
-  static constexpr std::string_view kName = "digits";
-  int64_t n_train = 10000;
-  int64_t n_valid = 2000;
-  int64_t n_test = 2000;
-  int64_t seed = 1;
-  double scale = 1.0 / 256;
-  static void describe(Fields<DigitsConfig>& f);
-};
-
-/// Where validation examples come from: a file of their own, or the last n_valid examples of the training file.
-struct ArrayFiles : SplitConfig {
-  std::string train, train_labels;
-  std::optional<std::string> valid, valid_labels, test, test_labels;
-  int64_t n_valid = 0;
-  double scale = 1;
-  std::optional<double> memory_limit;  // GiB
-
-  template <class T>
-  static void describe_files(Fields<T>& f);
-};
-
-struct NpyConfig : ArrayFiles {
-  static constexpr std::string_view kName = "npy";
-  static void describe(Fields<NpyConfig>& f);
-};
-
-struct IdxConfig : ArrayFiles {
-  static constexpr std::string_view kName = "idx";
-  static void describe(Fields<IdxConfig>& f);
-};
-
-struct CsvConfig : SplitConfig {
-  static constexpr std::string_view kName = "csv";
-  std::string train;
-  std::optional<std::string> valid, test;
-  std::string label_column = "last";  // "first", "last", or its name in the header
-  std::optional<bool> header;         // found out where not given
-  CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
-  int64_t n_valid = 0;
-  double scale = 1;
-  std::optional<double> memory_limit;  // GiB
-  static void describe(Fields<CsvConfig>& f);
-};
-
-using DataConfig = std::variant<MnistConfig, DigitsConfig, NpyConfig, IdxConfig, CsvConfig>;
-
-/// Examples of each set, where the file alone says it; -1 where only the data can.
-struct SetSizes {
-  int64_t train = -1, valid = -1, test = -1;
-};
-SetSizes set_sizes(const DataConfig& data);
-
 // ---- [model] ----
 
-/// How a matrix of weights starts.
-struct InitConfig : Section {
-  enum class Init {
-    kGlorotUniform,
-    kGlorotNormal,
-    kHeUniform,
-    kHeNormal,
-    kNormal,
-    kUniform,
-    kOrthogonal,
-    kConstant,
-    kZeros
-  };
-  Init init = Init::kGlorotUniform;
-  double init_scale = 1;        // multiplies what glorot_*, he_* and orthogonal give
-  double init_std = 0.01;       // of normal
-  double init_range = 0.01;     // of uniform: from -init_range to init_range
-  double init_value = 0;        // of constant
-  std::optional<int64_t> seed;  // of this layer's own generator, instead of the experiment's
-
-  template <class T>
-  static void describe_init(Fields<T>& f);
-};
-
-struct DenseConfig : InitConfig {
-  static constexpr std::string_view kName = "dense";
-  std::string name;  // never empty after read_experiment
-  int64_t units = 0;
-  std::string activation = "linear";
-  bool bias = true;
-  static void describe(Fields<DenseConfig>& f);
-};
-
-struct ActivationConfig : Section {
-  static constexpr std::string_view kName = "activation";
-  std::string name;
-  std::string activation;
-  static void describe(Fields<ActivationConfig>& f);
-};
-
-struct FlattenConfig : Section {
-  static constexpr std::string_view kName = "flatten";
-  std::string name;
-  static void describe(Fields<FlattenConfig>& f);
-};
-
-/// The classifier: a dense layer with one unit for each class, and the softmax of it.
-struct SoftmaxConfig : InitConfig {
-  static constexpr std::string_view kName = "softmax";
-  SoftmaxConfig() { init = Init::kZeros; }
-  std::string name;
-  std::optional<int64_t> units;  // not given: the number of classes
-  bool bias = true;
-  static void describe(Fields<SoftmaxConfig>& f);
-};
-
-using LayerConfig = std::variant<DenseConfig, ActivationConfig, FlattenConfig, SoftmaxConfig>;
-
-const Section& section_of(const LayerConfig& layer);
-const std::string& name_of(const LayerConfig& layer);
-
-/// What `activation` may be.
-const std::vector<std::string>& activation_names();
-
 struct ModelConfig : Section {
-  std::optional<std::string> weights;  // an .npz to start from
-  std::vector<LayerConfig> layers;
+  std::optional<std::string> weights;       // an .npz to start from
+  std::vector<OneOf<LayerOptions>> layers;  // never without a name after read_experiment
   static void describe(Fields<ModelConfig>& f);
 };
 
@@ -173,11 +36,11 @@ struct LossConfig : Section {
   static void describe(Fields<LossConfig>& f);
 };
 
-struct TrainerConfig : Section {
+struct TrainerConfig : StepOptions {
   enum class TestAt { kBest, kEpoch, kEnd, kNever };
-  double learning_rate = 0.01;
-  double momentum = 0;
-  bool nesterov = false;
+  OneOf<OptimizerOptions> optimizer = OptimizerKind<Sgd>();
+  std::optional<OneOf<ScheduleOptions>> schedule;           // of the learning rate
+  std::optional<OneOf<ScheduleOptions>> momentum_schedule;  // of the momentum
   int64_t batch_size = 100;
   int64_t epochs = 20;
   bool shuffle = true;
@@ -189,6 +52,8 @@ struct TrainerConfig : Section {
   TestAt test_at = TestAt::kBest;
   double checkpoint_seconds = 60;  // 0: no checkpoints by time
   int64_t checkpoint_epochs = 0;   // 0: none by epochs
+
+  double learning_rate() const { return optimizer->rate(); }
   static void describe(Fields<TrainerConfig>& f);
 };
 
@@ -212,7 +77,7 @@ struct OutputConfig : Section {
 
 struct Experiment : Section {
   int64_t seed = 1234;
-  DataConfig data;
+  OneOf<DataConfig> data;
   ModelConfig model;
   LossConfig loss;
   TrainerConfig trainer;

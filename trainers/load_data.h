@@ -14,9 +14,6 @@ namespace thtrain {
 /// UserError for any fault of the files, at its place in the configuration.
 Dataset load_data(const Experiment& experiment, const std::string& config_folder);
 
-/// How the experiment says that a CSV file is to be read.
-CsvOptions csv_options(const CsvConfig& config);
-
 /// Those of the data paths that are relative, made absolute as they were found: for the configuration in a run folder.
 Experiment with_absolute_paths(const Experiment& experiment, const std::string& config_folder);
 

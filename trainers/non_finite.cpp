@@ -133,7 +133,7 @@ class Replay {
   explicit Replay(const BadRun& run)
       : run_(run), epoch_(run.start.epochs), batch_(run.start.batch), step_(run.start.step), random_(run.start.random) {
     for (const auto& [name, variable] : run.program.weights()) variables_.push_back(variable);
-    for (const auto& [name, variable] : run.program.optimizer().state()) variables_.push_back(variable);
+    for (const auto& [name, variable] : run.program.step_state()) variables_.push_back(variable);
     for (const Shared& variable : variables_) before_.push_back(variable.get_value());
   }
 
@@ -149,6 +149,8 @@ class Replay {
       }
       for (size_t i = 0; i < variables_.size(); ++i) before_[i].assign(variables_[i].get_value(true));
       double loss_sum = run_.program.loss_sum();
+      for (const auto& [from, factors] : run_.factors)
+        if (from <= step_) run_.program.schedules().set_factors(factors);
       run_.program.step(batch_);
       loss_is_bad_ = !std::isfinite(run_.program.loss_sum());
       if (!loss_is_bad_ && !has_bad_weight()) continue;
@@ -202,7 +204,7 @@ void throw_non_finite(const BadRun& run) {
     return is_first_loss
                ? std::string(
                      "no weight was changed before it: look at the scale of the data, the first weights, and [loss]")
-               : str("a smaller trainer.learning_rate (now ", run.experiment.trainer.learning_rate, ") often helps");
+               : str("a smaller trainer.learning_rate (now ", run.experiment.trainer.learning_rate(), ") often helps");
   };
   std::string kept = str(run.checkpoint, " (step ", run.start.step, ") is from before it and all finite");
   Replay replay(run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/base/escape.h"
 #include "datasets/array_file.h"
 #include "datasets/content.h"
 #include "datasets/csv.h"
@@ -50,7 +51,7 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
 }
 
 DataArray read_table(const std::string& path, const Experiment& experiment, const TableFacts& facts) {
-  const auto* source = std::get_if<CsvConfig>(&experiment.data);
+  const auto* source = experiment.data.get_if<CsvConfig>();
   CsvTable table = read_csv(path, options_for(path, source ? csv_options(*source) : CsvOptions{}, facts));
   auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named});
   return {.raw = table.x, .origin = path, .text = text};
@@ -64,7 +65,7 @@ DataArray read_prediction_input(const std::string& path, const Experiment& exper
   Content content = content_of(InputFile(path).beginning());
   if (content == Content::kIdx || content == Content::kGzip) return ArrayFile(path, Format::kIdx, {}).in_memory();
   if (content == Content::kZip && path.ends_with(".npz")) return ArrayFile(path, Format::kNpy, {}).in_memory();
-  bool named_as_table = std::holds_alternative<CsvConfig>(experiment.data) && !path.ends_with(".npy");
+  bool named_as_table = experiment.data.is<CsvConfig>() && !path.ends_with(".npy");
   if ((content == Content::kText && !path.ends_with(".npy")) || path.ends_with(".csv") ||
       (content != Content::kNpy && named_as_table))
     return read_table(path, experiment, facts);

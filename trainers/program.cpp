@@ -1,5 +1,7 @@
 #include "trainers/program.h"
 
+#include <algorithm>
+
 #include "compiler/ir/print.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/runtime/cache.h"
@@ -75,9 +77,37 @@ static void check_start(const Model& model, const Experiment& experiment) {
                               .got = str(value),
                               .config = section.at(key)});
   };
-  check(experiment.trainer, "trainer", "learning_rate", experiment.trainer.learning_rate);
+  check(experiment.trainer, "trainer", "learning_rate", experiment.trainer.learning_rate());
   check(experiment.loss, "loss", "l1", experiment.loss.l1);
   check(experiment.loss, "loss", "l2", experiment.loss.l2);
+}
+
+static void check_schedules(const TrainerConfig& trainer, const Schedules& schedules, const Dataset& data) {
+  if (!schedules.observes() || data.valid.size() > 0) return;
+  throw UserError(Message{.what = "a plateau schedule needs validation examples",
+                          .got = "none in the data",
+                          .config = trainer.at(trainer.schedule ? "schedule" : "momentum_schedule")});
+}
+
+static void check_outputs(const Model& model) {
+  std::vector<std::string> outputs = model.outputs();
+  if (outputs.size() == 1) return;
+  const auto& layers = model.layers();
+  auto first = std::find_if(layers.begin(), layers.end(), [&](const auto& l) { return l->name() == outputs[0]; });
+  throw UserError(Message{.what = "the model has several outputs",
+                          .expected = "one: each layer but the last is an input of another one",
+                          .got = join(outputs, ", "),
+                          .config = (*first)->position(),
+                          .hint = str("no layer takes ", outputs[0])});
+}
+
+static std::vector<Param> params_to_train(const Model& model) {
+  std::vector<Param> out = model.trained_params();
+  if (out.empty())
+    throw UserError(Message{.what = "no layer of the model is trained",
+                            .expected = "trained = true, or no trained, in one of [[model.layers]]",
+                            .config = model.layers().back()->position()});
+  return out;
 }
 
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
@@ -88,16 +118,19 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       model_(build_model(experiment, input_, data.classes())),
       valid_(data.valid, input_, floatX(), data.streamed),
       test_(data.test, input_, floatX(), data.streamed) {
+  check_outputs(model_);
   load_first_weights(model_, experiment, config_folder);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
-  optimizer_.emplace(Sgd::Options{trainer.learning_rate, trainer.momentum, trainer.nesterov}, model_.params());
+  training_step_.emplace(trainer.optimizer->make(params_to_train(model_)), trainer);
   loss_sum_ = Shared(0.0, "loss_sum");
   loss_sum_value_ = loss_sum_->get_value(true).data<double>();
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
   bool has_rest = rest > 0 && !trainer.full_batches_only;
   batches_ = size / batch + has_rest;
+  schedules_.emplace(trainer, training_step_->optimizer(), batches_);
+  check_schedules(trainer, *schedules_, data);
   step_ = make_step(batch, &graph_);
   if (has_rest) last_step_ = make_step(rest, nullptr);
   counter_.emplace(model_, function_options(experiment.compiler, "errors"));
@@ -113,16 +146,18 @@ double TrainingProgram::largest_input(int64_t batch) {
 
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
-  Expr cost = negative_log_likelihood(model_.logits(batch.x), batch.y);
+  ModelPass pass = model_.pass({batch.x}, Phase::kTraining);
+  Expr cost = negative_log_likelihood(pass.logits(), batch.y);
   auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
     Scope scope("penalty");
     if (factor != 0 && penalty.has_value()) cost = cost + Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
   };
-  add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.params()));
-  add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.params()));
+  add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.trained_params()));
+  add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.trained_params()));
   cost = named(cost, "loss");
-  std::vector<Update> updates = optimizer_->updates(cost);
+  std::vector<Update> updates = training_step_->updates(cost);
   updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
+  updates.insert(updates.end(), pass.updates().begin(), pass.updates().end());
   if (graph) {
     for (const In& in : batch.inputs) graph->inputs.push_back(in.variable);
     graph->updates = updates;
@@ -135,6 +170,15 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
 std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
   std::vector<std::pair<std::string, Shared>> out;
   for (const Param& param : model_.params()) out.emplace_back(param.name, param.variable);
+  for (const Param& state : model_.state()) out.emplace_back(state.name, state.variable);
+  return out;
+}
+
+std::vector<std::pair<std::string, Tensor>> TrainingProgram::measured_weights() const {
+  std::optional<AveragedWeights> averaged;
+  if (const WeightAverage* average = training_step_->average()) averaged.emplace(*average);
+  std::vector<std::pair<std::string, Tensor>> out;
+  for (const auto& [name, variable] : weights()) out.emplace_back(name, variable.get_value());
   return out;
 }
 
@@ -189,8 +233,10 @@ bool TrainingProgram::take_compiled() {
   return counter_->take_compiled() && all;
 }
 
-std::optional<double> TrainingProgram::error_on(Examples& examples) {
+std::optional<double> TrainingProgram::error_on(Examples& examples, bool averaged) {
   if (examples.size() == 0) return {};
+  std::optional<AveragedWeights> scope;
+  if (const WeightAverage* average = training_step_->average(); average && averaged) scope.emplace(*average);
   return counter_->count(examples, used_of(examples.size()), experiment_.trainer.batch_size).error();
 }
 
@@ -222,7 +268,7 @@ ModelSummary TrainingProgram::summary() const {
   out.classes = model_.classes();
   out.parameters = model_.parameter_count();
   out.parameter_bytes = out.parameters * static_cast<int64_t>(size_of(floatX()));
-  for (const auto& [name, state] : optimizer_->state())
+  for (const auto& [name, state] : step_state())
     out.optimizer_bytes += static_cast<int64_t>(state.get_value(true).bytes());
   out.data_bytes = feed_->examples().bytes() + valid_.bytes() + test_.bytes();
   const ProgramInfo& info = step_->info();

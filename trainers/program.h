@@ -6,9 +6,10 @@
 #include <optional>
 
 #include "nn/model.h"
+#include "nn/training_step.h"
 #include "trainers/error_counter.h"
 #include "trainers/feed.h"
-#include "trainers/optimizers/sgd.h"
+#include "trainers/schedules.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -31,13 +32,19 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 class TrainingProgram {
  public:
   /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
-  /// classifying, or does not fit the model or the minibatch; the weights do not fit.
+  /// classifying, or does not fit the model or the minibatch; the weights do not fit; nothing is trained; the model has
+  /// several outputs.
   TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
   Model& model() { return model_; }
-  const Sgd& optimizer() const { return *optimizer_; }
-  /// Weights and optimizer state under the names that a checkpoint gives them.
+  /// What steps keep beside the weights: of the optimizer, of accumulated gradients, of averages.
+  const NamedState& step_state() const { return training_step_->state(); }
+  Schedules& schedules() { return *schedules_; }
+  const Schedules& schedules() const { return *schedules_; }
+  /// Weights, and what layers remember beside them, under the names that a checkpoint gives them.
   std::vector<std::pair<std::string, Shared>> weights() const;
+  /// Values of weights() that a model is measured with: averages where trainer.average says so.
+  std::vector<std::pair<std::string, Tensor>> measured_weights() const;
   /// Minibatches of an epoch.
   int64_t batches() const { return batches_; }
 
@@ -68,8 +75,10 @@ class TrainingProgram {
   /// Takes what other threads have compiled by now; false where one is still at work. Throws what a compiler threw.
   bool take_compiled();
   /// Errors in per cent; no value where the set has no examples.
-  std::optional<double> valid_error() { return error_on(valid_); }
-  std::optional<double> test_error() { return error_on(test_); }
+  std::optional<double> valid_error() { return error_on(valid_, true); }
+  std::optional<double> test_error() { return error_on(test_, true); }
+  /// The same of what weights() hold, averages or not.
+  std::optional<double> test_error_of_weights() { return error_on(test_, false); }
   bool has_valid() const { return valid_.size() > 0; }
 
   ModelSummary summary() const;
@@ -94,7 +103,7 @@ class TrainingProgram {
   int64_t begin_of(int64_t batch) const { return batch * experiment_.trainer.batch_size; }
   int64_t length_of(int64_t batch) const;
   Function& function_of(int64_t batch);
-  std::optional<double> error_on(Examples& examples);
+  std::optional<double> error_on(Examples& examples, bool averaged);
   bool counts_test() const;
   /// Examples that count where only full minibatches do.
   int64_t used_of(int64_t size) const;
@@ -107,7 +116,8 @@ class TrainingProgram {
   Model model_;
   Examples valid_, test_;
   std::optional<Feed> feed_;
-  std::optional<Sgd> optimizer_;
+  std::optional<TrainingStep> training_step_;
+  std::optional<Schedules> schedules_;
   std::optional<Shared> loss_sum_;
   double* loss_sum_value_ = nullptr;
   int64_t batches_ = 0;

@@ -133,6 +133,7 @@ void Run::train_epoch() {
   if (state_.is_unmeasured && !measure()) return;
   while (state_.batch < program_.batches() && !state_.stopped_early) {
     if (!take_compiled()) return;
+    set_numbers();
     program_.step(state_.batch);
     after_step();
     begin_errors();
@@ -145,6 +146,13 @@ void Run::train_epoch() {
   // More than that: the checkpoint is of a run with more minibatches, and its epoch ends here.
   bool whole = state_.batch >= program_.batches();
   if (whole || state_.report.valid_error) finish_epoch();
+}
+
+// Of the schedules, for the next step.
+void Run::set_numbers() {
+  program_.schedules().apply(state_.step, state_.epochs);
+  std::vector<double> factors = program_.schedules().factors();
+  if (factors_.empty() || factors_.back().second != factors) factors_.emplace_back(state_.step, std::move(factors));
 }
 
 void Run::after_step() {
@@ -231,13 +239,11 @@ void Run::validate(int64_t step) {
   std::optional<double> error = program_.valid_error();
   if (!error) return;
   state_.report.valid_error = error;
+  program_.schedules().observe(*error, false);
   if (!monitor_.record(step, state_.epochs + 1, *error)) return;
   state_.report.best = true;
   best_is_written_ = false;
-  if (best_.empty())
-    for (const auto& [name, value] : weight_arrays()) best_.emplace_back(name, value.copy());
-  else
-    for (size_t i = 0; const auto& [name, value] : weight_arrays()) best_[i++].second.assign(value);
+  best_ = program_.measured_weights();
   using TestAt = TrainerConfig::TestAt;
   state_.best_test_error.reset();
   if (experiment_.trainer.test_at == TestAt::kBest || experiment_.trainer.test_at == TestAt::kEpoch) {
@@ -282,7 +288,7 @@ void Run::warn_if_growing() {
   warned_of_growth_ = true;
   hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
                         " after ", loss_text(before), "; a smaller trainer.learning_rate (now ",
-                        experiment_.trainer.learning_rate, ") often helps"));
+                        experiment_.trainer.learning_rate(), ") often helps"));
 }
 
 // ---- the end -------------------------------------------------------------------------------------------------------
@@ -299,7 +305,7 @@ void Run::measure_test_of_best() {
     for (size_t i = 0; const auto& [name, variable] : program_.weights()) variable.set_value(values[i++].second);
   };
   if (!best_.empty()) set(best_);
-  state_.best_test_error = program_.test_error();
+  state_.best_test_error = best_.empty() ? program_.test_error() : program_.test_error_of_weights();
   set(last);
 }
 
@@ -337,7 +343,7 @@ void Run::finish() {
 
 // Never writes a value that is not finite: the last good checkpoint stays.
 void Run::save() {
-  for (const NamedArrays& arrays : {weight_arrays(), optimizer_arrays()})
+  for (const NamedArrays& arrays : {weight_arrays(), step_arrays()})
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();
   if (!best_is_written_ && !best_.empty()) write_npz(folder_.best(), best_);
@@ -345,6 +351,7 @@ void Run::save() {
   write_checkpoint(folder_.checkpoint(), checkpoint());
   saved_step_ = state_.step;
   saved_ = Clock::now();
+  factors_.clear();
 }
 
 void Run::save_if_due(bool epoch_finished) {
@@ -368,6 +375,7 @@ void Run::fail_non_finite() {
                     .program = program_,
                     .checkpoint = folder_.checkpoint(),
                     .start = good.state,
+                    .factors = factors_,
                     .last_step = last_step});
 }
 

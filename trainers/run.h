@@ -53,7 +53,9 @@ class Run {
   void note_native_start();
 
   NamedArrays weight_arrays() const;
-  NamedArrays optimizer_arrays() const;
+  NamedArrays step_arrays() const;
+  NamedState kept_state() const;
+  void set_numbers();
   Checkpoint checkpoint() const;
   void save();
   void save_if_due(bool epoch_finished);
@@ -85,6 +87,8 @@ class Run {
   TrainSummary summary_;
   Clock::time_point began_, epoch_began_, saved_, reported_;
   int64_t batches_since_report_ = 0;
+  /// Since the last checkpoint: the factors of the schedules from a step on, by which steps are repeated.
+  std::vector<std::pair<int64_t, std::vector<double>>> factors_;
 };
 
 }  // namespace thtrain

@@ -12,14 +12,22 @@ NamedArrays Run::weight_arrays() const {
   for (const auto& [name, variable] : program_.weights()) out.emplace_back(name, variable.get_value(true));
   return out;
 }
-NamedArrays Run::optimizer_arrays() const {
+NamedArrays Run::step_arrays() const {
   NamedArrays out;
-  for (const auto& [name, variable] : program_.optimizer().state()) out.emplace_back(name, variable.get_value(true));
+  for (const auto& [name, variable] : program_.step_state()) out.emplace_back(name, variable.get_value(true));
+  return out;
+}
+// Beside the weights: all that decides later steps.
+NamedState Run::kept_state() const {
+  NamedState out = program_.step_state();
+  for (const auto& entry : program_.schedules().state()) out.push_back(entry);
   return out;
 }
 
 Checkpoint Run::checkpoint() const {
-  Checkpoint out{weight_arrays(), optimizer_arrays(), best_, state_, fingerprint_, config_};
+  NamedArrays kept;
+  for (const auto& [name, variable] : kept_state()) kept.emplace_back(name, variable.get_value(true));
+  Checkpoint out{weight_arrays(), kept, best_, state_, fingerprint_, config_};
   out.state.monitor = monitor_.state();
   return out;
 }
@@ -36,9 +44,9 @@ void Run::note_native_start() {
 void Run::restore_arrays(const Checkpoint& checkpoint) {
   std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
   program_.model().load(weights, folder_.checkpoint());
-  check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays());
+  check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays(), program_.model().state(), kept_state());
   std::map<std::string, Tensor> kept(checkpoint.optimizer.begin(), checkpoint.optimizer.end());
-  for (const auto& [name, variable] : program_.optimizer().state()) {
+  for (const auto& [name, variable] : kept_state()) {
     auto found = kept.find(name);
     if (found == kept.end() || found->second.shape() != variable.type().known_shape())
       throw UserError(Message{.what = str(folder_.checkpoint(), ": the optimizer's state does not fit the experiment"),

@@ -96,13 +96,14 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
 
 // Columns of the softmax's W.
 static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Experiment& experiment) {
-  auto found = weights.find(name_of(experiment.model.layers.back()) + "/W");
+  auto found = weights.find(experiment.model.layers.back()->name + "/W");
   return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
 }
 
 // The first weights take as many numbers as they have rows. An example of another size is the examples' fault.
 static void check_example_size(const Model& model, const std::map<std::string, Tensor>& arrays, const Tensor& x,
                                const std::string& weights, const DataArray& origin) {
+  if (model.params().empty()) return;
   Param first = model.params().front();
   Shape wanted = first.variable.type().known_shape();
   auto found = arrays.find(first.name);

@@ -34,14 +34,13 @@ Output output_of(const std::string& path) {
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
   if (loaded.run && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
-  if (!std::holds_alternative<CsvConfig>(loaded.experiment.data)) return {};
+  if (!loaded.experiment.data.is<CsvConfig>()) return {};
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }
 
 // As the data files have them, scaled as the experiment says. Infinite ones and NaN are refused.
 Tensor examples_of(const DataArray& input, const Experiment& experiment) {
-  double scale = std::visit([](const auto& source) { return source.scale; }, experiment.data);
-  Split split(input, {}, Targets::kNone, scale);
+  Split split(input, {}, Targets::kNone, experiment.data->scale);
   check_all(split, experiment.compiler.floatX);
   return split.all(experiment.compiler.floatX).x;
 }
@@ -50,7 +49,7 @@ Tensor examples_of(const DataArray& input, const Experiment& experiment) {
 // missing is told as eval tells it.
 void check_names(const std::string& weights, const Experiment& experiment, const Shape& examples) {
   std::map<std::string, Tensor> arrays = read_weights(weights);
-  if (examples.empty() || arrays.contains(name_of(experiment.model.layers.back()) + "/W")) return;
+  if (examples.empty() || arrays.contains(experiment.model.layers.back()->name + "/W")) return;
   FloatXScope floatx(experiment.compiler.floatX);
   Shape input = model_input(experiment, Shape(examples.begin() + 1, examples.end()));
   constexpr int64_t kAnyClasses = 2;

@@ -8,7 +8,7 @@ namespace thtrain {
 
 using Value = FieldAccess::Value;
 using Container = FieldAccess::Container;
-using Kind = ConfigNode::Kind;
+using NodeKind = ConfigNode::Kind;
 
 bool Range::contains(double value) const {
   return (low_excluded ? value > low : value >= low) && (high_excluded ? value < high : value <= high);
@@ -59,8 +59,12 @@ static std::string element_text(const FieldSpec& field) {
       return one_of_text(field.choices);
     case Value::kTable:
       return "a table";
-    case Value::kVariant:
-      return str("a table with ", field.tag, " = ", one_of_text(names_of(field.access->alternatives)));
+    case Value::kKind: {
+      std::string names = one_of_text(names_of(field.access->alternatives));
+      if (field.inlined) return names;
+      return field.by_name ? str(names, ", or a table with ", field.tag, " = one of these")
+                           : str("a table with ", field.tag, " = ", names);
+    }
   }
   return "";
 }
@@ -72,31 +76,37 @@ std::string expected_text(const FieldSpec& field) {
 
 namespace {
 
+// A struct whose keys stand in a table: the table's own, or a kind of one of its inlined members.
+struct Part {
+  const Schema* schema;
+  void* object;
+};
+using Parts = std::vector<Part>;
+
 class Reader {
  public:
   Reader(const Schema& root, bool incomplete, Findings& findings)
       : root_(root), incomplete_(incomplete), findings_(findings) {}
 
-  // `variant` is the field whose tag chose this schema; the tag itself has been read.
+  // `kind` is the field whose tag chose this schema; the tag itself has been read.
   void read_table(const Schema& schema, void* object, const ConfigNode& table, const std::string& path,
-                  const FieldSpec* variant = nullptr) {
+                  const FieldSpec* kind = nullptr) {
     size_t findings_before = findings_.size();
-    Section& section = schema.section(object);
-    section.path = path;
-    section.position = table.position;
+    std::vector<const FieldSpec*> unchosen;
+    Parts parts = parts_of({&schema, object}, table, path, unchosen);
     for (const ConfigNode& entry : table.children) {
-      if (variant && entry.key == variant->tag) continue;
-      const FieldSpec* field = schema.find(entry.key);
-      if (!field) {
-        unknown_key(schema, entry, path, variant);
-        continue;
-      }
-      section.given[entry.key] = entry.position;
-      read_field(*field, field->member(object), entry, dotted(path, entry.key));
+      if (kind && entry.key == kind->tag) continue;
+      bool is_known = read_entry(parts, entry, path);
+      // Which keys are right is not known where the kind is not.
+      for (const FieldSpec* field : unchosen) is_known = is_known || !kinds_with(*field, entry.key).empty();
+      if (!is_known) unknown_key(parts, entry, path, kind);
     }
-    for (const FieldSpec& field : schema.fields)
-      if (!table.find(field.name)) absent_field(field, field.member(object), table, dotted(path, field.name));
-    if (schema.check && findings_.size() == findings_before && !incomplete_) schema.check(object, findings_);
+    for (const Part& part : parts)
+      for (const FieldSpec& field : part.schema->fields)
+        if (!table.find(field.name)) absent_field(field, field.member(part.object), table, dotted(path, field.name));
+    if (findings_.size() != findings_before || incomplete_) return;
+    for (size_t i = parts.size(); i-- > 0;)
+      for (const auto& check : parts[i].schema->checks) check(parts[i].object, findings_);
   }
 
  private:
@@ -111,6 +121,48 @@ class Reader {
     help[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(help[0])));
     if (help.ends_with('.')) help.pop_back();
     return str(field.name, ": ", help);
+  }
+
+  // The struct and the kinds of its inlined members; `unchosen` gets the members of which no kind is known.
+  Parts parts_of(Part first, const ConfigNode& table, const std::string& path,
+                 std::vector<const FieldSpec*>& unchosen) {
+    Parts parts = {first};
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Part part = parts[i];
+      Section& section = part.schema->section(part.object);
+      section.path = path;
+      section.position = table.position;
+      for (const FieldSpec& field : part.schema->fields) {
+        if (!field.inlined) continue;
+        void* member = field.member(part.object);
+        const ConfigNode* tag = table.find(field.name);
+        std::optional<size_t> index = tag ? kind_index(field, *tag, dotted(path, field.name)) : std::nullopt;
+        if (index) field.access->select(member, *index);
+        Selected selected = field.access->selected(member);
+        if (!selected.object || (tag && !index)) {
+          unchosen.push_back(&field);
+          continue;
+        }
+        parts.push_back({&selected.kind.schema(), selected.object});
+        if (tag) parts.back().schema->section(selected.object).given[field.name] = tag->position;
+      }
+    }
+    return parts;
+  }
+
+  // False where no part has this key. The table's own struct knows the places of all keys.
+  bool read_entry(const Parts& parts, const ConfigNode& entry, const std::string& path) {
+    bool is_known = false;
+    for (const Part& part : parts) {
+      const FieldSpec* field = part.schema->find(entry.key);
+      if (!field) continue;
+      TH_CHECK(!is_known, "the key ", dotted(path, entry.key), " is declared twice");
+      is_known = true;
+      for (const Part& owner : {parts.front(), part})
+        owner.schema->section(owner.object).given[entry.key] = entry.position;
+      if (!field->inlined) read_field(*field, field->member(part.object), entry, dotted(path, entry.key));
+    }
+    return is_known;
   }
 
   static bool is_synonym(const FieldSpec& field, const std::string& key) {
@@ -146,63 +198,76 @@ class Reader {
   template <class Place>
   void read_element(const FieldSpec& field, const ConfigNode& node, const std::string& path, Place place) {
     const FieldAccess& access = *field.access;
-    if (access.value == Value::kTable || access.value == Value::kVariant) {
-      if (!node.is_table()) {
+    if (access.value == Value::kTable || access.value == Value::kKind) {
+      const bool is_name = field.by_name && (node.kind == NodeKind::kString || node.unquoted);
+      if (!node.is_table() && !is_name) {
         bool doubled = node.is_array() && node.children.size() == 1 && node.children[0].is_table();
-        wrong(str(path, " is not a table"),
+        wrong(str(path, field.by_name ? " has the wrong type" : " is not a table"),
               access.value == Value::kTable ? str("a table, [", path, "]") : element_text(field), node,
               doubled ? str("write [", path, "], with single brackets") : help_hint(field));
       } else if (access.value == Value::kTable) {
         read_table(access.schema(), place(), node, path);
       } else {
-        read_variant(field, place(), node, path);
+        read_kind(field, place(), node, path);
       }
     } else if (std::optional<ConfigNode> value = checked(field, node, path)) {
       access.assign(place(), *value);
     }
   }
 
-  void read_variant(const FieldSpec& field, void* element, const ConfigNode& table, const std::string& path) {
-    std::vector<std::string> names = names_of(field.access->alternatives);
-    const ConfigNode* tag = table.find(field.tag);
-    std::string tag_path = dotted(path, field.tag);
+  // A table that names its kind, or the name alone.
+  void read_kind(const FieldSpec& field, void* element, const ConfigNode& node, const std::string& path) {
+    const ConfigNode* tag = node.is_table() ? node.find(field.tag) : &node;
+    std::string tag_path = node.is_table() ? dotted(path, field.tag) : path;
     if (!tag) {
       if (!incomplete_)
-        findings_.add({.what = str(tag_path, " is missing"), .expected = one_of_text(names), .config = table.position});
+        findings_.add({.what = str(tag_path, " is missing"),
+                       .expected = one_of_text(names_of(field.access->alternatives)),
+                       .config = node.position});
       return;
     }
-    FieldSpec spec{.name = field.tag, .choices = names, .access = &access_of<std::string>()};
-    std::optional<ConfigNode> value = checked(spec, *tag, tag_path);
-    if (!value) return;
-    auto index = static_cast<size_t>(std::find(names.begin(), names.end(), value->text) - names.begin());
-    void* object = field.access->select(element, index);
-    const Schema& schema = field.access->alternatives[index].schema();
+    std::optional<size_t> index = kind_index(field, *tag, tag_path);
+    if (!index) return;
+    void* object = field.access->select(element, *index);
+    const Schema& schema = field.access->alternatives[*index].schema();
     schema.section(object).given[field.tag] = tag->position;
-    read_table(schema, object, table, path, &field);
+    const ConfigNode defaults{.position = node.position};
+    read_table(schema, object, node.is_table() ? node : defaults, path, &field);
+  }
+
+  // The kind that a tag names, or nothing after a finding.
+  std::optional<size_t> kind_index(const FieldSpec& field, const ConfigNode& tag, const std::string& path) {
+    std::vector<std::string> names = names_of(field.access->alternatives);
+    FieldSpec spec{.name = field.tag, .choices = names, .access = &access_of<std::string>()};
+    if (field.inlined) spec.help = field.help;
+    std::optional<ConfigNode> value = checked(spec, tag, path);
+    if (!value) return {};
+    return static_cast<size_t>(std::find(names.begin(), names.end(), value->text) - names.begin());
   }
 
   // The scalar as its field takes it, or nothing after a finding.
   std::optional<ConfigNode> checked(const FieldSpec& field, const ConfigNode& given, const std::string& path) {
     const FieldAccess& access = *field.access;
     ConfigNode node = given;
-    if (node.unquoted && (access.value == Value::kString || access.value == Value::kChoice)) node.kind = Kind::kString;
-    bool is_number = node.kind == Kind::kInt || node.kind == Kind::kFloat;
-    bool fits = node.kind == Kind::kString;
-    if (access.value == Value::kBool) fits = node.kind == Kind::kBool;
-    if (access.value == Value::kInt) fits = node.kind == Kind::kInt;
+    if (node.unquoted && (access.value == Value::kString || access.value == Value::kChoice))
+      node.kind = NodeKind::kString;
+    bool is_number = node.kind == NodeKind::kInt || node.kind == NodeKind::kFloat;
+    bool fits = node.kind == NodeKind::kString;
+    if (access.value == Value::kBool) fits = node.kind == NodeKind::kBool;
+    if (access.value == Value::kInt) fits = node.kind == NodeKind::kInt;
     if (access.value == Value::kFloat) fits = is_number;
     if (!fits) {
       wrong(str(path, " has the wrong type"), element_text(field), node, type_hint(field, node));
       return {};
     }
-    if (node.kind == Kind::kInt && access.value == Value::kInt &&
+    if (node.kind == NodeKind::kInt && access.value == Value::kInt &&
         (node.integer < access.lowest || node.integer > access.highest)) {
       wrong(str(path, " is out of range"), str("an integer from ", access.lowest, " to ", access.highest), node,
             help_hint(field));
       return {};
     }
     if (is_number) {
-      double number = node.kind == Kind::kInt ? static_cast<double>(node.integer) : node.number;
+      double number = node.kind == NodeKind::kInt ? static_cast<double>(node.integer) : node.number;
       if (!field.range.contains(number) || !std::isfinite(number)) {
         std::string expected = element_text(field);
         if (!std::isfinite(number)) expected.replace(0, 8, "a finite number");
@@ -210,7 +275,7 @@ class Reader {
         return {};
       }
     }
-    if (node.kind == Kind::kString && !field.choices.empty()) {
+    if (node.kind == NodeKind::kString && !field.choices.empty()) {
       auto found = std::find(field.choices.begin(), field.choices.end(), node.text);
       if (found == field.choices.end()) {
         std::string near = nearest_name(node.text, field.choices);
@@ -230,10 +295,10 @@ class Reader {
   static std::string type_hint(const FieldSpec& field, const ConfigNode& node) {
     Value wanted = field.access->value;
     const char* without_quotes = node.unquoted ? "" : " without quotes";
-    if (wanted == Value::kInt && node.kind == Kind::kFloat && node.number == std::floor(node.number) &&
+    if (wanted == Value::kInt && node.kind == NodeKind::kFloat && node.number == std::floor(node.number) &&
         std::fabs(node.number) < 1e15)
       return str("write ", static_cast<int64_t>(node.number));
-    if (wanted == Value::kBool && node.kind == Kind::kString) {
+    if (wanted == Value::kBool && node.kind == NodeKind::kString) {
       std::string lower = node.text;
       for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
       for (const char* yes : {"true", "yes", "on"})
@@ -242,7 +307,7 @@ class Reader {
         if (lower == no) return str("write false", without_quotes);
     }
     bool number = wanted == Value::kInt || wanted == Value::kFloat;
-    if (number && node.kind == Kind::kString && !node.unquoted && !node.text.empty() &&
+    if (number && node.kind == NodeKind::kString && !node.unquoted && !node.text.empty() &&
         node.text.find_first_not_of("0123456789+-.eE") == std::string::npos)
       return str("write ", node.text, without_quotes);
     if (!number && wanted != Value::kBool && !node.is_array() && !node.is_table())
@@ -250,39 +315,49 @@ class Reader {
     return help_hint(field);
   }
 
-  void unknown_key(const Schema& schema, const ConfigNode& entry, const std::string& path, const FieldSpec* variant) {
+  void unknown_key(const Parts& parts, const ConfigNode& entry, const std::string& path, const FieldSpec* kind) {
     findings_.add({.what = str("unknown key ", dotted(path, entry.key)),
                    .config = entry.key_position,
-                   .hint = unknown_key_hint(schema, entry.key, path, variant)});
+                   .hint = unknown_key_hint(parts, entry.key, path, kind)});
   }
 
-  std::string unknown_key_hint(const Schema& schema, const std::string& key, const std::string& path,
-                               const FieldSpec* variant) const {
+  std::string unknown_key_hint(const Parts& parts, const std::string& key, const std::string& path,
+                               const FieldSpec* kind) const {
     std::vector<std::string> names;
-    for (const FieldSpec& field : schema.fields) {
-      if (is_synonym(field, key)) return str("did you mean ", field.name, "?");
-      names.push_back(field.name);
+    std::vector<const FieldSpec*> chosen_by;  // the fields whose tags chose what stands here
+    for (const Part& part : parts)
+      for (const FieldSpec& field : part.schema->fields) {
+        if (is_synonym(field, key)) return str("did you mean ", field.name, "?");
+        names.push_back(field.name);
+        if (field.inlined) chosen_by.push_back(&field);
+      }
+    if (kind) {
+      chosen_by.push_back(kind);
+      names.push_back(kind->tag);
     }
-    if (variant) {
-      std::string kinds = kinds_with(*variant, key);
-      if (!kinds.empty()) return str(key, " is a key of ", kinds);
-      names.push_back(variant->tag);
-    }
+    for (const FieldSpec* field : chosen_by)
+      if (std::string kinds = kinds_with(*field, key); !kinds.empty()) return str(key, " is a key of ", kinds);
     std::string home = home_of(root_, key, "", "the top of the file, before the first [section]");
     std::string near = nearest_name(key, names);
-    if (auto absent = schema.absent.find(key); absent != schema.absent.end()) return absent->second;
+    for (const Part& part : parts)
+      if (auto absent = part.schema->absent.find(key); absent != part.schema->absent.end()) return absent->second;
     if (!home.empty()) return home;
     if (!near.empty()) return str("did you mean ", near, "?");
     if (names.empty()) return str(path, " has no keys");
     return str("the keys here are ", join(names, ", "));
   }
 
-  // `source = "mnist" or "digits"`: the kinds of a variant that have a key of this name.
-  static std::string kinds_with(const FieldSpec& variant, const std::string& key) {
+  // `source = "mnist" or "digits"`: the kinds that have a key of this name.
+  static std::string kinds_with(const FieldSpec& field, const std::string& key) {
     std::vector<std::string> kinds;
-    for (const Alternative& kind : variant.access->alternatives)
+    for (const Alternative& kind : field.access->alternatives)
       if (kind.schema().find(key)) kinds.push_back(str('"', kind.name, '"'));
-    return kinds.empty() ? "" : str(variant.tag, " = ", join(kinds, " or "));
+    return kinds.empty() ? "" : str(field.tag, " = ", join(kinds, " or "));
+  }
+
+  static bool is_key_of_all(const FieldSpec& field, const std::string& key) {
+    const std::vector<Alternative>& kinds = field.access->alternatives;
+    return std::all_of(kinds.begin(), kinds.end(), [&](const Alternative& k) { return k.schema().find(key); });
   }
 
   // Where else in the file a key of this name would be right. `where` is how the page calls this table.
@@ -291,13 +366,15 @@ class Reader {
     for (const FieldSpec& field : schema.fields) {
       if (field.name == key) return str(key, " is a key of ", where);
       if (is_synonym(field, key)) return str("did you mean ", field.name, "? It is a key of ", where);
-      std::string inner = dotted(path, field.name);
+      std::string inner = field.inlined ? path : dotted(path, field.name);
       std::string header = field.access->container == Container::kList ? str("[[", inner, "]]") : str("[", inner, "]");
+      if (field.inlined) header = where;
       std::string home;
       if (field.access->value == Value::kTable) home = home_of(field.access->schema(), key, inner, header);
       if (field.tag == key) home = str(key, " is a key of ", header);
       std::string kinds = kinds_with(field, key);
       if (!kinds.empty()) home = str(key, " is a key of ", header, " with ", kinds);
+      if (field.inlined && is_key_of_all(field, key)) home = str(key, " is a key of ", header);
       for (const Alternative& kind : field.access->alternatives)
         if (home.empty()) home = home_of(kind.schema(), key, inner, header);
       if (!home.empty()) return home;
@@ -307,16 +384,21 @@ class Reader {
 
   void absent_field(const FieldSpec& field, void* member, const ConfigNode& table, const std::string& path) {
     const FieldAccess& access = *field.access;
+    const bool is_one = access.container == Container::kOne;
     if (field.required) {
       if (!incomplete_)
         findings_.add({.what = str(path, " is missing"),
                        .expected = expected_text(field),
                        .config = table.position,
                        .hint = help_hint(field)});
-    } else if (access.value == Value::kTable && access.container == Container::kOne) {
+    } else if (access.value == Value::kTable && is_one) {
       // The required fields of a section are missing where the whole section is.
       ConfigNode empty{.position = table.position};
       read_table(access.schema(), access.append(member), empty, path);
+    } else if (access.value == Value::kKind && is_one && !field.inlined) {
+      ConfigNode empty{.position = table.position};
+      if (Selected selected = access.selected(member); selected.object)
+        read_table(selected.kind.schema(), selected.object, empty, path, &field);
     }
   }
 

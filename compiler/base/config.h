@@ -4,11 +4,11 @@
 //   struct SgdConfig : Section {
 //     double learning_rate = 0.01;                       // the default is the member's initial value
 //     std::optional<int64_t> seed;                       // may be left out, and then has no value
-//     std::vector<std::variant<Dense, Softmax>> layers;  // tables that name their kind
+//     std::vector<OneOf<LayerConfig>> layers;            // tables that name their kind: compiler/base/config_kind.h
 //     static void describe(Fields<SgdConfig>& f) {
 //       f.field("learning_rate", &SgdConfig::learning_rate).range(above(0)).help("Length of a step.").synonyms({"lr"});
 //       f.field("seed", &SgdConfig::seed).range(at_least(0)).help("Of the shuffling.");
-//       f.variant("layers", &SgdConfig::layers, "type").required().help("From input to output.");
+//       f.kind("layers", &SgdConfig::layers, "type").required().help("From input to output.");
 //       f.check([](const SgdConfig& c, Findings& findings) { ... });
 //     }
 //   };
@@ -16,8 +16,8 @@
 //   SgdConfig config = read_config<SgdConfig>(root, findings);
 //   findings.raise();
 //
-// A member may be a bool, an integer, a double, a std::string, a C++ enumeration (`choice`), a Section,
-// a std::variant of Sections (`variant`), or a std::optional or std::vector of one of these.
+// A member may be a bool, an integer, a double, a std::string, a C++ enumeration (`choice`), a Section, a OneOf
+// (`kind`, `inline_kind`), or a std::optional or std::vector of one of these.
 #pragma once
 
 #include <functional>
@@ -61,7 +61,7 @@ inline Range between_open(double low, double high) {
   return {low, high, true, true};
 }  // low < x < high
 
-/// What every declared struct inherits: where its table and its fields were written.
+/// What every declared struct inherits, or has as a member `section`: where its table and its fields were written.
 struct Section {
   std::string path = {};                             // "model.layers.0", as an override writes it; "" for the root
   ConfigPosition position = {};                      // of the table's header, or of the table that it is missing from
@@ -79,7 +79,9 @@ struct FieldSpec {
   std::string name;
   std::string unit = {};
   std::string help = {};
-  std::string tag = {};  // of a variant: the key that names the kind
+  std::string tag = {};  // of a OneOf: the key that names the kind
+  bool inlined = false;  // of a OneOf: the kind's keys stand in the same table as this one, which names the kind
+  bool by_name = false;  // of a OneOf: the kind's name alone stands for its table
   bool required = false;
   Range range = {};
   std::vector<std::string> choices = {};    // of strings and enumerations
@@ -96,7 +98,7 @@ struct Schema {
   std::map<std::string, std::string> absent = {};  // keys that other programs have here, and what to do instead
   std::shared_ptr<const void> defaults = {};
   Section& (*section)(void*) = nullptr;
-  std::function<void(const void*, Findings&)> check = {};
+  std::vector<std::function<void(const void*, Findings&)>> checks = {};
 
   const FieldSpec* find(const std::string& name) const;
 };
@@ -132,6 +134,11 @@ class FieldBuilder {
     spec().synonyms = std::move(names);
     return *this;
   }
+  /// Of a kind: `schedule = "step"` stands for `schedule = {type = "step"}`.
+  FieldBuilder& by_name() {
+    spec().by_name = true;
+    return *this;
+  }
 
  private:
   FieldSpec& spec() { return schema_.fields[index_]; }
@@ -156,35 +163,66 @@ class Fields {
   FieldBuilder field(std::string name, M Base::*member) {
     return {schema_, {.name = std::move(name), .access = &access_of<M>(), .member = reach(member)}};
   }
+  /// A member of a member, which has no table of its own.
+  template <class M, class Outer, class Base>
+  FieldBuilder field(std::string name, Outer Base::*outer, M Outer::*member) {
+    return {schema_, {.name = std::move(name), .access = &access_of<M>(), .member = reach(outer, member)}};
+  }
   /// A C++ enumeration.
   template <class E, class Base>
   FieldBuilder choice(std::string name, E Base::*member, std::initializer_list<std::pair<std::string, E>> choices) {
-    FieldSpec spec{.name = std::move(name), .access = &access_of<E>(), .member = reach(member)};
-    for (const auto& [text, value] : choices) {
-      spec.choices.push_back(text);
-      spec.choice_values.push_back(static_cast<int64_t>(value));
-    }
-    return {schema_, std::move(spec)};
+    return enumeration<E>(std::move(name), reach(member), choices);
   }
-  /// Tables of several kinds, each a Section with a `static constexpr std::string_view kName`; the key `tag` says
-  /// which.
+  template <class E, class Outer, class Base>
+  FieldBuilder choice(std::string name, Outer Base::*outer, E Outer::*member,
+                      std::initializer_list<std::pair<std::string, E>> choices) {
+    return enumeration<E>(std::move(name), reach(outer, member), choices);
+  }
+  /// A table of one of several kinds (OneOf), or a list of them; the table's key `tag` says which.
   template <class M, class Base>
-  FieldBuilder variant(std::string name, M Base::*member, std::string tag) {
+  FieldBuilder kind(std::string name, M Base::*member, std::string tag) {
     return {schema_,
             {.name = std::move(name), .tag = std::move(tag), .access = &access_of<M>(), .member = reach(member)}};
   }
-  /// Looks at fields together. Called only where each of them has been read without a finding.
+  /// The same without a table of its own: the key `name` says which kind, and the kind's keys stand beside it, as in
+  ///
+  ///   [trainer]
+  ///   optimizer = "adam"
+  ///   beta1 = 0.8
+  ///
+  /// No key of a kind may be one of this struct.
+  template <class Kinds, class Base>
+  FieldBuilder inline_kind(std::string name, OneOf<Kinds> Base::*member) {
+    FieldSpec spec{.name = name, .tag = name, .inlined = true};
+    spec.access = &access_of<OneOf<Kinds>>();
+    spec.member = reach(member);
+    return {schema_, std::move(spec)};
+  }
+  /// Looks at fields together. Called only where each of them has been read without a finding. There may be several.
   template <class F>
   void check(F check) {
-    schema_.check = [check](const void* object, Findings& findings) {
-      check(*static_cast<const T*>(object), findings);
-    };
+    schema_.checks.push_back(
+        [check](const void* object, Findings& findings) { check(*static_cast<const T*>(object), findings); });
   }
 
  private:
   template <class M, class Base>
   static std::function<void*(void*)> reach(M Base::*member) {
     return [member](void* object) -> void* { return &(static_cast<T*>(object)->*member); };
+  }
+  template <class M, class Outer, class Base>
+  static std::function<void*(void*)> reach(Outer Base::*outer, M Outer::*member) {
+    return [outer, member](void* object) -> void* { return &(static_cast<T*>(object)->*outer.*member); };
+  }
+  template <class E>
+  FieldBuilder enumeration(std::string name, std::function<void*(void*)> member,
+                           std::initializer_list<std::pair<std::string, E>> choices) {
+    FieldSpec spec{.name = std::move(name), .access = &access_of<E>(), .member = std::move(member)};
+    for (const auto& [text, value] : choices) {
+      spec.choices.push_back(text);
+      spec.choice_values.push_back(static_cast<int64_t>(value));
+    }
+    return {schema_, std::move(spec)};
   }
   Schema& schema_;
 };
@@ -194,7 +232,12 @@ const Schema& schema_of() {
   static const Schema schema = [] {
     Schema out;
     out.defaults = std::make_shared<const T>();
-    out.section = [](void* object) -> Section& { return *static_cast<T*>(object); };
+    out.section = [](void* object) -> Section& {
+      if constexpr (std::is_base_of_v<Section, T>)
+        return *static_cast<T*>(object);
+      else
+        return static_cast<T*>(object)->section;
+    };
     Fields<T> fields(out);
     T::describe(fields);
     return out;

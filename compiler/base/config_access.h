@@ -1,35 +1,36 @@
 // How a declared field's C++ member is reached without knowing its type: one FieldAccess for each type of member.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "compiler/base/config_kind.h"
 #include "compiler/base/config_node.h"
 
 namespace thtrain {
 
-struct Schema;
 struct Section;
-template <class T>
-const Schema& schema_of();
 
-/// One kind of table that a variant may hold.
+/// One of the kinds of table that a member may be.
 struct Alternative {
   std::string_view name;
   const Schema& (*schema)();
 };
 
+/// The kind that a member is, and its table; null where it is none.
+struct Selected {
+  Alternative kind;
+  void* object;
+};
+
 /// "Element" is the value itself: the member, what an optional holds, or an element of a list.
 struct FieldAccess {
-  enum class Value { kBool, kInt, kFloat, kString, kChoice, kTable, kVariant };
+  enum class Value { kBool, kInt, kFloat, kString, kChoice, kTable, kKind };
   enum class Container { kOne, kOptional, kList };
 
   Value value = Value::kTable;
@@ -37,9 +38,9 @@ struct FieldAccess {
   void (*assign)(void* element, const ConfigNode&) = {};  // of scalars; the node's kind is checked before
   ConfigNode (*node)(const void* element) = {};           // the reverse
   const Schema& (*schema)() = {};                         // of kTable
-  std::vector<Alternative> alternatives = {};             // of kVariant
+  std::vector<Alternative> alternatives = {};             // of kKind
   void* (*select)(void* element, size_t alternative) = {};
-  std::pair<size_t, const void*> (*selected)(const void* element) = {};
+  Selected (*selected)(void* element) = {};
 
   Container container = Container::kOne;
   void (*clear)(void* member) = {};
@@ -50,20 +51,24 @@ struct FieldAccess {
 
 namespace detail {
 
-template <class... Ts>
-void describe_variant(FieldAccess& access, std::type_identity<std::variant<Ts...>>) {
-  using V = std::variant<Ts...>;
-  access.value = FieldAccess::Value::kVariant;
-  access.alternatives = {Alternative{Ts::kName, &schema_of<Ts>}...};
+/// A struct with a table of its own: derived from Section, or with a member `section`.
+template <class T>
+concept HasSection = std::is_base_of_v<Section, T> || requires(T& table) {
+  table.section.path;
+};
+
+template <class Base>
+void describe_kinds(FieldAccess& access, std::type_identity<OneOf<Base>>) {
+  access.value = FieldAccess::Value::kKind;
+  for (const Kind<Base>& kind : Base::kinds()) access.alternatives.push_back({kind.name, kind.schema});
   access.select = [](void* element, size_t alternative) -> void* {
-    static constexpr std::array<void* (*)(V&), sizeof...(Ts)> kEmplace = {
-        [](V& variant) -> void* { return &variant.template emplace<Ts>(); }...};
-    return kEmplace[alternative](*static_cast<V*>(element));
+    auto& member = *static_cast<OneOf<Base>*>(element);
+    member = OneOf<Base>(Base::kinds()[alternative]);
+    return member.object();
   };
-  access.selected = [](const void* element) {
-    const V& variant = *static_cast<const V*>(element);
-    return std::visit([&](const auto& table) { return std::pair<size_t, const void*>(variant.index(), &table); },
-                      variant);
+  access.selected = [](void* element) {
+    auto& member = *static_cast<OneOf<Base>*>(element);
+    return Selected{{member.name(), member.kind_of().schema}, member.object()};
   };
 }
 
@@ -98,11 +103,11 @@ void describe_element(FieldAccess& access) {
     rules(
         Value::kString, [](void* e, const Node& n) { *static_cast<std::string*>(e) = n.text; },
         [](const void* e) { return Node::of(*static_cast<const std::string*>(e)); });
-  } else if constexpr (std::is_base_of_v<Section, E>) {
+  } else if constexpr (HasSection<E>) {
     access.value = Value::kTable;
     access.schema = &schema_of<E>;
   } else {
-    describe_variant(access, std::type_identity<E>{});
+    describe_kinds(access, std::type_identity<E>{});
   }
 }
 

@@ -14,6 +14,9 @@ std::vector<std::string> printable_characters(std::string_view text);
 /// The same as one text, for people. What is in `kept`, such as "\n\t", stays as it is.
 std::string printable(std::string_view text, std::string_view kept = {});
 
+/// Text for a terminal: at most about `most` bytes of it, control characters as escapes, UTF-8 as it is.
+std::string excerpt(std::string_view text, size_t most = 72);
+
 /// The same with backslashes doubled, so that unescaped() gives the text back: for names in text that is read again.
 std::string escaped(std::string_view name);
 std::string unescaped(std::string_view text);

@@ -9,13 +9,16 @@ namespace thtrain {
 class Activation : public Layer {
  public:
   struct Options : LayerOptions {
+    using Makes = Activation;
+    static constexpr std::string_view kName = "activation";
     std::string activation = "linear";
+    static void describe(Fields<Options>& f);
   };
   Activation(const Options& options, const LayerInput& input)
-      : Layer("activation", options, input.shape), activation_(options.activation) {}
+      : Layer(Options::kName, options, only_input(Options::kName, options, input)), activation_(options.activation) {}
 
  protected:
-  Expr forward(const Expr& x) const override;
+  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
 
  private:
   std::string activation_;

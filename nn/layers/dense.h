@@ -12,15 +12,19 @@ namespace thtrain {
 class Dense : public Layer {
  public:
   struct Options : LayerOptions {
+    using Makes = Dense;
+    static constexpr std::string_view kName = "dense";
     int64_t units = 1;
     std::string activation = "linear";  // see nn/activations.h
     bool bias = true;
     Init init = {};
+    static void describe(Fields<Options>& f);
   };
+  static constexpr bool kTakesRows = true;
   Dense(const Options& options, const LayerInput& input);
 
  protected:
-  Expr forward(const Expr& x) const override;
+  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
 
  private:
   std::string activation_;

@@ -4,8 +4,17 @@
 
 namespace thtrain {
 
-Expr Flatten::forward(const Expr& x) const {
-  return flatten(x, 2);
+void Flatten::Options::describe(Fields<Options>& f) {
+  f.about("Turns each example into one row of numbers.");
+  describe_layer(f);
+}
+
+Expr Flatten::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+  return flatten(inputs[0], 2);
+}
+
+LayerKind flatten_layer() {
+  return layer_kind<Flatten>();
 }
 
 }  // namespace thtrain

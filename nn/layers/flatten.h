@@ -9,11 +9,16 @@ namespace thtrain {
 /// parameters.
 class Flatten : public Layer {
  public:
-  using Options = LayerOptions;
-  Flatten(const Options& options, const LayerInput& input) : Layer("flatten", options, {element_count(input.shape)}) {}
+  struct Options : LayerOptions {
+    using Makes = Flatten;
+    static constexpr std::string_view kName = "flatten";
+    static void describe(Fields<Options>& f);
+  };
+  Flatten(const Options& options, const LayerInput& input)
+      : Layer(Options::kName, options, {element_count(only_input(Options::kName, options, input))}) {}
 
  protected:
-  Expr forward(const Expr& x) const override;
+  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
 };
 
 }  // namespace thtrain

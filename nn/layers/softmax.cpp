@@ -1,17 +1,46 @@
 #include "nn/layers/softmax.h"
 
+#include <algorithm>
+
 #include "compiler/ops/nnet/softmax.h"
 #include "nn/layers/dense.h"
 
 namespace thtrain {
 
-Softmax::Softmax(const Options& options, const LayerInput& input) : Layer("softmax", options, {options.classes}) {
-  if (input.shape.size() != 1)
-    fail_layer("softmax", options, "one row of numbers for each example", input.shape,
-               "a flatten layer before it makes rows");
-  Tensor w = draw_weights(options.init, input.shape[0], options.classes, input.random);
+void Softmax::Options::describe(Fields<Options>& f) {
+  f.about("The classifier, p = softmax(x W + b): the last layer.");
+  describe_layer(f);
+  f.field("units", &Options::units)
+      .range(at_least(2))
+      .unit("classes")
+      .synonyms({"outputs", "n_out", "classes", "num_outputs", "out_features"})
+      .help("Number of classes. Not given: that of the data.");
+  f.field("bias", &Options::bias).help("Whether a bias b is added.");
+  describe_init(f, &Options::init);
+  describe_trained(f);
+}
+
+static int64_t class_count(const Softmax::Options& c, int64_t classes) {
+  if (!c.units && classes == 0)
+    throw UserError(Message{.what = str("layer ", c.name, ": the number of classes is not known"),
+                            .expected = str(c.section.name_of("units"), ", or data with labels"),
+                            .config = c.section.position});
+  if (c.units && *c.units < classes)
+    throw UserError(Message{.what = str(c.section.name_of("units"), " is below the number of classes in the data"),
+                            .expected = str("at least ", classes, " (classes)"),
+                            .got = std::to_string(*c.units),
+                            .config = c.section.at("units"),
+                            .hint = "without units the layer takes as many as the data has"});
+  return c.units.value_or(std::max<int64_t>(classes, 2));
+}
+
+Softmax::Softmax(const Options& options, const LayerInput& input)
+    : Layer(Options::kName, options, {class_count(options, input.classes)}) {
+  int64_t length = row_length(Options::kName, options, input);
+  check_units(options, classes(), length, input.dtype);
+  Tensor w = draw_weights(options.init, length, classes(), input.random);
   w_ = add_param("W", w, input.dtype, true).expr();
-  if (options.bias) b_ = add_param("b", Tensor::zeros(input.dtype, {options.classes}), input.dtype, false).expr();
+  if (options.bias) b_ = add_param("b", Tensor::zeros(input.dtype, {classes()}), input.dtype, false).expr();
 }
 
 Expr Softmax::logits(const Expr& x) const {
@@ -19,8 +48,12 @@ Expr Softmax::logits(const Expr& x) const {
   return affine(x, w_, b_);
 }
 
-Expr Softmax::forward(const Expr& x) const {
-  return softmax(affine(x, w_, b_));
+Expr Softmax::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+  return softmax(affine(inputs[0], w_, b_));
+}
+
+LayerKind softmax_layer() {
+  return layer_kind<Softmax>();
 }
 
 }  // namespace thtrain

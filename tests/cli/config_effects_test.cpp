@@ -16,6 +16,7 @@
 #include "datasets/npy.h"
 #include "datasets/npz.h"
 #include "datasets/warnings.h"
+#include "tests/cli/schedule_witnesses.h"
 #include "tests/support/cli_support.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
@@ -25,7 +26,6 @@ namespace thtrain {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 // ---- what is tried
 // ---------------------------------------------------------------------------------------------------
@@ -39,7 +39,28 @@ const char* const kRest =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
-const std::map<std::string, size_t> kLayers = {{"flatten", 0}, {"dense", 1}, {"activation", 2}, {"softmax", 3}};
+/// The same with a graph of the other layers, for their keys.
+const char* const kGraph =
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"start\"\n"
+    "[[model.layers]]\ntype = \"maxout\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"prelu\"\n"
+    "[[model.layers]]\ntype = \"add\"\ninputs = [\"prelu1\", \"start\"]\n"
+    "[[model.layers]]\ntype = \"concat\"\ninputs = [\"add1\", \"start\"]\n"
+    "[[model.layers]]\ntype = \"columns\"\ncount = 5\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+struct Place {
+  const char* rest;
+  size_t layer;
+};
+/// Every layer has to stand here.
+const std::map<std::string, Place> kLayers = {
+    {"flatten", {kRest, 0}}, {"dense", {kRest, 1}},   {"activation", {kRest, 2}},
+    {"softmax", {kRest, 3}}, {"maxout", {kGraph, 1}}, {"prelu", {kGraph, 2}},
+    {"add", {kGraph, 3}},    {"concat", {kGraph, 4}}, {"columns", {kGraph, 5}}};
 
 /// [data] of each source; every source has to stand here.
 const std::map<std::string, std::string> kSources = {
@@ -48,13 +69,6 @@ const std::map<std::string, std::string> kSources = {
     {"csv", "train = \"t.csv\"\nn_valid = 4\n"},
     {"digits", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
     {"mnist", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
-};
-
-/// What a key needs to matter, and the values that are tried; each gives another outcome than none.
-struct Witness {
-  Words with = {};        // overrides of both experiments
-  Words values = {};      // as they are typed; none: what follows from the type
-  bool may_fail = false;  // with these values: then the error is the outcome
 };
 
 const std::map<std::string, Witness>& witnesses() {
@@ -84,11 +98,29 @@ const std::map<std::string, Witness>& witnesses() {
     w["data[csv].memory_limit"] = {.values = {"1e-7"}, .may_fail = true};
     w["data[mnist].split_seed"] = {.with = {"data.split=shuffled"}};
     w["model.weights"] = {.values = {"w.npz"}};
-    for (const char* layer : {"dense", "softmax", "activation", "flatten"})
-      w[std::string("model.layers[") + layer + "].name"] = {.values = {"other"}};
-    for (const char* layer : {"dense", "softmax"}) {
+    for (const auto& [layer, place] : kLayers) w["model.layers[" + layer + "].name"] = {.values = {"other"}};
+    // Of another name, a layer that others name is gone; and a layer that is left over is a mistake.
+    for (const char* layer : {"prelu", "add"}) w[std::string("model.layers[") + layer + "].name"].may_fail = true;
+    w["model.layers[flatten].inputs"] = {.values = {"[\"nobody\"]"}, .may_fail = true};
+    w["model.layers[dense].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
+    w["model.layers[activation].inputs"] = {.values = {"[\"flatten1\"]"}, .may_fail = true};
+    w["model.layers[softmax].inputs"] = {.values = {"[\"dense1\"]"}, .may_fail = true};
+    w["model.layers[maxout].inputs"] = {.values = {"[\"x\"]"}};
+    w["model.layers[prelu].inputs"] = {.values = {"[\"start\"]"}, .may_fail = true};
+    w["model.layers[add].inputs"] = {.values = {"[\"prelu1\", \"maxout1\"]"}};
+    w["model.layers[concat].inputs"] = {.values = {"[\"add1\", \"prelu1\"]", "[\"start\", \"add1\"]"}};
+    w["model.layers[concat].axis"] = {.values = {"1"}, .may_fail = true};
+    w["model.layers[columns].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
+    w["model.layers[columns].first"] = {.values = {"1"}};
+    w["model.layers[columns].count"] = {.values = {"4", "6"}};
+    w["model.layers[maxout].pieces"] = {.values = {"3", "4"}};
+    // The sum's inputs are of one length.
+    w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},
+                                       .values = {"5", "7"}};
+    w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
+    for (const char* layer : {"dense", "softmax", "maxout"}) {
       std::string key = std::string("model.layers[") + layer + "].",
-                  init = "model.layers." + std::to_string(kLayers.at(layer)) + ".init=";
+                  init = "model.layers." + std::to_string(kLayers.at(layer).layer) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};
       w[key + "init_std"] = {.with = {init + "normal"}};
       w[key + "init_range"] = {.with = {init + "uniform"}};
@@ -100,7 +132,15 @@ const std::map<std::string, Witness>& witnesses() {
         .values = {"glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "normal", "uniform", "orthogonal"}};
     w["model.layers[activation].activation"] = {.values = {"linear", "sigmoid", "relu", "softplus"}};
     w["model.layers[softmax].units"] = {.values = {"4", "5"}};
-    w["trainer.nesterov"] = {.with = {"trainer.momentum=0.9"}};
+    w["trainer[sgd].nesterov"] = {.with = {"trainer.momentum=0.9"}};
+    for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax"})
+      w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
+    w["trainer.average_decay"] = {.with = {"trainer.average=exponential"}};
+    w["trainer.average_start"] = {.with = {"trainer.average=equal"}};
+    // Other schedules do nothing, or nothing so early.
+    w["trainer.schedule"] = {.values = {"exponential", "polynomial", "cosine", "one_over_epoch"}};
+    w["trainer.momentum_schedule"] = {.with = {"trainer.momentum=0.5"}, .values = w["trainer.schedule"].values};
+    for (const char* key : {"schedule", "momentum_schedule"}) add_schedules(w, str("trainer.", key));
     w["trainer.batch_size"] = {.values = {"2", "4"}};
     w["trainer.patience"] = {.with = {"trainer.epochs=9"}, .values = {"2", "4"}};
     w["trainer.patience_increase"] = {.with = {"trainer.epochs=30", "trainer.patience=4"}, .values = {"5.0"}};
@@ -224,19 +264,15 @@ std::string outcome_of(const Workshop& workshop, Experiment experiment) {
   return out + without_seconds(text.str());
 }
 
-std::string outcome(const Workshop& workshop, const std::string& source, const Words& overrides) {
+std::string outcome(const Workshop& workshop, const std::string& source, const char* rest, const Words& overrides) {
   Findings findings;
   ConfigNode root =
-      parse_toml("[data]\nsource = \"" + source + "\"\n" + kSources.at(source) + kRest, "e.toml", findings);
+      parse_toml("[data]\nsource = \"" + source + "\"\n" + kSources.at(source) + rest, "e.toml", findings);
   apply_overrides(root, overrides, findings);
   Experiment experiment = read_experiment(root, findings);
   findings.raise();
   // A typed path starts in the working folder; these stand beside the experiment.
-  std::visit(
-      [](auto& data) {
-        for (auto& [key, place] : data.given) place.file = "e.toml";
-      },
-      experiment.data);
+  for (auto& [key, place] : experiment.data->given) place.file = "e.toml";
   for (auto& [key, place] : experiment.model.given) place.file = "e.toml";
   return outcome_of(workshop, experiment);
 }
@@ -248,8 +284,10 @@ struct Key {
   std::string label;   // "data[npy].n_valid"
   std::string path;    // "data.n_valid"
   std::string source;  // of the experiment in which it is tried
+  const char* rest;    // of that experiment
   const FieldSpec* field;
   std::string standard;  // its default, as TOML; "" where there is none
+  Words with = {};       // overrides that choose the kind that it is a key of
 };
 
 std::string text_of(const FieldSpec& field, const ConfigNode& value) {
@@ -259,28 +297,48 @@ std::string text_of(const FieldSpec& field, const ConfigNode& value) {
   return field.choices[static_cast<size_t>(choice - field.choice_values.begin())];
 }
 
-void collect(const Schema& schema, const std::string& label, const std::string& path, const std::string& source,
-             std::vector<Key>& out) {
+void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
   for (const FieldSpec& field : schema.fields) {
     const FieldAccess& access = *field.access;
-    std::string here = label.empty() ? field.name : label + "." + field.name;
-    std::string there = path.empty() ? field.name : path + "." + field.name;
+    Key key = outer;
+    key.label += (outer.label.empty() ? "" : ".") + field.name;
+    key.path += (outer.path.empty() ? "" : ".") + field.name;
     if (access.value == FieldAccess::Value::kTable) {
-      collect(access.schema(), here, there, source, out);
-    } else if (access.value == FieldAccess::Value::kVariant) {
+      collect(access.schema(), key, out);
+    } else if (access.value == FieldAccess::Value::kKind) {
+      if (field.name != "data" && field.name != "layers") {
+        key.field = &field;
+        if (field.inlined)
+          key.standard = access.selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
+        out.push_back(key);
+      }
       for (const Alternative& kind : access.alternatives) {
         std::string name(kind.name);
-        bool is_data = field.name == "data";
-        collect(kind.schema(), here + "[" + name + "]",
-                is_data ? there : there + "." + std::to_string(kLayers.at(name)), is_data ? name : source, out);
+        Key inner = field.inlined ? outer : key;
+        inner.label += "[" + name + "]";
+        if (field.name == "data") {
+          inner.source = name;
+        } else if (field.name != "layers") {
+          inner.with.push_back(str(key.path, field.inlined ? "=" : ".type=", name));
+        } else {
+          inner.path += "." + std::to_string(kLayers.at(name).layer);
+          inner.rest = kLayers.at(name).rest;
+        }
+        collect(kind.schema(), inner, out);
       }
     } else {
-      Key key{here, there, source, &field, ""};
+      key.field = &field;
       const void* member = field.member(const_cast<void*>(schema.defaults.get()));
       if (access.size(member) > 0) key.standard = text_of(field, access.node(access.element(member, 0)));
       out.push_back(key);
     }
   }
+}
+
+std::vector<Key> all_keys() {
+  std::vector<Key> out;
+  collect(schema_of<Experiment>(), {"", "", "npy", kRest, nullptr, ""}, out);
+  return out;
 }
 
 /// Other values than the default, as far as the declaration tells them.
@@ -294,6 +352,8 @@ Words values_of(const Key& key) {
   if (field.access->value == Value::kBool) {
     add("true");
     add("false");
+  } else if (field.access->value == Value::kKind) {
+    for (const Alternative& kind : field.access->alternatives) add(std::string(kind.name));
   } else if (!field.choices.empty()) {
     for (const std::string& choice : field.choices) add(choice);
   } else if (field.access->value == Value::kInt) {
@@ -309,18 +369,17 @@ Words values_of(const Key& key) {
 TEST(ConfigEffects, EveryKeyChangesTheRun) {
   Workshop workshop;
   write_data(workshop);
-  std::vector<Key> keys;
-  collect(schema_of<Experiment>(), "", "", "npy", keys);
+  std::vector<Key> keys = all_keys();
   EXPECT_GT(keys.size(), 80u);
   std::map<std::string, std::string> known;  // outcomes by their overrides
-  auto run = [&](const std::string& source, const Words& overrides, bool may_fail) -> std::string {
-    auto [entry, fresh] = known.emplace(source + "\n" + join(overrides, "\n"), "");
+  auto run = [&](const Key& key, const Words& overrides, bool may_fail) -> std::string {
+    auto [entry, fresh] = known.emplace(key.source + "\n" + key.rest + join(overrides, "\n"), "");
     if (!fresh) return entry->second;
     try {
-      entry->second = outcome(workshop, source, overrides);
+      entry->second = outcome(workshop, key.source, key.rest, overrides);
     } catch (const UserError& error) {
       entry->second = error.what();
-      if (!may_fail) ADD_FAILURE() << source << " " << join(overrides, " ") << "\n" << error.what();
+      if (!may_fail) ADD_FAILURE() << key.source << " " << join(overrides, " ") << "\n" << error.what();
     }
     return entry->second;
   };
@@ -330,21 +389,20 @@ TEST(ConfigEffects, EveryKeyChangesTheRun) {
     auto found = witnesses().find(key.label);
     Witness witness = found == witnesses().end() ? Witness{} : found->second;
     if (witness.values.empty()) witness.values = values_of(key);
+    witness.with.insert(witness.with.begin(), key.with.begin(), key.with.end());
     ASSERT_FALSE(witness.values.empty()) << "no value is known to try: add a witness";
-    std::string without = run(key.source, witness.with, false);
+    std::string without = run(key, witness.with, false);
     for (const std::string& value : witness.values) {
       Words overrides = witness.with;
       overrides.push_back(key.path + "=" + value);
-      EXPECT_TRUE(run(key.source, overrides, witness.may_fail) != without)
-          << key.path << "=" << value << " changes nothing";
+      EXPECT_TRUE(run(key, overrides, witness.may_fail) != without) << key.path << "=" << value << " changes nothing";
     }
   }
 }
 
 // The lists above name keys that are there, and tests that are there.
 TEST(ConfigEffects, TheWitnessesAreOfDeclaredKeys) {
-  std::vector<Key> keys;
-  collect(schema_of<Experiment>(), "", "", "npy", keys);
+  std::vector<Key> keys = all_keys();
   auto is_declared = [&](const std::string& label) {
     return std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.label == label; });
   };

@@ -15,7 +15,7 @@
 namespace thtrain {
 namespace {
 
-using Kind = ConfigNode::Kind;
+using NodeKind = ConfigNode::Kind;
 
 ConfigNode parse(const std::string& text) {
   Findings findings;
@@ -112,29 +112,29 @@ ConfigNode overridden(const std::string& text, const std::vector<std::string>& o
 TEST(Overrides, ValuesAreTomlOrElseWords) {
   struct Row {
     std::string value;
-    Kind kind;
+    NodeKind kind;
     std::string toml;
   };
-  for (const Row& row : std::vector<Row>{{"3", Kind::kInt, "3"},
-                                         {"-1_000", Kind::kInt, "-1000"},
-                                         {"0x10", Kind::kInt, "16"},
-                                         {"1e3", Kind::kFloat, "1000.0"},
-                                         {".5", Kind::kFloat, "0.5"},
-                                         {"-.5", Kind::kFloat, "-0.5"},
-                                         {"2.", Kind::kFloat, "2.0"},
-                                         {"true", Kind::kBool, "true"},
-                                         {"True", Kind::kString, "\"True\""},
-                                         {"native", Kind::kString, "\"native\""},
-                                         {"a/b c#d.npz", Kind::kString, "\"a/b c#d.npz\""},
-                                         {"\"3\"", Kind::kString, "\"3\""},
-                                         {"'a=b'", Kind::kString, "\"a=b\""},
-                                         {"a=b", Kind::kString, "\"a=b\""},
-                                         {"1.2.3", Kind::kString, "\"1.2.3\""},
-                                         {"x\ny = 3", Kind::kString, "\"x\\ny = 3\""},
-                                         {"1\nw = 3", Kind::kString, "\"1\\nw = 3\""},
-                                         {"[1, 2.5]", Kind::kArray, "[1, 2.5]"},
-                                         {"{a = 1, b.c = 'x'}", Kind::kTable, "{a = 1, b = {c = \"x\"}}"},
-                                         {"2024-01-02", Kind::kDate, "2024-01-02"}}) {
+  for (const Row& row : std::vector<Row>{{"3", NodeKind::kInt, "3"},
+                                         {"-1_000", NodeKind::kInt, "-1000"},
+                                         {"0x10", NodeKind::kInt, "16"},
+                                         {"1e3", NodeKind::kFloat, "1000.0"},
+                                         {".5", NodeKind::kFloat, "0.5"},
+                                         {"-.5", NodeKind::kFloat, "-0.5"},
+                                         {"2.", NodeKind::kFloat, "2.0"},
+                                         {"true", NodeKind::kBool, "true"},
+                                         {"True", NodeKind::kString, "\"True\""},
+                                         {"native", NodeKind::kString, "\"native\""},
+                                         {"a/b c#d.npz", NodeKind::kString, "\"a/b c#d.npz\""},
+                                         {"\"3\"", NodeKind::kString, "\"3\""},
+                                         {"'a=b'", NodeKind::kString, "\"a=b\""},
+                                         {"a=b", NodeKind::kString, "\"a=b\""},
+                                         {"1.2.3", NodeKind::kString, "\"1.2.3\""},
+                                         {"x\ny = 3", NodeKind::kString, "\"x\\ny = 3\""},
+                                         {"1\nw = 3", NodeKind::kString, "\"1\\nw = 3\""},
+                                         {"[1, 2.5]", NodeKind::kArray, "[1, 2.5]"},
+                                         {"{a = 1, b.c = 'x'}", NodeKind::kTable, "{a = 1, b = {c = \"x\"}}"},
+                                         {"2024-01-02", NodeKind::kDate, "2024-01-02"}}) {
     SCOPED_TRACE(row.value);
     ConfigNode root = overridden("", {"k=" + row.value});
     EXPECT_EQ(root.find("k")->kind, row.kind);
@@ -198,7 +198,7 @@ ConfigNode random_node(std::mt19937_64& random, int depth) {
     case 3:
       return ConfigNode::of(word());
     case 4: {
-      ConfigNode out{.kind = Kind::kArray};
+      ConfigNode out{.kind = NodeKind::kArray};
       for (uint64_t i = below(4); i > 0; --i) out.children.push_back(random_node(random, depth - 1));
       return out;
     }

@@ -1,5 +1,6 @@
 #include "datasets/content.h"
 
+#include "compiler/base/escape.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {

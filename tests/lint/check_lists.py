@@ -16,7 +16,8 @@ ROOT_FILES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CO
 OPEN_END = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 
 # In these folders every .cpp needs a test that includes its header or is named after it.
-TESTED = ["compiler/passes", "compiler/autodiff", "compiler/plan", "trainers/optimizers", "datasets/formats"]
+TESTED = ["compiler/passes", "compiler/autodiff", "compiler/plan", "nn/optimizers", "nn/schedules", "nn/updates",
+          "nn/batch_methods", "datasets/formats"]
 
 
 def check_rooms(root):

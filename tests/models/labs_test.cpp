@@ -21,7 +21,7 @@ class Labs : public testing::TestWithParam<std::string> {};
 TEST_P(Labs, RunsShortened) {
   std::string file = str("configs/labs/", GetParam(), ".toml");
   Experiment experiment = lab(file, {"trainer.epochs=2"});
-  bool digits = std::holds_alternative<DigitsConfig>(experiment.data);
+  bool digits = experiment.data.is<DigitsConfig>();
   if (!digits && !has_mnist()) GTEST_SKIP() << "no MNIST in THTRAIN_DATA";
   experiment = lab(file, {"trainer.epochs=2", "data.n_train=3000", "data.n_valid=1200", "data.n_test=1200"});
   TemporaryFolder temporary;

@@ -18,14 +18,14 @@ namespace {
 constexpr DType k64 = DType::kFloat64;
 const FunctionOptions kReference{.mode = Mode::kReference};
 
-ConfigPosition line(int number) {
-  return {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"};
+Section line(int number) {
+  return {.position = {.file = "a.toml", .line = number, .column = 1, .length = 16, .source_line = "[[model.layers]]"}};
 }
 
 Model small_model(DType dtype = k64) {
   Model model({4}, dtype, 1234);
-  model.add(Dense::Options{{.name = "hidden", .position = line(3)}, 3, "tanh"});
-  model.add(Softmax::Options{{.name = "out", .position = line(7)}, 2});
+  model.add(Dense::Options{{.name = "hidden", .section = line(3)}, 3, "tanh"});
+  model.add(Softmax::Options{{.name = "out", .section = line(7)}, 2});
   return model;
 }
 
@@ -122,7 +122,9 @@ TEST(Activations, ValuesAndKinks) {
   at.data<double>()[1] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isnan(values("relu").as_double(1)));
   EXPECT_EQ(error_text([&] { apply_activation("step", x); }),
-            "error: there is no activation \"step\"\n  expected: linear, tanh, sigmoid, relu, softplus");
+            "error: there is no activation \"step\"\n"
+            "  expected: linear, tanh, sigmoid, relu, softplus, elu, selu, gelu, gelu_tanh, leaky_relu, swish, "
+            "hard_sigmoid, softsign, softmax");
 }
 
 TEST(Activations, ReluHasDerivative0At0) {
@@ -136,7 +138,7 @@ TEST(ModelErrors, ALayerThatCannotTakeItsInput) {
   Model model({28, 28}, k64, 1);
   model.add(Activation::Options{{.name = "act"}, "tanh"});
   EXPECT_EQ(error_text([&] {
-              model.add(Dense::Options{{.name = "hidden", .position = line(12)}, 3});
+              model.add(Dense::Options{{.name = "hidden", .section = line(12)}, 3});
             }),
             "error: layer hidden (dense) does not fit the layer before it\n"
             "  expected: one row of numbers for each example\n"

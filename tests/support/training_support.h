@@ -7,6 +7,11 @@
 
 namespace thtrain {
 
+/// The options of an experiment that is trained with SGD.
+inline OptimizerKind<Sgd>& sgd_of(Experiment& experiment) {
+  return experiment.trainer.optimizer.get<OptimizerKind<Sgd>>();
+}
+
 /// 784-8-10 on 200 digits of the generator, with momentum and shuffling, 3 epochs of 10 minibatches; named as
 /// read_experiment names layers.
 inline Experiment small_experiment() {
@@ -16,16 +21,16 @@ inline Experiment small_experiment() {
   digits.n_valid = 60;
   digits.n_test = 40;
   out.data = digits;
-  DenseConfig hidden;
+  Dense::Options hidden;
   hidden.name = "hidden";
   hidden.units = 8;
   hidden.activation = "tanh";
-  SoftmaxConfig softmax;
+  Softmax::Options softmax;
   softmax.name = "softmax";
   out.model.layers = {hidden, softmax};
   out.loss.l2 = 1e-3;
-  out.trainer.learning_rate = 0.05;
-  out.trainer.momentum = 0.9;
+  sgd_of(out).learning_rate = 0.05;
+  sgd_of(out).momentum = 0.9;
   out.trainer.batch_size = 20;
   out.trainer.epochs = 3;
   out.trainer.checkpoint_seconds = 0;

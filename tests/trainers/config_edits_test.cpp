@@ -8,9 +8,9 @@ namespace {
 TEST(ConfigEdits, NamesEachKey) {
   Experiment then = small_experiment(), now = then;
   EXPECT_EQ(config_edits(resolved_toml(then), resolved_toml(now)), std::vector<std::string>());
-  now.trainer.learning_rate = 0.25;
+  sgd_of(now).learning_rate = 0.25;
   now.trainer.patience = 40;
-  std::get<DenseConfig>(now.model.layers[0]).units = 9;
+  now.model.layers[0].get<Dense::Options>().units = 9;
   now.trainer.validation_frequency = 7;
   std::vector<std::string> expected = {"model.layers.0.units: 8 then, 9 now",
                                        "trainer.learning_rate: 0.05 then, 0.25 now", "trainer.patience: 0 then, 40 now",

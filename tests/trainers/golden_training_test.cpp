@@ -43,14 +43,14 @@ Golden read_golden() {
 
 Experiment experiment_of(const GoldenRun& run) {
   Experiment out = small_experiment();
-  std::get<DenseConfig>(out.model.layers[0]).units = 5;
-  std::get<SoftmaxConfig>(out.model.layers[1]).init = InitConfig::Init::kGlorotUniform;
+  out.model.layers[0].get<Dense::Options>().units = 5;
+  out.model.layers[1].get<Softmax::Options>().init.law = Init::Law::kGlorotUniform;
   out.seed = 1234;
   out.loss.l1 = 0.002;
   out.loss.l2 = 0.01;
-  out.trainer.learning_rate = 0.3;
-  out.trainer.momentum = run.optimizer == "plain" ? 0 : 0.8;
-  out.trainer.nesterov = run.optimizer == "nesterov";
+  sgd_of(out).learning_rate = 0.3;
+  sgd_of(out).momentum = run.optimizer == "plain" ? 0 : 0.8;
+  sgd_of(out).nesterov = run.optimizer == "nesterov";
   out.trainer.batch_size = 10;
   out.trainer.shuffle = run.shuffle;
   out.trainer.full_batches_only = run.full;

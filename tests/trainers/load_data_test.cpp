@@ -65,7 +65,7 @@ TEST(LoadData, TypedPathsStartInTheWorkingFolder) {
   TemporaryFolder folder;
   write_arrays(folder);
   Experiment e = npy_experiment();
-  auto& files = std::get<NpyConfig>(e.data);
+  auto& files = e.data.get<NpyConfig>();
   files.given["train"].file = std::string(kCommandLine);
   EXPECT_THROW(load_data(e, folder.path()), UserError);
   files.train = folder.path("x.npy");
@@ -96,7 +96,7 @@ TEST(LoadData, ABadValueInAStreamEndsTheRun) {
   TemporaryFolder folder;
   write_arrays(folder);
   Experiment e = npy_experiment();
-  auto& files = std::get<NpyConfig>(e.data);
+  auto& files = e.data.get<NpyConfig>();
   files.n_valid = 0;
   e.trainer.shuffle = false;
   e.trainer.checkpoint_epochs = 1;
@@ -122,7 +122,7 @@ TEST(LoadData, AFileCutShortWhileTrainingEndsTheRun) {
   TemporaryFolder folder;
   write_arrays(folder);
   Experiment e = npy_experiment();
-  auto& files = std::get<NpyConfig>(e.data);
+  auto& files = e.data.get<NpyConfig>();
   files.n_valid = 0;
   files.memory_limit = 1e-8;  // some bytes
   e.trainer.shuffle = false;
@@ -165,7 +165,7 @@ TEST(LoadData, MistakesStandAtTheirKey) {
   TemporaryFolder folder;
   write_arrays(folder);
   Experiment e = npy_experiment();
-  auto& files = std::get<NpyConfig>(e.data);
+  auto& files = e.data.get<NpyConfig>();
   const ConfigPosition place{.file = "a.toml", .line = 9, .column = 11, .length = 2, .source_line = "n_valid = 12"};
   files.n_valid = 12;
   files.given["n_valid"] = place;
@@ -199,7 +199,7 @@ TEST(LoadData, SplitsAreDrawnAsTheExperimentSays) {
   TemporaryFolder folder;
   write_arrays(folder);
   Experiment e = npy_experiment();
-  auto& files = std::get<NpyConfig>(e.data);
+  auto& files = e.data.get<NpyConfig>();
   files.n_valid = 3;
   auto rows = [&] {
     Dataset data = load_data(e, folder.path());

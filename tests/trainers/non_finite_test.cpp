@@ -41,12 +41,12 @@ class NonFinite : public testing::TestWithParam<Compute> {};
 TEST_P(NonFinite, NamesLayerExpressionStepAndElement) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();
-  SoftmaxConfig softmax;
+  Softmax::Options softmax;
   softmax.name = "softmax";
   softmax.bias = false;
-  softmax.init = InitConfig::Init::kConstant;
-  softmax.init_value = 1e38;
-  softmax.position = {.file = "a.toml", .line = 9, .column = 1, .length = 16, .source_line = "[[model.layers]]"};
+  softmax.init.law = Init::Law::kConstant;
+  softmax.init.value = 1e38;
+  softmax.section.position = {.file = "a.toml", .line = 9, .column = 1, .length = 16, .source_line = "[[model.layers]]"};
   e.model.layers = {softmax};
   e.loss.l2 = 0;
   e.trainer.shuffle = false;
@@ -79,7 +79,7 @@ TEST_P(NonFinite, ReplaysFromTheLastCheckpoint) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();
   e.loss.l2 = 110;
-  e.trainer.momentum = 0;
+  sgd_of(e).momentum = 0;
   e.trainer.epochs = 10;
   e.trainer.checkpoint_epochs = 1;
   e.compiler.mode = GetParam();
@@ -101,15 +101,15 @@ TEST_P(NonFinite, ReplaysFromTheLastCheckpoint) {
 TEST_P(NonFinite, AWeightBeforeTheCheckpoint) {
   TemporaryFolder temporary;
   Experiment e = small_experiment();
-  e.trainer.momentum = 0;
+  sgd_of(e).momentum = 0;
   e.loss.l2 = 0;
-  std::get<DenseConfig>(e.model.layers[0]).activation = "linear";
-  std::get<DenseConfig>(e.model.layers[0]).init = InitConfig::Init::kConstant;
-  std::get<DenseConfig>(e.model.layers[0]).init_value = 1e34;
-  e.trainer.learning_rate = 1e5;
+  e.model.layers[0].get<Dense::Options>().activation = "linear";
+  e.model.layers[0].get<Dense::Options>().init.law = Init::Law::kConstant;
+  e.model.layers[0].get<Dense::Options>().init.value = 1e34;
+  sgd_of(e).learning_rate = 1e5;
   e.trainer.epochs = 1;
   e.trainer.batch_size = 200;
-  DigitsConfig digits = std::get<DigitsConfig>(e.data);
+  DigitsConfig digits = e.data.get<DigitsConfig>();
   digits.n_valid = digits.n_test = 0;
   e.data = digits;
   e.compiler.mode = GetParam();

@@ -40,8 +40,8 @@ TEST(ResumeChanges, TheHyperparametersOfTheCheckpointHold) {
   Dataset data = load_data(e, "");
   RunFolder folder = stopped_after(3, e, data, temporary.path("run"));
   auto before = files_of(folder);
-  e.trainer.learning_rate = 0.01;
-  e.trainer.momentum = 0.5;
+  sgd_of(e).learning_rate = 0.01;
+  sgd_of(e).momentum = 0.5;
   EXPECT_EQ(error_text([&] { resume(e, data, folder); }),
             str("error: ", folder.config(),
                 ": the experiment was edited since the last checkpoint\n"
@@ -165,7 +165,7 @@ TEST(ResumeChanges, WhatKilledProcessesLeftGoes) {
 TEST(LossWarning, ALossThatGrowsForAnEpochIsTold) {
   TemporaryFolder temporary;
   Experiment e = experiment();
-  e.trainer.learning_rate = 30;
+  sgd_of(e).learning_rate = 30;
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   std::string said;
@@ -177,7 +177,7 @@ TEST(LossWarning, ALossThatGrowsForAnEpochIsTold) {
   std::snprintf(numbers, sizeof numbers, "%.6g after %.6g", history[1].train_loss, history[0].train_loss);
   EXPECT_EQ(said, str("warning: the training loss grew in epoch 2: ", numbers,
                       "; a smaller trainer.learning_rate (now 30) often helps\n"));
-  e.trainer.learning_rate = 0.05;
+  sgd_of(e).learning_rate = 0.05;
   said = "";
   RunFolder learns = RunFolder::create(temporary.path("learns"), e);
   train(e, data, learns, hooks);

@@ -109,8 +109,8 @@ TEST(Train, OtherHyperParametersNeedNoOtherProgram) {
   Experiment e = small_experiment();
   Dataset data = load_data(e, "");
   run(e, data, temporary.path("first"));
-  e.trainer.learning_rate = 0.01;
-  e.trainer.momentum = 0.5;
+  sgd_of(e).learning_rate = 0.01;
+  sgd_of(e).momentum = 0.5;
   e.loss.l2 = 0.25;
   e.trainer.epochs = 2;
   Finished second = run(e, data, temporary.path("second"));
@@ -151,7 +151,7 @@ TEST(Train, WhenTheTestErrorIsMeasured) {
 TEST(Train, WithoutValidationExamples) {
   TemporaryFolder temporary;
   Experiment e = quick_experiment();
-  std::get<DigitsConfig>(e.data).n_valid = 0;
+  e.data.get<DigitsConfig>().n_valid = 0;
   Finished done = run(e, load_data(e, ""), temporary.path("run"));
   EXPECT_EQ(done.summary.best_epoch, 0);
   EXPECT_FALSE(done.summary.valid_error);
@@ -254,16 +254,15 @@ TEST(TrainErrors, DataThatDoesNotFit) {
             "  got:      100\n"
             "  hint:     trainer.full_batches_only = false allows it");
   e = quick_experiment();
-  std::get<SoftmaxConfig>(e.model.layers[1]).units = 5;
-  e.model.layers[1] = std::get<SoftmaxConfig>(e.model.layers[1]);
-  std::get<SoftmaxConfig>(e.model.layers[1]).path = "model.layers.1";
+  e.model.layers[1].get<Softmax::Options>().units = 5;
+  e.model.layers[1]->section.path = "model.layers.1";
   EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
             "error: model.layers.1.units is below the number of classes in the data\n"
             "  expected: at least 10 (classes)\n"
             "  got:      5\n"
             "  hint:     without units the layer takes as many as the data has");
   e = quick_experiment();
-  ActivationConfig first;
+  Activation::Options first;
   first.name = "act";
   first.activation = "tanh";
   e.model.layers.insert(e.model.layers.begin(), first);
@@ -272,7 +271,7 @@ TEST(TrainErrors, DataThatDoesNotFit) {
             "  expected: one row of numbers for each example\n"
             "  got:      examples of shape [28, 28]\n"
             "  hint:     a flatten layer before it makes rows");
-  FlattenConfig flat;
+  Flatten::Options flat;
   flat.name = "flat";
   e.model.layers.insert(e.model.layers.begin() + 1, flat);
   EXPECT_EQ(check_experiment(e, data, "").model.layers[1].output, "float32[20, 784]");
@@ -280,7 +279,7 @@ TEST(TrainErrors, DataThatDoesNotFit) {
   Dataset numbers;
   numbers.train = Split({.raw = Tensor::zeros(DType::kFloat32, {40, 3}), .origin = "x.npy"},
                         {.raw = Tensor::zeros(DType::kFloat32, {40}), .origin = "y.npy"}, Targets::kValues, 1);
-  std::get<SoftmaxConfig>(e.model.layers[3]).units = 3;
+  e.model.layers[3].get<Softmax::Options>().units = 3;
   EXPECT_EQ(error_text([&] { check_experiment(e, numbers, ""); }),
             "error: x.npy: a classifier learns from class numbers\n"
             "  expected: a label for each example: the number of its class\n"
@@ -290,14 +289,14 @@ TEST(TrainErrors, DataThatDoesNotFit) {
 TEST(TrainErrors, NumbersThatAreNotFiniteFromTheStart) {
   Experiment e = quick_experiment();
   Dataset data = load_data(e, "");
-  e.trainer.learning_rate = 1e39;
+  sgd_of(e).learning_rate = 1e39;
   EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
             "error: trainer.learning_rate is too large\n"
             "  expected: a number that is finite in float32\n"
             "  got:      1e+39");
   e = quick_experiment();
-  std::get<DenseConfig>(e.model.layers[0]).init = InitConfig::Init::kConstant;
-  std::get<DenseConfig>(e.model.layers[0]).init_value = -1e39;
+  e.model.layers[0].get<Dense::Options>().init.law = Init::Law::kConstant;
+  e.model.layers[0].get<Dense::Options>().init.value = -1e39;
   EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
             "error: the first weights of hidden/W are not finite\n"
             "  expected: values that are finite in float32");

@@ -10,7 +10,11 @@ namespace {
 
 enum class Colour { kRed = 3, kBlue = -1 };
 
-struct Wheel : Section {
+struct Part : Section {
+  static const std::vector<Kind<Part>>& kinds();
+};
+
+struct Wheel : Part {
   static constexpr std::string_view kName = "wheel";
   double radius = 0;
   static void describe(Fields<Wheel>& f) {
@@ -18,7 +22,7 @@ struct Wheel : Section {
   }
 };
 
-struct Door : Section {
+struct Door : Part {
   static constexpr std::string_view kName = "door";
   bool open = false;
   static void describe(Fields<Door>& f) {
@@ -26,6 +30,11 @@ struct Door : Section {
     f.field("open", &Door::open).help("Whether one can pass.");
   }
 };
+
+const std::vector<Kind<Part>>& Part::kinds() {
+  static const std::vector<Kind<Part>> kinds = {kind<Wheel, Part>(), kind<Door, Part>()};
+  return kinds;
+}
 
 struct Engine : Section {
   int32_t cylinders = 4;
@@ -46,7 +55,7 @@ struct Car : Section {
   std::optional<int64_t> year;
   std::optional<Door> trunk;
   Engine engine;
-  std::vector<std::variant<Wheel, Door>> parts;
+  std::vector<OneOf<Part>> parts;
   std::vector<std::string> owners;
   static void describe(Fields<Car>& f) {
     f.field("name", &Car::name).help("What it is called.");
@@ -54,7 +63,7 @@ struct Car : Section {
     f.field("year", &Car::year).range(at_least(1886)).help("When it was built.");
     f.field("trunk", &Car::trunk);
     f.field("engine", &Car::engine);
-    f.variant("parts", &Car::parts, "kind").help("The rest.");
+    f.kind("parts", &Car::parts, "kind").help("The rest.");
     f.field("owners", &Car::owners).one_of({"ann", "bob"}).help("First to last.");
   }
 };
@@ -124,14 +133,14 @@ TEST(Config, ReadsEveryKindOfField) {
   EXPECT_EQ(car.engine.cylinders, 6);
   EXPECT_EQ(car.engine.gears, (std::vector<double>{4, 1.5}));
   ASSERT_EQ(car.parts.size(), 2u);
-  const Wheel& wheel = std::get<Wheel>(car.parts[0]);
+  const Wheel& wheel = car.parts[0].get<Wheel>();
   EXPECT_EQ(wheel.radius, 0.5);
   EXPECT_EQ(wheel.path, "parts.0");
   EXPECT_EQ(wheel.name_of("radius"), "parts.0.radius");
   EXPECT_EQ(wheel.position.line, 9);
   EXPECT_EQ(wheel.at("radius").line, 11);
   EXPECT_EQ(wheel.at("kind").line, 10);
-  EXPECT_EQ(std::get<Door>(car.parts[1]).position.line, 12);
+  EXPECT_EQ(car.parts[1]->position.line, 12);
   EXPECT_EQ(car.owners, (std::vector<std::string>{"bob", "ann"}));
 
   EXPECT_EQ(toml_text(resolved_config(car)),

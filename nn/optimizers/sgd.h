@@ -1,12 +1,7 @@
 // Stochastic gradient descent, with momentum in two forms.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "compiler/ir/graph.h"
-#include "nn/param.h"
+#include "nn/optimizer.h"
 
 namespace thtrain {
 
@@ -20,29 +15,31 @@ namespace thtrain {
 /// iteration methods", 1964. Nesterov's: I. Sutskever, J. Martens, G. Dahl, G. Hinton, "On the importance of
 /// initialization and momentum in deep learning", ICML 2013, eq. 3 and 4, with W standing where the gradient is taken,
 /// as Y. Bengio, N. Boulanger- Lewandowski, R. Pascanu, "Advances in optimizing recurrent networks", ICASSP 2013, eq. 7
-/// writes it.
-class Sgd {
+/// writes it. PyTorch has v <- m v + g and W <- W - r v: the same weights while r stays as it is; where r changes, its
+/// earlier steps go on with the new r, and here with theirs.
+class Sgd : public Optimizer {
  public:
+  static constexpr std::string_view kName = "sgd";
   struct Options {
     double learning_rate = 0.01;
-    double momentum = 0;
+    double momentum = 0;  // 0 leaves the velocities out of the program
     bool nesterov = false;
+    double weight_decay = 0;
+    bool decoupled_weight_decay = false;
   };
-  /// The learning rate and the momentum are shared scalars of the parameters' dtype: other values need no other
-  /// program.
+  static void describe(Fields<OptimizerKind<Sgd>>& f);
+
+  /// Numbers: learning_rate, momentum. State: "velocity/hidden/W"; nothing without momentum.
   Sgd(const Options& options, std::vector<Param> params);
 
-  /// Of the parameters, and of the velocities where there is a momentum. `cost` is a scalar that all parameters reach.
-  std::vector<Update> updates(const Expr& cost) const;
-  /// What a checkpoint keeps: "velocity/hidden/W"; nothing without momentum.
-  const std::vector<std::pair<std::string, Shared>>& state() const { return velocities_; }
-  const Shared& learning_rate() const { return learning_rate_; }
+ protected:
+  Expr step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
+            std::vector<Update>& updates) const override;
 
  private:
-  std::vector<Param> params_;
-  bool has_momentum_, nesterov_;
-  Shared learning_rate_, momentum_;
-  std::vector<std::pair<std::string, Shared>> velocities_;
+  bool nesterov_;
+  Expr momentum_;                   // empty where it is 0
+  std::vector<Shared> velocities_;  // v
 };
 
 }  // namespace thtrain

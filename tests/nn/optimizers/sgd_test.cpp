@@ -1,4 +1,4 @@
-#include "trainers/optimizers/sgd.h"
+#include "nn/optimizers/sgd.h"
 
 #include <gtest/gtest.h>
 

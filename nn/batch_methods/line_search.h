@@ -1,0 +1,40 @@
+// A line search for the strong Wolfe conditions.
+#pragma once
+
+#include <functional>
+
+namespace thtrain {
+
+/// A function along a line: value and slope at a step a.
+struct LinePoint {
+  double a = 0;
+  double value = 0;
+  double slope = 0;
+};
+
+struct LineSearchOptions {
+  double decrease = 1e-4;    // c1
+  double curvature = 0.9;    // c2, above c1 and below 1
+  int64_t evaluations = 40;  // at most
+};
+
+/// What was found; `good` where it satisfies the conditions. Else the best point with a decrease, or `start`.
+struct LineSearchResult {
+  LinePoint point;
+  bool good = false;
+};
+
+/// A step a > 0 with
+///
+///   f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|
+///
+/// `start` is the line at a = 0, with a slope below 0; `first` the step that is tried first; `at` evaluates. Values are
+/// compared up to the rounding of f(0), so that close to a minimum the slopes decide. A value that is not finite counts
+/// as too large. InternalError where the slope is not below 0.
+///
+/// J. Nocedal, S. Wright, "Numerical optimization", 2nd ed., 2006, algorithms 3.5 (bracket) and 3.6 (zoom), steps by
+/// the cubic of eq. 3.59. The point with the least value is the one given in the end where the conditions are not met.
+LineSearchResult search_line(const std::function<LinePoint(double a)>& at, const LinePoint& start, double first,
+                             const LineSearchOptions& options);
+
+}  // namespace thtrain

@@ -1,0 +1,28 @@
+#include "nn/metrics/mean_absolute_error.h"
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "nn/metrics/decisions.h"
+
+namespace thtrain {
+
+void MeanAbsoluteError::Options::describe(Fields<Options>& f) {
+  f.about("The mean of |y - t| over examples and outputs.");
+}
+
+std::unique_ptr<Metric> MeanAbsoluteError::Options::make() const {
+  return std::make_unique<MeanAbsoluteError>(*this);
+}
+
+std::vector<MetricPart> MeanAbsoluteError::parts_of(const MetricInput& input, TargetForm) const {
+  Expr y = cast(input.scores.value, DType::kFloat64), t = values_beside(y, input.targets.value);
+  Expr error = abs(y - t);
+  if (error.rank() > 1) error = mean(error, axes_of_example(error));
+  return {{"error", weighted_rows(error, input.targets.weights)}, weight_part(error, input.targets.weights)};
+}
+
+MetricValue MeanAbsoluteError::value(const MetricTotals& totals) const {
+  return {.number = totals.number("error") / totals.number("weight")};
+}
+
+}  // namespace thtrain

@@ -1,0 +1,89 @@
+#include "nn/objective.h"
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/reduce/reduce.h"
+
+namespace thtrain {
+namespace {
+
+Expr in_dtype(const Expr& x, DType dtype) {
+  return x.dtype() == dtype ? x : cast(x, dtype);
+}
+
+// sum(w x) / sum(w) along these axes; 0 where all weights are 0.
+Expr weighted_mean(const Expr& x, const Expr& w, const Axes& axes) {
+  Expr total = sum(w);
+  return sum(w * x, axes) / where(eq(total, 0), 1, total);
+}
+
+}  // namespace
+
+std::optional<Message> Objective::misfit(const ModelOutput&, TargetForm) const {
+  return {};
+}
+
+TargetForm Objective::check(const ModelOutput& output, const TargetInput& targets) const {
+  const std::string who = str("objective \"", name_, '"');
+  TargetForm form = form_of(who, target_forms(), output.value, targets, position_);
+  TH_CHECK((output.link != ModelOutput::Link::kNone) == output.logits.has_value(), "logits belong to a link");
+  if (auto message = misfit(output, form)) {
+    message->what = who + " cannot read the output of the model";
+    if (!message->config) message->config = position_;
+    throw UserError(std::move(*message));
+  }
+  if (targets.class_weights.has_value() && form != TargetForm::kNone) {
+    const Expr& weights = targets.class_weights;
+    bool one = form == TargetForm::kValues && is_single(output.value);
+    int64_t wanted = one ? 1 : classes_of(output.value);
+    bool fits = is_float(weights.dtype()) && weights.rank() == 1 && output.value.rank() <= 2;
+    if (fits && wanted >= 0 && weights.dims()[0].is_known()) fits = weights.dims()[0].value() == wanted;
+    if (!fits)
+      throw UserError(
+          Message{.what = who + " cannot take these weights of the classes",
+                  .expected = str("floats, one for each ", form == TargetForm::kClasses ? "class" : "output",
+                                  wanted < 0 ? "" : str(": ", name_of(output.value.dtype()), '[', wanted, ']')),
+                  .got = str(type_text(weights), " beside an output ", type_text(output.value)),
+                  .config = position_});
+  }
+  return form;
+}
+
+Expr Objective::checked_elements(const ModelOutput& output, const TargetInput& targets, TargetForm form) const {
+  Expr wanted = form == TargetForm::kValues ? values_beside(output.value, targets.value) : targets.value;
+  return elements(output, wanted, form);
+}
+
+ExampleLosses Objective::weighted(const Expr& elements, const TargetInput& targets, TargetForm form) const {
+  const DType dtype = elements.dtype();
+  ExampleLosses out{.values = elements};
+  if (targets.weights.has_value()) out.weights = in_dtype(targets.weights, dtype);
+  Expr of_classes;
+  if (targets.class_weights.has_value()) of_classes = in_dtype(targets.class_weights, dtype);
+  if (elements.rank() > 1) {
+    std::vector<int64_t> others;
+    for (size_t axis = 1; axis < elements.rank(); ++axis) others.push_back(static_cast<int64_t>(axis));
+    out.values = of_classes.has_value() ? weighted_mean(elements, of_classes, others) : mean(elements, others);
+  } else if (of_classes.has_value() && form == TargetForm::kClasses) {
+    Expr of_examples = take(of_classes, targets.value);
+    out.weights = out.weights.has_value() ? out.weights * of_examples : of_examples;
+  }
+  return out;
+}
+
+ExampleLosses Objective::losses(const ModelOutput& output, const TargetInput& targets) const {
+  TargetForm form = check(output, targets);
+  Scope scope("loss");
+  return weighted(checked_elements(output, targets, form), targets, form);
+}
+
+Expr Objective::cost(const ModelOutput& output, const TargetInput& targets) const {
+  TargetForm form = check(output, targets);
+  Scope scope("loss");
+  Expr all = checked_elements(output, targets, form);
+  if (!targets.weights.has_value() && !targets.class_weights.has_value()) return mean(all);
+  ExampleLosses losses = weighted(all, targets, form);
+  return losses.weights.has_value() ? weighted_mean(losses.values, losses.weights, {}) : mean(losses.values);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,44 @@
+#include "nn/optimizers/adadelta.h"
+
+#include "compiler/ops/elemwise/elemwise.h"
+
+namespace thtrain {
+
+using Table = OptimizerKind<AdaDelta>;
+
+void AdaDelta::describe(Fields<Table>& f) {
+  f.about("AdaDelta: steps in the units of the weights, from running means of squares of gradients and of steps.");
+  describe_rate_and_decay(f);
+  f.field("rho", &Table::rho)
+      .range(from_below(0, 1))
+      .synonyms({"alpha", "decay_rate"})
+      .help("What the running means keep of themselves in a step.");
+  f.field("epsilon", &Table::epsilon)
+      .range(above(0))
+      .synonyms({"eps"})
+      .help("Added to both means below their roots; the first steps are about its root.");
+}
+
+AdaDelta::AdaDelta(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
+  check_options<Table>(kName, options);
+  rho_ = add_number("rho", options.rho);
+  epsilon_ = add_number("epsilon", options.epsilon);
+  squares_ = add_state("square");
+  step_squares_ = add_state("step_square");
+}
+
+Expr AdaDelta::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
+                    std::vector<Update>& updates) const {
+  const Shared &old_square = squares_[index], &old_step_square = step_squares_[index];
+  Expr square = rho_ * old_square + (1 - rho_) * sqr(gradient);
+  Expr step = sqrt(old_step_square + epsilon_) / sqrt(square + epsilon_) * gradient;
+  updates.push_back({old_square, square});
+  updates.push_back({old_step_square, rho_ * old_step_square + (1 - rho_) * sqr(step)});
+  return w - rate * step;
+}
+
+Kind<OptimizerOptions> adadelta_optimizer() {
+  return kind<OptimizerKind<AdaDelta>, OptimizerOptions>();
+}
+
+}  // namespace thtrain

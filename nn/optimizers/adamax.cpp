@@ -1,0 +1,46 @@
+#include "nn/optimizers/adamax.h"
+
+#include "compiler/ops/elemwise/elemwise.h"
+
+namespace thtrain {
+
+using Table = OptimizerKind<AdaMax>;
+
+void AdaMax::describe(Fields<Table>& f) {
+  f.about("AdaMax: Adam with a running maximum of the gradients in the place of the mean of their squares.");
+  describe_rate_and_decay(f);
+  f.field("beta1", &Table::beta1)
+      .range(from_below(0, 1))
+      .help("What the running mean of the gradients keeps of itself in a step.");
+  f.field("beta2", &Table::beta2).range(from_below(0, 1)).help("What the running maximum keeps of itself in a step.");
+  f.field("epsilon", &Table::epsilon)
+      .range(above(0))
+      .synonyms({"eps"})
+      .help("Added to the absolute gradient, so that the maximum is not 0.");
+}
+
+AdaMax::AdaMax(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
+  check_options<Table>(kName, options);
+  beta1_ = add_number("beta1", options.beta1);
+  beta2_ = add_number("beta2", options.beta2);
+  epsilon_ = add_number("epsilon", options.epsilon);
+  count_steps();
+  means_ = add_state("mean");
+  largest_ = add_state("largest");
+}
+
+Expr AdaMax::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
+                  std::vector<Update>& updates) const {
+  Expr mean = beta1_ * means_[index] + (1 - beta1_) * gradient;
+  Expr largest = maximum(beta2_ * largest_[index], abs(gradient) + epsilon_);
+  updates.push_back({means_[index], mean});
+  updates.push_back({largest_[index], largest});
+  Expr length = cast(precise(rate) / (1 - pow(precise(beta1_), step_number())), dtype());
+  return w - length * mean / largest;
+}
+
+Kind<OptimizerOptions> adamax_optimizer() {
+  return kind<OptimizerKind<AdaMax>, OptimizerOptions>();
+}
+
+}  // namespace thtrain

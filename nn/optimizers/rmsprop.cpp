@@ -1,0 +1,54 @@
+#include "nn/optimizers/rmsprop.h"
+
+#include "compiler/ops/elemwise/elemwise.h"
+
+namespace thtrain {
+
+using Table = OptimizerKind<RmsProp>;
+
+void RmsProp::describe(Fields<Table>& f) {
+  f.about("RMSProp: gradients divided by the root of a running mean of their squares.");
+  describe_rate_and_decay(f);
+  f.field("rho", &Table::rho)
+      .range(from_below(0, 1))
+      .synonyms({"alpha", "decay_rate"})
+      .help("What the running means keep of themselves in a step.");
+  f.field("epsilon", &Table::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
+  f.field("momentum", &Table::momentum)
+      .range(from_below(0, 1))
+      .help("Part of the previous step that is added to the next one.");
+  f.field("centered", &Table::centered).help("Divide by a running standard deviation instead: the mean is taken off.");
+}
+
+RmsProp::RmsProp(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
+  check_options<Table>(kName, options);
+  rho_ = add_number("rho", options.rho);
+  epsilon_ = add_number("epsilon", options.epsilon);
+  squares_ = add_state("square");
+  if (options.centered) means_ = add_state("mean");
+  if (options.momentum == 0) return;
+  momentum_ = add_number("momentum", options.momentum);
+  velocities_ = add_state("velocity");
+}
+
+Expr RmsProp::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
+                   std::vector<Update>& updates) const {
+  auto running_mean = [&](const Shared& state, const Expr& value) {
+    Expr mean = rho_ * state + (1 - rho_) * value;
+    updates.push_back({state, mean});
+    return mean;
+  };
+  Expr square = running_mean(squares_[index], sqr(gradient));
+  if (!means_.empty()) square = maximum(square - sqr(running_mean(means_[index], gradient)), 0);
+  Expr scaled = gradient / (sqrt(square) + epsilon_);
+  if (!momentum_.has_value()) return w - rate * scaled;
+  Expr velocity = momentum_ * velocities_[index] + scaled;
+  updates.push_back({velocities_[index], velocity});
+  return w - rate * velocity;
+}
+
+Kind<OptimizerOptions> rmsprop_optimizer() {
+  return kind<OptimizerKind<RmsProp>, OptimizerOptions>();
+}
+
+}  // namespace thtrain

@@ -1,0 +1,104 @@
+#include "nn/predictions.h"
+
+#include "compiler/ops/effect/effect.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+
+const Expr& logits_of(const ModelOutput& output) {
+  return output.logits.has_value() ? output.logits : output.value;
+}
+
+// May these lengths be equal?
+static bool may_equal(const Dim& a, const Dim& b) {
+  return !a.is_known() || !b.is_known() || a.value() == b.value();
+}
+
+static bool is_column(const Expr& x) {
+  return x.rank() == 2 && x.dims()[1].is(1);
+}
+
+static bool has_form(TargetForm form, const Expr& output, const Expr& targets) {
+  if (form == TargetForm::kNone || !targets.has_value()) return form == TargetForm::kNone && !targets.has_value();
+  const Dims &given = targets.dims(), &wanted = output.dims();
+  if (is_complex(targets.dtype()) || given.empty() || !may_equal(given[0], wanted[0])) return false;
+  if (form == TargetForm::kClasses) return is_int(targets.dtype()) && given.size() == 1;
+  if (given.size() == 1 && (is_column(output) || wanted.size() == 1)) return is_float(targets.dtype());
+  if (given.size() != wanted.size()) return false;
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!may_equal(given[i], wanted[i])) return false;
+  return true;
+}
+
+std::string type_text(const Expr& value) {
+  return readable(value.type().text());
+}
+
+// The type of one number for each example.
+static std::string row_text(DType dtype, const Expr& output) {
+  return readable(Type{.dtype = dtype, .dims = {output.dims()[0]}}.text());
+}
+
+static std::string form_text(TargetForm form, const Expr& output) {
+  switch (form) {
+    case TargetForm::kNone:
+      return "no targets";
+    case TargetForm::kClasses:
+      return row_text(DType::kInt64, output) + " (classes)";
+    case TargetForm::kValues:
+      return type_text(output) + " (values)";
+  }
+  return "";
+}
+
+TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accepted, const Expr& output,
+                   const TargetInput& targets, const ConfigPosition& where) {
+  if (output.rank() == 0 || !is_float(output.dtype()))
+    throw UserError(Message{.what = who + " cannot read the output of the model",
+                            .expected = "float32 or float64, an example along the first axis",
+                            .got = type_text(output),
+                            .config = where});
+  for (TargetForm form : accepted) {
+    if (!has_form(form, output, targets.value)) continue;
+    const Expr& weights = targets.weights;
+    if (weights.has_value() &&
+        (!is_float(weights.dtype()) || weights.rank() != 1 || !may_equal(weights.dims()[0], output.dims()[0])))
+      throw UserError(Message{.what = who + " cannot take these weights of the examples",
+                              .expected = row_text(output.dtype(), output),
+                              .got = type_text(weights),
+                              .config = where});
+    return form;
+  }
+  throw UserError(Message{.what = who + " cannot take these targets",
+                          .expected = join(accepted, ", or ", [&](TargetForm form) { return form_text(form, output); }),
+                          .got = str(targets.value.has_value() ? type_text(targets.value) : "no targets",
+                                     " beside an output ", type_text(output)),
+                          .config = where});
+}
+
+Expr values_beside(const Expr& output, const Expr& targets) {
+  Expr values = targets.dtype() == output.dtype() ? targets : cast(targets, output.dtype());
+  return values.rank() == output.rank() ? values : expand_dims(values, {1});
+}
+
+bool is_single(const Expr& scores) {
+  return scores.rank() == 1 || is_column(scores);
+}
+
+Expr as_single(const Expr& scores) {
+  return scores.rank() == 1 ? scores : squeeze(scores, {1});
+}
+
+Expr binary_labels(const Expr& labels, DType dtype) {
+  Expr in_range = logical_and(ge(labels, 0), le(labels, 1));
+  return check(cast(labels, dtype), in_range, "labels of two classes are 0 and 1");
+}
+
+int64_t classes_of(const Expr& scores) {
+  if (is_single(scores)) return 2;
+  const Dim& classes = scores.dims().back();
+  return classes.is_known() ? classes.value() : -1;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,261 @@
+#include "trainers/data_config.h"
+
+#include <algorithm>
+
+#include "nn/init.h"
+
+namespace thtrain {
+
+const std::vector<Kind<DataConfig>>& DataConfig::kinds() {
+  static const std::vector<Kind<DataConfig>> kinds = {kind<MnistConfig, DataConfig>(), kind<DigitsConfig, DataConfig>(),
+                                                      kind<NpyConfig, DataConfig>(), kind<IdxConfig, DataConfig>(),
+                                                      kind<CsvConfig, DataConfig>()};
+  return kinds;
+}
+
+// ---- declarations
+// ----------------------------------------------------------------------------------------------------
+
+template <class T>
+void SplitConfig::describe_split(Fields<T>& f) {
+  f.choice("split", &T::split,
+           {{"last", SplitBy::kOrder}, {"shuffled", SplitBy::kShuffled}, {"stratified", SplitBy::kStratified}})
+      .help(
+          "Which examples of the training file `n_valid` takes: the last ones, ones drawn at random, or ones drawn at "
+          "random from each class, as many as is its part.");
+  f.field("split_seed", &T::split_seed)
+      .range(between(0, kLargestSeed))
+      .help("Seed of that draw; the numbers are those of NumPy's RandomState.");
+}
+
+// What would change nothing is a mistake.
+static void check_split(const SplitConfig& c, bool is_cut, Findings& findings) {
+  if (c.split != SplitBy::kOrder && !is_cut)
+    findings.add({.what = "data.split has no effect",
+                  .expected = "data.n_valid above 0",
+                  .config = c.at("split"),
+                  .hint = "it says which examples data.n_valid takes from data.train"});
+  if (c.split == SplitBy::kOrder && c.split_seed != 0)
+    findings.add({.what = "data.split_seed has no effect",
+                  .expected = "data.split = \"shuffled\" or \"stratified\"",
+                  .config = c.at("split_seed")});
+}
+
+void MnistConfig::describe(Fields<MnistConfig>& f) {
+  f.about(
+      "MNIST's 70,000 handwritten digits of 28x28 pixels, looked for in the config's folder, then in "
+      "`$THTRAIN_DATA`, then in the user's cache folder: `$XDG_CACHE_HOME/thtrain/data`, or `~/.cache/thtrain/data`.");
+  f.field("n_train", &MnistConfig::n_train)
+      .range(between(1, 60000))
+      .unit("examples")
+      .help("Training examples, the first of the training file unless `split` says otherwise.");
+  f.field("n_valid", &MnistConfig::n_valid)
+      .range(between(0, 59999))
+      .unit("examples")
+      .help("Validation examples, the last of the training file unless `split` says otherwise.");
+  f.field("n_test", &MnistConfig::n_test)
+      .range(between(0, 10000))
+      .unit("examples")
+      .help("Test examples, the first of the test file.");
+  f.field("scale", &MnistConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");
+  describe_split(f);
+  f.check([](const MnistConfig& c, Findings& findings) {
+    check_split(c, true, findings);
+    if (c.n_train + c.n_valid <= 60000) return;
+    findings.add({.what = "data.n_train + data.n_valid is more than there is",
+                  .expected = "at most 60000 (examples)",
+                  .got = str(c.n_train, " + ", c.n_valid),
+                  .config = c.at(c.has("n_train") ? "n_train" : "n_valid"),
+                  .hint = "both are taken from MNIST's training file"});
+  });
+}
+
+void DigitsConfig::describe(Fields<DigitsConfig>& f) {
+  f.about(
+      "The built-in generator of handwritten-like digits of 28x28 pixels: the same seed gives the same digits "
+      "everywhere.");
+  f.field("n_train", &DigitsConfig::n_train).range(at_least(1)).unit("examples").help("Training examples.");
+  f.field("n_valid", &DigitsConfig::n_valid).range(at_least(0)).unit("examples").help("Validation examples.");
+  f.field("n_test", &DigitsConfig::n_test).range(at_least(0)).unit("examples").help("Test examples.");
+  f.field("seed", &DigitsConfig::seed).range(between(0, kLargestSeed)).help("Seed of the generator.");
+  f.field("scale", &DigitsConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");
+}
+
+template <class T>
+static void describe_memory_limit(Fields<T>& f) {
+  f.field("memory_limit", &T::memory_limit)
+      .range(above(0))
+      .unit("GiB")
+      .help(
+          "What the examples may fill in memory. More is read while training from .npy files and IDX files that are "
+          "not packed, and is an error elsewhere. Not given: half of the memory that there is.");
+}
+
+static void check_one_validation_set(const Section& c, bool has_file, int64_t n_valid, Findings& findings) {
+  if (has_file && n_valid > 0)
+    findings.add({.what = "data.valid and data.n_valid are both given",
+                  .expected = "one of them",
+                  .config = c.at("n_valid"),
+                  .hint = "data.n_valid takes examples of data.train, where there is no data.valid"});
+}
+
+template <class T>
+void ArrayFiles::describe_files(Fields<T>& f) {
+  f.field("train", &T::train).required().help("File of the training examples, one for each row.");
+  f.field("train_labels", &T::train_labels).required().help("File of their labels, integers from 0.");
+  f.field("valid", &T::valid).help("File of the validation examples.");
+  f.field("valid_labels", &T::valid_labels).help("File of their labels.");
+  f.field("test", &T::test).help("File of the test examples.");
+  f.field("test_labels", &T::test_labels).help("File of their labels.");
+  f.field("n_valid", &T::n_valid)
+      .range(at_least(0))
+      .unit("examples")
+      .help("Where there is no `valid`: validation examples, taken from `train`.");
+  f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
+  describe_split(f);
+  describe_memory_limit(f);
+  f.check([](const T& c, Findings& findings) {
+    check_split(c, !c.valid && c.n_valid > 0, findings);
+    auto pair = [&](const std::optional<std::string>& data, const std::optional<std::string>& labels,
+                    std::string name) {
+      if (data.has_value() == labels.has_value()) return;
+      std::string have = data ? name : name + "_labels", lack = data ? name + "_labels" : name;
+      findings.add({.what = str("data.", lack, " is missing"),
+                    .expected = str("a file to go with data.", have),
+                    .config = c.at(have)});
+    };
+    pair(c.valid, c.valid_labels, "valid");
+    pair(c.test, c.test_labels, "test");
+    check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
+  });
+}
+
+void NpyConfig::describe(Fields<NpyConfig>& f) {
+  f.about(
+      "Arrays in .npy files, or in .npz files as `file.npz[name]`. A path is looked for in the config's folder, then "
+      "in "
+      "`$THTRAIN_DATA`, then in `$XDG_CACHE_HOME/thtrain/data` or `~/.cache/thtrain/data`; one that was typed on the "
+      "command line, in the working folder.");
+  describe_files(f);
+}
+
+void IdxConfig::describe(Fields<IdxConfig>& f) {
+  f.about("Arrays in files of MNIST's IDX format, with or without gzip. Paths are looked for as those of `npy`.");
+  describe_files(f);
+}
+
+void CsvConfig::describe(Fields<CsvConfig>& f) {
+  f.about("Tables of numbers in text files. Paths are looked for as those of `npy`.");
+  f.field("train", &CsvConfig::train).required().help("File of the training examples, one in each line.");
+  f.field("valid", &CsvConfig::valid).help("File of the validation examples.");
+  f.field("test", &CsvConfig::test).help("File of the test examples.");
+  f.field("label_column", &CsvConfig::label_column)
+      .help("Column of the label: its name in the header, `first` or `last`.");
+  f.field("header", &CsvConfig::header)
+      .help("Whether the first line names the columns. Not given: it does if none of its cells is a number.");
+  using Delimiter = CsvOptions::Delimiter;
+  f.choice("delimiter", &CsvConfig::delimiter,
+           {{"auto", Delimiter::kAuto},
+            {"comma", Delimiter::kComma},
+            {"semicolon", Delimiter::kSemicolon},
+            {"tab", Delimiter::kTab},
+            {"space", Delimiter::kSpace}})
+      .synonyms({"sep", "separator", "delim"})
+      .help("What stands between cells; `auto` finds a comma, semicolon or tab in the first line.");
+  f.field("n_valid", &CsvConfig::n_valid)
+      .range(at_least(0))
+      .unit("examples")
+      .help("Where there is no `valid`: validation examples, taken from `train`.");
+  f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
+  describe_split(f);
+  describe_memory_limit(f);
+  f.check([](const CsvConfig& c, Findings& findings) {
+    check_split(c, !c.valid && c.n_valid > 0, findings);
+    check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
+  });
+}
+
+// ---- in the terms of datasets/
+// ---------------------------------------------------------------------------------------
+
+// Bytes; 0 where it is not given.
+static uint64_t memory_limit(const std::optional<double>& gibibytes) {
+  constexpr double kMost = 0x1p62, kGibibyte = 0x1p30;
+  return gibibytes ? static_cast<uint64_t>(std::clamp(*gibibytes * kGibibyte, 1.0, kMost)) : 0;
+}
+
+static void add_file(std::vector<DataFile>& out, const char* key, const char* part, std::string& path) {
+  out.push_back({key, part, &path});
+}
+static void add_file(std::vector<DataFile>& out, const char* key, const char* part, std::optional<std::string>& path) {
+  if (path) add_file(out, key, part, *path);
+}
+
+template <class T>
+static void fill_sizes(DatasetOptions& out, const T& c) {
+  out.train = c.n_train;
+  out.valid = c.n_valid;
+  out.test = c.n_test;
+  out.train_where = c.at("n_train");
+  out.valid_where = c.at("n_valid");
+  out.test_where = c.at("n_test");
+}
+
+static void fill_split(DatasetOptions& out, const SplitConfig& c) {
+  out.split = c.split;
+  out.split_seed = c.split_seed;
+}
+
+// How many examples validate where they come from the training file.
+template <class T>
+static void fill_cut(DatasetOptions& out, const T& c) {
+  out.memory_limit = memory_limit(c.memory_limit);
+  fill_split(out, c);
+  if (c.valid) return;
+  out.valid = c.n_valid;
+  out.valid_where = c.at("n_valid");
+}
+
+void MnistConfig::fill(DatasetOptions& out) const {
+  fill_split(out, *this);
+  fill_sizes(out, *this);
+}
+
+void DigitsConfig::fill(DatasetOptions& out) const {
+  fill_sizes(out, *this);
+  out.seed = seed;
+}
+
+void ArrayFiles::fill(DatasetOptions& out) const {
+  fill_cut(out, *this);
+}
+
+std::vector<DataFile> ArrayFiles::files() {
+  std::vector<DataFile> out;
+  add_file(out, "train", "train_x", train);
+  add_file(out, "train_labels", "train_y", train_labels);
+  add_file(out, "valid", "valid_x", valid);
+  add_file(out, "valid_labels", "valid_y", valid_labels);
+  add_file(out, "test", "test_x", test);
+  add_file(out, "test_labels", "test_y", test_labels);
+  return out;
+}
+
+CsvOptions csv_options(const CsvConfig& c) {
+  return {.delimiter = c.delimiter, .header = c.header, .label = c.label_column, .label_where = c.at("label_column")};
+}
+
+void CsvConfig::fill(DatasetOptions& out) const {
+  fill_cut(out, *this);
+  out.csv = csv_options(*this);
+}
+
+std::vector<DataFile> CsvConfig::files() {
+  std::vector<DataFile> out;
+  add_file(out, "train", "train", train);
+  add_file(out, "valid", "valid", valid);
+  add_file(out, "test", "test", test);
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,117 @@
+// The [data] section: where examples come from, a kind for each source.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/config.h"
+#include "datasets/load.h"
+
+namespace thtrain {
+
+inline constexpr double kPixelScale = 1.0 / 256;
+
+/// Examples of each set, where the file alone says it; -1 where only the data can.
+struct SetSizes {
+  int64_t train = -1, valid = -1, test = -1;
+};
+
+/// A file that a source names: by which key, and what DatasetOptions::files calls it.
+struct DataFile {
+  const char* key;
+  const char* part;
+  std::string* path;
+};
+
+struct DataConfig : Section {
+  double scale = 1;  // of the examples
+
+  virtual ~DataConfig() = default;
+  virtual SetSizes sizes() const = 0;
+  /// Those that are given.
+  virtual std::vector<DataFile> files() { return {}; }
+  /// What it says beside its name, its files and the scale.
+  virtual void fill(DatasetOptions& out) const = 0;
+  static const std::vector<Kind<DataConfig>>& kinds();
+};
+
+/// Which examples of the training file are kept for validation.
+struct SplitConfig : DataConfig {
+  SplitBy split = SplitBy::kOrder;
+  int64_t split_seed = 0;
+
+  template <class T>
+  static void describe_split(Fields<T>& f);
+};
+
+/// MNIST's 60,000 + 10,000 digits of 28x28 pixels; the validation examples are the last of the training file.
+struct MnistConfig : SplitConfig {
+  static constexpr std::string_view kName = "mnist";
+  MnistConfig() { scale = kPixelScale; }
+  int64_t n_train = 50000;
+  int64_t n_valid = 10000;
+  int64_t n_test = 10000;
+  SetSizes sizes() const override { return {n_train, n_valid, n_test}; }
+  void fill(DatasetOptions& out) const override;
+  static void describe(Fields<MnistConfig>& f);
+};
+
+/// The built-in generator of handwritten-like digits, 28x28 pixels.
+struct DigitsConfig : DataConfig {
+  static constexpr std::string_view kName = "digits";
+  DigitsConfig() { scale = kPixelScale; }
+  int64_t n_train = 10000;
+  int64_t n_valid = 2000;
+  int64_t n_test = 2000;
+  int64_t seed = 1;
+  SetSizes sizes() const override { return {n_train, n_valid, n_test}; }
+  void fill(DatasetOptions& out) const override;
+  static void describe(Fields<DigitsConfig>& f);
+};
+
+/// Where validation examples come from: a file of their own, or the last n_valid examples of the training file.
+struct ArrayFiles : SplitConfig {
+  std::string train, train_labels;
+  std::optional<std::string> valid, valid_labels, test, test_labels;
+  int64_t n_valid = 0;
+  std::optional<double> memory_limit;  // GiB
+
+  SetSizes sizes() const override { return {-1, valid ? -1 : n_valid, test ? -1 : 0}; }
+  std::vector<DataFile> files() override;
+  void fill(DatasetOptions& out) const override;
+  template <class T>
+  static void describe_files(Fields<T>& f);
+};
+
+struct NpyConfig : ArrayFiles {
+  static constexpr std::string_view kName = "npy";
+  static void describe(Fields<NpyConfig>& f);
+};
+
+struct IdxConfig : ArrayFiles {
+  static constexpr std::string_view kName = "idx";
+  static void describe(Fields<IdxConfig>& f);
+};
+
+struct CsvConfig : SplitConfig {
+  static constexpr std::string_view kName = "csv";
+  std::string train;
+  std::optional<std::string> valid, test;
+  std::string label_column = "last";  // "first", "last", or its name in the header
+  std::optional<bool> header;         // found out where not given
+  CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
+  int64_t n_valid = 0;
+  std::optional<double> memory_limit;  // GiB
+  SetSizes sizes() const override { return {-1, valid ? -1 : n_valid, test ? -1 : 0}; }
+  std::vector<DataFile> files() override;
+  void fill(DatasetOptions& out) const override;
+  static void describe(Fields<CsvConfig>& f);
+};
+
+/// How the experiment says that a CSV file is to be read.
+CsvOptions csv_options(const CsvConfig& config);
+
+}  // namespace thtrain

@@ -1,0 +1,54 @@
+#include "trainers/schedules.h"
+
+namespace thtrain {
+
+Schedules::Schedules(const TrainerConfig& config, const Optimizer& optimizer, int64_t batches)
+    : optimizer_(optimizer), accumulate_(config.accumulate) {
+  const RunLength run{.steps = config.epochs * batches / config.accumulate, .epochs = config.epochs};
+  auto add = [&](const char* key, const char* number, const std::optional<OneOf<ScheduleOptions>>& options) {
+    if (options) entries_.push_back({key, number, (*options)->make(run)});
+  };
+  add("schedule", "learning_rate", config.schedule);
+  add("momentum_schedule", "momentum", config.momentum_schedule);
+}
+
+void Schedules::apply(int64_t minibatches, int64_t epochs) {
+  const ScheduleTime done{.step = minibatches / accumulate_, .epoch = epochs};
+  std::vector<double> factors;
+  for (const Entry& entry : entries_) factors.push_back(entry.schedule->at(done));
+  set_factors(factors);
+}
+
+std::vector<double> Schedules::factors() const {
+  std::vector<double> out;
+  for (const Entry& entry : entries_) out.push_back(entry.factor);
+  return out;
+}
+
+void Schedules::set_factors(const std::vector<double>& factors) {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (factors.at(i) == entry.factor) continue;
+    entry.factor = factors[i];
+    optimizer_.scale_number(entry.number, entry.factor);
+  }
+}
+
+bool Schedules::observes() const {
+  for (const Entry& entry : entries_)
+    if (entry.schedule->observes()) return true;
+  return false;
+}
+
+void Schedules::observe(double value, bool larger_is_better) {
+  for (const Entry& entry : entries_) entry.schedule->observe(value, larger_is_better);
+}
+
+NamedState Schedules::state() const {
+  NamedState out;
+  for (const Entry& entry : entries_)
+    for (const auto& [name, variable] : entry.schedule->state()) out.emplace_back(str(entry.key, '/', name), variable);
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,45 @@
+// The schedules of a run: how the numbers of its optimizer go over epochs and steps.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
+#include "trainers/experiment.h"
+
+namespace thtrain {
+
+class Schedules {
+ public:
+  /// trainer.schedule for the learning rate and trainer.momentum_schedule for the momentum of `optimizer`, which stays
+  /// alive. `batches` of an epoch. UserError where a schedule's options contradict the length of the run.
+  Schedules(const TrainerConfig& config, const Optimizer& optimizer, int64_t batches);
+
+  /// Sets the numbers for a minibatch, from what is done before it: `minibatches` in all, in `epochs` and more.
+  void apply(int64_t minibatches, int64_t epochs);
+  /// What the numbers are now, and back.
+  std::vector<double> factors() const;
+  void set_factors(const std::vector<double>& factors);
+
+  /// Does one of them go by the validation values?
+  bool observes() const;
+  /// A new validation value.
+  void observe(double value, bool larger_is_better);
+  /// What a checkpoint keeps: "schedule/plateau/best", "momentum_schedule/plateau/best". Float64 scalars, the best one
+  /// NaN before the first value.
+  NamedState state() const;
+
+ private:
+  struct Entry {
+    std::string key, number;  // "schedule", "learning_rate"
+    std::shared_ptr<Schedule> schedule;
+    double factor = 1;
+  };
+  const Optimizer& optimizer_;
+  int64_t accumulate_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace thtrain
