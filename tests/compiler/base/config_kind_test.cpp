@@ -344,7 +344,9 @@ The plain one.
 
 ## `[trainer.schedule]`
 
-How the rate changes. `type` is one of `"constant"`, `"cosine"`, `"step"`. The name alone stands for the table with its defaults: `schedule = "constant"`. Not given: `"constant"`.
+How the rate changes. `type` is one of `"constant"`, `"cosine"`, `"step"`. )"
+                                    R"(The name alone, as in `schedule = "constant"`, gives its defaults. )"
+                                    R"(Not given: `"constant"`.
 
 ## `[trainer.schedule]` with `type = "constant"`
 
