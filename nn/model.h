@@ -67,7 +67,8 @@ class Model {
 
   /// Of a minibatch, a value [batch, input...] for each input.
   ModelPass pass(std::vector<Expr> values, Phase phase) const;
-  /// What the last layer makes of x [batch, input...], the one input.
+  /// What the last layer makes of x [batch, input...], the one input. Where layers have state, a cost is built of
+  /// pass(), in training, and its updates stand beside those of the optimizer.
   Expr output(const Expr& x, Phase phase = Phase::kEvaluation) const;
   /// z [batch, classes] of the softmax at the end; see Softmax.
   Expr logits(const Expr& x, Phase phase = Phase::kEvaluation) const;

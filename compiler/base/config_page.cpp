@@ -93,8 +93,7 @@ static std::string kinds_text(const FieldSpec& field, const ConfigNode& defaults
   std::string out = str(field.help, " `", field.tag, "` is ", field.required ? "required, and " : "", "one of ",
                         join(kinds, ", ", [](const Alternative& a) { return str("`\"", a.name, "\"`"); }), ".");
   if (field.by_name)
-    out += str(" The name alone stands for the table with its defaults: `", field.name, " = \"", kinds.front().name,
-               "\"`.");
+    out += str(" The name alone, as in `", field.name, " = \"", kinds.front().name, "\"`, gives its defaults.");
   const ConfigNode* value = defaults.find(field.name);
   if (value && value->is_table()) out += str(" Not given: `", toml_value(*value->find(field.tag)), "`.");
   return out;

@@ -193,7 +193,9 @@ TEST_F(CliResume, TheLimitOnFileSizesIsAnErrorOfTheWrite) {
   ASSERT_EQ(workshop.run({"train", "small.toml", "--run-dir", "whole"}).code, 0);
   auto size = [&](const std::string& name) { return workshop.read(name).size(); };
   ASSERT_GT(size("whole/checkpoint.npz"), size("whole/best.npz"));
-  Ended ended = workshop.shell("ulimit -f " + std::to_string(size("whole/checkpoint.npz") / 512) +
+  // Blocks below the checkpoint of the first epoch, which has a shorter history than the last one, and above the first
+  // checkpoint, which has no best weights.
+  Ended ended = workshop.shell("ulimit -f " + std::to_string(size("whole/checkpoint.npz") / 512 - 1) +
                                "; $THTRAIN train small.toml --run-dir run --quiet");
   EXPECT_EQ(error_of(ended), R"(
 error: run/checkpoint.npz: the file cannot be written

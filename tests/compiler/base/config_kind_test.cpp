@@ -225,6 +225,10 @@ TEST(ConfigKinds, ANameAloneStandsForTheTableWithItsDefaults) {
   EXPECT_EQ(trainer.schedule.get<Cosine>().period, 4);
   EXPECT_EQ(trainer.schedule->name_of("period"), "trainer.schedule.period");
   EXPECT_EQ(trainer.second->get<Cosine>().period, 4);
+  // As a word of the command line is typed.
+  ConfigNode word = text("cosine");
+  word.unquoted = true;
+  EXPECT_TRUE(read({{"schedule", word}, {"optimizer", text("adam")}}).schedule.is<Cosine>());
 }
 
 TEST(ConfigKinds, WhatIsPrintedReadsBackTheSame) {
@@ -344,7 +348,9 @@ The plain one.
 
 ## `[trainer.schedule]`
 
-How the rate changes. `type` is one of `"constant"`, `"cosine"`, `"step"`. The name alone stands for the table with its defaults: `schedule = "constant"`. Not given: `"constant"`.
+How the rate changes. `type` is one of `"constant"`, `"cosine"`, `"step"`. )"
+                                    R"(The name alone, as in `schedule = "constant"`, gives its defaults. )"
+                                    R"(Not given: `"constant"`.
 
 ## `[trainer.schedule]` with `type = "constant"`
 
