@@ -57,10 +57,14 @@ void check_column_count(const std::string& path, const CsvOptions& options, size
                    str(count, count == 1 ? " column" : " columns"));
 }
 
-/// Both arrays of a split in their files.
+std::shared_ptr<const TextRows> text_rows(const CsvTable& table, const std::vector<std::string>& columns) {
+  return std::make_shared<const TextRows>(TextRows{table.lines, columns, table.named, table.label});
+}
+
+/// The arrays of a split in their files.
 struct SplitFiles {
   ArrayFile x;
-  std::optional<ArrayFile> y;
+  std::optional<ArrayFile> y, weights = {};
 };
 
 class Loader {
@@ -175,10 +179,12 @@ class Loader {
     auto split = [&](const std::string& key) -> std::optional<SplitFiles> {
       const DataPath* x = key == "train" ? &required("train_x") : file(key + "_x");
       const DataPath* y = file(key + "_y");
-      if (!x && y) required(key + "_x");
+      const DataPath* weights = file(key + "_w");
+      if (!x && (y || weights)) required(key + "_x");
       if (!x) return std::nullopt;
       if (!y && has_targets()) required(key + "_y");
-      return SplitFiles{open(*x), has_targets() ? std::optional(open(*y)) : std::nullopt};
+      return SplitFiles{open(*x), has_targets() ? std::optional(open(*y)) : std::nullopt,
+                        weights ? std::optional(open(*weights)) : std::nullopt};
     };
     read_files({split("train"), split("valid"), split("test")});
   }
@@ -213,11 +219,12 @@ class Loader {
     return x.can_stay() && x.bytes() >= kReadByPiecesFrom && !as_it_stands(x);
   }
 
-  /// Bytes of both arrays while they are in memory.
+  /// Bytes of the arrays while they are in memory.
   uint64_t bytes_in_memory(const SplitFiles& files) const {
     uint64_t out = static_cast<uint64_t>(files.x.described().raw.size()) * size_of(floatx_);
     if (!as_it_stands(files.x) && !by_pieces(files.x)) out += files.x.bytes();
     if (files.y) out += files.y->bytes() + static_cast<uint64_t>(files.y->described().raw.size()) * sizeof(int64_t);
+    if (files.weights) out += files.weights->bytes() + static_cast<uint64_t>(files.weights->described().raw.size()) * 8;
     return out;
   }
 
@@ -247,7 +254,9 @@ class Loader {
       DataArray x = array(set->x, out_.streamed || by_pieces(set->x));
       // Labels are small, and are read again and again: they stay in the file only where they alone are too large.
       DataArray y = set->y ? array(*set->y, out_.streamed && set->y->bytes() > memory_limit_) : DataArray{};
-      return Split(std::move(x), std::move(y), options_.targets, scale_of(set->x));
+      Split out(std::move(x), std::move(y), options_.targets, scale_of(set->x));
+      if (set->weights) out.set_weights(array(*set->weights, out_.streamed && set->weights->bytes() > memory_limit_));
+      return out;
     };
     auto train = split(sets[0]), valid = split(sets[1]), test = split(sets[2]);
     cut(*train, valid, test, 0);
@@ -272,21 +281,28 @@ class Loader {
         if (key == "train") {
           csv.classes = table.classes;
           csv.label_at = table.label_at;
-          columns = table.columns.size() + (table.label_at ? 1 : 0);
+          columns = table.columns.size() + table.other_columns.size();
+          out_.other_columns = table.other_columns;
+          out_.target_names = table.targets;
           out_.columns = table.columns;
           out_.columns_named = table.named;
           out_.label_at = table.label_at;
         } else {
           check_columns(place, out_, table);
         }
-        if (options_.targets == Targets::kValues && !table.classes.empty()) {
+        if (options_.targets != Targets::kClasses && !table.classes.empty()) {
           throw file_error(place, "the target values are not numbers", "a column of numbers",
                            str("\"", table.classes[0], "\""));
         }
-        auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named, table.label});
-        return Split({.raw = table.x, .origin = place, .where = path->where, .text = text},
-                     {.raw = table.y, .origin = place, .where = path->where, .text = text}, options_.targets,
-                     scale_or(1));
+        auto text = text_rows(table, table.columns);
+        auto array = [&](const Tensor& raw) {
+          return DataArray{.raw = raw, .origin = place, .where = path->where, .text = text};
+        };
+        DataArray y = array(table.y);
+        if (!table.targets.empty()) y.text = text_rows(table, table.targets);
+        Split out(array(table.x), y, options_.targets, scale_or(1));
+        if (!csv.weight.empty()) out.set_weights(array(table.weights));
+        return out;
       });
     };
     auto train = split("train"), valid = split("valid"), test = split("test");
@@ -335,7 +351,11 @@ class Loader {
     Tensor labels;
     std::span<const int64_t> values;
     if (options_.split == SplitBy::kStratified) {
-      TH_CHECK(options_.targets == Targets::kClasses, "a stratified split without classes");
+      if (options_.targets != Targets::kClasses)
+        throw UserError({.what = "data.split = \"stratified\" needs classes",
+                         .expected = "data.split = \"last\" or \"shuffled\"",
+                         .got = str("data.target = \"", name_of(options_.targets), '"'),
+                         .config = place_of(options_.split_where)});
       count_classes(whole);  // refuses labels that are none
       labels = whole.read_targets(0, whole.size(), floatx_);
       values = {labels.data<int64_t>(), static_cast<size_t>(labels.size())};

@@ -21,7 +21,8 @@ struct DataPath {
 struct DatasetOptions {
   /// - "digits": the generator
   /// - "mnist": the four IDX files, in `files["folder"]` or found
-  /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required
+  /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required;
+  ///   train_w, valid_w, test_w: weights of the examples
   /// - "npz": files["npz"], which holds arrays of those names (or x_train, y_train, ...)
   /// - "csv": files["train"], files["valid"], files["test"]; train is required
   std::string name = "digits";
@@ -39,6 +40,7 @@ struct DatasetOptions {
   /// Which rows of the training file are kept for the splits that are cut from it, and the seed of the draw.
   SplitBy split = SplitBy::kOrder;
   int64_t split_seed = 0;
+  ConfigPosition split_where = {};
 
   Targets targets = Targets::kClasses;
   int64_t classes = 0;  // 0: 1 + the largest label of the training split

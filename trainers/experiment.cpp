@@ -212,7 +212,7 @@ std::string config_reference() {
   return str("# Experiment files\n\n",
              "An experiment is a TOML file. Every key can also be given on the command line, as "
              "`trainer.learning_rate=0.1` or `model.layers.0.units=100`.\nThis page is made from the declarations in "
-             "`trainers/experiment.cpp`, `trainers/data_config.cpp` and, beside each layer, in `nn/layers`.\n\n",
+             "`trainers/experiment.cpp`, `datasets/data_config.cpp` and, beside each layer, in `nn/layers`.\n\n",
              reference_page<Experiment>());
 }
 

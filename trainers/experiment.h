@@ -12,7 +12,7 @@
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "nn/model.h"
-#include "trainers/data_config.h"
+#include "datasets/data_config.h"
 
 namespace thtrain {
 

@@ -44,6 +44,7 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 }
 
 static void check_sizes(const Experiment& experiment, const Dataset& data) {
+  for (const Split* split : {&data.train, &data.valid, &data.test}) require_classes(*split);
   const TrainerConfig& trainer = experiment.trainer;
   auto check = [&](const Split& split, const char* set, bool needed) {
     bool enough = split.size() >= (trainer.full_batches_only ? trainer.batch_size : 1);

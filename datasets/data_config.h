@@ -28,6 +28,7 @@ struct DataFile {
 
 struct DataConfig : Section {
   double scale = 1;  // of the examples
+  Targets target = Targets::kClasses;
 
   virtual ~DataConfig() = default;
   virtual SetSizes sizes() const = 0;
@@ -75,7 +76,7 @@ struct DigitsConfig : DataConfig {
 /// Where validation examples come from: a file of their own, or the last n_valid examples of the training file.
 struct ArrayFiles : SplitConfig {
   std::string train, train_labels;
-  std::optional<std::string> valid, valid_labels, test, test_labels;
+  std::optional<std::string> valid, valid_labels, test, test_labels, train_weights, valid_weights, test_weights;
   int64_t n_valid = 0;
   std::optional<double> memory_limit;  // GiB
 
@@ -100,8 +101,11 @@ struct CsvConfig : SplitConfig {
   static constexpr std::string_view kName = "csv";
   std::string train;
   std::optional<std::string> valid, test;
-  std::string label_column = "last";  // "first", "last", or its name in the header
-  std::optional<bool> header;         // found out where not given
+  std::string label_column = "last";       // "first", "last", or its name in the header
+  std::vector<std::string> label_columns;  // in its place, several: names in the header, or numbers from 1
+  int64_t label_count = 0;                 // in its place, the last columns
+  std::optional<std::string> weight_column;
+  std::optional<bool> header;  // found out where not given
   CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
   int64_t n_valid = 0;
   std::optional<double> memory_limit;  // GiB

@@ -1,10 +1,10 @@
-#include "trainers/data_config.h"
+#include "datasets/data_config.h"
 
 #include <algorithm>
 
-#include "nn/init.h"
-
 namespace thtrain {
+
+constexpr double kLargestSplitSeed = 4294967295.0;  // what NumPy's RandomState takes
 
 const std::vector<Kind<DataConfig>>& DataConfig::kinds() {
   static const std::vector<Kind<DataConfig>> kinds = {kind<MnistConfig, DataConfig>(), kind<DigitsConfig, DataConfig>(),
@@ -24,7 +24,7 @@ void SplitConfig::describe_split(Fields<T>& f) {
           "Which examples of the training file `n_valid` takes: the last ones, ones drawn at random, or ones drawn at "
           "random from each class, as many as is its part.");
   f.field("split_seed", &T::split_seed)
-      .range(between(0, kLargestSeed))
+      .range(between(0, kLargestSplitSeed))
       .help("Seed of that draw; the numbers are those of NumPy's RandomState.");
 }
 
@@ -77,8 +77,25 @@ void DigitsConfig::describe(Fields<DigitsConfig>& f) {
   f.field("n_train", &DigitsConfig::n_train).range(at_least(1)).unit("examples").help("Training examples.");
   f.field("n_valid", &DigitsConfig::n_valid).range(at_least(0)).unit("examples").help("Validation examples.");
   f.field("n_test", &DigitsConfig::n_test).range(at_least(0)).unit("examples").help("Test examples.");
-  f.field("seed", &DigitsConfig::seed).range(between(0, kLargestSeed)).help("Seed of the generator.");
+  f.field("seed", &DigitsConfig::seed).range(between(0, kLargestSplitSeed)).help("Seed of the generator.");
   f.field("scale", &DigitsConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");
+}
+
+static void check_stratified(const SplitConfig& c, Findings& findings) {
+  if (c.split != SplitBy::kStratified || c.target == Targets::kClasses) return;
+  findings.add({.what = "data.split = \"stratified\" needs classes",
+                .expected = "data.split = \"last\" or \"shuffled\"",
+                .got = str("data.target = \"", name_of(c.target), '"'),
+                .config = c.at("split")});
+}
+
+template <class T>
+static void describe_target(Fields<T>& f) {
+  f.choice("target", &T::target,
+           {{"classes", Targets::kClasses}, {"values", Targets::kValues}, {"labels", Targets::kLabels}})
+      .help(
+          "What is learned: the number of the `classes` that an example is of, `values` to approximate (regression), "
+          "or several `labels`, each of which an example has (1) or has not (0).");
 }
 
 template <class T>
@@ -102,11 +119,18 @@ static void check_one_validation_set(const Section& c, bool has_file, int64_t n_
 template <class T>
 void ArrayFiles::describe_files(Fields<T>& f) {
   f.field("train", &T::train).required().help("File of the training examples, one for each row.");
-  f.field("train_labels", &T::train_labels).required().help("File of their labels, integers from 0.");
+  f.field("train_labels", &T::train_labels)
+      .required()
+      .help("File of their labels: one integer from 0 for each row, or what `target` says.");
   f.field("valid", &T::valid).help("File of the validation examples.");
   f.field("valid_labels", &T::valid_labels).help("File of their labels.");
   f.field("test", &T::test).help("File of the test examples.");
   f.field("test_labels", &T::test_labels).help("File of their labels.");
+  f.field("train_weights", &T::train_weights)
+      .help("File of the training examples' weights, 0 or more: how much each counts in the loss.");
+  f.field("valid_weights", &T::valid_weights).help("File of the validation examples' weights.");
+  f.field("test_weights", &T::test_weights).help("File of the test examples' weights.");
+  describe_target(f);
   f.field("n_valid", &T::n_valid)
       .range(at_least(0))
       .unit("examples")
@@ -126,6 +150,15 @@ void ArrayFiles::describe_files(Fields<T>& f) {
     };
     pair(c.valid, c.valid_labels, "valid");
     pair(c.test, c.test_labels, "test");
+    auto weights = [&](bool data, bool there, std::string name) {
+      if (data || !there) return;
+      findings.add({.what = str("data.", name, " is missing"),
+                    .expected = str("a file to go with data.", name, "_weights"),
+                    .config = c.at(name + "_weights")});
+    };
+    weights(c.valid.has_value(), c.valid_weights.has_value(), "valid");
+    weights(c.test.has_value(), c.test_weights.has_value(), "test");
+    check_stratified(c, findings);
     check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
   });
 }
@@ -144,6 +177,25 @@ void IdxConfig::describe(Fields<IdxConfig>& f) {
   describe_files(f);
 }
 
+static void check_label_columns(const CsvConfig& c, Findings& findings) {
+  bool several = !c.label_columns.empty() || c.label_count > 0;
+  const char* key = c.label_columns.empty() ? "label_count" : "label_columns";
+  if (!c.label_columns.empty() && c.label_count > 0)
+    findings.add({.what = "data.label_columns and data.label_count are both given",
+                  .expected = "one of them",
+                  .config = c.at("label_count")});
+  else if (several && c.has("label_column"))
+    findings.add({.what = str("data.label_column and data.", key, " are both given"),
+                  .expected = "one of them",
+                  .config = c.at("label_column")});
+  else if (several && c.target == Targets::kClasses)
+    findings.add({.what = str("data.", key, " are no classes"),
+                  .expected = "data.target = \"values\" or \"labels\"",
+                  .got = "data.target = \"classes\"",
+                  .config = c.at(key),
+                  .hint = "data.label_column names the one column of the class"});
+}
+
 void CsvConfig::describe(Fields<CsvConfig>& f) {
   f.about("Tables of numbers in text files. Paths are looked for as those of `npy`.");
   f.field("train", &CsvConfig::train).required().help("File of the training examples, one in each line.");
@@ -151,6 +203,20 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
   f.field("test", &CsvConfig::test).help("File of the test examples.");
   f.field("label_column", &CsvConfig::label_column)
       .help("Column of the label: its name in the header, `first` or `last`.");
+  f.field("label_columns", &CsvConfig::label_columns)
+      .help(
+          "Several columns of numbers in its place, for `target = \"values\"` or `\"labels\"`: their names in the "
+          "header, or their numbers from 1 in a table without one.");
+  f.field("label_count", &CsvConfig::label_count)
+      .range(at_least(0))
+      .unit("columns")
+      .help("The same as a number: so many columns at the end of each line.");
+  f.field("weight_column", &CsvConfig::weight_column)
+      .help(
+          "Column of the examples' weights, 0 or more: how much each counts in the loss; its name in the header, or "
+          "its "
+          "number from 1 in a table without one.");
+  describe_target(f);
   f.field("header", &CsvConfig::header)
       .help("Whether the first line names the columns. Not given: it does if none of its cells is a number.");
   using Delimiter = CsvOptions::Delimiter;
@@ -172,6 +238,8 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
   f.check([](const CsvConfig& c, Findings& findings) {
     check_split(c, !c.valid && c.n_valid > 0, findings);
     check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
+    check_stratified(c, findings);
+    check_label_columns(c, findings);
   });
 }
 
@@ -204,6 +272,7 @@ static void fill_sizes(DatasetOptions& out, const T& c) {
 static void fill_split(DatasetOptions& out, const SplitConfig& c) {
   out.split = c.split;
   out.split_seed = c.split_seed;
+  out.split_where = c.at("split");
 }
 
 // How many examples validate where they come from the training file.
@@ -238,11 +307,22 @@ std::vector<DataFile> ArrayFiles::files() {
   add_file(out, "valid_labels", "valid_y", valid_labels);
   add_file(out, "test", "test_x", test);
   add_file(out, "test_labels", "test_y", test_labels);
+  add_file(out, "train_weights", "train_w", train_weights);
+  add_file(out, "valid_weights", "valid_w", valid_weights);
+  add_file(out, "test_weights", "test_w", test_weights);
   return out;
 }
 
 CsvOptions csv_options(const CsvConfig& c) {
-  return {.delimiter = c.delimiter, .header = c.header, .label = c.label_column, .label_where = c.at("label_column")};
+  const char* labels = !c.label_columns.empty() ? "label_columns" : c.label_count > 0 ? "label_count" : "label_column";
+  return {.delimiter = c.delimiter,
+          .header = c.header,
+          .label = c.label_column,
+          .labels = c.label_columns,
+          .label_count = static_cast<size_t>(c.label_count),
+          .label_where = c.at(labels),
+          .weight = c.weight_column.value_or(""),
+          .weight_where = c.at("weight_column")};
 }
 
 void CsvConfig::fill(DatasetOptions& out) const {
