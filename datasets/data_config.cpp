@@ -17,6 +17,19 @@ const std::vector<Kind<DataConfig>>& DataConfig::kinds() {
 // ----------------------------------------------------------------------------------------------------
 
 template <class T>
+void DataConfig::describe_common(Fields<T>& f) {
+  using By = Standardization::By;
+  f.choice("standardize", &T::standardize, {{"none", By::kNone}, {"features", By::kFeatures}, {"all", By::kAll}})
+      .synonyms({"normalize", "standardise"})
+      .help(
+          "Subtract the mean of the training examples and divide by their standard deviation: those of each number of "
+          "an "
+          "example (`features`), or one of each over all numbers (`all`). Both are kept with the model.");
+  f.field("class_names", &T::class_names)
+      .help("Names of the classes, or of the labels, from 0 on; there are as many of them as names.");
+}
+
+template <class T>
 void SplitConfig::describe_split(Fields<T>& f) {
   f.choice("split", &T::split,
            {{"last", SplitBy::kOrder}, {"shuffled", SplitBy::kShuffled}, {"stratified", SplitBy::kStratified}})
@@ -26,6 +39,54 @@ void SplitConfig::describe_split(Fields<T>& f) {
   f.field("split_seed", &T::split_seed)
       .range(between(0, kLargestSplitSeed))
       .help("Seed of that draw; the numbers are those of NumPy's RandomState.");
+  f.field("folds", &T::folds)
+      .range(at_least(0))
+      .help(
+          "Deal the examples of the training file into so many parts (as `split` says), and validate on the part "
+          "`fold`; "
+          "`thtrain train --folds 5` trains once for each. 0: no parts.");
+  f.field("fold", &T::fold).range(at_least(1)).help("The part that validates, from 1 to `folds`.");
+  describe_common(f);
+}
+
+// What `folds` takes the place of.
+static void check_folds(const SplitConfig& c, const std::vector<std::pair<const char*, bool>>& others,
+                        Findings& findings) {
+  if (c.folds == 0 && c.fold != 1)
+    findings.add({.what = "data.fold has no effect", .expected = "data.folds from 2 on", .config = c.at("fold")});
+  if (c.folds == 1)
+    findings.add({.what = "one fold leaves no examples to train on",
+                  .expected = "data.folds from 2 on, or 0 for none",
+                  .got = "1",
+                  .config = c.at("folds")});
+  if (c.folds > 1 && c.fold > c.folds)
+    findings.add({.what = "there is no such fold",
+                  .expected = str("from 1 to ", c.folds, ", as data.folds says"),
+                  .got = std::to_string(c.fold),
+                  .config = c.at("fold")});
+  for (auto [other, is_given] : others)
+    if (c.folds > 0 && is_given)
+      findings.add({.what = str("data.folds and data.", other, " are both given"),
+                    .expected = "one of them",
+                    .config = c.at(other),
+                    .hint = "one part of data.train validates"});
+}
+
+template <class T>
+static void check_fractions(const T& c, Findings& findings) {
+  auto both = [&](const char* fraction, const char* other) {
+    findings.add({.what = str("data.", fraction, " and data.", other, " are both given"),
+                  .expected = "one of them",
+                  .config = c.at(fraction)});
+  };
+  if (c.valid_fraction > 0 && c.valid) both("valid_fraction", "valid");
+  if (c.valid_fraction > 0 && c.n_valid > 0) both("valid_fraction", "n_valid");
+  if (c.test_fraction > 0 && c.test) both("test_fraction", "test");
+  if (c.valid_fraction + c.test_fraction < 1) return;
+  findings.add({.what = "data.valid_fraction + data.test_fraction leave nothing to train on",
+                .expected = "a sum below 1",
+                .got = str(c.valid_fraction, " + ", c.test_fraction),
+                .config = c.at(c.has("test_fraction") ? "test_fraction" : "valid_fraction")});
 }
 
 // What would change nothing is a mistake.
@@ -61,7 +122,8 @@ void MnistConfig::describe(Fields<MnistConfig>& f) {
   describe_split(f);
   f.check([](const MnistConfig& c, Findings& findings) {
     check_split(c, true, findings);
-    if (c.n_train + c.n_valid <= 60000) return;
+    check_folds(c, {{"n_valid", c.n_valid > 0 && c.n_valid != MnistConfig().n_valid}}, findings);
+    if (c.folds > 0 || c.n_train + c.n_valid <= 60000) return;
     findings.add({.what = "data.n_train + data.n_valid is more than there is",
                   .expected = "at most 60000 (examples)",
                   .got = str(c.n_train, " + ", c.n_valid),
@@ -79,6 +141,7 @@ void DigitsConfig::describe(Fields<DigitsConfig>& f) {
   f.field("n_test", &DigitsConfig::n_test).range(at_least(0)).unit("examples").help("Test examples.");
   f.field("seed", &DigitsConfig::seed).range(between(0, kLargestSplitSeed)).help("Seed of the generator.");
   f.field("scale", &DigitsConfig::scale).range(above(0)).help("What the pixels, 0 to 255, are multiplied by.");
+  describe_common(f);
 }
 
 static void check_stratified(const SplitConfig& c, Findings& findings) {
@@ -96,6 +159,31 @@ static void describe_target(Fields<T>& f) {
       .help(
           "What is learned: the number of the `classes` that an example is of, `values` to approximate (regression), "
           "or several `labels`, each of which an example has (1) or has not (0).");
+  f.field("standardize_targets", &T::standardize_targets)
+      .help("The same as `standardize` for `values`, each of them; predictions are in the units of the data.");
+}
+
+static void check_targets(const DataConfig& c, Findings& findings) {
+  if (c.standardize_targets && c.target != Targets::kValues)
+    findings.add({.what = "data.standardize_targets needs values to approximate",
+                  .expected = "data.target = \"values\"",
+                  .got = str("data.target = \"", name_of(c.target), '"'),
+                  .config = c.at("standardize_targets")});
+  if (!c.class_names.empty() && c.target == Targets::kValues)
+    findings.add({.what = "data.class_names has no effect",
+                  .expected = "data.target = \"classes\" or \"labels\"",
+                  .got = "data.target = \"values\"",
+                  .config = c.at("class_names")});
+}
+
+template <class T>
+static void describe_fractions(Fields<T>& f) {
+  f.field("valid_fraction", &T::valid_fraction)
+      .range(from_below(0, 1))
+      .help("In the place of `n_valid`: that part of the examples of `train`.");
+  f.field("test_fraction", &T::test_fraction)
+      .range(from_below(0, 1))
+      .help("Where there is no `test`: that part of the examples of `train` tests.");
 }
 
 template <class T>
@@ -114,6 +202,11 @@ static void check_one_validation_set(const Section& c, bool has_file, int64_t n_
                   .expected = "one of them",
                   .config = c.at("n_valid"),
                   .hint = "data.n_valid takes examples of data.train, where there is no data.valid"});
+}
+
+template <class T>
+static bool is_cut(const T& c) {
+  return (!c.valid && c.n_valid > 0) || c.valid_fraction > 0 || c.test_fraction > 0 || c.folds > 0;
 }
 
 template <class T>
@@ -136,10 +229,19 @@ void ArrayFiles::describe_files(Fields<T>& f) {
       .unit("examples")
       .help("Where there is no `valid`: validation examples, taken from `train`.");
   f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
+  describe_fractions(f);
   describe_split(f);
   describe_memory_limit(f);
   f.check([](const T& c, Findings& findings) {
-    check_split(c, !c.valid && c.n_valid > 0, findings);
+    check_split(c, is_cut(c), findings);
+    check_targets(c, findings);
+    check_folds(c,
+                {{"valid", c.valid.has_value()},
+                 {"n_valid", c.n_valid > 0},
+                 {"valid_fraction", c.valid_fraction > 0},
+                 {"test_fraction", c.test_fraction > 0}},
+                findings);
+    check_fractions(c, findings);
     auto pair = [&](const std::optional<std::string>& data, const std::optional<std::string>& labels,
                     std::string name) {
       if (data.has_value() == labels.has_value()) return;
@@ -184,7 +286,7 @@ static void check_label_columns(const CsvConfig& c, Findings& findings) {
     findings.add({.what = "data.label_columns and data.label_count are both given",
                   .expected = "one of them",
                   .config = c.at("label_count")});
-  else if (several && c.has("label_column"))
+  else if (several && c.label_column != "last")
     findings.add({.what = str("data.label_column and data.", key, " are both given"),
                   .expected = "one of them",
                   .config = c.at("label_column")});
@@ -233,109 +335,23 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
       .unit("examples")
       .help("Where there is no `valid`: validation examples, taken from `train`.");
   f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
+  describe_fractions(f);
   describe_split(f);
   describe_memory_limit(f);
   f.check([](const CsvConfig& c, Findings& findings) {
-    check_split(c, !c.valid && c.n_valid > 0, findings);
+    check_split(c, is_cut(c), findings);
+    check_targets(c, findings);
+    check_folds(c,
+                {{"valid", c.valid.has_value()},
+                 {"n_valid", c.n_valid > 0},
+                 {"valid_fraction", c.valid_fraction > 0},
+                 {"test_fraction", c.test_fraction > 0}},
+                findings);
+    check_fractions(c, findings);
     check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
     check_stratified(c, findings);
     check_label_columns(c, findings);
   });
-}
-
-// ---- in the terms of datasets/
-// ---------------------------------------------------------------------------------------
-
-// Bytes; 0 where it is not given.
-static uint64_t memory_limit(const std::optional<double>& gibibytes) {
-  constexpr double kMost = 0x1p62, kGibibyte = 0x1p30;
-  return gibibytes ? static_cast<uint64_t>(std::clamp(*gibibytes * kGibibyte, 1.0, kMost)) : 0;
-}
-
-static void add_file(std::vector<DataFile>& out, const char* key, const char* part, std::string& path) {
-  out.push_back({key, part, &path});
-}
-static void add_file(std::vector<DataFile>& out, const char* key, const char* part, std::optional<std::string>& path) {
-  if (path) add_file(out, key, part, *path);
-}
-
-template <class T>
-static void fill_sizes(DatasetOptions& out, const T& c) {
-  out.train = c.n_train;
-  out.valid = c.n_valid;
-  out.test = c.n_test;
-  out.train_where = c.at("n_train");
-  out.valid_where = c.at("n_valid");
-  out.test_where = c.at("n_test");
-}
-
-static void fill_split(DatasetOptions& out, const SplitConfig& c) {
-  out.split = c.split;
-  out.split_seed = c.split_seed;
-  out.split_where = c.at("split");
-}
-
-// How many examples validate where they come from the training file.
-template <class T>
-static void fill_cut(DatasetOptions& out, const T& c) {
-  out.memory_limit = memory_limit(c.memory_limit);
-  fill_split(out, c);
-  if (c.valid) return;
-  out.valid = c.n_valid;
-  out.valid_where = c.at("n_valid");
-}
-
-void MnistConfig::fill(DatasetOptions& out) const {
-  fill_split(out, *this);
-  fill_sizes(out, *this);
-}
-
-void DigitsConfig::fill(DatasetOptions& out) const {
-  fill_sizes(out, *this);
-  out.seed = seed;
-}
-
-void ArrayFiles::fill(DatasetOptions& out) const {
-  fill_cut(out, *this);
-}
-
-std::vector<DataFile> ArrayFiles::files() {
-  std::vector<DataFile> out;
-  add_file(out, "train", "train_x", train);
-  add_file(out, "train_labels", "train_y", train_labels);
-  add_file(out, "valid", "valid_x", valid);
-  add_file(out, "valid_labels", "valid_y", valid_labels);
-  add_file(out, "test", "test_x", test);
-  add_file(out, "test_labels", "test_y", test_labels);
-  add_file(out, "train_weights", "train_w", train_weights);
-  add_file(out, "valid_weights", "valid_w", valid_weights);
-  add_file(out, "test_weights", "test_w", test_weights);
-  return out;
-}
-
-CsvOptions csv_options(const CsvConfig& c) {
-  const char* labels = !c.label_columns.empty() ? "label_columns" : c.label_count > 0 ? "label_count" : "label_column";
-  return {.delimiter = c.delimiter,
-          .header = c.header,
-          .label = c.label_column,
-          .labels = c.label_columns,
-          .label_count = static_cast<size_t>(c.label_count),
-          .label_where = c.at(labels),
-          .weight = c.weight_column.value_or(""),
-          .weight_where = c.at("weight_column")};
-}
-
-void CsvConfig::fill(DatasetOptions& out) const {
-  fill_cut(out, *this);
-  out.csv = csv_options(*this);
-}
-
-std::vector<DataFile> CsvConfig::files() {
-  std::vector<DataFile> out;
-  add_file(out, "train", "train", train);
-  add_file(out, "valid", "valid", valid);
-  add_file(out, "test", "test", test);
-  return out;
 }
 
 }  // namespace thtrain

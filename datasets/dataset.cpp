@@ -197,6 +197,7 @@ void Split::fill(const Batch& into, const RowOf& row_of) const {
   TH_CHECK(into.x.is_contiguous() && into.x.rank() > 0 && into.x.size() == into.x.dim(0) * element_count(input_shape_),
            into.x.type_text(), " for examples of ", shape_text(input_shape_));
   convert_rows(x_, scale_, row_of, into.x);
+  if (standardization_) standardization_->inputs.apply(into.x);
   if (has_weights()) {
     TH_CHECK(into.weights.shape() == Shape{into.x.dim(0)}, into.weights.type_text(), " for weights");
     convert_rows(*weights_, 1, row_of, into.weights);
@@ -214,8 +215,10 @@ void Split::fill_targets(const Tensor& into, const RowOf& row_of) const {
     convert_labels(y_, row_of, into);
   else if (targets_ == Targets::kLabels)
     convert_bits(y_, row_of, into);
-  else
+  else {
     convert_rows(y_, 1, row_of, into);
+    if (standardization_) standardization_->targets.apply(into);
+  }
 }
 
 void Split::read_into(const Batch& into, int64_t begin) const {
@@ -257,8 +260,8 @@ Tensor Split::read_weights(int64_t begin, int64_t count, DType floatx) const {
 }
 
 Batch Split::all(DType floatx) const {
-  bool as_it_stands =
-      !rows_ && !x_.file && scale_ == 1 && !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
+  bool as_it_stands = !rows_ && !x_.file && !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 &&
+                      !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
   if (!as_it_stands) return read(0, size_, floatx);
   Batch out{x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
   if (has_weights()) out.weights = read_weights(0, size_, floatx);
@@ -379,6 +382,11 @@ int64_t count_classes(const Split& split) {
     }
   }
   return classes;
+}
+
+void Dataset::set_standardization(std::shared_ptr<const Standardization> standard) {
+  standardization = std::move(standard);
+  for (Split* split : {&train, &valid, &test}) split->set_standardization(standardization);
 }
 
 int64_t Dataset::outputs() const {

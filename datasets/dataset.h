@@ -9,6 +9,7 @@
 
 #include "compiler/ir/tensor.h"
 #include "datasets/data_array.h"
+#include "datasets/standardization.h"
 
 namespace thtrain {
 
@@ -48,6 +49,10 @@ class Split {
   /// The arrays as they were found, all their rows.
   const DataArray& x_array() const { return x_; }
   const DataArray& y_array() const { return y_; }
+  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the numbers of a row.
+  void set_standardization(std::shared_ptr<const Standardization> standardization) {
+    standardization_ = std::move(standardization);
+  }
   bool has_weights() const { return weights_ != nullptr; }
   const DataArray& weights_array() const { return *weights_; }
   /// Of all examples as `floatx`, with their targets.
@@ -78,7 +83,8 @@ class Split {
   void fill_targets(const Tensor& into, const RowOf& row_of) const;
 
   DataArray x_, y_;
-  std::shared_ptr<const DataArray> weights_;  // null: all alike
+  std::shared_ptr<const DataArray> weights_;                // null: all alike
+  std::shared_ptr<const Standardization> standardization_;  // null: numbers stay as they are
   Targets targets_ = Targets::kNone;
   double scale_ = 1;
   int64_t first_ = 0, size_ = 0, classes_ = 0;
@@ -99,9 +105,10 @@ int64_t count_classes(const Split& split);
 struct Dataset {
   std::string name;
   Split train, valid, test;
-  std::vector<std::string> class_names;        // where the source has names
-  std::vector<std::string> columns;            // of an example, where the source is a table
-  bool columns_named = false;                  // by the table's header
+  std::shared_ptr<const Standardization> standardization = {};  // of all splits, learned on the first; null: none
+  std::vector<std::string> class_names;                         // where the source has names
+  std::vector<std::string> columns;                             // of an example, where the source is a table
+  bool columns_named = false;                                   // by the table's header
   std::optional<size_t> label_at = {};         // the label's column in that table, from 0, where it is one
   std::vector<size_t> other_columns = {};      // columns of labels and weights in that table, from 0
   std::vector<std::string> target_names = {};  // of several columns of y
@@ -111,6 +118,8 @@ struct Dataset {
   Targets targets() const { return train.targets(); }
   /// Of kClasses; 0 otherwise.
   int64_t classes() const { return train.classes(); }
+  /// Of all splits, in the place of what they have.
+  void set_standardization(std::shared_ptr<const Standardization> standard);
   /// What a model gives for an example: a probability for each class or label, or the values.
   int64_t outputs() const;
   const Shape& input_shape() const { return train.input_shape(); }

@@ -10,6 +10,7 @@
 #include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
+#include "trainers/data_state.h"
 
 namespace thtrain {
 
@@ -112,6 +113,8 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       model_(build_model(experiment, input_, data.classes())),
       valid_(data.valid, input_, floatX(), data.streamed),
       test_(data.test, input_, floatX(), data.streamed) {
+  for (const auto& [name, value] : arrays_of(data.standardization, floatX()))
+    data_state_.emplace_back(name, Shared(value, name, true));
   check_outputs(model_);
   load_first_weights(model_, experiment, config_folder);
   check_start(model_, experiment);
@@ -163,6 +166,7 @@ std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
   std::vector<std::pair<std::string, Shared>> out;
   for (const Param& param : model_.params()) out.emplace_back(param.name, param.variable);
   for (const Param& state : model_.state()) out.emplace_back(state.name, state.variable);
+  out.insert(out.end(), data_state_.begin(), data_state_.end());
   return out;
 }
 

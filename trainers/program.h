@@ -107,6 +107,7 @@ class TrainingProgram {
   Shape input_;
   Model model_;
   Examples valid_, test_;
+  std::vector<std::pair<std::string, Shared>> data_state_;  // trainers/data_state.h
   std::optional<Feed> feed_;
   std::optional<Sgd> optimizer_;
   std::optional<Shared> loss_sum_;

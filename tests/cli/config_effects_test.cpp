@@ -99,6 +99,18 @@ const std::map<std::string, Witness>& witnesses() {
       w[key + "target"] = {.values = {"values", "labels"}, .may_fail = true};
       w[key + "split_seed"] = {.with = {"data.split=shuffled"}};
     }
+    const std::string ten = "[\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"j\"]";
+    for (const char* source : {"npy", "idx", "csv", "mnist", "digits"})
+      w[std::string("data[") + source + "].class_names"] = {.values = {ten}};
+    for (const char* source : {"npy", "idx", "csv", "mnist"}) {
+      std::string key = std::string("data[") + source + "].";
+      w[key + "folds"] = {.with = {"data.n_valid=0"}, .values = {"2", "4"}};
+      w[key + "fold"] = {.with = {"data.n_valid=0", "data.folds=3"}, .values = {"2", "3"}};
+      if (source == std::string("mnist")) continue;
+      w[key + "valid_fraction"] = {.with = {"data.n_valid=0"}, .values = {"0.25", "0.4"}};
+      w[key + "test_fraction"] = {.values = {"0.25", "0.4"}, .may_fail = true};
+      w[key + "standardize_targets"] = {.may_fail = true};
+    }
     w["data[csv].train"] = {.values = {"t2.csv"}};
     w["data[csv].valid"] = {.with = {"data.n_valid=0"}, .values = {"t.csv", "t2.csv"}};
     w["data[csv].test"] = {.values = {"t.csv", "t2.csv"}};
