@@ -1,14 +1,13 @@
 #include "datasets/csv.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 
 #include "compiler/base/escape.h"
 #include "datasets/content.h"
+#include "datasets/csv_text.h"
 #include "datasets/file.h"
 #include "datasets/text_lines.h"
 
@@ -17,90 +16,6 @@ namespace thtrain {
 namespace {
 
 using Delimiter = CsvOptions::Delimiter;
-constexpr std::string_view kBlanks = " \t";
-constexpr const char* kDelimiterHint = "data.delimiter names what stands between cells: comma, semicolon, tab or space";
-
-/// Of a table whose first line is one cell, or whose lines fall into other numbers of cells.
-std::string delimiter_hint(std::string_view line) {
-  if (line.starts_with('#')) return "leave the line out: tables have no comments";
-  if (line.find('|') == std::string_view::npos) return kDelimiterHint;
-  return "cells cannot be separated by \"|\": replace it by a comma, semicolon or tab";
-}
-
-std::string cells_text(size_t count) {
-  return str(count, count == 1 ? " cell" : " cells");
-}
-
-/// Is this a number with commas between its thousands, such as 1,000 or -12,345.6?
-bool has_thousands(std::string_view cell) {
-  if (!cell.empty() && (cell[0] == '-' || cell[0] == '+')) cell.remove_prefix(1);
-  const std::string_view whole = cell.substr(0, cell.find('.'));
-  const size_t first = whole.find(',');
-  if (first == 0 || first > 3 || first == std::string_view::npos || (whole.size() - first) % 4 != 0) return false;
-  for (size_t i = 0; i < whole.size(); ++i) {
-    const bool is_comma = i >= first && (i - first) % 4 == 0;
-    if (is_comma ? whole[i] != ',' : whole[i] < '0' || whole[i] > '9') return false;
-  }
-  return whole[0] != '0';
-}
-
-std::string_view trimmed(std::string_view text) {
-  size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
-
-std::optional<double> number_in(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size() || text.empty()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinite
-  if (error != std::errc()) return std::nullopt;
-  return value;
-}
-
-/// "a, b, c", the first of them where there are many.
-std::string list_text(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 20;
-  std::vector<std::string> shown(names.begin(),
-                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
-  return join(shown, ", ") + (names.size() > kMost ? str(" and ", names.size() - kMost, " more") : "");
-}
-
-/// What tables have in the place of a number that is not known.
-bool is_missing_value(std::string_view cell) {
-  constexpr std::string_view kTexts[] = {"NA", "N/A", "n/a", "na", "null", "NULL", "none", "None", "?", "-", "--", "."};
-  return std::find(std::begin(kTexts), std::end(kTexts), cell) != std::end(kTexts);
-}
-
-/// `line` without what stands in quotes.
-std::string unquoted(std::string_view line) {
-  std::string out;
-  bool quoted = false;
-  for (char c : line) {
-    if (c == '"') quoted = !quoted;
-    if (!quoted) out += c;
-  }
-  return out;
-}
-
-/// Delimiters that may stand between the cells of this line. A tab beside another delimiter is a blank.
-std::vector<std::pair<Delimiter, const char*>> possible_delimiters(std::string_view line) {
-  std::string text = unquoted(trimmed(line));
-  std::vector<std::pair<Delimiter, const char*>> out;
-  if (text.find(',') != std::string::npos) out.emplace_back(Delimiter::kComma, "comma");
-  if (text.find(';') != std::string::npos) out.emplace_back(Delimiter::kSemicolon, "semicolon");
-  bool tabs = false;
-  for (size_t at = text.find('\t'); at != std::string::npos; at = text.find('\t', at + 1)) {
-    size_t before = text.find_last_not_of(kBlanks, at), after = text.find_first_not_of(kBlanks, at);
-    // There may be nothing on one side: a quote that is not closed takes in the rest of the line.
-    auto is_delimiter = [&](size_t i) { return i != std::string::npos && (text[i] == ',' || text[i] == ';'); };
-    tabs = tabs || (!is_delimiter(before) && !is_delimiter(after));
-  }
-  if (tabs) out.emplace_back(Delimiter::kTab, "tab");
-  return out;
-}
 
 class CsvReader {
  public:
@@ -140,9 +55,12 @@ class CsvReader {
   }
 
  private:
+  enum class Role { kFeature, kLabel, kWeight, kSkipped };
   static constexpr size_t kNoLabel = static_cast<size_t>(-1);
+  /// Is there one column of labels, which may be text?
   bool has_label() const { return label_ != kNoLabel; }
-  int64_t feature_count() const { return static_cast<int64_t>(names_.size()) - (has_label() ? 1 : 0); }
+  bool has_several() const { return !several_.empty(); }
+  int64_t feature_count() const { return std::count(roles_.begin(), roles_.end(), Role::kFeature); }
 
   void check_content() const {
     std::string beginning = file_.beginning();
@@ -162,9 +80,17 @@ class CsvReader {
       out.label_at = label_;
       out.label = has_header_ ? str('"', names_[label_], '"') : names_[label_];
     }
-    if (has_label()) out.columns.erase(out.columns.begin() + static_cast<std::ptrdiff_t>(label_));
+    for (size_t i = names_.size(); i-- > 0;) {
+      if (roles_[i] == Role::kFeature) continue;
+      out.columns.erase(out.columns.begin() + static_cast<std::ptrdiff_t>(i));
+      out.other_columns.insert(out.other_columns.begin(), i);
+    }
+    for (size_t i : several_) out.targets.push_back(names_[i]);
     out.lines = std::move(line_of_row_);
-    if (!has_label() || options_.skip_label)
+    if (weight_) out.weights = Tensor::of(weights_, {rows_});
+    if (has_several())
+      out.y = Tensor::of(y_, {rows_, static_cast<int64_t>(several_.size())});
+    else if (!has_label() || options_.skip_label)
       out.y = Tensor::empty(DType::kInt64, {0});
     else
       out.y = text_labels_ ? Tensor::of(class_of_row_, {rows_}) : Tensor::of(y_, {rows_});
@@ -244,11 +170,14 @@ class CsvReader {
   void begin(std::string_view line) {
     first_line_ = lines_.number();
     find_header();
-    if (options_.has_label) find_label();
+    find_roles();
     if (feature_count() == 0) {
-      throw file_error(path_, "the table has one column, and that is the label's",
+      throw file_error(path_,
+                       names_.size() == 1 ? "the table has one column, and that is the label's"
+                                          : "all columns of the table are those of labels and weights",
                        "columns of numbers to learn from beside it",
-                       str("line ", first_line_, ": ", excerpt(trimmed(line))), delimiter_hint(trimmed(line)));
+                       str("line ", first_line_, ": ", excerpt(trimmed(line))),
+                       names_.size() == 1 ? delimiter_hint(trimmed(line)) : "");
     }
     int64_t most_rows = count_lines(file_) - (has_header_ ? 1 : 0);
     auto bytes = static_cast<uint64_t>(most_rows) * static_cast<uint64_t>(feature_count()) * options_.bytes_per_number;
@@ -260,6 +189,58 @@ class CsvReader {
           "a .npy file is read while training; data.memory_limit sets the limit");
     }
     x_ = Tensor::empty(DType::kFloat64, {most_rows, feature_count()});
+  }
+
+  void find_roles() {
+    roles_.assign(names_.size(), Role::kFeature);
+    for (size_t i : options_.skipped)
+      if (i < roles_.size()) roles_[i] = Role::kSkipped;
+    if (!options_.weight.empty()) {
+      weight_ = named_column(options_.weight, "weights", options_.weight_where);
+      roles_[*weight_] = Role::kWeight;
+    }
+    if (!options_.has_label) return;
+    if (options_.labels.empty() && options_.label_count == 0) {
+      find_label();
+      take(label_, options_.label_where);
+      return;
+    }
+    for (const std::string& name : options_.labels)
+      several_.push_back(named_column(name, "labels", options_.label_where));
+    if (options_.label_count > names_.size())
+      throw UserError({.what = str(path_, ": there are not so many columns for the labels"),
+                       .expected = str("at most ", names_.size(), ", as line ", first_line_, " has"),
+                       .got = str(options_.label_count),
+                       .config = options_.label_where});
+    for (size_t i = names_.size() - options_.label_count; options_.label_count > 0 && i < names_.size(); ++i)
+      several_.push_back(i);
+    for (size_t i : several_) take(i, options_.label_where);
+  }
+
+  void take(size_t column, const ConfigPosition& where) {
+    if (roles_[column] == Role::kFeature) {
+      roles_[column] = Role::kLabel;
+      return;
+    }
+    bool is_weight = roles_[column] == Role::kWeight;
+    throw UserError(
+        {.what = str(path_, ": column \"", names_[column], "\" is named twice"),
+         .expected = is_weight ? "another column for the labels than for the weights" : "each column of labels once",
+         .config = where});
+  }
+
+  /// A column by its name in the header, or by its number in a table without one.
+  size_t named_column(const std::string& name, const char* what, const ConfigPosition& where) const {
+    auto count = std::count(names_.begin(), names_.end(), name);
+    if (count == 1) return static_cast<size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+    throw UserError(
+        {.what = str(path_, count == 0 ? ": there is no column \"" : str(": there are ", count, " columns \""), name,
+                     count == 0 ? "\" for the " : "\"", count == 0 ? what : ""),
+         .expected =
+             has_header_ ? str("one of ", list_text(names_)) : str("a column's number, from 1 to ", names_.size()),
+         .got = has_header_ ? "" : "a table whose first line is no header",
+         .config = where,
+         .hint = has_header_ ? "" : "data.header = true takes the names of the columns from the first line"});
   }
 
   void find_label() {
@@ -345,10 +326,18 @@ class CsvReader {
     line_of_row_.push_back(lines_.number());
     double* out = x_.data<double>() + rows_ * feature_count();
     for (size_t i = 0; i < cells_.size(); ++i) {
-      if (i != label_) *out++ = number(i);
+      if (roles_[i] == Role::kFeature) *out++ = number(i);
     }
+    if (weight_) weights_.push_back(weight());
+    for (size_t i : several_) y_.push_back(number(i));
     if (has_label() && !options_.skip_label) label_of_row();
     ++rows_;
+  }
+
+  double weight() const {
+    double value = number(*weight_);
+    if (value >= 0) return value;
+    throw file_error(path_, str(place(*weight_), ": the weight is negative"), "0 or more", cells_[*weight_]);
   }
 
   void label_of_row() {
@@ -386,9 +375,12 @@ class CsvReader {
   std::vector<std::string> cells_, names_, classes_;
   std::map<std::string, int64_t> class_numbers_;
   size_t label_ = kNoLabel;
+  std::vector<Role> roles_;      // of the columns
+  std::vector<size_t> several_;  // columns of numbers to learn, in the order of y
+  std::optional<size_t> weight_;
   bool has_header_ = false, text_labels_ = false;
   Tensor x_;
-  std::vector<double> y_;
+  std::vector<double> y_, weights_;
   std::vector<int64_t> class_of_row_, line_of_row_;
 };
 

@@ -25,7 +25,15 @@ struct CsvOptions {
   bool skip_label = false;  // its cells are not looked at, and there is no y
   /// The column of y: "first", "last", or its name in the header.
   std::string label = "last";
-  ConfigPosition label_where = {};  // of `label`, for messages
+  /// Where given, in the place of `label`: several columns of numbers, by their names in the header or by their numbers
+  /// from 1; or the last columns, so many.
+  std::vector<std::string> labels = {};
+  size_t label_count = 0;
+  ConfigPosition label_where = {};  // of what says it, for messages
+  /// The column of the examples' weights: its name in the header, or its number from 1; "" where there is none.
+  std::string weight = "";
+  ConfigPosition weight_where = {};
+  std::vector<size_t> skipped = {};  // columns that are not looked at, from 0
   /// The label's column, from 0, in a table without a header: where `label` is a name.
   std::optional<size_t> label_at = {};
   /// Classes that are known already (those of the training file). If any, another label is an error.
@@ -38,19 +46,23 @@ struct CsvOptions {
 
 struct CsvTable {
   Tensor x = {};  // float64 [rows, columns without the label's], all finite
-  Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels
-  std::vector<std::string> columns = {};  // of x: the header's names, or "1", "2", ... as they stand in the file
-  bool named = false;                     // by a header
-  std::vector<std::string> classes = {};  // text labels in their order of appearance, which gives their number
-  std::vector<int64_t> lines = {};        // of the rows, from 1
-  std::optional<size_t> label_at = {};    // the label's column, from 0
-  std::string label = {};                 // the same for messages: "\"kind\"" by the header, or "3"
+  Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels; float64
+                  // [rows, columns] of several columns
+  Tensor weights = {};                     // float64 [rows], 0 or more; of rank 0 where there is no column of them
+  std::vector<std::string> columns = {};   // of x: the header's names, or "1", "2", ... as they stand in the file
+  bool named = false;                      // by a header
+  std::vector<std::string> classes = {};   // text labels in their order of appearance, which gives their number
+  std::vector<int64_t> lines = {};         // of the rows, from 1
+  std::optional<size_t> label_at = {};     // the label's column, from 0
+  std::vector<size_t> other_columns = {};  // those that are not in x, from 0
+  std::vector<std::string> targets = {};   // of y, where it has several columns: their names
+  std::string label = {};                  // the same for messages: "\"kind\"" by the header, or "3"
 };
 
 /// The labels are text if the first one is not a number (iris: "setosa"). UserError, each with line and column: a cell
 /// that is no finite number, an empty cell, a line with another number of cells, an open quote, an unknown class; also:
-/// no such label column, no columns but the label's, no rows, a delimiter that cannot be told, a file of another format
-/// or one that cannot be read.
+/// no such label column, a negative weight, no columns but the label's, no rows, a delimiter that cannot be told, a
+/// file of another format or one that cannot be read.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 
 /// What the first line says of all columns, the label's among them.

@@ -136,8 +136,8 @@ std::string counting_hint(const DataArray& array) {
                    .expected = "the number of a class",
                    .got = value,
                    .config = array.where,
-                   .hint = is_named ? "data.label_column names another column; there is no regression from the "
-                                      "command line"
+                   .hint = is_named ? "data.label_column names another column; data.target = \"values\" takes "
+                                      "numbers to approximate"
                                     : counting_hint(array)});
 }
 
@@ -153,6 +153,23 @@ void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& i
         refuse_label(array, row_of(i), str(value), true);
     }
     *out++ = static_cast<int64_t>(value);
+  });
+}
+
+void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into) {
+  auto* out = into.data<uint8_t>();
+  const Shape shape(array.raw.shape().begin() + 1, array.raw.shape().end());
+  int64_t done = 0;
+  for_each_row(array, into.dim(0), row_of, [&](int64_t i, auto value) {
+    if (value != decltype(value){0} && value != decltype(value){1})
+      throw UserError({.what = str(element_place(array, shape, row_of(i), done % element_count(shape)),
+                                   ": not a label that an example has or has not"),
+                       .expected = "0 or 1",
+                       .got = number_text(static_cast<double>(value)),
+                       .config = array.where,
+                       .hint = counting_hint(array)});
+    *out++ = static_cast<uint8_t>(value);
+    ++done;
   });
 }
 

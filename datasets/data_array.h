@@ -45,6 +45,10 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, con
 /// Rows of one number each into the int64 [n] `into`. UserError, naming the row, for one that is no integer.
 void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into);
 
+/// Rows of numbers that are 0 or 1 into the contiguous uint8 [n, ...] `into`. UserError, naming the element, for
+/// another.
+void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into);
+
 /// "data/train_y.npy: row 17", "iris.csv: line 18".
 std::string row_place(const DataArray& array, int64_t row);
 /// "data/train_x.npy: row 17, column 5", "... row 17, element [3, 5]", "iris.csv: line 18, column \"width\"": the

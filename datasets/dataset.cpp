@@ -5,6 +5,20 @@
 
 namespace thtrain {
 
+const char* name_of(Targets targets) {
+  switch (targets) {
+    case Targets::kNone:
+      return "none";
+    case Targets::kClasses:
+      return "classes";
+    case Targets::kValues:
+      return "values";
+    case Targets::kLabels:
+      return "labels";
+  }
+  return "";
+}
+
 namespace {
 
 /// An element as it stands in the file: 1e39, not what is infinite in float32.
@@ -78,7 +92,10 @@ Split::Split(DataArray x, DataArray y, Targets targets, double scale)
                      .config = y_.where});
   }
   target_shape_.assign(y_.raw.shape().begin() + 1, y_.raw.shape().end());
-  if (targets == Targets::kValues) return;
+  if (targets != Targets::kClasses) {
+    check_target_shape();
+    return;
+  }
   if (target_shape_ == Shape{1}) {
     y_.raw = y_.raw.view({size_}, {y_.raw.strides()[0]}, 0);
     target_shape_.clear();
@@ -88,8 +105,35 @@ Split::Split(DataArray x, DataArray y, Targets targets, double scale)
                      .expected = str("an array ", shape_text(Shape{size_})),
                      .got = y_.raw.type_text(),
                      .config = y_.where,
-                     .hint = "rows of zeros with a one at the class become class numbers by labels.argmax(axis=1)"});
+                     .hint = "rows of zeros with a one at the class become class numbers by labels.argmax(axis=1); "
+                             "several labels of an example are data.target = \"labels\", values to approximate are "
+                             "data.target = \"values\""});
   }
+}
+
+void Split::check_target_shape() const {
+  if (element_count(target_shape_) > 0) return;
+  throw UserError({.what = str(y_.origin, ": the examples have no targets to learn"),
+                   .expected = "at least one column",
+                   .got = y_.raw.type_text(),
+                   .config = y_.where});
+}
+
+void Split::set_weights(DataArray weights) {
+  check_array(weights);
+  Tensor& raw = weights.raw;
+  if (raw.shape() == Shape{raw.dim(0), 1}) raw = raw.view({raw.dim(0)}, {raw.strides()[0]}, 0);
+  if (raw.rank() != 1)
+    throw UserError({.what = str(weights.origin, ": the weights are not one number for each example"),
+                     .expected = str("an array ", shape_text(Shape{raw.dim(0)})),
+                     .got = raw.type_text(),
+                     .config = weights.where});
+  if (raw.dim(0) != x_.raw.dim(0))
+    throw UserError({.what = "examples and weights differ in number",
+                     .expected = str(x_.raw.dim(0), " rows, as in ", x_.origin),
+                     .got = str(raw.dim(0), " rows in ", weights.origin),
+                     .config = weights.where});
+  weights_ = std::make_shared<const DataArray>(std::move(weights));
 }
 
 Split Split::part(int64_t begin, int64_t count) const {
@@ -113,12 +157,17 @@ Split Split::part(std::vector<int64_t> rows) const {
   return out;
 }
 
+static DType dtype_of(Targets targets, DType floatx) {
+  return targets == Targets::kClasses ? DType::kInt64 : targets == Targets::kLabels ? DType::kUInt8 : floatx;
+}
+
 uint64_t Split::bytes(DType floatx) const {
   auto of = [&](const Shape& shape, DType dtype) {
     return static_cast<uint64_t>(element_count(shape)) * size_of(dtype);
   };
   uint64_t one = of(input_shape_, floatx);
-  if (targets_ != Targets::kNone) one += of(target_shape_, targets_ == Targets::kClasses ? DType::kInt64 : floatx);
+  if (targets_ != Targets::kNone) one += of(target_shape_, dtype_of(targets_, floatx));
+  if (has_weights()) one += size_of(floatx);
   return static_cast<uint64_t>(size_) * one;
 }
 
@@ -134,18 +183,25 @@ Tensor rows_of(DType dtype, int64_t count, const Shape& one) {
 
 Tensor Split::make_targets(int64_t count, DType floatx) const {
   if (targets_ == Targets::kNone) return Tensor::empty(DType::kInt64, {0});
-  return rows_of(targets_ == Targets::kClasses ? DType::kInt64 : floatx, count, target_shape_);
+  return rows_of(dtype_of(targets_, floatx), count, target_shape_);
 }
 
-Batch Split::make_batch(int64_t count, DType floatx) const {
+Batch Split::buffer(int64_t count, DType floatx) const {
   TH_CHECK(floatx == DType::kFloat32 || floatx == DType::kFloat64, "examples as ", name_of(floatx));
-  return {rows_of(floatx, count, input_shape_), make_targets(count, floatx)};
+  Batch out{rows_of(floatx, count, input_shape_), make_targets(count, floatx)};
+  if (has_weights()) out.weights = Tensor::empty(floatx, {count});
+  return out;
 }
 
 void Split::fill(const Batch& into, const RowOf& row_of) const {
   TH_CHECK(into.x.is_contiguous() && into.x.rank() > 0 && into.x.size() == into.x.dim(0) * element_count(input_shape_),
            into.x.type_text(), " for examples of ", shape_text(input_shape_));
   convert_rows(x_, scale_, row_of, into.x);
+  if (standardization_) standardization_->inputs.apply(into.x);
+  if (has_weights()) {
+    TH_CHECK(into.weights.shape() == Shape{into.x.dim(0)}, into.weights.type_text(), " for weights");
+    convert_rows(*weights_, 1, row_of, into.weights);
+  }
   if (targets_ == Targets::kNone) return;
   TH_CHECK(into.y.rank() > 0 && into.y.dim(0) == into.x.dim(0), into.y.type_text(), " beside ", into.x.type_text());
   fill_targets(into.y, row_of);
@@ -157,8 +213,12 @@ void Split::fill_targets(const Tensor& into, const RowOf& row_of) const {
            " for targets of ", shape_text(target_shape_));
   if (targets_ == Targets::kClasses)
     convert_labels(y_, row_of, into);
-  else
+  else if (targets_ == Targets::kLabels)
+    convert_bits(y_, row_of, into);
+  else {
     convert_rows(y_, 1, row_of, into);
+    if (standardization_) standardization_->targets.apply(into);
+  }
 }
 
 void Split::read_into(const Batch& into, int64_t begin) const {
@@ -174,13 +234,13 @@ void Split::read_into(const Batch& into, std::span<const int64_t> examples) cons
 }
 
 Batch Split::read(int64_t begin, int64_t count, DType floatx) const {
-  Batch out = make_batch(count, floatx);
+  Batch out = buffer(count, floatx);
   read_into(out, begin);
   return out;
 }
 
 Batch Split::read(std::span<const int64_t> examples, DType floatx) const {
-  Batch out = make_batch(static_cast<int64_t>(examples.size()), floatx);
+  Batch out = buffer(static_cast<int64_t>(examples.size()), floatx);
   read_into(out, examples);
   return out;
 }
@@ -192,18 +252,39 @@ Tensor Split::read_targets(int64_t begin, int64_t count, DType floatx) const {
   return out;
 }
 
+Tensor Split::read_weights(int64_t begin, int64_t count, DType floatx) const {
+  Tensor out = Tensor::empty(floatx, {count});
+  convert_rows(
+      *weights_, 1, [&](int64_t i) { return file_row(begin + i); }, out);
+  return out;
+}
+
 Batch Split::all(DType floatx) const {
-  bool as_it_stands =
-      !rows_ && !x_.file && scale_ == 1 && !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
+  bool as_it_stands = !rows_ && !x_.file && !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 &&
+                      !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
   if (!as_it_stands) return read(0, size_, floatx);
-  return {x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
+  Batch out{x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
+  if (has_weights()) out.weights = read_weights(0, size_, floatx);
+  return out;
 }
 
 namespace {
 
+void check_weights(const Split& split, const Tensor& weights, const RowOf& row_of) {
+  check_finite(split.weights_array(), weights, row_of);
+  for (int64_t i = 0; i < weights.size(); ++i)
+    if (weights.as_double(i) < 0)
+      throw UserError({.what = str(row_place(split.weights_array(), row_of(i)), ": the weight is negative"),
+                       .expected = "0 or more",
+                       .got = number_text(weights.as_double(i)),
+                       .config = split.weights_array().where,
+                       .hint = counting_hint(split.weights_array())});
+}
+
 void check(const Split& split, const Batch& batch, const RowOf& row_of) {
   if (is_float(split.x_array().raw.dtype())) check_finite(split.x_array(), batch.x, row_of);
   if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of);
+  if (batch.weights.rank() > 0) check_weights(split, batch.weights, row_of);
   if (split.targets() != Targets::kClasses) return;
   const auto* labels = batch.y.data<int64_t>();
   for (int64_t i = 0; i < batch.y.size(); ++i) {
@@ -246,8 +327,8 @@ UserError too_many_classes(const Split& split, int64_t row, int64_t label) {
          .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
          .got = str(label),
          .config = y.where,
-         .hint = "is it a value, not a class? data.label_column names another column; there is no "
-                 "regression from the command line"});
+         .hint = "is it a value, not a class? data.label_column names another column; "
+                 "data.target = \"values\" takes numbers to approximate"});
   return UserError(
       {.what = str(row_place(y, row), ": the label is too large"),
        .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
@@ -270,14 +351,18 @@ void check_batch(const Split& split, const Batch& batch, std::span<const int64_t
 void check_all(const Split& split, DType floatx) {
   // Integers are always finite: only their targets are read.
   bool inputs = is_float(split.x_array().raw.dtype());
-  if (!inputs && split.targets() == Targets::kNone) return;
+  if (!inputs && split.targets() == Targets::kNone && !split.has_weights()) return;
   constexpr int64_t kElements = int64_t{1} << 20;
   int64_t rows = std::max<int64_t>(1, kElements / std::max<int64_t>(1, element_count(split.input_shape())));
   for (int64_t first = 0; first < split.size(); first += rows) {
     int64_t count = std::min(rows, split.size() - first);
-    check_batch(split,
-                inputs ? split.read(first, count, floatx) : Batch{Tensor(), split.read_targets(first, count, floatx)},
-                first);
+    if (inputs) {
+      check_batch(split, split.read(first, count, floatx), first);
+      continue;
+    }
+    Batch batch{Tensor(), split.read_targets(first, count, floatx)};
+    if (split.has_weights()) batch.weights = split.read_weights(first, count, floatx);
+    check_batch(split, batch, first);
   }
 }
 
@@ -299,10 +384,20 @@ int64_t count_classes(const Split& split) {
   return classes;
 }
 
+void Dataset::set_standardization(std::shared_ptr<const Standardization> standard) {
+  standardization = std::move(standard);
+  for (Split* split : {&train, &valid, &test}) split->set_standardization(standardization);
+}
+
+int64_t Dataset::outputs() const {
+  return targets() == Targets::kClasses ? classes() : element_count(train.target_shape());
+}
+
 std::string Dataset::text() const {
   std::string out = str("data set ", name, ": examples of ", shape_text(input_shape()));
   if (targets() == Targets::kClasses) out += str(", ", classes(), " classes");
   if (targets() == Targets::kValues) out += str(", targets of ", shape_text(train.target_shape()));
+  if (targets() == Targets::kLabels) out += str(", labels of ", shape_text(train.target_shape()));
   if (streamed) out += ", streamed";
   for (auto [label, split] : {std::pair("train", &train), {"valid", &valid}, {"test ", &test}}) {
     if (split->size() == 0) continue;

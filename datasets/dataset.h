@@ -9,16 +9,20 @@
 
 #include "compiler/ir/tensor.h"
 #include "datasets/data_array.h"
+#include "datasets/standardization.h"
 
 namespace thtrain {
 
-/// What y holds: nothing, the number of a class for each example, or values to approximate.
-enum class Targets { kNone, kClasses, kValues };
+/// What y holds: nothing, the number of a class for each example, values to approximate, or several labels that an
+/// example has (1) or has not (0).
+enum class Targets { kNone, kClasses, kValues, kLabels };
+/// "none", "classes", "values", "labels".
+const char* name_of(Targets targets);
 
-/// Some examples, row-major. x: floatX [n, ...input shape], scaled. y: int64 [n] classes, floatX [n, ...] values, or
-/// int64 [0].
+/// Some examples, row-major. x: floatX [n, ...input shape], scaled. y: int64 [n] classes, floatX [n, ...] values, uint8
+/// [n, ...] labels, or int64 [0]. weights: floatX [n], 0 or more; of rank 0 where each example counts alike.
 struct Batch {
-  Tensor x, y;
+  Tensor x, y, weights = {};
 };
 
 /// Some rows of two arrays. Copies share the arrays; reading is const and may be done from several threads.
@@ -26,8 +30,10 @@ class Split {
  public:
   Split() = default;  // no examples
   /// All rows. `y.raw` is not looked at for kNone. `scale` multiplies x. UserError: complex or scalar x or y, different
-  /// numbers of rows, examples of no numbers, labels that are not one number for each row.
+  /// numbers of rows, examples of no numbers, classes that are not one number for each row.
   Split(DataArray x, DataArray y, Targets targets, double scale);
+  /// How much each example counts: one number for each row. UserError as above.
+  void set_weights(DataArray weights);
   /// Rows `begin` to `begin + count` of this one; or these rows, in this order.
   Split part(int64_t begin, int64_t count) const;
   Split part(std::vector<int64_t> rows) const;
@@ -43,30 +49,42 @@ class Split {
   /// The arrays as they were found, all their rows.
   const DataArray& x_array() const { return x_; }
   const DataArray& y_array() const { return y_; }
+  /// Changes x, and y of kValues, as they are read. The lengths of its vectors are 1 or the numbers of a row.
+  void set_standardization(std::shared_ptr<const Standardization> standardization) {
+    standardization_ = std::move(standardization);
+  }
+  bool has_weights() const { return weights_ != nullptr; }
+  const DataArray& weights_array() const { return *weights_; }
   /// Of all examples as `floatx`, with their targets.
   uint64_t bytes(DType floatx) const;
   /// The row of the file that example `i` stands in, for messages.
   int64_t file_row(int64_t i) const { return rows_ ? (*rows_)[static_cast<size_t>(first_ + i)] : first_ + i; }
 
+  /// Tensors for so many examples, to be filled by read_into.
+  Batch buffer(int64_t count, DType floatx) const;
   /// Examples `begin` to `begin + count`, or those with these numbers, as `floatx` (float32 or float64). UserError for
-  /// a label that is no integer (values and ranges are checked by check_batch).
+  /// a class that is no integer, and a label that is not 0 or 1 (values and ranges are checked by check_batch).
   Batch read(int64_t begin, int64_t count, DType floatx) const;
   Batch read(std::span<const int64_t> examples, DType floatx) const;
   /// The same into the contiguous tensors of `into`, whose lengths say how many and whose x says which dtype.
   void read_into(const Batch& into, int64_t begin) const;
   void read_into(const Batch& into, std::span<const int64_t> examples) const;
+  /// The weights alone; there are some.
+  Tensor read_weights(int64_t begin, int64_t count, DType floatx) const;
   /// y alone.
   Tensor read_targets(int64_t begin, int64_t count, DType floatx) const;
   /// All of it; x is the array itself (not to be written to) where nothing has to be converted.
   Batch all(DType floatx) const;
 
  private:
-  Batch make_batch(int64_t count, DType floatx) const;
+  void check_target_shape() const;
   Tensor make_targets(int64_t count, DType floatx) const;
   void fill(const Batch& into, const RowOf& row_of) const;
   void fill_targets(const Tensor& into, const RowOf& row_of) const;
 
   DataArray x_, y_;
+  std::shared_ptr<const DataArray> weights_;                // null: all alike
+  std::shared_ptr<const Standardization> standardization_;  // null: numbers stay as they are
   Targets targets_ = Targets::kNone;
   double scale_ = 1;
   int64_t first_ = 0, size_ = 0, classes_ = 0;
@@ -74,8 +92,8 @@ class Split {
   Shape input_shape_, target_shape_;
 };
 
-/// UserError for the first x or value of y that is NaN or infinite and for a label below 0 or not below
-/// split.classes(). `batch` holds examples `first` and on of `split`, in order (or `examples`).
+/// UserError for the first x, value of y or weight that is NaN or infinite, for a weight below 0 and for a class below
+/// 0 or not below split.classes(). `batch` holds examples `first` and on of `split`, in order (or `examples`).
 void check_batch(const Split& split, const Batch& batch, int64_t first);
 void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples);
 /// Reads and checks every example, a few MiB at a time.
@@ -87,15 +105,23 @@ int64_t count_classes(const Split& split);
 struct Dataset {
   std::string name;
   Split train, valid, test;
-  std::vector<std::string> class_names;  // where the source has names
-  std::vector<std::string> columns;      // of an example, where the source is a table
-  bool columns_named = false;            // by the table's header
-  std::optional<size_t> label_at = {};   // the label's column in that table, from 0
-  bool streamed = false;                 // it would not fit in memory: read batch by batch, check_batch each
-  bool cut_from_end = false;             // validation examples are the last of the training file
+  std::shared_ptr<const Standardization> standardization = {};  // of all splits, learned on the first; null: none
+  std::vector<std::string> class_names;                         // where the source has names
+  std::vector<std::string> columns;                             // of an example, where the source is a table
+  bool columns_named = false;                                   // by the table's header
+  std::optional<size_t> label_at = {};         // the label's column in that table, from 0, where it is one
+  std::vector<size_t> other_columns = {};      // columns of labels and weights in that table, from 0
+  std::vector<std::string> target_names = {};  // of several columns of y
+  bool streamed = false;                       // it would not fit in memory: read batch by batch, check_batch each
+  bool cut_from_end = false;                   // validation examples are the last of the training file
 
   Targets targets() const { return train.targets(); }
+  /// Of kClasses; 0 otherwise.
   int64_t classes() const { return train.classes(); }
+  /// Of all splits, in the place of what they have.
+  void set_standardization(std::shared_ptr<const Standardization> standard);
+  /// What a model gives for an example: a probability for each class or label, or the values.
+  int64_t outputs() const;
   const Shape& input_shape() const { return train.input_shape(); }
   /// Lines for people: the splits with sizes, shapes, and the files that they come from.
   std::string text() const;

@@ -6,6 +6,7 @@
 #include "compiler/base/escape.h"
 #include "datasets/array_file.h"
 #include "datasets/csv.h"
+#include "datasets/cut.h"
 #include "datasets/digits_generator.h"
 #include "datasets/file.h"
 #include "datasets/idx.h"
@@ -57,10 +58,14 @@ void check_column_count(const std::string& path, const CsvOptions& options, size
                    str(count, count == 1 ? " column" : " columns"));
 }
 
-/// Both arrays of a split in their files.
+std::shared_ptr<const TextRows> text_rows(const CsvTable& table, const std::vector<std::string>& columns) {
+  return std::make_shared<const TextRows>(TextRows{table.lines, columns, table.named, table.label});
+}
+
+/// The arrays of a split in their files.
 struct SplitFiles {
   ArrayFile x;
-  std::optional<ArrayFile> y;
+  std::optional<ArrayFile> y, weights = {};
 };
 
 class Loader {
@@ -175,10 +180,12 @@ class Loader {
     auto split = [&](const std::string& key) -> std::optional<SplitFiles> {
       const DataPath* x = key == "train" ? &required("train_x") : file(key + "_x");
       const DataPath* y = file(key + "_y");
-      if (!x && y) required(key + "_x");
+      const DataPath* weights = file(key + "_w");
+      if (!x && (y || weights)) required(key + "_x");
       if (!x) return std::nullopt;
       if (!y && has_targets()) required(key + "_y");
-      return SplitFiles{open(*x), has_targets() ? std::optional(open(*y)) : std::nullopt};
+      return SplitFiles{open(*x), has_targets() ? std::optional(open(*y)) : std::nullopt,
+                        weights ? std::optional(open(*weights)) : std::nullopt};
     };
     read_files({split("train"), split("valid"), split("test")});
   }
@@ -207,17 +214,19 @@ class Loader {
   }
   /// Are these the numbers that will be trained on, so that nothing has to be converted?
   bool as_it_stands(const ArrayFile& x) const {
-    return x.described().raw.dtype() == floatx_ && !x.described().swapped && scale_of(x) == 1;
+    return x.described().raw.dtype() == floatx_ && !x.described().swapped && scale_of(x) == 1 &&
+           options_.standardize == Standardization::By::kNone;
   }
   bool by_pieces(const ArrayFile& x) const {
     return x.can_stay() && x.bytes() >= kReadByPiecesFrom && !as_it_stands(x);
   }
 
-  /// Bytes of both arrays while they are in memory.
+  /// Bytes of the arrays while they are in memory.
   uint64_t bytes_in_memory(const SplitFiles& files) const {
     uint64_t out = static_cast<uint64_t>(files.x.described().raw.size()) * size_of(floatx_);
     if (!as_it_stands(files.x) && !by_pieces(files.x)) out += files.x.bytes();
     if (files.y) out += files.y->bytes() + static_cast<uint64_t>(files.y->described().raw.size()) * sizeof(int64_t);
+    if (files.weights) out += files.weights->bytes() + static_cast<uint64_t>(files.weights->described().raw.size()) * 8;
     return out;
   }
 
@@ -247,7 +256,9 @@ class Loader {
       DataArray x = array(set->x, out_.streamed || by_pieces(set->x));
       // Labels are small, and are read again and again: they stay in the file only where they alone are too large.
       DataArray y = set->y ? array(*set->y, out_.streamed && set->y->bytes() > memory_limit_) : DataArray{};
-      return Split(std::move(x), std::move(y), options_.targets, scale_of(set->x));
+      Split out(std::move(x), std::move(y), options_.targets, scale_of(set->x));
+      if (set->weights) out.set_weights(array(*set->weights, out_.streamed && set->weights->bytes() > memory_limit_));
+      return out;
     };
     auto train = split(sets[0]), valid = split(sets[1]), test = split(sets[2]);
     cut(*train, valid, test, 0);
@@ -272,106 +283,45 @@ class Loader {
         if (key == "train") {
           csv.classes = table.classes;
           csv.label_at = table.label_at;
-          columns = table.columns.size() + (table.label_at ? 1 : 0);
+          columns = table.columns.size() + table.other_columns.size();
+          out_.other_columns = table.other_columns;
+          out_.target_names = table.targets;
           out_.columns = table.columns;
           out_.columns_named = table.named;
           out_.label_at = table.label_at;
         } else {
           check_columns(place, out_, table);
         }
-        if (options_.targets == Targets::kValues && !table.classes.empty()) {
+        if (options_.targets != Targets::kClasses && !table.classes.empty()) {
           throw file_error(place, "the target values are not numbers", "a column of numbers",
                            str("\"", table.classes[0], "\""));
         }
-        auto text = std::make_shared<const TextRows>(TextRows{table.lines, table.columns, table.named, table.label});
-        return Split({.raw = table.x, .origin = place, .where = path->where, .text = text},
-                     {.raw = table.y, .origin = place, .where = path->where, .text = text}, options_.targets,
-                     scale_or(1));
+        auto text = text_rows(table, table.columns);
+        auto array = [&](const Tensor& raw) {
+          return DataArray{.raw = raw, .origin = place, .where = path->where, .text = text};
+        };
+        DataArray y = array(table.y);
+        if (!table.targets.empty()) y.text = text_rows(table, table.targets);
+        Split out(array(table.x), y, options_.targets, scale_or(1));
+        if (!csv.weight.empty()) out.set_weights(array(table.weights));
+        return out;
       });
     };
     auto train = split("train"), valid = split("valid"), test = split("test");
+    if (!csv.classes.empty() && !options_.class_names.empty())
+      throw UserError({.what = str(train->x_array().origin, ": the classes have names in the table"),
+                       .expected = "data.class_names only where labels are numbers",
+                       .got = excerpt(join(csv.classes, ", "), 80),
+                       .config = place_of(options_.class_names_where)});
     out_.class_names = csv.classes;
     known_classes_ = static_cast<int64_t>(csv.classes.size());
     cut(*train, valid, test, 0);
   }
 
-  /// The first `wanted` rows of a split (all if -1).
-  Split first(const Split& split, int64_t wanted, const char* which, const ConfigPosition& where) const {
-    if (wanted > split.size()) {
-      throw UserError({.what = str("there are not enough ", which, " examples"),
-                       .expected = str("at most ", split.size(), " from ", split.x_array().origin),
-                       .got = str(wanted),
-                       .config = place_of(where)});
-    }
-    return wanted < 0 ? split : split.part(0, wanted);
-  }
-
-  /// How many rows of the training file, which has `rows`, go into each set.
-  SplitSizes sizes_of(const Split& whole, int64_t valid, int64_t test) const {
-    int64_t rows = whole.size(), train = std::max<int64_t>(options_.train, 1);
-    auto fail = [&](std::string what, int64_t most, int64_t got, const ConfigPosition& where) {
-      throw UserError({.what = std::move(what),
-                       .expected = str("at most ", std::max<int64_t>(most, 0), " of the ", rows, " examples in ",
-                                       whole.x_array().origin),
-                       .got = std::to_string(got),
-                       .config = place_of(where),
-                       .hint = "at least one example must be left to train on"});
-    };
-    if (rows == 0)
-      throw UserError({.what = str(whole.x_array().origin, ": there are no examples to train on"),
-                       .expected = "at least one",
-                       .got = whole.x_array().raw.type_text(),
-                       .config = whole.x_array().where});
-    if (options_.train > rows) fail("there are not enough training examples", rows, train, options_.train_where);
-    if (valid > rows - train)
-      fail("so many validation examples are not there", rows - train, valid, options_.valid_where);
-    if (test > rows - train - valid)
-      fail("so many test examples are not there", rows - train - valid, test, options_.test_where);
-    return {options_.train > 0 ? options_.train : rows - valid - test, valid, test};
-  }
-
-  /// The rows of `whole` in the order train, valid, test.
-  Split drawn(const Split& whole, const SplitSizes& sizes) {
-    Tensor labels;
-    std::span<const int64_t> values;
-    if (options_.split == SplitBy::kStratified) {
-      TH_CHECK(options_.targets == Targets::kClasses, "a stratified split without classes");
-      count_classes(whole);  // refuses labels that are none
-      labels = whole.read_targets(0, whole.size(), floatx_);
-      values = {labels.data<int64_t>(), static_cast<size_t>(labels.size())};
-    }
-    return whole.part(split_rows(options_.split, options_.split_seed, whole.size(), sizes, values));
-  }
-
-  /// Makes the three splits. What has no file of its own is cut from the training file `whole`; `valid_default` rows
-  /// for validation.
   void cut(const Split& whole, const std::optional<Split>& valid, const std::optional<Split>& test,
            int64_t valid_default) {
-    int64_t valid_rows = valid ? 0 : options_.valid < 0 ? valid_default : options_.valid;
-    int64_t test_rows = test ? 0 : std::max<int64_t>(options_.test, 0);
-    SplitSizes sizes = sizes_of(whole, valid_rows, test_rows);
-    bool in_order = options_.split == SplitBy::kOrder;
-    Split rows = in_order ? whole : drawn(whole, sizes);
     whole_ = whole;
-    out_.cut_from_end = in_order && valid_rows > 0;
-    int64_t rest = rows.size() - valid_rows - test_rows;
-    out_.train = rows.part(0, sizes.train);
-    out_.valid =
-        valid ? first(*valid, options_.valid, "validation", options_.valid_where) : rows.part(rest, valid_rows);
-    out_.test =
-        test ? first(*test, options_.test, "test", options_.test_where) : rows.part(rest + valid_rows, test_rows);
-    for (const Split* split : {&out_.valid, &out_.test}) {
-      if (split->input_shape() == whole.input_shape() && split->target_shape() == whole.target_shape()) continue;
-      bool inputs = split->input_shape() != whole.input_shape();
-      const DataArray &first = inputs ? whole.x_array() : whole.y_array(),
-                      &other = inputs ? split->x_array() : split->y_array();
-      auto one = [&](const Split& s) { return shape_text(inputs ? s.input_shape() : s.target_shape()); };
-      throw UserError({.what = str(other.origin, inputs ? ": the examples differ in shape from the training examples"
-                                                        : ": the targets differ in shape from the training targets"),
-                       .expected = str(one(whole), " for each row, as in ", first.origin),
-                       .got = str(one(*split)),
-                       .config = place_of(other.where)});
-    }
+    cut_dataset(options_, floatx_, {whole, valid, test, valid_default}, out_);
   }
 
   /// The number of classes, and every value that is in memory.
@@ -381,6 +331,7 @@ class Loader {
           {.what = str("the data set \"", options_.name, "\" has no training examples"), .config = options_.where});
     }
     int64_t classes = options_.classes;
+    name_classes();
     if (out_.targets() == Targets::kClasses && classes == 0) {
       // A class may stand only in the rows that are kept for validation: it counts too.
       classes = known_classes_ ? known_classes_ : count_classes(whole_);
@@ -389,6 +340,32 @@ class Loader {
       split->set_classes(classes);
       if (!out_.streamed || split->bytes(floatx_) <= memory_limit_) check_all(*split, floatx_);
     }
+    standardize();
+  }
+
+  void name_classes() {
+    if (options_.class_names.empty()) return;
+    auto count = static_cast<int64_t>(options_.class_names.size());
+    int64_t known = out_.targets() == Targets::kLabels ? element_count(out_.train.target_shape()) : known_classes_;
+    if (out_.targets() == Targets::kValues || (known != 0 && known != count))
+      throw UserError({.what = "data.class_names does not fit the data",
+                       .expected = out_.targets() == Targets::kValues ? "classes or labels to name"
+                                                                      : str(known, " names, one for each"),
+                       .got = out_.targets() == Targets::kValues ? "data.target = \"values\"" : str(count, " names"),
+                       .config = place_of(options_.class_names_where)});
+    out_.class_names = options_.class_names;
+    known_classes_ = count;
+  }
+
+  void standardize() {
+    if (options_.standardize_targets && out_.targets() != Targets::kValues)
+      throw UserError({.what = "data.standardize_targets needs values to approximate",
+                       .expected = "data.target = \"values\"",
+                       .got = str("data.target = \"", name_of(out_.targets()), '"'),
+                       .config = place_of(options_.standardize_where)});
+    if (options_.standardize == Standardization::By::kNone && !options_.standardize_targets) return;
+    out_.set_standardization(std::make_shared<const Standardization>(
+        learn_standardization(out_.train, options_.standardize, options_.standardize_targets, floatx_)));
   }
 
   const DatasetOptions& options_;

@@ -21,7 +21,8 @@ struct DataPath {
 struct DatasetOptions {
   /// - "digits": the generator
   /// - "mnist": the four IDX files, in `files["folder"]` or found
-  /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required
+  /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required;
+  ///   train_w, valid_w, test_w: weights of the examples
   /// - "npz": files["npz"], which holds arrays of those names (or x_train, y_train, ...)
   /// - "csv": files["train"], files["valid"], files["test"]; train is required
   std::string name = "digits";
@@ -36,15 +37,30 @@ struct DatasetOptions {
   int64_t train = -1, valid = -1, test = -1;
   ConfigPosition train_where = {}, valid_where = {}, test_where = {};
   int64_t seed = 1;  // of the digits
+  /// The same as parts of the training file's rows, rounded to the next number; 0: `valid` and `test` say it.
+  double valid_fraction = 0, test_fraction = 0;
+  /// Where `folds` is not 0: the rows of the training file (the first `train` of them) are dealt into so many parts,
+  /// and those of the part `fold` (from 0) validate. In order they are parts of it; drawn, parts of
+  /// RandomState(split_seed).permutation(rows); stratified, the rows of each class in that order are dealt in turn.
+  int64_t folds = 0, fold = 0;
+  ConfigPosition folds_where = {};
   /// Which rows of the training file are kept for the splits that are cut from it, and the seed of the draw.
   SplitBy split = SplitBy::kOrder;
   int64_t split_seed = 0;
+  ConfigPosition split_where = {};
 
   Targets targets = Targets::kClasses;
   int64_t classes = 0;  // 0: 1 + the largest label of the training split
   /// x is multiplied by it. 0: 1/256 for mnist, digits and for uint8 IDX files (the pixels of the Deep Learning
   /// Tutorials), else 1.
   double scale = 0;
+  /// Whether x, and y of kValues, get mean 0 and standard deviation 1 on the training examples.
+  Standardization::By standardize = Standardization::By::kNone;
+  bool standardize_targets = false;
+  ConfigPosition standardize_where = {};  // of `standardize_targets`
+  /// Of the classes from 0 on, or of the labels; their number is that of the classes. None: numbers, or the table's.
+  std::vector<std::string> class_names = {};
+  ConfigPosition class_names_where = {};
   CsvOptions csv = {};  // of CSV files: label column, header, delimiter
   /// Bytes that the examples may fill. More is streamed where the files allow it (.npy files in C order, IDX files that
   /// are not gzipped), else refused. 0: half of the memory that there is.

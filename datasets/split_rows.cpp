@@ -1,6 +1,7 @@
 #include "datasets/split_rows.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/base/error.h"
 #include "compiler/base/random_state.h"
@@ -68,6 +69,40 @@ std::vector<int64_t> split_rows(SplitBy by, int64_t seed, int64_t rows, const Sp
   }
   for (const auto& set : sets) out.insert(out.end(), set.begin(), set.end());
   return out;
+}
+
+static std::vector<int64_t> order_of(int64_t seed, int64_t rows) {
+  if (seed >= 0) return RandomState(seed).permutation(rows);
+  std::vector<int64_t> out(static_cast<size_t>(rows));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+static Folds sorted(Folds folds) {
+  for (auto& rows : folds) std::sort(rows.begin(), rows.end());
+  return folds;
+}
+
+Folds fold_rows(int64_t folds, int64_t seed, int64_t rows) {
+  TH_CHECK(folds > 0 && folds <= rows, folds, " parts of ", rows, " rows");
+  std::vector<int64_t> order = order_of(seed, rows);
+  Folds out;
+  for (int64_t i = 0, begin = 0; i < folds; ++i) {
+    int64_t length = rows / folds + (i < rows % folds ? 1 : 0);
+    out.emplace_back(order.begin() + begin, order.begin() + begin + length);
+    begin += length;
+  }
+  return sorted(std::move(out));
+}
+
+Folds fold_rows(int64_t folds, int64_t seed, std::span<const int64_t> classes) {
+  std::vector<int64_t> order = order_of(seed, static_cast<int64_t>(classes.size()));
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return classes[static_cast<size_t>(a)] < classes[static_cast<size_t>(b)];
+  });
+  Folds out(static_cast<size_t>(folds));
+  for (size_t i = 0; i < order.size(); ++i) out[i % out.size()].push_back(order[i]);
+  return sorted(std::move(out));
 }
 
 }  // namespace thtrain

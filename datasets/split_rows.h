@@ -23,4 +23,13 @@ struct SplitSizes {
 std::vector<int64_t> split_rows(SplitBy by, int64_t seed, int64_t rows, const SplitSizes& sizes,
                                 std::span<const int64_t> labels);
 
+/// The numbers of the rows of each part, in their order in the file.
+using Folds = std::vector<std::vector<int64_t>>;
+/// Parts of RandomState(seed).permutation(rows) whose lengths differ by at most one, the longer ones first, as
+/// scikit-learn's KFold; of the rows in order where `seed` is negative. `folds` is at most `rows`.
+Folds fold_rows(int64_t folds, int64_t seed, int64_t rows);
+/// The same for rows of these classes: the rows of each class, in the order of that permutation, are dealt in turn, and
+/// each class begins where the one before it ended.
+Folds fold_rows(int64_t folds, int64_t seed, std::span<const int64_t> classes);
+
 }  // namespace thtrain

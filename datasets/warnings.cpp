@@ -54,7 +54,7 @@ class Doubts {
               data_.columns.empty() ? "" : "; data.label_column names another column"));
     else if (are_values())
       add(str(train_.present, " classes in ", data_.train.size(), " training examples: is the label ",
-              data_.class_names.empty() ? "a value, not a class? There is no regression from the command line"
+              data_.class_names.empty() ? "a value, not a class? data.target = \"values\" takes numbers to approximate"
                                         : "a name of each example, not a class?",
               data_.columns.empty()       ? ""
               : data_.class_names.empty() ? "; data.label_column names another column"

@@ -5,6 +5,7 @@
 
 #include "datasets/content.h"
 #include "datasets/npz.h"
+#include "trainers/data_state.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -58,7 +59,9 @@ void load_first_weights(Model& model, const Experiment& experiment, const std::s
   if (!experiment.model.weights) return;
   std::string path = *with_absolute_paths(experiment, config_folder).model.weights;
   const ConfigPosition& where = experiment.model.at("weights");
-  model.load(read_weights(path, where), path, where);
+  std::map<std::string, Tensor> arrays = read_weights(path, where);
+  take_standardization(arrays, path);  // the new run's data is its own
+  model.load(arrays, path, where);
 }
 
 }  // namespace thtrain

@@ -13,11 +13,6 @@ static Shape with_count(int64_t count, const Shape& input) {
 
 Examples::Examples(const Split& split, const Shape& input, DType floatx, bool streamed)
     : split_(split), input_(input), floatx_(floatx), streamed_(streamed) {
-  if (split.size() > 0 && split.targets() != Targets::kClasses)
-    throw UserError(Message{.what = str(split.x_array().origin, ": a classifier learns from class numbers"),
-                            .expected = "a label for each example: the number of its class",
-                            .got = split.targets() == Targets::kNone ? "no labels" : "target values",
-                            .config = split.x_array().where});
   if (streamed_ || split.size() == 0) return;
   all_ = split.all(floatx);
   all_.x = all_.x.reshape(with_count(split.size(), input_));
@@ -25,13 +20,19 @@ Examples::Examples(const Split& split, const Shape& input, DType floatx, bool st
 
 const Batch& Examples::buffer(int64_t count) {
   Batch& out = buffers_[count];
-  if (out.x.rank() == 0)
-    out = {Tensor::empty(floatx_, with_count(count, input_)), Tensor::empty(DType::kInt64, {count})};
+  if (out.x.rank() == 0) {
+    out = split_.buffer(count, floatx_);
+    out.x = out.x.reshape(with_count(count, input_));
+  }
   return out;
 }
 
 Batch Examples::batch(int64_t begin, int64_t count) {
-  if (!streamed_) return {all_.x.rows(begin, count), all_.y.rows(begin, count)};
+  if (!streamed_) {
+    Batch out{all_.x.rows(begin, count), all_.y.rows(begin, count)};
+    if (has_weights()) out.weights = all_.weights.rows(begin, count);
+    return out;
+  }
   const Batch& out = buffer(count);
   split_.read_into(out, begin);
   check_batch(split_, out, begin);
@@ -46,17 +47,34 @@ Batch Examples::batch(std::span<const int64_t> examples) {
 }
 
 int64_t Examples::bytes() const {
-  return streamed_ || size() == 0 ? 0 : static_cast<int64_t>(all_.x.bytes() + all_.y.bytes());
+  uint64_t weights_bytes = has_weights() && !streamed_ ? all_.weights.bytes() : 0;
+  return streamed_ || size() == 0 ? 0 : static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + weights_bytes);
 }
 
 std::string Examples::identity() const {
   if (size() == 0) return "0 examples";
   if (streamed_) {
     std::string x = split_.x_array().origin, y = split_.y_array().origin;
-    return str(size(), " examples of ", data_fingerprint(x), x == y ? "" : str("; labels ", data_fingerprint(y)));
+    std::string out =
+        str(size(), " examples of ", data_fingerprint(x), x == y ? "" : str("; labels ", data_fingerprint(y)));
+    if (has_weights() && split_.weights_array().origin != x)
+      out += str("; weights ", data_fingerprint(split_.weights_array().origin));
+    return out;
   }
   auto bytes_of = [](const Tensor& t) { return std::string_view(static_cast<const char*>(t.raw()), t.bytes()); };
+  if (has_weights())
+    return str(size(), " examples ", content_hash({bytes_of(all_.x), bytes_of(all_.y), bytes_of(all_.weights)}));
   return str(size(), " examples ", content_hash({bytes_of(all_.x), bytes_of(all_.y)}));
+}
+
+void require_classes(const Split& split) {
+  if (split.size() == 0 || split.targets() == Targets::kClasses) return;
+  throw UserError(Message{.what = str(split.x_array().origin, ": a classifier learns from class numbers"),
+                          .expected = "a label for each example: the number of its class",
+                          .got = split.targets() == Targets::kNone     ? "no labels"
+                                 : split.targets() == Targets::kValues ? "target values"
+                                                                       : "several labels of each example",
+                          .config = split.x_array().where});
 }
 
 }  // namespace thtrain

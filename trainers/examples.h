@@ -12,12 +12,13 @@ namespace thtrain {
 class Examples {
  public:
   /// Each example gets the lengths `input`, with as many elements as the split's. In memory, they are read (or mapped)
-  /// now. UserError unless the split holds classes, or has no examples.
+  /// now.
   Examples(const Split& split, const Shape& input, DType floatx, bool streamed);
 
   int64_t size() const { return split_.size(); }
   bool streamed() const { return streamed_; }
-  /// x [size, input...], y [size]; of examples in memory.
+  bool has_weights() const { return split_.has_weights(); }
+  /// x [size, input...], y [size, ...], weights [size] if there are some; of examples in memory.
   const Batch& all() const { return all_; }
   /// Examples `begin` to `begin + count`: a part of all(), or read into a buffer that the next call with this count
   /// fills again. UserError where a streamed value is not finite or a label is out of range.
@@ -41,5 +42,8 @@ class Examples {
   Batch all_;
   std::map<int64_t, Batch> buffers_;  // by count
 };
+
+/// UserError unless these are classes, or no examples.
+void require_classes(const Split& split);
 
 }  // namespace thtrain

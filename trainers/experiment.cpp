@@ -218,7 +218,7 @@ std::string config_reference() {
   return str("# Experiment files\n\n",
              "An experiment is a TOML file. Every key can also be given on the command line, as "
              "`trainer.learning_rate=0.1` or `model.layers.0.units=100`.\nThis page is made from the declarations in "
-             "`trainers/experiment.cpp`, `trainers/data_config.cpp` and, beside each layer, optimizer and schedule, in "
+             "`trainers/experiment.cpp`, `datasets/data_config.cpp` and, beside each layer, optimizer and schedule, in "
              "`nn`.\n\n",
              reference_page<Experiment>());
 }

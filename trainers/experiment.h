@@ -11,11 +11,11 @@
 #include "compiler/ir/dtype.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
+#include "datasets/data_config.h"
 #include "nn/model.h"
 #include "nn/optimizers/sgd.h"
 #include "nn/schedule.h"
 #include "nn/training_step.h"
-#include "trainers/data_config.h"
 
 namespace thtrain {
 

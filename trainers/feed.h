@@ -15,14 +15,16 @@ namespace thtrain {
 struct Minibatch {
   std::vector<In> inputs;  // of the function
   Expr x;                  // [count, input...]: floatX
-  Expr y;                  // [count]: int64 labels
+  Expr y;                  // [count, ...]: int64 classes, floatX values or uint8 labels
+  Expr weights = {};       // [count]: floatX; empty where each example counts alike
 };
 
-/// In memory, x and y are shared variables and a minibatch is a slice of them from the input `start` on (no copy), or
-/// the rows that a slice of `order` names. Streamed, the inputs are x and y themselves.
+/// In memory, x, y and weights are shared variables and a minibatch is a slice of them from the input `start` on (no
+/// copy), or the rows that a slice of `order` names. Streamed, the inputs are x, y and weights themselves.
 class Feed {
  public:
-  /// Shared variables are called `name`_x, `name`_y and `name`_order. Shuffled ones wait for set_order().
+  /// Shared variables are called `name`_x, `name`_y, `name`_weights and `name`_order. Shuffled ones wait for
+  /// set_order().
   Feed(Examples examples, const std::string& name, bool shuffled);
 
   const Examples& examples() const { return examples_; }
@@ -37,8 +39,9 @@ class Feed {
  private:
   Examples examples_;
   bool shuffled_;
-  std::vector<Shared> shared_;  // x, y, order; none where streamed
-  std::vector<int64_t> order_;  // streamed and shuffled
+  std::vector<Shared> shared_;           // x, y, weights where there are some; none where streamed
+  std::vector<Shared> order_in_memory_;  // one, where shuffled and not streamed
+  std::vector<int64_t> order_;           // streamed and shuffled
   std::vector<Tensor> arguments_;
 };
 

@@ -34,8 +34,7 @@ std::vector<std::string> named_files(const Experiment& experiment) {
 
 Dataset load_data(const Experiment& experiment, const std::string& config_folder) {
   OneOf<DataConfig> data = experiment.data;
-  DatasetOptions options{
-      .name = std::string(data.name()), .where = data->position, .config_folder = config_folder, .scale = data->scale};
+  DatasetOptions options{.name = std::string(data.name()), .where = data->position, .config_folder = config_folder};
   data->fill(options);
   for (const DataFile& file : data->files()) {
     const ConfigPosition& where = data->at(file.key);

@@ -18,11 +18,32 @@ UserError other_columns(const std::string& path, const TableFacts& facts, const 
   auto text = [&](const std::vector<std::string>& names) {
     return named ? excerpt(join(names, ", "), 200) : str(names.size(), names.size() == 1 ? " column" : " columns");
   };
-  return file_error(path, "the columns are not those that the model was trained on",
-                    str(text(facts.columns), ", with or without the label's"), text(columns.names),
-                    named || facts.label_at || columns.names.size() != facts.columns.size() + 1
-                        ? ""
-                        : "the run does not say which column was the label's: leave it out");
+  return file_error(
+      path, "the columns are not those that the model was trained on",
+      str(text(facts.columns), ", with or without ",
+          facts.others.size() > 1 ? str("the ", facts.others.size(), " of labels and weights") : "the label's"),
+      text(columns.names),
+      named || facts.label_at || facts.others.size() > 1 || columns.names.size() != facts.columns.size() + 1
+          ? ""
+          : "the run does not say which column was the label's: leave it out");
+}
+
+/// Where labels and weights have several columns, and the table has them too: which they are.
+std::vector<size_t> other_columns_in(const std::string& path, const TableFacts& facts, const CsvColumns& columns,
+                                     bool by_name) {
+  if (columns.names.size() != facts.columns.size() + facts.others.size()) throw other_columns(path, facts, columns);
+  std::vector<size_t> out;
+  size_t known = 0;
+  for (size_t i = 0; i < columns.names.size(); ++i) {
+    bool is_other = by_name ? known == facts.columns.size() || columns.names[i] != facts.columns[known]
+                            : std::find(facts.others.begin(), facts.others.end(), i) != facts.others.end();
+    if (is_other)
+      out.push_back(i);
+    else
+      ++known;
+  }
+  if (known != facts.columns.size()) throw other_columns(path, facts, columns);
+  return out;
 }
 
 /// Which of the table's columns is the label's, if it has one.
@@ -30,9 +51,14 @@ CsvOptions options_for(const std::string& path, CsvOptions options, const TableF
   CsvColumns columns = read_csv_columns(path, options);
   options.header = columns.named;
   options.has_label = false;
+  options.weight = "";
   size_t known = facts.columns.size(), there = columns.names.size();
   bool by_name = facts.named && columns.named;
   if (known == 0 || (there == known && (!by_name || columns.names == facts.columns))) return options;
+  if (facts.others.size() > 1) {
+    options.skipped = other_columns_in(path, facts, columns, by_name);
+    return options;
+  }
   if (there != known + 1) throw other_columns(path, facts, columns);
   options.has_label = options.skip_label = true;
   if (by_name) {

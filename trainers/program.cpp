@@ -10,6 +10,7 @@
 #include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
+#include "trainers/data_state.h"
 
 namespace thtrain {
 
@@ -44,6 +45,7 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 }
 
 static void check_sizes(const Experiment& experiment, const Dataset& data) {
+  for (const Split* split : {&data.train, &data.valid, &data.test}) require_classes(*split);
   const TrainerConfig& trainer = experiment.trainer;
   auto check = [&](const Split& split, const char* set, bool needed) {
     bool enough = split.size() >= (trainer.full_batches_only ? trainer.batch_size : 1);
@@ -118,6 +120,8 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       model_(build_model(experiment, input_, data.classes())),
       valid_(data.valid, input_, floatX(), data.streamed),
       test_(data.test, input_, floatX(), data.streamed) {
+  for (const auto& [name, value] : arrays_of(data.standardization, floatX()))
+    data_state_.emplace_back(name, Shared(value, name, true));
   check_outputs(model_);
   load_first_weights(model_, experiment, config_folder);
   check_start(model_, experiment);
@@ -171,6 +175,7 @@ std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
   std::vector<std::pair<std::string, Shared>> out;
   for (const Param& param : model_.params()) out.emplace_back(param.name, param.variable);
   for (const Param& state : model_.state()) out.emplace_back(state.name, state.variable);
+  out.insert(out.end(), data_state_.begin(), data_state_.end());
   return out;
 }
 

@@ -115,6 +115,7 @@ class TrainingProgram {
   Shape input_;
   Model model_;
   Examples valid_, test_;
+  std::vector<std::pair<std::string, Shared>> data_state_;  // trainers/data_state.h
   std::optional<Feed> feed_;
   std::optional<TrainingStep> training_step_;
   std::optional<Schedules> schedules_;

@@ -3,6 +3,7 @@
 
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"
+#include "trainers/data_state.h"
 #include "trainers/run.h"
 
 namespace thtrain {
@@ -43,6 +44,7 @@ void Run::note_native_start() {
 
 void Run::restore_arrays(const Checkpoint& checkpoint) {
   std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
+  take_standardization(weights, folder_.checkpoint());  // the data's own, which the fingerprint holds
   program_.model().load(weights, folder_.checkpoint());
   check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays(), program_.model().state(), kept_state());
   std::map<std::string, Tensor> kept(checkpoint.optimizer.begin(), checkpoint.optimizer.end());

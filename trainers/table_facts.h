@@ -13,7 +13,9 @@ struct TableFacts {
   std::vector<std::string> columns;     // of an example; none where the data is no table
   bool named = false;                   // by a header
   std::vector<std::string> classes;     // none where the labels are numbers
-  std::optional<size_t> label_at = {};  // the label's column, from 0; runs of earlier versions do not say it
+  std::optional<size_t> label_at = {};  // the label's column, from 0, where it is the only other one; runs of earlier
+                                        // versions do not say it
+  std::vector<size_t> others = {};      // columns of labels and weights, from 0
 };
 
 TableFacts table_facts(const Dataset& data);

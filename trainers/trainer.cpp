@@ -9,6 +9,7 @@
 #include "compiler/runtime/machine.h"
 #include "nn/finite.h"
 #include "trainers/build_model.h"
+#include "trainers/data_state.h"
 #include "trainers/run.h"
 #include "trainers/table_facts.h"
 
@@ -37,7 +38,7 @@ TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder&
   Unlock after{folder};
   folder.lock();
   TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
-  if (!data.columns.empty()) write_table_facts(folder.table(), table_facts(data));
+  if (!data.columns.empty() || !data.class_names.empty()) write_table_facts(folder.table(), table_facts(data));
   return Run(experiment, data, folder, hooks, options).go();
 }
 
@@ -84,11 +85,19 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   if (count == 0)
     throw UserError(Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
                             .got = str(split.size(), " examples, minibatches of ", batch)});
+  require_classes(split);
   FloatXScope floatx(experiment.compiler.floatX);
   Shape input = model_input(experiment, data.input_shape());
   Model model = build_model(experiment, input, data.classes());
-  model.load(read_weights(weights), weights);
-  Examples examples(split, input, floatX(), data.streamed);
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
+  model.load(arrays, weights);
+  Split standardized = split;
+  if (kept) {
+    check_standardization(*kept, split, weights);
+    standardized.set_standardization(kept);
+  }
+  Examples examples(standardized, input, floatX(), data.streamed);
   ErrorCounter counter(model, function_options(experiment.compiler, "evaluate"), true);
   ErrorCounter::Count result = counter.count(examples, count, batch);
   return {result.examples, result.errors, result.error(), result.loss_sum / static_cast<double>(result.examples)};
@@ -146,6 +155,7 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
                             .got = x.type_text()});
   FloatXScope floatx(experiment.compiler.floatX);
   std::map<std::string, Tensor> arrays = read_weights(weights);
+  take_standardization(arrays, weights);  // `x` is as the model takes it
   Shape input = model_input(experiment, Shape(x.shape().begin() + 1, x.shape().end()));
   Model model = build_model(experiment, input, classes_in(arrays, experiment));
   check_example_size(model, arrays, x, weights, origin);

@@ -9,6 +9,7 @@
 #include "datasets/npy.h"
 #include "datasets/npz.h"
 #include "trainers/build_model.h"
+#include "trainers/data_state.h"
 #include "trainers/load_data.h"
 #include "trainers/prediction_input.h"
 #include "trainers/program.h"
@@ -34,14 +35,20 @@ Output output_of(const std::string& path) {
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
   if (loaded.run && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
-  if (!loaded.experiment.data.is<CsvConfig>()) return {};
+  if (!loaded.experiment.data.is<CsvConfig>()) return {.columns = {}, .classes = loaded.experiment.data->class_names};
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }
 
-// As the data files have them, scaled as the experiment says. Infinite ones and NaN are refused.
-Tensor examples_of(const DataArray& input, const Experiment& experiment) {
+// As the data files have them, scaled as the experiment says, standardized as the model was trained. Infinite ones and
+// NaN are refused.
+Tensor examples_of(const DataArray& input, const Experiment& experiment, const std::string& weights) {
   Split split(input, {}, Targets::kNone, experiment.data->scale);
   check_all(split, experiment.compiler.floatX);
+  std::map<std::string, Tensor> arrays = read_weights(weights);
+  if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights)) {
+    check_standardization(*kept, split, weights);
+    split.set_standardization(kept);
+  }
   return split.all(experiment.compiler.floatX).x;
 }
 
@@ -53,6 +60,7 @@ void check_names(const std::string& weights, const Experiment& experiment, const
   FloatXScope floatx(experiment.compiler.floatX);
   Shape input = model_input(experiment, Shape(examples.begin() + 1, examples.end()));
   constexpr int64_t kAnyClasses = 2;
+  take_standardization(arrays, weights);
   build_model(experiment, input, kAnyClasses).load(arrays, weights);
 }
 
@@ -110,7 +118,7 @@ int run_predict(const PredictArguments& arguments) {
   refuse_to_overwrite("--output", arguments.output, loaded);
   TableFacts facts = facts_of(loaded);
   DataArray input = read_prediction_input(arguments.input, loaded.experiment, facts);
-  Tensor x = examples_of(input, loaded.experiment);
+  Tensor x = examples_of(input, loaded.experiment, weights);
   check_names(weights, loaded.experiment, x.shape());
   Prediction found = predict(loaded.experiment, x, weights, input);
   bool both = output == Output::kNpz || (output == Output::kCsv && arguments.probabilities);

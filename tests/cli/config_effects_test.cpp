@@ -85,13 +85,34 @@ const std::map<std::string, Witness>& witnesses() {
       w[key + "test"] = {.with = {"data.test_labels=y" + end, "data.test=x" + end}, .values = {"x2" + end}};
       w[key + "test_labels"] = {.with = {"data.test=x" + end, "data.test_labels=y" + end}, .values = {"y2" + end}};
       w[key + "memory_limit"] = {.values = {"1e-7"}};
+      w[key + "train_weights"] = {.values = {"w" + end}};
+      w[key + "valid_weights"] = {.with = {"data.n_valid=0", "data.valid=x" + end, "data.valid_labels=y" + end},
+                                  .values = {"w" + end}};
+      w[key + "test_weights"] = {.with = {"data.test=x" + end, "data.test_labels=y" + end}, .values = {"w" + end}};
+      w[key + "target"] = {.values = {"values", "labels"}, .may_fail = true};
       w[key + "split_seed"] = {.with = {"data.split=shuffled"}};
+    }
+    const std::string ten = "[\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"j\"]";
+    for (const char* source : {"npy", "idx", "csv", "mnist", "digits"})
+      w[std::string("data[") + source + "].class_names"] = {.values = {ten}};
+    for (const char* source : {"npy", "idx", "csv", "mnist"}) {
+      std::string key = std::string("data[") + source + "].";
+      w[key + "folds"] = {.with = {"data.n_valid=0"}, .values = {"2", "4"}};
+      w[key + "fold"] = {.with = {"data.n_valid=0", "data.folds=3"}, .values = {"2", "3"}};
+      if (source == std::string("mnist")) continue;
+      w[key + "valid_fraction"] = {.with = {"data.n_valid=0"}, .values = {"0.25", "0.4"}};
+      w[key + "test_fraction"] = {.values = {"0.25", "0.4"}, .may_fail = true};
+      w[key + "standardize_targets"] = {.may_fail = true};
     }
     w["data[csv].train"] = {.values = {"t2.csv"}};
     w["data[csv].valid"] = {.with = {"data.n_valid=0"}, .values = {"t.csv", "t2.csv"}};
     w["data[csv].test"] = {.values = {"t.csv", "t2.csv"}};
     w["data[csv].label_column"] = {.values = {"first", "b"}};
     w["data[csv].header"] = {.with = {"data.train=numbers.csv", "data.label_column=first"}, .values = {"true"}};
+    w["data[csv].target"] = {.values = {"values", "labels"}, .may_fail = true};
+    w["data[csv].label_columns"] = {.values = {"[\"b\"]"}, .may_fail = true};
+    w["data[csv].label_count"] = {.values = {"2"}, .may_fail = true};
+    w["data[csv].weight_column"] = {.values = {"a", "b"}};
     w["data[csv].delimiter"] = {
         .with = {"data.delimiter=comma"}, .values = {"semicolon", "tab", "space"}, .may_fail = true};
     w["data[csv].split_seed"] = {.with = {"data.split=stratified"}};
@@ -199,6 +220,8 @@ void write_data(const Workshop& workshop) {
   write_idx(workshop, "y.idx", y);
   write_idx(workshop, "x2.idx", x2);
   write_idx(workshop, "y2.idx", y2);
+  write_npy(workshop.path("w.npy"), x.reshape({64}).rows(0, 16));
+  write_idx(workshop, "w.idx", x.reshape({64}).rows(0, 16));
   auto [digits, labels] = arrays(40, 3);
   write_idx(workshop, "mnist/train-images-idx3-ubyte", digits);
   write_idx(workshop, "mnist/train-labels-idx1-ubyte", labels);

@@ -103,7 +103,8 @@ TEST_F(CliDataFiles, LabelsThatAreNoClasses) {
             str("error: HERE/x: line 4, column 3: the label is not an integer\n  expected: the number of a class\n"
                 "  got:      1.5\n",
                 kCaretX,
-                "  hint:     data.label_column names another column; there is no regression from the command line\n"));
+                "  hint:     data.label_column names another column; data.target = \"values\" takes numbers to "
+                "approximate\n"));
 }
 
 TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
@@ -139,11 +140,13 @@ TEST_F(CliDataFiles, ShapesThatCannotBeTrainedOn) {
                             kCaretX + "  hint:     numpy.abs(array), or two columns: real and imaginary part\n");
   set("x", Tensor::zeros(DType::kFloat32, {4, 2, 3}));
   set("y", Tensor::zeros(DType::kFloat32, {4, 10}));
-  EXPECT_EQ(run("npy"),
-            std::string("error: HERE/y: the labels are not one number for each example\n"
-                        "  expected: an array [4]\n  got:      float32[4, 10]\n") +
-                kCaretY +
-                "  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1)\n");
+  EXPECT_EQ(
+      run("npy"),
+      std::string("error: HERE/y: the labels are not one number for each example\n"
+                  "  expected: an array [4]\n  got:      float32[4, 10]\n") +
+          kCaretY +
+          "  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1); several "
+          "labels of an example are data.target = \"labels\", values to approximate are data.target = \"values\"\n");
 }
 
 // Names in Latin-1 would be written as they stand, and "B\xe4r" and "B\xf6r" shown as one.
@@ -186,13 +189,12 @@ TEST_F(CliDataFiles, NumbersAsTheyStandInTheFile) {
 
 TEST_F(CliDataFiles, ValuesInPlaceOfLabels) {
   workshop.write("x", "1,2,0\n1,1,346\n");
-  EXPECT_EQ(run("csv"),
-            std::string("error: HERE/x: line 2: the label is too large\n"
-                        "  expected: classes numbered from 0 on, and no more of them than examples (2)\n"
-                        "  got:      346\n") +
-                kCaretX +
-                "  hint:     is it a value, not a class? data.label_column names another column; there is no "
-                "regression from the command line\n");
+  EXPECT_EQ(run("csv"), std::string("error: HERE/x: line 2: the label is too large\n"
+                                    "  expected: classes numbered from 0 on, and no more of them than examples (2)\n"
+                                    "  got:      346\n") +
+                            kCaretX +
+                            "  hint:     is it a value, not a class? data.label_column names another column; "
+                            "data.target = \"values\" takes numbers to approximate\n");
 }
 
 // A header of years, say: its label is the only one that is no class.

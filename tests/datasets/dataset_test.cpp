@@ -145,7 +145,8 @@ TEST(SplitErrors, ArraysThatDoNotFit) {
             "error: y.npy: the labels are not one number for each example\n"
             "  expected: an array [2]\n"
             "  got:      float32[2, 2]\n"
-            "  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1)");
+            "  hint:     rows of zeros with a one at the class become class numbers by labels.argmax(axis=1); several "
+            "labels of an example are data.target = \"labels\", values to approximate are data.target = \"values\"");
   EXPECT_EQ(error_text([&] { float_split(x.cast(DType::kComplex64), y, Targets::kClasses); }),
             "error: x.npy: complex numbers cannot be trained on\n"
             "  expected: real numbers\n"

@@ -109,11 +109,10 @@ TEST(DataWarnings, AskWhetherLabelsAreValues) {
   for (int i = 0; i < 60; ++i) text += str(i, ',', i < 20 ? 3 : i % 35 + 3, "\n");
   folder.write("t.csv", text);
   DatasetOptions options{.name = "csv", .config_folder = folder.path(), .files = {{"train", {"t.csv"}}}, .valid = 10};
-  EXPECT_EQ(
-      data_warnings(load_dataset(options, DType::kFloat32), true),
-      Lines{folder.path("t.csv") +
-            ": 30 classes in 50 training examples: is the label a value, not a class? There is no regression from the "
-            "command line; data.label_column names another column"});
+  EXPECT_EQ(data_warnings(load_dataset(options, DType::kFloat32), true),
+            Lines{folder.path("t.csv") +
+                  ": 30 classes in 50 training examples: is the label a value, not a class? "
+                  "data.target = \"values\" takes numbers to approximate; data.label_column names another column"});
   text = "a,name\n";
   for (int i = 0; i < 60; ++i) text += str(i, ",n", i % 30, "\n");
   folder.write("t.csv", text);

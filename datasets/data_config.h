@@ -28,20 +28,31 @@ struct DataFile {
 
 struct DataConfig : Section {
   double scale = 1;  // of the examples
+  Targets target = Targets::kClasses;
+  Standardization::By standardize = Standardization::By::kNone;
+  bool standardize_targets = false;
+  std::vector<std::string> class_names;
 
   virtual ~DataConfig() = default;
   virtual SetSizes sizes() const = 0;
   /// Those that are given.
   virtual std::vector<DataFile> files() { return {}; }
-  /// What it says beside its name, its files and the scale.
+  /// What it says beside its name and its files.
   virtual void fill(DatasetOptions& out) const = 0;
   static const std::vector<Kind<DataConfig>>& kinds();
+
+ protected:
+  /// Of what every kind has.
+  void fill_common(DatasetOptions& out) const;
+  template <class T>
+  static void describe_common(Fields<T>& f);
 };
 
 /// Which examples of the training file are kept for validation.
 struct SplitConfig : DataConfig {
   SplitBy split = SplitBy::kOrder;
   int64_t split_seed = 0;
+  int64_t folds = 0, fold = 1;  // from 1
 
   template <class T>
   static void describe_split(Fields<T>& f);
@@ -54,7 +65,7 @@ struct MnistConfig : SplitConfig {
   int64_t n_train = 50000;
   int64_t n_valid = 10000;
   int64_t n_test = 10000;
-  SetSizes sizes() const override { return {n_train, n_valid, n_test}; }
+  SetSizes sizes() const override { return {folds > 0 ? -1 : n_train, folds > 0 ? -1 : n_valid, n_test}; }
   void fill(DatasetOptions& out) const override;
   static void describe(Fields<MnistConfig>& f);
 };
@@ -75,11 +86,14 @@ struct DigitsConfig : DataConfig {
 /// Where validation examples come from: a file of their own, or the last n_valid examples of the training file.
 struct ArrayFiles : SplitConfig {
   std::string train, train_labels;
-  std::optional<std::string> valid, valid_labels, test, test_labels;
+  std::optional<std::string> valid, valid_labels, test, test_labels, train_weights, valid_weights, test_weights;
   int64_t n_valid = 0;
+  double valid_fraction = 0, test_fraction = 0;
   std::optional<double> memory_limit;  // GiB
 
-  SetSizes sizes() const override { return {-1, valid ? -1 : n_valid, test ? -1 : 0}; }
+  SetSizes sizes() const override {
+    return {-1, valid || valid_fraction > 0 || folds > 0 ? -1 : n_valid, test || test_fraction > 0 ? -1 : 0};
+  }
   std::vector<DataFile> files() override;
   void fill(DatasetOptions& out) const override;
   template <class T>
@@ -100,12 +114,18 @@ struct CsvConfig : SplitConfig {
   static constexpr std::string_view kName = "csv";
   std::string train;
   std::optional<std::string> valid, test;
-  std::string label_column = "last";  // "first", "last", or its name in the header
-  std::optional<bool> header;         // found out where not given
+  std::string label_column = "last";       // "first", "last", or its name in the header
+  std::vector<std::string> label_columns;  // in its place, several: names in the header, or numbers from 1
+  int64_t label_count = 0;                 // in its place, the last columns
+  std::optional<std::string> weight_column;
+  std::optional<bool> header;  // found out where not given
   CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
   int64_t n_valid = 0;
+  double valid_fraction = 0, test_fraction = 0;
   std::optional<double> memory_limit;  // GiB
-  SetSizes sizes() const override { return {-1, valid ? -1 : n_valid, test ? -1 : 0}; }
+  SetSizes sizes() const override {
+    return {-1, valid || valid_fraction > 0 || folds > 0 ? -1 : n_valid, test || test_fraction > 0 ? -1 : 0};
+  }
   std::vector<DataFile> files() override;
   void fill(DatasetOptions& out) const override;
   static void describe(Fields<CsvConfig>& f);

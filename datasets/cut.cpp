@@ -1,0 +1,143 @@
+#include "datasets/cut.h"
+
+#include <cmath>
+
+namespace thtrain {
+
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const DatasetOptions& options, DType floatx, Dataset& out) : options_(options), floatx_(floatx), out_(out) {}
+
+  /// The first `wanted` rows of a split (all if -1).
+  Split first(const Split& split, int64_t wanted, const char* which, const ConfigPosition& where) const {
+    if (wanted > split.size()) {
+      throw UserError({.what = str("there are not enough ", which, " examples"),
+                       .expected = str("at most ", split.size(), " from ", split.x_array().origin),
+                       .got = str(wanted),
+                       .config = place_of(where)});
+    }
+    return wanted < 0 ? split : split.part(0, wanted);
+  }
+
+  /// How many rows of the training file, which has `rows`, go into each set.
+  SplitSizes sizes_of(const Split& whole, int64_t valid, int64_t test) const {
+    int64_t rows = whole.size(), train = std::max<int64_t>(options_.train, 1);
+    auto fail = [&](std::string what, int64_t most, int64_t got, const ConfigPosition& where) {
+      throw UserError({.what = std::move(what),
+                       .expected = str("at most ", std::max<int64_t>(most, 0), " of the ", rows, " examples in ",
+                                       whole.x_array().origin),
+                       .got = std::to_string(got),
+                       .config = place_of(where),
+                       .hint = "at least one example must be left to train on"});
+    };
+    if (rows == 0)
+      throw UserError({.what = str(whole.x_array().origin, ": there are no examples to train on"),
+                       .expected = "at least one",
+                       .got = whole.x_array().raw.type_text(),
+                       .config = whole.x_array().where});
+    if (options_.train > rows) fail("there are not enough training examples", rows, train, options_.train_where);
+    if (valid > rows - train)
+      fail("so many validation examples are not there", rows - train, valid, options_.valid_where);
+    if (test > rows - train - valid)
+      fail("so many test examples are not there", rows - train - valid, test, options_.test_where);
+    return {options_.train > 0 ? options_.train : rows - valid - test, valid, test};
+  }
+
+  /// The class of each row, for a stratified split.
+  std::vector<int64_t> classes_of(const Split& whole) const {
+    if (options_.targets != Targets::kClasses)
+      throw UserError({.what = "data.split = \"stratified\" needs classes",
+                       .expected = "data.split = \"last\" or \"shuffled\"",
+                       .got = str("data.target = \"", name_of(options_.targets), '"'),
+                       .config = place_of(options_.split_where)});
+    count_classes(whole);  // refuses labels that are none
+    Tensor labels = whole.read_targets(0, whole.size(), floatx_);
+    return {labels.data<int64_t>(), labels.data<int64_t>() + labels.size()};
+  }
+
+  /// The rows of `whole` in the order train, valid, test.
+  Split drawn(const Split& whole, const SplitSizes& sizes) const {
+    std::vector<int64_t> classes;
+    if (options_.split == SplitBy::kStratified) classes = classes_of(whole);
+    return whole.part(split_rows(options_.split, options_.split_seed, whole.size(), sizes, classes));
+  }
+
+  /// Makes the three splits. What has no file of its own is cut from the training file `whole`; `valid_default` rows
+  /// for validation.
+  void cut(const Split& whole, const std::optional<Split>& valid, const std::optional<Split>& test,
+           int64_t valid_default) {
+    if (options_.folds > 0) return cut_fold(whole, test);
+    auto part = [&](double fraction) { return std::llround(fraction * static_cast<double>(whole.size())); };
+    int64_t valid_rows = valid                         ? 0
+                         : options_.valid_fraction > 0 ? part(options_.valid_fraction)
+                         : options_.valid < 0          ? valid_default
+                                                       : options_.valid;
+    int64_t test_rows = test                         ? 0
+                        : options_.test_fraction > 0 ? part(options_.test_fraction)
+                                                     : std::max<int64_t>(options_.test, 0);
+    SplitSizes sizes = sizes_of(whole, valid_rows, test_rows);
+    bool in_order = options_.split == SplitBy::kOrder;
+    Split rows = in_order ? whole : drawn(whole, sizes);
+    out_.cut_from_end = in_order && valid_rows > 0;
+    int64_t rest = rows.size() - valid_rows - test_rows;
+    out_.train = rows.part(0, sizes.train);
+    out_.valid =
+        valid ? first(*valid, options_.valid, "validation", options_.valid_where) : rows.part(rest, valid_rows);
+    out_.test =
+        test ? first(*test, options_.test, "test", options_.test_where) : rows.part(rest + valid_rows, test_rows);
+    check_shapes(whole);
+  }
+
+  /// Of all rows but those of one part, which validate.
+  void cut_fold(const Split& rows, const std::optional<Split>& test) {
+    const Split whole = first(rows, options_.train, "training", options_.train_where);
+    if (options_.folds > whole.size())
+      throw UserError({.what = "there are more folds than examples",
+                       .expected = str("at most ", whole.size(), ", the examples in ", whole.x_array().origin),
+                       .got = std::to_string(options_.folds),
+                       .config = place_of(options_.folds_where)});
+    Folds folds =
+        options_.split == SplitBy::kStratified
+            ? fold_rows(options_.folds, options_.split_seed, classes_of(whole))
+            : fold_rows(options_.folds, options_.split == SplitBy::kOrder ? -1 : options_.split_seed, whole.size());
+    std::vector<int64_t> rest;
+    for (int64_t i = 0; i < options_.folds; ++i)
+      if (i != options_.fold) rest.insert(rest.end(), folds[i].begin(), folds[i].end());
+    out_.train = whole.part(std::move(rest));
+    out_.valid = whole.part(folds[options_.fold]);
+    out_.test = test ? first(*test, options_.test, "test", options_.test_where) : whole.part(0, 0);
+    check_shapes(whole);
+  }
+
+  void check_shapes(const Split& whole) const {
+    for (const Split* split : {&out_.valid, &out_.test}) {
+      if (split->input_shape() == whole.input_shape() && split->target_shape() == whole.target_shape()) continue;
+      bool inputs = split->input_shape() != whole.input_shape();
+      const DataArray &first = inputs ? whole.x_array() : whole.y_array(),
+                      &other = inputs ? split->x_array() : split->y_array();
+      auto one = [&](const Split& s) { return shape_text(inputs ? s.input_shape() : s.target_shape()); };
+      throw UserError({.what = str(other.origin, inputs ? ": the examples differ in shape from the training examples"
+                                                        : ": the targets differ in shape from the training targets"),
+                       .expected = str(one(whole), " for each row, as in ", first.origin),
+                       .got = str(one(*split)),
+                       .config = place_of(other.where)});
+    }
+  }
+
+ private:
+  const ConfigPosition& place_of(const ConfigPosition& where) const { return where ? where : options_.where; }
+
+  const DatasetOptions& options_;
+  DType floatx_;
+  Dataset& out_;
+};
+
+}  // namespace
+
+void cut_dataset(const DatasetOptions& options, DType floatx, const FileSplits& files, Dataset& out) {
+  Cutter(options, floatx, out).cut(files.whole, files.valid, files.test, files.valid_default);
+}
+
+}  // namespace thtrain

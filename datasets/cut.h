@@ -1,0 +1,21 @@
+// From what the files hold to the training, validation and test examples.
+#pragma once
+
+#include <optional>
+
+#include "datasets/load.h"
+
+namespace thtrain {
+
+/// What the files hold.
+struct FileSplits {
+  Split whole;  // the training file
+  std::optional<Split> valid = {}, test = {};
+  int64_t valid_default = 0;  // rows of `whole` that validate, where nothing else is said
+};
+
+/// Makes the three splits of `out`. What has no file of its own is cut from the training file as `options` say.
+/// UserError at their places: rows that are not there, examples or targets of other shapes than the training file's.
+void cut_dataset(const DatasetOptions& options, DType floatx, const FileSplits& files, Dataset& out);
+
+}  // namespace thtrain

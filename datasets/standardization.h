@@ -1,0 +1,36 @@
+// Numbers of mean 0 and standard deviation 1: what is learned of the training examples, and applied to all others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/ir/tensor.h"
+
+namespace thtrain {
+
+class Split;
+
+/// What is subtracted from numbers, and what the difference is divided by: one value for each number of a row, or one
+/// for all; none: numbers stay as they are.
+struct Standard {
+  std::vector<double> mean, scale;
+
+  bool empty() const { return mean.empty(); }
+  /// (v - mean) / scale, computed in float64, in place; `rows` [n, ...] is contiguous float32 or float64.
+  void apply(const Tensor& rows) const;
+  /// v * scale + mean: the way back.
+  void undo(const Tensor& rows) const;
+};
+
+struct Standardization {
+  /// kFeatures: a mean and a deviation for each number of an example; kAll: one of each over all numbers.
+  enum class By { kNone, kFeatures, kAll };
+  Standard inputs, targets;
+};
+
+/// The mean and the standard deviation (divided by n, not n - 1) of x by `by`, and where `targets`, those of each
+/// number of y (which holds values), rounded to `floatx`. A deviation of 0 counts as 1. Reads all examples twice, a few
+/// MiB at a time; UserError as check_batch.
+Standardization learn_standardization(const Split& train, Standardization::By by, bool targets, DType floatx);
+
+}  // namespace thtrain

@@ -1,0 +1,77 @@
+#include "trainers/feed.h"
+
+#include "compiler/runtime/function.h"
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+constexpr DType k32 = DType::kFloat32;
+
+// 6 examples [2] with values [6, 2], or labels, and weights.
+Split split_of(Targets targets) {
+  Tensor x = Tensor::empty(k32, {6, 2}), y = Tensor::empty(k32, {6, 2}), w = Tensor::empty(k32, {6});
+  for (int i = 0; i < 12; ++i) {
+    x.data<float>()[i] = static_cast<float>(i);
+    y.data<float>()[i] = targets == Targets::kLabels ? static_cast<float>(i % 3 == 0) : static_cast<float>(i) / 4;
+  }
+  for (int i = 0; i < 6; ++i) w.data<float>()[i] = static_cast<float>(i) + 0.5f;
+  Split out({.raw = x, .origin = "x.npy"}, {.raw = y, .origin = "y.npy"}, targets, 1);
+  out.set_weights({.raw = w, .origin = "w.npy"});
+  return out;
+}
+
+// x, y and weights of a minibatch reach a function in memory and streamed, in order and shuffled.
+TEST(Feed, MinibatchesHoldTargetsAndWeights) {
+  const std::vector<int64_t> order = {5, 0, 3, 1, 2, 4};
+  for (Targets targets : {Targets::kValues, Targets::kLabels})
+    for (bool streamed : {false, true})
+      for (bool shuffled : {false, true}) {
+        Split split = split_of(targets);
+        Feed feed(Examples(split, {2}, k32, streamed), "train", shuffled);
+        if (shuffled) feed.set_order(order);
+        Minibatch batch = feed.minibatch(2);
+        Function f = function(batch.inputs, {batch.x, batch.y, batch.weights}, {}, {.mode = Mode::kReference});
+        std::vector<int64_t> rows = {2, 3};
+        if (shuffled) rows = {3, 1};
+        Batch expected = split.read(rows, k32);
+        std::span<const Tensor> arguments = feed.arguments(2, 2);
+        std::vector<Tensor> got = f(std::vector<Tensor>(arguments.begin(), arguments.end()));
+        EXPECT_TRUE(same_bits(got[0], expected.x));
+        EXPECT_TRUE(same_bits(got[1], expected.y));
+        EXPECT_TRUE(same_bits(got[2], expected.weights));
+        EXPECT_EQ(got[1].dtype(), targets == Targets::kLabels ? DType::kUInt8 : k32);
+      }
+}
+
+TEST(Feed, WithoutWeightsThereIsNoExpressionOfThem) {
+  Split split({.raw = Tensor::zeros(k32, {6, 2}), .origin = "x.npy"},
+              {.raw = Tensor::zeros(k32, {6}), .origin = "y.npy"}, Targets::kValues, 1);
+  for (bool streamed : {false, true}) {
+    Feed feed(Examples(split, {2}, k32, streamed), "train", false);
+    EXPECT_FALSE(feed.minibatch(3).weights.has_value());
+    EXPECT_EQ(feed.arguments(0, 3).size(), streamed ? 2u : 1u);
+  }
+}
+
+TEST(Examples, TheirIdentityHoldsTheWeights) {
+  Split split = split_of(Targets::kValues), other = split_of(Targets::kValues);
+  other.set_weights({.raw = Tensor::zeros(k32, {6}), .origin = "w.npy"});
+  EXPECT_NE(Examples(split, {2}, k32, false).identity(), Examples(other, {2}, k32, false).identity());
+  EXPECT_EQ(Examples(split, {2}, k32, false).bytes(), 6 * (8 + 8 + 4));
+}
+
+TEST(Examples, AClassifierRefusesOtherTargets) {
+  EXPECT_EQ(error_text([&] { require_classes(split_of(Targets::kValues)); }),
+            "error: x.npy: a classifier learns from class numbers\n"
+            "  expected: a label for each example: the number of its class\n"
+            "  got:      target values");
+  EXPECT_EQ(error_text([&] { require_classes(split_of(Targets::kLabels)); }),
+            "error: x.npy: a classifier learns from class numbers\n"
+            "  expected: a label for each example: the number of its class\n"
+            "  got:      several labels of each example");
+  require_classes(Split());
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,55 @@
+#include "trainers/prediction_input.h"
+
+#include "tests/support/training_support.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+namespace {
+
+class PredictionInput : public testing::Test {
+ protected:
+  // A table of two numbers, with two columns of values and one of weights.
+  PredictionInput() {
+    folder.write("t.csv", "p,a,w,q,b\n0.5,1,2,0,3\n-1.5,4,0.5,1,6\n");
+    CsvConfig csv;
+    csv.train = "t.csv";
+    csv.target = Targets::kValues;
+    csv.label_columns = {"q", "p"};
+    csv.weight_column = "w";
+    experiment.data = csv;
+    write_table_facts(folder.path("table.json"), table_facts(load_data(experiment, folder.path())));
+    facts = read_table_facts(folder.path("table.json"));
+  }
+  Tensor read(const std::string& text) {
+    folder.write("x.csv", text);
+    return read_prediction_input(folder.path("x.csv"), experiment, facts).raw;
+  }
+
+  TemporaryFolder folder;
+  Experiment experiment = small_experiment();
+  TableFacts facts;
+};
+
+TEST_F(PredictionInput, LeavesOutTheColumnsOfValuesAndWeights) {
+  EXPECT_EQ(facts.others, (std::vector<size_t>{0, 2, 3}));
+  Tensor expected = Tensor::of(std::vector<double>{1, 3, 4, 6}, {2, 2});
+  EXPECT_TRUE(same_bits(read("a,b\n1,3\n4,6\n"), expected));
+  EXPECT_TRUE(same_bits(read("p,a,w,q,b\n0.5,1,2,0,3\n-1.5,4,0.5,1,6\n"), expected));
+  EXPECT_TRUE(same_bits(read("p,a,w,q,b\n?,1,?,?,3\n?,4,?,?,6\n"), expected));  // they are not looked at
+  EXPECT_TRUE(same_bits(read("0.5,1,2,0,3\n-1.5,4,0.5,1,6\n"), expected));      // by their places
+}
+
+TEST_F(PredictionInput, RefusesOtherColumns) {
+  auto text = [&](const std::string& table) { return error_text([&] { read(table); }); };
+  EXPECT_EQ(text("p,a,w,q,c\n0.5,1,2,0,3\n"), "error: " + folder.path("x.csv") +
+                                                  ": the columns are not those that the model was trained on\n"
+                                                  "  expected: a, b, with or without the 3 of labels and weights\n"
+                                                  "  got:      p, a, w, q, c");
+  EXPECT_EQ(text("1,2,3\n"), "error: " + folder.path("x.csv") +
+                                 ": the columns are not those that the model was trained on\n"
+                                 "  expected: 2 columns, with or without the 3 of labels and weights\n"
+                                 "  got:      3 columns");
+}
+
+}  // namespace
+}  // namespace thtrain
