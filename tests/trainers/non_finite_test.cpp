@@ -46,7 +46,8 @@ TEST_P(NonFinite, NamesLayerExpressionStepAndElement) {
   softmax.bias = false;
   softmax.init.law = Init::Law::kConstant;
   softmax.init.value = 1e38;
-  softmax.section.position = {.file = "a.toml", .line = 9, .column = 1, .length = 16, .source_line = "[[model.layers]]"};
+  softmax.section.position = {
+      .file = "a.toml", .line = 9, .column = 1, .length = 16, .source_line = "[[model.layers]]"};
   e.model.layers = {softmax};
   e.loss.l2 = 0;
   e.trainer.shuffle = false;
