@@ -148,8 +148,11 @@ CLI::App* CommandLine::add_train() {
 }
 
 CLI::App* CommandLine::add_resume() {
-  CLI::App* c = add("resume", "continue a run that was stopped", [this] { return run_train(resume); });
+  CLI::App* c = add("resume", "continue a run that was stopped, or extend one that is over",
+                    [this] { return run_train(resume); });
   c->add_option("DIR", resume.run_dir, "the run's folder")->required();
+  c->add_option("key=value", resume.experiment.overrides, "what is another from now on: trainer.epochs=60")
+      ->expected(0, -1);
   resume.resume = true;
   add_run_flags(*c, resume);
   return c;

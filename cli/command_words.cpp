@@ -61,7 +61,7 @@ class WordCheck {
   void positional(const std::string& word) {
     std::vector<const CLI::Option*> places = positionals();
     const bool takes_pairs = places.size() > 1;  // key=value ..., the last
-    if (positionals_ >= places.size() && !takes_pairs) refuse(str("unexpected argument ", word), edit_hint(word));
+    if (positionals_ >= places.size() && !takes_pairs) refuse(str("unexpected argument ", word));
     if (positionals_ == 0) {
       const std::string name = places.front()->get_name(true);
       if (word.empty()) refuse(str(name, " is empty"), str("give ", about(*places.front())));
@@ -69,13 +69,7 @@ class WordCheck {
       if (takes_pairs && word.find('=') != std::string::npos && !std::filesystem::exists(word, ignored))
         refuse(str(name, " is missing before ", word), str("give ", about(*places.front()), " first"));
     }
-    if (positionals_++ == 0) first_ = word;
-  }
-
-  // `resume` takes no pairs: a run is edited in its folder.
-  std::string edit_hint(const std::string& word) const {
-    if (command_.get_name() != "resume" || word.find('=') == std::string::npos) return "";
-    return str("edit ", first_, "/config.toml, then `thtrain resume ", first_, " --accept-edits`");
+    ++positionals_;
   }
 
   // How many of the words after it are its value.
@@ -153,7 +147,6 @@ class WordCheck {
   std::vector<const CLI::Option*> given_;
   size_t positionals_ = 0;
   bool options_end_ = false;
-  std::string first_;  // of the words that are no options
 };
 
 }  // namespace

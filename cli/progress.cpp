@@ -29,13 +29,24 @@ std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
 }
 
-std::string epoch_text(const EpochReport& report, int64_t epochs) {
+static std::string value_text(const MetricName& metric, double value) {
+  return str(metric_label(metric.name), ' ', metric.unit == "%" ? error_text(value) : loss_text(value));
+}
+
+std::string epoch_text(const EpochReport& report, int64_t epochs, const MetricNames& names) {
   std::string number = std::to_string(report.epoch);
   size_t width = std::max(std::to_string(epochs).size(), number.size());
   std::string out =
       str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ", json_fixed(report.train_loss, 6));
-  if (report.valid_error) out += str("  validation error ", error_text(*report.valid_error));
-  if (report.test_error) out += str("  test error ", error_text(*report.test_error));
+  auto add = [&](const char* set, const MetricName& metric, const std::optional<double>& value) {
+    if (value) out += str("  ", set, ' ', value_text(metric, *value));
+  };
+  const bool has_loss = std::any_of(names.begin(), names.end(), [](const MetricName& n) { return n.name == "loss"; });
+  if (names.at(0).name != "loss") add("train", names[0], report.train_error);
+  if (report.valid_loss && !has_loss) out += str("  validation loss ", json_fixed(*report.valid_loss, 6));
+  add("validation", names[0], report.valid_error);
+  add("test", names[0], report.test_error);
+  for (size_t i = 0; i < report.others.size(); ++i) add("validation", names.at(i + 1), report.others[i].valid);
   return out + str("  ", seconds_text(report.seconds), report.best ? "  best" : "");
 }
 
@@ -79,6 +90,7 @@ void Progress::resume(const ResumePoint& point) {
 }
 
 void Progress::start(const ModelSummary& model) {
+  names_ = model.metrics;
   if (options_.verbose) {
     std::string text = summary_text(model);
     print_line(text.substr(0, text.size() - 1));
@@ -96,12 +108,20 @@ void Progress::draw(const BatchProgress& batch) {
 }
 
 void Progress::print_epoch(const EpochReport& report) {
-  if (!options_.quiet) print_line(epoch_text(report, options_.epochs));
+  if (!options_.quiet) print_line(epoch_text(report, options_.epochs, names_));
 }
 
 static std::string summary_json(const TrainSummary& summary) {
   JsonObject out;
-  out.add_error("valid_error", summary.valid_error).add_error("test_error", summary.test_error);
+  auto add = [&](const char* set, const std::optional<double>& value) {
+    const std::string key = str(set, '_', summary.metric.name);
+    if (summary.metric.unit == "%")
+      out.add_error(key, value);
+    else if (value)
+      out.add(key, *value);
+  };
+  add("valid", summary.valid_error);
+  add("test", summary.test_error);
   out.add("best_epoch", summary.best_epoch)
       .add("stop_epoch", summary.stop_epoch)
       .add("epochs", summary.epochs)
@@ -139,8 +159,9 @@ void Progress::print_summary(const TrainSummary& summary) {
                                             : str("done after epoch ", summary.stop_epoch);
   print_line(str(how, ", ", count_text(summary.steps, "step"), ", ", seconds_text(summary.seconds)));
   if (summary.valid_error)
-    print_line(str("best validation error ", error_text(*summary.valid_error), " (epoch ", summary.best_epoch, ')'));
-  if (summary.test_error) print_line(str("test error ", error_text(*summary.test_error)));
+    print_line(
+        str("best validation ", value_text(summary.metric, *summary.valid_error), " (epoch ", summary.best_epoch, ')'));
+  if (summary.test_error) print_line(str("test ", value_text(summary.metric, *summary.test_error)));
   print_line(str("run folder ", printable(summary.run_dir)));
   if (!summary.plot.empty()) print_line(str("learning curves ", printable(summary.plot)));
   if (summary.interrupted) print_line(str("`thtrain resume ", printable(summary.run_dir), "` continues the run"));

@@ -42,12 +42,13 @@ class Progress {
   std::FILE* lines_;
   bool has_bar_, bar_shown_ = false;
   int output_error_ = 0;
+  MetricNames names_ = {{}};
 };
 
 /// `batch` as a bar of at most `width` characters.
 std::string bar_text(const BatchProgress& batch, int64_t epochs, int width);
 
-/// "epoch  3  train loss 0.412345  validation error 7.500000 %  1.2 s"
-std::string epoch_text(const EpochReport& report, int64_t epochs);
+/// "epoch  3  train loss 0.412345  train error 7.0 %  validation loss 0.4  validation error 7.500000 %  1.2 s"
+std::string epoch_text(const EpochReport& report, int64_t epochs, const MetricNames& names = {{}});
 
 }  // namespace thtrain

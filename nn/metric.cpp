@@ -65,4 +65,17 @@ MetricPart weight_part(const Expr& examples, const Expr& weights) {
   return {"weight", cast(weights, DType::kFloat64), MetricPart::How::kAddRows};
 }
 
+#define TH_METRIC(name) Kind<MetricOptions> name##_metric();
+#include "nn/metric_list.inc"
+#undef TH_METRIC
+
+const std::vector<Kind<MetricOptions>>& MetricOptions::kinds() {
+  static const std::vector<Kind<MetricOptions>> kinds = {
+#define TH_METRIC(name) name##_metric(),
+#include "nn/metric_list.inc"
+#undef TH_METRIC
+  };
+  return kinds;
+}
+
 }  // namespace thtrain

@@ -28,6 +28,8 @@ class Metric;
 struct MetricOptions : Section {
   virtual ~MetricOptions() = default;
   virtual std::unique_ptr<Metric> make() const = 0;
+  /// Those of nn/metric_list.inc: a line `TH_METRIC(error)` stands for `Kind<MetricOptions> error_metric()`.
+  static const std::vector<Kind<MetricOptions>>& kinds();
 };
 
 /// What a metric sees of a chunk of n examples.

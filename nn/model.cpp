@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/op.h"
+
 #include "nn/finite.h"
 
 namespace thtrain {
@@ -139,6 +141,15 @@ Expr ModelPass::output() {
 }
 Expr ModelPass::output(const std::string& name) {
   return value_at(model_.place_of(name));
+}
+
+ModelOutput ModelPass::model_output() {
+  const Expr value = output();
+  if (model_.classifier()) return {.value = value, .logits = logits(), .link = ModelOutput::Link::kSoftmax};
+  const Node& node = value.node();
+  if (node.op && node.op->name == "sigmoid")
+    return {.value = value, .logits = node.inputs[0], .link = ModelOutput::Link::kSigmoid};
+  return {.value = value};
 }
 
 Expr ModelPass::logits_at(size_t place) {

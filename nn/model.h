@@ -18,6 +18,7 @@
 #include "nn/layers/dense.h"
 #include "nn/layers/flatten.h"
 #include "nn/layers/softmax.h"
+#include "nn/predictions.h"
 
 namespace thtrain {
 
@@ -121,6 +122,9 @@ class ModelPass {
   Expr output();
   /// Of the layer or the input of that name. InternalError where there is none.
   Expr output(const std::string& name);
+  /// The same as objectives read it: with the logits of a softmax layer, and of a layer whose last operation is a
+  /// sigmoid.
+  ModelOutput model_output();
   /// z of a softmax, the last layer or that of the name. InternalError where it is another layer.
   Expr logits();
   Expr logits(const std::string& name);

@@ -86,4 +86,17 @@ Expr Objective::cost(const ModelOutput& output, const TargetInput& targets) cons
   return losses.weights.has_value() ? weighted_mean(losses.values, losses.weights, {}) : mean(losses.values);
 }
 
+#define TH_OBJECTIVE(name) Kind<ObjectiveOptions> name##_objective();
+#include "nn/objective_list.inc"
+#undef TH_OBJECTIVE
+
+const std::vector<Kind<ObjectiveOptions>>& ObjectiveOptions::kinds() {
+  static const std::vector<Kind<ObjectiveOptions>> kinds = {
+#define TH_OBJECTIVE(name) name##_objective(),
+#include "nn/objective_list.inc"
+#undef TH_OBJECTIVE
+  };
+  return kinds;
+}
+
 }  // namespace thtrain

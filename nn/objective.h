@@ -28,6 +28,9 @@ class Objective;
 struct ObjectiveOptions : Section {
   virtual ~ObjectiveOptions() = default;
   virtual std::unique_ptr<Objective> make() const = 0;
+  /// Those of nn/objective_list.inc: a line `TH_OBJECTIVE(hinge)` stands for `Kind<ObjectiveOptions>
+  /// hinge_objective()`.
+  static const std::vector<Kind<ObjectiveOptions>>& kinds();
 };
 
 /// What an objective sees of a minibatch.

@@ -35,8 +35,8 @@ constexpr double kLeastLoss = -1e-6;
 class NumberCheck {
  public:
   NumberCheck(const std::string& path, const Tensor& position, const Tensor& monitor, const Tensor& epoch,
-              const Tensor& history)
-      : path_(path), position_(position), monitor_(monitor), epoch_(epoch), history_(history) {}
+              const Tensor& history, const MetricNames& metrics)
+      : path_(path), position_(position), monitor_(monitor), epoch_(epoch), history_(history), metrics_(metrics) {}
 
   void check() const {
     check_position();
@@ -70,8 +70,9 @@ class NumberCheck {
   void check_at_least(const Place& place, double value, double least) const {
     if (!std::isfinite(value) || value < least) fail(place, "a finite number, at least 0", value);
   }
-  void check_error(const Place& place, double value) const {
-    if (std::isnan(value)) return;
+  // A value of the metric, 0: the one that the run goes by.
+  void check_error(const Place& place, double value, size_t metric = 0) const {
+    if (std::isnan(value) || metrics_.at(metric).unit != "%") return;
     if (!(value >= 0 && value <= 100)) fail(place, "0 to 100, or NaN where it was not measured", value);
   }
 
@@ -96,7 +97,8 @@ class NumberCheck {
     if (!(epoch >= 0 && epoch <= static_cast<double>(epochs() + 1) && epoch == std::floor(epoch)))
       fail({name, "2", "the epoch of the best validation error"}, str("0 (none yet) to ", epochs() + 1), epoch);
     const Place place{name, "1", "the best validation error"};
-    if (has_best && !(error >= 0 && error <= 100)) fail(place, "0 to 100", error);
+    if (has_best && metrics_[0].unit == "%" && !(error >= 0 && error <= 100)) fail(place, "0 to 100", error);
+    if (has_best && std::isnan(error)) fail(place, "a number", error);
     if (!has_best && !(error == HUGE_VAL)) fail(place, "inf, as there is no epoch of it", number_text(error));
     check_error({name, "3", "the test error with the best validation error"}, monitor_.as_double(3));
   }
@@ -104,36 +106,53 @@ class NumberCheck {
   void check_epoch() const {
     const char* name = "run.epoch";
     double batches = static_cast<double>(position_.as_int(1));
+    const auto length = static_cast<int64_t>(6 + 2 * (metrics_.size() - 1));
+    const bool may_be_empty = epoch_.size() == 6;  // of a run before its first validation
+    if (epoch_.size() != length && !may_be_empty)
+      refuse(path_, "run.epoch is not what a checkpoint holds", str("float64[", length, "]"), epoch_.type_text());
     check_at_least({name, "0", "the sum of the losses"}, epoch_.as_double(0), kLeastLoss * (batches + 1));
     check_error({name, "1", "the validation error"}, epoch_.as_double(1));
     check_error({name, "2", "the test error"}, epoch_.as_double(2));
     check_flag({name, "3", "is it the best"}, epoch_.as_double(3));
     check_at_least({name, "4", "the seconds"}, epoch_.as_double(4), 0);
+    check_loss({name, "5", "the validation loss"}, epoch_.as_double(5));
+    for (int64_t i = 6; i < epoch_.size(); ++i)
+      check_error({name, std::to_string(i), "a metric"}, epoch_.as_double(i), static_cast<size_t>(i - 6) / 2 + 1);
+  }
+  void check_loss(const Place& place, double value) const {
+    if (!std::isnan(value) && value < kLeastLoss) fail(place, "a number, at least 0", value);
   }
 
   // A row for each finished epoch, and one for an epoch that a run was stopped within.
   void check_history() const {
     const char* name = "run.history";
-    const bool is_matrix = history_.dtype() == DType::kFloat64 && history_.rank() == 2 && history_.dim(1) == 6;
+    const auto columns = static_cast<int64_t>(8 + 3 * (metrics_.size() - 1));
+    const bool is_matrix = history_.dtype() == DType::kFloat64 && history_.rank() == 2 &&
+                           (history_.dim(1) == columns || history_.dim(0) == 0);
     const bool may_be_longer = position_.as_int(3) != 0 && position_.as_int(1) > 0;
     int64_t rows = is_matrix ? history_.dim(0) : -1;
     if (rows != epochs() && !(may_be_longer && rows == epochs() + 1))
       refuse(path_, "run.history is not what a run writes",
-             str("float64[", epochs(), ", 6], a row for each finished epoch"), history_.type_text());
+             str("float64[", epochs(), ", ", columns, "], a row for each finished epoch"), history_.type_text());
     for (int64_t i = 0; i < rows; ++i) {
       auto place = [&](int64_t column, const char* meaning) { return Place{name, str(i, ", ", column), meaning}; };
-      auto at = [&](int64_t column) { return history_.as_double(i * 6 + column); };
+      auto at = [&](int64_t column) { return history_.as_double(i * columns + column); };
       if (at(0) != static_cast<double>(i + 1)) fail(place(0, "the epoch"), std::to_string(i + 1), at(0));
       check_at_least(place(1, "the training loss"), at(1), kLeastLoss);
       check_error(place(2, "the validation error"), at(2));
       check_error(place(3, "the test error"), at(3));
       check_at_least(place(4, "the seconds"), at(4), 0);
       check_flag(place(5, "was it the best"), at(5));
+      check_error(place(6, "the training error"), at(6));
+      check_loss(place(7, "the validation loss"), at(7));
+      for (int64_t k = 8; k < columns; ++k)
+        check_error(place(k, "a metric"), at(k), static_cast<size_t>(k - 8) / 3 + 1);
     }
   }
 
   const std::string& path_;
   const Tensor &position_, &monitor_, &epoch_, &history_;
+  const MetricNames& metrics_;
 };
 
 // ---- arrays --------------------------------------------------------------------------------------------------------
@@ -230,8 +249,8 @@ class ArrayCheck {
 }  // namespace
 
 void check_checkpoint_numbers(const std::string& path, const Tensor& position, const Tensor& monitor,
-                              const Tensor& epoch, const Tensor& history) {
-  NumberCheck(path, position, monitor, epoch, history).check();
+                              const Tensor& epoch, const Tensor& history, const MetricNames& metrics) {
+  NumberCheck(path, position, monitor, epoch, history, metrics).check();
 }
 
 void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,

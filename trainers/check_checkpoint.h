@@ -12,7 +12,7 @@ namespace thtrain {
 /// the dtypes and lengths that checkpoint.h names (but for run.history). UserError, which names the array, where one of
 /// them cannot be what a run has written, or where two of them contradict each other.
 void check_checkpoint_numbers(const std::string& path, const Tensor& position, const Tensor& monitor,
-                              const Tensor& epoch, const Tensor& history);
+                              const Tensor& epoch, const Tensor& history, const MetricNames& metrics = {{}});
 
 /// The arrays: every weight of the model, and its best value if the run has measured one, of the shapes of `weights`
 /// (the model's own), of the run's dtype, and finite; and no others. Those of `weights` that are Model::state() have

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "datasets/npz.h"
 #include "trainers/check_checkpoint.h"
@@ -37,10 +38,17 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   arrays.emplace_back(
       "run.monitor", Tensor::vector<double>({s.monitor.patience, s.monitor.best_error,
                                              static_cast<double>(s.monitor.best_epoch), number_of(s.best_test_error)}));
-  arrays.emplace_back(
-      "run.epoch", Tensor::vector<double>({s.loss_sum, number_of(s.report.valid_error), number_of(s.report.test_error),
-                                           s.report.best ? 1.0 : 0.0, s.report.seconds}));
+  std::vector<double> epoch = {
+      s.loss_sum,       number_of(s.report.valid_error), number_of(s.report.test_error), s.report.best ? 1.0 : 0.0,
+      s.report.seconds, number_of(s.report.valid_loss)};
+  for (const EpochReport::Other& other : s.report.others)
+    for (const std::optional<double>& value : {other.valid, other.test}) epoch.push_back(number_of(value));
+  arrays.emplace_back("run.epoch", Tensor::of(epoch, {static_cast<int64_t>(epoch.size())}));
   arrays.emplace_back("run.history", history_array(s.history));
+  if (checkpoint.metrics != MetricNames{{}})
+    arrays.emplace_back("run.metrics", bytes_array(join(checkpoint.metrics, "\n", [](const MetricName& metric) {
+                          return str(metric.name, ' ', metric.unit);
+                        })));
   arrays.emplace_back("run.pins", bytes_array(fingerprint_text(checkpoint.fingerprint)));
   arrays.emplace_back("run.config", bytes_array(checkpoint.config));
   write_npz(path, arrays);
@@ -48,8 +56,8 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 namespace {
 
-constexpr std::string_view kOwnNames[] = {"run.position",   "run.random",  "run.monitor", "run.epoch",
-                                          "run.unmeasured", "run.history", "run.pins",    "run.config"};
+constexpr std::string_view kOwnNames[] = {"run.position", "run.random", "run.monitor", "run.epoch",  "run.unmeasured",
+                                          "run.history",  "run.pins",   "run.config",  "run.metrics"};
 
 class CheckpointReader {
  public:
@@ -67,8 +75,10 @@ class CheckpointReader {
     }
     RunState& s = out.state;
     Tensor position = array("run.position", DType::kInt64, 4), monitor = array("run.monitor", DType::kFloat64, 4),
-           epoch = array("run.epoch", DType::kFloat64, 5), history = file_.read("run.history");
-    check_checkpoint_numbers(path_, position, monitor, epoch, history);
+           epoch = array("run.epoch", DType::kFloat64, -1), history = file_.read("run.history");
+    for (const std::string& name : file_.names())
+      if (name == "run.metrics") out.metrics = metric_names(bytes_of(array(name, DType::kUInt8, -1)));
+    check_checkpoint_numbers(path_, position, monitor, epoch, history, out.metrics);
     s.epochs = position.as_int(0);
     s.batch = position.as_int(1);
     s.step = position.as_int(2);
@@ -83,7 +93,10 @@ class CheckpointReader {
     s.report = {.valid_error = optional_of(epoch.as_double(1)),
                 .test_error = optional_of(epoch.as_double(2)),
                 .seconds = epoch.as_double(4),
-                .best = epoch.as_double(3) != 0};
+                .best = epoch.as_double(3) != 0,
+                .valid_loss = optional_of(epoch.as_double(5))};
+    for (int64_t i = 6; i < epoch.size(); i += 2)
+      s.report.others.push_back({{}, optional_of(epoch.as_double(i)), optional_of(epoch.as_double(i + 1))});
     s.history = history_of(history);
     out.fingerprint = fingerprint_of(bytes_of(array("run.pins", DType::kUInt8, -1)));
     out.config = bytes_of(array("run.config", DType::kUInt8, -1));
@@ -91,6 +104,16 @@ class CheckpointReader {
   }
 
  private:
+  static MetricNames metric_names(const std::string& text) {
+    MetricNames out;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const size_t space = std::min(line.find(' '), line.size());
+      out.push_back({line.substr(0, space), line.substr(std::min(space + 1, line.size()))});
+    }
+    if (out.empty()) out.emplace_back();
+    return out;
+  }
   // Only after a minibatch of this epoch there is something to measure.
   void check_unmeasured(const RunState& state) const {
     if (!state.is_unmeasured || state.batch > 0) return;

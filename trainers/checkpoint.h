@@ -7,9 +7,11 @@
 //   run.position              int64: finished epochs, minibatches of this epoch, minibatches in all, stopped early
 //   run.random                uint8: the generator at the beginning of this epoch (RandomState::to_bytes)
 //   run.monitor               float64: patience, best validation error (%), its epoch, the test error with it
-//   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds
+//   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds,
+//                             validation loss, and of each other metric its validation and test value
 //   run.unmeasured            int64, only where it is 1: the errors after the last minibatch are still to be counted
-//   run.history               float64 [epochs, 6]; see trainers/history.h
+//   run.history               float64 [epochs, 8 + ...]; see trainers/history.h
+//   run.metrics               uint8, only where they are others than the error: "error %" on a line for each metric
 //   run.pins                  uint8: the text of trainers/fingerprint.h
 //   run.config                uint8: the experiment that the run was trained with, as resolved_toml writes it
 //
@@ -52,7 +54,8 @@ struct Checkpoint {
   NamedArrays best;       // "hidden/W"; none before the first validation
   RunState state;
   Fingerprint fingerprint;
-  std::string config = {};  // resolved_toml
+  std::string config = {};     // resolved_toml
+  MetricNames metrics = {{}};  // which is better is not kept
 };
 
 /// Atomic: the file at `path` is the old one or the new one. UserError where it cannot be written.

@@ -46,6 +46,10 @@ Batch Examples::batch(std::span<const int64_t> examples) {
   return out;
 }
 
+Type Examples::target_type(int64_t count) const {
+  return {.dtype = DType::kInt64, .dims = {count}};
+}
+
 int64_t Examples::bytes() const {
   uint64_t weights_bytes = has_weights() && !streamed_ ? all_.weights.bytes() : 0;
   return streamed_ || size() == 0 ? 0 : static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + weights_bytes);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "compiler/ir/type.h"
 #include "datasets/dataset.h"
 
 namespace thtrain {
@@ -15,6 +16,8 @@ class Examples {
   /// now.
   Examples(const Split& split, const Shape& input, DType floatx, bool streamed);
 
+  /// The type of y of this many examples.
+  Type target_type(int64_t count) const;
   int64_t size() const { return split_.size(); }
   bool streamed() const { return streamed_; }
   bool has_weights() const { return split_.has_weights(); }

@@ -7,7 +7,14 @@
 namespace thtrain {
 
 void LossConfig::describe(Fields<LossConfig>& f) {
-  f.about("What training minimizes: the mean over the minibatch of -log p[label], plus the penalties on the weights.");
+  f.about("What training minimizes: an objective's mean over the minibatch, plus the penalties on the weights.");
+  f.inline_kind("type", &LossConfig::objective)
+      .synonyms({"objective", "name", "loss", "criterion"})
+      .help("The objective.");
+  f.field("class_weights", &LossConfig::class_weights)
+      .range(at_least(0))
+      .synonyms({"class_weight", "weight"})
+      .help("How much an example of each class counts in the loss, or of values each output. Empty: each the same.");
   f.field("l1", &LossConfig::l1)
       .range(at_least(0))
       .help("Factor of the sum of |W| over the weight matrices, without biases.");
@@ -81,6 +88,17 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
             {"end", C::TestAt::kEnd},
             {"never", C::TestAt::kNever}})
       .help("When the test error is measured: at each new best validation error, after each epoch, at the end.");
+  f.kind("metrics", &C::metrics, "type")
+      .by_name()
+      .synonyms({"metric", "measures"})
+      .help(
+          "What is measured on the validation and test examples, and after each epoch on as many training examples as "
+          "there are validation examples (10,000 where there are none). Empty: the error where examples have classes, "
+          "the loss where they have values.");
+  f.field("monitor", &C::monitor)
+      .help(
+          "Name of the metric that `best`, `patience` and a plateau schedule go by, such as `top_5_error`. Empty: the "
+          "first of them.");
   f.field("checkpoint_seconds", &C::checkpoint_seconds)
       .range(at_least(0))
       .unit("seconds")
@@ -167,6 +185,7 @@ void Experiment::describe(Fields<Experiment>& f) {
   f.field("compiler", &Experiment::compiler);
   f.field("output", &Experiment::output);
   f.check([](const Experiment& e, Findings& findings) {
+    check_last_layer(e, findings);
     SetSizes sizes = e.data->sizes();
     const TrainerConfig& trainer = e.trainer;
     auto fits = [&](int64_t size, std::string set) {
@@ -187,6 +206,12 @@ void Experiment::describe(Fields<Experiment>& f) {
                     .config = trainer.at("patience"),
                     .hint = "trainer.patience = 0 trains all epochs"});
   });
+}
+
+std::string metric_label(const std::string& name) {
+  std::string out = name;
+  std::replace(out.begin(), out.end(), '_', ' ');
+  return out;
 }
 
 std::string resolved_toml(const Experiment& experiment) {
@@ -218,7 +243,8 @@ std::string config_reference() {
   return str("# Experiment files\n\n",
              "An experiment is a TOML file. Every key can also be given on the command line, as "
              "`trainer.learning_rate=0.1` or `model.layers.0.units=100`.\nThis page is made from the declarations in "
-             "`trainers/experiment.cpp`, `datasets/data_config.cpp` and, beside each layer, optimizer and schedule, in "
+             "`trainers/experiment.cpp`, `datasets/data_config.cpp` and, beside each layer, objective, metric, "
+             "optimizer and schedule, in "
              "`nn`.\n\n",
              reference_page<Experiment>());
 }

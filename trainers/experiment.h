@@ -12,7 +12,9 @@
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "datasets/data_config.h"
+#include "nn/metric.h"
 #include "nn/model.h"
+#include "nn/objectives/negative_log_likelihood.h"
 #include "nn/optimizers/sgd.h"
 #include "nn/schedule.h"
 #include "nn/training_step.h"
@@ -29,8 +31,10 @@ struct ModelConfig : Section {
 
 // ---- the other sections ----
 
-/// mean(-log p[label]) + l1 * sum |W| + l2 * sum W^2, the sums over the weight matrices and not the biases.
+/// The objective + l1 * sum |W| + l2 * sum W^2, the sums over the weight matrices and not the biases.
 struct LossConfig : Section {
+  OneOf<ObjectiveOptions> objective = NegativeLogLikelihood::Options();
+  std::vector<double> class_weights;  // one for each class or output; none: each counts as 1
   double l1 = 0;
   double l2 = 0;
   static void describe(Fields<LossConfig>& f);
@@ -50,8 +54,10 @@ struct TrainerConfig : StepOptions {
   double improvement_threshold = 0.995;
   std::optional<int64_t> validation_frequency;  // minibatches
   TestAt test_at = TestAt::kBest;
-  double checkpoint_seconds = 60;  // 0: no checkpoints by time
-  int64_t checkpoint_epochs = 0;   // 0: none by epochs
+  std::vector<OneOf<MetricOptions>> metrics;  // none: the error of classes, the loss of values
+  std::string monitor;                        // the metric that best and patience go by; "": the first
+  double checkpoint_seconds = 60;             // 0: no checkpoints by time
+  int64_t checkpoint_epochs = 0;              // 0: none by epochs
 
   double learning_rate() const { return optimizer->rate(); }
   static void describe(Fields<TrainerConfig>& f);
@@ -85,6 +91,12 @@ struct Experiment : Section {
   OutputConfig output;
   static void describe(Fields<Experiment>& f);
 };
+
+/// What is wrong with the last layer for the objective.
+void check_last_layer(const Experiment& experiment, Findings& findings);
+
+/// "top_5_error" -> "top 5 error"
+std::string metric_label(const std::string& name);
 
 /// Reads and checks; layers without a name get one ("dense1", "softmax"). What is wrong goes to `findings`.
 Experiment read_experiment(const ConfigNode& root, Findings& findings);

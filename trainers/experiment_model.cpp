@@ -56,12 +56,6 @@ class ModelCheck {
       findings_.add({.what = str(section(i).path, " is a softmax, but not the last layer"),
                      .expected = "one softmax, at the end",
                      .config = section(i).at("type")});
-    if (is_last && !is_softmax)
-      findings_.add({.what = str("the last layer, ", section(i).path, ", gives no probabilities"),
-                     .expected = "type = \"softmax\"",
-                     .got = str("type = \"", layers_[i].name(), '"'),
-                     .config = section(i).at("type"),
-                     .hint = "a classifier ends with [[model.layers]] and type = \"softmax\""});
   }
 
   void check_name(size_t i) {
@@ -93,6 +87,23 @@ void ModelConfig::describe(Fields<ModelConfig>& f) {
       .help("An .npz file to start from, with arrays such as `dense1/W`; it is looked for as the data is.");
   f.kind("layers", &ModelConfig::layers, "type").required().help("The layers, from input to output.");
   f.check([](const ModelConfig& c, Findings& findings) { ModelCheck(c, findings).check(); });
+}
+
+// Of other layers, the negative log-likelihood takes rows of logits.
+void check_last_layer(const Experiment& experiment, Findings& findings) {
+  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
+  if (layers.empty() || !experiment.loss.objective.is<NegativeLogLikelihood::Options>()) return;
+  const OneOf<LayerOptions>& last = layers.back();
+  if (!last.has_value() || last.is<Softmax::Options>()) return;
+  const auto* dense = last.get_if<Dense::Options>();
+  if (dense && dense->activation == "linear") return;
+  findings.add({.what = str("the last layer, ", last->section.path, ", gives no probabilities"),
+                .expected = "type = \"softmax\"",
+                .got = str("type = \"", last.name(), '"'),
+                .config = last->section.at("type"),
+                .hint =
+                    "a classifier ends with [[model.layers]] and type = \"softmax\"; other objectives, as loss.type, "
+                    "take other layers"});
 }
 
 Experiment read_experiment(const ConfigNode& root, Findings& findings) {

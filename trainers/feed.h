@@ -28,6 +28,7 @@ class Feed {
   Feed(Examples examples, const std::string& name, bool shuffled);
 
   const Examples& examples() const { return examples_; }
+  Examples& examples() { return examples_; }
   /// Expressions of minibatches of this length.
   Minibatch minibatch(int64_t count);
   /// The values of those inputs for examples `start` to `start + count` (of the order); valid until the next call.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -13,12 +14,29 @@
 
 namespace thtrain {
 
-constexpr int64_t kColumns = 6;
+// Beside the metrics that are not the run's own.
+constexpr int64_t kColumns = 8;
 
-std::string metrics_line(const EpochReport& report) {
+std::string metrics_line(const EpochReport& report, const MetricNames& names) {
   JsonObject line;
   line.add("epoch", report.epoch).add("train_loss", report.train_loss);
-  line.add_error("valid_error", report.valid_error).add_error("test_error", report.test_error);
+  auto add = [&](const char* set, const MetricName& metric, const std::optional<double>& value) {
+    const std::string key = str(set, '_', metric.name);
+    if (metric.unit == "%")
+      line.add_error(key, value);
+    else if (value)
+      line.add(key, *value);
+  };
+  const bool has_loss = std::any_of(names.begin(), names.end(), [](const MetricName& n) { return n.name == "loss"; });
+  add("train", names.at(0), names[0].name == "loss" ? std::nullopt : report.train_error);
+  if (report.valid_loss && !has_loss) line.add("valid_loss", *report.valid_loss);
+  add("valid", names[0], report.valid_error);
+  add("test", names[0], report.test_error);
+  for (size_t i = 0; i < report.others.size(); ++i) {
+    if (names.at(i + 1).name != "loss") add("train", names[i + 1], report.others[i].train);
+    add("valid", names.at(i + 1), report.others[i].valid);
+    add("test", names.at(i + 1), report.others[i].test);
+  }
   line.add_raw("seconds", json_fixed(report.seconds, 6));
   return line.line() + "\n";
 }
@@ -31,30 +49,44 @@ std::string loss_text(double loss) {
 
 Tensor history_array(const std::vector<EpochReport>& history) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  Tensor out = Tensor::empty(DType::kFloat64, {static_cast<int64_t>(history.size()), kColumns});
+  const auto others = history.empty() ? int64_t{0} : static_cast<int64_t>(history.front().others.size());
+  Tensor out = Tensor::empty(DType::kFloat64, {static_cast<int64_t>(history.size()), kColumns + 3 * others});
   double* row = out.data<double>();
   for (const EpochReport& r : history) {
-    const double values[kColumns] = {static_cast<double>(r.epoch), r.train_loss, r.valid_error.value_or(kNone),
-                                     r.test_error.value_or(kNone), r.seconds,    r.best ? 1.0 : 0.0};
+    const double values[kColumns] = {static_cast<double>(r.epoch),
+                                     r.train_loss,
+                                     r.valid_error.value_or(kNone),
+                                     r.test_error.value_or(kNone),
+                                     r.seconds,
+                                     r.best ? 1.0 : 0.0,
+                                     r.train_error.value_or(kNone),
+                                     r.valid_loss.value_or(kNone)};
     row = std::copy(values, values + kColumns, row);
+    TH_CHECK(static_cast<int64_t>(r.others.size()) == others, "an epoch with other metrics");
+    for (const EpochReport::Other& other : r.others)
+      for (const std::optional<double>& value : {other.train, other.valid, other.test}) *row++ = value.value_or(kNone);
   }
   return out;
 }
 
 std::vector<EpochReport> history_of(const Tensor& array) {
-  if (array.dtype() != DType::kFloat64 || array.rank() != 2 || array.dim(1) != kColumns)
-    throw UserError(
-        Message{.what = "a checkpoint's history is no float64 matrix of 6 columns", .got = array.type_text()});
+  if (array.dtype() != DType::kFloat64 || array.rank() != 2 || array.dim(1) < kColumns || (array.dim(1) - kColumns) % 3)
+    throw UserError(Message{.what = "a checkpoint's history is no float64 matrix of 8 columns, and 3 for each metric",
+                            .got = array.type_text()});
   auto measured = [](double value) { return std::isnan(value) ? std::optional<double>() : std::optional(value); };
   std::vector<EpochReport> out;
   for (int64_t i = 0; i < array.dim(0); ++i) {
-    const double* row = array.data<double>() + i * kColumns;
+    const double* row = array.data<double>() + i * array.dim(1);
     out.push_back({.epoch = static_cast<int64_t>(row[0]),
                    .train_loss = row[1],
                    .valid_error = measured(row[2]),
                    .test_error = measured(row[3]),
                    .seconds = row[4],
-                   .best = row[5] != 0});
+                   .best = row[5] != 0,
+                   .train_error = measured(row[6]),
+                   .valid_loss = measured(row[7])});
+    for (int64_t k = kColumns; k < array.dim(1); k += 3)
+      out.back().others.push_back({measured(row[k]), measured(row[k + 1]), measured(row[k + 2])});
   }
   return out;
 }
@@ -71,19 +103,19 @@ static int write_all(int file, std::string_view bytes) {
   return 0;
 }
 
-void append_metrics(const std::string& path, const EpochReport& report) {
+void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names) {
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) throw write_error(path, errno);
   off_t end = ::lseek(file, 0, SEEK_END);
-  int error = write_all(file, metrics_line(report));
+  int error = write_all(file, metrics_line(report, names));
   if (error != 0 && end >= 0) (void)!::ftruncate(file, end);  // no half of a line stays
   if (::close(file) != 0 && error == 0) error = errno;
   if (error != 0) throw write_error(path, error);
 }
 
-void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history) {
+void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history, const MetricNames& names) {
   AtomicFile file(path);
-  for (const EpochReport& report : history) file.write(metrics_line(report));
+  for (const EpochReport& report : history) file.write(metrics_line(report, names));
   file.commit();
 }
 

@@ -9,30 +9,50 @@
 
 namespace thtrain {
 
-/// One epoch. Errors in per cent of the examples; not given: not measured.
+/// A metric as a run's files name it.
+struct MetricName {
+  std::string name = "error";
+  std::string unit = "%";  // or ""
+  bool larger_is_better = false;
+  bool operator==(const MetricName&) const = default;
+};
+/// Those of a run: first the one that it goes by.
+using MetricNames = std::vector<MetricName>;
+
+/// One epoch. Not given: not measured.
 struct EpochReport {
+  /// A metric beside the one that the run goes by.
+  struct Other {
+    std::optional<double> train = {}, valid = {}, test = {};
+  };
   int64_t epoch = 0;                       // from 1
   double train_loss = 0;                   // mean of the minibatches' losses, penalties included
-  std::optional<double> valid_error = {};  // the last one measured in this epoch
+  std::optional<double> valid_error = {};  // the metric that the run goes by; the last one measured in this epoch
   std::optional<double> test_error = {};   // the last one measured in this epoch
   double seconds = 0;                      // validation included
-  bool best = false;                       // the best validation error so far was measured in this epoch
+  bool best = false;                       // the best validation value so far was measured in this epoch
+  std::optional<double> train_error = {};  // the same metric on training examples, after the epoch
+  std::optional<double> valid_loss = {};   // without penalties
+  std::vector<Other> others = {};
 };
 
-/// {"epoch": 3, "train_loss": 0.41, "valid_error": 8.000000, "test_error": 8.250000, "seconds": 1.2}: what was
-/// measured, errors with six decimals.
-std::string metrics_line(const EpochReport& report);
+/// {"epoch": 3, "train_loss": 0.41, "train_error": 7.5, "valid_loss": 0.38, "valid_error": 8.000000, "test_error":
+/// 8.250000, "seconds": 1.2}: what was measured, errors with six decimals, of the metric "error"; then those of other
+/// metrics.
+std::string metrics_line(const EpochReport& report, const MetricNames& names = {{}});
 
 /// Six significant digits, "0.41" or "1.5e+300": a loss for people.
 std::string loss_text(double loss);
 
-/// float64 [epochs, 6] and back: what a checkpoint holds. NaN stands for what was not measured.
+/// float64 [epochs, 8 + 3 others] and back: what a checkpoint holds. NaN stands for what was not measured. Columns: the
+/// epoch, training loss, validation error, test error, seconds, best, training error, validation loss; of each other
+/// metric the training, validation and test value.
 Tensor history_array(const std::vector<EpochReport>& history);
 std::vector<EpochReport> history_of(const Tensor& array);
 
 /// metrics.jsonl. UserError where it cannot be written; it stands as before then.
-void append_metrics(const std::string& path, const EpochReport& report);
+void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names = {{}});
 /// Puts exactly these epochs into it: what a killed run had written after its last checkpoint goes.
-void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history);
+void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history, const MetricNames& names = {{}});
 
 }  // namespace thtrain

@@ -21,29 +21,39 @@ double top_of(const std::vector<Curve>& curves) {
 
 }  // namespace
 
-void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history) {
-  Curve valid{"validation", plot::kBlue, {}}, test{"test", plot::kOrange, {}}, loss{"training", plot::kGreen, {}};
+void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history, const MetricName& metric) {
+  Curve train{"training", plot::kGreen, {}}, valid{"validation", plot::kBlue, {}}, test{"test", plot::kOrange, {}};
+  Curve loss = train, valid_loss = valid;
   const EpochReport* best = nullptr;
   double epochs = 1;
   for (const EpochReport& report : history) {
     double epoch = static_cast<double>(report.epoch);
-    if (report.valid_error && std::isfinite(*report.valid_error)) valid.points.emplace_back(epoch, *report.valid_error);
-    if (report.test_error && std::isfinite(*report.test_error)) test.points.emplace_back(epoch, *report.test_error);
+    auto add = [&](Curve& curve, const std::optional<double>& value) {
+      if (value && std::isfinite(*value)) curve.points.emplace_back(epoch, *value);
+    };
+    add(train, report.train_error);
+    add(valid, report.valid_error);
+    add(test, report.test_error);
+    add(valid_loss, report.valid_loss);
     if (std::isfinite(report.train_loss)) loss.points.emplace_back(epoch, report.train_loss);
     if (report.best) best = &report;
     epochs = std::max(epochs, epoch);
   }
   Canvas canvas(960, 400);
-  std::vector<Curve> errors;
-  for (const Curve& curve : {valid, test})
+  std::vector<Curve> errors, losses;
+  for (const Curve& curve : {train, valid, test})
     if (!curve.points.empty()) errors.push_back(curve);
+  for (const Curve& curve : {loss, valid_loss})
+    if (!curve.points.empty() || &curve == &loss) losses.push_back(curve);
   Axis epoch_axis{.low = 1, .high = epochs, .whole = true, .ticks = 8, .name = "epoch"};
   Panel left(canvas, {60, 44, 465, 345}, epoch_axis, {.high = top_of(errors)});
-  left.draw("error (%)", errors);
+  std::string title = metric.name;
+  std::replace(title.begin(), title.end(), '_', ' ');
+  left.draw(metric.unit.empty() ? title : str(title, " (", metric.unit, ')'), errors);
   if (best && best->valid_error)
     canvas.ring(left.x_of(static_cast<double>(best->epoch)), left.y_of(*best->valid_error), 5, 1.5, plot::kBlue);
-  Panel right(canvas, {545, 44, 940, 345}, epoch_axis, {.high = top_of({loss})});
-  right.draw("loss", {loss});
+  Panel right(canvas, {545, 44, 940, 345}, epoch_axis, {.high = top_of(losses)});
+  right.draw("loss", losses);
   canvas.write_png(path);
 }
 

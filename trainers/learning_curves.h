@@ -8,8 +8,9 @@
 
 namespace thtrain {
 
-/// A PNG of 960 x 400 pixels: on the left the validation and test errors in per cent, with a ring at the best epoch, on
-/// the right the training loss. UserError where it cannot be written.
-void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history);
+/// A PNG of 960 x 400 pixels: on the left the metric that the run goes by, on training, validation and test examples,
+/// with a ring at the best epoch, on the right the losses. UserError where it cannot be written.
+void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history,
+                          const MetricName& metric = {});
 
 }  // namespace thtrain

@@ -1,11 +1,13 @@
 #include "trainers/monitor.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace thtrain {
 
-Monitor::Monitor(const TrainerConfig& config, int64_t batches)
+Monitor::Monitor(const TrainerConfig& config, int64_t batches, bool larger_is_better)
     : has_patience_(config.patience > 0),
+      larger_is_better_(larger_is_better),
       increase_(config.patience_increase),
       threshold_(config.improvement_threshold),
       frequency_(
@@ -15,9 +17,12 @@ Monitor::Monitor(const TrainerConfig& config, int64_t batches)
 }
 
 bool Monitor::record(int64_t step, int64_t epoch, double error) {
-  if (!(error < state_.best_error)) return false;
-  if (error < state_.best_error * threshold_)
-    state_.patience = std::max(state_.patience, static_cast<double>(step) * increase_);
+  const double best = state_.best_error;
+  const bool is_better = larger_is_better_ && has_best() ? error > best : error < best;
+  if (!is_better) return false;
+  const bool improves =
+      larger_is_better_ ? !has_best() || error > best + (1 - threshold_) * std::abs(best) : error < best * threshold_;
+  if (improves) state_.patience = std::max(state_.patience, static_cast<double>(step) * increase_);
   state_.best_error = error;
   state_.best_epoch = epoch;
   return true;

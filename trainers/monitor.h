@@ -22,13 +22,14 @@ class Monitor {
   /// What a checkpoint keeps.
   struct State {
     double patience = 0;                                          // steps
-    double best_error = std::numeric_limits<double>::infinity();  // per cent
+    double best_error = std::numeric_limits<double>::infinity();  // a value of the metric; inf before the first
     int64_t best_epoch = 0;
     bool operator==(const State&) const = default;
   };
 
-  /// `batches` of an epoch.
-  Monitor(const TrainerConfig& config, int64_t batches);
+  /// `batches` of an epoch. Where larger values are better, e > best counts, and an improvement is one by more than
+  /// (1 - improvement_threshold) |best|.
+  Monitor(const TrainerConfig& config, int64_t batches, bool larger_is_better = false);
 
   int64_t frequency() const { return frequency_; }
   bool validates_after(int64_t step) const { return (step + 1) % frequency_ == 0; }
@@ -41,7 +42,7 @@ class Monitor {
   void restore(const State& state) { state_ = state; }
 
  private:
-  bool has_patience_;
+  bool has_patience_, larger_is_better_;
   double increase_, threshold_;
   int64_t frequency_;
   State state_;

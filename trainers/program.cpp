@@ -1,7 +1,9 @@
 #include "trainers/program.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "compiler/autodiff/gradient.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/runtime/cache.h"
@@ -112,6 +114,18 @@ static std::vector<Param> params_to_train(const Model& model) {
   return out;
 }
 
+// Fewer outputs than classes: not every label has a place.
+static void check_classes(const ModelOutput& output, int64_t classes, const Model& model) {
+  if (classes == 0 || output.value.rank() != 2 || !output.value.dims()[1].is_known()) return;
+  const int64_t width = output.value.dims()[1].value();
+  if (width == 1 || width >= classes) return;
+  throw UserError(
+      Message{.what = str("layer ", model.layers().back()->name(), " has fewer outputs than there are classes"),
+              .expected = str("at least ", classes, " (classes)"),
+              .got = std::to_string(width),
+              .config = model.layers().back()->position()});
+}
+
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
     : experiment_((check_sizes(experiment, data), experiment)),
       floatx_(experiment.compiler.floatX),
@@ -127,17 +141,25 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
-  training_step_.emplace(trainer.optimizer->make(params_to_train(model_)), trainer);
+  objective_ = experiment.loss.objective->make();
+  class_weights_ = class_weights_of(experiment.loss);
+  const bool classifies = has_classes(*objective_, data);
+  classes_ = classifies ? data.classes() : 0;
   loss_sum_ = Shared(0.0, "loss_sum");
   loss_sum_value_ = loss_sum_->get_value(true).data<double>();
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
   bool has_rest = rest > 0 && !trainer.full_batches_only;
   batches_ = size / batch + has_rest;
+  step_ = make_step(batch, &graph_);
   schedules_.emplace(trainer, training_step_->optimizer(), batches_);
   check_schedules(trainer, *schedules_, data);
-  step_ = make_step(batch, &graph_);
   if (has_rest) last_step_ = make_step(rest, nullptr);
-  counter_.emplace(model_, function_options(experiment.compiler, "errors"));
+  std::vector<std::shared_ptr<const Metric>> metrics = with_loss(metrics_of(trainer, classifies));
+  names_ = names_of(metrics);
+  names_.pop_back();
+  evaluator_.emplace(model_, *objective_, class_weights_, std::move(metrics),
+                     function_options(experiment.compiler, "errors"));
+  evaluator_->check(feed_->examples());
 }
 
 double TrainingProgram::largest_input(int64_t batch) {
@@ -148,18 +170,64 @@ double TrainingProgram::largest_input(int64_t batch) {
   return largest;
 }
 
+ObjectiveStep TrainingProgram::objective_step(const Minibatch& batch, ModelPass& pass) {
+  TargetInput targets{.value = batch.y, .class_weights = class_weights_};
+  if (objective_->target_forms() == std::vector{TargetForm::kNone}) targets = {};
+  return objective_->step(
+      {.x = batch.x, .output = pass.model_output(), .targets = targets, .params = params_to_train(model_)});
+}
+
+// Parameters that the objective changes by itself are not the optimizer's.
+void TrainingProgram::make_training_step(const ObjectiveStep& step) {
+  std::vector<Param> params = params_to_train(model_);
+  size_t i = 0;
+  if (step.gradients) std::erase_if(params, [&](const Param&) { return !step.gradients->at(i++).has_value(); });
+  training_step_.emplace(experiment_.trainer.optimizer->make(std::move(params)), experiment_.trainer);
+}
+
+// Those of the optimizer's parameters, with the penalties'.
+std::vector<Expr> TrainingProgram::own_gradients(const std::vector<Expr>& given, const Expr& penalties) const {
+  const std::vector<Param>& params = training_step_->optimizer().params();
+  std::vector<Expr> out;
+  for (const Expr& gradient : given)
+    if (gradient.has_value()) out.push_back(gradient);
+  TH_CHECK(out.size() == params.size(), out.size(), " gradients of ", params.size(), " parameters");
+  for (size_t i = 0; penalties.has_value() && i < out.size(); ++i)
+    if (params[i].penalized) out[i] = out[i] + grad(penalties, std::vector<Expr>{params[i].expr()})[0];
+  return out;
+}
+
+NamedState TrainingProgram::step_state() const {
+  NamedState out = training_step_->state();
+  for (const auto& entry : objective_->state()) out.push_back(entry);
+  return out;
+}
+
+std::optional<double> TrainingProgram::first_loss() const {
+  if (classes_ == 0) return {};
+  return std::log(static_cast<double>(classes_));
+}
+
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
   ModelPass pass = model_.pass({batch.x}, Phase::kTraining);
-  Expr cost = negative_log_likelihood(pass.logits(), batch.y);
+  check_classes(pass.model_output(), classes_, model_);
+  ObjectiveStep step = objective_step(batch, pass);
+  if (!training_step_) make_training_step(step);
+  Expr cost = step.cost, penalties;
   auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
     Scope scope("penalty");
-    if (factor != 0 && penalty.has_value()) cost = cost + Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
+    if (factor == 0 || !penalty.has_value()) return;
+    Expr term = Shared(Tensor(factor).cast(floatX()), name, true) * penalty;
+    cost = cost + term;
+    penalties = penalties.has_value() ? penalties + term : term;
   };
   add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.trained_params()));
   add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.trained_params()));
   cost = named(cost, "loss");
-  std::vector<Update> updates = training_step_->updates(cost);
+  std::vector<Update> updates = step.gradients ? training_step_->updates(own_gradients(*step.gradients, penalties))
+                                               : training_step_->updates(cost);
+  updates.insert(updates.end(), step.updates.begin(), step.updates.end());
   updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
   updates.insert(updates.end(), pass.updates().begin(), pass.updates().end());
   if (graph) {
@@ -217,13 +285,15 @@ bool TrainingProgram::counts_test() const {
 void TrainingProgram::begin_errors() {
   const CompilerConfig& compiler = experiment_.compiler;
   if (compiler.mode != CompilerConfig::Mode::kNative || compiler.tune == Tune::kAlways) return;
-  if (has_valid()) counter_->begin(used_of(valid_.size()), experiment_.trainer.batch_size);
-  if (counts_test()) counter_->begin(used_of(test_.size()), experiment_.trainer.batch_size);
+  evaluator_->begin(feed_->examples(), train_count(), experiment_.trainer.batch_size);
+  if (has_valid()) evaluator_->begin(valid_, used_of(valid_.size()), experiment_.trainer.batch_size);
+  if (counts_test()) evaluator_->begin(test_, used_of(test_.size()), experiment_.trainer.batch_size);
 }
 
 void TrainingProgram::await_errors() {
-  if (has_valid()) counter_->wait(used_of(valid_.size()), experiment_.trainer.batch_size);
-  if (counts_test()) counter_->wait(used_of(test_.size()), experiment_.trainer.batch_size);
+  evaluator_->wait(feed_->examples(), train_count(), experiment_.trainer.batch_size);
+  if (has_valid()) evaluator_->wait(valid_, used_of(valid_.size()), experiment_.trainer.batch_size);
+  if (counts_test()) evaluator_->wait(test_, used_of(test_.size()), experiment_.trainer.batch_size);
 }
 
 bool TrainingProgram::take_compiled() {
@@ -235,21 +305,34 @@ bool TrainingProgram::take_compiled() {
     else
       (*f)->wait();
   }
-  return counter_->take_compiled() && all;
+  return evaluator_->take_compiled() && all;
 }
 
-std::optional<double> TrainingProgram::error_on(Examples& examples, bool averaged) {
-  if (examples.size() == 0) return {};
+std::optional<MetricValues> TrainingProgram::measure(Examples& examples, int64_t count, bool averaged) {
+  if (count == 0) return {};
   std::optional<AveragedWeights> scope;
   if (const WeightAverage* average = training_step_->average(); average && averaged) scope.emplace(*average);
-  return counter_->count(examples, used_of(examples.size()), experiment_.trainer.batch_size).error();
+  std::vector<MetricValue> values = evaluator_->measure(examples, count, experiment_.trainer.batch_size);
+  MetricValues out{.error = *values.front().number, .loss = *values.back().number};
+  for (size_t i = 1; i + 1 < values.size(); ++i) out.others.push_back(*values[i].number);
+  return out;
+}
+
+int64_t TrainingProgram::train_count() const {
+  constexpr int64_t kWithoutValidation = 10000;
+  const int64_t most = has_valid() ? valid_.size() : kWithoutValidation;
+  return used_of(std::min(feed_->examples().size(), most));
+}
+
+std::optional<MetricValues> TrainingProgram::measure_train() {
+  return measure(feed_->examples(), train_count(), true);
 }
 
 Explanation TrainingProgram::explain_errors() {
   if (!has_valid())
     throw UserError(Message{.what = "there is no function that counts validation errors",
                             .expected = "an experiment with validation examples"});
-  return counter_->explain(used_of(valid_.size()), experiment_.trainer.batch_size);
+  return evaluator_->explain(valid_, used_of(valid_.size()), experiment_.trainer.batch_size);
 }
 
 std::vector<LayerSummary> TrainingProgram::layer_summaries() const {
@@ -270,7 +353,8 @@ ModelSummary TrainingProgram::summary() const {
   input.insert(input.end(), input_.begin(), input_.end());
   out.input = str(name_of(floatX()), shape_text(input));
   out.layers = layer_summaries();
-  out.classes = model_.classes();
+  out.classes = classes_;
+  out.metrics = names_;
   out.parameters = model_.parameter_count();
   out.parameter_bytes = out.parameters * static_cast<int64_t>(size_of(floatX()));
   for (const auto& [name, state] : step_state())
@@ -294,7 +378,7 @@ ModelSummary TrainingProgram::summary() const {
 std::vector<kernel::Choice> TrainingProgram::all_choices() {
   std::vector<kernel::Choice> out = choices();
   if (!has_valid()) return out;
-  const auto& more = counter_->choices(used_of(valid_.size()), experiment_.trainer.batch_size);
+  const auto& more = evaluator_->choices(valid_, used_of(valid_.size()), experiment_.trainer.batch_size);
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }

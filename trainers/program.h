@@ -7,8 +7,9 @@
 
 #include "nn/model.h"
 #include "nn/training_step.h"
-#include "trainers/error_counter.h"
+#include "trainers/evaluator.h"
 #include "trainers/feed.h"
+#include "trainers/measures.h"
 #include "trainers/schedules.h"
 #include "trainers/trainer.h"
 
@@ -29,6 +30,13 @@ class FloatXScope {
 /// What [compiler] says, for a function of that name.
 FunctionOptions function_options(const CompilerConfig& config, std::string name);
 
+/// What is measured on one set of examples.
+struct MetricValues {
+  double error = 0;  // the metric that the run goes by
+  double loss = 0;   // without penalties
+  std::vector<double> others = {};
+};
+
 class TrainingProgram {
  public:
   /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
@@ -37,8 +45,12 @@ class TrainingProgram {
   TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
   Model& model() { return model_; }
-  /// What steps keep beside the weights: of the optimizer, of accumulated gradients, of averages.
-  const NamedState& step_state() const { return training_step_->state(); }
+  /// What steps keep beside the weights: of the optimizer, of accumulated gradients, of averages, of the objective.
+  NamedState step_state() const;
+  /// The metrics that have a number, first the one that the run goes by.
+  const MetricNames& metric_names() const { return names_; }
+  /// The loss of a model that knows nothing, where that can be said.
+  std::optional<double> first_loss() const;
   Schedules& schedules() { return *schedules_; }
   const Schedules& schedules() const { return *schedules_; }
   /// Weights, and what layers remember beside them, under the names that a checkpoint gives them.
@@ -69,16 +81,18 @@ class TrainingProgram {
   /// says so early. In native mode; where products are measured it would disturb the measurements, and waits.
   void begin_errors();
   /// Is another thread compiling one of the functions that count errors?
-  bool is_compiling_errors() const { return counter_->is_compiling(); }
+  bool is_compiling_errors() const { return evaluator_->is_compiling(); }
   /// Waits for them, and compiles what was not begun. Throws what a compiler threw.
   void await_errors();
   /// Takes what other threads have compiled by now; false where one is still at work. Throws what a compiler threw.
   bool take_compiled();
-  /// Errors in per cent; no value where the set has no examples.
-  std::optional<double> valid_error() { return error_on(valid_, true); }
-  std::optional<double> test_error() { return error_on(test_, true); }
+  /// No value where the set has no examples.
+  std::optional<MetricValues> measure_valid() { return measure(valid_, used_of(valid_.size()), true); }
+  std::optional<MetricValues> measure_test() { return measure(test_, used_of(test_.size()), true); }
   /// The same of what weights() hold, averages or not.
-  std::optional<double> test_error_of_weights() { return error_on(test_, false); }
+  std::optional<MetricValues> measure_test_of_weights() { return measure(test_, used_of(test_.size()), false); }
+  /// On the first training examples, as many as there are validation examples; 10,000 where there are none.
+  std::optional<MetricValues> measure_train();
   bool has_valid() const { return valid_.size() > 0; }
 
   ModelSummary summary() const;
@@ -103,7 +117,11 @@ class TrainingProgram {
   int64_t begin_of(int64_t batch) const { return batch * experiment_.trainer.batch_size; }
   int64_t length_of(int64_t batch) const;
   Function& function_of(int64_t batch);
-  std::optional<double> error_on(Examples& examples, bool averaged);
+  std::optional<MetricValues> measure(Examples& examples, int64_t count, bool averaged);
+  int64_t train_count() const;
+  std::vector<Expr> own_gradients(const std::vector<Expr>& given, const Expr& penalties) const;
+  void make_training_step(const ObjectiveStep& step);
+  ObjectiveStep objective_step(const Minibatch& batch, ModelPass& pass);
   bool counts_test() const;
   /// Examples that count where only full minibatches do.
   int64_t used_of(int64_t size) const;
@@ -124,7 +142,11 @@ class TrainingProgram {
   int64_t batches_ = 0;
   Graph graph_;                               // of step_
   std::optional<Function> step_, last_step_;  // last_step_: of a shorter minibatch at the end
-  std::optional<ErrorCounter> counter_;
+  std::unique_ptr<Objective> objective_;
+  Expr class_weights_;
+  int64_t classes_ = 0;
+  MetricNames names_;
+  std::optional<Evaluator> evaluator_;
 };
 
 }  // namespace thtrain

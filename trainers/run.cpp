@@ -45,7 +45,7 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       options_(options),
       kernels_before_(compile_stats().kernels_compiled),
       program_(experiment, data, folder.facts().config_folder),
-      monitor_(experiment.trainer, program_.batches()),
+      monitor_(experiment.trainer, program_.batches(), program_.metric_names()[0].larger_is_better),
       fingerprint_(machine_fingerprint(experiment.compiler.threads)),
       next_random_(program_.model().random()),
       config_(config_text(experiment, folder)) {
@@ -54,7 +54,8 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
   waits_for_native_ = program_.is_compiling();
   if (waits_for_native_) fingerprint_.emplace_back(kNativeEntry, "not at the beginning");
   state_.random = next_random_;
-  state_.report.epoch = 1;
+  state_.report = empty_report(1);
+  summary_.metric = program_.metric_names()[0];
   summary_.run_dir = folder.path();
 }
 
@@ -196,19 +197,20 @@ bool Run::take_compiled() {
   return !interrupted_;
 }
 
-// False where the user asked to stop.
+// False where the user asked to stop while it waited.
 bool Run::await_errors() {
   const bool waits = program_.is_compiling_errors();
+  bool is_stopped = false;
   if (waits) save();
   try {
     program_.await_errors();
   } catch (const Interrupted&) {
-    interrupted_ = true;
+    interrupted_ = is_stopped = true;
   } catch (const Error&) {
     if (!waits) save();
     throw;
   }
-  return !interrupted_;
+  return !is_stopped;
 }
 
 // What is measured after a minibatch, and what follows from it. False where the user asked to stop meanwhile: it is
@@ -236,45 +238,66 @@ void Run::report_progress(Clock::time_point now) {
 }
 
 void Run::validate(int64_t step) {
-  std::optional<double> error = program_.valid_error();
-  if (!error) return;
-  state_.report.valid_error = error;
-  program_.schedules().observe(*error, false);
-  if (!monitor_.record(step, state_.epochs + 1, *error)) return;
+  std::optional<MetricValues> found = program_.measure_valid();
+  if (!found) return;
+  EpochReport& report = state_.report;
+  report.valid_error = found->error;
+  report.valid_loss = found->loss;
+  for (size_t i = 0; i < report.others.size(); ++i) report.others[i].valid = found->others[i];
+  program_.schedules().observe(found->error, program_.metric_names()[0].larger_is_better);
+  if (!monitor_.record(step, state_.epochs + 1, found->error)) return;
   state_.report.best = true;
   best_is_written_ = false;
   best_ = program_.measured_weights();
   using TestAt = TrainerConfig::TestAt;
   state_.best_test_error.reset();
   if (experiment_.trainer.test_at == TestAt::kBest || experiment_.trainer.test_at == TestAt::kEpoch) {
-    state_.best_test_error = state_.report.test_error = program_.test_error();
-    last_test_step_ = step;
+    measure_test(step);
+    state_.best_test_error = state_.report.test_error;
   }
+}
+
+EpochReport Run::empty_report(int64_t epoch) const {
+  EpochReport out{.epoch = epoch};
+  out.others.resize(program_.metric_names().size() - 1);
+  return out;
+}
+
+void Run::measure_test(int64_t step) {
+  std::optional<MetricValues> found = program_.measure_test();
+  EpochReport& report = state_.report;
+  report.test_error.reset();
+  if (found) report.test_error = found->error;
+  for (size_t i = 0; found && i < report.others.size(); ++i) report.others[i].test = found->others[i];
+  last_test_step_ = step;
 }
 
 // The report of an epoch; of one that was stopped within, too, if something was measured in it.
 void Run::finish_epoch() {
-  if (experiment_.trainer.test_at == TrainerConfig::TestAt::kEpoch && last_test_step_ != state_.step - 1) {
+  {
     // Where that ends the process, the epoch is still to be reported.
     const bool stops = std::exchange(state_.stopped_early, false);
     state_.is_unmeasured = true;
     if (!await_errors()) return;
     state_.stopped_early = stops;
     state_.is_unmeasured = false;
-    state_.report.test_error = program_.test_error();
-    last_test_step_ = state_.step - 1;
+  }
+  if (experiment_.trainer.test_at == TrainerConfig::TestAt::kEpoch && last_test_step_ != state_.step - 1)
+    measure_test(state_.step - 1);
+  if (std::optional<MetricValues> found = program_.measure_train()) {
+    state_.report.train_error = found->error;
+    for (size_t i = 0; i < state_.report.others.size(); ++i) state_.report.others[i].train = found->others[i];
   }
   EpochReport& report = state_.report;
   report.epoch = state_.epochs + 1;
   report.train_loss = state_.loss_sum / static_cast<double>(state_.batch);
   report.seconds += seconds_between(epoch_began_, Clock::now());
-  append_metrics(folder_.metrics(), report);
+  append_metrics(folder_.metrics(), report, program_.metric_names());
   state_.history.push_back(report);
   if (hooks_.on_epoch) hooks_.on_epoch(report);
   warn_if_growing();
   if (state_.batch < program_.batches()) return;  // stopped within: the position stays
-  state_.report = {};
-  state_.report.epoch = ++state_.epochs + 1;
+  state_.report = empty_report(++state_.epochs + 1);
   state_.batch = 0;
   state_.loss_sum = 0;
   state_.random = next_random_;
@@ -284,7 +307,8 @@ void Run::finish_epoch() {
 void Run::warn_if_growing() {
   if (warned_of_growth_ || !hooks_.on_message || state_.history.size() < 2) return;
   double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
-  if (!(now - before > 0.1 * std::log(static_cast<double>(program_.model().classes())))) return;
+  const double scale = program_.first_loss().value_or(state_.history.front().train_loss);
+  if (!(now - before > 0.1 * scale)) return;
   warned_of_growth_ = true;
   hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
                         " after ", loss_text(before), "; a smaller trainer.learning_rate (now ",
@@ -305,7 +329,9 @@ void Run::measure_test_of_best() {
     for (size_t i = 0; const auto& [name, variable] : program_.weights()) variable.set_value(values[i++].second);
   };
   if (!best_.empty()) set(best_);
-  state_.best_test_error = best_.empty() ? program_.test_error() : program_.test_error_of_weights();
+  std::optional<MetricValues> found = best_.empty() ? program_.measure_test() : program_.measure_test_of_weights();
+  state_.best_test_error.reset();
+  if (found) state_.best_test_error = found->error;
   set(last);
 }
 
@@ -335,7 +361,7 @@ void Run::finish() {
   std::error_code error;
   std::filesystem::create_directories(folder_.file("plots"), error);
   if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, system_error_text(error.value()));
-  draw_learning_curves(folder_.plot(), state_.history);
+  draw_learning_curves(folder_.plot(), state_.history, program_.metric_names()[0]);
   summary_.plot = folder_.plot();
 }
 

@@ -43,6 +43,8 @@ class Run {
   bool await_errors();
   bool measure();
   void validate(int64_t step);
+  EpochReport empty_report(int64_t epoch) const;
+  void measure_test(int64_t step);
   void finish_epoch();
   void warn_if_growing();
   void finish();

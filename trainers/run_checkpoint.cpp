@@ -28,7 +28,7 @@ NamedState Run::kept_state() const {
 Checkpoint Run::checkpoint() const {
   NamedArrays kept;
   for (const auto& [name, variable] : kept_state()) kept.emplace_back(name, variable.get_value(true));
-  Checkpoint out{weight_arrays(), kept, best_, state_, fingerprint_, config_};
+  Checkpoint out{weight_arrays(), kept, best_, state_, fingerprint_, config_, program_.metric_names()};
   out.state.monitor = monitor_.state();
   return out;
 }
@@ -43,6 +43,13 @@ void Run::note_native_start() {
 }
 
 void Run::restore_arrays(const Checkpoint& checkpoint) {
+  auto text = [](const MetricName& metric) { return str(metric.name, ' ', metric.unit); };
+  const std::string then = join(checkpoint.metrics, ", ", text), now = join(program_.metric_names(), ", ", text);
+  if (then != now)
+    throw UserError(Message{.what = str(folder_.checkpoint(), ": the run was measured by other metrics so far"),
+                            .expected = then,
+                            .got = now,
+                            .hint = "trainer.metrics and trainer.monitor stay as they are in a run"});
   std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
   take_standardization(weights, folder_.checkpoint());  // the data's own, which the fingerprint holds
   program_.model().load(weights, folder_.checkpoint());
@@ -58,6 +65,7 @@ void Run::restore_arrays(const Checkpoint& checkpoint) {
   }
   state_ = checkpoint.state;
   state_.report.epoch = state_.epochs + 1;
+  state_.report.others.resize(program_.metric_names().size() - 1);
   next_random_ = state_.random;
   monitor_.restore(checkpoint.state.monitor);
   best_ = best_of(checkpoint, weight_arrays());
@@ -105,7 +113,7 @@ void Run::restore(const Checkpoint& checkpoint) {
                             .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
   was_resumed_ = has_begun_ = true;
   saved_step_ = state_.step;
-  rewrite_metrics(folder_.metrics(), state_.history);
+  rewrite_metrics(folder_.metrics(), state_.history, program_.metric_names());
   note_changes(checkpoint, differing);
 }
 

@@ -5,11 +5,16 @@
 #include <filesystem>
 
 #include "compiler/ir/variables.h"
+#include "compiler/ops/nnet/softmax.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/machine.h"
 #include "nn/finite.h"
+#include "nn/metrics/confusion_matrix.h"
+#include "nn/metrics/decisions.h"
+#include "nn/metrics/loss.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
+#include "trainers/evaluator.h"
 #include "trainers/run.h"
 #include "trainers/table_facts.h"
 
@@ -98,9 +103,23 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
     standardized.set_standardization(kept);
   }
   Examples examples(standardized, input, floatX(), data.streamed);
-  ErrorCounter counter(model, function_options(experiment.compiler, "evaluate"), true);
-  ErrorCounter::Count result = counter.count(examples, count, batch);
-  return {result.examples, result.errors, result.error(), result.loss_sum / static_cast<double>(result.examples)};
+  std::unique_ptr<Objective> objective = experiment.loss.objective->make();
+  const bool classifies = has_classes(*objective, data);
+  std::vector<std::shared_ptr<const Metric>> metrics = metrics_of(experiment.trainer, classifies);
+  const size_t own = metrics.size();
+  metrics.push_back(std::make_shared<Loss>());
+  if (classifies) metrics.push_back(std::make_shared<ConfusionMatrix>());
+  Evaluator evaluator(model, *objective, class_weights_of(experiment.loss), metrics,
+                      function_options(experiment.compiler, "evaluate"));
+  std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
+  Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
+  out.metric = names_of(metrics).front();
+  out.has_errors = classifies && out.metric.name == "error";
+  if (out.has_errors) out.errors = std::llround(out.error / 100 * static_cast<double>(count));
+  for (size_t i = 1; i < own; ++i)
+    out.others.push_back({metrics[i]->name(), metrics[i]->text(values[i]), values[i].number});
+  if (classifies) out.confusion = values.back().matrix->cast(DType::kInt64);
+  return out;
 }
 
 // Columns of the softmax's W.
@@ -138,7 +157,7 @@ static void check_finite(const std::map<std::string, Tensor>& arrays, const std:
 static void check_finite(const Tensor& probabilities, int64_t begin, const Tensor& x, const DataArray& origin) {
   std::optional<int64_t> bad = first_non_finite(probabilities);
   if (!bad) return;
-  int64_t row = *bad / probabilities.dim(1);
+  int64_t row = *bad / (probabilities.size() / probabilities.dim(0));
   Tensor example = x.rows(row, 1);
   double largest = 0;
   for (int64_t i = 0; i < example.size(); ++i) largest = std::max(largest, std::abs(example.as_double(i)));
@@ -146,6 +165,14 @@ static void check_finite(const Tensor& probabilities, int64_t begin, const Tenso
                           .expected = "numbers such as the model was trained on",
                           .got = str("numbers up to ", static_cast<float>(largest), " (scaled)"),
                           .hint = "predict multiplies them by data.scale, as training does"});
+}
+
+// A softmax does, or what is trained on class numbers alone; two classes are told apart by one number.
+static bool gives_classes(const Objective& objective, const ModelOutput& output) {
+  const std::vector<TargetForm> forms = objective.target_forms();
+  const bool takes_classes = std::find(forms.begin(), forms.end(), TargetForm::kClasses) != forms.end();
+  const bool takes_values = std::find(forms.begin(), forms.end(), TargetForm::kValues) != forms.end();
+  return output.value.rank() <= 2 && takes_classes && (!takes_values || is_single(output.value));
 }
 
 Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights, const DataArray& origin) {
@@ -165,11 +192,21 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
   Dims lengths = {"n"};
   lengths.insert(lengths.end(), input.begin(), input.end());
   Expr rows = tensor("x", lengths, floatX());
-  Expr p = model.probabilities(rows);
-  Function f =
-      function({rows}, {Out(p, true), Out(argmax(p, 1), true)}, {}, function_options(experiment.compiler, "predict"));
+  const std::unique_ptr<Objective> objective = experiment.loss.objective->make();
+  const ModelOutput output = model.pass({rows}, Phase::kEvaluation).model_output();
+  Scores scores = objective->scores(output);
+  // Of linear outputs that are trained as logits, the probabilities are their softmax.
+  if (objective->name() == NegativeLogLikelihood::Options::kName && output.link == ModelOutput::Link::kNone)
+    scores.value = softmax(output.value);
+  const bool classifies = gives_classes(*objective, output);
+  std::vector<Out> outputs = {Out(scores.value, true)};
+  if (classifies) outputs.emplace_back(predicted_classes(scores), true);
+  Function f = function({rows}, outputs, {}, function_options(experiment.compiler, "predict"));
   int64_t count = x.dim(0), chunk = 1024;
-  Prediction out{Tensor::empty(DType::kInt64, {count}), Tensor::empty(floatX(), {count, model.classes()})};
+  Shape given = {count};
+  const Shape& of_one = model.layers().back()->output_shape();
+  given.insert(given.end(), of_one.begin(), of_one.end());
+  Prediction out{classifies, Tensor::empty(DType::kInt64, {classifies ? count : 0}), Tensor::empty(floatX(), given)};
   for (int64_t begin = 0; begin < count; begin += chunk) {
     int64_t length = std::min(chunk, count - begin);
     Shape shape = {length};
@@ -177,7 +214,7 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
     std::vector<Tensor> results = f({x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)});
     check_finite(results[0], begin, x.rows(begin, length), origin);
     out.probabilities.rows(begin, length).assign(results[0]);
-    out.classes.rows(begin, length).assign(results[1]);
+    if (classifies) out.classes.rows(begin, length).assign(results[1]);
   }
   return out;
 }

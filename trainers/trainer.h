@@ -39,7 +39,8 @@ struct LayerSummary {
 struct ModelSummary {
   std::string input;  // "float32[100, 784]"
   std::vector<LayerSummary> layers;
-  int64_t classes = 0;
+  int64_t classes = 0;         // 0 where examples have values
+  MetricNames metrics = {{}};  // first the one that the run goes by
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;
   int64_t optimizer_bytes = 0;
@@ -94,8 +95,9 @@ struct TrainOptions {
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
-/// What a run came to, as the tutorials report it. Errors in per cent.
+/// What a run came to, as the tutorials report it. Errors are values of the metric that the run goes by.
 struct TrainSummary {
+  MetricName metric = {};
   int64_t epochs = 0;                      // finished, those before a resumption included
   int64_t best_epoch = 0;                  // of the best validation error; 0 where none was measured
   int64_t stop_epoch = 0;                  // the last one, finished or not
@@ -149,18 +151,29 @@ TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder
 /// A model's errors on one part of the data, counted as training counts them: over full minibatches only where
 /// trainer.full_batches_only says so.
 struct Evaluation {
+  /// One of trainer.metrics.
+  struct Value {
+    std::string name;
+    std::string text;                   // as people read it
+    std::optional<double> number = {};  // none of a matrix
+  };
   int64_t examples = 0;
-  int64_t errors = 0;
-  double error = 0;  // per cent
-  double loss = 0;   // mean of -log p[label] over the examples, without penalties
+  int64_t errors = 0;  // where the metric "error" counts examples
+  double error = 0;    // of the metric that the run goes by
+  double loss = 0;     // of the objective over the examples, without penalties
+  MetricName metric = {};
+  bool has_errors = false;               // is `errors` their number?
+  std::vector<Value> others = {};        // the other metrics
+  std::optional<Tensor> confusion = {};  // int64 [classes, classes], rows: classes, columns: decisions
 };
 /// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
 /// fit the model, or the part has no examples.
 Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights);
 
 struct Prediction {
-  Tensor classes;        // int64 [n]: the most probable one
-  Tensor probabilities;  // floatX [n, classes]
+  bool has_classes = true;  // does the model decide between classes, or give values?
+  Tensor classes;           // int64 [n]: the most probable one; of values int64 [0]
+  Tensor probabilities;     // floatX [n, classes]; what the model gives, [n, ...], of values
 };
 /// `x` [n, ...] holds examples as the model takes them (scaled), of any real dtype; the number of classes comes from
 /// the weights. `origin` says where they come from, for messages. UserError as evaluate(), for examples of another

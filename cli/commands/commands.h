@@ -27,7 +27,7 @@ struct ExperimentArguments {
 };
 
 struct TrainArguments {
-  ExperimentArguments experiment;  // of `resume`: no overrides, and `config` is not set
+  ExperimentArguments experiment;  // of `resume` `config` is not set
   std::string run_dir = {};        // "": a new one in output.root
   bool resume = false;
   bool json = false, quiet = false, verbose = false, profile = false;

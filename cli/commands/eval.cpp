@@ -28,6 +28,30 @@ static void check_has_examples(const Dataset& data, const std::string& part, con
                           .hint = "trainer.full_batches_only=false takes them too"});
 }
 
+static std::string matrix_json(const Tensor& matrix) {
+  std::vector<std::string> rows;
+  for (int64_t i = 0; i < matrix.dim(0); ++i) {
+    std::vector<int64_t> row;
+    for (int64_t j = 0; j < matrix.dim(1); ++j) row.push_back(matrix.as_int(i * matrix.dim(1) + j));
+    rows.push_back(str('[', join(row, ", "), ']'));
+  }
+  return str('[', join(rows, ", "), ']');
+}
+
+// A row for each class, with how many of its examples were taken for each class.
+static std::string confusion_text(const Tensor& matrix) {
+  constexpr int64_t kMost = 30;
+  if (matrix.dim(0) > kMost) return "";
+  std::vector<std::vector<std::string>> rows = {{"class"}};
+  for (int64_t j = 0; j < matrix.dim(1); ++j) rows[0].push_back(std::to_string(j));
+  for (int64_t i = 0; i < matrix.dim(0); ++i) {
+    rows.push_back({std::to_string(i)});
+    for (int64_t j = 0; j < matrix.dim(1); ++j)
+      rows.back().push_back(std::to_string(matrix.as_int(i * matrix.dim(1) + j)));
+  }
+  return str("taken for\n", table_text(rows, "  "));
+}
+
 int run_eval(const EvalArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   std::string weights = weights_of(loaded, arguments.weights);
@@ -37,18 +61,29 @@ int run_eval(const EvalArguments& arguments) {
   Evaluation found = evaluate(loaded.experiment, data, part_of(arguments.part), weights);
   if (arguments.json) {
     JsonObject out;
-    out.add("part", arguments.part)
-        .add("weights", weights)
-        .add("examples", found.examples)
-        .add("errors", found.errors)
-        .add_error(arguments.part + "_error", found.error)
-        .add("loss", found.loss);
+    out.add("part", arguments.part).add("weights", weights).add("examples", found.examples);
+    if (found.has_errors) out.add("errors", found.errors);
+    const std::string key = str(arguments.part, '_', found.metric.name);
+    if (found.metric.unit == "%")
+      out.add_error(key, found.error);
+    else if (found.metric.name != "loss")
+      out.add(key, found.error);
+    out.add("loss", found.loss);
+    for (const Evaluation::Value& value : found.others)
+      if (value.number && value.name != "loss") out.add(str(arguments.part, '_', value.name), *value.number);
+    if (found.confusion) out.add_raw("confusion", matrix_json(*found.confusion));
     print_text(out.line() + "\n");
   } else {
     const char* name = arguments.part == "train" ? "training" : arguments.part == "valid" ? "validation" : "test";
-    print_text(str(name, " error ", error_text(found.error), " (", count_text(found.errors), " of ",
-                   count_text(found.examples), " examples), loss ", json_fixed(found.loss, 6), "\nweights ", weights,
-                   "\n"));
+    std::string text = str(name, ' ');
+    if (found.metric.name != "loss")
+      text += str(metric_label(found.metric.name), ' ',
+                  found.metric.unit == "%" ? error_text(found.error) : loss_text(found.error));
+    if (found.has_errors) text += str(" (", count_text(found.errors), " of ", count_text(found.examples), " examples)");
+    text += str(found.metric.name == "loss" ? "" : ", ", "loss ", json_fixed(found.loss, 6), "\n");
+    for (const Evaluation::Value& value : found.others)
+      if (value.name != "loss" && value.number) text += str(name, ' ', metric_label(value.name), ' ', value.text, "\n");
+    print_text(str(text, "weights ", weights, "\n", found.confusion ? confusion_text(*found.confusion) : ""));
   }
   return kDone;
 }

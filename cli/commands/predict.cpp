@@ -106,6 +106,27 @@ std::string counts_text(const Tensor& classes, const std::vector<std::string>& n
   return parts.empty() ? "" : str("  ", join(parts, ", "), "\n");
 }
 
+// Of a model that gives values: a row for each example.
+void write_values(const std::string& path, Output output, const Tensor& values) {
+  if (output == Output::kNpy) return write_npy(path, values);
+  if (output == Output::kNpz) return write_npz(path, {{"values", values}});
+  AtomicFile file(path);
+  const int64_t width = values.dim(0) > 0 ? values.size() / values.dim(0) : 0;
+  std::string line = "value";
+  for (int64_t j = 1; j < width; ++j) line += str(",value", j + 1);
+  file.write(line + '\n');
+  for (int64_t i = 0; i < values.dim(0); ++i) {
+    line.clear();
+    for (int64_t j = 0; j < width; ++j) {
+      const double value = values.as_double(i * width + j);
+      const bool is_float32 = values.dtype() == DType::kFloat32;
+      line += (j > 0 ? "," : "") + (is_float32 ? number_text(static_cast<float>(value)) : number_text(value));
+    }
+    file.write(line + '\n');
+  }
+  file.commit();
+}
+
 }  // namespace
 
 int run_predict(const PredictArguments& arguments) {
@@ -121,6 +142,12 @@ int run_predict(const PredictArguments& arguments) {
   Tensor x = examples_of(input, loaded.experiment, weights);
   check_names(weights, loaded.experiment, x.shape());
   Prediction found = predict(loaded.experiment, x, weights, input);
+  if (!found.has_classes) {
+    write_values(arguments.output, output, found.probabilities);
+    print_text(str("values of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\nweights ",
+                   weights, "\n"));
+    return kDone;
+  }
   bool both = output == Output::kNpz || (output == Output::kCsv && arguments.probabilities);
   if (output == Output::kNpz)
     write_npz(arguments.output, {{"classes", found.classes}, {"probabilities", found.probabilities}});

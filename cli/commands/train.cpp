@@ -17,6 +17,7 @@
 #include "trainers/folder_guard.h"
 #include "trainers/load_data.h"
 #include "trainers/profile_report.h"
+#include "trainers/run.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -102,9 +103,20 @@ int result(const TrainSummary& summary, Progress& progress, const InterruptWatch
                                       : str("the run is over: ", summary.run_dir)});
 }
 
+// Values that are typed are meant; edits of the folder's config.toml beside them are still asked about.
+void extend(LoadedExperiment& loaded, const TrainArguments& arguments, TrainOptions& options) {
+  const std::vector<std::string>& overrides = arguments.experiment.overrides;
+  if (overrides.empty() || !arguments.experiment.config.empty()) return;
+  if (loaded.run->has_checkpoint())
+    refuse_edits(read_checkpoint(loaded.run->checkpoint()), loaded.experiment, *loaded.run, options);
+  loaded.experiment = load_run(arguments.run_dir, overrides).experiment;
+  options.accept_edits = true;
+}
+
 int resume_run(const TrainArguments& arguments, Progress::Options options, TrainOptions train_options) {
   LoadedExperiment loaded = load_run(arguments.run_dir, {});
   loaded.run->lock();
+  extend(loaded, arguments, train_options);
   if (!arguments.experiment.config.empty())
     require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
   Dataset data = load_run_data(loaded, true);
@@ -113,6 +125,11 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
   TrainHooks hooks = watched(progress.hooks(), progress, interrupt);
+  if (!arguments.experiment.overrides.empty() && arguments.experiment.config.empty())
+    hooks.on_start = [&, report = hooks.on_start](const ModelSummary& model) {  // nothing refused it
+      write_text(loaded.run->config(), resolved_toml(loaded.experiment));
+      report(model);
+    };
   return result(resume(loaded.experiment, data, *loaded.run, hooks, train_options), progress, interrupt,
                 loaded.experiment, arguments.json);
 }

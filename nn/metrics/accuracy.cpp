@@ -25,4 +25,8 @@ MetricValue Accuracy::value(const MetricTotals& totals) const {
   return {.number = 100 * (decisions - totals.number("wrong")) / decisions};
 }
 
+Kind<MetricOptions> accuracy_metric() {
+  return kind<Accuracy::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

@@ -104,4 +104,8 @@ MetricValue Auc::value(const MetricTotals& totals) const {
   return out;
 }
 
+Kind<MetricOptions> auc_metric() {
+  return kind<Auc::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

@@ -24,4 +24,8 @@ MetricValue ConfusionMatrix::value(const MetricTotals& totals) const {
   return {.matrix = totals.total("table").copy()};
 }
 
+Kind<MetricOptions> confusion_matrix_metric() {
+  return kind<ConfusionMatrix::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

@@ -24,4 +24,8 @@ MetricValue ErrorRate::value(const MetricTotals& totals) const {
   return {.number = 100 * totals.number("wrong") / totals.number("decisions")};
 }
 
+Kind<MetricOptions> error_metric() {
+  return kind<ErrorRate::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

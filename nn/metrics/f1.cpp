@@ -26,4 +26,8 @@ MetricValue F1::value(const MetricTotals& totals) const {
   return averaged(class_counts(totals), options_.average, ratio);
 }
 
+Kind<MetricOptions> f1_metric() {
+  return kind<F1::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

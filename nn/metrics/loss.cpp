@@ -20,4 +20,8 @@ MetricValue Loss::value(const MetricTotals& totals) const {
   return {.number = totals.number("loss") / totals.number("weight")};
 }
 
+Kind<MetricOptions> loss_metric() {
+  return kind<Loss::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

@@ -25,4 +25,8 @@ MetricValue MeanAbsoluteError::value(const MetricTotals& totals) const {
   return {.number = totals.number("error") / totals.number("weight")};
 }
 
+Kind<MetricOptions> mean_absolute_error_metric() {
+  return kind<MeanAbsoluteError::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

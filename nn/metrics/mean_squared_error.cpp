@@ -25,4 +25,8 @@ MetricValue MeanSquaredError::value(const MetricTotals& totals) const {
   return {.number = totals.number("error") / totals.number("weight")};
 }
 
+Kind<MetricOptions> mean_squared_error_metric() {
+  return kind<MeanSquaredError::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

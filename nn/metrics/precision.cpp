@@ -24,4 +24,8 @@ MetricValue Precision::value(const MetricTotals& totals) const {
   return averaged(class_counts(totals), options_.average, ratio);
 }
 
+Kind<MetricOptions> precision_metric() {
+  return kind<Precision::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

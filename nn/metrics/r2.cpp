@@ -43,4 +43,8 @@ MetricValue R2::value(const MetricTotals& totals) const {
   return out;
 }
 
+Kind<MetricOptions> r2_metric() {
+  return kind<R2::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

@@ -24,4 +24,8 @@ MetricValue Recall::value(const MetricTotals& totals) const {
   return averaged(class_counts(totals), options_.average, ratio);
 }
 
+Kind<MetricOptions> recall_metric() {
+  return kind<Recall::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

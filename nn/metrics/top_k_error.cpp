@@ -45,4 +45,8 @@ MetricValue TopKError::value(const MetricTotals& totals) const {
   return {.number = 100 * totals.number("wrong") / totals.number("weight")};
 }
 
+Kind<MetricOptions> top_k_error_metric() {
+  return kind<TopKError::Options, MetricOptions>();
+}
+
 }  // namespace thtrain

@@ -16,4 +16,8 @@ Expr AbsoluteError::elements(const ModelOutput& output, const Expr& targets, Tar
   return abs(output.value - targets);
 }
 
+Kind<ObjectiveOptions> absolute_error_objective() {
+  return kind<AbsoluteError::Options, ObjectiveOptions>();
+}
+
 }  // namespace thtrain

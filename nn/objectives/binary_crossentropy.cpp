@@ -53,4 +53,8 @@ Scores BinaryCrossentropy::scores(const ModelOutput& output) const {
   return {.value = output.link == ModelOutput::Link::kSigmoid ? output.value : sigmoid(output.value)};
 }
 
+Kind<ObjectiveOptions> binary_crossentropy_objective() {
+  return kind<BinaryCrossentropy::Options, ObjectiveOptions>();
+}
+
 }  // namespace thtrain

@@ -52,4 +52,8 @@ Scores Hinge::scores(const ModelOutput& output) const {
   return {.value = logits_of(output), .threshold = 0};
 }
 
+Kind<ObjectiveOptions> hinge_objective() {
+  return kind<Hinge::Options, ObjectiveOptions>();
+}
+
 }  // namespace thtrain

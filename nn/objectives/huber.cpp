@@ -19,4 +19,8 @@ Expr Huber::elements(const ModelOutput& output, const Expr& targets, TargetForm)
   return part * (size - 0.5 * part);
 }
 
+Kind<ObjectiveOptions> huber_objective() {
+  return kind<Huber::Options, ObjectiveOptions>();
+}
+
 }  // namespace thtrain

@@ -25,4 +25,8 @@ Expr NegativeLogLikelihood::elements(const ModelOutput& output, const Expr& targ
   return categorical_crossentropy_logits(logits_of(output), targets);
 }
 
+Kind<ObjectiveOptions> negative_log_likelihood_objective() {
+  return kind<NegativeLogLikelihood::Options, ObjectiveOptions>();
+}
+
 }  // namespace thtrain

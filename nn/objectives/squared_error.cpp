@@ -16,4 +16,8 @@ Expr SquaredError::elements(const ModelOutput& output, const Expr& targets, Targ
   return sqr(output.value - targets);
 }
 
+Kind<ObjectiveOptions> squared_error_objective() {
+  return kind<SquaredError::Options, ObjectiveOptions>();
+}
+
 }  // namespace thtrain

@@ -156,6 +156,13 @@ const std::map<std::string, Witness>& witnesses() {
     w["trainer[sgd].nesterov"] = {.with = {"trainer.momentum=0.9"}};
     for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax"})
       w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
+    w["loss.type"] = {.values = {"hinge"}};
+    w["loss.class_weights"] = {.values = {"[1.0, 2.0, 3.0]"}};
+    w["trainer.metrics"] = {.values = {"[\"accuracy\"]", "[\"loss\"]", "[\"error\", \"f1\"]"}};
+    w["trainer.metrics[top_k_error].k"] = {.with = {"trainer.metrics=[{type=\"top_k_error\",k=1}]"}, .values = {"2"}};
+    for (const char* metric : {"precision", "recall", "f1"})  // "binary" is for two classes
+      w[str("trainer.metrics[", metric, "].average")].may_fail = true;
+    w["trainer.monitor"] = {.with = {"trainer.metrics=[\"error\",\"loss\"]"}, .values = {"loss"}};
     w["trainer.average_decay"] = {.with = {"trainer.average=exponential"}};
     w["trainer.average_start"] = {.with = {"trainer.average=equal"}};
     // Other schedules do nothing, or nothing so early.
@@ -179,6 +186,8 @@ const std::map<std::string, Witness>& witnesses() {
 
 /// Keys whose effect cannot be seen in a short run of the reference, and the test that sees it.
 const std::map<std::string, std::string> kSeenElsewhere = {
+    {"loss[binary_crossentropy].pos_weight", "Objectives.LossesCostsAndGradientsArePyTorchs"},
+    {"loss[huber].delta", "Objectives.LossesCostsAndGradientsArePyTorchs"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };
@@ -342,7 +351,10 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
         if (field.name == "data") {
           inner.source = name;
         } else if (field.name != "layers") {
-          inner.with.push_back(str(key.path, field.inlined ? "=" : ".type=", name));
+          const bool is_list = access.container == FieldAccess::Container::kList;
+          inner.path += is_list ? ".0" : "";
+          inner.with.push_back(is_list ? str(key.path, "=[{type=\"", name, "\"}]")
+                                       : str(key.path, field.inlined ? "=" : ".type=", name));
         } else {
           inner.path += "." + std::to_string(kLayers.at(name).layer);
           inner.rest = kLayers.at(name).rest;

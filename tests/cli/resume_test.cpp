@@ -293,5 +293,19 @@ error: loss.l1 is too large
   EXPECT_EQ(workshop.list(), std::vector<std::string>{"tiny.toml"});
 }
 
+TEST_F(CliResume, AFinishedRunIsExtended) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "whole", "trainer.epochs=3"}).code, 0);
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "run", "trainer.epochs=1"}).code, 0);
+  Ended ended = workshop.run({"resume", "run", "trainer.epochs=3"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "edited since the checkpoint: trainer.epochs: 1 then, 3 now\n");
+  EXPECT_NE(workshop.read("run/config.toml").find("\nepochs = 3\n"), std::string::npos);
+  EXPECT_EQ(workshop.read("run/best.npz"), workshop.read("whole/best.npz"));
+  EXPECT_EQ(without_seconds(workshop.read("run/metrics.jsonl")), without_seconds(workshop.read("whole/metrics.jsonl")));
+  ended = workshop.run({"resume", "run"});  // as the folder says now
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+}
+
 }  // namespace
 }  // namespace thtrain

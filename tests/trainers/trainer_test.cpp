@@ -6,7 +6,7 @@
 #include "datasets/npz.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
-#include "trainers/error_counter.h"
+#include "trainers/evaluator.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {

@@ -1,0 +1,222 @@
+// Objectives and metrics in whole runs: what is measured, what a run goes by, and objectives with gradients of their
+// own.
+#include "compiler/autodiff/gradient.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "datasets/file.h"
+#include "nn/metrics/accuracy.h"
+#include "nn/metrics/error.h"
+#include "nn/metrics/loss.h"
+#include "nn/metrics/top_k_error.h"
+#include "tests/support/training_support.h"
+#include "trainers/checkpoint.h"
+#include "trainers/load_data.h"
+
+namespace thtrain {
+namespace {
+
+Experiment reference_experiment() {
+  Experiment out = small_experiment();
+  out.compiler.mode = CompilerConfig::Mode::kReference;
+  return out;
+}
+
+struct Done {
+  TrainSummary summary;
+  std::vector<EpochReport> reports;
+  MetricNames names;
+  Checkpoint checkpoint;
+  std::string best, metrics;
+};
+Done trained(const Experiment& e, const Dataset& data, const std::string& path) {
+  Done out;
+  RunFolder folder = RunFolder::create(path, e);
+  TrainHooks hooks{.on_start = [&](const ModelSummary& m) { out.names = m.metrics; },
+                   .on_epoch = [&](const EpochReport& r) { out.reports.push_back(r); }};
+  out.summary = train(e, data, folder, hooks);
+  out.checkpoint = read_checkpoint(folder.checkpoint());
+  out.best = folder.best();
+  out.metrics = read_file(folder.metrics());
+  return out;
+}
+
+void expect_same(const NamedArrays& a, const NamedArrays& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
+}
+
+TopKError::Options top_k(int64_t k) {
+  TopKError::Options out;
+  out.k = k;
+  return out;
+}
+
+TEST(Metrics, TheErrorAndTheLossesStandInEveryEpoch) {
+  TemporaryFolder temporary;
+  Experiment e = reference_experiment();
+  Dataset data = load_data(e, "");
+  Done done = trained(e, data, temporary.path("run"));
+  ASSERT_EQ(done.reports.size(), 3u);
+  for (const EpochReport& report : done.reports) {
+    EXPECT_TRUE(report.train_error && report.valid_error && report.valid_loss);
+    EXPECT_GT(*report.valid_loss, 0);
+  }
+  EXPECT_EQ(metrics_line(done.reports[0]), done.metrics.substr(0, done.metrics.find('\n') + 1));
+  for (const char* key : {"\"train_error\": ", "\"valid_loss\": ", "\"valid_error\": "})
+    EXPECT_NE(done.metrics.find(key), std::string::npos) << key;
+  EXPECT_EQ(done.checkpoint.state.history.back().train_error, done.reports.back().train_error);
+  EXPECT_EQ(done.checkpoint.state.history.back().valid_loss, done.reports.back().valid_loss);
+  // Of the last epoch, the weights of the checkpoint are measured as evaluate() measures them.
+  Evaluation valid = evaluate(e, data, Part::kValid, temporary.path("run") + "/checkpoint.npz");
+  EXPECT_EQ(valid.error, *done.reports.back().valid_error);
+  EXPECT_EQ(valid.loss, *done.reports.back().valid_loss);
+  ASSERT_TRUE(valid.confusion);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < 10; ++i)
+    for (int64_t j = 0; j < 10; ++j) wrong += i == j ? 0 : valid.confusion->as_int(10 * i + j);
+  EXPECT_EQ(wrong, valid.errors);
+}
+
+TEST(Metrics, SeveralAtOnceAndTheBestByOneOfThem) {
+  TemporaryFolder temporary;
+  Experiment e = reference_experiment(), plain = e;
+  e.trainer.metrics = {ErrorRate::Options(), top_k(3), Accuracy::Options()};
+  e.trainer.monitor = "accuracy";
+  Dataset data = load_data(e, "");
+  Done done = trained(e, data, temporary.path("run")), other = trained(plain, data, temporary.path("plain"));
+  EXPECT_EQ(join(done.names, " ", [](const MetricName& m) { return m.name; }), "accuracy error top_3_error");
+  EXPECT_TRUE(done.names[0].larger_is_better);
+  EXPECT_EQ(done.checkpoint.metrics.size(), 3u);
+  expect_same(done.checkpoint.weights, other.checkpoint.weights);
+  expect_same(done.checkpoint.best, other.checkpoint.best);  // the largest accuracy is the smallest error
+  for (size_t i = 0; i < done.reports.size(); ++i) {
+    EXPECT_DOUBLE_EQ(*done.reports[i].valid_error, 100 - *other.reports[i].valid_error);
+    EXPECT_EQ(done.reports[i].others[0].valid, other.reports[i].valid_error);
+    EXPECT_LE(*done.reports[i].others[1].valid, *done.reports[i].others[0].valid);
+    EXPECT_EQ(done.reports[i].others[0].train, other.reports[i].train_error);
+  }
+  for (const char* key : {"\"valid_accuracy\": ", "\"valid_top_3_error\": ", "\"train_top_3_error\": "})
+    EXPECT_NE(done.metrics.find(key), std::string::npos) << key << done.metrics;
+}
+
+TEST(Metrics, GoOnToTheSameBitsAfterEveryStep) {
+  TemporaryFolder temporary;
+  Experiment e = reference_experiment();
+  e.trainer.epochs = 2;
+  e.trainer.validation_frequency = 4;
+  e.trainer.metrics = {Loss::Options(), top_k(2)};
+  e.trainer.test_at = TrainerConfig::TestAt::kEpoch;
+  Dataset data = load_data(e, "");
+  Done whole = trained(e, data, temporary.path("whole"));
+  RunFolder folder = RunFolder::create(temporary.path("parts"), e);
+  std::atomic<int> stop{1};
+  TrainSummary summary = train(e, data, folder, {}, {.stop = &stop});
+  for (int i = 0; summary.interrupted && i < 100; ++i) {
+    RunFolder again = RunFolder::open(folder.path());
+    summary = resume(e, data, again, {}, {.stop = &stop});
+  }
+  Checkpoint parts = read_checkpoint(folder.checkpoint());
+  expect_same(whole.checkpoint.weights, parts.weights);
+  expect_same(whole.checkpoint.best, parts.best);
+  EXPECT_EQ(metrics_without_times(folder.metrics()), metrics_without_times(temporary.path("whole") + "/metrics.jsonl"));
+  Experiment edited = e;
+  edited.trainer.metrics = {Loss::Options()};
+  edited.trainer.epochs = 3;
+  EXPECT_EQ(error_text([&] { resume(edited, data, folder, {}, {.accept_edits = true}); }).substr(0, 7), "error: ");
+}
+
+TEST(Metrics, NamesThatAreTwiceOrNowhere) {
+  Experiment e = reference_experiment();
+  Dataset data = load_data(e, "");
+  e.trainer.metrics = {ErrorRate::Options(), ErrorRate::Options()};
+  EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
+            "error: two metrics are called error\n  expected: each metric once");
+  e.trainer.metrics = {ErrorRate::Options(), top_k(3)};
+  e.trainer.monitor = "top_k_error";
+  EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
+            "error: trainer.monitor names none of the metrics\n"
+            "  expected: one of error, top_3_error\n"
+            "  got:      top_k_error");
+}
+
+// The negative log-likelihood, differentiated by itself.
+struct OwnGradients : NegativeLogLikelihood {
+  struct Options : ObjectiveOptions {
+    static constexpr std::string_view kName = "own_gradients";
+    double factor = 1;
+    std::unique_ptr<Objective> make() const override { return std::make_unique<OwnGradients>(*this); }
+    static void describe(Fields<Options>& f) { f.field("factor", &Options::factor).help("Of the gradients."); }
+  };
+  explicit OwnGradients(const Options& options) : NegativeLogLikelihood(), options_(options) {}
+  ObjectiveStep step(const ObjectiveInput& input) override {
+    ObjectiveStep out{.cost = cost(input.output, input.targets)};
+    std::vector<Expr> wrt;
+    for (const Param& param : input.params) wrt.push_back(param.expr());
+    out.gradients = grad(out.cost, wrt);
+    if (!calls_) calls_ = Shared(0.0, "calls");
+    out.updates = {{*calls_, *calls_ + 1}};
+    return out;
+  }
+  std::vector<std::pair<std::string, Shared>> state() const override { return {{"calls", *calls_}}; }
+
+ private:
+  Options options_;
+  std::optional<Shared> calls_;
+};
+
+TEST(Objectives, WithGradientsOfTheirOwn) {
+  TemporaryFolder temporary;
+  Experiment e = reference_experiment(), own = e;
+  own.loss.objective = OwnGradients::Options();
+  Dataset data = load_data(e, "");
+  Done a = trained(e, data, temporary.path("a")), b = trained(own, data, temporary.path("b"));
+  ASSERT_EQ(a.checkpoint.weights.size(), b.checkpoint.weights.size());
+  for (size_t i = 0; i < a.checkpoint.weights.size(); ++i) {
+    const Tensor &x = a.checkpoint.weights[i].second, &y = b.checkpoint.weights[i].second;
+    for (int64_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x.as_double(k), y.as_double(k), 1e-5) << k;
+  }
+  EXPECT_EQ(b.checkpoint.optimizer.back().first, "calls");
+  EXPECT_EQ(b.checkpoint.optimizer.back().second.as_double(), 30);
+}
+
+TEST(Objectives, ClassWeightsOfOneAreNone) {
+  TemporaryFolder temporary;
+  Experiment e = reference_experiment(), weighted = e;
+  e.compiler.floatX = weighted.compiler.floatX = DType::kFloat64;
+  weighted.loss.class_weights = std::vector<double>(10, 2.5);
+  Dataset data = load_data(e, "");
+  Done a = trained(e, data, temporary.path("a")), b = trained(weighted, data, temporary.path("b"));
+  for (size_t i = 0; i < a.reports.size(); ++i) EXPECT_NEAR(a.reports[i].train_loss, b.reports[i].train_loss, 1e-9);
+  weighted.loss.class_weights.resize(4);
+  EXPECT_EQ(error_text([&] { check_experiment(weighted, data, ""); }),
+            "error: objective \"negative_log_likelihood\" cannot take these weights of the classes\n"
+            "  expected: floats, one for each class: float64[10]\n"
+            "  got:      float64[4] beside an output float64[20, 10]");
+}
+
+// Logits without a softmax train as the softmax does; predict gives the same.
+TEST(Objectives, ALinearLayerAtTheEnd) {
+  TemporaryFolder temporary;
+  Experiment e = reference_experiment(), linear = e;
+  Dense::Options last;
+  last.name = "softmax";
+  last.units = 10;
+  last.init.law = Init::Law::kZeros;
+  linear.model.layers.back() = last;
+  e.model.layers.back().get<Softmax::Options>().init.law = Init::Law::kZeros;
+  Dataset data = load_data(e, "");
+  Done a = trained(e, data, temporary.path("a")), b = trained(linear, data, temporary.path("b"));
+  expect_same(a.checkpoint.weights, b.checkpoint.weights);
+  Tensor x = data.test.all(floatX()).x;
+  Prediction p = predict(e, x, a.best), q = predict(linear, x, b.best);
+  EXPECT_TRUE(q.has_classes);
+  EXPECT_TRUE(same_bits(p.classes, q.classes));
+  last.units = 9;
+  linear.model.layers.back() = last;
+  EXPECT_EQ(error_text([&] { check_experiment(linear, data, ""); }),
+            "error: layer softmax has fewer outputs than there are classes\n"
+            "  expected: at least 10 (classes)\n"
+            "  got:      9");
+}
+
+}  // namespace
+}  // namespace thtrain

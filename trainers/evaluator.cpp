@@ -1,0 +1,109 @@
+#include "trainers/evaluator.h"
+
+#include <algorithm>
+
+#include "compiler/ir/variables.h"
+
+namespace thtrain {
+
+int64_t evaluation_chunk(int64_t count, int64_t batch) {
+  constexpr int64_t kLargest = 1024, kLarge = 256;
+  batch = std::min(batch, count);
+  int64_t most = std::max<int64_t>(1, kLargest / batch);
+  for (int64_t multiple = most; multiple * batch >= std::min(kLarge, most * batch); --multiple)
+    if (count % (multiple * batch) == 0) return multiple * batch;
+  return std::min(most, count / batch) * batch;
+}
+
+// Of all chunks but a shorter last one, and of that.
+static std::vector<int64_t> lengths_of(int64_t count, int64_t batch) {
+  std::vector<int64_t> out;
+  if (count == 0) return out;
+  const int64_t chunk = evaluation_chunk(count, batch), rest = count % chunk;
+  out.push_back(chunk);
+  if (rest > 0) out.push_back(rest);
+  return out;
+}
+
+void Evaluator::begin(const Examples& examples, int64_t count, int64_t batch) {
+  for (int64_t length : lengths_of(count, batch)) of_length(examples, length, true);
+}
+
+bool Evaluator::is_compiling() const {
+  return std::any_of(functions_.begin(), functions_.end(), [](const auto& f) { return f.second.is_compiling(); });
+}
+
+bool Evaluator::take_compiled() {
+  bool all = true;
+  for (auto& [length, f] : functions_) {
+    if (f.is_compiling())
+      all = false;
+    else
+      f.wait();
+  }
+  return all;
+}
+
+void Evaluator::wait(const Examples& examples, int64_t count, int64_t batch) {
+  for (int64_t length : lengths_of(count, batch)) of_length(examples, length).wait();
+}
+
+Evaluator::Expressions Evaluator::expressions(const Examples& examples, int64_t count) const {
+  Dims lengths = {count};
+  for (int64_t length : model_.input_shape()) lengths.push_back(length);
+  const Type y_type = examples.target_type(count);
+  Expressions out{.x = tensor("x", lengths, model_.dtype()), .y = tensor("y", y_type.dims, y_type.dtype), .parts = {}};
+  const ModelOutput output = model_.pass({out.x}, Phase::kEvaluation).model_output();
+  MetricInput input{.scores = objective_.scores(output), .targets = {.value = out.y}};
+  if (std::any_of(metrics_.begin(), metrics_.end(), [](const auto& m) { return m->reads_losses(); }))
+    input.losses = objective_.losses(output, {.value = out.y, .class_weights = class_weights_});
+  for (const auto& metric : metrics_) out.parts.push_back(metric->parts(input));
+  return out;
+}
+
+void Evaluator::check(const Examples& examples) const {
+  expressions(examples, 1);
+}
+
+Function& Evaluator::of_length(const Examples& examples, int64_t count, bool background) {
+  auto found = functions_.find(count);
+  if (found != functions_.end()) return found->second;
+  Expressions of_chunk = expressions(examples, count);
+  parts_ = of_chunk.parts;
+  std::vector<Out> outputs;
+  for (const std::vector<MetricPart>& parts : parts_)
+    for (const MetricPart& part : parts) outputs.emplace_back(part.value, true);
+  FunctionOptions options = options_;
+  options.background = background;
+  return functions_.emplace(count, function({of_chunk.x, of_chunk.y}, outputs, {}, options)).first->second;
+}
+
+Explanation Evaluator::explain(const Examples& examples, int64_t count, int64_t batch) {
+  return of_length(examples, evaluation_chunk(count, batch)).explain();
+}
+
+const std::vector<kernel::Choice>& Evaluator::choices(const Examples& examples, int64_t count, int64_t batch) {
+  return of_length(examples, evaluation_chunk(count, batch)).info().choices;
+}
+
+std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, int64_t batch) {
+  const int64_t chunk = evaluation_chunk(count, batch);
+  std::vector<MetricTotals> totals;
+  for (int64_t begin = 0; begin < count; begin += chunk) {
+    int64_t length = std::min(chunk, count - begin);
+    Batch part = examples.batch(begin, length);
+    std::vector<Tensor> results = of_length(examples, length)({part.x, part.y});
+    if (totals.empty())
+      for (const std::vector<MetricPart>& parts : parts_) totals.emplace_back(parts);
+    std::span<const Tensor> rest = results;
+    for (size_t i = 0; i < totals.size(); ++i) {
+      totals[i].add(rest.first(parts_[i].size()));
+      rest = rest.subspan(parts_[i].size());
+    }
+  }
+  std::vector<MetricValue> out;
+  for (size_t i = 0; i < totals.size(); ++i) out.push_back(metrics_[i]->value(totals[i]));
+  return out;
+}
+
+}  // namespace thtrain

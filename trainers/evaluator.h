@@ -1,0 +1,70 @@
+// Measuring a model on examples: several metrics in one pass.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "compiler/runtime/function.h"
+#include "nn/metric.h"
+#include "nn/model.h"
+#include "nn/objective.h"
+#include "trainers/examples.h"
+
+namespace thtrain {
+
+class Evaluator {
+ public:
+  /// Of what the objective says that the model gives; `class_weights` as in TargetInput, and may be empty. Functions
+  /// are compiled when they are first needed, one for each length of chunk. The model and the objective stay alive.
+  Evaluator(const Model& model, const Objective& objective, Expr class_weights,
+            std::vector<std::shared_ptr<const Metric>> metrics, FunctionOptions options)
+      : model_(model),
+        objective_(objective),
+        class_weights_(std::move(class_weights)),
+        metrics_(std::move(metrics)),
+        options_(std::move(options)) {}
+
+  const std::vector<std::shared_ptr<const Metric>>& metrics() const { return metrics_; }
+
+  /// UserError where a metric cannot take the targets or what the model gives. Compiles nothing.
+  void check(const Examples& examples) const;
+  /// Begins to compile, in other threads, what measure() needs of these examples and is not compiled yet.
+  void begin(const Examples& examples, int64_t count, int64_t batch);
+  /// Is one of them still at work?
+  bool is_compiling() const;
+  /// Takes what they have compiled by now; false where one is still at work.
+  bool take_compiled();
+  /// Waits for them, and compiles what was not begun. What a compiler threw comes from here, and not from measure().
+  void wait(const Examples& examples, int64_t count, int64_t batch);
+  /// Over the first `count` examples, a chunk of `batch` or a multiple of it at a time: a value of each metric.
+  /// UserError where a metric cannot take the targets or what the model gives.
+  std::vector<MetricValue> measure(Examples& examples, int64_t count, int64_t batch);
+  /// The function that does it, for all chunks but a shorter last one.
+  Explanation explain(const Examples& examples, int64_t count, int64_t batch);
+  const std::vector<kernel::Choice>& choices(const Examples& examples, int64_t count, int64_t batch);
+
+ private:
+  /// Of a chunk.
+  struct Expressions {
+    Expr x, y;
+    std::vector<std::vector<MetricPart>> parts;  // of each metric
+  };
+  Expressions expressions(const Examples& examples, int64_t count) const;
+  Function& of_length(const Examples& examples, int64_t count, bool background = false);
+
+  const Model& model_;
+  const Objective& objective_;
+  Expr class_weights_;
+  std::vector<std::shared_ptr<const Metric>> metrics_;
+  FunctionOptions options_;
+  std::map<int64_t, Function> functions_;
+  std::vector<std::vector<MetricPart>> parts_;  // of each metric
+};
+
+/// The chunk for `count` examples in minibatches of `batch`: a multiple of `batch`, of at most about a thousand
+/// examples, that divides `count` where a large one does.
+int64_t evaluation_chunk(int64_t count, int64_t batch);
+
+}  // namespace thtrain
