@@ -142,6 +142,8 @@ CLI::App* CommandLine::add_train() {
   add_experiment(*c, train.experiment, "CONFIG", "the experiment file");
   c->add_option("--run-dir", train.run_dir, "folder for the run; without it a new one in output.root")
       ->type_name("DIR");
+  c->add_option("--folds", train.folds, "train once for each of so many parts, which validates; mean and spread")
+      ->type_name("K");
   c->add_flag("--resume", train.resume, "continue the run in --run-dir");
   add_run_flags(*c, train);
   return c;

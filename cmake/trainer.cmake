@@ -1,7 +1,7 @@
 # What stands on the compiler: layers, data, training, benchmarks and the command line.
 thtrain_room(nn       nn       COMPONENT nn       LINKS compiler)
-thtrain_room(datasets datasets COMPONENT datasets LINKS compiler ZLIB::ZLIB)
-thtrain_room(trainers trainers COMPONENT trainers LINKS nn datasets PNG::PNG)
+thtrain_room(datasets datasets COMPONENT datasets LINKS compiler ZLIB::ZLIB PNG::PNG)
+thtrain_room(trainers trainers COMPONENT trainers LINKS nn datasets)
 thtrain_room(bench    bench    LINKS trainers)
 thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")
 

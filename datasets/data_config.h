@@ -22,7 +22,7 @@ struct SetSizes {
 /// A file that a source names: by which key, and what DatasetOptions::files calls it.
 struct DataFile {
   const char* key;
-  const char* part;
+  std::string part;
   std::string* path;
 };
 
@@ -98,6 +98,36 @@ struct ArrayFiles : SplitConfig {
   void fill(DatasetOptions& out) const override;
   template <class T>
   static void describe_files(Fields<T>& f);
+};
+
+/// Files that hold examples and targets together: lists of them, which stand one after the other.
+struct SetFiles : SplitConfig {
+  std::vector<std::string> train, valid, test;
+  int64_t n_valid = 0;
+  double valid_fraction = 0, test_fraction = 0;
+
+  SetSizes sizes() const override {
+    return {-1, !valid.empty() || valid_fraction > 0 || folds > 0 ? -1 : n_valid,
+            !test.empty() || test_fraction > 0 ? -1 : 0};
+  }
+  std::vector<DataFile> files() override;
+  /// All but `read`.
+  void fill(DatasetOptions& out) const override;
+  template <class T>
+  static void describe_sets(Fields<T>& f, const std::string& what);
+};
+
+/// A generator of examples.
+struct GeneratorConfig : DataConfig {
+  int64_t n_train = 10000;
+  int64_t n_valid = 2000;
+  int64_t n_test = 2000;
+  int64_t seed = 1;
+  SetSizes sizes() const override { return {n_train, n_valid, n_test}; }
+  /// All but `read`.
+  void fill(DatasetOptions& out) const override;
+  template <class T>
+  static void describe_generator(Fields<T>& f);
 };
 
 struct NpyConfig : ArrayFiles {

@@ -90,6 +90,34 @@ std::vector<DataFile> ArrayFiles::files() {
   return out;
 }
 
+// The valid rows only where they are cut from the training file.
+void SetFiles::fill(DatasetOptions& out) const {
+  fill_common(out);
+  fill_split(out, *this);
+  out.valid_fraction = valid_fraction;
+  out.test_fraction = test_fraction;
+  if (!valid.empty()) return;
+  out.valid = n_valid;
+  out.valid_where = at("n_valid");
+}
+
+std::vector<DataFile> SetFiles::files() {
+  std::vector<DataFile> out;
+  auto add = [&](const char* key, std::vector<std::string>& paths) {
+    for (size_t i = 0; i < paths.size(); ++i) out.push_back({key, str(key, '.', i), &paths[i]});
+  };
+  add("train", train);
+  add("valid", valid);
+  add("test", test);
+  return out;
+}
+
+void GeneratorConfig::fill(DatasetOptions& out) const {
+  fill_common(out);
+  fill_sizes(out, *this);
+  out.seed = seed;
+}
+
 CsvOptions csv_options(const CsvConfig& c) {
   const char* labels = !c.label_columns.empty() ? "label_columns" : c.label_count > 0 ? "label_count" : "label_column";
   return {.delimiter = c.delimiter,

@@ -1,14 +1,11 @@
 #include "datasets/idx.h"
 
-#include <unistd.h>
-#include <zlib.h>
-
 #include <algorithm>
 #include <bit>
-#include <memory>
 #include <span>
 #include <utility>
 
+#include "datasets/byte_stream.h"
 #include "datasets/content.h"
 #include "datasets/file.h"
 #include "datasets/memory.h"
@@ -18,63 +15,13 @@ namespace thtrain {
 
 namespace {
 
-constexpr uint64_t kMaxDeflateRatio = 1032;
 constexpr const char* kNotAsLong = "the IDX file is truncated, or its header is wrong";
 
 constexpr std::pair<unsigned, DType> kCodes[] = {{0x08, DType::kUInt8},   {0x09, DType::kInt8},
                                                  {0x0b, DType::kInt16},   {0x0c, DType::kInt32},
                                                  {0x0d, DType::kFloat32}, {0x0e, DType::kFloat64}};
 
-/// A file read from its start, unpacked on the way if it is gzipped.
-class Stream {
- public:
-  explicit Stream(const std::string& path) : file_(path), gz_(nullptr, ::gzclose) {
-    int descriptor = file_.duplicate();  // of the file that was checked, whatever stands at the path by now
-    gz_.reset(::gzdopen(descriptor, "rb"));
-    if (!gz_) ::close(descriptor);
-    TH_CHECK(gz_ != nullptr, "gzdopen failed");
-    ::gzbuffer(gz_.get(), 1 << 17);
-    packed_ = ::gzdirect(gz_.get()) == 0;
-  }
-
-  const std::string& path() const { return file_.path(); }
-  const InputFile& file() const { return file_; }
-  bool packed() const { return packed_; }
-  /// The most bytes that can come, unpacked.
-  uint64_t most_bytes() const { return packed_ ? file_.size() * kMaxDeflateRatio : file_.size(); }
-  uint64_t bytes_read() const { return read_; }
-  const char* unpacked() const { return packed_ ? " unpacked" : ""; }
-
-  /// The number of bytes read: fewer than asked for at the end. The gzip checksum is checked when the end is read.
-  size_t read(std::span<std::byte> out) {
-    size_t done = 0;
-    while (done < out.size()) {
-      auto ask = static_cast<unsigned>(std::min<size_t>(out.size() - done, 1u << 30));
-      int n = ::gzread(gz_.get(), out.data() + done, ask);
-      int status = Z_OK;
-      const char* message = ::gzerror(gz_.get(), &status);
-      if (status == Z_BUF_ERROR) throw file_error(path(), "the gzip data is truncated", {}, {}, "copy the file again");
-      if (n < 0 || status != Z_OK) {
-        std::string said = message;  // "<fd:5>: incorrect data check"
-        if (size_t colon = said.find(": "); said.starts_with('<') && colon != std::string::npos)
-          said.erase(0, colon + 2);
-        throw file_error(path(), "the gzip data is damaged", {}, said, "copy the file again");
-      }
-      if (n == 0) break;
-      done += static_cast<size_t>(n);
-      read_ += static_cast<uint64_t>(n);
-    }
-    return done;
-  }
-
- private:
-  InputFile file_;
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> gz_;
-  bool packed_ = false;
-  uint64_t read_ = 0;
-};
-
-[[noreturn]] void fail_short(const Stream& stream, const std::string& expected) {
+[[noreturn]] void fail_short(const ByteStream& stream, const std::string& expected) {
   throw file_error(stream.path(), kNotAsLong, expected, str(stream.bytes_read(), " bytes", stream.unpacked()),
                    "copy the file again");
 }
@@ -84,7 +31,7 @@ std::string sizes_text(const IdxHeader& header, uint64_t elements) {
              shape_text(header.shape));
 }
 
-UserError not_idx(const Stream& stream) {
+UserError not_idx(const ByteStream& stream) {
   std::string beginning = stream.file().beginning();
   Content content = content_of(beginning);
   std::string got = stream.packed() ? "a gzipped file of something else" : content_text(beginning);
@@ -95,7 +42,7 @@ UserError not_idx(const Stream& stream) {
 }
 
 /// The bytes of the elements, as far as the file can have them.
-uint64_t check_size(const Stream& stream, const IdxHeader& header) {
+uint64_t check_size(const ByteStream& stream, const IdxHeader& header) {
   auto bytes = static_cast<int64_t>(size_of(header.dtype));
   bool fits = true;
   for (int64_t length : header.shape)
@@ -118,7 +65,7 @@ uint64_t check_size(const Stream& stream, const IdxHeader& header) {
   return needed;
 }
 
-IdxHeader read_header(Stream& stream) {
+IdxHeader read_header(ByteStream& stream) {
   unsigned char mark[4] = {};
   size_t got = stream.read(std::as_writable_bytes(std::span(mark)));
   if (got < 4 || mark[0] != 0 || mark[1] != 0) throw not_idx(stream);
@@ -142,14 +89,14 @@ IdxHeader read_header(Stream& stream) {
 }  // namespace
 
 IdxHeader read_idx_header(const std::string& path) {
-  Stream stream(path);
+  ByteStream stream(path);
   IdxHeader header = read_header(stream);
   check_size(stream, header);
   return header;
 }
 
 Tensor read_idx(const std::string& path) {
-  Stream stream(path);
+  ByteStream stream(path);
   IdxHeader header = read_header(stream);
   uint64_t needed = check_size(stream, header);
   require_memory(path, str(name_of(header.dtype), shape_text(header.shape)), needed);

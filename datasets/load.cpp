@@ -77,7 +77,9 @@ class Loader {
 
   Dataset load() {
     out_.name = options_.name;
-    if (options_.name == "digits")
+    if (options_.read)
+      own_reader();
+    else if (options_.name == "digits")
       digits();
     else if (options_.name == "mnist")
       mnist();
@@ -111,6 +113,13 @@ class Loader {
   }
   std::string found(const DataPath& path, bool or_gzipped = false) const {
     return find_data_file(path.path, options_.config_folder, or_gzipped, path.where);
+  }
+
+  void own_reader() {
+    SourceData data = located(options_.where, [&] { return options_.read(options_, floatx_); });
+    out_.class_names = data.class_names;
+    known_classes_ = data.classes;
+    cut(data.train, data.valid, data.test, 0);
   }
 
   void digits() {
@@ -377,6 +386,23 @@ class Loader {
 };
 
 }  // namespace
+
+std::vector<DataPath> files_of(const DatasetOptions& options, const std::string& set) {
+  std::vector<DataPath> out;
+  for (auto found = options.files.find(set + ".0"); found != options.files.end();
+       found = options.files.find(str(set, '.', out.size())))
+    out.push_back(found->second);
+  return out;
+}
+
+void require_fits(const DatasetOptions& options, const std::string& path, int64_t numbers, DType from, DType floatx) {
+  uint64_t most = options.memory_limit ? options.memory_limit : usable_memory() / 2;
+  uint64_t needed = static_cast<uint64_t>(numbers) * (size_of(from) + size_of(floatx));
+  if (needed <= most) return;
+  throw file_error(path, "the data does not fit in memory",
+                   str("at most ", gib(most), options.memory_limit ? "" : ", half of the memory that there is"),
+                   str(gib(needed), " as ", name_of(floatx)), "a .npy file is read while training");
+}
 
 Dataset load_dataset(const DatasetOptions& options, DType floatx) {
   return Loader(options, floatx).load();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "compiler/base/error.h"
@@ -18,7 +20,20 @@ struct DataPath {
   ConfigPosition where = {};
 };
 
+struct DatasetOptions;
+
+/// What the files of a source hold, or what a generator makes.
+struct SourceData {
+  Split train;
+  std::optional<Split> valid = {}, test = {};
+  int64_t classes = 0;  // 0: 1 + the largest label
+  std::vector<std::string> class_names = {};
+};
+
 struct DatasetOptions {
+  /// Where given: what reads the data, in the place of what `name` says. UserError for any fault of it; errors without
+  /// a place get `where`.
+  std::function<SourceData(const DatasetOptions&, DType floatx)> read = nullptr;
   /// - "digits": the generator
   /// - "mnist": the four IDX files, in `files["folder"]` or found
   /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required;
@@ -66,6 +81,12 @@ struct DatasetOptions {
   /// are not gzipped), else refused. 0: half of the memory that there is.
   uint64_t memory_limit = 0;
 };
+
+/// The files of the parts "train.0", "train.1", ..., of `set` = "train".
+std::vector<DataPath> files_of(const DatasetOptions& options, const std::string& set);
+/// UserError in the name of `path`, where so many numbers of `from` and the examples that are made of them are more
+/// than options.memory_limit.
+void require_fits(const DatasetOptions& options, const std::string& path, int64_t numbers, DType from, DType floatx);
 
 /// Finds, reads and checks: everything that fits in memory is free of NaN, infinities and labels out of range. `floatx`
 /// is the dtype that the examples will be read as. UserError for any fault of the data or the options, at its place in

@@ -20,11 +20,24 @@ Examples::Examples(const Split& split, const Shape& input, DType floatx, bool st
 
 const Batch& Examples::buffer(int64_t count) {
   Batch& out = buffers_[count];
-  if (out.x.rank() == 0) {
-    out = split_.buffer(count, floatx_);
-    out.x = out.x.reshape(with_count(count, input_));
-  }
+  if (out.x.rank() == 0) out = new_buffer(count);
   return out;
+}
+
+Batch Examples::new_buffer(int64_t count) const {
+  Batch out = split_.buffer(count, floatx_);
+  out.x = out.x.reshape(with_count(count, input_));
+  return out;
+}
+
+void Examples::read(const Batch& into, int64_t begin) const {
+  split_.read_into(into, begin);
+  check_batch(split_, into, begin);
+}
+
+void Examples::read(const Batch& into, std::span<const int64_t> examples) const {
+  split_.read_into(into, examples);
+  check_batch(split_, into, examples);
 }
 
 Batch Examples::batch(int64_t begin, int64_t count) {
@@ -34,15 +47,7 @@ Batch Examples::batch(int64_t begin, int64_t count) {
     return out;
   }
   const Batch& out = buffer(count);
-  split_.read_into(out, begin);
-  check_batch(split_, out, begin);
-  return out;
-}
-
-Batch Examples::batch(std::span<const int64_t> examples) {
-  const Batch& out = buffer(static_cast<int64_t>(examples.size()));
-  split_.read_into(out, examples);
-  check_batch(split_, out, examples);
+  read(out, begin);
   return out;
 }
 

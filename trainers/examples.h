@@ -26,8 +26,12 @@ class Examples {
   /// Examples `begin` to `begin + count`: a part of all(), or read into a buffer that the next call with this count
   /// fills again. UserError where a streamed value is not finite or a label is out of range.
   Batch batch(int64_t begin, int64_t count);
-  /// The same for streamed examples with these numbers.
-  Batch batch(std::span<const int64_t> examples);
+  /// Tensors for so many examples, to be filled by read().
+  Batch new_buffer(int64_t count) const;
+  /// Fills `into` from streamed examples: `begin` and on, or those with these numbers. May be called in any thread.
+  /// UserError as batch().
+  void read(const Batch& into, int64_t begin) const;
+  void read(const Batch& into, std::span<const int64_t> examples) const;
 
   /// Bytes of all().
   int64_t bytes() const;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/runtime/function.h"
 #include "trainers/examples.h"
+#include "trainers/read_ahead.h"
 
 namespace thtrain {
 
@@ -32,18 +34,36 @@ class Feed {
   /// Expressions of minibatches of this length.
   Minibatch minibatch(int64_t count);
   /// The values of those inputs for examples `start` to `start + count` (of the order); valid until the next call.
-  /// UserError as Examples::batch.
+  /// UserError as Examples::batch. Where they are streamed, the minibatch behind it is read meanwhile, by a thread; an
+  /// error of it comes with the call that asks for it.
   std::span<const Tensor> arguments(int64_t start, int64_t count);
   /// The examples' order from now on: a permutation of their numbers.
   void set_order(std::vector<int64_t> order);
 
  private:
+  Batch streamed(int64_t start, int64_t count);
+  Batch& next_buffer(int64_t count);
+  void read(const Batch& into, int64_t start, int64_t count) const;
+  void forget_ahead();
+
   Examples examples_;
   bool shuffled_;
   std::vector<Shared> shared_;           // x, y, weights where there are some; none where streamed
   std::vector<Shared> order_in_memory_;  // one, where shuffled and not streamed
   std::vector<int64_t> order_;           // streamed and shuffled
   std::vector<Tensor> arguments_;
+  // Streamed: the minibatch in use and the one that is read meanwhile, by length.
+  struct Buffers {
+    Batch batches[2];
+    int next = 0;
+  };
+  std::map<int64_t, Buffers> buffers_;
+  struct Ahead {
+    int64_t start = -1, count = 0;  // what is read, or was; -1: nothing
+    Batch batch = {};
+  };
+  Ahead ahead_;
+  std::unique_ptr<ReadAhead> reader_;  // last: its job uses the others
 };
 
 }  // namespace thtrain

@@ -30,6 +30,7 @@ struct TrainArguments {
   ExperimentArguments experiment;  // of `resume` `config` is not set
   std::string run_dir = {};        // "": a new one in output.root
   bool resume = false;
+  int64_t folds = 0;  // 0: one run
   bool json = false, quiet = false, verbose = false, profile = false;
   bool allow_different_bits = false, accept_edits = false;
   std::vector<std::string> command_line = {};     // for run.json
@@ -37,6 +38,9 @@ struct TrainArguments {
 };
 /// Without `config` the experiment is the run folder's.
 int run_train(const TrainArguments& arguments);
+/// A run in a subfolder for each of `folds` parts of the training examples (data.folds, data.fold), and the mean and
+/// the standard deviation of their best validation errors.
+int train_folds(const TrainArguments& arguments);
 
 struct EvalArguments {
   ExperimentArguments experiment;  // `config` may be a run folder

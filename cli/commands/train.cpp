@@ -187,6 +187,7 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
 }  // namespace
 
 int run_train(const TrainArguments& arguments) {
+  if (arguments.folds != 0) return train_folds(arguments);
   Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};
   TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits,
                              .accept_edits = arguments.accept_edits,

@@ -1,5 +1,8 @@
 #include "trainers/feed.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "compiler/runtime/function.h"
 #include "tests/support/datasets_support.h"
 
@@ -51,6 +54,49 @@ TEST(Feed, WithoutWeightsThereIsNoExpressionOfThem) {
     Feed feed(Examples(split, {2}, k32, streamed), "train", false);
     EXPECT_FALSE(feed.minibatch(3).weights.has_value());
     EXPECT_EQ(feed.arguments(0, 3).size(), streamed ? 2u : 1u);
+  }
+}
+
+// Minibatches in any order of calls, with a shorter last one, are those that were asked for.
+TEST(Feed, ReadsAhead) {
+  Split split = split_of(Targets::kValues);
+  for (bool shuffled : {false, true}) {
+    Feed feed(Examples(split, {2}, k32, true), "train", shuffled);
+    std::vector<int64_t> order = {0, 1, 2, 3, 4, 5};
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      if (shuffled) {
+        std::rotate(order.begin(), order.begin() + 2, order.end());
+        feed.set_order(order);
+      }
+      for (auto [start, count] : {std::pair(0, 4), {4, 2}, {0, 2}, {2, 2}, {4, 2}, {2, 2}, {0, 4}, {0, 4}}) {
+        std::vector<int64_t> rows(order.begin() + start, order.begin() + start + count);
+        Batch expected = split.read(rows, k32);
+        std::span<const Tensor> got = feed.arguments(start, count);
+        EXPECT_TRUE(same_bits(got[0], expected.x) && same_bits(got[1], expected.y) &&
+                    same_bits(got[2], expected.weights))
+            << start << " + " << count;
+      }
+    }
+  }
+}
+
+// The error of a row comes with its minibatch, again when it is asked for again, and never where it is not.
+TEST(Feed, AnErrorComesAtTheStepThatNeedsTheData) {
+  Tensor x = Tensor::zeros(k32, {6, 2});
+  x.data<float>()[7] = std::nanf("");
+  Split split({.raw = x, .origin = "x.npy"}, {.raw = Tensor::zeros(k32, {6}), .origin = "y.npy"}, Targets::kValues, 1);
+  Feed feed(Examples(split, {2}, k32, true), "train", false);
+  const std::string error =
+      "error: x.npy: row 3, column 1: not a finite number\n"
+      "  expected: numbers that are finite in float32\n"
+      "  got:      nan\n"
+      "  hint:     rows and columns count from 0";
+  for (int i = 0; i < 2; ++i) {
+    feed.arguments(0, 2);  // the bad row is read meanwhile
+    EXPECT_EQ(error_text([&] { feed.arguments(2, 2); }), error);
+    EXPECT_EQ(error_text([&] { feed.arguments(2, 2); }), error);
+    feed.arguments(0, 2);
+    feed.arguments(4, 2);
   }
 }
 

@@ -1,0 +1,82 @@
+// `thtrain train --folds K`: a run for each part of the training examples.
+#include <cmath>
+#include <filesystem>
+
+#include "cli/commands/commands.h"
+#include "cli/load_experiment.h"
+#include "cli/text.h"
+#include "trainers/checkpoint.h"
+#include "trainers/run_folder.h"
+
+namespace thtrain {
+
+namespace {
+
+struct Spread {
+  double mean = 0, deviation = 0;  // of a sample: divided by n - 1
+};
+
+Spread spread_of(const std::vector<double>& values) {
+  Spread out;
+  const auto count = static_cast<double>(values.size());
+  for (double v : values) out.mean += v / count;
+  for (double v : values) out.deviation += (v - out.mean) * (v - out.mean) / (count - 1);
+  out.deviation = std::sqrt(out.deviation);
+  return out;
+}
+
+// What the run in this folder came to, as its monitor saw it.
+double best_value(const std::string& folder) {
+  return read_checkpoint((std::filesystem::path(folder) / "checkpoint.npz").string()).state.monitor.best_error;
+}
+
+}  // namespace
+
+int train_folds(const TrainArguments& arguments) {
+  if (arguments.resume)
+    throw UserError(Message{.what = "--folds begins new runs",
+                            .expected = "--folds without --resume",
+                            .hint = "`thtrain resume DIR/fold-1` goes on with one of them"});
+  if (arguments.folds < 2)
+    throw UserError(Message{.what = "one fold leaves no examples to train on",
+                            .expected = "--folds from 2 on",
+                            .got = std::to_string(arguments.folds)});
+  std::string root = arguments.run_dir;
+  auto overrides = [&](int64_t fold) {
+    std::vector<std::string> out = arguments.experiment.overrides;
+    out.push_back(str("data.folds=", arguments.folds));
+    out.push_back(str("data.fold=", fold));
+    return out;
+  };
+  if (root.empty()) {
+    LoadedExperiment loaded = load_experiment(arguments.experiment.config, overrides(1));
+    root = new_run_path(loaded.experiment.output.root, loaded.config_file);
+  }
+  std::vector<double> values;
+  for (int64_t fold = 1; fold <= arguments.folds; ++fold) {
+    TrainArguments one = arguments;
+    one.folds = 0;
+    one.run_dir = (std::filesystem::path(root) / str("fold-", fold)).string();
+    one.experiment.overrides = overrides(fold);
+    if (!arguments.json && !arguments.quiet) print_text(str("fold ", fold, " of ", arguments.folds, "\n"));
+    if (int code = run_train(one); code != kDone) return code;
+    values.push_back(best_value(one.run_dir));
+  }
+  Spread spread = spread_of(values);
+  if (arguments.json)
+    print_text(JsonObject()
+                   .add("folds", arguments.folds)
+                   .add("mean", spread.mean)
+                   .add("deviation", spread.deviation)
+                   .add("run_dir", root)
+                   .line() +
+               "\n");
+  else
+    print_text(str(arguments.folds, " folds: best validation error ", number_text(static_cast<float>(spread.mean)),
+                   " % on average, standard deviation ", number_text(static_cast<float>(spread.deviation)), " % (",
+                   join(values, ", ", [](double v) { return number_text(static_cast<float>(v)); }), ")\nruns ", root,
+                   "/fold-1 to fold-", arguments.folds, "\n"));
+  return kDone;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,210 @@
+// What the tables of several sources have in common: keys, and checks of keys together.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "datasets/data_config.h"
+
+namespace thtrain {
+
+inline constexpr double kLargestDataSeed = 4294967295.0;  // what NumPy's RandomState takes
+
+inline bool has_file(const std::optional<std::string>& file) {
+  return file.has_value();
+}
+inline bool has_file(const std::vector<std::string>& files) {
+  return !files.empty();
+}
+
+template <class T>
+void DataConfig::describe_common(Fields<T>& f) {
+  using By = Standardization::By;
+  f.choice("standardize", &T::standardize, {{"none", By::kNone}, {"features", By::kFeatures}, {"all", By::kAll}})
+      .synonyms({"normalize", "standardise"})
+      .help(
+          "Subtract the mean of the training examples and divide by their standard deviation: those of each number of "
+          "an "
+          "example (`features`), or one of each over all numbers (`all`). Both are kept with the model.");
+  f.field("class_names", &T::class_names)
+      .help("Names of the classes, or of the labels, from 0 on; there are as many of them as names.");
+}
+
+template <class T>
+void SplitConfig::describe_split(Fields<T>& f) {
+  f.choice("split", &T::split,
+           {{"last", SplitBy::kOrder}, {"shuffled", SplitBy::kShuffled}, {"stratified", SplitBy::kStratified}})
+      .help(
+          "Which examples of the training file `n_valid` takes: the last ones, ones drawn at random, or ones drawn at "
+          "random from each class, as many as is its part.");
+  f.field("split_seed", &T::split_seed)
+      .range(between(0, kLargestDataSeed))
+      .help("Seed of that draw; the numbers are those of NumPy's RandomState.");
+  f.field("folds", &T::folds)
+      .range(at_least(0))
+      .help(
+          "Deal the examples of the training file into so many parts (as `split` says), and validate on the part "
+          "`fold`; "
+          "`thtrain train --folds 5` trains once for each. 0: no parts.");
+  f.field("fold", &T::fold).range(at_least(1)).help("The part that validates, from 1 to `folds`.");
+  describe_common(f);
+}
+
+// What `folds` takes the place of.
+inline void check_folds(const SplitConfig& c, const std::vector<std::pair<const char*, bool>>& others,
+                        Findings& findings) {
+  if (c.folds == 0 && c.fold != 1)
+    findings.add({.what = "data.fold has no effect", .expected = "data.folds from 2 on", .config = c.at("fold")});
+  if (c.folds == 1)
+    findings.add({.what = "one fold leaves no examples to train on",
+                  .expected = "data.folds from 2 on, or 0 for none",
+                  .got = "1",
+                  .config = c.at("folds")});
+  if (c.folds > 1 && c.fold > c.folds)
+    findings.add({.what = "there is no such fold",
+                  .expected = str("from 1 to ", c.folds, ", as data.folds says"),
+                  .got = std::to_string(c.fold),
+                  .config = c.at("fold")});
+  for (auto [other, is_given] : others)
+    if (c.folds > 0 && is_given)
+      findings.add({.what = str("data.folds and data.", other, " are both given"),
+                    .expected = "one of them",
+                    .config = c.at(other),
+                    .hint = "one part of data.train validates"});
+}
+
+template <class T>
+void check_fractions(const T& c, Findings& findings) {
+  auto both = [&](const char* fraction, const char* other) {
+    findings.add({.what = str("data.", fraction, " and data.", other, " are both given"),
+                  .expected = "one of them",
+                  .config = c.at(fraction)});
+  };
+  if (c.valid_fraction > 0 && has_file(c.valid)) both("valid_fraction", "valid");
+  if (c.valid_fraction > 0 && c.n_valid > 0) both("valid_fraction", "n_valid");
+  if (c.test_fraction > 0 && has_file(c.test)) both("test_fraction", "test");
+  if (c.valid_fraction + c.test_fraction < 1) return;
+  findings.add({.what = "data.valid_fraction + data.test_fraction leave nothing to train on",
+                .expected = "a sum below 1",
+                .got = str(c.valid_fraction, " + ", c.test_fraction),
+                .config = c.at(c.has("test_fraction") ? "test_fraction" : "valid_fraction")});
+}
+
+// What would change nothing is a mistake.
+inline void check_split(const SplitConfig& c, bool is_cut, Findings& findings) {
+  if (c.split != SplitBy::kOrder && !is_cut)
+    findings.add({.what = "data.split has no effect",
+                  .expected = "data.n_valid above 0",
+                  .config = c.at("split"),
+                  .hint = "it says which examples data.n_valid takes from data.train"});
+  if (c.split == SplitBy::kOrder && c.split_seed != 0)
+    findings.add({.what = "data.split_seed has no effect",
+                  .expected = "data.split = \"shuffled\" or \"stratified\"",
+                  .config = c.at("split_seed")});
+}
+
+inline void check_stratified(const SplitConfig& c, Findings& findings) {
+  if (c.split != SplitBy::kStratified || c.target == Targets::kClasses) return;
+  findings.add({.what = "data.split = \"stratified\" needs classes",
+                .expected = "data.split = \"last\" or \"shuffled\"",
+                .got = str("data.target = \"", name_of(c.target), '"'),
+                .config = c.at("split")});
+}
+
+template <class T>
+void describe_target(Fields<T>& f) {
+  f.choice("target", &T::target,
+           {{"classes", Targets::kClasses}, {"values", Targets::kValues}, {"labels", Targets::kLabels}})
+      .help(
+          "What is learned: the number of the `classes` that an example is of, `values` to approximate (regression), "
+          "or several `labels`, each of which an example has (1) or has not (0).");
+  f.field("standardize_targets", &T::standardize_targets)
+      .help("The same as `standardize` for `values`, each of them; predictions are in the units of the data.");
+}
+
+inline void check_targets(const DataConfig& c, Findings& findings) {
+  if (c.standardize_targets && c.target != Targets::kValues)
+    findings.add({.what = "data.standardize_targets needs values to approximate",
+                  .expected = "data.target = \"values\"",
+                  .got = str("data.target = \"", name_of(c.target), '"'),
+                  .config = c.at("standardize_targets")});
+  if (!c.class_names.empty() && c.target == Targets::kValues)
+    findings.add({.what = "data.class_names has no effect",
+                  .expected = "data.target = \"classes\" or \"labels\"",
+                  .got = "data.target = \"values\"",
+                  .config = c.at("class_names")});
+}
+
+template <class T>
+void describe_fractions(Fields<T>& f) {
+  f.field("valid_fraction", &T::valid_fraction)
+      .range(from_below(0, 1))
+      .help("In the place of `n_valid`: that part of the examples of `train`.");
+  f.field("test_fraction", &T::test_fraction)
+      .range(from_below(0, 1))
+      .help("Where there is no `test`: that part of the examples of `train` tests.");
+}
+
+template <class T>
+void describe_memory_limit(Fields<T>& f) {
+  f.field("memory_limit", &T::memory_limit)
+      .range(above(0))
+      .unit("GiB")
+      .help(
+          "What the examples may fill in memory. More is read while training from .npy files and IDX files that are "
+          "not packed, and is an error elsewhere. Not given: half of the memory that there is.");
+}
+
+inline void check_one_validation_set(const Section& c, bool has_file, int64_t n_valid, Findings& findings) {
+  if (has_file && n_valid > 0)
+    findings.add({.what = "data.valid and data.n_valid are both given",
+                  .expected = "one of them",
+                  .config = c.at("n_valid"),
+                  .hint = "data.n_valid takes examples of data.train, where there is no data.valid"});
+}
+
+template <class T>
+bool is_cut(const T& c) {
+  return (!has_file(c.valid) && c.n_valid > 0) || c.valid_fraction > 0 || c.test_fraction > 0 || c.folds > 0;
+}
+
+/// `train`, `valid` and `test`, each with examples and targets together.
+template <class T>
+void SetFiles::describe_sets(Fields<T>& f, const std::string& what) {
+  f.field("train", &T::train).required().help(str(what, " of the training examples."));
+  f.field("valid", &T::valid).help(str(what, " of the validation examples."));
+  f.field("test", &T::test).help(str(what, " of the test examples."));
+  f.field("n_valid", &T::n_valid)
+      .range(at_least(0))
+      .unit("examples")
+      .help("Where there is no `valid`: validation examples, taken from `train`.");
+  f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
+  describe_fractions(f);
+  describe_split(f);
+  f.check([](const T& c, Findings& findings) {
+    check_split(c, is_cut(c), findings);
+    check_targets(c, findings);
+    check_folds(c,
+                {{"valid", has_file(c.valid)},
+                 {"n_valid", c.n_valid > 0},
+                 {"valid_fraction", c.valid_fraction > 0},
+                 {"test_fraction", c.test_fraction > 0}},
+                findings);
+    check_fractions(c, findings);
+    check_one_validation_set(c, has_file(c.valid), c.n_valid, findings);
+    check_stratified(c, findings);
+  });
+}
+
+template <class T>
+void GeneratorConfig::describe_generator(Fields<T>& f) {
+  f.field("n_train", &T::n_train).range(at_least(1)).unit("examples").help("Training examples.");
+  f.field("n_valid", &T::n_valid).range(at_least(0)).unit("examples").help("Validation examples.");
+  f.field("n_test", &T::n_test).range(at_least(0)).unit("examples").help("Test examples.");
+  f.field("seed", &T::seed).range(between(0, kLargestDataSeed)).help("Seed of the generator.");
+  describe_common(f);
+}
+
+}  // namespace thtrain

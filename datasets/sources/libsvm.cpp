@@ -1,0 +1,198 @@
+#include "datasets/sources/libsvm.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "compiler/base/escape.h"
+#include "datasets/content.h"
+#include "datasets/csv_text.h"
+#include "datasets/data_fields.h"
+#include "datasets/memory.h"
+#include "datasets/sources/joined.h"
+#include "datasets/text_lines.h"
+
+namespace thtrain {
+
+namespace {
+
+class LibsvmReader {
+ public:
+  LibsvmReader(const std::string& path, const LibsvmOptions& options)
+      : path_(path), options_(options), file_(path), lines_(file_) {}
+
+  LibsvmTable read() {
+    const std::string beginning = file_.beginning();
+    if (Content content = content_of(beginning); content != Content::kText && content != Content::kEmpty)
+      throw file_error(path_, "not a LIBSVM file", "text: lines of label index:value ...", content_text(beginning));
+    for (std::string_view line; lines_.next(line);) {
+      line = trimmed(line.substr(0, line.find('#')));
+      if (!line.empty()) row(line);
+    }
+    if (starts_.empty()) throw file_error(path_, "there are no examples", "a line for each", "no lines");
+    return table();
+  }
+
+ private:
+  struct Cell {
+    int64_t index;
+    double value;
+  };
+
+  UserError error(std::string what, std::string expected, std::string_view got, std::string hint = "") const {
+    return file_error(path_, str("line ", lines_.number(), ": ", what), std::move(expected),
+                      str('"', excerpt(got, 40), '"'), std::move(hint));
+  }
+
+  static std::string_view next_part(std::string_view& line) {
+    size_t end = std::min(line.find_first_of(" \t"), line.size());
+    std::string_view out = line.substr(0, end);
+    line = line.substr(std::min(line.find_first_not_of(" \t", end), line.size()));
+    return out;
+  }
+
+  static std::optional<int64_t> integer_in(std::string_view text) {
+    int64_t value = 0;
+    auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return {};
+    return value;
+  }
+
+  void row(std::string_view line) {
+    starts_.push_back(cells_.size());
+    bool has_none = options_.targets == Targets::kLabels &&
+                    line.substr(0, line.find_first_of(" \t")).find(':') != std::string_view::npos;
+    std::string_view label = has_none ? std::string_view() : next_part(line);
+    if (options_.targets == Targets::kLabels)
+      labels_of_row(label);
+    else
+      y_.push_back(number(label, "the label is not a finite number"));
+    int64_t last = 0;
+    while (!line.empty()) {
+      std::string_view part = next_part(line);
+      size_t colon = part.find(':');
+      std::optional<int64_t> index = integer_in(part.substr(0, colon));
+      if (colon == std::string_view::npos || !index)
+        throw error("not a number of the example", "index:value, the index an integer from 1", part);
+      if (*index < 1) throw error("the index is below 1", "indices from 1 on", part, "numbers are counted from 1");
+      if (*index <= last)
+        throw error("the indices do not rise", str("an index above ", last, ", which stands before it"), part);
+      if (options_.features > 0 && *index > options_.features)
+        throw error("the index is too large", str("at most ", options_.features, ", the numbers of an example"), part,
+                    "data.features says how many numbers an example has");
+      constexpr int64_t kMost = int64_t{1} << 31;
+      if (*index > kMost) throw error("the index is too large", str("at most ", kMost), part);
+      last = *index;
+      most_ = std::max(most_, last);
+      cells_.push_back({last, number(part.substr(colon + 1), "the value is not a finite number")});
+    }
+  }
+
+  double number(std::string_view text, const char* what) const {
+    std::optional<double> value = number_in(text);
+    if (value && std::isfinite(*value)) return *value;
+    throw error(what, "a finite number", text);
+  }
+
+  void labels_of_row(std::string_view text) {
+    std::vector<int64_t>& out = labels_.emplace_back();
+    while (!text.empty()) {
+      size_t comma = std::min(text.find(','), text.size());
+      std::optional<int64_t> label = integer_in(text.substr(0, comma));
+      if (!label || *label < 0 || *label >= (options_.labels > 0 ? options_.labels : kMostLabels))
+        throw error("not the numbers of labels",
+                    options_.labels > 0 ? str("numbers from 0 to ", options_.labels - 1, " with commas between them")
+                                        : "numbers from 0 on with commas between them",
+                    text.substr(0, comma));
+      out.push_back(*label);
+      most_label_ = std::max(most_label_, *label);
+      text = text.substr(std::min(comma + 1, text.size()));
+    }
+  }
+
+  LibsvmTable table() const {
+    auto rows = static_cast<int64_t>(starts_.size());
+    int64_t features = options_.features > 0 ? options_.features : most_;
+    if (features == 0) throw file_error(path_, "the examples have no numbers", "index:value behind the labels");
+    double bytes = static_cast<double>(rows) * static_cast<double>(features) * sizeof(double);
+    if (options_.memory_limit > 0 && bytes > static_cast<double>(options_.memory_limit))
+      throw file_error(path_, "the examples do not fit in memory, with their zeros",
+                       str("at most ", bytes_text(static_cast<double>(options_.memory_limit))),
+                       str(bytes_text(bytes), ": ", rows, " examples of ", features, " numbers"));
+    LibsvmTable out{Tensor::zeros(DType::kFloat64, {rows, features}), {}};
+    for (size_t i = 0; i < starts_.size(); ++i) {
+      double* row = out.x.data<double>() + static_cast<int64_t>(i) * features;
+      size_t end = i + 1 < starts_.size() ? starts_[i + 1] : cells_.size();
+      for (size_t c = starts_[i]; c < end; ++c) row[cells_[c].index - 1] = cells_[c].value;
+    }
+    out.y = options_.targets == Targets::kLabels ? label_table(rows) : number_labels(rows);
+    return out;
+  }
+
+  Tensor label_table(int64_t rows) const {
+    int64_t count = options_.labels > 0 ? options_.labels : most_label_ + 1;
+    if (count == 0) throw file_error(path_, "no example has a label", "labels before the numbers: \"0,3 1:0.5\"");
+    Tensor out = Tensor::zeros(DType::kUInt8, {rows, count});
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t label : labels_[static_cast<size_t>(i)]) out.data<uint8_t>()[i * count + label] = 1;
+    return out;
+  }
+
+  Tensor number_labels(int64_t rows) const {
+    bool signs = options_.targets == Targets::kClasses &&
+                 std::all_of(y_.begin(), y_.end(), [](double v) { return v == 1 || v == -1; }) &&
+                 std::count(y_.begin(), y_.end(), -1) > 0;
+    std::vector<double> out = y_;
+    if (signs) std::replace(out.begin(), out.end(), -1., 0.);
+    return Tensor::of(out, {rows});
+  }
+
+  static constexpr int64_t kMostLabels = 100000;
+  const std::string& path_;
+  const LibsvmOptions& options_;
+  InputFile file_;
+  TextLines lines_;
+  std::vector<Cell> cells_;
+  std::vector<size_t> starts_;  // of each row's cells
+  std::vector<double> y_;
+  std::vector<std::vector<int64_t>> labels_;
+  int64_t most_ = 0, most_label_ = -1;
+};
+
+}  // namespace
+
+LibsvmTable read_libsvm(const std::string& path, const LibsvmOptions& options) {
+  return LibsvmReader(path, options).read();
+}
+
+void LibsvmConfig::fill(DatasetOptions& out) const {
+  SetFiles::fill(out);
+  out.read = [features = features](const DatasetOptions& options, DType) {
+    LibsvmOptions reading{.targets = options.targets,
+                          .features = features,
+                          .labels = static_cast<int64_t>(options.class_names.size()),
+                          .memory_limit = options.memory_limit ? options.memory_limit : usable_memory() / 4};
+    return read_sets(options, [&](const std::string& path) {
+      LibsvmTable table = read_libsvm(path, reading);
+      // What the first file has, the others have.
+      reading.features = table.x.dim(1);
+      if (options.targets == Targets::kLabels) reading.labels = table.y.dim(1);
+      return JoinedPart{table.x, table.y};
+    });
+  };
+}
+
+void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
+  f.about(
+      "LIBSVM's text files: a line `label index:value index:value ...` for each example, indices from 1, numbers that "
+      "are not named are 0. Labels -1 and 1 are the classes 0 and 1; with `target = \"labels\"` a line begins with the "
+      "numbers of its labels, `0,3`. Paths are looked for as those of `npy`.");
+  f.field("features", &LibsvmConfig::features)
+      .range(between(0, 2147483647))
+      .unit("numbers")
+      .help("Of an example. 0: the largest index of the first training file.");
+  describe_target(f);
+  describe_sets(f, "Files");
+}
+
+}  // namespace thtrain

@@ -1,0 +1,84 @@
+// `thtrain train --folds`: a run for each part of the training examples.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/cli_support.h"
+#include "trainers/checkpoint.h"
+
+namespace thtrain {
+namespace {
+
+class CliFolds : public testing::Test {
+ protected:
+  CliFolds() {
+    std::string table = "a,b,l\n";
+    for (int i = 0; i < 31; ++i) table += str(i * 7 % 11, ',', i * 5 % 13, ',', i % 3 == 0 ? i % 2 : i % 3, '\n');
+    workshop.write("t.csv", table);
+    workshop.write("e.toml",
+                   "[data]\nsource = \"csv\"\ntrain = \"t.csv\"\nsplit = \"shuffled\"\n"
+                   "[[model.layers]]\ntype = \"softmax\"\n"
+                   "[trainer]\nbatch_size = 5\nepochs = 2\nfull_batches_only = false\n"
+                   "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
+  }
+  double best(const std::string& folder) {
+    return read_checkpoint(workshop.path(folder + "/checkpoint.npz")).state.monitor.best_error;
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliFolds, TrainOnAllPartsButOne) {
+  Ended ended = workshop.run({"train", "e.toml", "--folds", "3", "--run-dir", "kf"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  double mean = 0, deviation = 0;
+  const std::vector<double> values = {best("kf/fold-1"), best("kf/fold-2"), best("kf/fold-3")};
+  for (double v : values) mean += v / 3;
+  for (double v : values) deviation += (v - mean) * (v - mean) / 2;
+  auto text = [](double v) { return number_text(static_cast<float>(v)); };
+  const std::string last = str("3 folds: best validation error ", text(mean), " % on average, standard deviation ",
+                               text(std::sqrt(deviation)), " % (", text(values[0]), ", ", text(values[1]), ", ",
+                               text(values[2]), ")\nruns kf/fold-1 to fold-3\n");
+  EXPECT_TRUE(ended.out.ends_with(last)) << ended.out << last;
+  for (const char* part :
+       {"fold 1 of 3\n", "fold 3 of 3\n", "20 training, 11 validation", "21 training, 10 validation"})
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
+  EXPECT_NE(workshop.read("kf/fold-2/config.toml").find("fold = 2\n"), std::string::npos);
+}
+
+TEST_F(CliFolds, OneRunOfAPartIsTheSame) {
+  EXPECT_EQ(workshop.run({"train", "e.toml", "--folds", "2", "--run-dir", "kf", "--json"}).code, 0);
+  EXPECT_EQ(workshop.run({"train", "e.toml", "--run-dir", "one", "data.folds=2", "data.fold=2"}).code, 0);
+  EXPECT_EQ(workshop.read("kf/fold-2/best.npz"), workshop.read("one/best.npz"));
+}
+
+TEST_F(CliFolds, WhatCannotBe) {
+  auto text = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"train", "e.toml"});
+    return workshop.run(words).err;
+  };
+  EXPECT_EQ(text({"--folds", "1"}),
+            "error: one fold leaves no examples to train on\n"
+            "  expected: --folds from 2 on\n"
+            "  got:      1\n");
+  EXPECT_EQ(text({"--folds", "2", "--resume", "--run-dir", "kf"}),
+            "error: --folds begins new runs\n"
+            "  expected: --folds without --resume\n"
+            "  hint:     `thtrain resume DIR/fold-1` goes on with one of them\n");
+  EXPECT_EQ(text({"--folds", "2", "data.n_valid=4"}),
+            "error: data.folds and data.n_valid are both given\n"
+            "  expected: one of them\n"
+            "  config:   command line:1:14\n"
+            "      1 | data.n_valid=4\n"
+            "        |              ^\n"
+            "  hint:     one part of data.train validates\n");
+  EXPECT_EQ(text({"--folds", "40"}), str("error: there are more folds than examples\n"
+                                         "  expected: at most 31, the examples in ",
+                                         workshop.path("t.csv"),
+                                         "\n  got:      40\n"
+                                         "  config:   command line:1:12\n"
+                                         "      1 | data.folds=40\n"
+                                         "        |            ^^\n"));
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,106 @@
+#include "datasets/sources/libsvm.h"
+
+#include "datasets/load.h"
+#include "tests/support/datasets_support.h"
+
+namespace thtrain {
+namespace {
+
+constexpr DType k64 = DType::kFloat64;
+
+LibsvmTable read(const TemporaryFolder& folder, const std::string& text, const LibsvmOptions& options = {}) {
+  folder.write("a.txt", text);
+  return read_libsvm(folder.path("a.txt"), options);
+}
+
+TEST(Libsvm, NumbersThatAreNotNamedAreZero) {
+  TemporaryFolder folder;
+  LibsvmTable table = read(folder, "2 1:0.5 3:-1e2  # a comment\r\n\n# nothing\n0\n1\t2:7 \n");
+  EXPECT_TRUE(same_bits(table.x, Tensor::of(std::vector<double>{0.5, 0, -100, 0, 0, 0, 0, 7, 0}, {3, 3})));
+  EXPECT_TRUE(same_bits(table.y, Tensor::of(std::vector<double>{2, 0, 1}, {3})));
+  EXPECT_EQ(read(folder, "1 1:1\n", {.features = 4}).x.shape(), Shape({1, 4}));
+}
+
+TEST(Libsvm, SignsAreClasses) {
+  TemporaryFolder folder;
+  const Tensor classes = Tensor::of(std::vector<double>{0, 1, 1}, {3});
+  EXPECT_TRUE(same_bits(read(folder, "-1 1:1\n+1 1:2\n1 1:3\n").y, classes));
+  const Tensor values = Tensor::of(std::vector<double>{-1, 1, 1}, {3});
+  EXPECT_TRUE(same_bits(read(folder, "-1 1:1\n+1 1:2\n1 1:3\n", {.targets = Targets::kValues}).y, values));
+}
+
+TEST(Libsvm, SeveralLabels) {
+  TemporaryFolder folder;
+  LibsvmTable table = read(folder, "0,2 1:1\n1:2\n1 2:3\n", {.targets = Targets::kLabels});
+  EXPECT_TRUE(same_bits(table.y, Tensor::of(std::vector<uint8_t>{1, 0, 1, 0, 0, 0, 0, 1, 0}, {3, 3})));
+  EXPECT_TRUE(same_bits(table.x, Tensor::of(std::vector<double>{1, 0, 2, 0, 0, 3}, {3, 2})));
+}
+
+TEST(Libsvm, TheTestFileHasTheNumbersOfTheTrainingFile) {
+  TemporaryFolder folder;
+  folder.write("a.txt", "0 1:1 4:2\n1 2:3\n");
+  folder.write("b.txt", "1 1:5\n");
+  LibsvmConfig config;
+  config.train = {"a.txt"};
+  config.test = {"b.txt"};
+  auto load = [&] {
+    DatasetOptions options{.name = "libsvm", .config_folder = folder.path()};
+    config.fill(options);
+    for (const DataFile& file : config.files()) options.files[file.part] = {*file.path};
+    return load_dataset(options, k64);
+  };
+  Dataset data = load();
+  EXPECT_EQ(std::tuple(data.classes(), data.train.size(), data.test.size()), std::tuple(2, 2, 1));
+  EXPECT_TRUE(same_bits(data.test.all(k64).x, Tensor::of(std::vector<double>{5, 0, 0, 0}, {1, 4})));
+  folder.write("b.txt", "1 5:5\n");
+  EXPECT_EQ(error_text([&] { load(); }), "error: " + folder.path("b.txt") +
+                                             ": line 1: the index is too large\n"
+                                             "  expected: at most 4, the numbers of an example\n"
+                                             "  got:      \"5:5\"\n"
+                                             "  hint:     data.features says how many numbers an example has");
+}
+
+TEST(Libsvm, BadFiles) {
+  TemporaryFolder folder;
+  const std::string file = "error: " + folder.path("a.txt");
+  auto text = [&](const std::string& bytes, const LibsvmOptions& options = {}) {
+    return error_text([&] { read(folder, bytes, options); });
+  };
+  EXPECT_EQ(text("1 1:1\none 1:2\n"),
+            file + ": line 2: the label is not a finite number\n  expected: a finite number\n  got:      \"one\"");
+  EXPECT_EQ(text("1 1:nan\n"),
+            file + ": line 1: the value is not a finite number\n  expected: a finite number\n  got:      \"nan\"");
+  EXPECT_EQ(text("1 1=2\n"), file +
+                                 ": line 1: not a number of the example\n  expected: index:value, the index an integer "
+                                 "from 1\n  got:      \"1=2\"");
+  EXPECT_EQ(text("1 0:2\n"), file +
+                                 ": line 1: the index is below 1\n  expected: indices from 1 on\n  got:      \"0:2\"\n"
+                                 "  hint:     numbers are counted from 1");
+  EXPECT_EQ(text("1 2:2 2:3\n"), file +
+                                     ": line 1: the indices do not rise\n  expected: an index above 2, which stands "
+                                     "before it\n  got:      \"2:3\"");
+  EXPECT_EQ(text("1 3000000000:2\n"),
+            file + ": line 1: the index is too large\n  expected: at most 2147483648\n  got:      \"3000000000:2\"");
+  EXPECT_EQ(text("# nothing\n"), file + ": there are no examples\n  expected: a line for each\n  got:      no lines");
+  EXPECT_EQ(text("1\n0\n"), file + ": the examples have no numbers\n  expected: index:value behind the labels");
+  EXPECT_EQ(text("\x93NUMPY\x01"), file +
+                                       ": not a LIBSVM file\n  expected: text: lines of label index:value ...\n"
+                                       "  got:      a .npy file");
+  EXPECT_EQ(text("1,x 1:2\n", {.targets = Targets::kLabels}),
+            file +
+                ": line 1: not the numbers of labels\n  expected: numbers from 0 on with commas between them\n"
+                "  got:      \"x\"");
+  EXPECT_EQ(text("3 1:2\n", {.targets = Targets::kLabels, .labels = 3}),
+            file +
+                ": line 1: not the numbers of labels\n  expected: numbers from 0 to 2 with commas between them\n"
+                "  got:      \"3\"");
+  EXPECT_EQ(text("1:2\n", {.targets = Targets::kLabels}),
+            file + ": no example has a label\n  expected: labels before the numbers: \"0,3 1:0.5\"");
+  EXPECT_EQ(text("1 1000:2\n", {.memory_limit = 7999}),
+            file +
+                ": the examples do not fit in memory, with their zeros\n  expected: at most 7.8 KiB\n"
+                "  got:      7.8 KiB: 1 examples of 1000 numbers");
+}
+
+}  // namespace
+}  // namespace thtrain
