@@ -30,33 +30,38 @@ void Evaluator::begin(const Examples& examples, int64_t count, int64_t batch) {
 }
 
 bool Evaluator::is_compiling() const {
-  return std::any_of(functions_.begin(), functions_.end(), [](const auto& f) { return f.second.is_compiling(); });
+  return std::any_of(functions_.begin(), functions_.end(),
+                     [](const auto& f) { return f.second.function.is_compiling(); });
 }
 
 bool Evaluator::take_compiled() {
   bool all = true;
-  for (auto& [length, f] : functions_) {
-    if (f.is_compiling())
+  for (auto& [length, compiled] : functions_) {
+    if (compiled.function.is_compiling())
       all = false;
     else
-      f.wait();
+      compiled.function.wait();
   }
   return all;
 }
 
 void Evaluator::wait(const Examples& examples, int64_t count, int64_t batch) {
-  for (int64_t length : lengths_of(count, batch)) of_length(examples, length).wait();
+  for (int64_t length : lengths_of(count, batch)) of_length(examples, length).function.wait();
 }
 
 Evaluator::Expressions Evaluator::expressions(const Examples& examples, int64_t count) const {
   Dims lengths = {count};
   for (int64_t length : model_.input_shape()) lengths.push_back(length);
   const Type y_type = examples.target_type(count);
-  Expressions out{.x = tensor("x", lengths, model_.dtype()), .y = tensor("y", y_type.dims, y_type.dtype), .parts = {}};
+  Expressions out{.x = tensor("x", lengths, model_.dtype()),
+                  .y = tensor("y", y_type.dims, y_type.dtype),
+                  .weights = {},
+                  .parts = {}};
+  if (examples.has_weights()) out.weights = tensor("weights", {count}, model_.dtype());
   const ModelOutput output = model_.pass({out.x}, Phase::kEvaluation).model_output();
-  MetricInput input{.scores = objective_.scores(output), .targets = {.value = out.y}};
+  MetricInput input{.scores = objective_.scores(output), .targets = {.value = out.y, .weights = out.weights}};
   if (std::any_of(metrics_.begin(), metrics_.end(), [](const auto& m) { return m->reads_losses(); }))
-    input.losses = objective_.losses(output, {.value = out.y, .class_weights = class_weights_});
+    input.losses = objective_.losses(output, {.value = out.y, .weights = out.weights, .class_weights = class_weights_});
   for (const auto& metric : metrics_) out.parts.push_back(metric->parts(input));
   return out;
 }
@@ -65,25 +70,27 @@ void Evaluator::check(const Examples& examples) const {
   expressions(examples, 1);
 }
 
-Function& Evaluator::of_length(const Examples& examples, int64_t count, bool background) {
-  auto found = functions_.find(count);
+Evaluator::Compiled& Evaluator::of_length(const Examples& examples, int64_t count, bool background) {
+  const std::pair key(count, examples.has_weights());
+  auto found = functions_.find(key);
   if (found != functions_.end()) return found->second;
   Expressions of_chunk = expressions(examples, count);
-  parts_ = of_chunk.parts;
   std::vector<Out> outputs;
-  for (const std::vector<MetricPart>& parts : parts_)
+  for (const std::vector<MetricPart>& parts : of_chunk.parts)
     for (const MetricPart& part : parts) outputs.emplace_back(part.value, true);
   FunctionOptions options = options_;
   options.background = background;
-  return functions_.emplace(count, function({of_chunk.x, of_chunk.y}, outputs, {}, options)).first->second;
+  std::vector<In> inputs{of_chunk.x, of_chunk.y};
+  if (of_chunk.weights.has_value()) inputs.emplace_back(of_chunk.weights);
+  return functions_.emplace(key, Compiled{function(inputs, outputs, {}, options), of_chunk.parts}).first->second;
 }
 
 Explanation Evaluator::explain(const Examples& examples, int64_t count, int64_t batch) {
-  return of_length(examples, evaluation_chunk(count, batch)).explain();
+  return of_length(examples, evaluation_chunk(count, batch)).function.explain();
 }
 
 const std::vector<kernel::Choice>& Evaluator::choices(const Examples& examples, int64_t count, int64_t batch) {
-  return of_length(examples, evaluation_chunk(count, batch)).info().choices;
+  return of_length(examples, evaluation_chunk(count, batch)).function.info().choices;
 }
 
 std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, int64_t batch) {
@@ -92,13 +99,16 @@ std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, i
   for (int64_t begin = 0; begin < count; begin += chunk) {
     int64_t length = std::min(chunk, count - begin);
     Batch part = examples.batch(begin, length);
-    std::vector<Tensor> results = of_length(examples, length)({part.x, part.y});
+    std::vector<Tensor> arguments{part.x, part.y};
+    if (examples.has_weights()) arguments.push_back(part.weights);
+    Compiled& compiled = of_length(examples, length);
+    std::vector<Tensor> results = compiled.function(arguments);
     if (totals.empty())
-      for (const std::vector<MetricPart>& parts : parts_) totals.emplace_back(parts);
+      for (const std::vector<MetricPart>& parts : compiled.parts) totals.emplace_back(parts);
     std::span<const Tensor> rest = results;
     for (size_t i = 0; i < totals.size(); ++i) {
-      totals[i].add(rest.first(parts_[i].size()));
-      rest = rest.subspan(parts_[i].size());
+      totals[i].add(rest.first(compiled.parts[i].size()));
+      rest = rest.subspan(compiled.parts[i].size());
     }
   }
   std::vector<MetricValue> out;

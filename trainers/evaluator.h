@@ -48,19 +48,22 @@ class Evaluator {
  private:
   /// Of a chunk.
   struct Expressions {
-    Expr x, y;
+    Expr x, y, weights;                          // weights: empty where there are none
     std::vector<std::vector<MetricPart>> parts;  // of each metric
   };
+  struct Compiled {
+    Function function;
+    std::vector<std::vector<MetricPart>> parts;
+  };
   Expressions expressions(const Examples& examples, int64_t count) const;
-  Function& of_length(const Examples& examples, int64_t count, bool background = false);
+  Compiled& of_length(const Examples& examples, int64_t count, bool background = false);
 
   const Model& model_;
   const Objective& objective_;
   Expr class_weights_;
   std::vector<std::shared_ptr<const Metric>> metrics_;
   FunctionOptions options_;
-  std::map<int64_t, Function> functions_;
-  std::vector<std::vector<MetricPart>> parts_;  // of each metric
+  std::map<std::pair<int64_t, bool>, Compiled> functions_;  // by length, and whether examples have weights
 };
 
 /// The chunk for `count` examples in minibatches of `batch`: a multiple of `batch`, of at most about a thousand

@@ -52,7 +52,11 @@ Batch Examples::batch(int64_t begin, int64_t count) {
 }
 
 Type Examples::target_type(int64_t count) const {
-  return {.dtype = DType::kInt64, .dims = {count}};
+  if (size() == 0) return {.dtype = DType::kInt64, .dims = {count}};
+  const Tensor y = streamed_ ? new_buffer(1).y : all_.y;
+  Type out{.dtype = y.dtype(), .dims = {count}};
+  for (size_t i = 1; i < y.rank(); ++i) out.dims.push_back(y.dim(i));
+  return out;
 }
 
 int64_t Examples::bytes() const {

@@ -47,7 +47,6 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 }
 
 static void check_sizes(const Experiment& experiment, const Dataset& data) {
-  for (const Split* split : {&data.train, &data.valid, &data.test}) require_classes(*split);
   const TrainerConfig& trainer = experiment.trainer;
   auto check = [&](const Split& split, const char* set, bool needed) {
     bool enough = split.size() >= (trainer.full_batches_only ? trainer.batch_size : 1);
@@ -171,7 +170,7 @@ double TrainingProgram::largest_input(int64_t batch) {
 }
 
 ObjectiveStep TrainingProgram::objective_step(const Minibatch& batch, ModelPass& pass) {
-  TargetInput targets{.value = batch.y, .class_weights = class_weights_};
+  TargetInput targets{.value = batch.y, .weights = batch.weights, .class_weights = class_weights_};
   if (objective_->target_forms() == std::vector{TargetForm::kNone}) targets = {};
   return objective_->step(
       {.x = batch.x, .output = pass.model_output(), .targets = targets, .params = params_to_train(model_)});

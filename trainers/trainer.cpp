@@ -90,7 +90,6 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   if (count == 0)
     throw UserError(Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
                             .got = str(split.size(), " examples, minibatches of ", batch)});
-  require_classes(split);
   FloatXScope floatx(experiment.compiler.floatX);
   Shape input = model_input(experiment, data.input_shape());
   Model model = build_model(experiment, input, data.classes());

@@ -7,6 +7,8 @@
 
 #include "compiler/base/random_state.h"
 #include "compiler/ir/tensor.h"
+#include "datasets/npy.h"
+#include "datasets/npz.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/png_support.h"
 
@@ -52,6 +54,47 @@ inline void write_source_files(const Workshop& workshop, const Tensor& x, const 
   workshop.write("c2.bin", records2);
   workshop.write("l.txt", lines);
   workshop.write("l2.txt", lines2);
+}
+
+/// A file of every format, with 16 examples each, and first weights: the data of small experiments.
+inline void write_data(const Workshop& workshop) {
+  auto [x, y] = small_arrays(16, 1);
+  auto [x2, y2] = small_arrays(16, 2);
+  for (int64_t i = 0; i < 16; ++i) y2.data<uint8_t>()[i] = static_cast<uint8_t>((i / 2) % 3);
+  write_npy(workshop.path("x.npy"), x);
+  write_npy(workshop.path("y.npy"), y);
+  write_npy(workshop.path("x2.npy"), x2);
+  write_npy(workshop.path("y2.npy"), y2);
+  write_npy(workshop.path("tx.npy"), x2.rows(0, 9));
+  write_npy(workshop.path("ty.npy"), y.rows(0, 9));
+  write_idx(workshop, "x.idx", x);
+  write_idx(workshop, "y.idx", y);
+  write_idx(workshop, "x2.idx", x2);
+  write_idx(workshop, "y2.idx", y2);
+  write_npy(workshop.path("w.npy"), x.reshape({64}).rows(0, 16));
+  write_idx(workshop, "w.idx", x.reshape({64}).rows(0, 16));
+  auto [digits, labels] = small_arrays(40, 3);
+  write_idx(workshop, "mnist/train-images-idx3-ubyte", digits);
+  write_idx(workshop, "mnist/train-labels-idx1-ubyte", labels);
+  write_idx(workshop, "mnist/t10k-images-idx3-ubyte", digits.rows(0, 20));
+  write_idx(workshop, "mnist/t10k-labels-idx1-ubyte", labels.rows(0, 20));
+  write_source_files(workshop, x, x2);
+  std::string table = "a,b,l\n", second = "a,b,l\n", numbers, any = "label,a;b\tlabel c;label\n";
+  for (int i = 0; i < 16; ++i) {
+    auto cell = [&](const Tensor& t, int64_t j) { return t.as_int(4 * i + j); };
+    table += str(cell(x, 0), ',', cell(x, 1), ',', i % 3, '\n');
+    second += str(cell(x2, 0), ',', cell(x2, 1), ',', (i / 2) % 3, '\n');
+    numbers += str(i % 2, ',', cell(x, 1), ',', cell(x, 2), '\n');
+  }
+  workshop.write("t.csv", table);
+  workshop.write("t2.csv", second);
+  workshop.write("numbers.csv", numbers);
+  workshop.write("any.csv", any);
+  Tensor w = Tensor::empty(DType::kFloat32, {4, 3}), v = Tensor::empty(DType::kFloat32, {3, 3});
+  for (int64_t i = 0; i < 12; ++i) w.data<float>()[i] = static_cast<float>(i) / 16;
+  for (int64_t i = 0; i < 9; ++i) v.data<float>()[i] = static_cast<float>(9 - i) / 16;
+  Tensor b = Tensor::zeros(DType::kFloat32, {3});
+  write_npz(workshop.path("w.npz"), {{"dense1/W", w}, {"dense1/b", b}, {"softmax/W", v}, {"softmax/b", b}});
 }
 
 }  // namespace thtrain
