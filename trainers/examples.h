@@ -50,7 +50,7 @@ class Examples {
   std::map<int64_t, Batch> buffers_;  // by count
 };
 
-/// UserError unless these are classes, or no examples.
+/// UserError unless these are classes, or no examples: for objectives that take nothing else.
 void require_classes(const Split& split);
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 #include "compiler/runtime/shared.h"
 #include "nn/metrics/error.h"
 #include "nn/metrics/loss.h"
+#include "trainers/examples.h"
 
 namespace thtrain {
 
@@ -17,6 +18,10 @@ Expr class_weights_of(const LossConfig& config) {
 static bool takes(const Objective& objective, TargetForm form) {
   const std::vector<TargetForm> forms = objective.target_forms();
   return std::find(forms.begin(), forms.end(), form) != forms.end();
+}
+
+void check_targets(const Objective& objective, const Split& split) {
+  if (objective.target_forms() == std::vector{TargetForm::kClasses}) require_classes(split);
 }
 
 bool has_classes(const Objective& objective, const Dataset& data) {

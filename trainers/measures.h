@@ -18,6 +18,8 @@ std::vector<std::shared_ptr<const Metric>> metrics_of(const TrainerConfig& confi
 MetricNames names_of(const std::vector<std::shared_ptr<const Metric>>& metrics);
 /// loss.class_weights; empty without.
 Expr class_weights_of(const LossConfig& config);
+/// UserError where the objective takes classes alone, and the examples have other targets.
+void check_targets(const Objective& objective, const Split& split);
 /// Do these targets stand for classes?
 bool has_classes(const Objective& objective, const Dataset& data);
 

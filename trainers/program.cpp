@@ -47,6 +47,8 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 }
 
 static void check_sizes(const Experiment& experiment, const Dataset& data) {
+  const std::unique_ptr<Objective> objective = experiment.loss.objective->make();
+  for (const Split* split : {&data.train, &data.valid, &data.test}) check_targets(*objective, *split);
   const TrainerConfig& trainer = experiment.trainer;
   auto check = [&](const Split& split, const char* set, bool needed) {
     bool enough = split.size() >= (trainer.full_batches_only ? trainer.batch_size : 1);

@@ -91,6 +91,8 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
     throw UserError(Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
                             .got = str(split.size(), " examples, minibatches of ", batch)});
   FloatXScope floatx(experiment.compiler.floatX);
+  std::unique_ptr<Objective> objective = experiment.loss.objective->make();
+  check_targets(*objective, split);
   Shape input = model_input(experiment, data.input_shape());
   Model model = build_model(experiment, input, data.classes());
   std::map<std::string, Tensor> arrays = read_weights(weights);
@@ -102,7 +104,6 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
     standardized.set_standardization(kept);
   }
   Examples examples(standardized, input, floatX(), data.streamed);
-  std::unique_ptr<Objective> objective = experiment.loss.objective->make();
   const bool classifies = has_classes(*objective, data);
   std::vector<std::shared_ptr<const Metric>> metrics = metrics_of(experiment.trainer, classifies);
   const size_t own = metrics.size();
