@@ -72,10 +72,11 @@ class LateCompiler : public testing::Test {
 
 // The first error count waits, behind a checkpoint of the step that the run has come to.
 TEST_F(LateCompiler, AnInterruptWhileItIsWaitedForKeepsEveryStep) {
-  write_compiler("while [ ! -e \"$here/go\" ]; do sleep 0.01; done\nexec g++ \"$@\"\n");
+  write_compiler("touch \"$here/begun\"\nwhile [ ! -e \"$here/go\" ]; do sleep 0.01; done\nexec g++ \"$@\"\n");
   pid_t process = workshop.start({"train", "tiny.toml", "--run-dir", "run", "--quiet"});
-  ASSERT_TRUE(wait_until([&] { return workshop.exists("run/checkpoint.npz") && position("run").as_int(2) == 10; }))
-      << workshop.read("log");
+  ASSERT_TRUE(wait_until([&] {
+    return workshop.exists("begun") && workshop.exists("run/checkpoint.npz") && position("run").as_int(2) == 10;
+  })) << workshop.read("log");
   ::kill(process, SIGINT);
   EXPECT_EQ(Workshop::wait(process), 130);
   std::string log = workshop.read("log");
