@@ -121,7 +121,7 @@ void describe_target(Fields<T>& f) {
           "What is learned: the number of the `classes` that an example is of, `values` to approximate (regression), "
           "or several `labels`, each of which an example has (1) or has not (0).");
   f.field("standardize_targets", &T::standardize_targets)
-      .help("The same as `standardize` for `values`, each of them; predictions are in the units of the data.");
+      .help("The same as `standardize` for `values`, each; losses and predictions are of the standardized ones.");
 }
 
 inline void check_targets(const DataConfig& c, Findings& findings) {
