@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -177,6 +178,19 @@ std::shared_ptr<const FileDescriptor> EntryStore::open_kind(Place& place, std::s
   trouble = opened.trouble;
   if (opened.descriptor) place.kinds.emplace(kind, opened.descriptor);
   return opened.descriptor;
+}
+
+std::shared_ptr<const FileDescriptor> EntryStore::lock(std::string_view kind) {
+  if (own_.path.empty()) return nullptr;
+  std::string ignored;
+  const auto folder = open_kind(own_, kind, /*make=*/true, ignored);
+  if (!folder) return nullptr;
+  // A lock belongs to what open() gave: threads of one process exclude each other too.
+  auto opened = std::make_shared<FileDescriptor>(openat(folder->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened->get() < 0) return nullptr;
+  while (flock(opened->get(), LOCK_EX) != 0)
+    if (errno != EINTR) return nullptr;
+  return opened;
 }
 
 std::string EntryStore::make_private_folder() {

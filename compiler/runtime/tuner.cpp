@@ -127,6 +127,7 @@ TuningTable remembered(int threads) {
 
 void remember(const TuningTable& table, int threads) {
   std::lock_guard lock(tables_mutex);
+  const std::shared_ptr<const FileDescriptor> between_processes = tuning_store().lock(kTuningFolder);
   const std::string machine = machine_text(threads);
   TuningTable& all = table_for(machine, true);
   all.merge(table);

@@ -2,6 +2,8 @@
 #include "compiler/runtime/tuner.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -22,7 +24,7 @@ namespace {
 using kernel::ChoiceKey;
 
 // Numbers of threads that nothing else uses: what is remembered for them disturbs nobody.
-constexpr int kThreads = 201, kOtherThreads = 202;
+constexpr int kThreads = 201, kOtherThreads = 202, kManyProcesses = 203;
 
 ChoiceKey key_of_columns(int64_t n) {
   return key_of({DType::kFloat32, 3, n, 5, false, false, false});
@@ -90,6 +92,33 @@ TEST(Tuner, ForgetsOnlyWhatChanged) {
   EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "library") << "the fastest that is what was measured";
   remember_time(key, "tile 1x1x5", 1e-6, kThreads);
   EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "tile 1x1x5");
+}
+
+TEST(Tuner, ProcessesThatRememberAtTheSameTimeForgetNothing) {
+  constexpr int kProcesses = 4, kEach = 25;
+  auto key = [](int process, int i) { return key_of_columns(100'000 + process * kEach + i).text(); };
+  const std::string version = str("run ", getpid());  // an earlier run of this test left entries
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    children.push_back(fork());
+    ASSERT_GE(children.back(), 0);
+    if (children.back() == 0) {
+      for (int i = 0; i < kEach; ++i)
+        remember(TuningTable::parse(str(key(process, i), " = library [", version, "] 1e-06\n")), kManyProcesses);
+      _exit(0);
+    }
+  }
+  for (pid_t child : children) {
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  const TuningTable table = remembered(kManyProcesses);
+  for (int process = 0; process < kProcesses; ++process)
+    for (int i = 0; i < kEach; ++i) {
+      ASSERT_EQ(table.of(key(process, i)).size(), 1u) << process << " " << i;
+      EXPECT_EQ(table.of(key(process, i))[0].version, version) << process << " " << i;
+    }
 }
 
 TEST(Tuner, WhatDoesNotApplyHereIsNotChosen) {
