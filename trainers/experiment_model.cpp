@@ -66,6 +66,12 @@ class ModelCheck {
                      .expected = "a name for each layer",
                      .config = section(i).at("name"),
                      .hint = str("the other one is ", entry->second)});
+    if (names_[i] == "data")
+      findings_.add({.what = str(section(i).name_of("name"), " is a name that thtrain uses itself"),
+                     .expected = "another name",
+                     .got = "\"data\"",
+                     .config = section(i).at("name"),
+                     .hint = "data/mean and data/scale in files of weights are those of standardized examples"});
   }
 
   const std::vector<OneOf<LayerOptions>>& layers_;

@@ -35,7 +35,8 @@ Output output_of(const std::string& path) {
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
   if (loaded.run && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
-  if (!loaded.experiment.data.is<CsvConfig>()) return {.columns = {}, .classes = loaded.experiment.data->class_names};
+  if (!loaded.experiment.data.is<CsvConfig>())
+    return {.columns = {}, .classes = class_names_of(loaded.experiment, loaded.config_folder)};
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }
 
