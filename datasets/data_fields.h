@@ -141,7 +141,9 @@ void describe_target(Fields<T>& f) {
           "What is learned: the number of the `classes` that an example is of, `values` to approximate (regression), "
           "or several `labels`, each of which an example has (1) or has not (0).");
   f.field("standardize_targets", &T::standardize_targets)
-      .help("The same as `standardize` for `values`, each; losses and predictions are of the standardized ones.");
+      .help(
+          "The same as `standardize` for `values`, each. The loss is of the standardized ones; predictions, and mean "
+          "squared and absolute errors, are in the units of the data.");
 }
 
 inline void check_targets(const DataConfig& c, Findings& findings) {

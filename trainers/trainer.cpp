@@ -125,16 +125,15 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   return out;
 }
 
-// Columns of the W of the softmax that has as many as the data has classes, or of the last layer.
+// Columns of the W of the softmax that has as many as the data has classes; 0 where each says how many it has.
 static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Experiment& experiment) {
-  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
-  auto of_data = std::find_if(layers.begin(), layers.end(), [](const OneOf<LayerOptions>& layer) {
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
     const auto* softmax = layer.get_if<Softmax::Options>();
-    return softmax && !softmax->units;
-  });
-  const OneOf<LayerOptions>& layer = of_data == layers.end() ? layers.back() : *of_data;
-  auto found = weights.find(layer->name + "/W");
-  return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
+    if (!softmax || softmax->units) continue;
+    auto found = weights.find(softmax->name + "/W");
+    return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
+  }
+  return 0;
 }
 
 // The first weights take as many numbers as they have rows. An example of another size is the examples' fault.
