@@ -3,7 +3,11 @@
 
 #include "datasets/npy.h"
 #include "datasets/npz.h"
+#include "datasets/sources/friedman.h"
+#include "datasets/sources/two_digits.h"
 #include "tests/support/cli_support.h"
+#include "tests/support/error_text.h"
+#include "trainers/load_data.h"
 
 namespace thtrain {
 namespace {
@@ -57,7 +61,7 @@ TEST_F(CliOutputs, AreTrainedEvaluatedAndPredicted) {
   EXPECT_TRUE(workshop.exists("run/best.npz"));
   Ended evaluated = run({"eval", "run", "--part", "train"});
   EXPECT_EQ(evaluated.code, 0) << evaluated.err;
-  for (const char* part : {"training error 0.00 % (0 of 8 examples), loss 0.", "\ntraining loss.kind 0.",
+  for (const char* part : {"training error 0.000000 % (0 of 8 examples), loss 0.", "\ntraining loss.kind 0.",
                            "\ntraining loss.copy 0.", "\nweights run/best.npz\n"})
     EXPECT_NE(evaluated.out.find(part), std::string::npos) << part << evaluated.out;
   auto json = one_json_line(run({"eval", "run", "--part", "train", "--json"}).out);
@@ -101,6 +105,23 @@ TEST_F(CliOutputs, ClassNamesInAFile) {
   EXPECT_EQ(workshop.read("q.csv"), workshop.read("p.csv"));
 }
 
+TEST_F(CliOutputs, GeneratorsTakeClassNamesFromAFileToo) {
+  Experiment experiment;
+  workshop.write("ten.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+  auto names = [&](auto config, const char* file) {
+    config.n_train = config.n_valid = config.n_test = 2;
+    config.class_names_file = workshop.path(file);
+    experiment.data = config;
+    return load_data(experiment, "").class_names.back();
+  };
+  EXPECT_EQ(names(TwoDigitsConfig(), "ten.txt"), "nine");
+  EXPECT_EQ(names(DigitsConfig(), "ten.txt"), "nine");
+  EXPECT_EQ(error_text([&] { names(FriedmanConfig(), "names.txt"); }),
+            "error: data.class_names does not fit the data\n"
+            "  expected: classes or labels to name\n"
+            "  got:      data.target = \"values\"");
+}
+
 TEST_F(CliOutputs, BadFilesOfClassNames) {
   auto text = [&](const std::string& names) {
     workshop.write("bad.txt", names);
@@ -120,8 +141,8 @@ TEST_F(CliOutputs, BadFilesOfClassNames) {
             "  expected: a name for each class\n  got:      \"a\", as in line 1\n" +
                 place);
   EXPECT_EQ(text("a\r\n  b \r\n\n"), "\n");
-  EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=none.txt"}).substr(0, 40),
-            "\nerror: HERE/none.txt: no such file\n  exp");
+  EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=none.txt"}).substr(0, 32),
+            "\nerror: \"none.txt\" was not found\n");
   EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=names.txt", "data.class_names=[\"a\", \"b\"]"}),
             "\nerror: data.class_names and data.class_names_file are both given\n"
             "  expected: one of them\n"
@@ -144,45 +165,45 @@ TEST_F(CliOutputs, WhatTheFileSaysWrongly) {
             "\nerror: loss.outputs.1.layer is no layer of the model\n"
             "  expected: one of hidden, kind, copy\n"
             "  got:      cpy\n"
-            "  config:   bad.toml:20:9\n"
-            "     20 | layer = \"cpy\"\n"
+            "  config:   bad.toml:21:9\n"
+            "     21 | layer = \"cpy\"\n"
             "        |         ^^^^^\n"
             "  hint:     did you mean copy?\n");
   EXPECT_EQ(with("layer = \"copy\"", "layer = \"kind\""),
             "\nerror: two of loss.outputs judge the layer kind\n"
             "  expected: one for each layer\n"
-            "  config:   bad.toml:20:9\n"
-            "     20 | layer = \"kind\"\n"
+            "  config:   bad.toml:21:9\n"
+            "     21 | layer = \"kind\"\n"
             "        |         ^^^^^^\n");
   EXPECT_EQ(with("type = \"squared_error\"\n", ""),
             "\nerror: objective \"negative_log_likelihood\" compares with classes\n"
             "  expected: another type, such as \"squared_error\"\n"
             "  got:      loss.outputs.1.compare_with = \"inputs\"\n"
-            "  config:   bad.toml:22:16\n"
-            "     22 | compare_with = \"inputs\"\n"
+            "  config:   bad.toml:23:16\n"
+            "     23 | compare_with = \"inputs\"\n"
             "        |                ^^^^^^^^\n");
   EXPECT_EQ(with("type = \"squared_error\"\nweight = 0.5\ncompare_with = \"inputs\"", "weight = 1.0"), "\n");
   EXPECT_EQ(with("weight = 0.5", "weight = -1.0"),
             "\nerror: loss.outputs.1.weight is out of range\n"
             "  expected: a number, at least 0\n"
             "  got:      -1.0\n"
-            "  config:   bad.toml:22:10\n"
-            "     22 | weight = -1.0\n"
+            "  config:   bad.toml:23:10\n"
+            "     23 | weight = -1.0\n"
             "        |          ^^^^\n"
             "  hint:     weight: factor of its loss in the sum\n");
   EXPECT_EQ(with("weight = 0.5", "columns = [0, 1]"),
             "\nerror: loss.outputs.1.columns has no effect\n"
             "  expected: compare_with = \"targets\"\n"
             "  got:      compare_with = \"inputs\"\n"
-            "  config:   bad.toml:22:11\n"
-            "     22 | columns = [0, 1]\n"
+            "  config:   bad.toml:23:11\n"
+            "     23 | columns = [0, 1]\n"
             "        |           ^^^^^^\n");
   EXPECT_EQ(with("layer = \"kind\"\n", "layer = \"kind\"\ncolumns = [3, 3]\n"),
             "\nerror: loss.outputs.0.columns is no range\n"
             "  expected: [first, end]: the first column, from 0, and the one after the last\n"
             "  got:      [3, 3]\n"
-            "  config:   bad.toml:19:11\n"
-            "     19 | columns = [3, 3]\n"
+            "  config:   bad.toml:20:11\n"
+            "     20 | columns = [3, 3]\n"
             "        |           ^^^^^^\n");
   EXPECT_EQ(
       with("[[loss.outputs]]\nlayer = \"kind\"\n",
@@ -190,18 +211,18 @@ TEST_F(CliOutputs, WhatTheFileSaysWrongly) {
            "\"kind\"\n"),
       "\nerror: loss.type has no effect\n"
       "  expected: type in each [[loss.outputs]]\n"
-      "  config:   bad.toml:18:8\n"
-      "     18 | type = \"hinge\"\n"
+      "  config:   bad.toml:19:8\n"
+      "     19 | type = \"hinge\"\n"
       "        |        ^^^^^^^\n"
       "error: loss.compare_with has no effect\n"
       "  expected: compare_with in each [[loss.outputs]]\n"
-      "  config:   bad.toml:19:16\n"
-      "     19 | compare_with = \"inputs\"\n"
+      "  config:   bad.toml:20:16\n"
+      "     20 | compare_with = \"inputs\"\n"
       "        |                ^^^^^^^^\n"
       "error: loss.class_weights has no effect\n"
       "  expected: class_weights in each [[loss.outputs]]\n"
-      "  config:   bad.toml:20:17\n"
-      "     20 | class_weights = [1.0, 2.0]\n"
+      "  config:   bad.toml:21:17\n"
+      "     21 | class_weights = [1.0, 2.0]\n"
       "        |                 ^^^^^^^^^^\n");
   EXPECT_EQ(with("name = \"copy\"", "name = \"data\"").substr(0, 280),
             "\nerror: model.layers.2.name is a name that thtrain uses itself\n"

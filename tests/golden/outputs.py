@@ -10,9 +10,9 @@ weights; `copy` should give x. The loss of a minibatch is
 
     cross_entropy(kind) + 0.25 huber(numbers) + 0.5 mean_squared_error(copy)
 
-each the weighted mean over the examples. 20 steps of SGD with momentum, on minibatches of 5 in their order. Lines: x, y,
-weights, each weight before and ("end/") after, the losses of each epoch's minibatches, and the three losses and their
-sum over all examples at the end.
+each the weighted mean over the examples. 20 steps of SGD with momentum, on minibatches of 5 in their order. Lines: x,
+y, weights, each weight before and ("end/") after, the losses of each epoch's minibatches, and the three losses and
+their sum over all examples at the end.
 """
 import pathlib
 
