@@ -7,6 +7,7 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/shared.h"
+#include "nn/objectives/binary_crossentropy.h"
 #include "trainers/examples.h"
 
 namespace thtrain {
@@ -145,6 +146,35 @@ void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& dat
   }
 }
 
+// Of other numbers the loss may fall below 0 without end. What is streamed is not read for it.
+static void check_shares(const TrainedOutput& output, const Dataset& data) {
+  const bool of_inputs = output.compare_with == CompareWith::kInputs;
+  if (output.objective->name() != BinaryCrossentropy::Options::kName || data.streamed) return;
+  if (!of_inputs && data.targets() != Targets::kValues) return;
+  constexpr int64_t kRows = 1024;
+  for (const Split* split : {&data.train, &data.valid, &data.test})
+    for (int64_t first = 0; first < split->size(); first += kRows) {
+      const int64_t count = std::min(kRows, split->size() - first);
+      const Tensor rows =
+          of_inputs ? split->read(first, count, DType::kFloat64).x : split->read_targets(first, count, DType::kFloat64);
+      const int64_t width = rows.size() / count;
+      for (int64_t i = 0; i < rows.size(); ++i) {
+        const double value = rows.data<double>()[i];
+        const int64_t column = i % width;
+        const bool is_learned = !output.columns || (column >= output.columns->first && column < output.columns->second);
+        if (!is_learned || (value >= 0 && value <= 1)) continue;
+        const DataArray& array = of_inputs ? split->x_array() : split->y_array();
+        throw UserError(
+            Message{.what = str(row_place(array, split->file_row(first + i / width)), ": objective \"",
+                                output.objective->name(), "\" learns probabilities"),
+                    .expected = "numbers from 0 to 1",
+                    .got = str(value),
+                    .config = array.where,
+                    .hint = of_inputs ? "data.scale brings the examples there; data.standardize does not" : ""});
+      }
+    }
+}
+
 static const Layer& layer_of(const Model& model, const std::string& name) {
   for (const auto& layer : model.layers())
     if (layer->name() == name) return *layer;
@@ -178,7 +208,10 @@ void check_outputs(const std::vector<TrainedOutput>& outputs, const Model& model
                             .config = layer_of(model, end).position(),
                             .hint = str("no layer takes ", end, "; [[loss.outputs]] gives each output an objective")});
   }
-  for (const TrainedOutput& output : outputs) check_classes(output, model, data);
+  for (const TrainedOutput& output : outputs) {
+    check_classes(output, model, data);
+    check_shares(output, data);
+  }
 }
 
 }  // namespace thtrain

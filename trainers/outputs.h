@@ -33,10 +33,10 @@ std::vector<TrainedOutput> outputs_of(const Experiment& experiment);
 /// Those of the data's numbers that each output gives. Null: they are not standardized.
 void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* standardization);
 
-/// UserError: an output takes classes alone and the examples have others, columns that the targets have not, or a
-/// column of classes that holds something else.
+/// UserError: an output takes classes alone and the examples have others, or columns that the targets have not.
 void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& data, const Split& split);
-/// UserError: a layer that no other takes is judged by nothing, or an output has fewer numbers than there are classes.
+/// UserError: a layer that no other takes is judged by nothing, an output has fewer numbers than there are classes, a
+/// column of classes holds something else, or numbers that the binary cross-entropy learns are none from 0 to 1.
 void check_outputs(const std::vector<TrainedOutput>& outputs, const Model& model, const Dataset& data);
 
 }  // namespace thtrain

@@ -140,7 +140,10 @@ const std::map<std::string, Witness>& witnesses() {
     w["loss.type"] = {.values = {"hinge"}};
     w["loss.compare_with"] = {.may_fail = true};
     w["loss[huber].delta"] = {.with = {"data.target=values"}};
-    w["loss[binary_crossentropy].pos_weight"] = {.with = {"data.target=values"}};
+    w["loss[binary_crossentropy].pos_weight"] = {
+        .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"},
+        .values = {"[0.25]", "[0.75, 0.5, 1.0, 2.0]"}};
+    w["loss.outputs[binary_crossentropy].pos_weight"] = {.with = {"data.scale=0.25"}, .values = {"[0.25]"}};
     w["loss.outputs.layer"] = {.values = {"start"}, .may_fail = true};
     w["loss.outputs.type"] = {.values = {"absolute_error", "huber", "hinge"}};
     w["loss.outputs.compare_with"] = {.values = {"targets"}, .may_fail = true};

@@ -141,7 +141,7 @@ TEST_F(CliOutputs, BadFilesOfClassNames) {
             "  expected: a name for each class\n  got:      \"a\", as in line 1\n" +
                 place);
   EXPECT_EQ(text("a\r\n  b \r\n\n"), "\n");
-  EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=none.txt"}).substr(0, 32),
+  EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=none.txt"}).substr(0, 33),
             "\nerror: \"none.txt\" was not found\n");
   EXPECT_EQ(error_of(kTwoHeads, {"data.class_names_file=names.txt", "data.class_names=[\"a\", \"b\"]"}),
             "\nerror: data.class_names and data.class_names_file are both given\n"

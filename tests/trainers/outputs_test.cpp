@@ -8,6 +8,7 @@
 #include "nn/metrics/mean_absolute_error.h"
 #include "nn/metrics/mean_squared_error.h"
 #include "nn/metrics/r2.h"
+#include "nn/objectives/binary_crossentropy.h"
 #include "nn/objectives/huber.h"
 #include "nn/objectives/squared_error.h"
 #include "tests/support/golden_lines.h"
@@ -401,6 +402,10 @@ TEST(Outputs, WhatTheDataDoesNotAllow) {
   EXPECT_EQ(message([](Experiment& e) { e.data->standardize_targets = true; }),
             "error: objective \"negative_log_likelihood\" learns classes, and standardized targets are none\n"
             "  expected: data.standardize_targets = false");
+  EXPECT_EQ(message([](Experiment& e) { e.loss.outputs[2].objective = BinaryCrossentropy::Options(); }),
+            str("error: ", folder.path("x.npy"), ": row 0: objective \"binary_crossentropy\" learns probabilities\n",
+                "  expected: numbers from 0 to 1\n", "  got:      ", expected.at("x").as_double(0),
+                "\n  hint:     data.scale brings the examples there; data.standardize does not"));
   EXPECT_EQ(message([](Experiment& e) { e.loss.outputs[0].columns.clear(); }),
             str("error: ", folder.path("x.npy"), ": a classifier learns from class numbers\n",
                 "  expected: a label for each example: the number of its class\n", "  got:      target values"));
