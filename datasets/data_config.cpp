@@ -87,13 +87,7 @@ void ArrayFiles::describe_files(Fields<T>& f) {
   f.check([](const T& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);
-    check_folds(c,
-                {{"valid", c.valid.has_value()},
-                 {"n_valid", c.n_valid > 0},
-                 {"valid_fraction", c.valid_fraction > 0},
-                 {"test_fraction", c.test_fraction > 0}},
-                findings);
-    check_fractions(c, findings);
+    check_sets(c, findings);
     auto pair = [&](const std::optional<std::string>& data, const std::optional<std::string>& labels,
                     std::string name) {
       if (data.has_value() == labels.has_value()) return;
@@ -113,7 +107,6 @@ void ArrayFiles::describe_files(Fields<T>& f) {
     weights(c.valid.has_value(), c.valid_weights.has_value(), "valid");
     weights(c.test.has_value(), c.test_weights.has_value(), "test");
     check_stratified(c, findings);
-    check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
   });
 }
 
@@ -193,14 +186,7 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
   f.check([](const CsvConfig& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);
-    check_folds(c,
-                {{"valid", c.valid.has_value()},
-                 {"n_valid", c.n_valid > 0},
-                 {"valid_fraction", c.valid_fraction > 0},
-                 {"test_fraction", c.test_fraction > 0}},
-                findings);
-    check_fractions(c, findings);
-    check_one_validation_set(c, c.valid.has_value(), c.n_valid, findings);
+    check_sets(c, findings);
     check_stratified(c, findings);
     check_label_columns(c, findings);
   });

@@ -32,11 +32,14 @@ struct DataConfig : Section {
   Standardization::By standardize = Standardization::By::kNone;
   bool standardize_targets = false;
   std::vector<std::string> class_names;
+  std::optional<std::string> class_names_file;  // in their place
 
   virtual ~DataConfig() = default;
   virtual SetSizes sizes() const = 0;
   /// Those that are given.
   virtual std::vector<DataFile> files() { return {}; }
+  /// files(), and that of the names of the classes, which is the part "class_names".
+  std::vector<DataFile> all_files();
   /// What it says beside its name and its files.
   virtual void fill(DatasetOptions& out) const = 0;
   static const std::vector<Kind<DataConfig>>& kinds();

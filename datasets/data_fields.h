@@ -30,6 +30,14 @@ void DataConfig::describe_common(Fields<T>& f) {
           "example (`features`), or one of each over all numbers (`all`). Both are kept with the model.");
   f.field("class_names", &T::class_names)
       .help("Names of the classes, or of the labels, from 0 on; there are as many of them as names.");
+  f.field("class_names_file", &T::class_names_file)
+      .help("In its place, a text file with a name in each line; it is looked for as the data is.");
+  f.check([](const T& c, Findings& findings) {
+    if (c.class_names_file && !c.class_names.empty())
+      findings.add({.what = "data.class_names and data.class_names_file are both given",
+                    .expected = "one of them",
+                    .config = c.at("class_names_file")});
+  });
 }
 
 template <class T>
@@ -75,8 +83,15 @@ inline void check_folds(const SplitConfig& c, const std::vector<std::pair<const 
                     .hint = "one part of data.train validates"});
 }
 
+// Where validation and test examples come from, of sources with `valid`, `n_valid` and fractions.
 template <class T>
-void check_fractions(const T& c, Findings& findings) {
+void check_sets(const T& c, Findings& findings) {
+  check_folds(c,
+              {{"valid", has_file(c.valid)},
+               {"n_valid", c.n_valid > 0},
+               {"valid_fraction", c.valid_fraction > 0},
+               {"test_fraction", c.test_fraction > 0}},
+              findings);
   auto both = [&](const char* fraction, const char* other) {
     findings.add({.what = str("data.", fraction, " and data.", other, " are both given"),
                   .expected = "one of them",
@@ -85,6 +100,11 @@ void check_fractions(const T& c, Findings& findings) {
   if (c.valid_fraction > 0 && has_file(c.valid)) both("valid_fraction", "valid");
   if (c.valid_fraction > 0 && c.n_valid > 0) both("valid_fraction", "n_valid");
   if (c.test_fraction > 0 && has_file(c.test)) both("test_fraction", "test");
+  if (has_file(c.valid) && c.n_valid > 0)
+    findings.add({.what = "data.valid and data.n_valid are both given",
+                  .expected = "one of them",
+                  .config = c.at("n_valid"),
+                  .hint = "data.n_valid takes examples of data.train, where there is no data.valid"});
   if (c.valid_fraction + c.test_fraction < 1) return;
   findings.add({.what = "data.valid_fraction + data.test_fraction leave nothing to train on",
                 .expected = "a sum below 1",
@@ -121,7 +141,9 @@ void describe_target(Fields<T>& f) {
           "What is learned: the number of the `classes` that an example is of, `values` to approximate (regression), "
           "or several `labels`, each of which an example has (1) or has not (0).");
   f.field("standardize_targets", &T::standardize_targets)
-      .help("The same as `standardize` for `values`, each; losses and predictions are of the standardized ones.");
+      .help(
+          "The same as `standardize` for `values`, each. The loss is of the standardized ones; predictions, and mean "
+          "squared and absolute errors, are in the units of the data.");
 }
 
 inline void check_targets(const DataConfig& c, Findings& findings) {
@@ -130,11 +152,12 @@ inline void check_targets(const DataConfig& c, Findings& findings) {
                   .expected = "data.target = \"values\"",
                   .got = str("data.target = \"", name_of(c.target), '"'),
                   .config = c.at("standardize_targets")});
-  if (!c.class_names.empty() && c.target == Targets::kValues)
-    findings.add({.what = "data.class_names has no effect",
+  const char* names = c.class_names_file ? "class_names_file" : "class_names";
+  if ((c.class_names_file || !c.class_names.empty()) && c.target == Targets::kValues)
+    findings.add({.what = str("data.", names, " has no effect"),
                   .expected = "data.target = \"classes\" or \"labels\"",
                   .got = "data.target = \"values\"",
-                  .config = c.at("class_names")});
+                  .config = c.at(names)});
 }
 
 template <class T>
@@ -155,14 +178,6 @@ void describe_memory_limit(Fields<T>& f) {
       .help(
           "What the examples may fill in memory. More is read while training from .npy files and IDX files that are "
           "not packed, and is an error elsewhere. Not given: half of the memory that there is.");
-}
-
-inline void check_one_validation_set(const Section& c, bool has_file, int64_t n_valid, Findings& findings) {
-  if (has_file && n_valid > 0)
-    findings.add({.what = "data.valid and data.n_valid are both given",
-                  .expected = "one of them",
-                  .config = c.at("n_valid"),
-                  .hint = "data.n_valid takes examples of data.train, where there is no data.valid"});
 }
 
 template <class T>
@@ -186,14 +201,7 @@ void SetFiles::describe_sets(Fields<T>& f, const std::string& what) {
   f.check([](const T& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);
-    check_folds(c,
-                {{"valid", has_file(c.valid)},
-                 {"n_valid", c.n_valid > 0},
-                 {"valid_fraction", c.valid_fraction > 0},
-                 {"test_fraction", c.test_fraction > 0}},
-                findings);
-    check_fractions(c, findings);
-    check_one_validation_set(c, has_file(c.valid), c.n_valid, findings);
+    check_sets(c, findings);
     check_stratified(c, findings);
   });
 }

@@ -59,6 +59,12 @@ void DataConfig::fill_common(DatasetOptions& out) const {
   out.class_names_where = at("class_names");
 }
 
+std::vector<DataFile> DataConfig::all_files() {
+  std::vector<DataFile> out = files();
+  add_file(out, "class_names_file", "class_names", class_names_file);
+  return out;
+}
+
 void MnistConfig::fill(DatasetOptions& out) const {
   fill_common(out);
   fill_split(out, *this);

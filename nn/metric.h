@@ -37,6 +37,9 @@ struct MetricInput {
   Scores scores;              // what Objective::scores gives: [n, ...]
   TargetInput targets;        // class_weights are not read
   ExampleLosses losses = {};  // where reads_losses()
+  /// How much of the data's units one of the scores' is, where targets are standardized: a float, or one for each of
+  /// the numbers of a score, [...]. Empty: 1. What has a unit is given in the data's.
+  Expr unit = {};
 };
 
 struct MetricValue {

@@ -144,20 +144,32 @@ Expr ModelPass::output(const std::string& name) {
 }
 
 ModelOutput ModelPass::model_output() {
-  const Expr value = output();
-  if (model_.classifier()) return {.value = value, .logits = logits(), .link = ModelOutput::Link::kSoftmax};
+  TH_CHECK(!model_.layers_.empty(), "a model without layers");
+  return model_output_at(values_.size() - 1);
+}
+ModelOutput ModelPass::model_output(const std::string& name) {
+  return model_output_at(model_.place_of(name));
+}
+
+ModelOutput ModelPass::model_output_at(size_t place) {
+  const Expr value = value_at(place);
+  if (softmax_at(place)) return {.value = value, .logits = logits_at(place), .link = ModelOutput::Link::kSoftmax};
   const Node& node = value.node();
   if (node.op && node.op->name == "sigmoid")
     return {.value = value, .logits = node.inputs[0], .link = ModelOutput::Link::kSigmoid};
   return {.value = value};
 }
 
+// Null where it is another layer, or an input.
+const Softmax* ModelPass::softmax_at(size_t place) const {
+  const size_t inputs = model_.inputs_.size();
+  return place < inputs ? nullptr : dynamic_cast<const Softmax*>(model_.layers_[place - inputs].get());
+}
+
 Expr ModelPass::logits_at(size_t place) {
-  const size_t layer = place - model_.inputs_.size();
-  const auto* softmax =
-      place < model_.inputs_.size() ? nullptr : dynamic_cast<const Softmax*>(model_.layers_[layer].get());
+  const Softmax* softmax = softmax_at(place);
   TH_CHECK(softmax != nullptr, "logits of ", model_.name_at(place), ", which is no softmax");
-  return softmax->logits(value_at(model_.sources_[layer].front()));
+  return softmax->logits(value_at(model_.sources_[place - model_.inputs_.size()].front()));
 }
 Expr ModelPass::logits() {
   TH_CHECK(!model_.layers_.empty(), "a model without layers");

@@ -125,6 +125,8 @@ class ModelPass {
   /// The same as objectives read it: with the logits of a softmax layer, and of a layer whose last operation is a
   /// sigmoid.
   ModelOutput model_output();
+  /// The same of the layer of that name.
+  ModelOutput model_output(const std::string& name);
   /// z of a softmax, the last layer or that of the name. InternalError where it is another layer.
   Expr logits();
   Expr logits(const std::string& name);
@@ -135,6 +137,8 @@ class ModelPass {
   const Expr& value_at(size_t place);
   Expr compute(size_t layer);
   Expr logits_at(size_t place);
+  ModelOutput model_output_at(size_t place);
+  const Softmax* softmax_at(size_t place) const;
 
   const Model& model_;
   Phase phase_;

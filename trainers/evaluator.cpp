@@ -58,11 +58,26 @@ Evaluator::Expressions Evaluator::expressions(const Examples& examples, int64_t 
                   .weights = {},
                   .parts = {}};
   if (examples.has_weights()) out.weights = tensor("weights", {count}, model_.dtype());
-  const ModelOutput output = model_.pass({out.x}, Phase::kEvaluation).model_output();
-  MetricInput input{.scores = objective_.scores(output), .targets = {.value = out.y, .weights = out.weights}};
-  if (std::any_of(metrics_.begin(), metrics_.end(), [](const auto& m) { return m->reads_losses(); }))
-    input.losses = objective_.losses(output, {.value = out.y, .weights = out.weights, .class_weights = class_weights_});
-  for (const auto& metric : metrics_) out.parts.push_back(metric->parts(input));
+  ModelPass pass = model_.pass({out.x}, Phase::kEvaluation);
+  std::vector<std::optional<MetricInput>> inputs(outputs_.size());
+  for (const auto& [metric, output] : metrics_) {
+    if (output && !inputs[*output]) inputs[*output] = input_of(*output, pass, out);
+    out.parts.push_back(output ? metric->parts(*inputs[*output]) : std::vector<MetricPart>());
+  }
+  return out;
+}
+
+MetricInput Evaluator::input_of(size_t output, ModelPass& pass, const Expressions& examples) const {
+  const TrainedOutput& of = outputs_[output];
+  const ModelOutput given = pass.model_output(of.layer);
+  const TargetInput targets = of.targets(given, examples.x, examples.y, examples.weights);
+  MetricInput out{.scores = of.objective->scores(given),
+                  .targets = {.value = targets.value, .weights = targets.weights},
+                  .unit = of.unit(given)};
+  const bool has_losses = std::any_of(metrics_.begin(), metrics_.end(), [&](const OutputMetric& m) {
+    return m.output == output && m.metric->reads_losses();
+  });
+  if (has_losses) out.losses = of.objective->losses(given, targets);
   return out;
 }
 
@@ -82,6 +97,7 @@ Evaluator::Compiled& Evaluator::of_length(const Examples& examples, int64_t coun
   options.background = background;
   std::vector<In> inputs{of_chunk.x, of_chunk.y};
   if (of_chunk.weights.has_value()) inputs.emplace_back(of_chunk.weights);
+  options.allow_unused_inputs = true;  // the targets of an autoencoder
   return functions_.emplace(key, Compiled{function(inputs, outputs, {}, options), of_chunk.parts}).first->second;
 }
 
@@ -111,8 +127,19 @@ std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, i
       rest = rest.subspan(compiled.parts[i].size());
     }
   }
+  return values_of(totals);
+}
+
+std::vector<MetricValue> Evaluator::values_of(const std::vector<MetricTotals>& totals) const {
   std::vector<MetricValue> out;
-  for (size_t i = 0; i < totals.size(); ++i) out.push_back(metrics_[i]->value(totals[i]));
+  double whole = 0;
+  for (size_t i = 0; i < totals.size(); ++i) {
+    const auto& [metric, output] = metrics_[i];
+    out.push_back(output ? metric->value(totals[i]) : MetricValue());
+    if (output && metric->reads_losses()) whole += outputs_[*output].weight * *out.back().number;
+  }
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!metrics_[i].output) out[i].number = whole;
   return out;
 }
 

@@ -7,26 +7,20 @@
 #include <vector>
 
 #include "compiler/runtime/function.h"
-#include "nn/metric.h"
 #include "nn/model.h"
-#include "nn/objective.h"
 #include "trainers/examples.h"
+#include "trainers/measures.h"
+#include "trainers/outputs.h"
 
 namespace thtrain {
 
 class Evaluator {
  public:
-  /// Of what the objective says that the model gives; `class_weights` as in TargetInput, and may be empty. Functions
-  /// are compiled when they are first needed, one for each length of chunk. The model and the objective stay alive.
-  Evaluator(const Model& model, const Objective& objective, Expr class_weights,
-            std::vector<std::shared_ptr<const Metric>> metrics, FunctionOptions options)
-      : model_(model),
-        objective_(objective),
-        class_weights_(std::move(class_weights)),
-        metrics_(std::move(metrics)),
-        options_(std::move(options)) {}
-
-  const std::vector<std::shared_ptr<const Metric>>& metrics() const { return metrics_; }
+  /// Functions are compiled when they are first needed, one for each length of chunk. Where a metric is of no output,
+  /// there is a metric "loss" of each. The model stays alive.
+  Evaluator(const Model& model, std::vector<TrainedOutput> outputs, std::vector<OutputMetric> metrics,
+            FunctionOptions options)
+      : model_(model), outputs_(std::move(outputs)), metrics_(std::move(metrics)), options_(std::move(options)) {}
 
   /// UserError where a metric cannot take the targets or what the model gives. Compiles nothing.
   void check(const Examples& examples) const;
@@ -56,12 +50,13 @@ class Evaluator {
     std::vector<std::vector<MetricPart>> parts;
   };
   Expressions expressions(const Examples& examples, int64_t count) const;
+  MetricInput input_of(size_t output, ModelPass& pass, const Expressions& examples) const;
+  std::vector<MetricValue> values_of(const std::vector<MetricTotals>& totals) const;
   Compiled& of_length(const Examples& examples, int64_t count, bool background = false);
 
   const Model& model_;
-  const Objective& objective_;
-  Expr class_weights_;
-  std::vector<std::shared_ptr<const Metric>> metrics_;
+  std::vector<TrainedOutput> outputs_;
+  std::vector<OutputMetric> metrics_;
   FunctionOptions options_;
   std::map<std::pair<int64_t, bool>, Compiled> functions_;  // by length, and whether examples have weights
 };

@@ -6,11 +6,65 @@
 
 namespace thtrain {
 
+template <class T>
+static void describe_compare_with(Fields<T>& f) {
+  f.choice("compare_with", &T::compare_with, {{"targets", CompareWith::kTargets}, {"inputs", CompareWith::kInputs}})
+      .help(
+          "What the output should give: the `targets` that the data has, or the `inputs`, the examples themselves, as "
+          "an autoencoder does; then targets are not read.");
+}
+
+void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
+  using C = OutputLossConfig;
+  f.about(
+      "One of several outputs of the model, and how it is judged. The loss is the weighted sum of their losses, each "
+      "of "
+      "which is measured too, as `loss.LAYER`; `trainer.metrics` measures the first output.");
+  f.field("layer", &C::layer).required().help("Name of the layer.");
+  f.inline_kind("type", &C::objective).help("The objective.");
+  f.field("weight", &C::weight).range(at_least(0)).help("Factor of its loss in the sum.");
+  describe_compare_with(f);
+  f.field("columns", &C::columns)
+      .range(at_least(0))
+      .help(
+          "Which numbers of the targets it should give, of `data.target = \"values\"` or `\"labels\"`: `[0, 3]` are "
+          "the "
+          "first three. An objective of classes takes one column, of class numbers. Empty: all.");
+  f.field("class_weights", &C::class_weights).range(at_least(0)).help("As `loss.class_weights`, of this output.");
+  f.check([](const C& c, Findings& findings) {
+    if (c.columns.empty()) return;
+    if (c.columns.size() != 2 || c.columns[0] >= c.columns[1])
+      findings.add({.what = str(c.name_of("columns"), " is no range"),
+                    .expected = "[first, end]: the first column, from 0, and the one after the last",
+                    .got = str('[', join(c.columns, ", "), ']'),
+                    .config = c.at("columns")});
+    if (c.compare_with == CompareWith::kInputs)
+      findings.add({.what = str(c.name_of("columns"), " has no effect"),
+                    .expected = "compare_with = \"targets\"",
+                    .got = "compare_with = \"inputs\"",
+                    .config = c.at("columns")});
+  });
+}
+
+// What [[loss.outputs]] takes the place of.
+static void check_alone(const LossConfig& c, Findings& findings) {
+  if (c.outputs.empty()) return;
+  auto useless = [&](const char* key) {
+    findings.add({.what = str("loss.", key, " has no effect"),
+                  .expected = str(key, " in each [[loss.outputs]]"),
+                  .config = c.at(key)});
+  };
+  if (!c.objective.is<NegativeLogLikelihood::Options>()) useless("type");
+  if (c.compare_with != CompareWith::kTargets) useless("compare_with");
+  if (!c.class_weights.empty()) useless("class_weights");
+}
+
 void LossConfig::describe(Fields<LossConfig>& f) {
   f.about("What training minimizes: an objective's mean over the minibatch, plus the penalties on the weights.");
   f.inline_kind("type", &LossConfig::objective)
       .synonyms({"objective", "name", "loss", "criterion"})
       .help("The objective.");
+  describe_compare_with(f);
   f.field("class_weights", &LossConfig::class_weights)
       .range(at_least(0))
       .synonyms({"class_weight", "weight"})
@@ -22,6 +76,9 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .range(at_least(0))
       .synonyms({"weight_decay"})
       .help("Factor of the sum of W^2 over the weight matrices, without biases.");
+  f.field("outputs", &LossConfig::outputs)
+      .help("Of a model with several outputs: how each of them is judged, in the place of `type`.");
+  f.check([](const LossConfig& c, Findings& findings) { check_alone(c, findings); });
 }
 
 // NaN where the optimizer has none.
@@ -185,7 +242,7 @@ void Experiment::describe(Fields<Experiment>& f) {
   f.field("compiler", &Experiment::compiler);
   f.field("output", &Experiment::output);
   f.check([](const Experiment& e, Findings& findings) {
-    check_last_layer(e, findings);
+    check_outputs(e, findings);
     SetSizes sizes = e.data->sizes();
     const TrainerConfig& trainer = e.trainer;
     auto fits = [&](int64_t size, std::string set) {
@@ -236,6 +293,8 @@ static void find_paths(const Schema& schema, const std::string& key, const std::
 std::string path_of_key(const std::string& key) {
   std::set<std::string> found;
   find_paths(schema_of<Experiment>(), key, "", found);
+  // Of one output of several; [loss] has the same keys.
+  std::erase_if(found, [](const std::string& path) { return path.starts_with("loss.outputs."); });
   return found.size() == 1 && found.begin()->find(".0.") == std::string::npos ? *found.begin() : "";
 }
 

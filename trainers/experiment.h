@@ -31,10 +31,27 @@ struct ModelConfig : Section {
 
 // ---- the other sections ----
 
-/// The objective + l1 * sum |W| + l2 * sum W^2, the sums over the weight matrices and not the biases.
+/// What an output of the model should give: what the data has for the example, or the example itself (an autoencoder).
+enum class CompareWith { kTargets, kInputs };
+
+/// One of several outputs, and how it is judged.
+struct OutputLossConfig : Section {
+  std::string layer;
+  OneOf<ObjectiveOptions> objective = NegativeLogLikelihood::Options();
+  double weight = 1;
+  CompareWith compare_with = CompareWith::kTargets;
+  std::vector<int64_t> columns;  // of the targets, from the first to before the second; none: all
+  std::vector<double> class_weights;
+  static void describe(Fields<OutputLossConfig>& f);
+};
+
+/// The objective (or of several outputs, the weighted sum of theirs) + l1 * sum |W| + l2 * sum W^2, the sums over the
+/// weight matrices and not the biases.
 struct LossConfig : Section {
   OneOf<ObjectiveOptions> objective = NegativeLogLikelihood::Options();
-  std::vector<double> class_weights;  // one for each class or output; none: each counts as 1
+  CompareWith compare_with = CompareWith::kTargets;
+  std::vector<double> class_weights;      // one for each class or output; none: each counts as 1
+  std::vector<OutputLossConfig> outputs;  // none: the last layer by the keys above
   double l1 = 0;
   double l2 = 0;
   static void describe(Fields<LossConfig>& f);
@@ -92,8 +109,10 @@ struct Experiment : Section {
   static void describe(Fields<Experiment>& f);
 };
 
-/// What is wrong with the last layer for the objective.
-void check_last_layer(const Experiment& experiment, Findings& findings);
+/// What is wrong with the layers that objectives judge.
+void check_outputs(const Experiment& experiment, Findings& findings);
+/// How each output is judged: loss.outputs, or where there are none, the last layer by what [loss] says.
+std::vector<OutputLossConfig> output_losses(const Experiment& experiment);
 
 /// "top_5_error" -> "top 5 error"
 std::string metric_label(const std::string& name);

@@ -1,4 +1,5 @@
 // The [model] section: its layers, their names and the checks between them.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -65,6 +66,12 @@ class ModelCheck {
                      .expected = "a name for each layer",
                      .config = section(i).at("name"),
                      .hint = str("the other one is ", entry->second)});
+    if (names_[i] == "data")
+      findings_.add({.what = str(section(i).name_of("name"), " is a name that thtrain uses itself"),
+                     .expected = "another name",
+                     .got = "\"data\"",
+                     .config = section(i).at("name"),
+                     .hint = "data/mean and data/scale in files of weights are those of standardized examples"});
   }
 
   const std::vector<OneOf<LayerOptions>>& layers_;
@@ -90,20 +97,66 @@ void ModelConfig::describe(Fields<ModelConfig>& f) {
 }
 
 // Of other layers, the negative log-likelihood takes rows of logits.
-void check_last_layer(const Experiment& experiment, Findings& findings) {
-  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
-  if (layers.empty() || !experiment.loss.objective.is<NegativeLogLikelihood::Options>()) return;
-  const OneOf<LayerOptions>& last = layers.back();
-  if (!last.has_value() || last.is<Softmax::Options>()) return;
-  const auto* dense = last.get_if<Dense::Options>();
+static void check_layer_of(const OutputLossConfig& output, const OneOf<LayerOptions>& layer, bool is_last,
+                           Findings& findings) {
+  if (!layer.has_value() || !output.objective.is<NegativeLogLikelihood::Options>()) return;
+  if (output.compare_with == CompareWith::kInputs) {
+    findings.add({.what = "objective \"negative_log_likelihood\" compares with classes",
+                  .expected = "another type, such as \"squared_error\"",
+                  .got = str(output.name_of("compare_with"), " = \"inputs\""),
+                  .config = output.at("compare_with")});
+    return;
+  }
+  if (layer.is<Softmax::Options>()) return;
+  const auto* dense = layer.get_if<Dense::Options>();
   if (dense && dense->activation == "linear") return;
-  findings.add({.what = str("the last layer, ", last->section.path, ", gives no probabilities"),
+  findings.add({.what = is_last ? str("the last layer, ", layer->section.path, ", gives no probabilities")
+                                : str(layer->section.path, ", which ", output.path, " judges, gives no probabilities"),
                 .expected = "type = \"softmax\"",
-                .got = str("type = \"", last.name(), '"'),
-                .config = last->section.at("type"),
-                .hint =
-                    "a classifier ends with [[model.layers]] and type = \"softmax\"; other objectives, as loss.type, "
-                    "take other layers"});
+                .got = str("type = \"", layer.name(), '"'),
+                .config = layer->section.at("type"),
+                .hint = str("a classifier ends with [[model.layers]] and type = \"softmax\"; other objectives, as ",
+                            is_last ? "loss.type" : output.name_of("type"), ", take other layers")});
+}
+
+std::vector<OutputLossConfig> output_losses(const Experiment& experiment) {
+  const LossConfig& loss = experiment.loss;
+  if (!loss.outputs.empty()) return loss.outputs;
+  OutputLossConfig out;
+  static_cast<Section&>(out) = loss;
+  out.objective = loss.objective;
+  out.compare_with = loss.compare_with;
+  out.class_weights = loss.class_weights;
+  out.layer = experiment.model.layers.empty() ? "" : experiment.model.layers.back()->name;
+  return {out};
+}
+
+void check_outputs(const Experiment& experiment, Findings& findings) {
+  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
+  if (layers.empty()) return;
+  if (experiment.loss.outputs.empty()) {
+    check_layer_of(output_losses(experiment)[0], layers.back(), true, findings);
+    return;
+  }
+  const std::vector<std::string> names = final_names(layers);
+  std::set<std::string> judged;
+  for (const OutputLossConfig& output : experiment.loss.outputs) {
+    auto found = std::find(names.begin(), names.end(), output.layer);
+    if (found == names.end()) {
+      const std::string near = nearest_name(output.layer, names);
+      findings.add({.what = str(output.name_of("layer"), " is no layer of the model"),
+                    .expected = str("one of ", join(names, ", ")),
+                    .got = output.layer,
+                    .config = output.at("layer"),
+                    .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+      continue;
+    }
+    if (!judged.insert(output.layer).second)
+      findings.add({.what = str("two of loss.outputs judge the layer ", output.layer),
+                    .expected = "one for each layer",
+                    .config = output.at("layer")});
+    check_layer_of(output, layers[static_cast<size_t>(found - names.begin())], false, findings);
+  }
 }
 
 Experiment read_experiment(const ConfigNode& root, Findings& findings) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "datasets/class_names.h"
 #include "datasets/load.h"
 #include "datasets/locate.h"
 #include "datasets/npz.h"
@@ -27,7 +28,7 @@ static std::string absolute_path(const std::string& path, const ConfigPosition& 
 std::vector<std::string> named_files(const Experiment& experiment) {
   std::vector<std::string> out;
   OneOf<DataConfig> data = experiment.data;
-  for (const DataFile& file : data->files()) out.push_back(ArrayPath(*file.path).file);
+  for (const DataFile& file : data->all_files()) out.push_back(ArrayPath(*file.path).file);
   if (experiment.model.weights) out.push_back(ArrayPath(*experiment.model.weights).file);
   return out;
 }
@@ -36,16 +37,28 @@ Dataset load_data(const Experiment& experiment, const std::string& config_folder
   OneOf<DataConfig> data = experiment.data;
   DatasetOptions options{.name = std::string(data.name()), .where = data->position, .config_folder = config_folder};
   data->fill(options);
-  for (const DataFile& file : data->files()) {
+  for (const DataFile& file : data->all_files()) {
     const ConfigPosition& where = data->at(file.key);
     options.files[file.part] = {absolute_path(*file.path, where, config_folder), where};
+  }
+  if (auto names = options.files.find("class_names"); names != options.files.end()) {
+    options.class_names = read_class_names(names->second.path, names->second.where);
+    options.class_names_where = names->second.where;
+    options.files.erase(names);
   }
   return load_dataset(options, experiment.compiler.floatX);
 }
 
+std::vector<std::string> class_names_of(const Experiment& experiment, const std::string& config_folder) {
+  const DataConfig& data = *experiment.data;
+  if (!data.class_names_file) return data.class_names;
+  const ConfigPosition& where = data.at("class_names_file");
+  return read_class_names(absolute_path(*data.class_names_file, where, config_folder), where);
+}
+
 Experiment with_absolute_paths(const Experiment& experiment, const std::string& config_folder) {
   Experiment out = experiment;
-  for (const DataFile& file : out.data->files())
+  for (const DataFile& file : out.data->all_files())
     *file.path = absolute_path(*file.path, out.data->at(file.key), config_folder);
   if (out.model.weights) out.model.weights = absolute_path(*out.model.weights, out.model.at("weights"), config_folder);
   return out;

@@ -17,6 +17,9 @@ Dataset load_data(const Experiment& experiment, const std::string& config_folder
 /// Those of the data paths that are relative, made absolute as they were found: for the configuration in a run folder.
 Experiment with_absolute_paths(const Experiment& experiment, const std::string& config_folder);
 
+/// data.class_names, or what its file says. UserError as load_data.
+std::vector<std::string> class_names_of(const Experiment& experiment, const std::string& config_folder);
+
 /// Every file that the experiment names, for data and for weights, as it stands there ("a.npz" of "a.npz[x]").
 std::vector<std::string> named_files(const Experiment& experiment);
 

@@ -2,46 +2,34 @@
 
 #include <algorithm>
 
-#include "compiler/runtime/shared.h"
 #include "nn/metrics/error.h"
 #include "nn/metrics/loss.h"
-#include "trainers/examples.h"
 
 namespace thtrain {
 
-Expr class_weights_of(const LossConfig& config) {
-  if (config.class_weights.empty()) return {};
-  const auto count = static_cast<int64_t>(config.class_weights.size());
-  return Shared(Tensor::of(config.class_weights, {count}).cast(floatX()), "class_weights", true).expr();
+OutputMetric whole_loss(const WeightedObjectives& outputs) {
+  OutputMetric out{std::make_shared<Loss>()};
+  if (!outputs.is_plain()) out.output.reset();
+  return out;
 }
 
-static bool takes(const Objective& objective, TargetForm form) {
-  const std::vector<TargetForm> forms = objective.target_forms();
-  return std::find(forms.begin(), forms.end(), form) != forms.end();
-}
-
-void check_targets(const Objective& objective, const Split& split) {
-  if (objective.target_forms() == std::vector{TargetForm::kClasses}) require_classes(split);
-}
-
-bool has_classes(const Objective& objective, const Dataset& data) {
-  return data.train.targets() == Targets::kClasses && takes(objective, TargetForm::kClasses);
-}
-
-std::vector<std::shared_ptr<const Metric>> metrics_of(const TrainerConfig& config, bool has_classes) {
-  std::vector<std::shared_ptr<const Metric>> out;
-  for (const OneOf<MetricOptions>& options : config.metrics) out.push_back(options->make());
-  if (out.empty() && has_classes) out.push_back(std::make_shared<ErrorRate>());
-  if (config.metrics.empty() && (!has_classes || config.monitor == "loss")) out.push_back(std::make_shared<Loss>());
-  auto text = [](const auto& metric) { return metric->name(); };
+std::vector<OutputMetric> metrics_of(const TrainerConfig& config, const WeightedObjectives& outputs, bool has_classes) {
+  std::vector<OutputMetric> out;
+  for (const OneOf<MetricOptions>& options : config.metrics)
+    out.push_back(options.name() == Loss::Options::kName ? whole_loss(outputs) : OutputMetric{options->make()});
+  if (out.empty() && has_classes) out.push_back({std::make_shared<ErrorRate>()});
+  if (config.metrics.empty() && (!has_classes || config.monitor == "loss")) out.push_back(whole_loss(outputs));
+  for (size_t k = 0; !outputs.is_plain() && k < outputs.outputs().size(); ++k)
+    out.push_back({std::make_shared<Loss>(outputs.outputs()[k].layer), k});
+  auto text = [](const OutputMetric& m) { return m.metric->name(); };
   for (size_t i = 0; i < out.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      if (out[i]->name() == out[j]->name())
-        throw UserError(Message{.what = str("two metrics are called ", out[i]->name()),
+      if (text(out[i]) == text(out[j]))
+        throw UserError(Message{.what = str("two metrics are called ", text(out[i])),
                                 .expected = "each metric once",
                                 .config = config.at("metrics")});
-  auto monitored = std::find_if(out.begin(), out.end(), [&](const auto& metric) {
-    return config.monitor.empty() ? metric->better() != Metric::Better::kNeither : metric->name() == config.monitor;
+  auto monitored = std::find_if(out.begin(), out.end(), [&](const OutputMetric& m) {
+    return config.monitor.empty() ? m.metric->better() != Metric::Better::kNeither : text(m) == config.monitor;
   });
   if (monitored == out.end())
     throw UserError(Message{.what = config.monitor.empty() ? "none of trainer.metrics is a number to go by"
@@ -50,7 +38,7 @@ std::vector<std::shared_ptr<const Metric>> metrics_of(const TrainerConfig& confi
                                                                : str("one of ", join(out, ", ", text)),
                             .got = config.monitor.empty() ? join(out, ", ", text) : config.monitor,
                             .config = config.at(config.monitor.empty() ? "metrics" : "monitor")});
-  if ((*monitored)->better() == Metric::Better::kNeither)
+  if (monitored->metric->better() == Metric::Better::kNeither)
     throw UserError(Message{.what = "trainer.monitor names a metric that is no number",
                             .expected = "one of which smaller or larger values are better",
                             .got = config.monitor,
@@ -59,16 +47,16 @@ std::vector<std::shared_ptr<const Metric>> metrics_of(const TrainerConfig& confi
   return out;
 }
 
-MetricNames names_of(const std::vector<std::shared_ptr<const Metric>>& metrics) {
+MetricNames names_of(const std::vector<OutputMetric>& metrics) {
   MetricNames out;
-  for (const auto& metric : metrics)
+  for (const auto& [metric, output] : metrics)
     out.push_back({metric->name(), metric->unit(), metric->better() == Metric::Better::kLarger});
   return out;
 }
 
-std::vector<std::shared_ptr<const Metric>> with_loss(std::vector<std::shared_ptr<const Metric>> metrics) {
-  std::erase_if(metrics, [](const auto& metric) { return metric->better() == Metric::Better::kNeither; });
-  metrics.push_back(std::make_shared<Loss>());
+std::vector<OutputMetric> with_loss(std::vector<OutputMetric> metrics, const WeightedObjectives& outputs) {
+  std::erase_if(metrics, [](const OutputMetric& m) { return m.metric->better() == Metric::Better::kNeither; });
+  metrics.push_back(whole_loss(outputs));
   return metrics;
 }
 

@@ -1,29 +1,33 @@
-// What an experiment trains by and is measured by: its objective and its metrics as the data has them.
+// What an experiment is measured by: its metrics, each of one output of the model.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "datasets/dataset.h"
 #include "nn/metric.h"
-#include "nn/objective.h"
+#include "nn/outputs.h"
 #include "trainers/experiment.h"
 #include "trainers/history.h"
 
 namespace thtrain {
 
-/// The metrics that trainer.metrics asks for, first the one that trainer.monitor names; without any, the error of
-/// classes or the loss. UserError where two have one name, none has the monitored one's, or that one has no order.
-std::vector<std::shared_ptr<const Metric>> metrics_of(const TrainerConfig& config, bool has_classes);
-MetricNames names_of(const std::vector<std::shared_ptr<const Metric>>& metrics);
-/// loss.class_weights; empty without.
-Expr class_weights_of(const LossConfig& config);
-/// UserError where the objective takes classes alone, and the examples have other targets.
-void check_targets(const Objective& objective, const Split& split);
-/// Do these targets stand for classes?
-bool has_classes(const Objective& objective, const Dataset& data);
+/// A metric, and which of the outputs it measures; of none: the weighted sum of the outputs' losses.
+struct OutputMetric {
+  std::shared_ptr<const Metric> metric;
+  std::optional<size_t> output = 0;
+};
+
+/// The metrics that trainer.metrics asks for, of the first output, first the one that trainer.monitor names; without
+/// any, the error of classes or the loss. Of several outputs, then the loss of each. `has_classes`: does the first
+/// output decide between classes? UserError where two have one name, none has the monitored one's, or that one has no
+/// order.
+std::vector<OutputMetric> metrics_of(const TrainerConfig& config, const WeightedObjectives& outputs, bool has_classes);
+MetricNames names_of(const std::vector<OutputMetric>& metrics);
 
 /// Those with a number, and the loss at the end: what a run measures.
-std::vector<std::shared_ptr<const Metric>> with_loss(std::vector<std::shared_ptr<const Metric>> metrics);
+std::vector<OutputMetric> with_loss(std::vector<OutputMetric> metrics, const WeightedObjectives& outputs);
+/// The loss of training, without penalties.
+OutputMetric whole_loss(const WeightedObjectives& outputs);
 
 }  // namespace thtrain

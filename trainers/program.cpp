@@ -47,8 +47,8 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
 }
 
 static void check_sizes(const Experiment& experiment, const Dataset& data) {
-  const std::unique_ptr<Objective> objective = experiment.loss.objective->make();
-  for (const Split* split : {&data.train, &data.valid, &data.test}) check_targets(*objective, *split);
+  const std::vector<TrainedOutput> outputs = outputs_of(experiment);
+  for (const Split* split : {&data.train, &data.valid, &data.test}) check_targets(outputs, data, *split);
   const TrainerConfig& trainer = experiment.trainer;
   auto check = [&](const Split& split, const char* set, bool needed) {
     bool enough = split.size() >= (trainer.full_batches_only ? trainer.batch_size : 1);
@@ -94,18 +94,6 @@ static void check_schedules(const TrainerConfig& trainer, const Schedules& sched
                           .config = trainer.at(trainer.schedule ? "schedule" : "momentum_schedule")});
 }
 
-static void check_outputs(const Model& model) {
-  std::vector<std::string> outputs = model.outputs();
-  if (outputs.size() == 1) return;
-  const auto& layers = model.layers();
-  auto first = std::find_if(layers.begin(), layers.end(), [&](const auto& l) { return l->name() == outputs[0]; });
-  throw UserError(Message{.what = "the model has several outputs",
-                          .expected = "one: each layer but the last is an input of another one",
-                          .got = join(outputs, ", "),
-                          .config = (*first)->position(),
-                          .hint = str("no layer takes ", outputs[0])});
-}
-
 static std::vector<Param> params_to_train(const Model& model) {
   std::vector<Param> out = model.trained_params();
   if (out.empty())
@@ -113,18 +101,6 @@ static std::vector<Param> params_to_train(const Model& model) {
                             .expected = "trained = true, or no trained, in one of [[model.layers]]",
                             .config = model.layers().back()->position()});
   return out;
-}
-
-// Fewer outputs than classes: not every label has a place.
-static void check_classes(const ModelOutput& output, int64_t classes, const Model& model) {
-  if (classes == 0 || output.value.rank() != 2 || !output.value.dims()[1].is_known()) return;
-  const int64_t width = output.value.dims()[1].value();
-  if (width == 1 || width >= classes) return;
-  throw UserError(
-      Message{.what = str("layer ", model.layers().back()->name(), " has fewer outputs than there are classes"),
-              .expected = str("at least ", classes, " (classes)"),
-              .got = std::to_string(width),
-              .config = model.layers().back()->position()});
 }
 
 TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
@@ -137,14 +113,15 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       test_(data.test, input_, floatX(), data.streamed) {
   for (const auto& [name, value] : arrays_of(data.standardization, floatX()))
     data_state_.emplace_back(name, Shared(value, name, true));
-  check_outputs(model_);
+  outputs_ = outputs_of(experiment);
+  set_standards(outputs_, data.standardization.get());
+  objectives_.emplace(std::vector<OutputObjective>(outputs_.begin(), outputs_.end()));
+  check_outputs(outputs_, model_, data);
   load_first_weights(model_, experiment, config_folder);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
-  objective_ = experiment.loss.objective->make();
-  class_weights_ = class_weights_of(experiment.loss);
-  const bool classifies = has_classes(*objective_, data);
+  const bool classifies = outputs_[0].classifies(data);
   classes_ = classifies ? data.classes() : 0;
   loss_sum_ = Shared(0.0, "loss_sum");
   loss_sum_value_ = loss_sum_->get_value(true).data<double>();
@@ -155,11 +132,10 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   schedules_.emplace(trainer, training_step_->optimizer(), batches_);
   check_schedules(trainer, *schedules_, data);
   if (has_rest) last_step_ = make_step(rest, nullptr);
-  std::vector<std::shared_ptr<const Metric>> metrics = with_loss(metrics_of(trainer, classifies));
+  std::vector<OutputMetric> metrics = with_loss(metrics_of(trainer, *objectives_, classifies), *objectives_);
   names_ = names_of(metrics);
   names_.pop_back();
-  evaluator_.emplace(model_, *objective_, class_weights_, std::move(metrics),
-                     function_options(experiment.compiler, "errors"));
+  evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment.compiler, "errors"));
   evaluator_->check(feed_->examples());
 }
 
@@ -172,10 +148,10 @@ double TrainingProgram::largest_input(int64_t batch) {
 }
 
 ObjectiveStep TrainingProgram::objective_step(const Minibatch& batch, ModelPass& pass) {
-  TargetInput targets{.value = batch.y, .weights = batch.weights, .class_weights = class_weights_};
-  if (objective_->target_forms() == std::vector{TargetForm::kNone}) targets = {};
-  return objective_->step(
-      {.x = batch.x, .output = pass.model_output(), .targets = targets, .params = params_to_train(model_)});
+  std::vector<TargetInput> targets;
+  for (const TrainedOutput& output : outputs_)
+    targets.push_back(output.targets(pass.model_output(output.layer), batch.x, batch.y, batch.weights));
+  return objectives_->step(pass, batch.x, targets, params_to_train(model_));
 }
 
 // Parameters that the objective changes by itself are not the optimizer's.
@@ -200,19 +176,18 @@ std::vector<Expr> TrainingProgram::own_gradients(const std::vector<Expr>& given,
 
 NamedState TrainingProgram::step_state() const {
   NamedState out = training_step_->state();
-  for (const auto& entry : objective_->state()) out.push_back(entry);
+  for (const auto& entry : objectives_->state()) out.push_back(entry);
   return out;
 }
 
 std::optional<double> TrainingProgram::first_loss() const {
-  if (classes_ == 0) return {};
+  if (classes_ == 0 || !objectives_->is_plain()) return {};
   return std::log(static_cast<double>(classes_));
 }
 
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
   ModelPass pass = model_.pass({batch.x}, Phase::kTraining);
-  check_classes(pass.model_output(), classes_, model_);
   ObjectiveStep step = objective_step(batch, pass);
   if (!training_step_) make_training_step(step);
   Expr cost = step.cost, penalties;
@@ -237,6 +212,7 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   }
   FunctionOptions options = function_options(experiment_.compiler, "train");
   options.background = experiment_.compiler.background;
+  options.allow_unused_inputs = true;  // streamed targets of an autoencoder
   return function(batch.inputs, {}, updates, options);
 }
 

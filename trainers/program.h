@@ -10,6 +10,7 @@
 #include "trainers/evaluator.h"
 #include "trainers/feed.h"
 #include "trainers/measures.h"
+#include "trainers/outputs.h"
 #include "trainers/schedules.h"
 #include "trainers/trainer.h"
 
@@ -40,8 +41,8 @@ struct MetricValues {
 class TrainingProgram {
  public:
   /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
-  /// classifying, or does not fit the model or the minibatch; the weights do not fit; nothing is trained; the model has
-  /// several outputs.
+  /// classifying, or does not fit the model or the minibatch; the weights do not fit; nothing is trained; an output of
+  /// the model has no objective.
   TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 
   Model& model() { return model_; }
@@ -142,9 +143,9 @@ class TrainingProgram {
   int64_t batches_ = 0;
   Graph graph_;                               // of step_
   std::optional<Function> step_, last_step_;  // last_step_: of a shorter minibatch at the end
-  std::unique_ptr<Objective> objective_;
-  Expr class_weights_;
-  int64_t classes_ = 0;
+  std::vector<TrainedOutput> outputs_;
+  std::optional<WeightedObjectives> objectives_;
+  int64_t classes_ = 0;  // of the first output
   MetricNames names_;
   std::optional<Evaluator> evaluator_;
 };

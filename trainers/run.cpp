@@ -103,6 +103,9 @@ void Run::begin() {
   if (!was_resumed_) save();
   folder_.write_facts(experiment_.seed, fingerprint_);
   if (was_resumed_) report_resume_point();
+  // Of the last weights of a run that was over, and now goes on.
+  std::error_code ignored;
+  if (was_resumed_ && !program_.has_valid() && !is_over()) std::filesystem::remove(folder_.best(), ignored);
   if (hooks_.on_start) hooks_.on_start(program_.summary());
   has_begun_ = true;
   if (options_.profile) program_.start_profile();
@@ -340,6 +343,8 @@ void Run::finish() {
   if (interrupted_ && state_.batch > 0) state_.report.seconds += seconds_between(epoch_began_, Clock::now());
   if (!interrupted_) measure_test_of_best();
   save();
+  // Nothing says which weights were best: the last ones are those of the run.
+  if (!interrupted_ && !program_.has_valid()) write_npz(folder_.best(), program_.measured_weights());
   summary_.epochs = state_.epochs;
   summary_.stop_epoch = state_.epochs + (state_.batch > 0 ? 1 : 0);
   summary_.steps = state_.step;

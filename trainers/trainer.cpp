@@ -15,6 +15,7 @@
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
 #include "trainers/evaluator.h"
+#include "trainers/outputs.h"
 #include "trainers/run.h"
 #include "trainers/table_facts.h"
 
@@ -91,8 +92,8 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
     throw UserError(Message{.what = str("there are no ", name_of(part), " examples to evaluate on"),
                             .got = str(split.size(), " examples, minibatches of ", batch)});
   FloatXScope floatx(experiment.compiler.floatX);
-  std::unique_ptr<Objective> objective = experiment.loss.objective->make();
-  check_targets(*objective, split);
+  std::vector<TrainedOutput> outputs = outputs_of(experiment);
+  check_targets(outputs, data, split);
   Shape input = model_input(experiment, data.input_shape());
   Model model = build_model(experiment, input, data.classes());
   std::map<std::string, Tensor> arrays = read_weights(weights);
@@ -103,29 +104,36 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
     check_standardization(*kept, split, weights);
     standardized.set_standardization(kept);
   }
+  set_standards(outputs, kept ? kept.get() : data.standardization.get());
+  check_outputs(outputs, model, data);
   Examples examples(standardized, input, floatX(), data.streamed);
-  const bool classifies = has_classes(*objective, data);
-  std::vector<std::shared_ptr<const Metric>> metrics = metrics_of(experiment.trainer, classifies);
+  const WeightedObjectives objectives({outputs.begin(), outputs.end()});
+  const bool classifies = outputs[0].classifies(data);
+  std::vector<OutputMetric> metrics = metrics_of(experiment.trainer, objectives, classifies);
   const size_t own = metrics.size();
-  metrics.push_back(std::make_shared<Loss>());
-  if (classifies) metrics.push_back(std::make_shared<ConfusionMatrix>());
-  Evaluator evaluator(model, *objective, class_weights_of(experiment.loss), metrics,
-                      function_options(experiment.compiler, "evaluate"));
+  metrics.push_back(whole_loss(objectives));
+  if (classifies) metrics.push_back({std::make_shared<ConfusionMatrix>()});
+  Evaluator evaluator(model, outputs, metrics, function_options(experiment.compiler, "evaluate"));
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
   out.metric = names_of(metrics).front();
   out.has_errors = classifies && out.metric.name == "error";
   if (out.has_errors) out.errors = std::llround(out.error / 100 * static_cast<double>(count));
   for (size_t i = 1; i < own; ++i)
-    out.others.push_back({metrics[i]->name(), metrics[i]->text(values[i]), values[i].number});
+    out.others.push_back({metrics[i].metric->name(), metrics[i].metric->text(values[i]), values[i].number});
   if (classifies) out.confusion = values.back().matrix->cast(DType::kInt64);
   return out;
 }
 
-// Columns of the softmax's W.
+// Columns of the W of the softmax that has as many as the data has classes; 0 where each says how many it has.
 static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Experiment& experiment) {
-  auto found = weights.find(experiment.model.layers.back()->name + "/W");
-  return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
+    const auto* softmax = layer.get_if<Softmax::Options>();
+    if (!softmax || softmax->units) continue;
+    auto found = weights.find(softmax->name + "/W");
+    return found != weights.end() && found->second.rank() == 2 ? found->second.dim(1) : 0;
+  }
+  return 0;
 }
 
 // The first weights take as many numbers as they have rows. An example of another size is the examples' fault.
@@ -175,14 +183,42 @@ static bool gives_classes(const Objective& objective, const ModelOutput& output)
   return output.value.rank() <= 2 && takes_classes && (!takes_values || is_single(output.value));
 }
 
-Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights, const DataArray& origin) {
+namespace {
+
+// What is computed of one output.
+struct PredictedOutput {
+  Expr scores, classes;  // classes: empty where it gives values
+};
+
+PredictedOutput predicted(const TrainedOutput& output, ModelPass& pass) {
+  const ModelOutput given = pass.model_output(output.layer);
+  Scores scores = output.objective->scores(given);
+  // Of linear outputs that are trained as logits, the probabilities are their softmax.
+  if (output.objective->name() == NegativeLogLikelihood::Options::kName && given.link == ModelOutput::Link::kNone)
+    scores.value = softmax(given.value);
+  const bool classifies = output.compare_with == CompareWith::kTargets && gives_classes(*output.objective, given);
+  return {scores.value, classifies ? predicted_classes(scores) : Expr()};
+}
+
+Prediction empty_prediction(const TrainedOutput& output, const PredictedOutput& of, int64_t count) {
+  Shape shape = {count};
+  for (size_t i = 1; i < of.scores.rank(); ++i) shape.push_back(of.scores.dims()[i].value());
+  const bool classifies = of.classes.has_value();
+  return {classifies, Tensor::empty(DType::kInt64, {classifies ? count : 0}), Tensor::empty(floatX(), shape),
+          output.layer};
+}
+
+}  // namespace
+
+std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tensor& x, const std::string& weights,
+                                        const DataArray& origin) {
   if (x.rank() == 0 || is_complex(x.dtype()))
     throw UserError(Message{.what = "these are no examples to predict",
                             .expected = "an array of real numbers, one example for each row",
                             .got = x.type_text()});
   FloatXScope floatx(experiment.compiler.floatX);
   std::map<std::string, Tensor> arrays = read_weights(weights);
-  take_standardization(arrays, weights);  // `x` is as the model takes it
+  std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);  // `x` is as the model takes it
   Shape input = model_input(experiment, Shape(x.shape().begin() + 1, x.shape().end()));
   Model model = build_model(experiment, input, classes_in(arrays, experiment));
   check_example_size(model, arrays, x, weights, origin);
@@ -192,31 +228,37 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
   Dims lengths = {"n"};
   lengths.insert(lengths.end(), input.begin(), input.end());
   Expr rows = tensor("x", lengths, floatX());
-  const std::unique_ptr<Objective> objective = experiment.loss.objective->make();
-  const ModelOutput output = model.pass({rows}, Phase::kEvaluation).model_output();
-  Scores scores = objective->scores(output);
-  // Of linear outputs that are trained as logits, the probabilities are their softmax.
-  if (objective->name() == NegativeLogLikelihood::Options::kName && output.link == ModelOutput::Link::kNone)
-    scores.value = softmax(output.value);
-  const bool classifies = gives_classes(*objective, output);
-  std::vector<Out> outputs = {Out(scores.value, true)};
-  if (classifies) outputs.emplace_back(predicted_classes(scores), true);
-  Function f = function({rows}, outputs, {}, function_options(experiment.compiler, "predict"));
-  int64_t count = x.dim(0), chunk = 1024;
-  Shape given = {count};
-  const Shape& of_one = model.layers().back()->output_shape();
-  given.insert(given.end(), of_one.begin(), of_one.end());
-  Prediction out{classifies, Tensor::empty(DType::kInt64, {classifies ? count : 0}), Tensor::empty(floatX(), given)};
+  ModelPass pass = model.pass({rows}, Phase::kEvaluation);
+  std::vector<TrainedOutput> outputs = outputs_of(experiment);
+  set_standards(outputs, kept.get());
+  const int64_t count = x.dim(0), chunk = 1024;
+  std::vector<Prediction> out;
+  std::vector<Out> values;
+  for (const TrainedOutput& output : outputs) {
+    const PredictedOutput of = predicted(output, pass);
+    values.emplace_back(of.scores, true);
+    if (of.classes.has_value()) values.emplace_back(of.classes, true);
+    out.push_back(empty_prediction(output, of, count));
+  }
+  Function f = function({rows}, values, {}, function_options(experiment.compiler, "predict"));
   for (int64_t begin = 0; begin < count; begin += chunk) {
-    int64_t length = std::min(chunk, count - begin);
+    const int64_t length = std::min(chunk, count - begin);
     Shape shape = {length};
     shape.insert(shape.end(), input.begin(), input.end());
     std::vector<Tensor> results = f({x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)});
-    check_finite(results[0], begin, x.rows(begin, length), origin);
-    out.probabilities.rows(begin, length).assign(results[0]);
-    if (classifies) out.classes.rows(begin, length).assign(results[1]);
+    for (size_t i = 0; Prediction & one : out) {
+      check_finite(results[i], begin, x.rows(begin, length), origin);
+      one.probabilities.rows(begin, length).assign(results[i++]);
+      if (one.has_classes) one.classes.rows(begin, length).assign(results[i++]);
+    }
   }
+  for (size_t k = 0; k < out.size(); ++k)
+    if (!out[k].has_classes) outputs[k].standard.undo(out[k].probabilities);
   return out;
+}
+
+Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights, const DataArray& origin) {
+  return predict_outputs(experiment, x, weights, origin).front();
 }
 
 CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {

@@ -173,11 +173,16 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
 struct Prediction {
   bool has_classes = true;  // does the model decide between classes, or give values?
   Tensor classes;           // int64 [n]: the most probable one; of values int64 [0]
-  Tensor probabilities;     // floatX [n, classes]; what the model gives, [n, ...], of values
+  Tensor probabilities;     // floatX [n, classes]; what the model gives, [n, ...], of values: in the units of the data
+  std::string output = {};  // the layer that gives it
 };
-/// `x` [n, ...] holds examples as the model takes them (scaled), of any real dtype; the number of classes comes from
-/// the weights. `origin` says where they come from, for messages. UserError as evaluate(), for examples of another
-/// size than the weights take, weights that are not finite, and the first example whose probabilities are not.
+/// Of each output, in the order of loss.outputs. `x` [n, ...] holds examples as the model takes them (scaled), of any
+/// real dtype; the number of classes comes from the weights. `origin` says where they come from, for messages. Values
+/// that were standardized come back in the units of the data. UserError as evaluate(), for examples of another size
+/// than the weights take, weights that are not finite, and the first example whose probabilities are not.
+std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tensor& x, const std::string& weights,
+                                        const DataArray& origin = {.raw = {}, .origin = "the examples", .where = {}});
+/// Of the first output.
 Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights,
                    const DataArray& origin = {.raw = {}, .origin = "the examples", .where = {}});
 

@@ -25,9 +25,14 @@ Spread spread_of(const std::vector<double>& values) {
   return out;
 }
 
-// What the run in this folder came to, as its monitor saw it.
-double best_value(const std::string& folder) {
-  return read_checkpoint((std::filesystem::path(folder) / "checkpoint.npz").string()).state.monitor.best_error;
+// What the run in this folder came to, as its monitor saw it, and by which metric.
+struct BestValue {
+  double value;
+  MetricName metric;
+};
+BestValue best_value(const std::string& folder) {
+  Checkpoint checkpoint = read_checkpoint((std::filesystem::path(folder) / "checkpoint.npz").string());
+  return {checkpoint.state.monitor.best_error, checkpoint.metrics.at(0)};
 }
 
 }  // namespace
@@ -53,6 +58,7 @@ int train_folds(const TrainArguments& arguments) {
     root = new_run_path(loaded.experiment.output.root, loaded.config_file);
   }
   std::vector<double> values;
+  MetricName metric;
   for (int64_t fold = 1; fold <= arguments.folds; ++fold) {
     TrainArguments one = arguments;
     one.folds = 0;
@@ -60,20 +66,25 @@ int train_folds(const TrainArguments& arguments) {
     one.experiment.overrides = overrides(fold);
     if (!arguments.json && !arguments.quiet) print_text(str("fold ", fold, " of ", arguments.folds, "\n"));
     if (int code = run_train(one); code != kDone) return code;
-    values.push_back(best_value(one.run_dir));
+    const BestValue best = best_value(one.run_dir);
+    values.push_back(best.value);
+    metric = best.metric;
   }
   Spread spread = spread_of(values);
+  const std::string unit = metric.unit.empty() ? "" : " " + metric.unit;
   if (arguments.json)
     print_text(JsonObject()
                    .add("folds", arguments.folds)
+                   .add("metric", metric.name)
                    .add("mean", spread.mean)
                    .add("deviation", spread.deviation)
                    .add("run_dir", root)
                    .line() +
                "\n");
   else
-    print_text(str(arguments.folds, " folds: best validation error ", number_text(static_cast<float>(spread.mean)),
-                   " % on average, standard deviation ", number_text(static_cast<float>(spread.deviation)), " % (",
+    print_text(str(arguments.folds, " folds: best validation ", metric_label(metric.name), ' ',
+                   number_text(static_cast<float>(spread.mean)), unit, " on average, standard deviation ",
+                   number_text(static_cast<float>(spread.deviation)), unit, " (",
                    join(values, ", ", [](double v) { return number_text(static_cast<float>(v)); }), ")\nruns ", root,
                    "/fold-1 to fold-", arguments.folds, "\n"));
   return kDone;

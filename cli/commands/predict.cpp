@@ -35,7 +35,8 @@ Output output_of(const std::string& path) {
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
   if (loaded.run && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
-  if (!loaded.experiment.data.is<CsvConfig>()) return {.columns = {}, .classes = loaded.experiment.data->class_names};
+  if (!loaded.experiment.data.is<CsvConfig>())
+    return {.columns = {}, .classes = class_names_of(loaded.experiment, loaded.config_folder)};
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }
 
@@ -75,6 +76,11 @@ std::string class_name(const std::vector<std::string>& names, int64_t c) {
   return static_cast<size_t>(c) < names.size() ? names[static_cast<size_t>(c)] : std::to_string(c);
 }
 
+std::string cell_text(const Tensor& numbers, int64_t position) {
+  const double value = numbers.as_double(position);
+  return numbers.dtype() == DType::kFloat32 ? number_text(static_cast<float>(value)) : number_text(value);
+}
+
 // A line for each example: its class, and where they are wanted the probabilities of all.
 void write_csv(const std::string& path, const Prediction& found, const std::vector<std::string>& names,
                bool probabilities) {
@@ -86,9 +92,7 @@ void write_csv(const std::string& path, const Prediction& found, const std::vect
   for (int64_t i = 0; i < found.classes.size(); ++i) {
     line = csv_cell(class_name(names, found.classes.as_int(i)));
     for (int64_t c = 0; c < classes; ++c) {
-      double p = found.probabilities.as_double(i * classes + c);
-      bool is_float32 = found.probabilities.dtype() == DType::kFloat32;
-      line += ',' + (is_float32 ? number_text(static_cast<float>(p)) : number_text(p));
+      line += ',' + cell_text(found.probabilities, i * classes + c);
     }
     file.write(line + '\n');
   }
@@ -106,25 +110,76 @@ std::string counts_text(const Tensor& classes, const std::vector<std::string>& n
   return parts.empty() ? "" : str("  ", join(parts, ", "), "\n");
 }
 
+int64_t width_of(const Tensor& rows) {
+  return rows.dim(0) > 0 ? rows.size() / rows.dim(0) : 0;
+}
+
 // Of a model that gives values: a row for each example.
 void write_values(const std::string& path, Output output, const Tensor& values) {
   if (output == Output::kNpy) return write_npy(path, values);
   if (output == Output::kNpz) return write_npz(path, {{"values", values}});
   AtomicFile file(path);
-  const int64_t width = values.dim(0) > 0 ? values.size() / values.dim(0) : 0;
+  const int64_t width = width_of(values);
   std::string line = "value";
   for (int64_t j = 1; j < width; ++j) line += str(",value", j + 1);
   file.write(line + '\n');
   for (int64_t i = 0; i < values.dim(0); ++i) {
     line.clear();
-    for (int64_t j = 0; j < width; ++j) {
-      const double value = values.as_double(i * width + j);
-      const bool is_float32 = values.dtype() == DType::kFloat32;
-      line += (j > 0 ? "," : "") + (is_float32 ? number_text(static_cast<float>(value)) : number_text(value));
-    }
+    for (int64_t j = 0; j < width; ++j) line += (j > 0 ? "," : "") + cell_text(values, i * width + j);
     file.write(line + '\n');
   }
   file.commit();
+}
+
+// Of several outputs, each by its name; `names` are those of the classes of each.
+void write_outputs(const std::string& path, Output output, const std::vector<Prediction>& all,
+                   const std::vector<std::vector<std::string>>& names, bool probabilities) {
+  if (output == Output::kNpz) {
+    NamedArrays arrays;
+    for (const Prediction& one : all) {
+      if (one.has_classes) arrays.emplace_back(one.output + "/classes", one.classes);
+      arrays.emplace_back(one.output + (one.has_classes ? "/probabilities" : "/values"), one.probabilities);
+    }
+    return write_npz(path, arrays);
+  }
+  AtomicFile file(path);
+  std::vector<std::string> line;
+  auto end_line = [&] {
+    file.write(join(line, ",") + '\n');
+    line.clear();
+  };
+  // What stands in the columns behind the class: numbers of the output, where they are wanted.
+  auto numbers_of = [&](const Prediction& one) {
+    return one.has_classes && !probabilities ? 0 : width_of(one.probabilities);
+  };
+  for (size_t k = 0; k < all.size(); ++k) {
+    const Prediction& one = all[k];
+    const int64_t width = numbers_of(one);
+    if (one.has_classes || width == 1) line.push_back(one.output);
+    for (int64_t j = 0; j < width && (one.has_classes || width > 1); ++j)
+      line.push_back(csv_cell(str(one.output, '[', one.has_classes ? class_name(names[k], j) : str(j), ']')));
+  }
+  end_line();
+  for (int64_t i = 0; i < all.front().probabilities.dim(0); ++i) {
+    for (size_t k = 0; k < all.size(); ++k) {
+      const Prediction& one = all[k];
+      const int64_t width = numbers_of(one);
+      if (one.has_classes) line.push_back(csv_cell(class_name(names[k], one.classes.as_int(i))));
+      for (int64_t j = 0; j < width; ++j) line.push_back(cell_text(one.probabilities, i * width + j));
+    }
+    end_line();
+  }
+  file.commit();
+}
+
+// The data's classes are not those of a column of the targets.
+std::vector<std::vector<std::string>> names_of(const std::vector<Prediction>& all, const Experiment& experiment,
+                                               const TableFacts& facts) {
+  std::vector<std::vector<std::string>> out;
+  const std::vector<OutputLossConfig> outputs = output_losses(experiment);
+  for (size_t k = 0; k < all.size(); ++k)
+    out.push_back(outputs[k].columns.empty() ? facts.classes : std::vector<std::string>());
+  return out;
 }
 
 }  // namespace
@@ -132,6 +187,11 @@ void write_values(const std::string& path, Output output, const Tensor& values) 
 int run_predict(const PredictArguments& arguments) {
   Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  if (const std::vector<OutputLossConfig>& several = loaded.experiment.loss.outputs;
+      output == Output::kNpy && several.size() > 1)
+    throw UserError(Message{.what = "a .npy file holds one array, and the model has several outputs",
+                            .expected = "--output with a name that ends in .npz or .csv",
+                            .got = join(several, ", ", [](const OutputLossConfig& one) { return one.layer; })});
   std::string weights = weights_of(loaded, arguments.weights);
   warn_of_first_weights(loaded, weights);
   refuse_to_overwrite("--output", arguments.output, ArrayPath(arguments.input).file, "the input");
@@ -141,7 +201,15 @@ int run_predict(const PredictArguments& arguments) {
   DataArray input = read_prediction_input(arguments.input, loaded.experiment, facts);
   Tensor x = examples_of(input, loaded.experiment, weights);
   check_names(weights, loaded.experiment, x.shape());
-  Prediction found = predict(loaded.experiment, x, weights, input);
+  std::vector<Prediction> all = predict_outputs(loaded.experiment, x, weights, input);
+  if (all.size() > 1) {
+    write_outputs(arguments.output, output, all, names_of(all, loaded.experiment, facts), arguments.probabilities);
+    print_text(str(join(all, ", ", [](const Prediction& one) { return one.output; }), " of ",
+                   count_text(x.dim(0), "example"), " written to ", arguments.output, "\nweights ", weights, "\n"));
+    return kDone;
+  }
+  const Prediction& found = all.front();
+  const std::vector<std::string> names = names_of(all, loaded.experiment, facts).front();
   if (!found.has_classes) {
     write_values(arguments.output, output, found.probabilities);
     print_text(str("values of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\nweights ",
@@ -154,10 +222,10 @@ int run_predict(const PredictArguments& arguments) {
   else if (output == Output::kNpy)
     write_npy(arguments.output, arguments.probabilities ? found.probabilities : found.classes);
   else
-    write_csv(arguments.output, found, facts.classes, arguments.probabilities);
+    write_csv(arguments.output, found, names, arguments.probabilities);
   const char* what = both ? "classes and probabilities" : arguments.probabilities ? "probabilities" : "classes";
   print_text(str(what, " of ", count_text(x.dim(0), "example"), " written to ", arguments.output, "\n",
-                 counts_text(found.classes, facts.classes), "weights ", weights, "\n"));
+                 counts_text(found.classes, names), "weights ", weights, "\n"));
   return kDone;
 }
 

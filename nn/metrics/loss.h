@@ -14,6 +14,8 @@ class Loss : public Metric {
     static void describe(Fields<Options>& f);
   };
   Loss() : Loss(Options()) {}
+  /// Of one of several outputs: "loss.digit".
+  explicit Loss(const std::string& output) : Metric("loss." + output, Better::kSmaller, "", Options()) {}
   explicit Loss(const Options& options) : Metric(std::string(Options::kName), Better::kSmaller, "", options) {}
 
   bool reads_losses() const override { return true; }

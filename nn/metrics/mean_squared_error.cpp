@@ -7,7 +7,7 @@
 namespace thtrain {
 
 void MeanSquaredError::Options::describe(Fields<Options>& f) {
-  f.about("The mean of (y - t)^2 over examples and outputs.");
+  f.about("The mean of (y - t)^2 over examples and outputs, in the units of the data, squared.");
 }
 
 std::unique_ptr<Metric> MeanSquaredError::Options::make() const {
@@ -16,7 +16,9 @@ std::unique_ptr<Metric> MeanSquaredError::Options::make() const {
 
 std::vector<MetricPart> MeanSquaredError::parts_of(const MetricInput& input, TargetForm) const {
   Expr y = cast(input.scores.value, DType::kFloat64), t = values_beside(y, input.targets.value);
-  Expr error = sqr(y - t);
+  Expr error = y - t;
+  if (input.unit.has_value()) error = error * cast(input.unit, DType::kFloat64);
+  error = sqr(error);
   if (error.rank() > 1) error = mean(error, axes_of_example(error));
   return {{"error", weighted_rows(error, input.targets.weights)}, weight_part(error, input.targets.weights)};
 }

@@ -16,6 +16,7 @@
 #include "datasets/npy.h"
 #include "datasets/npz.h"
 #include "datasets/warnings.h"
+#include "tests/cli/effect_experiments.h"
 #include "tests/cli/schedule_witnesses.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/source_files.h"
@@ -30,50 +31,6 @@ namespace fs = std::filesystem;
 
 // ---- what is tried
 // ---------------------------------------------------------------------------------------------------
-
-const char* const kRest =
-    "[[model.layers]]\ntype = \"flatten\"\n"
-    "[[model.layers]]\ntype = \"dense\"\nunits = 3\n"
-    "[[model.layers]]\ntype = \"activation\"\nactivation = \"tanh\"\n"
-    "[[model.layers]]\ntype = \"softmax\"\n"
-    "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 3\n"
-    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
-    "[output]\nplots = false\n";
-
-/// The same with a graph of the other layers, for their keys.
-const char* const kGraph =
-    "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"start\"\n"
-    "[[model.layers]]\ntype = \"maxout\"\nunits = 3\n"
-    "[[model.layers]]\ntype = \"prelu\"\n"
-    "[[model.layers]]\ntype = \"add\"\ninputs = [\"prelu1\", \"start\"]\n"
-    "[[model.layers]]\ntype = \"concat\"\ninputs = [\"add1\", \"start\"]\n"
-    "[[model.layers]]\ntype = \"columns\"\ncount = 5\n"
-    "[[model.layers]]\ntype = \"softmax\"\n"
-    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
-    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
-    "[output]\nplots = false\n";
-
-struct Place {
-  const char* rest;
-  size_t layer;
-};
-/// Every layer has to stand here.
-const std::map<std::string, Place> kLayers = {
-    {"flatten", {kRest, 0}}, {"dense", {kRest, 1}},   {"activation", {kRest, 2}},
-    {"softmax", {kRest, 3}}, {"maxout", {kGraph, 1}}, {"prelu", {kGraph, 2}},
-    {"add", {kGraph, 3}},    {"concat", {kGraph, 4}}, {"columns", {kGraph, 5}}};
-
-/// [data] of each source; every source has to stand here.
-const std::map<std::string, std::string> kSources = {
-    {"npy", "train = \"x.npy\"\ntrain_labels = \"y.npy\"\nn_valid = 4\ntest = \"tx.npy\"\ntest_labels = \"ty.npy\"\n"},
-    {"idx", "train = \"x.idx\"\ntrain_labels = \"y.idx\"\nn_valid = 4\n"},
-    {"csv", "train = \"t.csv\"\nn_valid = 4\n"},
-    {"digits", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
-    {"cifar10", "train = [\"c.bin\"]\nn_valid = 4\n"},
-    {"libsvm", "train = [\"l.txt\"]\nn_valid = 4\n"},
-    {"png_folders", "train = [\"p\"]\nn_valid = 4\n"},
-    {"mnist", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
-};
 
 const std::map<std::string, Witness>& witnesses() {
   static const std::map<std::string, Witness> out = [] {
@@ -97,8 +54,10 @@ const std::map<std::string, Witness>& witnesses() {
       w[key + "split_seed"] = {.with = {"data.split=shuffled"}};
     }
     const std::string ten = "[\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"j\"]";
-    for (const char* source : {"npy", "idx", "csv", "mnist", "digits", "cifar10", "libsvm", "png_folders"})
+    for (const char* source : {"npy", "idx", "csv", "mnist", "digits", "cifar10", "libsvm", "png_folders"}) {
       w[std::string("data[") + source + "].class_names"] = {.values = {ten}};
+      w[std::string("data[") + source + "].class_names_file"] = {.values = {"ten.txt"}};
+    }
     for (const char* source : {"npy", "idx", "csv", "mnist"}) {
       std::string key = std::string("data[") + source + "].";
       w[key + "folds"] = {.with = {"data.n_valid=0"}, .values = {"2", "4"}};
@@ -109,6 +68,7 @@ const std::map<std::string, Witness>& witnesses() {
       w[key + "standardize_targets"] = {.may_fail = true};
     }
     w["data[png_folders].class_names"] = {.values = {"[\"x\", \"y\", \"z\"]"}};
+    w["data[png_folders].class_names_file"] = {.values = {"three.txt"}};
     for (auto [source, first, second] :
          {std::tuple("cifar10", "c.bin", "c2.bin"), {"libsvm", "l.txt", "l2.txt"}, {"png_folders", "p", "p2"}}) {
       std::string key = std::string("data[") + source + "].";
@@ -178,6 +138,17 @@ const std::map<std::string, Witness>& witnesses() {
     for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax"})
       w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
     w["loss.type"] = {.values = {"hinge"}};
+    w["loss.compare_with"] = {.may_fail = true};
+    w["loss[huber].delta"] = {.with = {"data.target=values"}};
+    w["loss[binary_crossentropy].pos_weight"] = {
+        .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"},
+        .values = {"[0.25]", "[0.75, 0.5, 1.0, 2.0]"}};
+    w["loss.outputs[binary_crossentropy].pos_weight"] = {.with = {"data.scale=0.25"}, .values = {"[0.25]"}};
+    w["loss.outputs.layer"] = {.values = {"start"}, .may_fail = true};
+    w["loss.outputs.type"] = {.values = {"absolute_error", "huber", "hinge"}};
+    w["loss.outputs.compare_with"] = {.values = {"targets"}, .may_fail = true};
+    w["loss.outputs.columns"] = {.values = {"[0, 1]"}, .may_fail = true};
+    w["loss.outputs.class_weights"] = {.values = {"[1.0, 2.0, 3.0, 0.5]"}};
     w["loss.class_weights"] = {.values = {"[1.0, 2.0, 3.0]"}};
     w["trainer.metrics"] = {.values = {"[\"accuracy\"]", "[\"loss\"]", "[\"error\", \"f1\"]"}};
     w["trainer.metrics[top_k_error].k"] = {.with = {"trainer.metrics=[{type=\"top_k_error\",k=1}]"}, .values = {"2"}};
@@ -207,8 +178,6 @@ const std::map<std::string, Witness>& witnesses() {
 
 /// Keys whose effect cannot be seen in a short run of the reference, and the test that sees it.
 const std::map<std::string, std::string> kSeenElsewhere = {
-    {"loss[binary_crossentropy].pos_weight", "Objectives.LossesCostsAndGradientsArePyTorchs"},
-    {"loss[huber].delta", "Objectives.LossesCostsAndGradientsArePyTorchs"},
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
@@ -304,6 +273,7 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
     key.label += (outer.label.empty() ? "" : ".") + field.name;
     key.path += (outer.path.empty() ? "" : ".") + field.name;
     if (access.value == FieldAccess::Value::kTable) {
+      if (key.label == "loss.outputs") key.path += ".1", key.rest = kOutputs;
       collect(access.schema(), key, out);
     } else if (access.value == FieldAccess::Value::kKind) {
       if (field.name != "data" && field.name != "layers") {
@@ -327,6 +297,7 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
           inner.path += "." + std::to_string(kLayers.at(name).layer);
           inner.rest = kLayers.at(name).rest;
         }
+        if (inner.label == "loss[huber]" || inner.label == "loss[binary_crossentropy]") inner.rest = kValue;
         collect(kind.schema(), inner, out);
       }
     } else {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "datasets/npy.h"
 #include "datasets/npz.h"
@@ -57,7 +58,7 @@ class CliPredict : public testing::Test {
 };
 
 TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
-  const std::string said = "classes of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/checkpoint.npz\n";
+  const std::string said = "classes of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/best.npz\n";
   const std::string classes = "class\ncat\n\"big dog\"\ncat\n";
   for (const char* table : {
            "width,height\n-3,1\n3,1\n-2,1\n",                 // without labels
@@ -75,7 +76,7 @@ TEST_F(CliPredict, ReadsTablesAndNamesTheClasses) {
   EXPECT_EQ(read_npy(workshop.path("p.npy")).text(), "[0, 1, 0]");
   EXPECT_EQ(
       output("x.csv", "p.csv", {"--probabilities"}),
-      "classes and probabilities of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/checkpoint.npz\n");
+      "classes and probabilities of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/best.npz\n");
   std::string text = workshop.read("p.csv");
   EXPECT_EQ(text.find("class,cat,\"big dog\"\ncat,0.9"), 0u) << text;
 }
@@ -113,7 +114,7 @@ TEST_F(CliPredict, KnowsTheClassesWithoutTheTrainingData) {
   workshop.write("train.csv", "");
   workshop.write("x.csv", "width,height\n3,1\n");
   EXPECT_EQ(output("x.csv", "p.csv"),
-            "classes of 1 example written to p.csv\n  big dog 1\nweights run/checkpoint.npz\n");
+            "classes of 1 example written to p.csv\n  big dog 1\nweights run/best.npz\n");
 }
 
 TEST_F(CliPredict, ReadsEveryFormat) {
@@ -129,7 +130,7 @@ TEST_F(CliPredict, ReadsEveryFormat) {
   workshop.write("x.idx", idx);
   for (const char* input : {"x.npy", "d.npz[a/x]", "x.idx"}) {
     EXPECT_EQ(output(input, "p.csv"),
-              "classes of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/checkpoint.npz\n")
+              "classes of 3 examples written to p.csv\n  cat 2, big dog 1\nweights run/best.npz\n")
         << input;
     EXPECT_EQ(workshop.read("p.csv"), "class\ncat\n\"big dog\"\ncat\n");
   }
@@ -212,6 +213,7 @@ error: x.npy: these are no weights
   expected: an .npz file that training wrote: best.npz in the folder of a run
   got:      a .npy file
 )");
+  std::filesystem::remove(workshop.path("run/best.npz"));
   expect_error(with("run"), R"(
 error: run: these are no weights
   expected: an .npz file that training wrote: best.npz in the folder of a run
@@ -290,13 +292,13 @@ TEST_F(CliPredict, BlamesTheInputForItsShape) {
   write_npy(workshop.path("wide.npy"), Tensor::zeros(DType::kFloat32, {5, 3}));
   expect_error({"run", "--input", "wide.npy", "--output", "p.npy"}, R"(
 error: wide.npy: the examples have another size than the model takes
-  expected: 2 numbers for each example, as softmax/W float32[2, 2] in run/checkpoint.npz has rows
+  expected: 2 numbers for each example, as softmax/W float32[2, 2] in run/best.npz has rows
   got:      float32[5, 3]: 3 for each
 )");
   write_npy(workshop.path("one.npy"), Tensor::zeros(DType::kFloat32, {2}));
   expect_error({"run", "--input", "one.npy", "--output", "p.npy"}, R"(
 error: one.npy: the examples have another size than the model takes
-  expected: 2 numbers for each example, as softmax/W float32[2, 2] in run/checkpoint.npz has rows
+  expected: 2 numbers for each example, as softmax/W float32[2, 2] in run/best.npz has rows
   got:      float32[2, 1]: 1 for each
   hint:     one example alone is an array [1, 2]
 )");

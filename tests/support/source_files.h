@@ -90,6 +90,8 @@ inline void write_data(const Workshop& workshop) {
   workshop.write("t2.csv", second);
   workshop.write("numbers.csv", numbers);
   workshop.write("any.csv", any);
+  workshop.write("three.txt", "x\ny\nz\n");
+  workshop.write("ten.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n");
   Tensor w = Tensor::empty(DType::kFloat32, {4, 3}), v = Tensor::empty(DType::kFloat32, {3, 3});
   for (int64_t i = 0; i < 12; ++i) w.data<float>()[i] = static_cast<float>(i) / 16;
   for (int64_t i = 0; i < 9; ++i) v.data<float>()[i] = static_cast<float>(9 - i) / 16;

@@ -134,7 +134,7 @@ TEST(ModelOutputs, ALayerThatNoOtherTakes) {
             "error: the model has several outputs\n"
             "  expected: one: each layer but the last is an input of another one\n"
             "  got:      hidden, softmax\n"
-            "  hint:     no layer takes hidden");
+            "  hint:     no layer takes hidden; [[loss.outputs]] gives each output an objective");
 }
 
 // A residual block learns; images come to its first layer as rows.

@@ -1,0 +1,73 @@
+// The experiments in which the keys of the schema are tried.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+namespace thtrain {
+
+inline const char* const kRest =
+    "[[model.layers]]\ntype = \"flatten\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"activation\"\nactivation = \"tanh\"\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+/// The same with a graph of the other layers, for their keys.
+inline const char* const kGraph =
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"start\"\n"
+    "[[model.layers]]\ntype = \"maxout\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"prelu\"\n"
+    "[[model.layers]]\ntype = \"add\"\ninputs = [\"prelu1\", \"start\"]\n"
+    "[[model.layers]]\ntype = \"concat\"\ninputs = [\"add1\", \"start\"]\n"
+    "[[model.layers]]\ntype = \"columns\"\ncount = 5\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+/// A model of two outputs, of which the second gives the examples again.
+inline const char* const kOutputs =
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"start\"\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 4\nname = \"copy\"\ninputs = [\"start\"]\n"
+    "[[loss.outputs]]\nlayer = \"softmax\"\n"
+    "[[loss.outputs]]\nlayer = \"copy\"\ntype = \"squared_error\"\ncompare_with = \"inputs\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+/// A model that gives one value, for the objectives that take no classes.
+inline const char* const kValue =
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\nactivation = \"tanh\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 1\n"
+    "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+struct Place {
+  const char* rest;
+  size_t layer;
+};
+/// Every layer has to stand here.
+inline const std::map<std::string, Place> kLayers = {
+    {"flatten", {kRest, 0}}, {"dense", {kRest, 1}},   {"activation", {kRest, 2}},
+    {"softmax", {kRest, 3}}, {"maxout", {kGraph, 1}}, {"prelu", {kGraph, 2}},
+    {"add", {kGraph, 3}},    {"concat", {kGraph, 4}}, {"columns", {kGraph, 5}}};
+
+/// [data] of each source; every source has to stand here.
+inline const std::map<std::string, std::string> kSources = {
+    {"npy", "train = \"x.npy\"\ntrain_labels = \"y.npy\"\nn_valid = 4\ntest = \"tx.npy\"\ntest_labels = \"ty.npy\"\n"},
+    {"idx", "train = \"x.idx\"\ntrain_labels = \"y.idx\"\nn_valid = 4\n"},
+    {"csv", "train = \"t.csv\"\nn_valid = 4\n"},
+    {"digits", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
+    {"cifar10", "train = [\"c.bin\"]\nn_valid = 4\n"},
+    {"libsvm", "train = [\"l.txt\"]\nn_valid = 4\n"},
+    {"png_folders", "train = [\"p\"]\nn_valid = 4\n"},
+    {"mnist", "n_train = 20\nn_valid = 10\nn_test = 10\n"},
+};
+
+}  // namespace thtrain

@@ -1,0 +1,217 @@
+#include "trainers/outputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/runtime/shared.h"
+#include "nn/objectives/binary_crossentropy.h"
+#include "trainers/examples.h"
+
+namespace thtrain {
+
+static bool takes(const Objective& objective, TargetForm form) {
+  const std::vector<TargetForm> forms = objective.target_forms();
+  return std::find(forms.begin(), forms.end(), form) != forms.end();
+}
+
+static bool takes_only(const Objective& objective, TargetForm form) {
+  return objective.target_forms() == std::vector{form};
+}
+
+bool TrainedOutput::takes_class_column() const {
+  return columns && takes_only(*objective, TargetForm::kClasses);
+}
+
+bool TrainedOutput::classifies(const Dataset& data) const {
+  if (compare_with == CompareWith::kInputs) return false;
+  return takes_class_column() || (data.train.targets() == Targets::kClasses && takes(*objective, TargetForm::kClasses));
+}
+
+// The same numbers in the lengths of the output.
+static Expr shaped_as(const Expr& x, const ModelOutput& output) {
+  const Dims &wanted = output.value.dims(), &given = x.dims();
+  if (wanted.size() == given.size()) return x;
+  Dims lengths = wanted;
+  lengths[0] = given[0];
+  return reshape(x, lengths);
+}
+
+TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
+  if (takes_only(*objective, TargetForm::kNone)) return {};
+  TargetInput out{.value = y, .weights = weights, .class_weights = class_weights};
+  if (compare_with == CompareWith::kInputs)
+    out.value = shaped_as(x, output);
+  else if (takes_class_column())
+    out.value = cast(subtensor(y, {all(), columns->first}), DType::kInt64);
+  else if (columns)
+    out.value = slice_axis(y, 1, columns->first, columns->second - columns->first);
+  return out;
+}
+
+Expr TrainedOutput::unit(const ModelOutput& output) const {
+  if (standard.empty()) return {};
+  const auto count = static_cast<int64_t>(standard.scale.size());
+  Tensor scale = Tensor::of(standard.scale, {count});
+  Shape shape;
+  for (size_t i = 1; count > 1 && i < output.value.rank(); ++i)
+    if (const Dim& dim = output.value.dims()[i]; dim.is_known()) shape.push_back(dim.value());
+  return Shared(element_count(shape) == count ? scale.reshape(shape) : scale, "unit", true).expr();
+}
+
+std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
+  std::vector<TrainedOutput> out;
+  for (const OutputLossConfig& config : output_losses(experiment)) {
+    TrainedOutput one{{config.layer, config.objective->make(), config.weight}};
+    one.compare_with = config.compare_with;
+    if (!config.columns.empty()) one.columns = {config.columns.at(0), config.columns.at(1)};
+    const auto count = static_cast<int64_t>(config.class_weights.size());
+    if (count > 0)
+      one.class_weights =
+          Shared(Tensor::of(config.class_weights, {count}).cast(floatX()), "class_weights", true).expr();
+    one.position = config.at("columns");
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* standardization) {
+  for (TrainedOutput& output : outputs) {
+    output.standard = {};
+    if (!standardization || output.takes_class_column()) continue;
+    output.standard = output.compare_with == CompareWith::kInputs ? standardization->inputs : standardization->targets;
+    if (!output.columns || output.standard.empty()) continue;
+    for (std::vector<double>* numbers : {&output.standard.mean, &output.standard.scale})
+      *numbers = {numbers->begin() + output.columns->first, numbers->begin() + output.columns->second};
+  }
+}
+
+// ---- what cannot be
+// ------------------------------------------------------------------------------------------------
+
+// Class numbers among values: each is an integer from 0 on, and below the number of classes of the layer.
+static void check_class_column(const TrainedOutput& output, const Split& split, int64_t classes) {
+  constexpr int64_t kRows = int64_t{1} << 14;
+  for (int64_t first = 0; first < split.size(); first += kRows) {
+    const Tensor y = split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat64);
+    for (int64_t i = 0; i < y.dim(0); ++i) {
+      const double value = y.as_double(i * y.dim(1) + output.columns->first);
+      if (value >= 0 && value == std::floor(value) && value < static_cast<double>(classes)) continue;
+      throw UserError(Message{.what = str(row_place(split.y_array(), split.file_row(first + i)),
+                                          ": the target is no class, which the output ", output.layer, " learns"),
+                              .expected = str("an integer from 0 to ", classes - 1, " in column ",
+                                              output.columns->first, " of the targets"),
+                              .got = str(value),
+                              .config = output.position});
+    }
+  }
+}
+
+static void check_columns(const TrainedOutput& output, const Dataset& data, const Split& split) {
+  const Shape& target = split.target_shape();
+  const int64_t width = target.empty() ? 1 : target.back();
+  if (data.targets() == Targets::kClasses || target.size() != 1)
+    throw UserError(
+        Message{.what = str("the targets have no columns, of which the output ", output.layer, " names some"),
+                .expected = "data.target = \"values\" or \"labels\", a row of numbers for each example",
+                .got = str(name_of(data.targets()), " of shape ", shape_text(target)),
+                .config = output.position});
+  if (output.columns->second > width)
+    throw UserError(Message{.what = str("the output ", output.layer, " names columns that the targets have not"),
+                            .expected = str("at most ", width, " (numbers of a target)"),
+                            .got = str('[', output.columns->first, ", ", output.columns->second, ']'),
+                            .config = output.position});
+  if (!output.takes_class_column()) return;
+  const std::string classes = str("objective \"", output.objective->name(), "\" learns classes");
+  if (output.columns->second - output.columns->first != 1)
+    throw UserError(Message{.what = str(classes, ", which stand in one column"),
+                            .expected = str('[', output.columns->first, ", ", output.columns->first + 1, ']'),
+                            .got = str('[', output.columns->first, ", ", output.columns->second, ']'),
+                            .config = output.position});
+  if (data.standardization && !data.standardization->targets.empty())
+    throw UserError(Message{.what = str(classes, ", and standardized targets are none"),
+                            .expected = "data.standardize_targets = false",
+                            .config = output.position});
+}
+
+void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& data, const Split& split) {
+  for (const TrainedOutput& output : outputs) {
+    if (output.compare_with == CompareWith::kInputs || split.size() == 0) continue;
+    if (output.columns)
+      check_columns(output, data, split);
+    else if (takes_only(*output.objective, TargetForm::kClasses))
+      require_classes(split);
+  }
+}
+
+// Of other numbers the loss may fall below 0 without end. What is streamed is not read for it.
+static void check_shares(const TrainedOutput& output, const Dataset& data) {
+  const bool of_inputs = output.compare_with == CompareWith::kInputs;
+  if (output.objective->name() != BinaryCrossentropy::Options::kName || data.streamed) return;
+  if (!of_inputs && data.targets() != Targets::kValues) return;
+  constexpr int64_t kRows = 1024;
+  for (const Split* split : {&data.train, &data.valid, &data.test})
+    for (int64_t first = 0; first < split->size(); first += kRows) {
+      const int64_t count = std::min(kRows, split->size() - first);
+      const Tensor rows =
+          of_inputs ? split->read(first, count, DType::kFloat64).x : split->read_targets(first, count, DType::kFloat64);
+      const int64_t width = rows.size() / count;
+      for (int64_t i = 0; i < rows.size(); ++i) {
+        const double value = rows.data<double>()[i];
+        const int64_t column = i % width;
+        const bool is_learned = !output.columns || (column >= output.columns->first && column < output.columns->second);
+        if (!is_learned || (value >= 0 && value <= 1)) continue;
+        const DataArray& array = of_inputs ? split->x_array() : split->y_array();
+        throw UserError(
+            Message{.what = str(row_place(array, split->file_row(first + i / width)), ": objective \"",
+                                output.objective->name(), "\" learns probabilities"),
+                    .expected = "numbers from 0 to 1",
+                    .got = str(value),
+                    .config = array.where,
+                    .hint = of_inputs ? "data.scale brings the examples there; data.standardize does not" : ""});
+      }
+    }
+}
+
+static const Layer& layer_of(const Model& model, const std::string& name) {
+  for (const auto& layer : model.layers())
+    if (layer->name() == name) return *layer;
+  TH_CHECK(false, "the model has no layer ", name);
+  __builtin_unreachable();
+}
+
+// Fewer outputs than classes: not every label has a place.
+static void check_classes(const TrainedOutput& output, const Model& model, const Dataset& data) {
+  const Layer& layer = layer_of(model, output.layer);
+  const Shape& shape = layer.output_shape();
+  if (!output.classifies(data) || shape.size() != 1) return;
+  if (output.takes_class_column()) {
+    for (const Split* split : {&data.train, &data.valid, &data.test}) check_class_column(output, *split, shape[0]);
+    return;
+  }
+  if (shape[0] == 1 || shape[0] >= data.classes()) return;
+  throw UserError(Message{.what = str("layer ", layer.name(), " has fewer outputs than there are classes"),
+                          .expected = str("at least ", data.classes(), " (classes)"),
+                          .got = std::to_string(shape[0]),
+                          .config = layer.position()});
+}
+
+void check_outputs(const std::vector<TrainedOutput>& outputs, const Model& model, const Dataset& data) {
+  const std::vector<std::string> ends = model.outputs();
+  for (const std::string& end : ends) {
+    if (std::any_of(outputs.begin(), outputs.end(), [&](const TrainedOutput& o) { return o.layer == end; })) continue;
+    throw UserError(Message{.what = "the model has several outputs",
+                            .expected = "one: each layer but the last is an input of another one",
+                            .got = join(ends, ", "),
+                            .config = layer_of(model, end).position(),
+                            .hint = str("no layer takes ", end, "; [[loss.outputs]] gives each output an objective")});
+  }
+  for (const TrainedOutput& output : outputs) {
+    check_classes(output, model, data);
+    check_shares(output, data);
+  }
+}
+
+}  // namespace thtrain

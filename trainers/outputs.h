@@ -1,0 +1,42 @@
+// The outputs of an experiment's model: what each is compared with, by which objective, and how much that counts.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "nn/outputs.h"
+#include "trainers/experiment.h"
+
+namespace thtrain {
+
+struct TrainedOutput : OutputObjective {
+  CompareWith compare_with = CompareWith::kTargets;
+  std::optional<std::pair<int64_t, int64_t>> columns = {};  // of the targets: the first, and the one after the last
+  Expr class_weights = {};                                  // floats; empty: each counts as 1
+  Standard standard = {};                                   // of what it gives; empty: it has the data's units
+  ConfigPosition position = {};
+
+  /// Is what it should give the number of a class, in one column of the targets?
+  bool takes_class_column() const;
+  /// Do the data's targets stand for classes that it decides between?
+  bool classifies(const Dataset& data) const;
+  /// What the output should give, beside `output`, which it gives, of a minibatch x, y and weights (empty: none).
+  TargetInput targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const;
+  /// How much of the data's units one of the output's is: MetricInput::unit.
+  Expr unit(const ModelOutput& output) const;
+};
+
+/// In the order of loss.outputs; the last layer where there are none.
+std::vector<TrainedOutput> outputs_of(const Experiment& experiment);
+/// Those of the data's numbers that each output gives. Null: they are not standardized.
+void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* standardization);
+
+/// UserError: an output takes classes alone and the examples have others, or columns that the targets have not.
+void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& data, const Split& split);
+/// UserError: a layer that no other takes is judged by nothing, an output has fewer numbers than there are classes, a
+/// column of classes holds something else, or numbers that the binary cross-entropy learns are none from 0 to 1.
+void check_outputs(const std::vector<TrainedOutput>& outputs, const Model& model, const Dataset& data);
+
+}  // namespace thtrain
