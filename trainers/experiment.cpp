@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "trainers/batch_training.h"
+
 namespace thtrain {
 
 void LossConfig::describe(Fields<LossConfig>& f) {
@@ -186,6 +188,7 @@ void Experiment::describe(Fields<Experiment>& f) {
   f.field("output", &Experiment::output);
   f.check([](const Experiment& e, Findings& findings) {
     check_last_layer(e, findings);
+    check_batch_keys(e, findings);
     SetSizes sizes = e.data->sizes();
     const TrainerConfig& trainer = e.trainer;
     auto fits = [&](int64_t size, std::string set) {
@@ -196,7 +199,7 @@ void Experiment::describe(Fields<Experiment>& f) {
                     .config = trainer.at("batch_size"),
                     .hint = "trainer.full_batches_only = false allows it"});
     };
-    fits(sizes.train, "training");
+    if (!trainer.optimizer->batch_method()) fits(sizes.train, "training");
     fits(sizes.valid, "validation");
     fits(sizes.test, "test");
     if (trainer.patience > 0 && sizes.valid == 0)

@@ -10,7 +10,7 @@ void ConjugateGradient::describe(Fields<BatchMethodKind<ConjugateGradient>>& f) 
 }
 
 ConjugateGradient::ConjugateGradient(const Options& options, std::span<const double> start)
-    : BatchMethod((check_options<BatchMethodKind<ConjugateGradient>>(kName, options), start),
+    : BatchMethod((check_options<BatchMethodKind<ConjugateGradient>>(kName, options), kName), start,
                   {.gradient = options.gradient_tolerance, .value = options.value_tolerance}, 0.4),
       direction_(add_state("direction", {static_cast<int64_t>(start.size())})) {}
 
@@ -37,6 +37,10 @@ void ConjugateGradient::learn(std::span<const double>, std::span<const double> c
   double beta = squares_before > 0 ? std::max(0.0, inner_product(now, change) / squares_before) : 0;
   for (size_t i = 0; i < now.size(); ++i) direction[i] = beta * direction[i] - now[i];
   if (!(inner_product(now, direction) <= -0.01 * inner_product(now, now))) steepest_descent(now, direction);
+}
+
+Kind<OptimizerOptions> conjugate_gradient_optimizer() {
+  return kind<BatchMethodKind<ConjugateGradient>, OptimizerOptions>();
 }
 
 }  // namespace thtrain
