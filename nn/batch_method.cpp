@@ -108,8 +108,9 @@ bool BatchMethod::search(const ValueAndGradient& f, bool restart, std::vector<do
     double value = f(point, gradient_at);
     return LinePoint{.a = a, .value = value, .slope = inner_product(gradient_at, direction)};
   };
-  LineSearchResult found =
-      search_line(at, begin, first_step(slope, direction), {.curvature = curvature_, .rounding = rounding_});
+  LineSearchOptions options{.curvature = curvature_, .rounding = rounding_};
+  options.accepts = [&] { return largest_magnitude(gradient_at) <= tolerances_.gradient || accepts(gradient_at); };
+  LineSearchResult found = search_line(at, begin, first_step(slope, direction), options);
   if (found.point.a == 0 || (!found.good && !(found.point.value < value()))) return false;
   if (evaluated != found.point.a) at(found.point.a);
   for (size_t i = 0; i < n; ++i) {

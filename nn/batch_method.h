@@ -71,6 +71,8 @@ class BatchMethod {
   virtual void choose_direction(bool restart, std::span<double> direction) = 0;
   /// The step to try first. `slope`: gradient times direction, below 0.
   virtual double first_step(double slope, std::span<const double> direction) const = 0;
+  /// May the next point have this gradient? Else the line search goes on; it does without where it finds no such point.
+  virtual bool accepts(std::span<const double> /*gradient*/) const { return true; }
   /// x() and gradient() are new; `step` is what was added to x, `change` to the gradient.
   virtual void learn(std::span<const double> step, std::span<const double> change) = 0;
 

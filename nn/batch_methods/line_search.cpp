@@ -61,7 +61,10 @@ class Search {
       }
       if (point.value < best_.value) best_ = point;
       const bool decreases = point.value <= bound_at(a) + slack_;
-      if (decreases && std::abs(point.slope) <= -options_.curvature * start_.slope) return {point, true};
+      if (decreases && std::abs(point.slope) <= -options_.curvature * start_.slope) {
+        if (!options_.accepts || options_.accepts()) return {point, true};
+        if (!good_ || point.value < good_->value) good_ = point;
+      }
       if (decreases && point.slope >= 0) is_first_stage_ = false;
       // psi where the value is no worse than the best, but decreases too little.
       const bool uses_psi = is_first_stage_ && point.value <= low_.value && !decreases;
@@ -77,7 +80,7 @@ class Search {
       }
       if (!(a > 0) || a == low_.a) break;
     }
-    return {best_, false};
+    return good_ ? LineSearchResult{*good_, true} : LineSearchResult{best_, false};
   }
 
  private:
@@ -137,9 +140,9 @@ class Search {
     if (!has_high_) {
       const double c = is_ahead ? *cubic : farthest;
       const double a = std::abs(c - point.a) > std::abs(secant - point.a) ? c : secant;
-      return std::clamp(a, std::min(point.a + 1.1 * ahead, farthest), farthest);
+      return std::clamp(a, low.a > 0 ? point.a + 1.1 * ahead : point.a, farthest);
     }
-    const double a = is_ahead ? nearer(point.a, *cubic, secant) : secant;
+    const double a = nearer(point.a, is_ahead ? *cubic : high.a, secant);
     const double most = point.a + 0.66 * (high.a - point.a);
     return point.a > low.a ? std::min(most, a) : std::max(most, a);
   }
@@ -153,11 +156,12 @@ class Search {
   const std::function<LinePoint(double)>& at_;
   LinePoint start_;
   LineSearchOptions options_;
-  double slack_;                // what rounding may make of values that are equal
-  LinePoint low_, high_;        // the interval
-  LinePoint best_;              // of the least value
-  bool has_high_ = false;       // is a minimum known to be between the two?
-  bool is_first_stage_ = true;  // no step decreased enough with a slope of at least 0
+  double slack_;                                            // what rounding may make of values that are equal
+  LinePoint low_, high_;                                    // the interval
+  LinePoint best_;                                          // of the least value
+  std::optional<LinePoint> good_ = {};                      // meets the conditions, and was not accepted
+  bool has_high_ = false;                                   // is a minimum known to be between the two?
+  bool is_first_stage_ = true;                              // no step decreased enough with a slope of at least 0
   double limit_ = std::numeric_limits<double>::infinity();  // the least step with a value that is not finite
   int64_t evaluations_ = 0;
 };

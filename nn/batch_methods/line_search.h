@@ -17,6 +17,9 @@ struct LineSearchOptions {
   double curvature = 0.9;    // c2, above c1 and below 1
   int64_t evaluations = 40;  // at most
   double rounding = 4e-16;   // values that differ by less, relative to f(0), are as good as equal
+  /// Asked at a step that meets the conditions, right after its evaluation: false, and the search goes on towards the
+  /// minimum. Where it finds no such step, the best that meets the conditions is given.
+  std::function<bool()> accepts = {};
 };
 
 /// What was found; `good` where it satisfies the conditions. Else the best point with a decrease, or `start`.
