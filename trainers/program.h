@@ -121,7 +121,10 @@ class TrainingProgram {
   Fingerprint fingerprint() const;
   /// What one call of step() computes, and from what: for looking into it without native code.
   const Graph& graph() const { return graph_; }
-  /// Of a batch method: of the chunk whose loss was the first that was not finite.
+  /// Where step() found a loss that is not finite: `batch`; of a batch method the chunk, of chunks().
+  int64_t chunk_of(int64_t batch) const { return is_batch_method() ? bad_chunk_ : batch; }
+  int64_t chunks() const { return chunks_; }
+  /// Of chunk_of().
   std::span<const Tensor> arguments(int64_t batch) { return arguments_of(chunk_of(batch)); }
   /// Of the examples, scaled; of this minibatch where they are read from their file.
   double largest_input(int64_t batch);
@@ -131,7 +134,6 @@ class TrainingProgram {
   Function make_step(int64_t count, Graph* graph);
   int64_t begin_of(int64_t batch) const { return batch * experiment_.trainer.batch_size; }
   int64_t length_of(int64_t batch) const;
-  int64_t chunk_of(int64_t batch) const { return is_batch_method() ? bad_chunk_ : batch; }
   std::span<const Tensor> arguments_of(int64_t chunk) { return feed_->arguments(begin_of(chunk), length_of(chunk)); }
   Function& function_of(int64_t chunk);
   void iterate();

@@ -40,6 +40,13 @@ const char* const kRest =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
+/// The same for optimizers without a learning rate.
+const std::string kRestWithoutRate = [] {
+  std::string out = kRest;
+  const std::string rate = "learning_rate = 0.5\n";
+  return out.erase(out.find(rate), rate.size());
+}();
+
 /// The same with a graph of the other layers, for their keys.
 const char* const kGraph =
     "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"start\"\n"
@@ -177,6 +184,13 @@ const std::map<std::string, Witness>& witnesses() {
     w["trainer[sgd].nesterov"] = {.with = {"trainer.momentum=0.9"}};
     for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax"})
       w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
+    for (const char* method : {"conjugate_gradient", "lbfgs"}) {
+      const std::string key = str("trainer[", method, "].");
+      w[key + "gradient_tolerance"] = {.values = {"0.25", "100.0"}};
+      w[key + "value_tolerance"] = {.values = {"0.25", "0.5"}};
+    }
+    w["trainer[lbfgs].memory"] = {.with = {"trainer.epochs=6"}, .values = {"1", "2"}};
+    w["trainer.optimizer"] = {.values = {"adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax"}};
     w["loss.type"] = {.values = {"hinge"}};
     w["loss.class_weights"] = {.values = {"[1.0, 2.0, 3.0]"}};
     w["trainer.metrics"] = {.values = {"[\"accuracy\"]", "[\"loss\"]", "[\"error\", \"f1\"]"}};
@@ -327,6 +341,8 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
           inner.path += "." + std::to_string(kLayers.at(name).layer);
           inner.rest = kLayers.at(name).rest;
         }
+        if (field.inlined && field.name == "optimizer" && !kind.schema().find("learning_rate"))
+          inner.rest = kRestWithoutRate.c_str();
         collect(kind.schema(), inner, out);
       }
     } else {
