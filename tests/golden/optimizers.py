@@ -109,6 +109,9 @@ run("adamw", o.AdamW, {"learning_rate": 0.02, "amsgrad": 1}, 0.3, lr=0.02, amsgr
 run("adamax", o.Adamax, {}, lr=0.002)
 run("adamax", o.Adamax, {"learning_rate": 0.03, "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-4}, 0.02, lr=0.03,
     betas=(0.8, 0.9), eps=1e-4)
+run("radam", o.RAdam, {}, lr=0.001)
+run("radam", o.RAdam, {"learning_rate": 0.02, "beta1": 0.8, "beta2": 0.9, "epsilon": 1e-4}, 0.02, lr=0.02,
+    betas=(0.8, 0.9), eps=1e-4)
 
 # ---- what stands around a step: SGD with momentum --------------------------------------------------------------------
 
@@ -186,7 +189,8 @@ def schedule(name, ours, make, count=40):
     for _ in range(count):
         factors.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
-        theirs.step()
+        if len(factors) < getattr(theirs, "total_steps", count):  # a cycle is over after its last step
+            theirs.step()
     write(" ".join(["schedule", name] + [f"{k}={v}" for k, v in ours.items()]), factors)
 
 
@@ -202,6 +206,9 @@ schedule("cosine", {"length": 5, "restarts": 1}, lambda opt: s.CosineAnnealingWa
 schedule("cosine", {"length": 3, "restarts": 1, "growth": 2, "last": 0.01},
          lambda opt: s.CosineAnnealingWarmRestarts(opt, 3, 2, 0.01))
 schedule("one_over_epoch", {"decay": 0.4}, lambda opt: s.LambdaLR(opt, lambda t: 1 / (1 + 0.4 * t)))
+schedule("one_cycle", {"length": 40}, lambda opt: s.OneCycleLR(opt, 1.0, 40, cycle_momentum=False))
+schedule("one_cycle", {"length": 30, "rise": 0.4, "start": 0.1, "last": 0.001}, lambda opt: s.OneCycleLR(
+    opt, 1.0, 30, pct_start=0.4, div_factor=10, final_div_factor=100, cycle_momentum=False))
 schedule("exponential", {"decay": 0.9, "warmup": 6, "warmup_start": 0.2}, lambda opt: s.SequentialLR(
     opt, [s.LinearLR(opt, 0.2, 1.0, 6), s.ExponentialLR(opt, 0.9)], [6]))
 
