@@ -1,6 +1,6 @@
 // A bad value of every key of an experiment, and the whole message that it gives: tests/errors/bad_values.txt. The keys
-// come from the declarations, so a new one is asked as soon as it is declared. With THTRAIN_UPDATE_EXPECTED=1 the file is
-// written instead of compared.
+// come from the declarations, so a new one is asked as soon as it is declared. With THTRAIN_UPDATE_EXPECTED=1 the file
+// is written instead of compared.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -113,7 +113,8 @@ void collect(const Schema& schema, const Case& outer, std::vector<Case>& out) {
         for (const FieldSpec& of_kind : kind.schema().fields)
           if (of_kind.required) needs += str(", ", of_kind.name, " = ", good_value(of_kind));
         const std::string table = str("{type = \"", name, '"', needs, '}');
-        inner.more = field.inlined ? str(key.path, '=', name) : str(key.path, '=', is_list ? str('[', table, ']') : table);
+        inner.more =
+            field.inlined ? str(key.path, '=', name) : str(key.path, '=', is_list ? str('[', table, ']') : table);
         if (is_list) inner.path += ".0";
       }
       collect(kind.schema(), inner, out);

@@ -55,6 +55,7 @@ const char* const kGraph =
     "[[model.layers]]\ntype = \"add\"\ninputs = [\"prelu1\", \"start\"]\n"
     "[[model.layers]]\ntype = \"concat\"\ninputs = [\"add1\", \"start\"]\n"
     "[[model.layers]]\ntype = \"columns\"\ncount = 5\n"
+    "[[model.layers]]\ntype = \"scale\"\n"
     "[[model.layers]]\ntype = \"softmax\"\n"
     "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
@@ -66,9 +67,9 @@ struct Place {
 };
 /// Every layer has to stand here.
 const std::map<std::string, Place> kLayers = {
-    {"flatten", {kRest, 0}}, {"dense", {kRest, 1}},   {"activation", {kRest, 2}},
-    {"softmax", {kRest, 3}}, {"maxout", {kGraph, 1}}, {"prelu", {kGraph, 2}},
-    {"add", {kGraph, 3}},    {"concat", {kGraph, 4}}, {"columns", {kGraph, 5}}};
+    {"flatten", {kRest, 0}},  {"dense", {kRest, 1}},  {"activation", {kRest, 2}}, {"softmax", {kRest, 3}},
+    {"maxout", {kGraph, 1}},  {"prelu", {kGraph, 2}}, {"add", {kGraph, 3}},       {"concat", {kGraph, 4}},
+    {"columns", {kGraph, 5}}, {"scale", {kGraph, 6}}};
 
 /// [data] of each source; every source has to stand here.
 const std::map<std::string, std::string> kSources = {
@@ -162,6 +163,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[columns].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
     w["model.layers[columns].first"] = {.values = {"1"}};
     w["model.layers[columns].count"] = {.values = {"4", "6"}};
+    w["model.layers[scale].inputs"] = {.values = {"[\"concat1\"]"}, .may_fail = true};
     w["model.layers[maxout].pieces"] = {.values = {"3", "4"}};
     // The sum's inputs are of one length.
     w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},
@@ -182,7 +184,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[activation].activation"] = {.values = {"linear", "sigmoid", "relu", "softplus"}};
     w["model.layers[softmax].units"] = {.values = {"4", "5"}};
     w["trainer[sgd].nesterov"] = {.with = {"trainer.momentum=0.9"}};
-    for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax"})
+    for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax", "radam"})
       w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
     for (const char* method : {"conjugate_gradient", "lbfgs"}) {
       const std::string key = str("trainer[", method, "].");
@@ -190,7 +192,7 @@ const std::map<std::string, Witness>& witnesses() {
       w[key + "value_tolerance"] = {.values = {"0.25", "0.5"}};
     }
     w["trainer[lbfgs].memory"] = {.with = {"trainer.epochs=6"}, .values = {"1", "2"}};
-    w["trainer.optimizer"] = {.values = {"adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax"}};
+    w["trainer.optimizer"] = {.values = {"adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax", "radam"}};
     w["loss.type"] = {.values = {"hinge"}};
     w["loss.class_weights"] = {.values = {"[1.0, 2.0, 3.0]"}};
     w["trainer.metrics"] = {.values = {"[\"accuracy\"]", "[\"loss\"]", "[\"error\", \"f1\"]"}};
@@ -225,6 +227,7 @@ const std::map<std::string, std::string> kSeenElsewhere = {
     {"loss[huber].delta", "Objectives.LossesCostsAndGradientsArePyTorchs"},
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
+    {"data[moons].", "Moons.ItsKeysMatter"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };

@@ -101,7 +101,7 @@ TEST(BatchTraining, TheLossIsThatOfAllExamplesWhateverTheChunks) {
       whole.trainer.batch_size = 200;
       whole.trainer.full_batches_only = false;
       const double expected = trained(whole, data).epochs[1].train_loss;
-      for (int64_t size : {1, 32, 60, 199, 5000})
+      for (int64_t size : {7, 32, 199, 5000})
         for (bool full_only : {false, true}) {
           Experiment cut = whole;
           cut.trainer.batch_size = size;
