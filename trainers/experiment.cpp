@@ -40,7 +40,8 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
       "training goes on while the count of minibatches is below the patience, and a validation error below "
       "`improvement_threshold` times the best raises the patience to `patience_increase` times the count. With a batch "
-      "method (`conjugate_gradient`, `lbfgs`) an epoch is one iteration, a direction and a line search over all training "
+      "method (`conjugate_gradient`, `lbfgs`) an epoch is one iteration, a direction and a line search over all "
+      "training "
       "examples, which are computed `batch_size` at a time, in the order of the file; an iteration is then what counts "
       "as a minibatch.");
   f.inline_kind("optimizer", &C::optimizer)
@@ -70,7 +71,8 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.field("full_batches_only", &C::full_batches_only)
       .synonyms({"drop_last"})
       .help(
-          "Leave out the last examples of a set where they do not fill a minibatch, in training, validation and test. A "
+          "Leave out the last examples of a set where they do not fill a minibatch, in training, validation and test. "
+          "A "
           "batch method trains on all of them whatever this says.");
   f.field("patience", &C::patience)
       .range(at_least(0))

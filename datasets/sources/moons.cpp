@@ -46,7 +46,8 @@ void MoonsConfig::fill(DatasetOptions& out) const {
 }
 
 void MoonsConfig::describe(Fields<MoonsConfig>& f) {
-  f.about("Points of two half circles that reach into each other: two numbers, and two classes that no line separates.");
+  f.about(
+      "Points of two half circles that reach into each other: two numbers, and two classes that no line separates.");
   f.field("noise", &MoonsConfig::noise)
       .range(at_least(0))
       .help("Standard deviation of the noise; the circles have radius 1.");

@@ -7,7 +7,8 @@ Run: python3 tests/golden/optimizers.py (needs torch and scipy); for the tests i
 - "optimizer NAME KEY=VALUE...", and then "loss" of steps 1 to 50, and "after STEPS PARAMETER".
 - "schedule NAME KEY=VALUE... = [n] factors" after 0, 1, ... epochs; plateau: also "observed".
 - "around NAME": the same of what stands around SGD with a momentum; "average PARAMETER".
-- "logistic/x", "logistic/y"; "quadratic NAME = d", for sum_i d_i x_i^2 / 2 - x_i; "start PROBLEM"; "minimum PROBLEM METHOD GTOL EVALUATIONS VALUE = x".
+- "logistic/x", "logistic/y"; "quadratic NAME = d", for sum_i d_i x_i^2 / 2 - x_i; "start PROBLEM";
+  "minimum PROBLEM METHOD GTOL EVALUATIONS VALUE = x".
 """
 import pathlib
 

@@ -9,8 +9,8 @@ namespace {
 
 constexpr DType k64 = DType::kFloat64;
 
-// scikit-learn 1.9.1: make_moons(5, shuffle=False, noise=0.1, random_state=s), s = 327741615 and 976413892, the first two
-// numbers of numpy.random.RandomState(7).randint(0, 2**32, size=2, dtype=numpy.uint32); the classes in turn.
+// scikit-learn 1.9.1: make_moons(5, shuffle=False, noise=0.1, random_state=s), s = 327741615 and 976413892, the first
+// two numbers of numpy.random.RandomState(7).randint(0, 2**32, size=2, dtype=numpy.uint32); the classes in turn.
 TEST(Moons, TheNumbersOfScikitLearn) {
   const double expected[2][10] = {
       {1.0003045132978474, -0.06876257702668255, 0.0442811709185619, 0.5009645779257078, -1.176176009538802,

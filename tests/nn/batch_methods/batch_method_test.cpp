@@ -92,7 +92,7 @@ TEST(BatchMethods, ReachSciPysMinimumOfLogisticRegression) {
       EXPECT_EQ(method->run(logistic.f), BatchStatus::kGradient) << text;
       EXPECT_LE(method->largest_gradient(), minimum.tolerance) << text;
       EXPECT_NEAR(method->value(), minimum.value, 1e-8) << text;
-    EXPECT_LE(static_cast<double>(method->evaluations()), 1.2 * minimum.evaluations) << text;
+      EXPECT_LE(static_cast<double>(method->evaluations()), 1.2 * minimum.evaluations) << text;
       double bound = minimum.tolerance < 1e-7 ? 2e-6 : 5e-3;
       for (int64_t i = 0; i < 9; ++i) EXPECT_NEAR(method->x()[i], minimum.x.as_double(i), bound) << text << " " << i;
       logistic.objective.set(method->x());
@@ -136,7 +136,8 @@ TEST(BatchMethods, ReachRosenbrocksMinimumWithSciPysEvaluations) {
     for (double tolerance : {1e-5, 1e-8}) {
       double ours = 0, theirs = 0;
       for (const Minimum& minimum : golden.minima) {
-        if (!minimum.problem.starts_with("rosenbrock") || minimum.method != name || minimum.tolerance != tolerance) continue;
+        if (!minimum.problem.starts_with("rosenbrock") || minimum.method != name || minimum.tolerance != tolerance)
+          continue;
         auto method = method_of(name, tolerance, golden.starts.at(minimum.problem));
         EXPECT_EQ(method->run(rosenbrock), BatchStatus::kGradient) << name << " " << minimum.problem;
         EXPECT_NEAR(method->value(), minimum.value, 1e-8) << name << " " << minimum.problem;
