@@ -34,6 +34,7 @@ TEST(Moons, ItsKeysMatter) {
     Dataset data = load_dataset(options, k64);
     EXPECT_EQ(data.classes(), 2);
     std::string out = data.text();
+    for (const std::string& name : data.class_names) out += name;
     for (const Tensor& t : {data.train.all(k64).x, data.train.all(k64).y}) out += t.text(200);
     return out;
   };
