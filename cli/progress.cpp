@@ -47,6 +47,7 @@ std::string epoch_text(const EpochReport& report, int64_t epochs, const MetricNa
   add("validation", names[0], report.valid_error);
   add("test", names[0], report.test_error);
   for (size_t i = 0; i < report.others.size(); ++i) add("validation", names.at(i + 1), report.others[i].valid);
+  if (report.evaluations) out += str("  ", count_text(*report.evaluations, "evaluation"));
   return out + str("  ", seconds_text(report.seconds), report.best ? "  best" : "");
 }
 
@@ -134,6 +135,7 @@ static std::string summary_json(const TrainSummary& summary) {
       .add("stopped_early", summary.stopped_early)
       .add("run_dir", summary.run_dir)
       .add("plot", summary.plot);
+  if (summary.evaluations) out.add("evaluations", *summary.evaluations).add("converged", summary.converged);
   if (summary.native_from_step) out.add("native_from_step", *summary.native_from_step);
   return out.line();
 }
@@ -156,8 +158,12 @@ void Progress::print_summary(const TrainSummary& summary) {
   if (options_.json && options_.quiet) return;
   std::string how = summary.interrupted     ? str("interrupted in epoch ", summary.stop_epoch)
                     : summary.stopped_early ? str("stopped early after epoch ", summary.stop_epoch)
-                                            : str("done after epoch ", summary.stop_epoch);
-  print_line(str(how, ", ", count_text(summary.steps, "step"), ", ", seconds_text(summary.seconds)));
+                    : !summary.converged.empty()
+                        ? str("converged after epoch ", summary.stop_epoch, ": ", summary.converged)
+                        : str("done after epoch ", summary.stop_epoch);
+  print_line(str(how, ", ", count_text(summary.steps, "step"), ", ",
+                 summary.evaluations ? str(count_text(*summary.evaluations, "evaluation"), ", ") : "",
+                 seconds_text(summary.seconds)));
   if (summary.valid_error)
     print_line(
         str("best validation ", value_text(summary.metric, *summary.valid_error), " (epoch ", summary.best_epoch, ')'));

@@ -1,20 +1,34 @@
 #include "datasets/data_config.h"
 
 #include "datasets/data_fields.h"
-#include "datasets/sources/cifar10.h"
-#include "datasets/sources/friedman.h"
-#include "datasets/sources/libsvm.h"
-#include "datasets/sources/png_folders.h"
-#include "datasets/sources/two_digits.h"
 
 namespace thtrain {
 
+Kind<DataConfig> mnist_source() {
+  return kind<MnistConfig, DataConfig>();
+}
+Kind<DataConfig> digits_source() {
+  return kind<DigitsConfig, DataConfig>();
+}
+Kind<DataConfig> npy_source() {
+  return kind<NpyConfig, DataConfig>();
+}
+Kind<DataConfig> idx_source() {
+  return kind<IdxConfig, DataConfig>();
+}
+Kind<DataConfig> csv_source() {
+  return kind<CsvConfig, DataConfig>();
+}
+
+#define TH_SOURCE(name) Kind<DataConfig> name##_source();
+#include "datasets/source_list.inc"
+#undef TH_SOURCE
+
 const std::vector<Kind<DataConfig>>& DataConfig::kinds() {
   static const std::vector<Kind<DataConfig>> kinds = {
-      kind<MnistConfig, DataConfig>(),     kind<DigitsConfig, DataConfig>(),     kind<NpyConfig, DataConfig>(),
-      kind<IdxConfig, DataConfig>(),       kind<CsvConfig, DataConfig>(),        kind<Cifar10Config, DataConfig>(),
-      kind<LibsvmConfig, DataConfig>(),    kind<PngFoldersConfig, DataConfig>(), kind<FriedmanConfig, DataConfig>(),
-      kind<TwoDigitsConfig, DataConfig>(),
+#define TH_SOURCE(name) name##_source(),
+#include "datasets/source_list.inc"
+#undef TH_SOURCE
   };
   return kinds;
 }

@@ -7,6 +7,25 @@
 
 namespace thtrain {
 
+const char* text_of(BatchStatus status) {
+  switch (status) {
+    case BatchStatus::kRunning:
+      return "";
+    case BatchStatus::kGradient:
+      return "the largest element of the gradient is at most gradient_tolerance";
+    case BatchStatus::kValue:
+      return "the last iteration changed the loss by at most value_tolerance";
+    case BatchStatus::kLineSearch:
+      return "no step along the gradient makes the loss smaller";
+  }
+  return "";
+}
+
+std::unique_ptr<Optimizer> BatchMethodOptions::make(std::vector<Param>) const {
+  TH_CHECK(false, "a batch method is no Optimizer");
+  return nullptr;
+}
+
 double inner_product(std::span<const double> a, std::span<const double> b) {
   double out = 0;
   for (size_t i = 0; i < a.size(); ++i) out += a[i] * b[i];
@@ -34,8 +53,10 @@ static void check_tolerance(double value, const char* name) {
                           .got = str(value)});
 }
 
-BatchMethod::BatchMethod(std::span<const double> start, const BatchTolerances& tolerances, double curvature)
-    : tolerances_(tolerances),
+BatchMethod::BatchMethod(std::string_view name, std::span<const double> start, const BatchTolerances& tolerances,
+                         double curvature)
+    : name_(name),
+      tolerances_(tolerances),
       curvature_(curvature),
       x_(vector_state(start, "x")),
       gradient_(zeros_state(start.size(), "gradient")),
@@ -87,7 +108,9 @@ bool BatchMethod::search(const ValueAndGradient& f, bool restart, std::vector<do
     double value = f(point, gradient_at);
     return LinePoint{.a = a, .value = value, .slope = inner_product(gradient_at, direction)};
   };
-  LineSearchResult found = search_line(at, begin, first_step(slope, direction), {.curvature = curvature_});
+  LineSearchOptions options{.curvature = curvature_, .rounding = rounding_};
+  options.accepts = [&] { return largest_magnitude(gradient_at) <= tolerances_.gradient || accepts(gradient_at); };
+  LineSearchResult found = search_line(at, begin, first_step(slope, direction), options);
   if (found.point.a == 0 || (!found.good && !(found.point.value < value()))) return false;
   if (evaluated != found.point.a) at(found.point.a);
   for (size_t i = 0; i < n; ++i) {

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "nn/options.h"
-#include "nn/param.h"
+#include "nn/optimizer.h"
 
 namespace thtrain {
 
@@ -20,8 +19,10 @@ enum class BatchStatus {
   kRunning,
   kGradient,    // the largest element of the gradient is at most gradient_tolerance
   kValue,       // the last iteration changed the value by at most value_tolerance
-  kLineSearch,  // no step along the steepest descent improves the value: what float64 can tell
+  kLineSearch,  // no step along the steepest descent improves the value: what the numbers' precision can tell
 };
+/// "the largest element of the gradient is at most gradient_tolerance"; "" for kRunning.
+const char* text_of(BatchStatus status);
 
 /// When a method ends by itself.
 struct BatchTolerances {
@@ -43,6 +44,7 @@ class BatchMethod {
   /// Iterations until the method ends by itself, at most `max_iterations` of them.
   BatchStatus run(const ValueAndGradient& f, int64_t max_iterations = 10000);
 
+  const std::string& name() const { return name_; }  // "lbfgs"
   std::span<double> x() const { return vector_of(x_); }
   std::span<const double> gradient() const { return vector_of(gradient_); }
   double value() const { return counts()[kValue]; }
@@ -50,13 +52,17 @@ class BatchMethod {
   int64_t iterations() const { return static_cast<int64_t>(counts()[kIterations]); }
   /// Calls of the function so far.
   int64_t evaluations() const { return static_cast<int64_t>(counts()[kEvaluations]); }
+  /// How far, relative to the value, two evaluations that should be equal may differ: line searches look no closer. Of
+  /// functions in float64 it is the 4e-16 of the beginning; of others more.
+  void set_rounding(double rounding) { rounding_ = rounding; }
   BatchStatus status() const { return static_cast<BatchStatus>(counts()[kStatus]); }
   /// What a checkpoint keeps, all of it float64: "x", "gradient", "counts", and what the method adds.
   const NamedState& state() const { return state_; }
 
  protected:
   /// `curvature`: the line search's c2. UserError where a tolerance is below 0 or not finite.
-  BatchMethod(std::span<const double> start, const BatchTolerances& tolerances, double curvature);
+  BatchMethod(std::string_view name, std::span<const double> start, const BatchTolerances& tolerances,
+              double curvature);
 
   Shared add_state(const std::string& name, const Shape& shape);
   static std::span<double> vector_of(const Shared& shared);
@@ -65,6 +71,8 @@ class BatchMethod {
   virtual void choose_direction(bool restart, std::span<double> direction) = 0;
   /// The step to try first. `slope`: gradient times direction, below 0.
   virtual double first_step(double slope, std::span<const double> direction) const = 0;
+  /// May the next point have this gradient? Else the line search goes on; it does without where it finds no such point.
+  virtual bool accepts(std::span<const double> /*gradient*/) const { return true; }
   /// x() and gradient() are new; `step` is what was added to x, `change` to the gradient.
   virtual void learn(std::span<const double> step, std::span<const double> change) = 0;
 
@@ -77,16 +85,20 @@ class BatchMethod {
   void start(const ValueAndGradient& f);
   bool search(const ValueAndGradient& f, bool restart, std::vector<double>& step, std::vector<double>& change);
 
+  std::string name_;
   BatchTolerances tolerances_;
-  double curvature_;
+  double curvature_, rounding_ = 4e-16;
   Shared x_, gradient_, counts_;
   NamedState state_;
 };
 
-/// What a configuration says of a batch method; each kind makes its own.
-struct BatchMethodOptions : Section {
-  virtual ~BatchMethodOptions() = default;
-  virtual std::unique_ptr<BatchMethod> make(std::span<const double> start) const = 0;
+/// What a configuration says of a batch method; each kind makes its own. It stands among the optimizers.
+struct BatchMethodOptions : OptimizerOptions {
+  const BatchMethodOptions* batch_method() const final { return this; }
+  double rate() const final { return 0; }
+  /// InternalError: what looks at batch_method() first asks for method_from().
+  std::unique_ptr<Optimizer> make(std::vector<Param> params) const final;
+  virtual std::unique_ptr<BatchMethod> method_from(std::span<const double> start) const = 0;
 };
 
 /// The configuration of the batch method M: the members of M::Options, declared by M::describe.
@@ -94,14 +106,17 @@ template <class M>
 struct BatchMethodKind final : BatchMethodOptions, M::Options {
   static constexpr std::string_view kName = M::kName;
   static void describe(Fields<BatchMethodKind>& f) { M::describe(f); }
-  std::unique_ptr<BatchMethod> make(std::span<const double> start) const override {
+  std::unique_ptr<BatchMethod> method_from(std::span<const double> start) const override {
     return std::make_unique<M>(static_cast<const typename M::Options&>(*this), start);
   }
 };
 
-/// Declares the tolerances, which every batch method has.
+/// Declares the tolerances, which every batch method has, and what none has.
 template <class Table>
 void describe_tolerances(Fields<Table>& f) {
+  f.absent({"learning_rate", "lr", "momentum", "nesterov"},
+           "a batch method has none: a line search finds the length of each step");
+  f.absent({"weight_decay", "decoupled_weight_decay"}, "a batch method has none; loss.l2 is a penalty on the weights");
   f.field("gradient_tolerance", &Table::gradient_tolerance)
       .range(at_least(0))
       .synonyms({"gtol", "pgtol"})

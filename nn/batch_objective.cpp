@@ -6,6 +6,27 @@
 
 namespace thtrain {
 
+std::vector<double> values_of(const std::vector<Param>& params) {
+  std::vector<double> out;
+  for (const Param& param : params) {
+    Tensor value = param.variable.get_value().cast(DType::kFloat64);
+    out.insert(out.end(), value.data<double>(), value.data<double>() + value.size());
+  }
+  return out;
+}
+
+void set_values(const std::vector<Param>& params, std::span<const double> x) {
+  for (const Param& param : params) {
+    const Type& type = param.variable.type();
+    Shape shape = type.known_shape();
+    auto size = static_cast<size_t>(element_count(shape));
+    TH_CHECK(size <= x.size(), "too few numbers for ", param.name);
+    param.variable.set_value(Tensor::of(x.first(size), shape).cast(type.dtype));
+    x = x.subspan(size);
+  }
+  TH_CHECK(x.empty(), x.size(), " numbers for no parameter");
+}
+
 static Function cost_and_gradients(const std::vector<Param>& params, const Expr& cost, const std::vector<In>& inputs,
                                    const FunctionOptions& options) {
   std::vector<Expr> wrt;
@@ -18,27 +39,6 @@ static Function cost_and_gradients(const std::vector<Param>& params, const Expr&
 BatchObjective::BatchObjective(std::vector<Param> params, const Expr& cost, const std::vector<In>& inputs,
                                const FunctionOptions& options)
     : params_(std::move(params)), function_(cost_and_gradients(params_, cost, inputs, options)) {}
-
-std::vector<double> BatchObjective::start() const {
-  std::vector<double> out;
-  for (const Param& param : params_) {
-    Tensor value = param.variable.get_value().cast(DType::kFloat64);
-    out.insert(out.end(), value.data<double>(), value.data<double>() + value.size());
-  }
-  return out;
-}
-
-void BatchObjective::set(std::span<const double> x) const {
-  for (const Param& param : params_) {
-    const Type& type = param.variable.type();
-    Shape shape = type.known_shape();
-    auto size = static_cast<size_t>(element_count(shape));
-    TH_CHECK(size <= x.size(), "too few numbers for ", param.name);
-    param.variable.set_value(Tensor::of(x.first(size), shape).cast(type.dtype));
-    x = x.subspan(size);
-  }
-  TH_CHECK(x.empty(), x.size(), " numbers for no parameter");
-}
 
 ValueAndGradient BatchObjective::at(std::vector<Tensor> arguments) {
   return [this, arguments = std::move(arguments)](std::span<const double> x, std::span<double> gradient) {

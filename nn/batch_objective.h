@@ -8,7 +8,12 @@
 
 namespace thtrain {
 
-/// The cost of all data, whose parameters lie one after the other, each in row-major order, in one float64 vector.
+/// The parameters' values now, one parameter after the other, each in row-major order.
+std::vector<double> values_of(const std::vector<Param>& params);
+/// Gives them these values, rounded to their dtypes. InternalError where there are more or fewer numbers.
+void set_values(const std::vector<Param>& params, std::span<const double> x);
+
+/// The cost of all data, whose parameters lie in one float64 vector as values_of() has them.
 class BatchObjective {
  public:
   /// Compiles a function of `inputs` that gives the cost and its gradients. `cost`: a floating scalar that all
@@ -17,9 +22,9 @@ class BatchObjective {
                  const FunctionOptions& options = {});
 
   /// The parameters' values now: where a method starts.
-  std::vector<double> start() const;
+  std::vector<double> start() const { return values_of(params_); }
   /// Gives the parameters these values, rounded to their dtypes.
-  void set(std::span<const double> x) const;
+  void set(std::span<const double> x) const { set_values(params_, x); }
   /// Value and gradient at x with these arguments, which stay alive by it; the parameters then hold x. float32
   /// parameters are rounded to, and their gradients have float32's errors: tolerances below 1e-4 may not be reached.
   ValueAndGradient at(std::vector<Tensor> arguments);

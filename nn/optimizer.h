@@ -105,10 +105,14 @@ class Optimizer {
   std::optional<Shared> step_;
 };
 
+struct BatchMethodOptions;
+
 /// What a configuration says of an optimizer; each kind makes its own.
 struct OptimizerOptions : Section {
   virtual ~OptimizerOptions() = default;
-  /// The learning rate that the options give.
+  /// These, where they are a batch method's (nn/batch_method.h), which has no learning rate and makes no Optimizer.
+  virtual const BatchMethodOptions* batch_method() const { return nullptr; }
+  /// The learning rate that the options give; 0 of a batch method.
   virtual double rate() const = 0;
   virtual std::unique_ptr<Optimizer> make(std::vector<Param> params) const = 0;
   /// Those of nn/optimizer_list.inc: a line `TH_OPTIMIZER(adam)` stands for `Kind<OptimizerOptions> adam_optimizer()`.

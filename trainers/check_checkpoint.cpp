@@ -126,7 +126,9 @@ class NumberCheck {
   // A row for each finished epoch, and one for an epoch that a run was stopped within.
   void check_history() const {
     const char* name = "run.history";
-    const auto columns = static_cast<int64_t>(8 + 3 * (metrics_.size() - 1));
+    auto columns = static_cast<int64_t>(8 + 3 * (metrics_.size() - 1));
+    const int64_t measured = columns;
+    if (history_.rank() == 2 && history_.dim(1) == columns + 1) ++columns;  // a batch method's evaluations
     const bool is_matrix = history_.dtype() == DType::kFloat64 && history_.rank() == 2 &&
                            (history_.dim(1) == columns || history_.dim(0) == 0);
     const bool may_be_longer = position_.as_int(3) != 0 && position_.as_int(1) > 0;
@@ -145,7 +147,8 @@ class NumberCheck {
       check_flag(place(5, "was it the best"), at(5));
       check_error(place(6, "the training error"), at(6));
       check_loss(place(7, "the validation loss"), at(7));
-      for (int64_t k = 8; k < columns; ++k)
+      if (columns > measured) check_at_least(place(measured, "the evaluations"), at(measured), 0);
+      for (int64_t k = 8; k < measured; ++k)
         check_error(place(k, "a metric"), at(k), static_cast<size_t>(k - 8) / 3 + 1);
     }
   }

@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "trainers/batch_training.h"
+
 namespace thtrain {
 
 template <class T>
@@ -94,7 +96,11 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.about(
       "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
       "training goes on while the count of minibatches is below the patience, and a validation error below "
-      "`improvement_threshold` times the best raises the patience to `patience_increase` times the count.");
+      "`improvement_threshold` times the best raises the patience to `patience_increase` times the count. With a batch "
+      "method (`conjugate_gradient`, `lbfgs`) an epoch is one iteration, a direction and a line search over all "
+      "training "
+      "examples, which are computed `batch_size` at a time, in the order of the file; an iteration is then what counts "
+      "as a minibatch.");
   f.inline_kind("optimizer", &C::optimizer)
       .synonyms({"optimiser", "method", "algorithm", "solver"})
       .help("How the gradients change the weights.");
@@ -122,7 +128,9 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.field("full_batches_only", &C::full_batches_only)
       .synonyms({"drop_last"})
       .help(
-          "Leave out the last examples of a set where they do not fill a minibatch, in training, validation and test.");
+          "Leave out the last examples of a set where they do not fill a minibatch, in training, validation and test. "
+          "A "
+          "batch method trains on all of them whatever this says.");
   f.field("patience", &C::patience)
       .range(at_least(0))
       .unit("minibatches")
@@ -243,6 +251,7 @@ void Experiment::describe(Fields<Experiment>& f) {
   f.field("output", &Experiment::output);
   f.check([](const Experiment& e, Findings& findings) {
     check_outputs(e, findings);
+    check_batch_keys(e, findings);
     SetSizes sizes = e.data->sizes();
     const TrainerConfig& trainer = e.trainer;
     auto fits = [&](int64_t size, std::string set) {
@@ -253,7 +262,7 @@ void Experiment::describe(Fields<Experiment>& f) {
                     .config = trainer.at("batch_size"),
                     .hint = "trainer.full_batches_only = false allows it"});
     };
-    fits(sizes.train, "training");
+    if (!trainer.optimizer->batch_method()) fits(sizes.train, "training");
     fits(sizes.valid, "validation");
     fits(sizes.test, "test");
     if (trainer.patience > 0 && sizes.valid == 0)

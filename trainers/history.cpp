@@ -37,6 +37,7 @@ std::string metrics_line(const EpochReport& report, const MetricNames& names) {
     add("valid", names.at(i + 1), report.others[i].valid);
     add("test", names.at(i + 1), report.others[i].test);
   }
+  if (report.evaluations) line.add("evaluations", *report.evaluations);
   line.add_raw("seconds", json_fixed(report.seconds, 6));
   return line.line() + "\n";
 }
@@ -50,7 +51,8 @@ std::string loss_text(double loss) {
 Tensor history_array(const std::vector<EpochReport>& history) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const auto others = history.empty() ? int64_t{0} : static_cast<int64_t>(history.front().others.size());
-  Tensor out = Tensor::empty(DType::kFloat64, {static_cast<int64_t>(history.size()), kColumns + 3 * others});
+  const bool counts = !history.empty() && history.front().evaluations;
+  Tensor out = Tensor::empty(DType::kFloat64, {static_cast<int64_t>(history.size()), kColumns + 3 * others + counts});
   double* row = out.data<double>();
   for (const EpochReport& r : history) {
     const double values[kColumns] = {static_cast<double>(r.epoch),
@@ -65,15 +67,18 @@ Tensor history_array(const std::vector<EpochReport>& history) {
     TH_CHECK(static_cast<int64_t>(r.others.size()) == others, "an epoch with other metrics");
     for (const EpochReport::Other& other : r.others)
       for (const std::optional<double>& value : {other.train, other.valid, other.test}) *row++ = value.value_or(kNone);
+    if (counts) *row++ = static_cast<double>(r.evaluations.value_or(0));
   }
   return out;
 }
 
 std::vector<EpochReport> history_of(const Tensor& array) {
-  if (array.dtype() != DType::kFloat64 || array.rank() != 2 || array.dim(1) < kColumns || (array.dim(1) - kColumns) % 3)
+  if (array.dtype() != DType::kFloat64 || array.rank() != 2 || array.dim(1) < kColumns ||
+      (array.dim(1) - kColumns) % 3 == 2)
     throw UserError(Message{.what = "a checkpoint's history is no float64 matrix of 8 columns, and 3 for each metric",
                             .got = array.type_text()});
   auto measured = [](double value) { return std::isnan(value) ? std::optional<double>() : std::optional(value); };
+  const int64_t counts = (array.dim(1) - kColumns) % 3, end = array.dim(1) - counts;
   std::vector<EpochReport> out;
   for (int64_t i = 0; i < array.dim(0); ++i) {
     const double* row = array.data<double>() + i * array.dim(1);
@@ -85,8 +90,9 @@ std::vector<EpochReport> history_of(const Tensor& array) {
                    .best = row[5] != 0,
                    .train_error = measured(row[6]),
                    .valid_loss = measured(row[7])});
-    for (int64_t k = kColumns; k < array.dim(1); k += 3)
+    for (int64_t k = kColumns; k < end; k += 3)
       out.back().others.push_back({measured(row[k]), measured(row[k + 1]), measured(row[k + 2])});
+    if (counts) out.back().evaluations = static_cast<int64_t>(row[end]);
   }
   return out;
 }

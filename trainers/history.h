@@ -34,6 +34,7 @@ struct EpochReport {
   std::optional<double> train_error = {};  // the same metric on training examples, after the epoch
   std::optional<double> valid_loss = {};   // without penalties
   std::vector<Other> others = {};
+  std::optional<int64_t> evaluations = {};  // of the loss of all training examples, by a batch method
 };
 
 /// {"epoch": 3, "train_loss": 0.41, "train_error": 7.5, "valid_loss": 0.38, "valid_error": 8.000000, "test_error":
@@ -46,7 +47,7 @@ std::string loss_text(double loss);
 
 /// float64 [epochs, 8 + 3 others] and back: what a checkpoint holds. NaN stands for what was not measured. Columns: the
 /// epoch, training loss, validation error, test error, seconds, best, training error, validation loss; of each other
-/// metric the training, validation and test value.
+/// metric the training, validation and test value; of a batch method one more, its evaluations.
 Tensor history_array(const std::vector<EpochReport>& history);
 std::vector<EpochReport> history_of(const Tensor& array);
 

@@ -214,8 +214,8 @@ void throw_non_finite(const BadRun& run) {
     throw NonFiniteLoss(std::move(message), run.start.epochs + 1, run.last_step);
   }
   Message message{.what = str(replay.loss_is_bad() ? "the loss is not finite" : "a weight is not finite", ": epoch ",
-                              replay.epoch(), ", minibatch ", replay.batch(), " of ", run.program.batches(), ", step ",
-                              replay.step() + 1),
+                              replay.epoch(), ", minibatch ", run.program.chunk_of(replay.batch() - 1) + 1, " of ",
+                              run.program.chunks(), ", step ", replay.step() + 1),
                   .hint = str(kept, ";\n", advice(replay.loss_is_bad() && replay.step() == 0))};
   constexpr double kLargeInput = 1e3;
   if (double largest = run.program.largest_input(replay.batch() - 1); largest >= kLargeInput)

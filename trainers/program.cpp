@@ -6,6 +6,7 @@
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/threads.h"
@@ -51,7 +52,8 @@ static void check_sizes(const Experiment& experiment, const Dataset& data) {
   for (const Split* split : {&data.train, &data.valid, &data.test}) check_targets(outputs, data, *split);
   const TrainerConfig& trainer = experiment.trainer;
   auto check = [&](const Split& split, const char* set, bool needed) {
-    bool enough = split.size() >= (trainer.full_batches_only ? trainer.batch_size : 1);
+    const bool takes_all = &split == &data.train && trainer.optimizer->batch_method();
+    bool enough = split.size() >= (trainer.full_batches_only && !takes_all ? trainer.batch_size : 1);
     if (enough || (split.size() == 0 && !needed)) return;
     throw UserError(Message{.what = str("trainer.batch_size is larger than the ", set, " set"),
                             .expected = str("at most ", split.size(), " (examples)"),
@@ -120,16 +122,16 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   load_first_weights(model_, experiment, config_folder);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
-  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
+  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method());
   const bool classifies = outputs_[0].classifies(data);
   classes_ = classifies ? data.classes() : 0;
   loss_sum_ = Shared(0.0, "loss_sum");
   loss_sum_value_ = loss_sum_->get_value(true).data<double>();
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
-  bool has_rest = rest > 0 && !trainer.full_batches_only;
-  batches_ = size / batch + has_rest;
+  bool has_rest = rest > 0 && (!trainer.full_batches_only || is_batch_method());
+  chunks_ = size / batch + has_rest;
   step_ = make_step(batch, &graph_);
-  schedules_.emplace(trainer, training_step_->optimizer(), batches_);
+  schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
   check_schedules(trainer, *schedules_, data);
   if (has_rest) last_step_ = make_step(rest, nullptr);
   std::vector<OutputMetric> metrics = with_loss(metrics_of(trainer, *objectives_, classifies), *objectives_);
@@ -175,7 +177,7 @@ std::vector<Expr> TrainingProgram::own_gradients(const std::vector<Expr>& given,
 }
 
 NamedState TrainingProgram::step_state() const {
-  NamedState out = training_step_->state();
+  NamedState out = training_step_ ? training_step_->state() : batch_training_->state();
   for (const auto& entry : objectives_->state()) out.push_back(entry);
   return out;
 }
@@ -185,11 +187,29 @@ std::optional<double> TrainingProgram::first_loss() const {
   return std::log(static_cast<double>(classes_));
 }
 
+std::vector<Update> TrainingProgram::chunk_updates(const Minibatch& batch, ModelPass& pass, const ObjectiveStep& step,
+                                                   const Expr& penalties) {
+  if (!batch_training_)
+    batch_training_.emplace(*experiment_.trainer.optimizer->batch_method(), params_to_train(model_), penalties,
+                            function_options(experiment_.compiler, "batch"));
+  const TrainedOutput& output = outputs_[0];  // the only one
+  const ModelOutput given = pass.model_output(output.layer);
+  const TargetInput targets = output.targets(given, batch.x, batch.y, batch.weights);
+  Expr weight;
+  if (targets.weights.has_value() || targets.class_weights.has_value())
+    weight = output.objective->losses(given, targets).weights;
+  weight = weight.has_value() ? sum(weight) : make_constant(Tensor(static_cast<double>(batch.x.dims()[0].value())));
+  return batch_training_->updates(step.cost, weight);
+}
+
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
   ModelPass pass = model_.pass({batch.x}, Phase::kTraining);
   ObjectiveStep step = objective_step(batch, pass);
-  if (!training_step_) make_training_step(step);
+  if (is_batch_method())
+    check_batch_training(experiment_, model_, *outputs_[0].objective, step);
+  else if (!training_step_)
+    make_training_step(step);
   Expr cost = step.cost, penalties;
   auto add_penalty = [&](double factor, const char* name, const Expr& penalty) {
     Scope scope("penalty");
@@ -201,10 +221,15 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   add_penalty(experiment_.loss.l1, "l1", l1_penalty(model_.trained_params()));
   add_penalty(experiment_.loss.l2, "l2", l2_penalty(model_.trained_params()));
   cost = named(cost, "loss");
-  std::vector<Update> updates = step.gradients ? training_step_->updates(own_gradients(*step.gradients, penalties))
-                                               : training_step_->updates(cost);
-  updates.insert(updates.end(), step.updates.begin(), step.updates.end());
-  updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
+  std::vector<Update> updates;
+  if (is_batch_method()) {
+    updates = chunk_updates(batch, pass, step, penalties);
+  } else {
+    updates = step.gradients ? training_step_->updates(own_gradients(*step.gradients, penalties))
+                             : training_step_->updates(cost);
+    updates.insert(updates.end(), step.updates.begin(), step.updates.end());
+    updates.push_back({*loss_sum_, *loss_sum_ + cast(cost, DType::kFloat64)});
+  }
   updates.insert(updates.end(), pass.updates().begin(), pass.updates().end());
   if (graph) {
     for (const In& in : batch.inputs) graph->inputs.push_back(in.variable);
@@ -226,7 +251,7 @@ std::vector<std::pair<std::string, Shared>> TrainingProgram::weights() const {
 
 std::vector<std::pair<std::string, Tensor>> TrainingProgram::measured_weights() const {
   std::optional<AveragedWeights> averaged;
-  if (const WeightAverage* average = training_step_->average()) averaged.emplace(*average);
+  if (const WeightAverage* of_weights = average()) averaged.emplace(*of_weights);
   std::vector<std::pair<std::string, Tensor>> out;
   for (const auto& [name, variable] : weights()) out.emplace_back(name, variable.get_value());
   return out;
@@ -235,19 +260,42 @@ std::vector<std::pair<std::string, Tensor>> TrainingProgram::measured_weights() 
 int64_t TrainingProgram::length_of(int64_t batch) const {
   return std::min(experiment_.trainer.batch_size, feed_->examples().size() - begin_of(batch));
 }
-Function& TrainingProgram::function_of(int64_t batch) {
-  return last_step_ && batch + 1 == batches_ ? *last_step_ : *step_;
+Function& TrainingProgram::function_of(int64_t chunk) {
+  return last_step_ && chunk + 1 == chunks_ ? *last_step_ : *step_;
 }
 
 void TrainingProgram::begin_epoch(RandomState& random) {
-  if (experiment_.trainer.shuffle) feed_->set_order(random.permutation(feed_->examples().size()));
+  if (experiment_.trainer.shuffle && !is_batch_method()) feed_->set_order(random.permutation(feed_->examples().size()));
   set_loss_sum(0);
 }
 void TrainingProgram::step(int64_t batch) {
-  function_of(batch)(arguments(batch));
+  if (is_batch_method()) return iterate();
+  function_of(batch)(arguments_of(batch));
 }
+
+void TrainingProgram::iterate() {
+  const std::optional<int64_t> bad = batch_training_->iterate(chunks_, [&](int64_t chunk) {
+    function_of(chunk)(arguments_of(chunk));
+    if (on_chunk_) on_chunk_({.chunk = chunk + 1, .chunks = chunks_, .loss = batch_training_->mean_cost()});
+  });
+  bad_chunk_ = bad.value_or(0);
+  set_loss_sum(bad ? std::nan("") : method()->value());
+}
+
+double TrainingProgram::try_step() {
+  if (!is_batch_method()) {
+    step(0);
+    return loss_sum();
+  }
+  batch_training_->clear_sums();
+  function_of(0)(arguments_of(0));
+  return batch_training_->mean_cost();
+}
+
 void TrainingProgram::watch_step(int64_t batch, const std::function<void(const StepEvent&)>& callback) {
-  function_of(batch).watch(arguments(batch), callback);
+  const int64_t chunk = chunk_of(batch);
+  if (is_batch_method()) batch_training_->clear_sums();
+  function_of(chunk).watch(arguments_of(chunk), callback);
 }
 
 int64_t TrainingProgram::used_of(int64_t size) const {
@@ -288,7 +336,7 @@ bool TrainingProgram::take_compiled() {
 std::optional<MetricValues> TrainingProgram::measure(Examples& examples, int64_t count, bool averaged) {
   if (count == 0) return {};
   std::optional<AveragedWeights> scope;
-  if (const WeightAverage* average = training_step_->average(); average && averaged) scope.emplace(*average);
+  if (const WeightAverage* of_weights = average(); of_weights && averaged) scope.emplace(*of_weights);
   std::vector<MetricValue> values = evaluator_->measure(examples, count, experiment_.trainer.batch_size);
   MetricValues out{.error = *values.front().number, .loss = *values.back().number};
   for (size_t i = 1; i + 1 < values.size(); ++i) out.others.push_back(*values[i].number);
@@ -343,7 +391,7 @@ ModelSummary TrainingProgram::summary() const {
   out.train_examples = feed_->examples().size();
   out.valid_examples = valid_.size();
   out.test_examples = test_.size();
-  out.batches = batches_;
+  out.batches = chunks_;
   out.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   out.seconds_compile = info.seconds_passes + info.seconds_compile;
   out.is_compiling = is_compiling();

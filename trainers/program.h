@@ -7,6 +7,7 @@
 
 #include "nn/model.h"
 #include "nn/training_step.h"
+#include "trainers/batch_training.h"
 #include "trainers/evaluator.h"
 #include "trainers/feed.h"
 #include "trainers/measures.h"
@@ -58,14 +59,27 @@ class TrainingProgram {
   std::vector<std::pair<std::string, Shared>> weights() const;
   /// Values of weights() that a model is measured with: averages where trainer.average says so.
   std::vector<std::pair<std::string, Tensor>> measured_weights() const;
-  /// Minibatches of an epoch.
-  int64_t batches() const { return batches_; }
+  /// Minibatches of an epoch. Of a batch method an epoch is one iteration, and counts as one minibatch.
+  int64_t batches() const { return is_batch_method() ? 1 : chunks_; }
+  bool is_batch_method() const { return experiment_.trainer.optimizer->batch_method() != nullptr; }
+  /// The batch method; null of other optimizers.
+  const BatchMethod* method() const { return batch_training_ ? &batch_training_->method() : nullptr; }
 
   /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles; the loss's sum becomes
   /// 0.
   void begin_epoch(RandomState& random);
-  /// One minibatch: adds its loss to loss_sum() and changes the weights.
+  /// One minibatch: adds its loss to loss_sum() and changes the weights. Of a batch method one iteration: loss_sum()
+  /// becomes the loss of all training examples, penalties included.
   void step(int64_t batch);
+  /// Of a batch method: what step() calls after each chunk, with the chunks done of this evaluation and of all.
+  struct ChunkProgress {
+    int64_t chunk = 0, chunks = 0;
+    double loss = 0;  // mean so far, without penalties
+  };
+  void on_chunk(std::function<void(const ChunkProgress&)> hook) { on_chunk_ = std::move(hook); }
+  /// The loss of the first minibatch, without penalties where the optimizer is a batch method; changes the weights of
+  /// others.
+  double try_step();
   /// From now on step() is timed, step of the program by step; of full minibatches.
   void start_profile() { step_->start_profile(); }
   Profile profile() const { return step_->profile(); }
@@ -108,7 +122,11 @@ class TrainingProgram {
   Fingerprint fingerprint() const;
   /// What one call of step() computes, and from what: for looking into it without native code.
   const Graph& graph() const { return graph_; }
-  std::span<const Tensor> arguments(int64_t batch) { return feed_->arguments(begin_of(batch), length_of(batch)); }
+  /// Where step() found a loss that is not finite: `batch`; of a batch method the chunk, of chunks().
+  int64_t chunk_of(int64_t batch) const { return is_batch_method() ? bad_chunk_ : batch; }
+  int64_t chunks() const { return chunks_; }
+  /// Of chunk_of().
+  std::span<const Tensor> arguments(int64_t batch) { return arguments_of(chunk_of(batch)); }
   /// Of the examples, scaled; of this minibatch where they are read from their file.
   double largest_input(int64_t batch);
   bool is_reference() const { return experiment_.compiler.mode == CompilerConfig::Mode::kReference; }
@@ -117,7 +135,12 @@ class TrainingProgram {
   Function make_step(int64_t count, Graph* graph);
   int64_t begin_of(int64_t batch) const { return batch * experiment_.trainer.batch_size; }
   int64_t length_of(int64_t batch) const;
-  Function& function_of(int64_t batch);
+  std::span<const Tensor> arguments_of(int64_t chunk) { return feed_->arguments(begin_of(chunk), length_of(chunk)); }
+  Function& function_of(int64_t chunk);
+  void iterate();
+  std::vector<Update> chunk_updates(const Minibatch& batch, ModelPass& pass, const ObjectiveStep& step,
+                                    const Expr& penalties);
+  const WeightAverage* average() const { return training_step_ ? training_step_->average() : nullptr; }
   std::optional<MetricValues> measure(Examples& examples, int64_t count, bool averaged);
   int64_t train_count() const;
   std::vector<Expr> own_gradients(const std::vector<Expr>& given, const Expr& penalties) const;
@@ -136,11 +159,14 @@ class TrainingProgram {
   Examples valid_, test_;
   std::vector<std::pair<std::string, Shared>> data_state_;  // trainers/data_state.h
   std::optional<Feed> feed_;
-  std::optional<TrainingStep> training_step_;
+  std::optional<TrainingStep> training_step_;    // of an optimizer with a step for each minibatch
+  std::optional<BatchTraining> batch_training_;  // of a batch method
+  std::function<void(const ChunkProgress&)> on_chunk_;
   std::optional<Schedules> schedules_;
   std::optional<Shared> loss_sum_;
   double* loss_sum_value_ = nullptr;
-  int64_t batches_ = 0;
+  int64_t chunks_ = 0;                        // minibatches of all training examples that count
+  int64_t bad_chunk_ = 0;                     // of the last iteration, where its loss is not finite
   Graph graph_;                               // of step_
   std::optional<Function> step_, last_step_;  // last_step_: of a shorter minibatch at the end
   std::vector<TrainedOutput> outputs_;

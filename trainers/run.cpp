@@ -62,7 +62,12 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
 // ---- the loop ------------------------------------------------------------------------------------------------------
 
 bool Run::is_over() const {
-  return state_.stopped_early || state_.epochs >= experiment_.trainer.epochs;
+  return state_.stopped_early || state_.epochs >= experiment_.trainer.epochs || has_converged();
+}
+
+// A batch method ends by itself. Its last iteration is reported first.
+bool Run::has_converged() const {
+  return program_.method() && program_.method()->status() != BatchStatus::kRunning && state_.batch == 0;
 }
 
 TrainSummary Run::go() {
@@ -109,6 +114,7 @@ void Run::begin() {
   if (hooks_.on_start) hooks_.on_start(program_.summary());
   has_begun_ = true;
   if (options_.profile) program_.start_profile();
+  report_chunks();
   began_ = reported_ = Clock::now();
 }
 
@@ -138,6 +144,7 @@ void Run::train_epoch() {
   while (state_.batch < program_.batches() && !state_.stopped_early) {
     if (!take_compiled()) return;
     set_numbers();
+    if (program_.method()) evaluations_before_ = program_.method()->evaluations();
     program_.step(state_.batch);
     after_step();
     begin_errors();
@@ -168,6 +175,8 @@ void Run::after_step() {
   Clock::time_point now = Clock::now();
   if (waits_for_native_ && !program_.is_compiling()) note_native_start();
   if (summary_.seconds_to_first_step == 0) summary_.seconds_to_first_step = seconds_between(options_.started, now);
+  if (program_.method()) state_.report.evaluations = program_.method()->evaluations() - evaluations_before_;
+  if (program_.method()) return;
   ++batches_since_report_;
   if (hooks_.on_batch && seconds_between(reported_, now) >= 0.05) report_progress(now);
 }
@@ -238,6 +247,24 @@ void Run::report_progress(Clock::time_point now) {
                    .examples_per_second = examples / seconds_between(reported_, now)});
   reported_ = now;
   batches_since_report_ = 0;
+}
+
+// Of a batch method, whose chunks are what takes time.
+void Run::report_chunks() {
+  if (!program_.method() || !hooks_.on_batch) return;
+  program_.on_chunk([this](const TrainingProgram::ChunkProgress& progress) {
+    ++batches_since_report_;
+    Clock::time_point now = Clock::now();
+    if (seconds_between(reported_, now) < 0.05) return;
+    double examples = static_cast<double>(batches_since_report_ * experiment_.trainer.batch_size);
+    hooks_.on_batch({.epoch = state_.epochs + 1,
+                     .batch = progress.chunk,
+                     .batches = progress.chunks,
+                     .train_loss = progress.loss,
+                     .examples_per_second = examples / seconds_between(reported_, now)});
+    reported_ = now;
+    batches_since_report_ = 0;
+  });
 }
 
 void Run::validate(int64_t step) {
@@ -358,6 +385,8 @@ void Run::finish() {
   summary_.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   summary_.interrupted = interrupted_;
   summary_.stopped_early = state_.stopped_early;
+  if (program_.method()) summary_.evaluations = program_.method()->evaluations();
+  if (has_converged()) summary_.converged = text_of(program_.method()->status());
   if (options_.profile) {
     summary_.profile = program_.profile();
     summary_.explanation = program_.explain();

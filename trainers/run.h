@@ -50,8 +50,10 @@ class Run {
   void finish();
   void measure_test_of_best();
   bool is_over() const;
+  bool has_converged() const;
   bool stop_wanted() const { return options_.stop && options_.stop->load(std::memory_order_relaxed) != 0; }
   void report_progress(Clock::time_point now);
+  void report_chunks();
   void note_native_start();
 
   NamedArrays weight_arrays() const;
@@ -89,6 +91,7 @@ class Run {
   TrainSummary summary_;
   Clock::time_point began_, epoch_began_, saved_, reported_;
   int64_t batches_since_report_ = 0;
+  int64_t evaluations_before_ = 0;  // of a batch method, before this iteration
   /// Since the last checkpoint: the factors of the schedules from a step on, by which steps are repeated.
   std::vector<std::pair<int64_t, std::vector<double>>> factors_;
 };

@@ -2,11 +2,11 @@
 
 namespace thtrain {
 
-Schedules::Schedules(const TrainerConfig& config, const Optimizer& optimizer, int64_t batches)
+Schedules::Schedules(const TrainerConfig& config, const Optimizer* optimizer, int64_t batches)
     : optimizer_(optimizer), accumulate_(config.accumulate) {
   const RunLength run{.steps = config.epochs * batches / config.accumulate, .epochs = config.epochs};
   auto add = [&](const char* key, const char* number, const std::optional<OneOf<ScheduleOptions>>& options) {
-    if (options) entries_.push_back({key, number, (*options)->make(run)});
+    if (options && optimizer_) entries_.push_back({key, number, (*options)->make(run)});
   };
   add("schedule", "learning_rate", config.schedule);
   add("momentum_schedule", "momentum", config.momentum_schedule);
@@ -30,7 +30,7 @@ void Schedules::set_factors(const std::vector<double>& factors) {
     Entry& entry = entries_[i];
     if (factors.at(i) == entry.factor) continue;
     entry.factor = factors[i];
-    optimizer_.scale_number(entry.number, entry.factor);
+    optimizer_->scale_number(entry.number, entry.factor);
   }
 }
 

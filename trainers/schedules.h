@@ -14,8 +14,9 @@ namespace thtrain {
 class Schedules {
  public:
   /// trainer.schedule for the learning rate and trainer.momentum_schedule for the momentum of `optimizer`, which stays
-  /// alive. `batches` of an epoch. UserError where a schedule's options contradict the length of the run.
-  Schedules(const TrainerConfig& config, const Optimizer& optimizer, int64_t batches);
+  /// alive; null of a batch method, which has neither. `batches` of an epoch. UserError where a schedule's options
+  /// contradict the length of the run.
+  Schedules(const TrainerConfig& config, const Optimizer* optimizer, int64_t batches);
 
   /// Sets the numbers for a minibatch, from what is done before it: `minibatches` in all, in `epochs` and more.
   void apply(int64_t minibatches, int64_t epochs);
@@ -37,7 +38,7 @@ class Schedules {
     std::shared_ptr<Schedule> schedule;
     double factor = 1;
   };
-  const Optimizer& optimizer_;
+  const Optimizer* optimizer_;
   int64_t accumulate_;
   std::vector<Entry> entries_;
 };

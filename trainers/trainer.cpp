@@ -265,8 +265,8 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
   TrainingProgram program(experiment, data, config_folder);
   RandomState random = program.model().random();
   program.begin_epoch(random);
-  program.step(0);
-  return {program.summary(), program.loss_sum()};
+  const double loss = program.try_step();
+  return {program.summary(), loss};
 }
 
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,

@@ -111,8 +111,10 @@ struct TrainSummary {
   int64_t kernels_compiled = 0;
   /// The step from which on native code ran, where compiler.background began with the reference; counted from 1.
   std::optional<int64_t> native_from_step = {};
-  bool interrupted = false;    // by TrainOptions::stop
-  bool stopped_early = false;  // the patience was spent
+  bool interrupted = false;                 // by TrainOptions::stop
+  bool stopped_early = false;               // the patience was spent
+  std::optional<int64_t> evaluations = {};  // of the loss of all training examples, by a batch method
+  std::string converged;                    // why a batch method ended by itself; empty where it did not
   std::string run_dir;
   std::string plot;                             // of the learning curves; empty where none was drawn
   std::optional<Profile> profile = {};          // where TrainOptions::profile wanted one

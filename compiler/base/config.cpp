@@ -335,12 +335,12 @@ class Reader {
       chosen_by.push_back(kind);
       names.push_back(kind->tag);
     }
+    for (const Part& part : parts)
+      if (auto absent = part.schema->absent.find(key); absent != part.schema->absent.end()) return absent->second;
     for (const FieldSpec* field : chosen_by)
       if (std::string kinds = kinds_with(*field, key); !kinds.empty()) return str(key, " is a key of ", kinds);
     std::string home = home_of(root_, key, "", "the top of the file, before the first [section]");
     std::string near = nearest_name(key, names);
-    for (const Part& part : parts)
-      if (auto absent = part.schema->absent.find(key); absent != part.schema->absent.end()) return absent->second;
     if (!home.empty()) return home;
     if (!near.empty()) return str("did you mean ", near, "?");
     if (names.empty()) return str(path, " has no keys");

@@ -56,4 +56,8 @@ void Cifar10Config::describe(Fields<Cifar10Config>& f) {
   describe_sets(f, "Files");
 }
 
+Kind<DataConfig> cifar10_source() {
+  return kind<Cifar10Config, DataConfig>();
+}
+
 }  // namespace thtrain

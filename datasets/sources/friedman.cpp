@@ -46,4 +46,8 @@ void FriedmanConfig::describe(Fields<FriedmanConfig>& f) {
   describe_generator(f);
 }
 
+Kind<DataConfig> friedman_source() {
+  return kind<FriedmanConfig, DataConfig>();
+}
+
 }  // namespace thtrain

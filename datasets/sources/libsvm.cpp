@@ -195,4 +195,8 @@ void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
   describe_sets(f, "Files");
 }
 
+Kind<DataConfig> libsvm_source() {
+  return kind<LibsvmConfig, DataConfig>();
+}
+
 }  // namespace thtrain

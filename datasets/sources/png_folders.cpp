@@ -141,4 +141,8 @@ void PngFoldersConfig::describe(Fields<PngFoldersConfig>& f) {
   describe_sets(f, "Folders");
 }
 
+Kind<DataConfig> png_folders_source() {
+  return kind<PngFoldersConfig, DataConfig>();
+}
+
 }  // namespace thtrain

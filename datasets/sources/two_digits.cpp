@@ -47,4 +47,8 @@ void TwoDigitsConfig::describe(Fields<TwoDigitsConfig>& f) {
   describe_generator(f);
 }
 
+Kind<DataConfig> two_digits_source() {
+  return kind<TwoDigitsConfig, DataConfig>();
+}
+
 }  // namespace thtrain

@@ -16,7 +16,7 @@ void Lbfgs::describe(Fields<BatchMethodKind<Lbfgs>>& f) {
 }
 
 Lbfgs::Lbfgs(const Options& options, std::span<const double> start)
-    : BatchMethod((check_options<BatchMethodKind<Lbfgs>>(kName, options), start),
+    : BatchMethod((check_options<BatchMethodKind<Lbfgs>>(kName, options), kName), start,
                   {.gradient = options.gradient_tolerance, .value = options.value_tolerance}, 0.9),
       memory_(options.memory),
       steps_(add_state("steps", {memory_, static_cast<int64_t>(start.size())})),
@@ -67,6 +67,10 @@ void Lbfgs::learn(std::span<const double> step, std::span<const double> change) 
   std::copy(step.begin(), step.end(), step_of(index).begin());
   std::copy(change.begin(), change.end(), change_of(index).begin());
   learned() = static_cast<double>(index + 1);
+}
+
+Kind<OptimizerOptions> lbfgs_optimizer() {
+  return kind<BatchMethodKind<Lbfgs>, OptimizerOptions>();
 }
 
 }  // namespace thtrain

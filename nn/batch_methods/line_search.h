@@ -16,6 +16,10 @@ struct LineSearchOptions {
   double decrease = 1e-4;    // c1
   double curvature = 0.9;    // c2, above c1 and below 1
   int64_t evaluations = 40;  // at most
+  double rounding = 4e-16;   // values that differ by less, relative to f(0), are as good as equal
+  /// Asked at a step that meets the conditions, right after its evaluation: false, and the search goes on towards the
+  /// minimum. Where it finds no such step, the best that meets the conditions is given.
+  std::function<bool()> accepts = {};
 };
 
 /// What was found; `good` where it satisfies the conditions. Else the best point with a decrease, or `start`.
@@ -32,8 +36,10 @@ struct LineSearchResult {
 /// compared up to the rounding of f(0), so that close to a minimum the slopes decide. A value that is not finite counts
 /// as too large. InternalError where the slope is not below 0.
 ///
-/// J. Nocedal, S. Wright, "Numerical optimization", 2nd ed., 2006, algorithms 3.5 (bracket) and 3.6 (zoom), steps by
-/// the cubic of eq. 3.59. The point with the least value is the one given in the end where the conditions are not met.
+/// J. More, D. Thuente, "Line search algorithms with guaranteed sufficient decrease", TOMS 20, 1994: an interval with
+/// the best point so far at one end, trial steps by its section 4, and first the function psi(a) = f(a) - f(0) - c1 a
+/// f'(0) of its section 2, until one step has psi <= 0 and f' >= 0. As in MINPACK-2, whose search SciPy has, a step
+/// beyond all others goes 1.1 to 4 times as far as the last one went.
 LineSearchResult search_line(const std::function<LinePoint(double a)>& at, const LinePoint& start, double first,
                              const LineSearchOptions& options);
 

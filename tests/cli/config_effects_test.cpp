@@ -115,6 +115,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[columns].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
     w["model.layers[columns].first"] = {.values = {"1"}};
     w["model.layers[columns].count"] = {.values = {"4", "6"}};
+    w["model.layers[scale].inputs"] = {.values = {"[\"concat1\"]"}, .may_fail = true};
     w["model.layers[maxout].pieces"] = {.values = {"3", "4"}};
     // The sum's inputs are of one length.
     w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},
@@ -135,8 +136,15 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[activation].activation"] = {.values = {"linear", "sigmoid", "relu", "softplus"}};
     w["model.layers[softmax].units"] = {.values = {"4", "5"}};
     w["trainer[sgd].nesterov"] = {.with = {"trainer.momentum=0.9"}};
-    for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax"})
+    for (const char* optimizer : {"sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamax", "radam"})
       w[str("trainer[", optimizer, "].decoupled_weight_decay")] = {.with = {"trainer.weight_decay=0.25"}};
+    for (const char* method : {"conjugate_gradient", "lbfgs"}) {
+      const std::string key = str("trainer[", method, "].");
+      w[key + "gradient_tolerance"] = {.values = {"0.25", "100.0"}};
+      w[key + "value_tolerance"] = {.values = {"0.25", "0.5"}};
+    }
+    w["trainer[lbfgs].memory"] = {.with = {"trainer.epochs=6"}, .values = {"1", "2"}};
+    w["trainer.optimizer"] = {.values = {"adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax", "radam"}};
     w["loss.type"] = {.values = {"hinge"}};
     w["loss.compare_with"] = {.may_fail = true};
     w["loss[huber].delta"] = {.with = {"data.target=values"}};
@@ -180,6 +188,7 @@ const std::map<std::string, Witness>& witnesses() {
 const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
+    {"data[moons].", "Moons.ItsKeysMatter"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };
@@ -298,6 +307,8 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
           inner.rest = kLayers.at(name).rest;
         }
         if (inner.label == "loss[huber]" || inner.label == "loss[binary_crossentropy]") inner.rest = kValue;
+        if (field.inlined && field.name == "optimizer" && !kind.schema().find("learning_rate"))
+          inner.rest = kRestWithoutRate.c_str();
         collect(kind.schema(), inner, out);
       }
     } else {

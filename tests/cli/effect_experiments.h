@@ -16,6 +16,13 @@ inline const char* const kRest =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
+/// The same for optimizers without a learning rate.
+inline const std::string kRestWithoutRate = [] {
+  std::string out = kRest;
+  const std::string rate = "learning_rate = 0.5\n";
+  return out.erase(out.find(rate), rate.size());
+}();
+
 /// The same with a graph of the other layers, for their keys.
 inline const char* const kGraph =
     "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"start\"\n"
@@ -24,6 +31,7 @@ inline const char* const kGraph =
     "[[model.layers]]\ntype = \"add\"\ninputs = [\"prelu1\", \"start\"]\n"
     "[[model.layers]]\ntype = \"concat\"\ninputs = [\"add1\", \"start\"]\n"
     "[[model.layers]]\ntype = \"columns\"\ncount = 5\n"
+    "[[model.layers]]\ntype = \"scale\"\n"
     "[[model.layers]]\ntype = \"softmax\"\n"
     "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
@@ -54,9 +62,9 @@ struct Place {
 };
 /// Every layer has to stand here.
 inline const std::map<std::string, Place> kLayers = {
-    {"flatten", {kRest, 0}}, {"dense", {kRest, 1}},   {"activation", {kRest, 2}},
-    {"softmax", {kRest, 3}}, {"maxout", {kGraph, 1}}, {"prelu", {kGraph, 2}},
-    {"add", {kGraph, 3}},    {"concat", {kGraph, 4}}, {"columns", {kGraph, 5}}};
+    {"flatten", {kRest, 0}},  {"dense", {kRest, 1}},  {"activation", {kRest, 2}}, {"softmax", {kRest, 3}},
+    {"maxout", {kGraph, 1}},  {"prelu", {kGraph, 2}}, {"add", {kGraph, 3}},       {"concat", {kGraph, 4}},
+    {"columns", {kGraph, 5}}, {"scale", {kGraph, 6}}};
 
 /// [data] of each source; every source has to stand here.
 inline const std::map<std::string, std::string> kSources = {

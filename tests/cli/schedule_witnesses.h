@@ -27,8 +27,8 @@ inline void add_schedules(std::map<std::string, Witness>& w, const std::string& 
     for (const std::string& word : with) out.with.push_back(str(schedule, '.', word));
     out.values = values;
   };
-  const char* kKinds[] = {"constant",   "step",   "multistep",      "exponential",
-                          "polynomial", "cosine", "one_over_epoch", "plateau"};
+  const char* kKinds[] = {"constant", "step",           "multistep", "exponential", "polynomial",
+                          "cosine",   "one_over_epoch", "one_cycle", "plateau"};
   for (const char* kind : kKinds) {
     const std::string key = str('[', kind, "].");
     const Words first = std::string(kind) == "multistep" ? Words{"milestones=[1]"} : Words();
@@ -43,7 +43,8 @@ inline void add_schedules(std::map<std::string, Witness>& w, const std::string& 
   add("[multistep].milestones", {"milestones=[1]"}, {"[2]", "[1, 2]"});
   add("[multistep].decay", {"milestones=[1]"});
   for (const char* key : {"[exponential].decay", "[one_over_epoch].decay", "[polynomial].length", "[polynomial].power",
-                          "[polynomial].first", "[polynomial].last", "[cosine].length", "[cosine].last"})
+                          "[polynomial].first", "[polynomial].last", "[cosine].length", "[cosine].last",
+                          "[one_cycle].length", "[one_cycle].rise", "[one_cycle].start", "[one_cycle].last"})
     add(key, {});
   add("[cosine].restarts", {"length=2"});
   add("[cosine].growth", {"length=1", "restarts=true"});

@@ -133,4 +133,6 @@ for w in ("-", "w", "w_some"):
         table = metrics.confusion_matrix(inputs[t], predicted(inputs[s]), labels=range(max(2, inputs[s].shape[1])),
                                          sample_weight=inputs[w])
         add("confusion_matrix", table, s, t, w)
+        correlation = metrics.matthews_corrcoef(inputs[t], predicted(inputs[s]), sample_weight=inputs[w])
+        add("matthews_correlation", correlation, s, t, w)
 pathlib.Path(__file__).with_suffix(".txt").write_text("\n".join(lines) + "\n")

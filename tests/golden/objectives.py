@@ -58,6 +58,8 @@ def elements(kind, options, link, z, t):
         return hinge(z, t, options.get("margin", 1), options.get("squared", False))
     if kind == "squared_error":
         return F.mse_loss(y, t, reduction="none")
+    if kind == "poisson":
+        return F.poisson_nll_loss(y, t, log_input=True, full=False, reduction="none")
     if kind == "absolute_error":
         return F.l1_loss(y, t, reduction="none")
     return F.huber_loss(y, t, delta=options.get("delta", 1), reduction="none")
@@ -150,4 +152,7 @@ add_case("hinge", "single", "two", "w", "c_two",
          own_cost=lambda z, t, w, c: torch.tensor(hinge_loss(t, z.detach()[:, 0], sample_weight=w * c[t])))
 add_case("hinge", "z", "yes", "w", "c")
 add_case("hinge", "steep", "classes")
+add_input("counts", rng.poisson(2.0, (n, k)).astype(float))
+add_case("poisson", "z", "counts", own_cost=lambda z, t, w, c: F.poisson_nll_loss(z, t))
+add_case("poisson", "z", "counts", "w", "c")
 pathlib.Path(__file__).with_suffix(".txt").write_text("\n".join(lines) + "\n")

@@ -12,6 +12,7 @@
 #include "nn/metrics/error.h"
 #include "nn/metrics/f1.h"
 #include "nn/metrics/loss.h"
+#include "nn/metrics/matthews_correlation.h"
 #include "nn/metrics/mean_absolute_error.h"
 #include "nn/metrics/mean_squared_error.h"
 #include "nn/metrics/precision.h"
@@ -46,6 +47,7 @@ inline std::unique_ptr<Metric> make_metric(const std::string& kind, const std::s
   if (kind == "mean_absolute_error") return MeanAbsoluteError::Options().make();
   if (kind == "r2") return R2::Options().make();
   if (kind == "auc") return Auc::Options().make();
+  if (kind == "matthews_correlation") return MatthewsCorrelation::Options().make();
   if (kind == "confusion_matrix") return ConfusionMatrix::Options().make();
   throw std::runtime_error("an unknown kind " + kind);
 }

@@ -17,6 +17,7 @@
 #include "nn/objectives/hinge.h"
 #include "nn/objectives/huber.h"
 #include "nn/objectives/negative_log_likelihood.h"
+#include "nn/objectives/poisson.h"
 #include "nn/objectives/squared_error.h"
 #include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
@@ -66,6 +67,7 @@ std::unique_ptr<Objective> make_objective(const std::string& kind, const std::st
   }
   if (kind == "negative_log_likelihood") return NegativeLogLikelihood::Options().make();
   if (kind == "squared_error") return SquaredError::Options().make();
+  if (kind == "poisson") return Poisson::Options().make();
   if (kind == "absolute_error") return AbsoluteError::Options().make();
   throw std::runtime_error("an unknown kind " + kind);
 }
@@ -133,7 +135,7 @@ class Golden {
 TEST(Objectives, LossesCostsAndGradientsArePyTorchs) {
   for (auto [dtype, known] : {std::pair(k64, true), {k64, false}, {DType::kFloat32, true}}) {
     Golden golden(dtype, known);
-    EXPECT_EQ(golden.lines().size(), 3 * 54u);
+    EXPECT_EQ(golden.lines().size(), 3 * 56u);
     for (const GoldenLine& line : golden.lines())
       golden.expect(line, evaluate({golden.build(line)}, golden.bound())[0]);
   }

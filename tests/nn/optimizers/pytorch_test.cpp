@@ -8,6 +8,7 @@
 #include "nn/optimizers/adam.h"
 #include "nn/optimizers/adamax.h"
 #include "nn/optimizers/adamw.h"
+#include "nn/optimizers/radam.h"
 #include "nn/optimizers/rmsprop.h"
 #include "nn/optimizers/sgd.h"
 #include "tests/support/optimizer_golden.h"
@@ -23,7 +24,7 @@ std::unique_ptr<Optimizer> optimizer_of(const GoldenSteps& golden, const std::ve
 const std::map<std::string, std::unique_ptr<Optimizer> (*)(const GoldenSteps&, const std::vector<Param>&)> kMake = {
     {"sgd", optimizer_of<Sgd>},           {"adagrad", optimizer_of<Adagrad>}, {"rmsprop", optimizer_of<RmsProp>},
     {"adadelta", optimizer_of<AdaDelta>}, {"adam", optimizer_of<Adam>},       {"adamw", optimizer_of<AdamW>},
-    {"adamax", optimizer_of<AdaMax>}};
+    {"adamax", optimizer_of<AdaMax>},     {"radam", optimizer_of<RAdam>}};
 
 TEST(Optimizers, GivePyTorchsNumbersOverFiftySteps) {
   std::set<std::string> seen;

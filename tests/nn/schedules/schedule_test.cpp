@@ -11,6 +11,7 @@
 #include "nn/schedules/exponential.h"
 #include "nn/schedules/linear_warm_up.h"
 #include "nn/schedules/multistep.h"
+#include "nn/schedules/one_cycle.h"
 #include "nn/schedules/one_over_epoch.h"
 #include "nn/schedules/plateau.h"
 #include "nn/schedules/polynomial.h"
@@ -30,7 +31,8 @@ std::shared_ptr<Schedule> schedule_of(const Options& options) {
 const std::map<std::string, std::shared_ptr<Schedule> (*)(const Options&)> kMake = {
     {"constant", schedule_of<ConstantSchedule>},       {"step", schedule_of<StepSchedule>},
     {"exponential", schedule_of<ExponentialSchedule>}, {"polynomial", schedule_of<PolynomialSchedule>},
-    {"cosine", schedule_of<CosineSchedule>},           {"one_over_epoch", schedule_of<OneOverEpochSchedule>}};
+    {"cosine", schedule_of<CosineSchedule>},           {"one_over_epoch", schedule_of<OneOverEpochSchedule>},
+    {"one_cycle", schedule_of<OneCycleSchedule>}};
 
 std::vector<double> numbers(const GoldenLine& line) {
   std::vector<double> out;
@@ -56,7 +58,7 @@ TEST(Schedules, GivePyTorchsFactors) {
     EXPECT_TRUE(schedule->state().empty());
     ++seen;
   }
-  EXPECT_EQ(seen, 10u);
+  EXPECT_EQ(seen, 12u);
 }
 
 TEST(Schedules, MultiStepFallsAtItsMilestones) {

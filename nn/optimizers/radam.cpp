@@ -1,0 +1,51 @@
+#include "nn/optimizers/radam.h"
+
+#include "compiler/ops/elemwise/elemwise.h"
+
+namespace thtrain {
+
+using Table = OptimizerKind<RAdam>;
+
+void RAdam::describe(Fields<Table>& f) {
+  f.about("RAdam: Adam that waits with its division until the mean of squares can be trusted.");
+  describe_rate_and_decay(f);
+  f.field("beta1", &Table::beta1)
+      .range(from_below(0, 1))
+      .help("What the running mean of the gradients keeps of itself in a step.");
+  f.field("beta2", &Table::beta2)
+      .range(from_below(0, 1))
+      .help("What the running mean of their squares keeps of itself in a step.");
+  f.field("epsilon", &Table::epsilon).range(above(0)).synonyms({"eps"}).help("Added to the root before dividing.");
+}
+
+RAdam::RAdam(const Options& options, std::vector<Param> params) : Optimizer(kName, options, std::move(params)) {
+  check_options<Table>(kName, options);
+  beta1_ = add_number("beta1", options.beta1);
+  beta2_ = add_number("beta2", options.beta2);
+  epsilon_ = add_number("epsilon", options.epsilon);
+  count_steps();
+  means_ = add_state("mean");
+  squares_ = add_state("square");
+}
+
+Expr RAdam::step(size_t index, const Expr& w, const Expr& gradient, const Expr& rate,
+                 std::vector<Update>& updates) const {
+  Expr mean = beta1_ * means_[index] + (1 - beta1_) * gradient;
+  Expr square = beta2_ * squares_[index] + (1 - beta2_) * sqr(gradient);
+  updates.push_back({means_[index], mean});
+  updates.push_back({squares_[index], square});
+  // Scalars in float64, as Adam's.
+  const Expr t = step_number(), c = precise(beta2_), power = pow(c, t);
+  const Expr most = 2 / (1 - c) - 1, length = most - 2 * t * power / (1 - power);
+  const Expr trusted = gt(length, 5);
+  const Expr known = where(trusted, length, most);  // the root is not taken of a number below 0
+  const Expr factor = sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known) * (1 - power));
+  const Expr step = cast(precise(rate) / (1 - pow(precise(beta1_), t)), dtype()) * mean;
+  return w - where(trusted, step * cast(factor, dtype()) / (sqrt(square) + epsilon_), step);
+}
+
+Kind<OptimizerOptions> radam_optimizer() {
+  return kind<OptimizerKind<RAdam>, OptimizerOptions>();
+}
+
+}  // namespace thtrain
