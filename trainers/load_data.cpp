@@ -48,6 +48,7 @@ Experiment with_absolute_paths(const Experiment& experiment, const std::string& 
   for (const DataFile& file : out.data->files())
     *file.path = absolute_path(*file.path, out.data->at(file.key), config_folder);
   if (out.model.weights) out.model.weights = absolute_path(*out.model.weights, out.model.at("weights"), config_folder);
+  for (Experiment& phase : out.phases) phase = with_absolute_paths(phase, config_folder);
   return out;
 }
 

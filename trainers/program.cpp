@@ -127,7 +127,8 @@ static void check_classes(const ModelOutput& output, int64_t classes, const Mode
               .config = model.layers().back()->position()});
 }
 
-TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
+TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
+                                 const NamedArrays& first)
     : experiment_((check_sizes(experiment, data), experiment)),
       floatx_(experiment.compiler.floatX),
       kernels_before_(compile_stats().kernels_compiled),
@@ -139,6 +140,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
     data_state_.emplace_back(name, Shared(value, name, true));
   check_outputs(model_);
   load_first_weights(model_, experiment, config_folder);
+  hand_weights(model_, first);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
