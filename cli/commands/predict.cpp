@@ -34,7 +34,7 @@ Output output_of(const std::string& path) {
 // As the run remembers them, else as the data says.
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
-  if (loaded.run && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
+  if (loaded.run && loaded.earlier_phase.empty() && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
   if (!loaded.experiment.data.is<CsvConfig>()) return {.columns = {}, .classes = loaded.experiment.data->class_names};
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }
@@ -132,6 +132,7 @@ void write_values(const std::string& path, Output output, const Tensor& values) 
 int run_predict(const PredictArguments& arguments) {
   Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  take_phase(loaded, arguments.phase);
   std::string weights = weights_of(loaded, arguments.weights);
   warn_of_first_weights(loaded, weights);
   refuse_to_overwrite("--output", arguments.output, ArrayPath(arguments.input).file, "the input");
