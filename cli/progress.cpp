@@ -98,11 +98,11 @@ void Progress::begin_phase(const PhaseReport& phase) {
   options_.epochs = experiment.trainer.epochs;
   if (options_.quiet) return;
   const PhaseConfig& own = experiment.phase.back();
-  std::string text = str("phase ", phase.index + 1, " of ", phase.count, ", ", own.name, ": ",
-                         experiment.loss.objective.name(), " by ", experiment.trainer.optimizer.name(), ", at most ",
-                         count_text(experiment.trainer.epochs, "epoch"), ", of ",
-                         own.trained.empty() ? "all layers" : join(own.trained, ", "));
-  if (phase.index > 0) {
+  std::string text =
+      str("phase ", phase.index + 1, " of ", phase.count, ", ", own.name, ": ", experiment.loss.objective.name(),
+          " by ", experiment.trainer.optimizer.name(), ", at most ", count_text(experiment.trainer.epochs, "epoch"),
+          ", of ", own.trained.empty() ? "all layers" : join(own.trained, ", "));
+  if (phase.index > 0 && !phase.goes_on) {
     const PhaseConfig& before = experiment.phase[phase.index - 1];
     const bool best = before.pass_on == PhaseConfig::PassOn::kBest;
     text += str("; begins with the ", best ? "best" : "last", " weights of ", before.name);

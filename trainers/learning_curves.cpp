@@ -41,14 +41,14 @@ void draw_learning_curves(const std::string& path, const std::vector<EpochReport
 void draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases, const MetricName& metric) {
   Curve train{"training", plot::kGreen, {}}, valid{"validation", plot::kBlue, {}}, test{"test", plot::kOrange, {}};
   Curve loss = train, valid_loss = valid;
-  std::optional<std::pair<double, double>> best;  // of the last phase: epoch and value
+  std::vector<std::pair<double, double>> best;  // of the last phase: epochs and values
   std::vector<std::pair<double, std::string>> begins;
   double epochs = 1, before = 0;
   for (const PhaseHistory& phase : phases) {
     // A curve of one metric: that of the last phase.
     const bool is_of_metric = phase.metrics.at(0).name == metric.name && phase.metrics[0].unit == metric.unit;
     if (!phase.phase.empty()) begins.emplace_back(before + 0.5, phase.phase);
-    best.reset();
+    best.clear();
     for (const EpochReport& report : phase.epochs) {
       double epoch = before + static_cast<double>(report.epoch);
       auto add = [&](Curve& curve, const std::optional<double>& value) {
@@ -61,7 +61,7 @@ void draw_learning_curves(const std::string& path, const std::vector<PhaseHistor
       }
       add(valid_loss, report.valid_loss);
       if (std::isfinite(report.train_loss)) loss.points.emplace_back(epoch, report.train_loss);
-      if (report.best && report.valid_error) best = {epoch, *report.valid_error};
+      if (report.best && report.valid_error) best.emplace_back(epoch, *report.valid_error);
       epochs = std::max(epochs, epoch);
     }
     if (!phase.epochs.empty()) before += static_cast<double>(phase.epochs.back().epoch);
@@ -77,7 +77,7 @@ void draw_learning_curves(const std::string& path, const std::vector<PhaseHistor
   std::string title = metric.name;
   std::replace(title.begin(), title.end(), '_', ' ');
   left.draw(metric.unit.empty() ? title : str(title, " (", metric.unit, ')'), errors);
-  if (best) canvas.ring(left.x_of(best->first), left.y_of(best->second), 5, 1.5, plot::kBlue);
+  if (!best.empty()) canvas.ring(left.x_of(best.back().first), left.y_of(best.back().second), 5, 1.5, plot::kBlue);
   Panel right(canvas, {545, 44, 940, 345}, epoch_axis, {.high = top_of(losses)});
   right.draw("loss", losses);
   for (const Panel* panel : {&left, &right}) draw_begins(canvas, *panel, begins);

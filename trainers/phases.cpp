@@ -86,7 +86,7 @@ class Phases {
       const bool goes_on = i == first && checkpoint.has_value(), is_last = i + 1 == phase_count(whole_);
       std::optional<Run> run;
       try {
-        begin(i, std::move(start), run);
+        begin(i, goes_on, std::move(start), run);
         if (goes_on) run->restore(*checkpoint);
       } catch (const UserError& error) {
         if (i == first) throw;
@@ -104,9 +104,10 @@ class Phases {
   }
 
  private:
-  void begin(size_t i, PhaseStart start, std::optional<Run>& run) {
+  void begin(size_t i, bool goes_on, PhaseStart start, std::optional<Run>& run) {
     const Experiment& phase = phase_of(whole_, i);
-    if (hooks_.on_phase) hooks_.on_phase({.index = i, .count = phase_count(whole_), .experiment = phase});
+    if (hooks_.on_phase)
+      hooks_.on_phase({.index = i, .count = phase_count(whole_), .goes_on = goes_on, .experiment = phase});
     const Dataset& data = data_.of(i);
     const bool is_last = i + 1 == phase_count(whole_);
     if (is_last && (!data.columns.empty() || !data.class_names.empty()))
@@ -155,11 +156,10 @@ static void refuse_edits_of_finished(const Checkpoint& checkpoint, const Experim
   for (const std::string& edit : config_edits(checkpoint.config, config_text(experiment, folder)))
     for (int64_t i = 0; i < checkpoint.phase.value_or(0); ++i) {
       if (!edit.starts_with(str("phase.", i, '.'))) continue;
-      throw UserError(
-          Message{.what = str(folder.path(), ": phase ", checkpoint.before[static_cast<size_t>(i)].phase,
-                              " is over: its keys change nothing any more"),
-                  .got = edit,
-                  .hint = str("phase.", *checkpoint.phase, " is the one that the run is in")});
+      throw UserError(Message{.what = str(folder.path(), ": phase ", checkpoint.before[static_cast<size_t>(i)].phase,
+                                          " is over: its keys change nothing any more"),
+                              .got = edit,
+                              .hint = str("phase.", *checkpoint.phase, " is the one that the run is in")});
     }
 }
 

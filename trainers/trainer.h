@@ -68,10 +68,10 @@ struct BatchProgress {
 /// Where a resumed run goes on.
 struct ResumePoint {
   std::string phase = {};  // "" without phases
-  int64_t epoch = 1;    // from 1
-  int64_t batch = 1;    // the next one in that epoch, from 1
-  int64_t batches = 0;  // of an epoch
-  int64_t step = 0;     // minibatches done
+  int64_t epoch = 1;       // from 1
+  int64_t batch = 1;       // the next one in that epoch, from 1
+  int64_t batches = 0;     // of an epoch
+  int64_t step = 0;        // minibatches done
   bool is_over = false;
 };
 
@@ -79,15 +79,16 @@ struct TrainSummary;
 
 /// A phase that begins, or goes on after a resumption.
 struct PhaseReport {
-  size_t index = 0, count = 1;        // from 0
-  const Experiment& experiment;       // of the phase
+  size_t index = 0, count = 1;   // from 0
+  bool goes_on = false;          // after its first checkpoint
+  const Experiment& experiment;  // of the phase
 };
 
 struct TrainHooks {
-  std::function<void(const PhaseReport&)> on_phase = {};           // before its first function is compiled
-  std::function<void(const TrainSummary&)> on_phase_end = {};      // of those before the last one
-  std::function<void(const ModelSummary&)> on_start = {};          // of each phase
-  std::function<void(const ResumePoint&)> on_resume = {};  // before on_start
+  std::function<void(const PhaseReport&)> on_phase = {};       // before its first function is compiled
+  std::function<void(const TrainSummary&)> on_phase_end = {};  // of those before the last one
+  std::function<void(const ModelSummary&)> on_start = {};      // of each phase
+  std::function<void(const ResumePoint&)> on_resume = {};      // before on_start
   std::function<void(const BatchProgress&)> on_batch = {};
   std::function<void(const EpochReport&)> on_epoch = {};
   std::function<void(const std::string&)> on_message = {};  // a line for people
