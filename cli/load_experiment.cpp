@@ -113,8 +113,7 @@ static void refuse_to_overwrite_files_of(const std::string& option, const std::s
 
 void refuse_to_overwrite(const std::string& option, const std::string& output, const LoadedExperiment& loaded) {
   refuse_to_overwrite(option, output, loaded.config_file, "the experiment");
-  for (const Experiment& phase : loaded.experiment.phases)
-    refuse_to_overwrite_files_of(option, output, phase);
+  for (const Experiment& phase : loaded.experiment.phases) refuse_to_overwrite_files_of(option, output, phase);
   refuse_to_overwrite_files_of(option, output, loaded.experiment);
   if (!loaded.run) return;
   const RunFolder& run = *loaded.run;

@@ -12,10 +12,10 @@
 namespace thtrain {
 
 struct LoadedExperiment {
-  Experiment experiment;         // data paths and weights are absolute
-  std::string config_file;       // as it was typed
-  std::string config_folder;     // absolute: where data is looked for
-  std::optional<RunFolder> run;  // where a run folder was named
+  Experiment experiment;           // data paths and weights are absolute
+  std::string config_file;         // as it was typed
+  std::string config_folder;       // absolute: where data is looked for
+  std::optional<RunFolder> run;    // where a run folder was named
   std::string earlier_phase = {};  // that `experiment` is, where it is not the last one
 };
 

@@ -34,9 +34,8 @@ static Tensor metrics_array(const MetricNames& metrics) {
 static void add_phases(NamedArrays& arrays, const Checkpoint& checkpoint) {
   arrays.emplace_back("run.phase", Tensor::vector<int64_t>({*checkpoint.phase}));
   if (checkpoint.before.empty()) return;
-  arrays.emplace_back("run.before/names", bytes_array(join(checkpoint.before, "\n", [](const PhaseHistory& p) {
-                        return p.phase;
-                      })));
+  arrays.emplace_back("run.before/names",
+                      bytes_array(join(checkpoint.before, "\n", [](const PhaseHistory& p) { return p.phase; })));
   for (size_t i = 0; i < checkpoint.before.size(); ++i) {
     arrays.emplace_back(str("run.before/", i, "/history"), history_array(checkpoint.before[i].epochs));
     arrays.emplace_back(str("run.before/", i, "/metrics"), metrics_array(checkpoint.before[i].metrics));
@@ -71,9 +70,9 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 namespace {
 
-constexpr std::string_view kOwnNames[] = {"run.position", "run.random", "run.monitor", "run.epoch",
-                                          "run.unmeasured", "run.history", "run.pins", "run.config",
-                                          "run.metrics", "run.out_of_time", "run.phase"};
+constexpr std::string_view kOwnNames[] = {"run.position",   "run.random",      "run.monitor", "run.epoch",
+                                          "run.unmeasured", "run.history",     "run.pins",    "run.config",
+                                          "run.metrics",    "run.out_of_time", "run.phase"};
 
 class CheckpointReader {
  public:
@@ -86,7 +85,8 @@ class CheckpointReader {
         out.weights.emplace_back(name, file_.read(name));
       else if (name.starts_with("run.best/"))
         out.best.emplace_back(name.substr(9), file_.read(name));
-      else if (!name.starts_with("run.before/") && std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames))
+      else if (!name.starts_with("run.before/") &&
+               std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames))
         out.optimizer.emplace_back(name.substr(4), file_.read(name));
     }
     RunState& s = out.state;

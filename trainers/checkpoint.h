@@ -60,10 +60,10 @@ struct Checkpoint {
   NamedArrays best;       // "hidden/W"; none before the first validation
   RunState state;
   Fingerprint fingerprint;
-  std::string config = {};     // resolved_toml
-  MetricNames metrics = {{}};  // which is better is not kept
-  std::optional<int64_t> phase = {};       // from 0; none of a run without phases
-  std::vector<PhaseHistory> before = {};   // the phases before it
+  std::string config = {};                // resolved_toml
+  MetricNames metrics = {{}};             // which is better is not kept
+  std::optional<int64_t> phase = {};      // from 0; none of a run without phases
+  std::vector<PhaseHistory> before = {};  // the phases before it
 };
 
 /// Atomic: the file at `path` is the old one or the new one. UserError where it cannot be written.

@@ -60,7 +60,7 @@ struct TrainerConfig : StepOptions {
   double checkpoint_seconds = 60;             // 0: no checkpoints by time
   int64_t checkpoint_epochs = 0;              // 0: none by epochs
   int64_t keep_checkpoints = 1;
-  double max_seconds = 0;                     // 0: none
+  double max_seconds = 0;  // 0: none
 
   double learning_rate() const { return optimizer->rate(); }
   static void describe(Fields<TrainerConfig>& f);

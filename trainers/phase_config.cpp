@@ -137,8 +137,7 @@ class PhaseMerge {
       *there = table;
       return;
     }
-    const std::set<std::string> gone =
-        keys_of_replaced_kinds(*schema_of<Experiment>().find(table.key), *there, table);
+    const std::set<std::string> gone = keys_of_replaced_kinds(*schema_of<Experiment>().find(table.key), *there, table);
     std::erase_if(there->children, [&](const ConfigNode& entry) {
       return gone.contains(entry.key) || table.find(entry.key) != nullptr;
     });
@@ -201,7 +200,8 @@ void PhaseConfig::describe(Fields<PhaseConfig>& f) {
   f.field("trained", &PhaseConfig::trained)
       .synonyms({"train_layers", "trainable"})
       .help("Names of the layers whose parameters are trained. Empty: all but those with `trained = false`.");
-  f.choice("pass_on", &PhaseConfig::pass_on, {{"last", PhaseConfig::PassOn::kLast}, {"best", PhaseConfig::PassOn::kBest}})
+  f.choice("pass_on", &PhaseConfig::pass_on,
+           {{"last", PhaseConfig::PassOn::kLast}, {"best", PhaseConfig::PassOn::kBest}})
       .help(
           "Which weights the next phase begins with: the last ones, or those with the best validation value, which "
           "needs validation examples.");
@@ -210,7 +210,8 @@ void PhaseConfig::describe(Fields<PhaseConfig>& f) {
 bool has_phases(const ConfigNode& root) {
   const ConfigNode* phases = root.find("phase");
   return phases && phases->is_array() && !phases->children.empty() &&
-         std::all_of(phases->children.begin(), phases->children.end(), [](const ConfigNode& p) { return p.is_table(); });
+         std::all_of(phases->children.begin(), phases->children.end(),
+                     [](const ConfigNode& p) { return p.is_table(); });
 }
 
 std::vector<ConfigNode> phase_trees(const ConfigNode& root, Findings& findings) {

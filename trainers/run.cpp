@@ -387,7 +387,8 @@ void Run::save() {
   if (!best_is_written_ && !best_.empty()) write_npz(best_path(), best_);
   best_is_written_ = true;
   const KeptCheckpoint now{start_.before.size(), phase_, state_.step};
-  if (start_.last && *start_.last != now) set_aside_checkpoint(folder_, *start_.last, experiment_.trainer.keep_checkpoints);
+  if (start_.last && *start_.last != now)
+    set_aside_checkpoint(folder_, *start_.last, experiment_.trainer.keep_checkpoints);
   write_checkpoint(folder_.checkpoint(), checkpoint());
   remove_kept_checkpoints(folder_, now, experiment_.trainer.keep_checkpoints);
   start_.last = now;

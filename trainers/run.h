@@ -31,10 +31,10 @@ struct RunUnlock {
 
 /// What a phase has of those before it, and of the run. Without phases all is empty.
 struct PhaseStart {
-  std::vector<PhaseHistory> before = {};     // the phases before it
-  NamedArrays weights = {};                  // what it begins with
-  std::optional<RandomState> random = {};    // the generator that shuffles
-  std::optional<KeptCheckpoint> last = {};   // the checkpoint that stands in the folder
+  std::vector<PhaseHistory> before = {};    // the phases before it
+  NamedArrays weights = {};                 // what it begins with
+  std::optional<RandomState> random = {};   // the generator that shuffles
+  std::optional<KeptCheckpoint> last = {};  // the checkpoint that stands in the folder
 };
 
 /// One phase of a run; the whole run where it has no phases.

@@ -26,11 +26,9 @@ static int check_phases(const CheckArguments& arguments, const LoadedExperiment&
                 "  loss of the first minibatch: ", json_fixed(report.loss, 6), "\n");
   }
   if (arguments.json)
-    print_text(JsonObject()
-                   .add("config", loaded.config_file)
-                   .add_raw("phases", str('[', join(objects, ", "), ']'))
-                   .line() +
-               "\n");
+    print_text(
+        JsonObject().add("config", loaded.config_file).add_raw("phases", str('[', join(objects, ", "), ']')).line() +
+        "\n");
   else
     print_text(str(loaded.config_file, ": ", count_text(static_cast<int64_t>(objects.size()), "phase"),
                    " built, compiled, and one step of each done\n", text));

@@ -44,7 +44,7 @@ int train_folds(const TrainArguments& arguments);
 
 struct EvalArguments {
   ExperimentArguments experiment;  // `config` may be a run folder
-  std::string phase = {};  // "": the last one
+  std::string phase = {};          // "": the last one
   std::string weights = {};        // "": the run folder's
   std::string part = "test";       // "train", "valid", "test"
   bool json = false;
@@ -53,7 +53,7 @@ int run_eval(const EvalArguments& arguments);
 
 struct PredictArguments {
   ExperimentArguments experiment;  // `config` may be a run folder
-  std::string phase = {};  // "": the last one
+  std::string phase = {};          // "": the last one
   std::string weights = {};        // "": the run folder's
   std::string input, output;
   bool probabilities = false;  // into an .npy; an .npz gets both

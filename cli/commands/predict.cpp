@@ -34,7 +34,8 @@ Output output_of(const std::string& path) {
 // As the run remembers them, else as the data says.
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
-  if (loaded.run && loaded.earlier_phase.empty() && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
+  if (loaded.run && loaded.earlier_phase.empty() && std::filesystem::exists(loaded.run->table(), ignored))
+    return read_table_facts(loaded.run->table());
   if (!loaded.experiment.data.is<CsvConfig>()) return {.columns = {}, .classes = loaded.experiment.data->class_names};
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }

@@ -138,8 +138,8 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
       write_text(loaded.run->config(), resolved_toml(loaded.experiment));
       report(model);
     };
-  return result(resume_phases(data, *loaded.run, hooks, train_options), progress, interrupt,
-                loaded.experiment, arguments.json);
+  return result(resume_phases(data, *loaded.run, hooks, train_options), progress, interrupt, loaded.experiment,
+                arguments.json);
 }
 
 // Where two runs choose the same number at once, one of them takes the next.

@@ -260,14 +260,16 @@ error: trainer.keep_checkpoints is out of range
   config:   command line:1:26
       1 | trainer.keep_checkpoints=0
         |                          ^
-  hint:     keep_checkpoints: how many checkpoints stay in the run folder: the last one is `checkpoint.npz`, those before it stand in `checkpoints/`
+  hint:     keep_checkpoints: how many checkpoints stay in the run folder: the last one is `checkpoint.npz`, )"
+            R"(those before it stand in `checkpoints/`
 error: trainer.max_seconds is out of range
   expected: a number, at least 0 (seconds)
   got:      -1
   config:   command line:2:21
       2 | trainer.max_seconds=-1
         |                     ^^
-  hint:     max_seconds: seconds of training, those of the processes before a resumption included; the run ends with the minibatch in which they are spent. 0: no limit
+  hint:     max_seconds: seconds of training, those of the processes before a resumption included; )"
+            R"(the run ends with the minibatch in which they are spent. 0: no limit
 )");
 }
 
