@@ -43,12 +43,23 @@ Dataset load_data(const Experiment& experiment, const std::string& config_folder
   return load_dataset(options, experiment.compiler.floatX);
 }
 
+// The files of a phase that is over may be gone.
+static Experiment phase_with_absolute_paths(const Experiment& phase, const std::string& config_folder) {
+  Experiment out = phase;
+  auto make_absolute = [&](std::string& path, const ConfigPosition& where) {
+    if (!path.starts_with('/')) path = absolute_path(path, where, config_folder);
+  };
+  for (const DataFile& file : out.data->files()) make_absolute(*file.path, out.data->at(file.key));
+  if (out.model.weights) make_absolute(*out.model.weights, out.model.at("weights"));
+  return out;
+}
+
 Experiment with_absolute_paths(const Experiment& experiment, const std::string& config_folder) {
   Experiment out = experiment;
   for (const DataFile& file : out.data->files())
     *file.path = absolute_path(*file.path, out.data->at(file.key), config_folder);
   if (out.model.weights) out.model.weights = absolute_path(*out.model.weights, out.model.at("weights"), config_folder);
-  for (Experiment& phase : out.phases) phase = with_absolute_paths(phase, config_folder);
+  for (Experiment& phase : out.phases) phase = phase_with_absolute_paths(phase, config_folder);
   return out;
 }
 

@@ -9,13 +9,13 @@ namespace {
 
 /// The text of the mistakes in kSmallTop, behind which `phases` stands.
 std::string mistakes(const std::string& phases, const std::vector<std::string>& overrides = {}) {
-  return "\n" + error_text([&] { experiment_in(std::string(kSmallTop) + phases, overrides); }) + "\n";
+  return "\n" + error_text([&] { experiment_in(kSmallTop + phases, overrides); }) + "\n";
 }
 
 /// Those that training finds.
 std::string refused(const std::string& phases, const std::vector<std::string>& overrides = {}) {
   TemporaryFolder temporary;
-  const Experiment e = experiment_in(std::string(kSmallTop) + phases, overrides);
+  const Experiment e = experiment_in(kSmallTop + phases, overrides);
   int64_t epochs = 0;
   TrainHooks hooks{.on_epoch = [&](const EpochReport&) { ++epochs; }};
   const std::string text = "\n" + error_text([&] { train_in(temporary.path("run"), e, hooks); }) + "\n";
@@ -27,80 +27,82 @@ TEST(PhaseMessages, KeysThatAreNone) {
   EXPECT_EQ(mistakes("[[phase]]\nnmae = \"a\"\nepochs = 3\nthreads = 2\nseed = 3\n[phase.trainr]\n[phase.compiler]\n"),
             R"(
 error: unknown key phase.0.nmae
-  config:   e.toml:27:1
-     27 | nmae = "a"
+  config:   e.toml:25:1
+     25 | nmae = "a"
         | ^^^^
   hint:     did you mean name?
 error: unknown key phase.0.epochs
-  config:   e.toml:28:1
-     28 | epochs = 3
+  config:   e.toml:26:1
+     26 | epochs = 3
         | ^^^^^^
   hint:     epochs is a key of [phase.trainer]
 error: unknown key phase.0.threads
-  config:   e.toml:29:1
-     29 | threads = 2
+  config:   e.toml:27:1
+     27 | threads = 2
         | ^^^^^^^
   hint:     compiler.threads is the same in all phases: it stands outside of [[phase]]
 error: unknown key phase.0.seed
-  config:   e.toml:30:1
-     30 | seed = 3
+  config:   e.toml:28:1
+     28 | seed = 3
         | ^^^^
   hint:     seed is the same in all phases: it stands outside of [[phase]]
 error: unknown key phase.0.trainr
-  config:   e.toml:31:8
-     31 | [phase.trainr]
+  config:   e.toml:29:8
+     29 | [phase.trainr]
         |        ^^^^^^
   hint:     did you mean trainer?
 error: unknown key phase.0.compiler
-  config:   e.toml:32:8
-     32 | [phase.compiler]
+  config:   e.toml:30:8
+     30 | [phase.compiler]
         |        ^^^^^^^^
   hint:     compiler is the same in all phases: it stands outside of [[phase]]
 )");
 }
 
 TEST(PhaseMessages, ValuesThatAreWrong) {
-  EXPECT_EQ(mistakes("[[phase]]\nname = \"a/b\"\npass_on = \"first\"\ntrained = \"hidden\"\n"), R"(
+  EXPECT_EQ(mistakes("[[phase]]\nname = \"a/b\"\npass_on = \"first\"\ntrained = \"hidden\"\n"),
+            R"(
 error: phase.0.name cannot be part of a file's name
   expected: at most 100 letters, digits, _ and -
   got:      "a/b"
-  config:   e.toml:27:8
-     27 | name = "a/b"
+  config:   e.toml:25:8
+     25 | name = "a/b"
         |        ^^^^^
 error: phase.0.pass_on has an unknown value
   expected: one of "last", "best"
   got:      "first"
-  config:   e.toml:28:11
-     28 | pass_on = "first"
+  config:   e.toml:26:11
+     26 | pass_on = "first"
         |           ^^^^^^^
-  hint:     did you mean "last"?
+  hint:     pass_on: which weights the next phase begins with: the last ones, or those with the best validation value, )"
+            R"(which needs validation examples
 error: phase.0.trained is not an array
   expected: an array, each element a string
   got:      a string, "hidden"
-  config:   e.toml:29:11
-     29 | trained = "hidden"
+  config:   e.toml:27:11
+     27 | trained = "hidden"
         |           ^^^^^^^^
   hint:     trained: names of the layers whose parameters are trained. Empty: all but those with `trained = false`
 )");
   EXPECT_EQ(mistakes("[phase]\nname = \"a\"\n"), R"(
 error: phase is not an array
-  expected: an array, each element a table, [phase]
+  expected: an array, each element a table
   got:      a table
-  config:   e.toml:26:1
-     26 | [phase]
+  config:   e.toml:24:1
+     24 | [phase]
         | ^^^^^^^
   hint:     write [[phase]], with two brackets, before each element
 )");
   EXPECT_EQ(mistakes("[[phase]]\nname = \"a\"\n[[phase]]\nname = \"a\"\npass_on = \"best\"\n"), R"(
 error: two phases are called a
   expected: a name for each phase
-  config:   e.toml:29:8
-     29 | name = "a"
+  config:   e.toml:27:8
+     27 | name = "a"
         |        ^^^
   hint:     the other one is phase.0
 error: phase.1.pass_on has no effect: no phase comes after a
-  config:   e.toml:30:11
-     30 | pass_on = "best"
+  config:   e.toml:28:11
+     28 | pass_on = "best"
         |           ^^^^^^
 )");
 }
@@ -115,21 +117,21 @@ TEST(PhaseMessages, LayersThatCannotBeTrained) {
 error: phase phase1: phase.0.trained names a layer that is not there
   expected: hidden, softmax
   got:      hiden
-  config:   e.toml:27:11
-     27 | trained = ["hiden"]
+  config:   e.toml:25:11
+     25 | trained = ["hiden"]
         |           ^^^^^^^^^
   hint:     did you mean hidden?
 error: phase phase2: phase.1.trained names a layer with nothing to train
   expected: layers with parameters, and without trained = false
   got:      flat, of type flatten
-  config:   e.toml:29:11
-     29 | trained = ["flat"]
+  config:   e.toml:27:11
+     27 | trained = ["flat"]
         |           ^^^^^^^^
 error: phase phase3: phase.2.trained names a layer with nothing to train
   expected: layers with parameters, and without trained = false
   got:      softmax, with trained = false
-  config:   e.toml:36:11
-     36 | trained = ["softmax"]
+  config:   e.toml:34:11
+     34 | trained = ["softmax"]
         |           ^^^^^^^^^^^
 )");
 }
@@ -143,18 +145,18 @@ TEST(PhaseMessages, KeysOfItsTables) {
 error: phase a: trainer.epochs is out of range
   expected: an integer, at least 1 (epochs)
   got:      0
-  config:   e.toml:29:10
-     29 | epochs = 0
+  config:   e.toml:27:10
+     27 | epochs = 0
         |          ^
   hint:     epochs: largest number of passes over the training set
 error: phase a: unknown key trainer.learnig_rate
-  config:   e.toml:30:1
-     30 | learnig_rate = 1.0
+  config:   e.toml:28:1
+     28 | learnig_rate = 1.0
         | ^^^^^^^^^^^^
   hint:     did you mean learning_rate?
 error: phase b: unknown key trainer.momentum
-  config:   e.toml:35:1
-     35 | momentum = 0.5
+  config:   e.toml:33:1
+     33 | momentum = 0.5
         | ^^^^^^^^
   hint:     momentum is a key of optimizer = "sgd" or "rmsprop"
 error: trainer.batch_size is out of range
@@ -170,7 +172,7 @@ error: trainer.batch_size is out of range
 // With another kind, the keys of the replaced one go; with the same kind they stay.
 TEST(PhaseMessages, AnotherKindReplacesTheKeysOfTheOldOne) {
   const Experiment e =
-      experiment_in(std::string(kSmallTop) +
+      experiment_in(kSmallTop +
                     "[[phase]]\n[phase.trainer]\noptimizer = \"sgd\"\nmomentum = 0.25\n"
                     "[[phase]]\n[phase.trainer]\noptimizer = \"adam\"\n"
                     "[[phase]]\n[phase.data]\nsource = \"two_digits\"\n"
@@ -191,21 +193,21 @@ TEST(PhaseMessages, KeysThatEveryPhaseReplaces) {
                      "[[phase]]\n[phase.trainer]\nepochs = 2\n"),
             R"(
 error: trainer.epochs has no effect: every phase has its own, or replaces what it belongs to
-  config:   e.toml:20:1
-     20 | epochs = 3
+  config:   e.toml:18:1
+     18 | epochs = 3
         | ^^^^^^
   hint:     phase.1.trainer.epochs is that of phase2
 )");
 }
 
 TEST(PhaseMessages, WeightsFromAFileAreOfTheFirstPhase) {
-  const Experiment e = experiment_in(std::string(kSmallTop) + "[[phase]]\n[[phase]]\n", {"model.weights=w.npz"});
+  const Experiment e = experiment_in(kSmallTop + "[[phase]]\n[[phase]]\n", {"model.weights=w.npz"});
   EXPECT_EQ(e.phases[0].model.weights, "w.npz");
   EXPECT_EQ(e.phases[1].model.weights, std::nullopt);
   EXPECT_EQ(mistakes("[[phase]]\n[[phase]]\n[phase.model]\nweights = \"w.npz\"\n"), R"(
 error: phase.1.model.weights: only the first phase takes weights from a file
-  config:   e.toml:29:11
-     29 | weights = "w.npz"
+  config:   e.toml:27:11
+     27 | weights = "w.npz"
         |           ^^^^^^^
   hint:     a later phase begins with those of the phase before it
 )");
@@ -221,8 +223,8 @@ TEST(PhaseMessages, WeightsOfAnotherShape) {
 error: phase wide: hidden/W has another shape than in phase phase1
   expected: [784, 8]
   got:      [784, 9]
-  config:   e.toml:29:1
-     29 | [[phase.model.layers]]
+  config:   e.toml:27:1
+     27 | [[phase.model.layers]]
         | ^^^^^^^^^^^^^^^^^^^^^^
   hint:     a layer of another name begins with weights of its own
 )");
@@ -232,8 +234,8 @@ TEST(PhaseMessages, TheBestWeightsNeedValidationExamples) {
   EXPECT_EQ(refused("[[phase]]\nname = \"a\"\npass_on = \"best\"\n[[phase]]\n", {"data.n_valid=0"}), R"(
 error: phase a: pass_on = "best" needs validation examples
   got:      none in the data
-  config:   e.toml:28:11
-     28 | pass_on = "best"
+  config:   e.toml:26:11
+     26 | pass_on = "best"
         |           ^^^^^^
   hint:     pass_on = "last" passes the last weights on
 )");
@@ -246,14 +248,15 @@ TEST(PhaseMessages, ALaterPhaseIsCheckedFirst) {
       R"(
 error: phase b: a plateau schedule needs validation examples
   got:      none in the data
-  config:   e.toml:30:12
-     30 | schedule = "plateau"
+  config:   e.toml:28:12
+     28 | schedule = "plateau"
         |            ^^^^^^^^^
 )");
 }
 
 TEST(PhaseMessages, NewKeysOfTheTrainer) {
-  EXPECT_EQ(mistakes("", {"trainer.keep_checkpoints=0", "trainer.max_seconds=-1"}), R"(
+  EXPECT_EQ(mistakes("", {"trainer.keep_checkpoints=0", "trainer.max_seconds=-1"}),
+            R"(
 error: trainer.keep_checkpoints is out of range
   expected: an integer, at least 1
   got:      0

@@ -9,7 +9,7 @@ namespace thtrain {
 namespace {
 
 const std::string kTwo =
-    std::string(kSmallTop) +
+    kSmallTop +
     "[[phase]]\nname = \"head\"\ntrained = [\"softmax\"]\n"
     "[[phase]]\nname = \"all\"\n[phase.trainer]\noptimizer = \"adam\"\nlearning_rate = 0.02\nepochs = 2\n";
 
@@ -42,11 +42,11 @@ TEST(Phases, AreRunsThatAreJoinedByTheirWeights) {
     train_in(root + "2", first);
     train_in(root + "3", experiment_in(kSmallTop, {str("model.weights=", root, "2/", from, ".npz"), "trainer.epochs=2",
                                                    "trainer.shuffle=false", "trainer.momentum=0"}));
-    Experiment second = experiment_in(
-        std::string(kSmallTop).replace(std::string(kSmallTop).find("learning_rate = 0.05\nmomentum = 0.9"),
-                                       std::string("learning_rate = 0.05\nmomentum = 0.9").size(),
-                                       "optimizer = \"adam\"\nlearning_rate = 0.02"),
-        {str("model.weights=", root, "2/", from, ".npz"), "trainer.epochs=2", "trainer.shuffle=false"});
+    Experiment second =
+        experiment_in(kSmallTop.replace(kSmallTop.find("learning_rate = 0.05\nmomentum = 0.9"),
+                                        std::string("learning_rate = 0.05\nmomentum = 0.9").size(),
+                                        "optimizer = \"adam\"\nlearning_rate = 0.02"),
+                      {str("model.weights=", root, "2/", from, ".npz"), "trainer.epochs=2", "trainer.shuffle=false"});
     train_in(root + "4", second);
     expect_same_arrays(root + "1/best_head.npz", root + "2/best.npz");
     expect_same_arrays(root + "1/best.npz", root + "4/best.npz");
@@ -62,7 +62,7 @@ TEST(Phases, TheGeneratorGoesOn) {
   TemporaryFolder temporary;
   const std::vector<std::string> plain = {"trainer.momentum=0"};
   train_in(temporary.path("phases"),
-           experiment_in(std::string(kSmallTop) + "[[phase]]\n[phase.trainer]\nepochs = 2\n[[phase]]\n", plain));
+           experiment_in(kSmallTop + "[[phase]]\n[phase.trainer]\nepochs = 2\n[[phase]]\n", plain));
   train_in(temporary.path("one"), experiment_in(kSmallTop, {"trainer.momentum=0", "trainer.epochs=5"}));
   expect_same(weights_of(temporary.path("phases")), weights_of(temporary.path("one")));
   EXPECT_EQ(read_checkpoint(temporary.path("phases/checkpoint.npz")).state.random.state(),
@@ -71,7 +71,7 @@ TEST(Phases, TheGeneratorGoesOn) {
 
 TEST(Phases, OnePhaseIsTheRunWithoutPhases) {
   TemporaryFolder temporary;
-  train_in(temporary.path("a"), experiment_in(std::string(kSmallTop) + "[[phase]]\nname = \"only\"\n"));
+  train_in(temporary.path("a"), experiment_in(kSmallTop + "[[phase]]\nname = \"only\"\n"));
   train_in(temporary.path("b"), experiment_in(kSmallTop));
   expect_same(weights_of(temporary.path("a")), weights_of(temporary.path("b")));
   expect_same_arrays(temporary.path("a/best.npz"), temporary.path("b/best.npz"));
@@ -97,20 +97,23 @@ TEST(Phases, OnlyTheTrainedLayersChange) {
   }
 }
 
-// An autoencoder, and then a classifier on its encoder: the encoder goes on, the decoder goes, the softmax is new.
+// Another layer on the hidden one: this goes on, the old one goes, and the softmax is new.
 TEST(Phases, ANewLayerBeginsAsInARunOfItsOwn) {
   TemporaryFolder temporary;
-  const std::string toml = std::string(kSmallTop) +
+  const std::string toml = kSmallTop +
                            "[[phase]]\nname = \"first\"\n"
                            "[[phase.model.layers]]\nname = \"hidden\"\ntype = \"dense\"\nunits = 8\n"
                            "[[phase.model.layers]]\ntype = \"softmax\"\nname = \"other\"\n"
                            "[[phase]]\nname = \"second\"\n";
-  const std::vector<std::string> nothing = {"phase.1.trainer.learning_rate=1e-30", "model.layers.1.init=he_normal",
-                                            "phase.1.trainer.epochs=1", "phase.1.trainer.momentum=0"};
-  train_in(temporary.path("run"), experiment_in(toml, nothing));
-  train_in(temporary.path("own"), experiment_in(kSmallTop, {"trainer.learning_rate=1e-30", "trainer.epochs=1",
-                                                            "model.layers.1.init=he_normal"}));
-  const NamedArrays run = weights_of(temporary.path("run")), own = weights_of(temporary.path("own"));
+  // The first checkpoint of a phase has what it begins with.
+  auto first_weights = [](const std::string& folder) {
+    return read_checkpoint(folder + "/checkpoints/" + (folder.ends_with("run") ? "2_second_step_0.npz" : "step_0.npz"))
+        .weights;
+  };
+  const std::vector<std::string> normal = {"model.layers.1.init=he_normal", "trainer.keep_checkpoints=2"};
+  train_in(temporary.path("run"), experiment_in(toml, normal));
+  train_in(temporary.path("own"), experiment_in(kSmallTop, normal));
+  const NamedArrays run = first_weights(temporary.path("run")), own = first_weights(temporary.path("own"));
   ASSERT_EQ(run.size(), 4u);
   for (size_t i = 0; i < run.size(); ++i)
     EXPECT_EQ(same_bits(run[i].second, own[i].second), run[i].first.starts_with("softmax")) << run[i].first;
@@ -136,7 +139,7 @@ TEST(Phases, FilesAndLinesNameThePhase) {
             "run:\nbest.npz\nbest_head.npz\ncheckpoint.npz\nconfig.toml\nmetrics.jsonl\nplots\nrun.json\n\n"
             "run/plots:\nlearning_curves.png\n");
   const std::string metrics = workshop.read("run/metrics.jsonl");
-  EXPECT_EQ(workshop.shell("cut -c1-34 run/metrics.jsonl").out,
+  EXPECT_EQ(workshop.shell("cut -c1-36 run/metrics.jsonl").out,
             "{\"phase\": \"head\", \"epoch\": 1, \"train\n{\"phase\": \"head\", \"epoch\": 2, \"train\n"
             "{\"phase\": \"head\", \"epoch\": 3, \"train\n{\"phase\": \"all\", \"epoch\": 1, \"train_\n"
             "{\"phase\": \"all\", \"epoch\": 2, \"train_\n")
@@ -215,12 +218,17 @@ TEST(Phases, ResumeAfterEveryStep) {
   TemporaryFolder temporary;
   const Experiment e = experiment_in(kTwo, {"phase.0.pass_on=best", "trainer.validation_frequency=7"});
   train_in(temporary.path("whole"), e);
-  std::atomic<int> stop{1};  // always: one step, then a checkpoint
-  TrainSummary summary = train_in(temporary.path("parts"), e, {}, {.stop = &stop});
+  // Each process does one step; one that finds its phase over goes to the next one.
+  std::atomic<int> stop{1};
+  bool is_over = false;
+  TrainHooks hooks{.on_phase = [&](const PhaseReport&) { is_over = false; },
+                   .on_start = [&](const ModelSummary&) { stop = !is_over; },
+                   .on_resume = [&](const ResumePoint& point) { is_over = point.is_over; }};
+  TrainSummary summary = train_in(temporary.path("parts"), e, hooks, {.stop = &stop});
   int processes = 1;
   for (; summary.interrupted && processes < 100; ++processes)
-    summary = resume_in(temporary.path("parts"), e, {}, {.stop = &stop});
-  EXPECT_EQ(processes, 51);  // 30 + 20 steps, and once between the phases
+    summary = resume_in(temporary.path("parts"), e, hooks, {.stop = &stop});
+  EXPECT_EQ(processes, 50);
   expect_same(result_of(RunFolder::open(temporary.path("parts"))), result_of(RunFolder::open(temporary.path("whole"))));
 }
 

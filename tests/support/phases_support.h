@@ -37,7 +37,7 @@ inline TrainSummary resume_in(const std::string& path, const Experiment& experim
 }
 
 /// 200 digits, 784-8-10, minibatches of 20; threads, plots and checkpoints as tests want them.
-inline const char* const kSmallTop =
+inline const std::string kSmallTop =
     "seed = 7\n"
     "[data]\nsource = \"digits\"\nn_train = 200\nn_valid = 60\nn_test = 40\n"
     "[[model.layers]]\nname = \"hidden\"\ntype = \"dense\"\nunits = 8\nactivation = \"tanh\"\n"
