@@ -42,11 +42,11 @@ TEST(Phases, AreRunsThatAreJoinedByTheirWeights) {
     train_in(root + "2", first);
     train_in(root + "3", experiment_in(kSmallTop, {str("model.weights=", root, "2/", from, ".npz"), "trainer.epochs=2",
                                                    "trainer.shuffle=false", "trainer.momentum=0"}));
-    Experiment second =
-        experiment_in(kSmallTop.replace(kSmallTop.find("learning_rate = 0.05\nmomentum = 0.9"),
-                                        std::string("learning_rate = 0.05\nmomentum = 0.9").size(),
-                                        "optimizer = \"adam\"\nlearning_rate = 0.02"),
-                      {str("model.weights=", root, "2/", from, ".npz"), "trainer.epochs=2", "trainer.shuffle=false"});
+    std::string adam = kSmallTop;
+    const std::string sgd = "learning_rate = 0.05\nmomentum = 0.9";
+    adam.replace(adam.find(sgd), sgd.size(), "optimizer = \"adam\"\nlearning_rate = 0.02");
+    Experiment second = experiment_in(
+        adam, {str("model.weights=", root, "2/", from, ".npz"), "trainer.epochs=2", "trainer.shuffle=false"});
     train_in(root + "4", second);
     expect_same_arrays(root + "1/best_head.npz", root + "2/best.npz");
     expect_same_arrays(root + "1/best.npz", root + "4/best.npz");
