@@ -88,12 +88,19 @@ bool resume_in_child(const Experiment& e, const std::string& path, double second
     }
   }
   EXPECT_GT(child, 0);
-  if (seconds >= 0) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    ::kill(child, SIGKILL);
-  }
+  const auto began = std::chrono::steady_clock::now();
   int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  pid_t ended = 0;
+  while (seconds >= 0 && ended == 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    ended = ::waitpid(child, &status, WNOHANG);
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() >= seconds) break;
+  }
+  if (ended == 0) {
+    if (seconds >= 0) ::kill(child, SIGKILL);
+    ended = ::waitpid(child, &status, 0);
+  }
+  EXPECT_EQ(ended, child);
   EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0);
   return WIFEXITED(status);
 }
@@ -137,6 +144,7 @@ TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
     SCOPED_TRACE(str("run ", runs, " after ", kills, " kills"));
     expect_same(result_of(RunFolder::open(path)), whole);
     std::filesystem::remove_all(path);
+    if (runs % 20 == 0) std::printf("%d of %d kills\n", kills, wanted), std::fflush(stdout);
   }
   EXPECT_GE(kills, wanted);
   for (int64_t phase : {0, 1}) EXPECT_GT((places[{false, phase}]), 0) << phase;

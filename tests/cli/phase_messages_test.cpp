@@ -74,8 +74,8 @@ error: phase.0.pass_on has an unknown value
   config:   e.toml:26:11
      26 | pass_on = "first"
         |           ^^^^^^^
-  hint:     pass_on: which weights the next phase begins with: the last ones, or those with the best validation value, )"
-            R"(which needs validation examples
+  hint:     pass_on: which weights the next phase begins with: the last ones, or those with the best validation )"
+            R"(value, which needs validation examples
 error: phase.0.trained is not an array
   expected: an array, each element a string
   got:      a string, "hidden"
