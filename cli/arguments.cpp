@@ -91,6 +91,10 @@ void add_experiment(CLI::App& command, ExperimentArguments& into, const std::str
       ->expected(0, -1);
 }
 
+void add_phase(CLI::App& command, std::string& into) {
+  command.add_option("--phase", into, "a phase of the experiment; without it the last one")->type_name("NAME");
+}
+
 void add_run_flags(CLI::App& command, TrainArguments& into) {
   command.add_flag("--json", into.json, "print the summary as one JSON object, and nothing else on standard output");
   command.add_flag("--quiet", into.quiet, "show no progress bar and no line for each epoch");
@@ -163,6 +167,7 @@ CLI::App* CommandLine::add_resume() {
 void CommandLine::add_eval() {
   CLI::App* c = add("eval", "measure a model's error", [this] { return run_eval(eval); });
   add_experiment(*c, eval.experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
+  add_phase(*c, eval.phase);
   c->add_option("--weights", eval.weights, "weights in an .npz file; without it the best weights of the run")
       ->type_name("FILE");
   c->add_option("--part", eval.part, "which examples: train, valid or test (the default)")
@@ -174,6 +179,7 @@ void CommandLine::add_eval() {
 void CommandLine::add_predict() {
   CLI::App* c = add("predict", "write what a model predicts for examples", [this] { return run_predict(predict); });
   add_experiment(*c, predict.experiment, "DIR|CONFIG", "a run's folder, or an experiment file");
+  add_phase(*c, predict.phase);
   c->add_option("--input", predict.input, "examples, as the data files have them: .npy, .npz[NAME], IDX or CSV")
       ->required()
       ->type_name("FILE");
@@ -196,6 +202,7 @@ void CommandLine::add_explain() {
   CLI::App* c =
       add("explain", "print a stage of the compilation of a function", [this] { return run_explain(explain); });
   add_experiment(*c, explain.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  add_phase(*c, explain.phase);
   c->add_option("--stage", explain.stage, join(explain_stages(), ", ") + "; without it graph")
       ->type_name("STAGE")
       ->check(one_of("explain", "--stage", explain_stages()));
@@ -221,6 +228,7 @@ void CommandLine::add_info() {
 void CommandLine::add_data() {
   CLI::App* c = add("data", "show the data of an experiment", [this] { return run_data(data); });
   add_experiment(*c, data.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  add_phase(*c, data.phase);
   c->add_flag("--check", data.check, "read every example, also of data that is larger than memory");
   c->add_flag("--json", data.json, "print one JSON object");
 }

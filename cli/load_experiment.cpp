@@ -60,8 +60,34 @@ LoadedExperiment load_experiment_or_run(const std::string& path, const std::vect
   return load_experiment(path, overrides);
 }
 
+void take_phase(LoadedExperiment& loaded, const std::string& name) {
+  if (name.empty()) return;
+  std::vector<std::string> names;
+  for (const PhaseConfig& phase : loaded.experiment.phase) names.push_back(phase.name);
+  const auto at = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (at == names.size()) {
+    const std::string near = nearest_name(name, names);
+    throw UserError(Message{.what = str("there is no phase ", name),
+                            .expected = names.empty() ? "an experiment with [[phase]]" : join(names, ", "),
+                            .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+  }
+  if (at + 1 < names.size()) loaded.earlier_phase = name;
+  loaded.experiment = Experiment(phase_of(loaded.experiment, at));
+}
+
+// The best ones; the last ones of an earlier phase are not kept.
+static std::string weights_of_earlier(const RunFolder& run, const std::string& phase) {
+  std::error_code error;
+  const std::string path = run.best_of(phase);
+  if (fs::exists(path, error)) return path;
+  throw UserError(Message{.what = str(run.path(), ": no weights of phase ", phase, " are kept"),
+                          .expected = path,
+                          .hint = "a phase leaves its best weights where it has validation examples"});
+}
+
 std::string weights_of(const LoadedExperiment& loaded, const std::string& weights) {
   if (!weights.empty()) return weights;
+  if (loaded.run && !loaded.earlier_phase.empty()) return weights_of_earlier(*loaded.run, loaded.earlier_phase);
   if (loaded.run) return loaded.run->weights();
   throw UserError(Message{.what = str("no weights are given for the experiment ", loaded.config_file),
                           .expected = "--weights FILE.npz, or the folder of a run in place of the experiment file"});
@@ -74,17 +100,25 @@ void refuse_to_overwrite(const std::string& option, const std::string& output, c
                           .expected = str(option, " with another name")});
 }
 
-void refuse_to_overwrite(const std::string& option, const std::string& output, const LoadedExperiment& loaded) {
-  refuse_to_overwrite(option, output, loaded.config_file, "the experiment");
-  const bool has_weights = loaded.experiment.model.weights.has_value();  // named last
-  std::vector<std::string> files = named_files(loaded.experiment);
+static void refuse_to_overwrite_files_of(const std::string& option, const std::string& output,
+                                         const Experiment& experiment) {
+  const bool has_weights = experiment.model.weights.has_value();  // named last
+  std::vector<std::string> files = named_files(experiment);
   for (size_t i = 0; i < files.size(); ++i) {
     const bool is_weights = has_weights && i + 1 == files.size();
     for (const std::string& file : {files[i], files[i] + ".gz"})
       refuse_to_overwrite(option, output, file, is_weights ? "the weights" : "the data of the experiment");
   }
+}
+
+void refuse_to_overwrite(const std::string& option, const std::string& output, const LoadedExperiment& loaded) {
+  refuse_to_overwrite(option, output, loaded.config_file, "the experiment");
+  for (const Experiment& phase : loaded.experiment.phases) refuse_to_overwrite_files_of(option, output, phase);
+  refuse_to_overwrite_files_of(option, output, loaded.experiment);
   if (!loaded.run) return;
   const RunFolder& run = *loaded.run;
+  for (const PhaseConfig& phase : loaded.experiment.phase)
+    refuse_to_overwrite(option, output, run.best_of(phase.name), "a file of the run");
   for (const std::string& file :
        {run.facts_file(), run.table(), run.metrics(), run.checkpoint(), run.best(), run.plot()})
     refuse_to_overwrite(option, output, file, "a file of the run");

@@ -12,11 +12,16 @@
 namespace thtrain {
 
 struct LoadedExperiment {
-  Experiment experiment;         // data paths and weights are absolute
-  std::string config_file;       // as it was typed
-  std::string config_folder;     // absolute: where data is looked for
-  std::optional<RunFolder> run;  // where a run folder was named
+  Experiment experiment;           // data paths and weights are absolute
+  std::string config_file;         // as it was typed
+  std::string config_folder;       // absolute: where data is looked for
+  std::optional<RunFolder> run;    // where a run folder was named
+  std::string earlier_phase = {};  // that `experiment` is, where it is not the last one
 };
+
+/// Makes `experiment` that of the phase of this name; "" leaves it as it is, that of the last phase. UserError where
+/// there is no such phase.
+void take_phase(LoadedExperiment& loaded, const std::string& name);
 
 /// Reads the file at `config` and puts `overrides` over it. UserError with every mistake.
 LoadedExperiment load_experiment(const std::string& config, const std::vector<std::string>& overrides);

@@ -58,7 +58,9 @@ Progress::~Progress() {
 }
 
 TrainHooks Progress::hooks() {
-  return {.on_start = [this](const ModelSummary& model) { start(model); },
+  return {.on_phase = [this](const PhaseReport& phase) { begin_phase(phase); },
+          .on_phase_end = [this](const TrainSummary& summary) { end_phase(summary); },
+          .on_start = [this](const ModelSummary& model) { start(model); },
           .on_resume = [this](const ResumePoint& point) { resume(point); },
           .on_batch = [this](const BatchProgress& batch) { draw(batch); },
           .on_epoch = [this](const EpochReport& report) { print_epoch(report); },
@@ -85,9 +87,32 @@ void Progress::print_line(const std::string& line) {
 
 void Progress::resume(const ResumePoint& point) {
   if (options_.quiet) return;
-  print_line(point.is_over ? str("the run is over: ", count_text(point.step, "step"), " done")
+  const std::string what = point.phase.empty() ? "the run" : str("phase ", point.phase);
+  print_line(point.is_over ? str(what, " is over: ", count_text(point.step, "step"), " done")
                            : str("goes on after step ", point.step, ": epoch ", point.epoch, ", minibatch ",
                                  point.batch, " of ", point.batches));
+}
+
+// "phase 2 of 2, finetune: negative_log_likelihood by adam, at most 10 epochs, of hidden and softmax; ..."
+void Progress::begin_phase(const PhaseReport& phase) {
+  const Experiment& experiment = phase.experiment;
+  options_.epochs = experiment.trainer.epochs;
+  if (options_.quiet) return;
+  const PhaseConfig& own = experiment.phase.back();
+  std::string text =
+      str("phase ", phase.index + 1, " of ", phase.count, ", ", own.name, ": ", experiment.loss.objective.name(),
+          " by ", experiment.trainer.optimizer.name(), ", at most ", count_text(experiment.trainer.epochs, "epoch"),
+          ", of ", own.trained.empty() ? "all layers" : join(own.trained, ", "));
+  if (phase.index > 0 && !phase.goes_on) {
+    const PhaseConfig& before = experiment.phase[phase.index - 1];
+    const bool best = before.pass_on == PhaseConfig::PassOn::kBest;
+    text += str("; begins with the ", best ? "best" : "last", " weights of ", before.name);
+  }
+  print_line(text);
+}
+
+void Progress::end_phase(const TrainSummary& summary) {
+  if (!options_.quiet) print_values(summary);
 }
 
 void Progress::start(const ModelSummary& model) {
@@ -136,6 +161,8 @@ static std::string summary_json(const TrainSummary& summary) {
       .add("run_dir", summary.run_dir)
       .add("plot", summary.plot);
   if (summary.evaluations) out.add("evaluations", *summary.evaluations).add("converged", summary.converged);
+  if (!summary.phase.empty()) out.add("phase", summary.phase);
+  if (summary.out_of_time) out.add("out_of_time", true);
   if (summary.native_from_step) out.add("native_from_step", *summary.native_from_step);
   return out.line();
 }
@@ -156,11 +183,20 @@ void Progress::finish(const TrainSummary& summary) {
 
 void Progress::print_summary(const TrainSummary& summary) {
   if (options_.json && options_.quiet) return;
+  print_values(summary);
+  print_line(str("run folder ", printable(summary.run_dir)));
+  if (!summary.plot.empty()) print_line(str("learning curves ", printable(summary.plot)));
+  if (summary.interrupted) print_line(str("`thtrain resume ", printable(summary.run_dir), "` continues the run"));
+}
+
+void Progress::print_values(const TrainSummary& summary) {
   std::string how = summary.interrupted     ? str("interrupted in epoch ", summary.stop_epoch)
+                    : summary.out_of_time   ? str("out of time in epoch ", summary.stop_epoch)
                     : summary.stopped_early ? str("stopped early after epoch ", summary.stop_epoch)
                     : !summary.converged.empty()
                         ? str("converged after epoch ", summary.stop_epoch, ": ", summary.converged)
                         : str("done after epoch ", summary.stop_epoch);
+  if (!summary.phase.empty()) how += str(" of ", summary.phase);
   print_line(str(how, ", ", count_text(summary.steps, "step"), ", ",
                  summary.evaluations ? str(count_text(*summary.evaluations, "evaluation"), ", ") : "",
                  seconds_text(summary.seconds)));
@@ -168,9 +204,6 @@ void Progress::print_summary(const TrainSummary& summary) {
     print_line(
         str("best validation ", value_text(summary.metric, *summary.valid_error), " (epoch ", summary.best_epoch, ')'));
   if (summary.test_error) print_line(str("test ", value_text(summary.metric, *summary.test_error)));
-  print_line(str("run folder ", printable(summary.run_dir)));
-  if (!summary.plot.empty()) print_line(str("learning curves ", printable(summary.plot)));
-  if (summary.interrupted) print_line(str("`thtrain resume ", printable(summary.run_dir), "` continues the run"));
 }
 
 }  // namespace thtrain

@@ -31,11 +31,14 @@ class Progress {
 
  private:
   void resume(const ResumePoint& point);
+  void begin_phase(const PhaseReport& phase);
+  void end_phase(const TrainSummary& summary);
   void start(const ModelSummary& model);
   void draw(const BatchProgress& batch);
   void print_epoch(const EpochReport& report);
   void print_line(const std::string& line);
   void print_summary(const TrainSummary& summary);
+  void print_values(const TrainSummary& summary);
   void clear_bar();
 
   Options options_;

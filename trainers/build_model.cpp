@@ -23,7 +23,10 @@ Shape model_input(const Experiment& experiment, const Shape& example) {
 
 Model build_model(const Experiment& experiment, const Shape& input, int64_t classes) {
   Model model(input, experiment.compiler.floatX, experiment.seed, classes);
-  for (const OneOf<LayerOptions>& layer : experiment.model.layers) model.add(layer);
+  for (OneOf<LayerOptions> layer : experiment.model.layers) {
+    layer->trained = is_trained(experiment, *layer);
+    model.add(std::move(layer));
+  }
   return model;
 }
 
@@ -62,6 +65,39 @@ void load_first_weights(Model& model, const Experiment& experiment, const std::s
   std::map<std::string, Tensor> arrays = read_weights(path, where);
   take_standardization(arrays, path);  // the new run's data is its own
   model.load(arrays, path, where);
+}
+
+static std::vector<Param> arrays_of(const Model& model) {
+  std::vector<Param> out = model.params();
+  for (const Param& state : model.state()) out.push_back(state);
+  return out;
+}
+
+std::map<std::string, Shape> handed_shapes(const Model& model) {
+  std::map<std::string, Shape> out;
+  for (const Param& array : arrays_of(model)) out[array.name] = array.variable.type().known_shape();
+  return out;
+}
+
+void check_handed(const Model& model, const std::map<std::string, Shape>& before, const Experiment& experiment) {
+  for (const Param& array : arrays_of(model)) {
+    auto found = before.find(array.name);
+    const Shape shape = array.variable.type().known_shape();
+    if (found == before.end() || found->second == shape) continue;
+    const std::string own = phase_name(experiment), &earlier = experiment.phase.at(experiment.phase.size() - 2).name;
+    throw UserError(Message{.what = str("phase ", own, ": ", array.name, " has another shape than in phase ", earlier),
+                            .expected = shape_text(found->second),
+                            .got = shape_text(shape),
+                            .config = array.config,
+                            .hint = "a layer of another name begins with weights of its own"});
+  }
+}
+
+void hand_weights(const Model& model, const NamedArrays& arrays) {
+  const std::map<std::string, Tensor> given(arrays.begin(), arrays.end());
+  for (const Param& array : arrays_of(model))
+    if (auto found = given.find(array.name); found != given.end())
+      array.variable.set_value(found->second.cast(array.variable.type().dtype));
 }
 
 }  // namespace thtrain

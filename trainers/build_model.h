@@ -5,6 +5,7 @@
 #include <string>
 
 #include "nn/model.h"
+#include "trainers/checkpoint.h"
 #include "trainers/experiment.h"
 
 namespace thtrain {
@@ -24,5 +25,14 @@ std::map<std::string, Tensor> read_weights(const std::string& path, const Config
 /// Loads `experiment.model.weights`, if there are any, into the model; a relative path is looked for as data files are.
 /// UserError where the file is not found or does not fit.
 void load_first_weights(Model& model, const Experiment& experiment, const std::string& config_folder);
+
+// ---- from phase to phase: parameters and state of layers, by name ----
+
+std::map<std::string, Shape> handed_shapes(const Model& model);
+/// `before` are those of the phase before. UserError where an array has another shape than the one of its name there.
+/// `experiment` is that of the phase.
+void check_handed(const Model& model, const std::map<std::string, Shape>& before, const Experiment& experiment);
+/// Gives the model the arrays of its names, which have the shapes of its own.
+void hand_weights(const Model& model, const NamedArrays& arrays);
 
 }  // namespace thtrain

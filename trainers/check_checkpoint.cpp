@@ -47,7 +47,7 @@ class NumberCheck {
 
  private:
   struct Place {
-    const char* array;
+    std::string array;
     std::string index;
     const char* meaning;
   };
@@ -125,17 +125,37 @@ class NumberCheck {
 
   // A row for each finished epoch, and one for an epoch that a run was stopped within.
   void check_history() const {
-    const char* name = "run.history";
-    auto columns = static_cast<int64_t>(8 + 3 * (metrics_.size() - 1));
-    const int64_t measured = columns;
-    if (history_.rank() == 2 && history_.dim(1) == columns + 1) ++columns;  // a batch method's evaluations
-    const bool is_matrix = history_.dtype() == DType::kFloat64 && history_.rank() == 2 &&
-                           (history_.dim(1) == columns || history_.dim(0) == 0);
+    const int64_t rows = history_rows(), columns = history_columns();
     const bool may_be_longer = position_.as_int(3) != 0 && position_.as_int(1) > 0;
-    int64_t rows = is_matrix ? history_.dim(0) : -1;
     if (rows != epochs() && !(may_be_longer && rows == epochs() + 1))
       refuse(path_, "run.history is not what a run writes",
              str("float64[", epochs(), ", ", columns, "], a row for each finished epoch"), history_.type_text());
+    check_rows("run.history");
+  }
+  int64_t measured_columns() const { return static_cast<int64_t>(8 + 3 * (metrics_.size() - 1)); }
+  // A batch method's evaluations stand in one more.
+  int64_t history_columns() const {
+    const bool has_evaluations = history_.rank() == 2 && history_.dim(1) == measured_columns() + 1;
+    return measured_columns() + has_evaluations;
+  }
+  // -1: it is no history.
+  int64_t history_rows() const {
+    const bool is_matrix = history_.dtype() == DType::kFloat64 && history_.rank() == 2 &&
+                           (history_.dim(1) == history_columns() || history_.dim(0) == 0);
+    return is_matrix ? history_.dim(0) : -1;
+  }
+
+ public:
+  void check_history_alone(const std::string& name) const {
+    if (history_rows() < 0)
+      refuse(path_, str(name, " is not what a run writes"), str("float64[epochs, ", history_columns(), ']'),
+             history_.type_text());
+    check_rows(name);
+  }
+
+ private:
+  void check_rows(const std::string& name) const {
+    const int64_t rows = history_rows(), columns = history_columns(), measured = measured_columns();
     for (int64_t i = 0; i < rows; ++i) {
       auto place = [&](int64_t column, const char* meaning) { return Place{name, str(i, ", ", column), meaning}; };
       auto at = [&](int64_t column) { return history_.as_double(i * columns + column); };
@@ -254,6 +274,12 @@ class ArrayCheck {
 void check_checkpoint_numbers(const std::string& path, const Tensor& position, const Tensor& monitor,
                               const Tensor& epoch, const Tensor& history, const MetricNames& metrics) {
   NumberCheck(path, position, monitor, epoch, history, metrics).check();
+}
+
+void check_history_numbers(const std::string& path, const std::string& name, const Tensor& history,
+                           const MetricNames& metrics) {
+  const Tensor none;
+  NumberCheck(path, none, none, none, history, metrics).check_history_alone(name);
 }
 
 void check_checkpoint(const std::string& path, const Checkpoint& checkpoint, const NamedArrays& weights,

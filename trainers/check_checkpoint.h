@@ -14,6 +14,10 @@ namespace thtrain {
 void check_checkpoint_numbers(const std::string& path, const Tensor& position, const Tensor& monitor,
                               const Tensor& epoch, const Tensor& history, const MetricNames& metrics = {{}});
 
+/// The history of a phase that is over, in the array `name`.
+void check_history_numbers(const std::string& path, const std::string& name, const Tensor& history,
+                           const MetricNames& metrics);
+
 /// The arrays: every weight of the model, and its best value if the run has measured one, of the shapes of `weights`
 /// (the model's own), of the run's dtype, and finite; and no others. Those of `weights` that are Model::state() have
 /// dtypes of their own. What steps and schedules keep is as in `kept`, and finite but for a schedule's NaN; what is not

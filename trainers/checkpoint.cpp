@@ -27,6 +27,21 @@ static std::optional<double> optional_of(double value) {
   return std::isnan(value) ? std::optional<double>() : std::optional(value);
 }
 
+static Tensor metrics_array(const MetricNames& metrics) {
+  return bytes_array(join(metrics, "\n", [](const MetricName& metric) { return str(metric.name, ' ', metric.unit); }));
+}
+
+static void add_phases(NamedArrays& arrays, const Checkpoint& checkpoint) {
+  arrays.emplace_back("run.phase", Tensor::vector<int64_t>({*checkpoint.phase}));
+  if (checkpoint.before.empty()) return;
+  arrays.emplace_back("run.before/names",
+                      bytes_array(join(checkpoint.before, "\n", [](const PhaseHistory& p) { return p.phase; })));
+  for (size_t i = 0; i < checkpoint.before.size(); ++i) {
+    arrays.emplace_back(str("run.before/", i, "/history"), history_array(checkpoint.before[i].epochs));
+    arrays.emplace_back(str("run.before/", i, "/metrics"), metrics_array(checkpoint.before[i].metrics));
+  }
+}
+
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   const RunState& s = checkpoint.state;
   NamedArrays arrays = checkpoint.weights;
@@ -45,10 +60,9 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     for (const std::optional<double>& value : {other.valid, other.test}) epoch.push_back(number_of(value));
   arrays.emplace_back("run.epoch", Tensor::of(epoch, {static_cast<int64_t>(epoch.size())}));
   arrays.emplace_back("run.history", history_array(s.history));
-  if (checkpoint.metrics != MetricNames{{}})
-    arrays.emplace_back("run.metrics", bytes_array(join(checkpoint.metrics, "\n", [](const MetricName& metric) {
-                          return str(metric.name, ' ', metric.unit);
-                        })));
+  if (checkpoint.metrics != MetricNames{{}}) arrays.emplace_back("run.metrics", metrics_array(checkpoint.metrics));
+  if (s.out_of_time) arrays.emplace_back("run.out_of_time", Tensor::vector<int64_t>({1}));
+  if (checkpoint.phase) add_phases(arrays, checkpoint);
   arrays.emplace_back("run.pins", bytes_array(fingerprint_text(checkpoint.fingerprint)));
   arrays.emplace_back("run.config", bytes_array(checkpoint.config));
   write_npz(path, arrays);
@@ -56,8 +70,9 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 namespace {
 
-constexpr std::string_view kOwnNames[] = {"run.position", "run.random", "run.monitor", "run.epoch",  "run.unmeasured",
-                                          "run.history",  "run.pins",   "run.config",  "run.metrics"};
+constexpr std::string_view kOwnNames[] = {"run.position",   "run.random",      "run.monitor", "run.epoch",
+                                          "run.unmeasured", "run.history",     "run.pins",    "run.config",
+                                          "run.metrics",    "run.out_of_time", "run.phase"};
 
 class CheckpointReader {
  public:
@@ -70,7 +85,8 @@ class CheckpointReader {
         out.weights.emplace_back(name, file_.read(name));
       else if (name.starts_with("run.best/"))
         out.best.emplace_back(name.substr(9), file_.read(name));
-      else if (std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames))
+      else if (!name.starts_with("run.before/") &&
+               std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames))
         out.optimizer.emplace_back(name.substr(4), file_.read(name));
     }
     RunState& s = out.state;
@@ -86,6 +102,9 @@ class CheckpointReader {
     for (const std::string& name : file_.names())
       if (name == "run.unmeasured") s.is_unmeasured = array(name, DType::kInt64, 1).as_int(0) != 0;
     check_unmeasured(s);
+    for (const std::string& name : file_.names())
+      if (name == "run.out_of_time") s.out_of_time = array(name, DType::kInt64, 1).as_int(0) != 0;
+    read_phases(out);
     s.random = random_state(bytes_of(array("run.random", DType::kUInt8, RandomState::kStateBytes)));
     s.monitor = {monitor.as_double(0), monitor.as_double(1), static_cast<int64_t>(monitor.as_double(2))};
     s.best_test_error = optional_of(monitor.as_double(3));
@@ -104,6 +123,31 @@ class CheckpointReader {
   }
 
  private:
+  // The phase, and the histories of those before it.
+  void read_phases(Checkpoint& out) {
+    const std::vector<std::string> names = file_.names();
+    if (std::find(names.begin(), names.end(), "run.phase") == names.end()) return;
+    constexpr int64_t kMostPhases = 10000;
+    out.phase = array("run.phase", DType::kInt64, 1).as_int(0);
+    if (*out.phase < 0 || *out.phase > kMostPhases)
+      throw UserError(Message{.what = str(path_, ": run.phase[0], the phase, is not what a run writes"),
+                              .expected = str("0 to ", kMostPhases),
+                              .got = std::to_string(*out.phase)});
+    if (*out.phase == 0) return;
+    std::istringstream lines(bytes_of(array("run.before/names", DType::kUInt8, -1)));
+    for (std::string name; std::getline(lines, name);) out.before.push_back({.phase = name});
+    if (static_cast<int64_t>(out.before.size()) != *out.phase)
+      throw UserError(Message{.what = str(path_, ": run.before/names is not what a run writes"),
+                              .expected = str("a line for each phase before phase ", *out.phase),
+                              .got = str(out.before.size(), out.before.size() == 1 ? " line" : " lines")});
+    for (size_t i = 0; i < out.before.size(); ++i) {
+      const std::string prefix = str("run.before/", i, '/');
+      out.before[i].metrics = metric_names(bytes_of(array(prefix + "metrics", DType::kUInt8, -1)));
+      const Tensor history = file_.read(prefix + "history");
+      check_history_numbers(path_, prefix + "history", history, out.before[i].metrics);
+      out.before[i].epochs = history_of(history);
+    }
+  }
   static MetricNames metric_names(const std::string& text) {
     MetricNames out;
     std::istringstream lines(text);

@@ -11,6 +11,11 @@
 //                             validation loss, and of each other metric its validation and test value
 //   run.unmeasured            int64, only where it is 1: the errors after the last minibatch are still to be counted
 //   run.history               float64 [epochs, 8 + ...]; see trainers/history.h
+//   run.out_of_time           int64, only where it is 1: trainer.max_seconds ended the run
+//   run.phase                 int64, only of a run in phases: the phase, from 0; and of the phases before it
+//   run.before/names          uint8: their names, a line each
+//   run.before/0/history, ... float64, and
+//   run.before/0/metrics      uint8: as run.history and run.metrics
 //   run.metrics               uint8, only where they are others than the error: "error %" on a line for each metric
 //   run.pins                  uint8: the text of trainers/fingerprint.h
 //   run.config                uint8: the experiment that the run was trained with, as resolved_toml writes it
@@ -38,6 +43,7 @@ struct RunState {
   int64_t batch = 0;   // finished minibatches of the epoch after them
   int64_t step = 0;    // finished minibatches
   bool stopped_early = false;
+  bool out_of_time = false;    // and therefore stopped_early
   bool is_unmeasured = false;  // what is measured after the last minibatch is not measured yet
   RandomState random{0};       // at the beginning of this epoch
   Monitor::State monitor;
@@ -54,8 +60,10 @@ struct Checkpoint {
   NamedArrays best;       // "hidden/W"; none before the first validation
   RunState state;
   Fingerprint fingerprint;
-  std::string config = {};     // resolved_toml
-  MetricNames metrics = {{}};  // which is better is not kept
+  std::string config = {};                // resolved_toml
+  MetricNames metrics = {{}};             // which is better is not kept
+  std::optional<int64_t> phase = {};      // from 0; none of a run without phases
+  std::vector<PhaseHistory> before = {};  // the phases before it
 };
 
 /// Atomic: the file at `path` is the old one or the new one. UserError where it cannot be written.

@@ -7,6 +7,17 @@
 
 namespace thtrain {
 
+// "phase.model.layers" in the second [[phase]] -> "phase.1.model.layers"; `elements` counts those of lists so far.
+static std::string with_numbers(const std::string& path, const std::map<std::string, int>& elements) {
+  std::string out;
+  std::istringstream keys(path);
+  for (std::string key; std::getline(keys, key, '.');) {
+    if (auto list = elements.find(out); list != elements.end()) out += str('.', list->second - 1);
+    out += str(out.empty() ? "" : ".", key);
+  }
+  return out;
+}
+
 // "trainer.epochs" -> "30", of what resolved_toml writes.
 static std::map<std::string, std::string> values_of(const std::string& resolved) {
   std::map<std::string, std::string> out;
@@ -15,10 +26,10 @@ static std::map<std::string, std::string> values_of(const std::string& resolved)
   std::map<std::string, int> elements;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("[[")) {
-      std::string list = line.substr(2, line.find("]]") - 2);
+      const std::string list = with_numbers(line.substr(2, line.find("]]") - 2), elements);
       section = str(list, '.', elements[list]++, '.');
     } else if (line.starts_with("[")) {
-      section = str(line.substr(1, line.find(']') - 1), '.');
+      section = str(with_numbers(line.substr(1, line.find(']') - 1), elements), '.');
     } else if (size_t equals = line.find(" = "); equals != std::string::npos) {
       out[section + line.substr(0, equals)] = line.substr(equals + 3);
     }

@@ -172,6 +172,19 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .range(at_least(0))
       .unit("epochs")
       .help("Epochs from one checkpoint to the next; 0: no checkpoints by epochs.");
+  f.field("keep_checkpoints", &C::keep_checkpoints)
+      .range(at_least(1))
+      .synonyms({"max_to_keep", "save_total_limit", "save_top_k"})
+      .help(
+          "How many checkpoints stay in the run folder: the last one is `checkpoint.npz`, those before it stand in "
+          "`checkpoints/`.");
+  f.field("max_seconds", &C::max_seconds)
+      .range(at_least(0))
+      .unit("seconds")
+      .synonyms({"max_time", "time_limit", "time_budget"})
+      .help(
+          "Seconds of training, those of the processes before a resumption included; the run ends with the minibatch "
+          "in which they are spent. 0: no limit.");
   describe_step(f);
   f.check([](const C& c, Findings& findings) {
     if (c.momentum_schedule && !(momentum_of(c) > 0))
@@ -249,6 +262,7 @@ void Experiment::describe(Fields<Experiment>& f) {
   f.field("trainer", &Experiment::trainer);
   f.field("compiler", &Experiment::compiler);
   f.field("output", &Experiment::output);
+  f.field("phase", &Experiment::phase).synonyms({"phases", "stage", "stages"}).help("The phases of the run.");
   f.check([](const Experiment& e, Findings& findings) {
     check_outputs(e, findings);
     check_batch_keys(e, findings);
@@ -280,8 +294,22 @@ std::string metric_label(const std::string& name) {
   return out;
 }
 
+// Without phases there is no `phase`; with them, each has all of its tables, and there are no others.
 std::string resolved_toml(const Experiment& experiment) {
-  return toml_text(resolved_config(experiment));
+  ConfigNode root = resolved_config(experiment);
+  std::vector<ConfigNode> tables;
+  auto is_of_phase = [](const ConfigNode& entry) {
+    return entry.key == "data" || entry.key == "model" || entry.key == "loss" || entry.key == "trainer";
+  };
+  if (experiment.phases.empty()) {
+    std::erase_if(root.children, [](const ConfigNode& entry) { return entry.key == "phase"; });
+    return toml_text(root);
+  }
+  std::erase_if(root.children, is_of_phase);
+  for (size_t i = 0; i < experiment.phases.size(); ++i)
+    for (ConfigNode& table : resolved_config(experiment.phases[i]).children)
+      if (is_of_phase(table)) root.find("phase")->children[i].children.push_back(std::move(table));
+  return toml_text(root);
 }
 
 static void find_paths(const Schema& schema, const std::string& key, const std::string& path,

@@ -18,6 +18,7 @@
 #include "nn/optimizers/sgd.h"
 #include "nn/schedule.h"
 #include "nn/training_step.h"
+#include "trainers/phase_config.h"
 
 namespace thtrain {
 
@@ -75,6 +76,8 @@ struct TrainerConfig : StepOptions {
   std::string monitor;                        // the metric that best and patience go by; "": the first
   double checkpoint_seconds = 60;             // 0: no checkpoints by time
   int64_t checkpoint_epochs = 0;              // 0: none by epochs
+  int64_t keep_checkpoints = 1;
+  double max_seconds = 0;  // 0: none
 
   double learning_rate() const { return optimizer->rate(); }
   static void describe(Fields<TrainerConfig>& f);
@@ -106,8 +109,24 @@ struct Experiment : Section {
   TrainerConfig trainer;
   CompilerConfig compiler;
   OutputConfig output;
+  /// As declared; none where the run is one phase. Of an element of `phases`, those up to it.
+  std::vector<PhaseConfig> phase;
+  /// The experiment of each phase; an experiment with phases is itself that of the last one. Not declared.
+  std::vector<Experiment> phases = {};
   static void describe(Fields<Experiment>& f);
 };
+
+/// At least 1.
+size_t phase_count(const Experiment& experiment);
+/// The experiment of a phase, from 0; it alone where it has no phases.
+const Experiment& phase_of(const Experiment& experiment, size_t index);
+/// "" where there are no phases.
+std::string phase_name(const Experiment& of_phase);
+/// The experiment of the phases, as read_experiment gives it: for programs. `phases` is not empty, and each has its
+/// own `phase.back()`.
+Experiment experiment_of(std::vector<Experiment> phases);
+/// Is this layer trained in the phase that `experiment` is?
+bool is_trained(const Experiment& experiment, const LayerOptions& layer);
 
 /// What is wrong with the layers that objectives judge.
 void check_outputs(const Experiment& experiment, Findings& findings);
@@ -117,8 +136,14 @@ std::vector<OutputLossConfig> output_losses(const Experiment& experiment);
 /// "top_5_error" -> "top 5 error"
 std::string metric_label(const std::string& name);
 
-/// Reads and checks; layers without a name get one ("dense1", "softmax"). What is wrong goes to `findings`.
+/// Reads and checks; layers without a name get one ("dense1", "softmax"), and so do phases. What is wrong goes to
+/// `findings`.
 Experiment read_experiment(const ConfigNode& root, Findings& findings);
+
+/// The experiment of a configuration with phases; `read_one` reads that of one of them. A mistake that not all phases
+/// have begins with the name of its phase.
+Experiment read_phases(const ConfigNode& root, Findings& findings,
+                       Experiment (*read_one)(const ConfigNode&, Findings&));
 
 /// The experiment as TOML, with every default written out; it reads back as the same experiment.
 std::string resolved_toml(const Experiment& experiment);

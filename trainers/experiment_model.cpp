@@ -159,13 +159,17 @@ void check_outputs(const Experiment& experiment, Findings& findings) {
   }
 }
 
-Experiment read_experiment(const ConfigNode& root, Findings& findings) {
+static Experiment read_one(const ConfigNode& root, Findings& findings) {
   Experiment out = read_config<Experiment>(root, findings);
   // A layer whose type is wrong has no kind.
   std::erase_if(out.model.layers, [](const OneOf<LayerOptions>& layer) { return !layer.has_value(); });
   std::vector<std::string> names = final_names(out.model.layers);
   for (size_t i = 0; i < names.size(); ++i) out.model.layers[i]->name = names[i];
   return out;
+}
+
+Experiment read_experiment(const ConfigNode& root, Findings& findings) {
+  return has_phases(root) ? read_phases(root, findings, read_one) : read_one(root, findings);
 }
 
 }  // namespace thtrain

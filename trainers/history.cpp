@@ -17,8 +17,9 @@ namespace thtrain {
 // Beside the metrics that are not the run's own.
 constexpr int64_t kColumns = 8;
 
-std::string metrics_line(const EpochReport& report, const MetricNames& names) {
+std::string metrics_line(const EpochReport& report, const MetricNames& names, const std::string& phase) {
   JsonObject line;
+  if (!phase.empty()) line.add("phase", phase);
   line.add("epoch", report.epoch).add("train_loss", report.train_loss);
   auto add = [&](const char* set, const MetricName& metric, const std::optional<double>& value) {
     const std::string key = str(set, '_', metric.name);
@@ -109,19 +110,21 @@ static int write_all(int file, std::string_view bytes) {
   return 0;
 }
 
-void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names) {
+void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names,
+                    const std::string& phase) {
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) throw write_error(path, errno);
   off_t end = ::lseek(file, 0, SEEK_END);
-  int error = write_all(file, metrics_line(report, names));
+  int error = write_all(file, metrics_line(report, names, phase));
   if (error != 0 && end >= 0) (void)!::ftruncate(file, end);  // no half of a line stays
   if (::close(file) != 0 && error == 0) error = errno;
   if (error != 0) throw write_error(path, error);
 }
 
-void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history, const MetricNames& names) {
+void rewrite_metrics(const std::string& path, const std::vector<PhaseHistory>& phases) {
   AtomicFile file(path);
-  for (const EpochReport& report : history) file.write(metrics_line(report, names));
+  for (const PhaseHistory& one : phases)
+    for (const EpochReport& report : one.epochs) file.write(metrics_line(report, one.metrics, one.phase));
   file.commit();
 }
 

@@ -40,7 +40,15 @@ struct EpochReport {
 /// {"epoch": 3, "train_loss": 0.41, "train_error": 7.5, "valid_loss": 0.38, "valid_error": 8.000000, "test_error":
 /// 8.250000, "seconds": 1.2}: what was measured, errors with six decimals, of the metric "error"; then those of other
 /// metrics.
-std::string metrics_line(const EpochReport& report, const MetricNames& names = {{}});
+/// Of a run in phases, the name of its phase comes first: {"phase": "pretrain", "epoch": 3, ...}.
+std::string metrics_line(const EpochReport& report, const MetricNames& names = {{}}, const std::string& phase = "");
+
+/// The finished epochs of one phase; of a run without phases `phase` is "".
+struct PhaseHistory {
+  std::string phase = {};
+  std::vector<EpochReport> epochs = {};
+  MetricNames metrics = {{}};
+};
 
 /// Six significant digits, "0.41" or "1.5e+300": a loss for people.
 std::string loss_text(double loss);
@@ -52,8 +60,9 @@ Tensor history_array(const std::vector<EpochReport>& history);
 std::vector<EpochReport> history_of(const Tensor& array);
 
 /// metrics.jsonl. UserError where it cannot be written; it stands as before then.
-void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names = {{}});
+void append_metrics(const std::string& path, const EpochReport& report, const MetricNames& names = {{}},
+                    const std::string& phase = "");
 /// Puts exactly these epochs into it: what a killed run had written after its last checkpoint goes.
-void rewrite_metrics(const std::string& path, const std::vector<EpochReport>& history, const MetricNames& names = {{}});
+void rewrite_metrics(const std::string& path, const std::vector<PhaseHistory>& phases);
 
 }  // namespace thtrain

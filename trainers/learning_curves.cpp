@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "trainers/plot.h"
 
@@ -19,25 +20,51 @@ double top_of(const std::vector<Curve>& curves) {
   return top > 0 ? std::min(top, kMost) * 1.06 : 1;
 }
 
+// A line where each phase begins, with its name to the right of it.
+void draw_begins(Canvas& canvas, const Panel& panel, const std::vector<std::pair<double, std::string>>& begins) {
+  constexpr double kTop = 44, kBottom = 345;
+  constexpr size_t kLetters = 16;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const double x = panel.x_of(std::max(1.0, begins[i].first));
+    if (i > 0) canvas.line(x, kTop, x, kBottom, 1, plot::kGrey);
+    canvas.text(static_cast<int>(x) + 4, static_cast<int>(kBottom) - 12, begins[i].second.substr(0, kLetters),
+                plot::kGrey);
+  }
+}
+
 }  // namespace
 
 void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history, const MetricName& metric) {
+  draw_learning_curves(path, {{.epochs = history, .metrics = {metric}}}, metric);
+}
+
+void draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases, const MetricName& metric) {
   Curve train{"training", plot::kGreen, {}}, valid{"validation", plot::kBlue, {}}, test{"test", plot::kOrange, {}};
   Curve loss = train, valid_loss = valid;
-  const EpochReport* best = nullptr;
-  double epochs = 1;
-  for (const EpochReport& report : history) {
-    double epoch = static_cast<double>(report.epoch);
-    auto add = [&](Curve& curve, const std::optional<double>& value) {
-      if (value && std::isfinite(*value)) curve.points.emplace_back(epoch, *value);
-    };
-    add(train, report.train_error);
-    add(valid, report.valid_error);
-    add(test, report.test_error);
-    add(valid_loss, report.valid_loss);
-    if (std::isfinite(report.train_loss)) loss.points.emplace_back(epoch, report.train_loss);
-    if (report.best) best = &report;
-    epochs = std::max(epochs, epoch);
+  std::vector<std::pair<double, double>> best;  // of the last phase: epochs and values
+  std::vector<std::pair<double, std::string>> begins;
+  double epochs = 1, before = 0;
+  for (const PhaseHistory& phase : phases) {
+    // A curve of one metric: that of the last phase.
+    const bool is_of_metric = phase.metrics.at(0).name == metric.name && phase.metrics[0].unit == metric.unit;
+    if (!phase.phase.empty()) begins.emplace_back(before + 0.5, phase.phase);
+    best.clear();
+    for (const EpochReport& report : phase.epochs) {
+      double epoch = before + static_cast<double>(report.epoch);
+      auto add = [&](Curve& curve, const std::optional<double>& value) {
+        if (value && std::isfinite(*value)) curve.points.emplace_back(epoch, *value);
+      };
+      if (is_of_metric) {
+        add(train, report.train_error);
+        add(valid, report.valid_error);
+        add(test, report.test_error);
+      }
+      add(valid_loss, report.valid_loss);
+      if (std::isfinite(report.train_loss)) loss.points.emplace_back(epoch, report.train_loss);
+      if (report.best && report.valid_error) best.emplace_back(epoch, *report.valid_error);
+      epochs = std::max(epochs, epoch);
+    }
+    if (!phase.epochs.empty()) before += static_cast<double>(phase.epochs.back().epoch);
   }
   Canvas canvas(960, 400);
   std::vector<Curve> errors, losses;
@@ -50,10 +77,10 @@ void draw_learning_curves(const std::string& path, const std::vector<EpochReport
   std::string title = metric.name;
   std::replace(title.begin(), title.end(), '_', ' ');
   left.draw(metric.unit.empty() ? title : str(title, " (", metric.unit, ')'), errors);
-  if (best && best->valid_error)
-    canvas.ring(left.x_of(static_cast<double>(best->epoch)), left.y_of(*best->valid_error), 5, 1.5, plot::kBlue);
+  if (!best.empty()) canvas.ring(left.x_of(best.back().first), left.y_of(best.back().second), 5, 1.5, plot::kBlue);
   Panel right(canvas, {545, 44, 940, 345}, epoch_axis, {.high = top_of(losses)});
   right.draw("loss", losses);
+  for (const Panel* panel : {&left, &right}) draw_begins(canvas, *panel, begins);
   canvas.write_png(path);
 }
 

@@ -56,11 +56,23 @@ std::vector<std::string> class_names_of(const Experiment& experiment, const std:
   return read_class_names(absolute_path(*data.class_names_file, where, config_folder), where);
 }
 
+// The files of a phase that is over may be gone.
+static Experiment phase_with_absolute_paths(const Experiment& phase, const std::string& config_folder) {
+  Experiment out = phase;
+  auto make_absolute = [&](std::string& path, const ConfigPosition& where) {
+    if (!path.starts_with('/')) path = absolute_path(path, where, config_folder);
+  };
+  for (const DataFile& file : out.data->all_files()) make_absolute(*file.path, out.data->at(file.key));
+  if (out.model.weights) make_absolute(*out.model.weights, out.model.at("weights"));
+  return out;
+}
+
 Experiment with_absolute_paths(const Experiment& experiment, const std::string& config_folder) {
   Experiment out = experiment;
   for (const DataFile& file : out.data->all_files())
     *file.path = absolute_path(*file.path, out.data->at(file.key), config_folder);
   if (out.model.weights) out.model.weights = absolute_path(*out.model.weights, out.model.at("weights"), config_folder);
+  for (Experiment& phase : out.phases) phase = phase_with_absolute_paths(phase, config_folder);
   return out;
 }
 

@@ -105,7 +105,8 @@ static std::vector<Param> params_to_train(const Model& model) {
   return out;
 }
 
-TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder)
+TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
+                                 const NamedArrays& first)
     : experiment_((check_sizes(experiment, data), experiment)),
       floatx_(experiment.compiler.floatX),
       kernels_before_(compile_stats().kernels_compiled),
@@ -120,6 +121,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   objectives_.emplace(std::vector<OutputObjective>(outputs_.begin(), outputs_.end()));
   check_outputs(outputs_, model_, data);
   load_first_weights(model_, experiment, config_folder);
+  hand_weights(model_, first);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
   feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method());

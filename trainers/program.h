@@ -44,7 +44,9 @@ class TrainingProgram {
   /// Builds the model with its first weights, and compiles the training step. UserError: the data is not for
   /// classifying, or does not fit the model or the minibatch; the weights do not fit; nothing is trained; an output of
   /// the model has no objective.
-  TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
+  /// Of `first`, the weights of the phase before, those of the model's names take the place of its own first weights.
+  TrainingProgram(const Experiment& experiment, const Dataset& data, const std::string& config_folder,
+                  const std::vector<std::pair<std::string, Tensor>>& first = {});
 
   Model& model() { return model_; }
   /// What steps keep beside the weights: of the optimizer, of accumulated gradients, of averages, of the objective.

@@ -38,17 +38,20 @@ void refuse_edits(const Checkpoint& checkpoint, const Experiment& experiment, co
 }
 
 Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
-         const TrainOptions& options)
+         const TrainOptions& options, const Experiment& whole, PhaseStart start)
     : experiment_(experiment),
+      phase_(phase_name(experiment)),
+      phases_(phase_count(whole)),
+      start_(std::move(start)),
       folder_(folder),
       hooks_(hooks),
       options_(options),
       kernels_before_(compile_stats().kernels_compiled),
-      program_(experiment, data, folder.facts().config_folder),
+      program_(experiment, data, folder.facts().config_folder, start_.weights),
       monitor_(experiment.trainer, program_.batches(), program_.metric_names()[0].larger_is_better),
       fingerprint_(machine_fingerprint(experiment.compiler.threads)),
-      next_random_(program_.model().random()),
-      config_(config_text(experiment, folder)) {
+      next_random_(start_.random.value_or(program_.model().random())),
+      config_(config_text(whole, folder)) {
   Fingerprint more = program_.fingerprint();
   fingerprint_.insert(fingerprint_.end(), more.begin(), more.end());
   waits_for_native_ = program_.is_compiling();
@@ -57,6 +60,7 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
   state_.report = empty_report(1);
   summary_.metric = program_.metric_names()[0];
   summary_.run_dir = folder.path();
+  summary_.phase = phase_;
 }
 
 // ---- the loop ------------------------------------------------------------------------------------------------------
@@ -119,6 +123,7 @@ void Run::begin() {
 }
 
 void Run::train() {
+  end_where_time_is_spent();
   while (!is_over() && !interrupted_) {
     train_epoch();
     if (!interrupted_ && !is_over()) save_if_due(true);
@@ -127,7 +132,8 @@ void Run::train() {
 
 void Run::report_resume_point() {
   if (!hooks_.on_resume) return;
-  hooks_.on_resume({.epoch = state_.epochs + 1,
+  hooks_.on_resume({.phase = phase_,
+                    .epoch = state_.epochs + 1,
                     .batch = std::min(state_.batch + 1, program_.batches()),
                     .batches = program_.batches(),
                     .step = state_.step,
@@ -156,7 +162,7 @@ void Run::train_epoch() {
   }
   // More than that: the checkpoint is of a run with more minibatches, and its epoch ends here.
   bool whole = state_.batch >= program_.batches();
-  if (whole || state_.report.valid_error) finish_epoch();
+  if (whole || state_.report.valid_error || state_.out_of_time) finish_epoch();
 }
 
 // Of the schedules, for the next step.
@@ -229,11 +235,15 @@ bool Run::await_errors() {
 // still to be done then.
 bool Run::measure() {
   int64_t step = state_.step - 1;
-  if (monitor_.validates_after(step)) {
+  const bool ends = ends_by_time();
+  if (monitor_.validates_after(step) || ends) {
     if (!await_errors()) return false;
     validate(step);
   }
-  if (monitor_.ends_after(step)) state_.stopped_early = true;
+  if (monitor_.ends_after(step))
+    state_.stopped_early = true;
+  else if (ends)
+    state_.stopped_early = state_.out_of_time = true;
   state_.is_unmeasured = false;
   return true;
 }
@@ -306,10 +316,11 @@ void Run::measure_test(int64_t step) {
 void Run::finish_epoch() {
   {
     // Where that ends the process, the epoch is still to be reported.
-    const bool stops = std::exchange(state_.stopped_early, false);
+    const bool stops = std::exchange(state_.stopped_early, false), late = std::exchange(state_.out_of_time, false);
     state_.is_unmeasured = true;
     if (!await_errors()) return;
     state_.stopped_early = stops;
+    state_.out_of_time = late;
     state_.is_unmeasured = false;
   }
   if (experiment_.trainer.test_at == TrainerConfig::TestAt::kEpoch && last_test_step_ != state_.step - 1)
@@ -322,7 +333,7 @@ void Run::finish_epoch() {
   report.epoch = state_.epochs + 1;
   report.train_loss = state_.loss_sum / static_cast<double>(state_.batch);
   report.seconds += seconds_between(epoch_began_, Clock::now());
-  append_metrics(folder_.metrics(), report, program_.metric_names());
+  append_metrics(folder_.metrics(), report, program_.metric_names(), phase_);
   state_.history.push_back(report);
   if (hooks_.on_epoch) hooks_.on_epoch(report);
   warn_if_growing();
@@ -384,7 +395,8 @@ void Run::finish() {
   summary_.seconds = seconds_between(began_, Clock::now());
   summary_.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
   summary_.interrupted = interrupted_;
-  summary_.stopped_early = state_.stopped_early;
+  summary_.stopped_early = state_.stopped_early && !state_.out_of_time;
+  summary_.out_of_time = state_.out_of_time;
   if (program_.method()) summary_.evaluations = program_.method()->evaluations();
   if (has_converged()) summary_.converged = text_of(program_.method()->status());
   if (options_.profile) {
@@ -395,7 +407,7 @@ void Run::finish() {
   std::error_code error;
   std::filesystem::create_directories(folder_.file("plots"), error);
   if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, system_error_text(error.value()));
-  draw_learning_curves(folder_.plot(), state_.history, program_.metric_names()[0]);
+  draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0]);
   summary_.plot = folder_.plot();
 }
 
@@ -406,9 +418,14 @@ void Run::save() {
   for (const NamedArrays& arrays : {weight_arrays(), step_arrays()})
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();
-  if (!best_is_written_ && !best_.empty()) write_npz(folder_.best(), best_);
+  if (!best_is_written_ && !best_.empty()) write_npz(best_path(), best_);
   best_is_written_ = true;
+  const KeptCheckpoint now{start_.before.size(), phase_, state_.step};
+  if (start_.last && *start_.last != now)
+    set_aside_checkpoint(folder_, *start_.last, experiment_.trainer.keep_checkpoints);
   write_checkpoint(folder_.checkpoint(), checkpoint());
+  remove_kept_checkpoints(folder_, now, experiment_.trainer.keep_checkpoints);
+  start_.last = now;
   saved_step_ = state_.step;
   saved_ = Clock::now();
   factors_.clear();

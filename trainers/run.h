@@ -5,6 +5,7 @@
 #include <string>
 
 #include "trainers/checkpoint.h"
+#include "trainers/kept_checkpoints.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"
 
@@ -17,17 +18,43 @@ std::string config_text(const Experiment& experiment, const RunFolder& folder);
 void refuse_edits(const Checkpoint& checkpoint, const Experiment& experiment, const RunFolder& folder,
                   const TrainOptions& options);
 
+/// The folder's checkpoint; none where none was written yet, which is told. UserError where it is gone or damaged, and
+/// as refuse_edits().
+std::optional<Checkpoint> checkpoint_to_resume(const Experiment& experiment, const RunFolder& folder,
+                                               const TrainHooks& hooks, const TrainOptions& options);
+
+/// Gives the lock back: who trained once may read, or resume with another RunFolder.
+struct RunUnlock {
+  RunFolder& folder;
+  ~RunUnlock() { folder.unlock(); }
+};
+
+/// What a phase has of those before it, and of the run. Without phases all is empty.
+struct PhaseStart {
+  std::vector<PhaseHistory> before = {};    // the phases before it
+  NamedArrays weights = {};                 // what it begins with
+  std::optional<RandomState> random = {};   // the generator that shuffles
+  std::optional<KeptCheckpoint> last = {};  // the checkpoint that stands in the folder
+};
+
+/// One phase of a run; the whole run where it has no phases.
 class Run {
  public:
-  /// Builds and compiles. The run stands before its first minibatch.
+  /// Builds and compiles. The run stands before its first minibatch. `whole` is the run's experiment, and `experiment`
+  /// that of the phase.
   Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
-      const TrainOptions& options);
+      const TrainOptions& options, const Experiment& whole, PhaseStart start);
+  Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
+      const TrainOptions& options)
+      : Run(experiment, data, folder, hooks, options, experiment, {}) {}
 
   /// Goes to where the checkpoint was written, and puts metrics.jsonl there too. UserError where something that decides
   /// bits differs and that is not allowed, or where the weights do not fit.
   void restore(const Checkpoint& checkpoint);
   /// Trains to the end. See train(). An error after on_start says in its hint how to go on from the last checkpoint.
   TrainSummary go();
+  /// After the end: what the next phase begins with.
+  PhaseStart next_phase();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -51,6 +78,13 @@ class Run {
   void measure_test_of_best();
   bool is_over() const;
   bool has_converged() const;
+  std::string best_path() const;
+  std::vector<PhaseHistory> histories() const;
+  double seconds_trained() const;
+  bool is_time_spent(double more) const;
+  bool ends_by_time() const;
+  void go_on_in_time();
+  void end_where_time_is_spent();
   bool stop_wanted() const { return options_.stop && options_.stop->load(std::memory_order_relaxed) != 0; }
   void report_progress(Clock::time_point now);
   void report_chunks();
@@ -68,6 +102,9 @@ class Run {
   [[noreturn]] void fail_non_finite();
 
   const Experiment& experiment_;
+  std::string phase_;  // its name; "" without phases
+  size_t phases_;      // of the whole run
+  PhaseStart start_;
   RunFolder& folder_;
   const TrainHooks& hooks_;
   TrainOptions options_;

@@ -1,5 +1,6 @@
 // What a checkpoint holds of a run, and the way back.
 #include <algorithm>
+#include <filesystem>
 
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"
@@ -7,6 +8,37 @@
 #include "trainers/run.h"
 
 namespace thtrain {
+
+// Where it is damaged, the best weights may be whole.
+static Checkpoint checkpoint_of(const RunFolder& folder) {
+  try {
+    return read_checkpoint(folder.checkpoint());
+  } catch (const UserError& error) {
+    std::vector<Message> messages = error.messages();
+    std::string& hint = messages.back().hint;
+    if (!hint.starts_with("copy ") || !std::filesystem::exists(folder.best())) throw;
+    hint += str(";\n`thtrain train ", folder.config(), " model.weights=", folder.best(),
+                "` begins a new run with the best weights of this one");
+    throw UserError(std::move(messages));
+  }
+}
+
+std::optional<Checkpoint> checkpoint_to_resume(const Experiment& experiment, const RunFolder& folder,
+                                               const TrainHooks& hooks, const TrainOptions& options) {
+  std::optional<Checkpoint> out;
+  if (folder.has_checkpoint())
+    out = checkpoint_of(folder);
+  else if (folder.had_checkpoint())
+    throw UserError(
+        Message{.what = str(folder.path(), ": the checkpoint of this run is gone"),
+                .expected = "checkpoint.npz",
+                .hint = str("put it back from a copy; `thtrain train ", folder.config(), "` begins another run")});
+  if (out)
+    refuse_edits(*out, experiment, folder, options);
+  else if (hooks.on_message)
+    hooks.on_message(str(folder.path(), ": no checkpoint was written yet, the run begins"));
+  return out;
+}
 
 NamedArrays Run::weight_arrays() const {
   NamedArrays out;
@@ -30,6 +62,8 @@ Checkpoint Run::checkpoint() const {
   for (const auto& [name, variable] : kept_state()) kept.emplace_back(name, variable.get_value(true));
   Checkpoint out{weight_arrays(), kept, best_, state_, fingerprint_, config_, program_.metric_names()};
   out.state.monitor = monitor_.state();
+  if (!phase_.empty()) out.phase = static_cast<int64_t>(start_.before.size());
+  out.before = start_.before;
   return out;
 }
 
@@ -90,7 +124,16 @@ static UserError caused_by_edits(const UserError& error, const std::vector<std::
   return UserError(std::move(messages));
 }
 
+static void check_has_phases(const Checkpoint& checkpoint, bool has_phases, const RunFolder& folder) {
+  if (checkpoint.phase.has_value() == has_phases) return;
+  const char *with = "a run in phases", *without = "a run without phases";
+  throw UserError(Message{.what = str(folder.checkpoint(), ": the checkpoint is of ", has_phases ? without : with),
+                          .expected = str("that of ", has_phases ? with : without, ", as ", folder.config(), " says"),
+                          .hint = "undo the edit, or train another run"});
+}
+
 void Run::restore(const Checkpoint& checkpoint) {
+  check_has_phases(checkpoint, !phase_.empty(), folder_);
   // What ran before the checkpoint is a fact of the run, whatever runs now.
   for (const auto& [name, value] : checkpoint.fingerprint)
     if (name == kNativeEntry) {
@@ -113,7 +156,9 @@ void Run::restore(const Checkpoint& checkpoint) {
                             .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
   was_resumed_ = has_begun_ = true;
   saved_step_ = state_.step;
-  rewrite_metrics(folder_.metrics(), state_.history, program_.metric_names());
+  start_.last = {start_.before.size(), phase_, state_.step};
+  go_on_in_time();
+  rewrite_metrics(folder_.metrics(), histories());
   note_changes(checkpoint, differing);
 }
 
@@ -121,7 +166,8 @@ void Run::restore(const Checkpoint& checkpoint) {
 void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::string>& differing) {
   std::vector<std::string> edits = config_edits(checkpoint.config, config_);
   for (const std::vector<std::string>& changes : {edits, differing})
-    for (const std::string& change : changes) folder_.add_change(str("step ", state_.step, ": ", change));
+    for (const std::string& change : changes)
+      folder_.add_change(str(phase_.empty() ? "" : str("phase ", phase_, ", "), "step ", state_.step, ": ", change));
   if (!hooks_.on_message) return;
   if (!edits.empty()) hooks_.on_message(str("edited since the checkpoint: ", join(edits, "; ")));
   if (!differing.empty()) hooks_.on_message(str("other bits than before: ", join(differing, "; ")));

@@ -5,7 +5,8 @@
 //   table.json       columns and names of classes, where the data is a table (trainers/table_facts.h)
 //   metrics.jsonl    a line for each epoch
 //   checkpoint.npz   everything that a resumption needs (trainers/checkpoint.h)
-//   best.npz         the weights with the best validation error so far
+//   best.npz         the weights with the best validation error so far; best_pretrain.npz: of an earlier phase
+//   checkpoints/     the checkpoints before, where trainer.keep_checkpoints is above 1 (trainers/kept_checkpoints.h)
 //   plots/           learning_curves.png
 //   lock             while a process writes to the folder: its number (trainers/run_lock.h)
 #pragma once
@@ -54,6 +55,10 @@ class RunFolder {
   std::string metrics() const { return file("metrics.jsonl"); }
   std::string checkpoint() const { return file("checkpoint.npz"); }
   std::string best() const { return file("best.npz"); }
+  /// Of a phase that is not the last one: best_pretrain.npz.
+  std::string best_of(const std::string& phase) const { return file(str("best_", phase, ".npz")); }
+  /// The folder of earlier checkpoints (trainers/kept_checkpoints.h).
+  std::string kept_checkpoints() const { return file("checkpoints"); }
   std::string plot() const { return file("plots/learning_curves.png"); }
   bool has_checkpoint() const;
   /// Did a process write a checkpoint here, whether it is still there or not?

@@ -39,7 +39,15 @@ static std::vector<fs::path> entries(const fs::path& folder, const std::function
   return out;
 }
 
+static bool is_kept_file(std::string_view name) {
+  const bool is_best = name.starts_with("best_"), is_step = name.find("step_") != std::string_view::npos;
+  return (is_best || is_step) && name.ends_with(".npz");
+}
+
 static bool is_unfinished(std::string_view name) {
+  const size_t mark = name.rfind(kTemporary);
+  if (mark != std::string_view::npos && is_kept_file(name.substr(0, mark)))
+    return are_numbers(name.substr(mark + kTemporary.size()));
   for (std::string_view file : {"config.toml", "run.json", "metrics.jsonl", "checkpoint.npz", "best.npz",
                                 "learning_curves.png", "profile.json", "trace.json"})
     if (name.starts_with(file) && name.substr(file.size()).starts_with(kTemporary))
@@ -48,7 +56,7 @@ static bool is_unfinished(std::string_view name) {
 }
 
 void remove_stale_files(const std::string& run_folder) {
-  for (const char* folder : {"", "plots", "profile"})
+  for (const char* folder : {"", "plots", "profile", "checkpoints"})
     for (const fs::path& path : entries(fs::path(run_folder) / folder, is_unfinished)) ::unlink(path.c_str());
 }
 

@@ -33,51 +33,21 @@ const char* name_of(Part part) {
   return "";
 }
 
-// Gives the lock back: who trained once may read, or resume with another RunFolder.
-struct Unlock {
-  RunFolder& folder;
-  ~Unlock() { folder.unlock(); }
-};
-
 TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                    const TrainOptions& options) {
-  Unlock after{folder};
+  RunUnlock after{folder};
   folder.lock();
   TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
+  TH_CHECK(experiment.phases.empty(), "train() of several phases: train_phases() does that");
   if (!data.columns.empty() || !data.class_names.empty()) write_table_facts(folder.table(), table_facts(data));
   return Run(experiment, data, folder, hooks, options).go();
 }
 
-// Where it is damaged, the best weights may be whole.
-static Checkpoint checkpoint_of(const RunFolder& folder) {
-  try {
-    return read_checkpoint(folder.checkpoint());
-  } catch (const UserError& error) {
-    std::vector<Message> messages = error.messages();
-    std::string& hint = messages.back().hint;
-    if (!hint.starts_with("copy ") || !std::filesystem::exists(folder.best())) throw;
-    hint += str(";\n`thtrain train ", folder.config(), " model.weights=", folder.best(),
-                "` begins a new run with the best weights of this one");
-    throw UserError(std::move(messages));
-  }
-}
-
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
                     const TrainOptions& options) {
-  Unlock after{folder};
+  RunUnlock after{folder};
   folder.lock();
-  std::optional<Checkpoint> checkpoint;
-  if (folder.has_checkpoint())
-    checkpoint = checkpoint_of(folder);
-  else if (folder.had_checkpoint())
-    throw UserError(
-        Message{.what = str(folder.path(), ": the checkpoint of this run is gone"),
-                .expected = "checkpoint.npz",
-                .hint = str("put it back from a copy; `thtrain train ", folder.config(), "` begins another run")});
-  if (checkpoint)
-    refuse_edits(*checkpoint, experiment, folder, options);
-  else if (hooks.on_message)
-    hooks.on_message(str(folder.path(), ": no checkpoint was written yet, the run begins"));
+  const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(experiment, folder, hooks, options);
   use_limits_of(folder.facts().target);
   Run run(experiment, data, folder, hooks, options);
   if (checkpoint) run.restore(*checkpoint);

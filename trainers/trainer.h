@@ -67,16 +67,28 @@ struct BatchProgress {
 
 /// Where a resumed run goes on.
 struct ResumePoint {
-  int64_t epoch = 1;    // from 1
-  int64_t batch = 1;    // the next one in that epoch, from 1
-  int64_t batches = 0;  // of an epoch
-  int64_t step = 0;     // minibatches done
+  std::string phase = {};  // "" without phases
+  int64_t epoch = 1;       // from 1
+  int64_t batch = 1;       // the next one in that epoch, from 1
+  int64_t batches = 0;     // of an epoch
+  int64_t step = 0;        // minibatches done
   bool is_over = false;
 };
 
+struct TrainSummary;
+
+/// A phase that begins, or goes on after a resumption.
+struct PhaseReport {
+  size_t index = 0, count = 1;   // from 0
+  bool goes_on = false;          // after its first checkpoint
+  const Experiment& experiment;  // of the phase
+};
+
 struct TrainHooks {
-  std::function<void(const ModelSummary&)> on_start = {};
-  std::function<void(const ResumePoint&)> on_resume = {};  // before on_start
+  std::function<void(const PhaseReport&)> on_phase = {};       // before its first function is compiled
+  std::function<void(const TrainSummary&)> on_phase_end = {};  // of those before the last one
+  std::function<void(const ModelSummary&)> on_start = {};      // of each phase
+  std::function<void(const ResumePoint&)> on_resume = {};      // before on_start
   std::function<void(const BatchProgress&)> on_batch = {};
   std::function<void(const EpochReport&)> on_epoch = {};
   std::function<void(const std::string&)> on_message = {};  // a line for people
@@ -111,8 +123,10 @@ struct TrainSummary {
   int64_t kernels_compiled = 0;
   /// The step from which on native code ran, where compiler.background began with the reference; counted from 1.
   std::optional<int64_t> native_from_step = {};
-  bool interrupted = false;                 // by TrainOptions::stop
-  bool stopped_early = false;               // the patience was spent
+  std::string phase = {};      // the last one that was begun; "" without phases. Counts and values are of it
+  bool interrupted = false;    // by TrainOptions::stop
+  bool out_of_time = false;    // trainer.max_seconds were spent
+  bool stopped_early = false;  // the patience was spent
   std::optional<int64_t> evaluations = {};  // of the loss of all training examples, by a batch method
   std::string converged;                    // why a batch method ended by itself; empty where it did not
   std::string run_dir;

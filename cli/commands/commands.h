@@ -44,6 +44,7 @@ int train_folds(const TrainArguments& arguments);
 
 struct EvalArguments {
   ExperimentArguments experiment;  // `config` may be a run folder
+  std::string phase = {};          // "": the last one
   std::string weights = {};        // "": the run folder's
   std::string part = "test";       // "train", "valid", "test"
   bool json = false;
@@ -52,6 +53,7 @@ int run_eval(const EvalArguments& arguments);
 
 struct PredictArguments {
   ExperimentArguments experiment;  // `config` may be a run folder
+  std::string phase = {};          // "": the last one
   std::string weights = {};        // "": the run folder's
   std::string input, output;
   bool probabilities = false;  // into an .npy; an .npz gets both
@@ -69,6 +71,7 @@ const std::vector<std::string>& explain_stages();
 const std::vector<std::string>& explain_functions();
 struct ExplainArguments {
   ExperimentArguments experiment;
+  std::string phase = {};  // "": the last one
   std::string stage = "graph";
   std::string function = "train";
   std::string html = {};  // a file for the page; "": the stage is printed
@@ -90,6 +93,7 @@ int run_info(const InfoArguments& arguments);
 
 struct DataArguments {
   ExperimentArguments experiment;
+  std::string phase = {};  // "": the last one
   bool check = false;
   bool json = false;
 };

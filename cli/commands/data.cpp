@@ -113,6 +113,7 @@ std::string set_json(const SetFacts& facts) {
 
 int run_data(const DataArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  take_phase(loaded, arguments.phase);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   print_warnings(loaded.experiment, data);
   std::vector<SetFacts> sets;

@@ -54,6 +54,7 @@ static std::string confusion_text(const Tensor& matrix) {
 
 int run_eval(const EvalArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  take_phase(loaded, arguments.phase);
   std::string weights = weights_of(loaded, arguments.weights);
   warn_of_first_weights(loaded, weights);
   Dataset data = load_run_data(loaded, false);

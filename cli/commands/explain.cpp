@@ -48,6 +48,7 @@ static void write_page(const ExplainArguments& arguments, const std::string& con
 
 int run_explain(const ExplainArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  take_phase(loaded, arguments.phase);
   if (!arguments.html.empty()) refuse_to_overwrite("--html", arguments.html, loaded);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   std::optional<AtomicFile> page;  // opened before the work: a place that cannot be written is told at once

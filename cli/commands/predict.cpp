@@ -34,7 +34,8 @@ Output output_of(const std::string& path) {
 // As the run remembers them, else as the data says.
 TableFacts facts_of(const LoadedExperiment& loaded) {
   std::error_code ignored;
-  if (loaded.run && std::filesystem::exists(loaded.run->table(), ignored)) return read_table_facts(loaded.run->table());
+  if (loaded.run && loaded.earlier_phase.empty() && std::filesystem::exists(loaded.run->table(), ignored))
+    return read_table_facts(loaded.run->table());
   if (!loaded.experiment.data.is<CsvConfig>())
     return {.columns = {}, .classes = class_names_of(loaded.experiment, loaded.config_folder)};
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
@@ -187,6 +188,7 @@ std::vector<std::vector<std::string>> names_of(const std::vector<Prediction>& al
 int run_predict(const PredictArguments& arguments) {
   Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
+  take_phase(loaded, arguments.phase);
   if (const std::vector<OutputLossConfig>& several = loaded.experiment.loss.outputs;
       output == Output::kNpy && several.size() > 1)
     throw UserError(Message{.what = "a .npy file holds one array, and the model has several outputs",

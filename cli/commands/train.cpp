@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "bench/workloads.h"
@@ -16,6 +17,7 @@
 #include "trainers/config_edits.h"
 #include "trainers/folder_guard.h"
 #include "trainers/load_data.h"
+#include "trainers/phases.h"
 #include "trainers/profile_report.h"
 #include "trainers/run.h"
 #include "trainers/trainer.h"
@@ -85,6 +87,8 @@ TrainHooks watched(TrainHooks hooks, const Progress& progress, InterruptWatch& i
   hooks.on_start = then_look(hooks.on_start);
   hooks.on_resume = then_look(hooks.on_resume);
   hooks.on_epoch = then_look(hooks.on_epoch);
+  hooks.on_phase = then_look(hooks.on_phase);
+  hooks.on_phase_end = then_look(hooks.on_phase_end);
   return hooks;
 }
 
@@ -119,7 +123,11 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
   extend(loaded, arguments, train_options);
   if (!arguments.experiment.config.empty())
     require_same(load_experiment(arguments.experiment.config, arguments.experiment.overrides), loaded);
-  Dataset data = load_run_data(loaded, true);
+  PhaseData data(loaded.experiment, [&](const Experiment& phase) {
+    LoadedExperiment one = loaded;
+    one.experiment = phase;
+    return load_run_data(one, true);
+  });
   options.epochs = loaded.experiment.trainer.epochs;
   Progress progress(options);
   InterruptWatch interrupt;
@@ -130,8 +138,8 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
       write_text(loaded.run->config(), resolved_toml(loaded.experiment));
       report(model);
     };
-  return result(resume(loaded.experiment, data, *loaded.run, hooks, train_options), progress, interrupt,
-                loaded.experiment, arguments.json);
+  return result(resume_phases(data, *loaded.run, hooks, train_options), progress, interrupt, loaded.experiment,
+                arguments.json);
 }
 
 // Where two runs choose the same number at once, one of them takes the next.
@@ -168,8 +176,13 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
   refuse_folder(arguments.experiment.config);
   LoadedExperiment loaded = load_experiment(arguments.experiment.config, arguments.experiment.overrides);
   const Experiment& experiment = loaded.experiment;
-  Dataset data = load_data(experiment, loaded.config_folder);
-  print_warnings(experiment, data);
+  std::set<std::string> warned;
+  PhaseData data(experiment, [&](const Experiment& phase) {
+    Dataset out = load_data(phase, loaded.config_folder);
+    if (warned.insert(phase_name(phase)).second) print_warnings(phase, out);
+    return out;
+  });
+  data.of(0);
   options.epochs = experiment.trainer.epochs;
   Progress progress(options);
   InterruptWatch interrupt;
@@ -181,7 +194,7 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
     place->keep();
     report(model);
   };
-  return result(train(experiment, data, folder, hooks, train_options), progress, interrupt, experiment, arguments.json);
+  return result(train_phases(data, folder, hooks, train_options), progress, interrupt, experiment, arguments.json);
 }
 
 }  // namespace

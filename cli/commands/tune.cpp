@@ -49,16 +49,27 @@ std::string tuned_json(const Tuned& tuned) {
       .line();
 }
 
+// Each once.
+std::vector<kernel::ChoiceKey> choices_of_phases(const LoadedExperiment& loaded) {
+  std::vector<kernel::ChoiceKey> out;
+  for (size_t i = 0; i < phase_count(loaded.experiment); ++i) {
+    const Experiment& phase = phase_of(loaded.experiment, i);
+    Dataset data = load_data(phase, loaded.config_folder);
+    for (const kernel::ChoiceKey& key : choices_of(phase, data, loaded.config_folder))
+      if (std::find(out.begin(), out.end(), key) == out.end()) out.push_back(key);
+  }
+  return out;
+}
+
 }  // namespace
 
 int run_tune(const TuneArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
-  Dataset data = load_data(loaded.experiment, loaded.config_folder);
   int threads = thread_count(static_cast<int>(loaded.experiment.compiler.threads));
   std::vector<Tuned> tuned;
   TuningTable table;
   const bool strict = loaded.experiment.compiler.optimizer == CompilerConfig::Optimizer::kStrict;
-  for (const kernel::ChoiceKey& key : choices_of(loaded.experiment, data, loaded.config_folder)) {
+  for (const kernel::ChoiceKey& key : choices_of_phases(loaded)) {
     std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, strict), threads);
     std::stable_sort(trials.begin(), trials.end(),
                      [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });

@@ -22,6 +22,7 @@
 #include "tests/support/source_files.h"
 #include "trainers/checkpoint.h"
 #include "trainers/load_data.h"
+#include "trainers/phases.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -176,6 +177,11 @@ const std::map<std::string, Witness>& witnesses() {
     w["trainer.validation_frequency"] = {.values = {"1"}};
     w["trainer.checkpoint_seconds"] = {.values = {"1e-9"}};
     w["trainer.checkpoint_epochs"] = {.values = {"1", "2"}};
+    w["trainer.keep_checkpoints"] = {.with = {"trainer.checkpoint_epochs=1"}, .values = {"2", "3"}};
+    w["trainer.max_seconds"] = {.values = {"1e-9"}};
+    w["phase.name"] = {.values = {"other"}};
+    w["phase.trained"] = {.values = {"[\"softmax\"]", "[\"dense1\"]"}};
+    w["phase.pass_on"] = {.with = {"trainer.learning_rate=4.0", "trainer.epochs=4"}, .values = {"best"}};
     w["compiler.mode"] = {.with = {"compiler.floatX=float64"}, .values = {"native", "debug"}};
     w["output.plots"] = {.values = {"true"}};
     w["output.root"] = {.values = {"other"}};
@@ -226,7 +232,8 @@ std::string outcome_of(const Workshop& workshop, Experiment experiment) {
                          out += str("checkpoint of step ", read_checkpoint(folder.checkpoint()).state.step,
                                     " after epoch ", report.epoch, '\n');
                        }};
-  TrainSummary summary = train(experiment, data, folder, hooks);
+  PhaseData of_phases(experiment, [&](const Experiment& phase) { return load_data(phase, workshop.path()); });
+  TrainSummary summary = train_phases(of_phases, folder, hooks);
   if (fs::exists(folder.table())) out += read_file(folder.table());
   Checkpoint end = read_checkpoint(folder.checkpoint());
   add_arrays(out, end.weights);
@@ -282,7 +289,13 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
     key.label += (outer.label.empty() ? "" : ".") + field.name;
     key.path += (outer.path.empty() ? "" : ".") + field.name;
     if (access.value == FieldAccess::Value::kTable) {
-      if (key.label == "loss.outputs") key.path += ".1", key.rest = kOutputs;
+      if (key.label == "loss.outputs") {
+        key.path += ".1", key.rest = kOutputs;
+      } else if (access.container ==
+                 FieldAccess::Container::kList) {  // two of them: what one passes on, the other one takes
+        key.with.push_back(str(key.path, "=[{}, {}]"));
+        key.path += ".0";
+      }
       collect(access.schema(), key, out);
     } else if (access.value == FieldAccess::Value::kKind) {
       if (field.name != "data" && field.name != "layers") {

@@ -36,7 +36,7 @@ TEST(History, AppendsAndRewrites) {
   append_metrics(path, kFull);
   append_metrics(path, kBare);
   EXPECT_EQ(read_file(path), metrics_line(kFull) + metrics_line(kBare));
-  rewrite_metrics(path, {kFull});
+  rewrite_metrics(path, {{.epochs = {kFull}}});
   EXPECT_EQ(read_file(path), metrics_line(kFull));
   append_metrics(path, kBare);
   EXPECT_EQ(read_file(path), metrics_line(kFull) + metrics_line(kBare));

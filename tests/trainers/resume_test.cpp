@@ -6,41 +6,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "datasets/file.h"
-#include "tests/support/training_support.h"
-#include "trainers/checkpoint.h"
+#include "tests/support/run_result.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
 namespace {
-
-// Everything in a finished folder that must not depend on how often the run was stopped.
-struct Result {
-  Checkpoint checkpoint;
-  std::string best, metrics;
-};
-Result result_of(const RunFolder& folder) {
-  return {read_checkpoint(folder.checkpoint()), read_file(folder.best()), metrics_without_times(folder.metrics())};
-}
-
-void expect_same(const NamedArrays& a, const NamedArrays& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].first, b[i].first);
-    EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
-  }
-}
-void expect_same(const Result& a, const Result& b) {
-  expect_same(a.checkpoint.weights, b.checkpoint.weights);
-  expect_same(a.checkpoint.optimizer, b.checkpoint.optimizer);
-  expect_same(a.checkpoint.best, b.checkpoint.best);
-  EXPECT_EQ(a.checkpoint.state.random.state(), b.checkpoint.state.random.state());
-  EXPECT_EQ(a.checkpoint.state.monitor, b.checkpoint.state.monitor);
-  EXPECT_EQ(a.checkpoint.state.step, b.checkpoint.state.step);
-  EXPECT_EQ(a.checkpoint.state.best_test_error, b.checkpoint.state.best_test_error);
-  EXPECT_EQ(a.best, b.best);
-  EXPECT_EQ(a.metrics, b.metrics);
-}
 
 Experiment experiment() {
   Experiment out = small_experiment();
@@ -49,7 +19,7 @@ Experiment experiment() {
   return out;
 }
 
-Result uninterrupted(const Experiment& e, const Dataset& data, const std::string& path) {
+RunResult uninterrupted(const Experiment& e, const Dataset& data, const std::string& path) {
   RunFolder folder = RunFolder::create(path, e);
   TrainSummary summary = train(e, data, folder);
   EXPECT_FALSE(summary.interrupted);
@@ -77,7 +47,7 @@ TEST(Resume, AfterAnInterruptionBetweenEpochs) {
   TemporaryFolder temporary;
   Experiment e = experiment();
   Dataset data = load_data(e, "");
-  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunResult whole = uninterrupted(e, data, temporary.path("whole"));
   RunFolder folder = RunFolder::create(temporary.path("parts"), e);
   StopAt stop(2);
   TrainSummary summary = train(e, data, folder, stop.hooks(), stop.options());
@@ -96,7 +66,7 @@ TEST(Resume, AfterEveryStep) {
   Experiment e = experiment();
   e.trainer.epochs = 3;
   Dataset data = load_data(e, "");
-  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunResult whole = uninterrupted(e, data, temporary.path("whole"));
   RunFolder folder = RunFolder::create(temporary.path("parts"), e);
   std::atomic<int> stop{1};  // always: one step, then a checkpoint
   TrainSummary summary = train(e, data, folder, {}, {.stop = &stop});
@@ -116,7 +86,7 @@ TEST(Resume, AFinishedRunStaysAsItIs) {
   Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   TrainSummary first = train(e, data, folder);
-  Result before = result_of(folder);
+  RunResult before = result_of(folder);
   TrainSummary second = resume(e, data, folder);
   EXPECT_EQ(second.steps, first.steps);
   EXPECT_EQ(second.valid_error, first.valid_error);
@@ -128,7 +98,7 @@ TEST(Resume, GoesOnToMoreEpochs) {
   TemporaryFolder temporary;
   Experiment e = experiment();
   Dataset data = load_data(e, "");
-  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunResult whole = uninterrupted(e, data, temporary.path("whole"));
   Experiment fewer = e;
   fewer.trainer.epochs = 2;
   RunFolder folder = RunFolder::create(temporary.path("run"), fewer);
@@ -241,7 +211,7 @@ TEST(Resume, AfterBeingKilledAtAnyMoment) {
   e.trainer.epochs = 60;
   e.trainer.checkpoint_epochs = 1;
   Dataset data = load_data(e, "");
-  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunResult whole = uninterrupted(e, data, temporary.path("whole"));
   std::string timed = RunFolder::create(temporary.path("timed"), e).path(), path = temporary.path("killed");
   auto began = std::chrono::steady_clock::now();
   EXPECT_TRUE(resume_in_child(e, data, timed, -1, 0));
@@ -262,7 +232,7 @@ TEST(Resume, AfterTheDiskWasFull) {
   Experiment e = experiment();
   e.trainer.checkpoint_epochs = 1;
   Dataset data = load_data(e, "");
-  Result whole = uninterrupted(e, data, temporary.path("whole"));
+  RunResult whole = uninterrupted(e, data, temporary.path("whole"));
   RunFolder folder = RunFolder::create(temporary.path("full"), e);
   pid_t child = ::fork();
   if (child == 0) {

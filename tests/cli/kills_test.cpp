@@ -1,0 +1,158 @@
+// A run that is killed at random moments ends with the bits of one that was not: two phases, Adam, a plateau schedule,
+// streamed examples. THTRAIN_KILLS=500 makes the long test of it.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "datasets/npy.h"
+#include "tests/support/phases_support.h"
+
+namespace thtrain {
+namespace {
+
+int wanted_kills() {
+  const char* text = std::getenv("THTRAIN_KILLS");
+  return text ? std::atoi(text) : 20;
+}
+
+void write_examples(const std::string& x, const std::string& y, int64_t count) {
+  RandomState random(3);
+  Tensor examples = Tensor::empty(DType::kFloat32, {count, 12}), labels = Tensor::empty(DType::kInt64, {count});
+  for (int64_t i = 0; i < count; ++i) {
+    labels.data<int64_t>()[i] = i % 3;
+    for (int64_t j = 0; j < 12; ++j)
+      examples.data<float>()[12 * i + j] =
+          static_cast<float>(random.normal() + 0.4 * static_cast<double>(j % 3 == i % 3));
+  }
+  write_npy(x, examples);
+  write_npy(y, labels);
+}
+
+Experiment streamed_phases(const TemporaryFolder& folder) {
+  write_examples(folder.path("x.npy"), folder.path("y.npy"), 400);
+  const std::string at = "\"" + folder.path() + "/";
+  return experiment_in("[data]\nsource = \"npy\"\ntrain = " + at + "x.npy\"\ntrain_labels = " + at +
+                       "y.npy\"\nn_valid = 100\nmemory_limit = 1e-7\n"
+                       "[[model.layers]]\nname = \"hidden\"\ntype = \"dense\"\nunits = 9\nactivation = \"tanh\"\n"
+                       "[[model.layers]]\ntype = \"softmax\"\n"
+                       "[trainer]\noptimizer = \"adam\"\nlearning_rate = 0.01\nbatch_size = 20\nepochs = 40\n"
+                       "validation_frequency = 7\ncheckpoint_seconds = 0.004\ncheckpoint_epochs = 1\n"
+                       "schedule = {type = \"plateau\", patience = 2}\n"
+                       "[compiler]\nthreads = 1\n[output]\nplots = false\n"
+                       "[[phase]]\nname = \"first\"\npass_on = \"best\"\n"
+                       "[[phase]]\nname = \"second\"\n"
+                       "[[phase.model.layers]]\nname = \"hidden\"\ntype = \"dense\"\nunits = 9\nactivation = \"tanh\"\n"
+                       "[[phase.model.layers]]\nname = \"more\"\ntype = \"dense\"\nunits = 7\nactivation = \"tanh\"\n"
+                       "[[phase.model.layers]]\ntype = \"softmax\"\nname = \"top\"\n"
+                       "[phase.trainer]\nschedule = {type = \"plateau\", patience = 1, decay = 0.5}\n");
+}
+
+// Where a process ends itself.
+enum class End { kNever, kAfterAnEpoch, kAfterThePhase, kBeforeThePhase, kAfterItsCheckpoint };
+
+TrainHooks ending(End end, int64_t epochs) {
+  auto kill = [] { ::kill(::getpid(), SIGKILL); };
+  TrainHooks hooks;
+  auto phase = std::make_shared<size_t>(0);
+  auto left = std::make_shared<int64_t>(epochs);
+  hooks.on_phase = [=](const PhaseReport& report) {
+    *phase = report.index;
+    if (end == End::kBeforeThePhase && report.index == 1) kill();
+  };
+  hooks.on_phase_end = [=](const TrainSummary&) {
+    if (end == End::kAfterThePhase) kill();
+  };
+  hooks.on_start = [=](const ModelSummary&) {
+    if (end == End::kAfterItsCheckpoint && *phase == 1) kill();
+  };
+  hooks.on_epoch = [=](const EpochReport&) {
+    if (end == End::kAfterAnEpoch && --*left == 0) kill();
+  };
+  return hooks;
+}
+
+// Resumes the run in a process of its own, which ends itself, or is killed after `seconds` (negative: never). True
+// where it came to the end.
+bool resume_in_child(const Experiment& e, const std::string& path, double seconds, const TrainHooks& hooks = {}) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      resume_in(path, e, hooks);
+      ::_exit(0);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      ::_exit(9);
+    }
+  }
+  EXPECT_GT(child, 0);
+  const auto began = std::chrono::steady_clock::now();
+  int status = 0;
+  pid_t ended = 0;
+  while (seconds >= 0 && ended == 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    ended = ::waitpid(child, &status, WNOHANG);
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() >= seconds) break;
+  }
+  if (ended == 0) {
+    if (seconds >= 0) ::kill(child, SIGKILL);
+    ended = ::waitpid(child, &status, 0);
+  }
+  EXPECT_EQ(ended, child);
+  EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) == 0);
+  return WIFEXITED(status);
+}
+
+TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
+  TemporaryFolder temporary;
+  const Experiment e = streamed_phases(temporary);
+  ASSERT_TRUE(load_data(e.phases[0], "").streamed);
+  EXPECT_FALSE(train_in(temporary.path("whole"), e).interrupted);
+  const RunResult whole = result_of(RunFolder::open(temporary.path("whole")));
+  RunFolder::create(temporary.path("timed"), e);
+  const auto began = std::chrono::steady_clock::now();
+  ASSERT_TRUE(resume_in_child(e, temporary.path("timed"), -1));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+
+  RandomState random(static_cast<int64_t>(::getpid()));
+  std::map<std::pair<bool, int64_t>, int> places;  // by time? and the phase of the checkpoint after the kill
+  const int wanted = wanted_kills();
+  int kills = 0, runs = 0;
+  while (kills < wanted && !HasFailure()) {
+    const std::string path = temporary.path(str("killed-", runs++));
+    RunFolder::create(path, e);
+    auto killed = [&](double after, const TrainHooks& hooks = {}) {
+      if (resume_in_child(e, path, after, hooks)) return false;
+      const std::string checkpoint = RunFolder::open(path).checkpoint();
+      if (std::filesystem::exists(checkpoint)) ++places[{after >= 0, *read_checkpoint(checkpoint).phase}];
+      ++kills;
+      return true;
+    };
+    // In the first phase, between them at one of three places, in the second one; and at any moment.
+    const auto between = static_cast<End>(static_cast<int>(End::kAfterThePhase) + runs % 3);
+    bool is_over = !killed(-1, ending(End::kAfterAnEpoch, random.integer(1, 12)));
+    for (int i = 0; i < 3 && !is_over; ++i) is_over = !killed(seconds * random.uniform(0, 1));
+    if (!is_over && RunFolder::open(path).has_checkpoint() &&
+        read_checkpoint(RunFolder::open(path).checkpoint()).phase == 0)
+      is_over = !killed(-1, ending(between, 0));
+    if (!is_over) is_over = !killed(-1, ending(End::kAfterAnEpoch, random.integer(1, 12)));
+    for (int i = 0; i < 2 && !is_over; ++i) is_over = !killed(seconds * random.uniform(0, 1));
+    if (!is_over) is_over = resume_in_child(e, path, -1);
+    EXPECT_TRUE(is_over);
+    SCOPED_TRACE(str("run ", runs, " after ", kills, " kills"));
+    expect_same(result_of(RunFolder::open(path)), whole);
+    std::filesystem::remove_all(path);
+    if (runs % 20 == 0) std::printf("%d of %d kills\n", kills, wanted), std::fflush(stdout);
+  }
+  EXPECT_GE(kills, wanted);
+  for (int64_t phase : {0, 1}) EXPECT_GT((places[{false, phase}]), 0) << phase;
+  for (const auto& [place, count] : places)
+    std::printf("%d kills %s leave a checkpoint of phase %d\n", count, place.first ? "at any moment" : "at a place",
+                static_cast<int>(place.second));
+  std::printf("%d kills in %d runs, each with the bits of the uninterrupted one\n", kills, runs);
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,98 @@
+// The experiments of a run in phases.
+#include <algorithm>
+
+#include "trainers/experiment.h"
+
+namespace thtrain {
+
+size_t phase_count(const Experiment& experiment) {
+  return std::max<size_t>(1, experiment.phases.size());
+}
+
+const Experiment& phase_of(const Experiment& experiment, size_t index) {
+  TH_CHECK(index < phase_count(experiment), "phase ", index, " of ", phase_count(experiment));
+  return experiment.phases.empty() ? experiment : experiment.phases[index];
+}
+
+std::string phase_name(const Experiment& of_phase) {
+  return of_phase.phase.empty() ? "" : of_phase.phase.back().name;
+}
+
+Experiment experiment_of(std::vector<Experiment> phases) {
+  TH_CHECK(!phases.empty(), "an experiment of no phases");
+  std::vector<PhaseConfig> before;
+  for (Experiment& phase : phases) {
+    TH_CHECK(!phase.phase.empty() && phase.phases.empty(), "an experiment that is no phase");
+    before.push_back(phase.phase.back());
+    phase.phase = before;
+  }
+  Experiment out = phases.back();
+  out.phases = std::move(phases);
+  return out;
+}
+
+bool is_trained(const Experiment& experiment, const LayerOptions& layer) {
+  const std::vector<std::string> all, &only = experiment.phase.empty() ? all : experiment.phase.back().trained;
+  return layer.trained && (only.empty() || std::find(only.begin(), only.end(), layer.name) != only.end());
+}
+
+// Each name is of a layer that has something to train.
+static void check_trained(const Experiment& experiment, Findings& findings) {
+  const PhaseConfig& phase = experiment.phase.back();
+  std::vector<std::string> names;
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) names.push_back(layer->name);
+  for (const std::string& name : phase.trained) {
+    const size_t at = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    const std::string what = phase.name_of("trained");
+    if (at == names.size()) {
+      const std::string near = nearest_name(name, names);
+      findings.add({.what = str(what, " names a layer that is not there"),
+                    .expected = join(names, ", "),
+                    .got = name,
+                    .config = phase.at("trained"),
+                    .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+      continue;
+    }
+    const OneOf<LayerOptions>& layer = experiment.model.layers[at];
+    const bool has_parameters = layer.kind_of().schema().find("trained") != nullptr;
+    if (has_parameters && layer->trained) continue;
+    findings.add({.what = str(what, " names a layer with nothing to train"),
+                  .expected = "layers with parameters, and without trained = false",
+                  .got = str(name, has_parameters ? ", with trained = false" : str(", of type ", layer.name())),
+                  .config = phase.at("trained")});
+  }
+}
+
+static bool are_same(const Message& a, const Message& b) {
+  return a.what == b.what && a.expected == b.expected && a.got == b.got && a.hint == b.hint &&
+         a.config.file == b.config.file && a.config.line == b.config.line && a.config.column == b.config.column;
+}
+
+Experiment read_phases(const ConfigNode& root, Findings& findings,
+                       Experiment (*read_one)(const ConfigNode&, Findings&)) {
+  std::vector<Experiment> phases;
+  std::vector<std::pair<Message, std::vector<std::string>>> found;  // and the phases that have it
+  for (const ConfigNode& tree : phase_trees(root, findings)) {
+    Findings own;
+    Experiment& phase = phases.emplace_back(read_one(tree, own));
+    if (own.empty()) check_trained(phase, own);
+    for (const Message& message : own.sorted()) {
+      auto known = std::find_if(found.begin(), found.end(), [&](const auto& f) { return are_same(f.first, message); });
+      if (known == found.end()) known = found.insert(found.end(), {message, {}});
+      known->second.push_back(phase_name(phase));
+    }
+  }
+  for (auto& [message, names] : found) {
+    if (names.size() < phases.size()) message.what = str("phase ", join(names, ", "), ": ", message.what);
+    findings.add(std::move(message));
+  }
+  for (Experiment& phase : phases)
+    if (phase.phase.empty()) return phase;  // after a finding
+  const PhaseConfig& last = phases.back().phase.back();
+  if (last.pass_on == PhaseConfig::PassOn::kBest)
+    findings.add({.what = str(last.name_of("pass_on"), " has no effect: no phase comes after ", last.name),
+                  .config = last.at("pass_on")});
+  return experiment_of(std::move(phases));
+}
+
+}  // namespace thtrain

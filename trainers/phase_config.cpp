@@ -1,0 +1,221 @@
+#include "trainers/phase_config.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "trainers/experiment.h"
+
+namespace thtrain {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kTables = {"data", "model", "loss", "trainer"};
+
+bool is_table_of_phase(const std::string& key) {
+  return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
+}
+
+// What the kind of `field` is called where the table does not say it.
+std::string_view standard_kind(const Schema& schema, const FieldSpec& field) {
+  return field.access->selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
+}
+
+// The keys of `table` that go with the kind that `replacing` replaces.
+std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const ConfigNode& table,
+                                             const ConfigNode& replacing) {
+  std::set<std::string> out;
+  auto add = [&](const FieldSpec& field, const std::string& tag, std::string_view standard) {
+    const ConfigNode *then = table.find(tag), *now = replacing.find(tag);
+    const std::string_view old = then ? std::string_view(then->text) : standard;
+    if (!now || now->text == old) return;
+    for (const Alternative& kind : field.access->alternatives)
+      if (kind.name == old)
+        for (const FieldSpec& key : kind.schema().fields) out.insert(key.name);
+  };
+  if (section.access->value == FieldAccess::Value::kKind) {
+    add(section, section.tag, "");
+    return out;
+  }
+  const Schema& schema = section.access->schema();
+  for (const FieldSpec& field : schema.fields)
+    if (field.inlined) add(field, field.name, standard_kind(schema, field));
+  return out;
+}
+
+class PhaseMerge {
+ public:
+  PhaseMerge(const ConfigNode& root, Findings& findings)
+      : root_(root), phases_(*root.find("phase")), findings_(findings) {}
+
+  std::vector<ConfigNode> trees() {
+    std::vector<ConfigNode> out;
+    own_ = phases_;
+    for (size_t i = 0; i < phases_.children.size(); ++i) read_own(i);
+    for (size_t i = 0; i < phases_.children.size(); ++i) {
+      ConfigNode tree = root_;
+      ConfigNode& own = *tree.find("phase");
+      own = own_;
+      own.children.resize(i + 1);
+      for (const ConfigNode& table : phases_.children[i].children)
+        if (is_table_of_phase(table.key)) replace(tree, table);
+      ConfigNode* model = i > 0 ? tree.find("model") : nullptr;
+      if (model && model->is_table())
+        std::erase_if(model->children, [](const ConfigNode& entry) { return entry.key == "weights"; });
+      note_used(tree);
+      out.push_back(std::move(tree));
+    }
+    refuse_unused();
+    return out;
+  }
+
+ private:
+  // The phase without its tables, and with a name.
+  void read_own(size_t i) {
+    ConfigNode& phase = own_.children[i];
+    for (const ConfigNode& entry : phase.children) check_key(i, entry);
+    if (const ConfigNode* model = phase.find("model"); model && i > 0)
+      if (const ConfigNode* weights = model->find("weights"))
+        findings_.add({.what = str("phase.", i, ".model.weights: only the first phase takes weights from a file"),
+                       .config = weights->position,
+                       .hint = "a later phase begins with those of the phase before it"});
+    std::erase_if(phase.children, [](const ConfigNode& entry) { return !is_own_key(entry.key); });
+    const ConfigNode* given = phase.find("name");
+    std::string name = given && !given->text.empty() ? given->text : str("phase", i + 1);
+    if (!given) {
+      ConfigNode& made = phase.children.emplace_back(ConfigNode::of(name));
+      made.key = "name";
+      made.position = phase.position;
+    } else if (given->text.empty() && given->kind == ConfigNode::Kind::kString) {
+      phase.find("name")->text = name;
+    }
+    check_name(i, name, given ? given->position : phase.position);
+    names_.push_back(std::move(name));
+  }
+
+  static bool is_own_key(const std::string& key) { return schema_of<PhaseConfig>().find(key) != nullptr; }
+
+  void check_key(size_t i, const ConfigNode& entry) {
+    if (is_own_key(entry.key) || is_table_of_phase(entry.key)) return;
+    std::vector<std::string> names(kTables.begin(), kTables.end());
+    for (const FieldSpec& field : schema_of<PhaseConfig>().fields) names.push_back(field.name);
+    const std::string near = nearest_name(entry.key, names), home = path_of_key(entry.key);
+    const std::string section = home.substr(0, home.find('.'));
+    std::string hint = near.empty() ? str("the keys here are ", join(names, ", ")) : str("did you mean ", near, '?');
+    if (is_table_of_phase(section))
+      hint = str(home.substr(section.size() + 1), " is a key of [phase.", section, ']');
+    else if (!section.empty())
+      hint = str(home, " is the same in all phases: it stands outside of [[phase]]");
+    if (schema_of<Experiment>().find(entry.key))
+      hint = str(entry.key, " is the same in all phases: it stands outside of [[phase]]");
+    findings_.add({.what = str("unknown key phase.", i, '.', entry.key), .config = entry.key_position, .hint = hint});
+  }
+
+  void check_name(size_t i, const std::string& name, const ConfigPosition& place) {
+    const bool fits = name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
+                        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+                      });
+    if (!fits)
+      findings_.add({.what = str("phase.", i, ".name cannot be part of a file's name"),
+                     .expected = "at most 100 letters, digits, _ and -",
+                     .got = str('"', name, '"'),
+                     .config = place});
+    else if (auto other = std::find(names_.begin(), names_.end(), name); other != names_.end())
+      findings_.add({.what = str("two phases are called ", name),
+                     .expected = "a name for each phase",
+                     .config = place,
+                     .hint = str("the other one is phase.", other - names_.begin())});
+  }
+
+  static void replace(ConfigNode& tree, const ConfigNode& table) {
+    ConfigNode* there = tree.find(table.key);
+    if (!there) {
+      tree.children.push_back(table);
+      return;
+    }
+    if (!there->is_table() || !table.is_table()) {
+      *there = table;
+      return;
+    }
+    const std::set<std::string> gone = keys_of_replaced_kinds(*schema_of<Experiment>().find(table.key), *there, table);
+    std::erase_if(there->children, [&](const ConfigNode& entry) {
+      return gone.contains(entry.key) || table.find(entry.key) != nullptr;
+    });
+    there->children.insert(there->children.end(), table.children.begin(), table.children.end());
+    there->position = table.position;
+  }
+
+  // A key is the experiment's own where it stands at the same place.
+  void note_used(const ConfigNode& tree) {
+    for (std::string_view table : kTables) {
+      const ConfigNode *ours = root_.find(table), *merged = tree.find(table);
+      if (!ours || !merged) continue;
+      for (const ConfigNode& entry : ours->children) {
+        const ConfigNode* found = merged->find(entry.key);
+        if (found && found->key_position.line == entry.key_position.line &&
+            found->key_position.column == entry.key_position.column &&
+            found->key_position.file == entry.key_position.file)
+          used_.insert(str(table, '.', entry.key));
+      }
+    }
+  }
+
+  void refuse_unused() {
+    for (std::string_view table : kTables) {
+      const ConfigNode* ours = root_.find(table);
+      if (!ours || !ours->is_table()) continue;
+      for (const ConfigNode& entry : ours->children) {
+        const std::string key = str(table, '.', entry.key);
+        if (used_.contains(key)) continue;
+        findings_.add({.what = str(key, " has no effect: every phase has its own, or replaces what it belongs to"),
+                       .config = entry.key_position,
+                       .hint = str("phase.", names_.size() - 1, '.', key, " is that of ", names_.back())});
+      }
+    }
+  }
+
+  const ConfigNode& root_;
+  const ConfigNode& phases_;
+  ConfigNode own_;
+  std::vector<std::string> names_;
+  std::set<std::string> used_;  // keys of the experiment's own that a phase has
+  Findings& findings_;
+};
+
+}  // namespace
+
+void PhaseConfig::describe(Fields<PhaseConfig>& f) {
+  f.about(
+      "A run in phases, one after the other: each is the experiment, in which the keys of the phase's own "
+      "`[phase.data]`, `[phase.model]`, `[phase.loss]` and `[phase.trainer]` stand in place of those of `[data]`, "
+      "`[model]`, `[loss]` and `[trainer]`; an array, such as `[[phase.model.layers]]`, is replaced as a whole. With "
+      "another source, optimizer or objective, the keys of the replaced one are gone. A phase begins with the weights "
+      "of the phase before it, by their names, and with new ones where a layer is new; its optimizer, schedules and "
+      "early stopping begin anew. On the command line the first phase is `phase.0`, as in "
+      "`phase.0.trainer.epochs=5`. Without a `[[phase]]`, the experiment is the one phase.");
+  f.field("name", &PhaseConfig::name)
+      .help(
+          "Name of the phase in messages, in `metrics.jsonl` and in the names of files: letters, digits, `_` and `-`. "
+          "Empty: `phase1`, `phase2`, ...");
+  f.field("trained", &PhaseConfig::trained)
+      .synonyms({"train_layers", "trainable"})
+      .help("Names of the layers whose parameters are trained. Empty: all but those with `trained = false`.");
+  f.choice("pass_on", &PhaseConfig::pass_on,
+           {{"last", PhaseConfig::PassOn::kLast}, {"best", PhaseConfig::PassOn::kBest}})
+      .help(
+          "Which weights the next phase begins with: the last ones, or those with the best validation value, which "
+          "needs validation examples.");
+}
+
+bool has_phases(const ConfigNode& root) {
+  const ConfigNode* phases = root.find("phase");
+  return phases && phases->is_array() && !phases->children.empty() &&
+         std::all_of(phases->children.begin(), phases->children.end(),
+                     [](const ConfigNode& p) { return p.is_table(); });
+}
+
+std::vector<ConfigNode> phase_trees(const ConfigNode& root, Findings& findings) {
+  return PhaseMerge(root, findings).trees();
+}
+
+}  // namespace thtrain
