@@ -78,5 +78,38 @@ TEST(Checkpoint, OtherFilesAreErrors) {
                                                             "  expected: int64[4]\n  got:      int64[2]"));
 }
 
+TEST(Checkpoint, KeepsThePhasesBefore) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("checkpoint.npz");
+  Checkpoint wrote = example();
+  wrote.phase = 1;
+  wrote.before = {
+      {.phase = "first", .epochs = {{.epoch = 1, .train_loss = 0.5}}, .metrics = {{.name = "loss", .unit = ""}}}};
+  write_checkpoint(path, wrote);
+  const Checkpoint read = read_checkpoint(path);
+  EXPECT_EQ(read.phase, 1);
+  ASSERT_EQ(read.before.size(), 1u);
+  EXPECT_EQ(read.before[0].phase, "first");
+  EXPECT_EQ(read.before[0].epochs.at(0).train_loss, 0.5);
+  EXPECT_EQ(read.before[0].metrics.at(0).name, "loss");
+  EXPECT_EQ(read.optimizer.size(), 1u);
+  // What no run writes.
+  auto refused = [&](const std::string& name, const Tensor& value) {
+    NamedArrays arrays;
+    for (const auto& [key, array] : read_npz(path)) arrays.emplace_back(key, key == name ? value : array);
+    const std::string other = folder.path("other.npz");
+    write_npz(other, arrays);
+    return error_text([&] { read_checkpoint(other); }).substr(str("error: ", other, ": ").size());
+  };
+  EXPECT_EQ(refused("run.phase", Tensor::vector<int64_t>({-1})),
+            "run.phase[0], the phase, is not what a run writes\n  expected: 0 to 10000\n  got:      -1");
+  EXPECT_EQ(refused("run.phase", Tensor::vector<int64_t>({2})),
+            "run.before/names is not what a run writes\n  expected: a line for each phase before phase 2\n"
+            "  got:      1 line");
+  EXPECT_EQ(refused("run.before/0/history", Tensor::vector<double>({2})),
+            "run.before/0/history is not what a run writes\n  expected: float64[epochs, 8]\n  got:      float64[1]\n"
+            "  hint:     the checkpoint is damaged or was changed: put it back from a copy");
+}
+
 }  // namespace
 }  // namespace thtrain
