@@ -51,6 +51,18 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
+bool quoted_cell(std::string_view line, size_t& at, std::string& cell) {
+  cell.clear();
+  for (++at;; ++at) {
+    if (at >= line.size()) return false;
+    if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
+    if (line[at] == '"') ++at;
+    cell += line[at];
+  }
+  ++at;
+  return true;
+}
+
 std::string list_text(const std::vector<std::string>& names) {
   constexpr size_t kMost = 20;
   std::vector<std::string> shown(names.begin(),

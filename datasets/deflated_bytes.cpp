@@ -177,7 +177,8 @@ void DeflatedBytes::read_at(uint64_t offset, std::span<std::byte> out) const {
       std::lock_guard lock(mutex_);
       auto best = idle_.end();
       for (auto one = idle_.begin(); one != idle_.end(); ++one)
-        if ((*one)->at() >= place.out && (*one)->at() <= offset && (best == idle_.end() || (*one)->at() > (*best)->at()))
+        if ((*one)->at() >= place.out && (*one)->at() <= offset &&
+            (best == idle_.end() || (*one)->at() > (*best)->at()))
           best = one;
       if (best != idle_.end()) {
         cursor = std::move(*best);

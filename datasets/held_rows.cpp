@@ -8,7 +8,8 @@ namespace thtrain {
 HeldRows::HeldRows(std::shared_ptr<const RowSource> source, int64_t row_bytes)
     : source_(std::move(source)),
       row_bytes_(row_bytes),
-      slots_of_piece_(static_cast<size_t>(std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(row_bytes, 1), 1))) {}
+      slots_of_piece_(static_cast<size_t>(std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(row_bytes, 1), 1))) {
+}
 
 std::byte* HeldRows::at(size_t slot) const {
   return pieces_[slot / slots_of_piece_].get() + slot % slots_of_piece_ * static_cast<size_t>(row_bytes_);
@@ -22,8 +23,7 @@ void HeldRows::hold(int64_t first, int64_t count) {
     if (held.times++ > 0) continue;
     if (free_.empty()) {
       const size_t begin = pieces_.size() * slots_of_piece_;
-      pieces_.push_back(
-          std::make_unique_for_overwrite<std::byte[]>(slots_of_piece_ * static_cast<size_t>(row_bytes_)));
+      pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(slots_of_piece_ * static_cast<size_t>(row_bytes_)));
       for (size_t slot = begin + slots_of_piece_; slot-- > begin;) free_.push_back(slot);
     }
     held.slot = free_.back();

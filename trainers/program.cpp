@@ -141,7 +141,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   load_first_weights(model_, experiment, config_folder);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
-  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle);
+  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle, data.shuffle_window);
   objective_ = experiment.loss.objective->make();
   class_weights_ = class_weights_of(experiment.loss);
   const bool classifies = has_classes(*objective_, data);
@@ -151,6 +151,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
   bool has_rest = rest > 0 && !trainer.full_batches_only;
   batches_ = size / batch + has_rest;
+  feed_->set_plan(has_rest ? size : size / batch * batch, batch);
   step_ = make_step(batch, &graph_);
   schedules_.emplace(trainer, training_step_->optimizer(), batches_);
   check_schedules(trainer, *schedules_, data);
@@ -264,7 +265,7 @@ Function& TrainingProgram::function_of(int64_t batch) {
 }
 
 void TrainingProgram::begin_epoch(RandomState& random) {
-  if (experiment_.trainer.shuffle) feed_->set_order(random.permutation(feed_->examples().size()));
+  if (experiment_.trainer.shuffle) feed_->begin_epoch(random);
   set_loss_sum(0);
 }
 void TrainingProgram::step(int64_t batch) {
