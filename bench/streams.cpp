@@ -275,7 +275,7 @@ void measure_case(const StreamOptions& options, const Case& c, const std::string
   progress(str("writing the file of ", c.text));
   const OneOf<DataConfig> in_memory = make_files(c, std::min<int64_t>(c.rows, 50000), folder, "small");
   OneOf<DataConfig> streamed = make_files(c, c.rows, folder, "large");
-  dynamic_cast<FileConfig&>(*streamed).memory_limit = 1e-3;
+  dynamic_cast<FileConfig&>(*streamed).memory_limit = options.quick ? 1e-3 : 0.25;
   StreamMeasurement m{.format = c.text};
   for (const DataFile& file : streamed->files())
     if (std::string(file.key) == "train") m.file_bytes = InputFile(*file.path).size();
