@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "datasets/elements.h"
+
 namespace thtrain {
 
 Tensor outline(DType dtype, const Shape& shape) {
@@ -97,16 +99,6 @@ void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F 
   });
 }
 
-/// Elements of this machine's byte order, one behind the other: a loop that becomes vector instructions.
-template <class From, class To>
-void convert_elements(const std::byte* from, int64_t count, double scale, To* out) {
-  auto at = [&](int64_t i) { return load<From, false>(from + i * static_cast<int64_t>(sizeof(From))); };
-  if (scale == 1)
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(at(i));
-  else
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<To>(static_cast<double>(at(i)) * scale);
-}
-
 template <class To>
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
   To* out = into.data<To>();
@@ -114,19 +106,15 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, con
   const int64_t count = into.dim(0);
   if (count > 0 && !array.swapped && (array.source || raw.rows(0, 1).is_contiguous())) {
     const int64_t elements = into.size() / count;
-    return visit(raw.dtype(), [&](auto zero) {
-      using From = decltype(zero);
-      if constexpr (!is_complex_v<From>) {
-        if (array.source)
-          return for_each_row_of_source(array, count, row_of, [&](int64_t i, const std::byte* row) {
-            convert_elements<From>(row, elements, scale, out + i * elements);
-          });
-        for (int64_t i = 0; i < count; ++i)
-          convert_elements<From>(static_cast<const std::byte*>(raw.raw()) +
-                                     row_of(i) * raw.strides()[0] * static_cast<int64_t>(sizeof(From)),
-                                 elements, scale, out + i * elements);
-      }
-    });
+    if (array.source)
+      return for_each_row_of_source(array, count, row_of, [&](int64_t i, const std::byte* row) {
+        convert_elements(raw.dtype(), row, elements, scale, out + i * elements);
+      });
+    const int64_t stride = raw.strides()[0] * static_cast<int64_t>(size_of(raw.dtype()));
+    for (int64_t i = 0; i < count; ++i)
+      convert_elements(raw.dtype(), static_cast<const std::byte*>(raw.raw()) + row_of(i) * stride, elements, scale,
+                       out + i * elements);
+    return;
   }
   if (scale == 1) {
     for_each_row(array, count, row_of, [&](int64_t, auto value) { *out++ = static_cast<To>(value); });

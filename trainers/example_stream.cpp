@@ -199,11 +199,11 @@ void ExampleStream::produce(Slot& slot) {
   if (shuffled_) {
     auto examples = std::span<const int64_t>(pass_->order.examples)
                         .subspan(static_cast<size_t>(next_), static_cast<size_t>(slot.count));
+    if (!held_.empty()) arrive(slot.count);  // the last turn of it takes from among all but one of these
     held_split_.read_into(batch, examples);
     check_batch(split_, batch, examples);
     for (int64_t example : examples)
       for (const auto& rows : held_) rows->drop(split_.file_row(example));
-    if (!held_.empty()) arrive(slot.count);
   } else {
     split_.read_into(batch, next_);
     check_batch(split_, batch, next_);
