@@ -100,13 +100,37 @@ class CsvReader {
     return out;
   }
 
+  /// The cells at the beginning of the line that are whole numbers and nothing else, as number_in reads them: `line` is
+  /// what is left, without data at the end. How many they are.
+  static size_t take_whole_numbers(std::string_view& line, char delimiter, const std::vector<bool>& is_taken,
+                                   double*& out) {
+    constexpr std::ptrdiff_t kMostDigits = 15;  // exact in float64
+    size_t column = 0;
+    const char *at = line.data(), *const end = at + line.size();
+    while (delimiter != ' ' && column < is_taken.size()) {
+      const char* next = at;
+      int64_t whole = 0;
+      while (next < end && *next >= '0' && *next <= '9' && next - at <= kMostDigits)
+        whole = 10 * whole + (*next++ - '0');
+      if (next == at || next - at > kMostDigits || (next < end && *next != delimiter)) break;
+      if (is_taken[column++]) *out++ = static_cast<double>(whole);
+      at = next + 1;
+      if (next < end) continue;
+      line = {};
+      return column;
+    }
+    line.remove_prefix(static_cast<size_t>(at - line.data()));
+    return column;
+  }
+
   /// What takes the numbers of x from a line as row() does.
   LineRows::Parse parser() const {
     std::vector<bool> is_taken;
     for (Role role : roles_) is_taken.push_back(role == Role::kFeature);
     return [delimiter = delimiter_, is_taken](std::string_view line, double* out) {
-      size_t column = 0;
+      size_t column = take_whole_numbers(line, delimiter, is_taken, out);
       bool is_good = true;
+      if (line.data() == nullptr) return column == is_taken.size();
       const size_t open = for_each_cell(line, delimiter, [&](std::string_view cell) {
         if (column < is_taken.size() && is_taken[column]) {
           const std::optional<double> value = number_in(cell);
