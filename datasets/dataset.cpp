@@ -38,7 +38,7 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
       const T* elements = batch.data<T>();
-      if (all_finite(batch)) return;
+      if (has_only_finite(batch)) return;
       int64_t bad = 0;
       while (std::isfinite(elements[bad])) ++bad;
       Shape shape(batch.shape().begin() + 1, batch.shape().end());

@@ -67,7 +67,7 @@ void convert_elements(DType dtype, const std::byte* from, int64_t count, double 
 template void convert_elements<float>(DType, const std::byte*, int64_t, double, float*);
 template void convert_elements<double>(DType, const std::byte*, int64_t, double, double*);
 
-bool all_finite(const Tensor& tensor) {
+bool has_only_finite(const Tensor& tensor) {
   return tensor.dtype() == DType::kFloat32 ? are_finite(tensor.data<float>(), tensor.size())
                                            : are_finite(tensor.data<double>(), tensor.size());
 }

@@ -17,6 +17,6 @@ extern template void convert_elements<float>(DType, const std::byte*, int64_t, d
 extern template void convert_elements<double>(DType, const std::byte*, int64_t, double, double*);
 
 /// Is none of a contiguous float32 or float64 tensor infinite or NaN?
-bool all_finite(const Tensor& tensor);
+bool has_only_finite(const Tensor& tensor);
 
 }  // namespace thtrain

@@ -120,7 +120,7 @@ void ExampleStream::stop() {
 }
 
 void ExampleStream::start_at(int64_t start) {
-  constexpr int64_t kRingBytes = int64_t{4} << 20, kMost = 64;
+  constexpr int64_t kRingBytes = int64_t{1} << 20, kMost = 64;
   if (ring_.empty()) {
     const Batch one = new_buffer(plan_.batch);
     const auto bytes = static_cast<int64_t>(one.x.bytes() + one.y.bytes());

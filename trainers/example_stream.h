@@ -17,7 +17,7 @@
 namespace thtrain {
 
 /// Pass after pass over the examples, in order or shuffled; the minibatches behind those that were asked for are read
-/// meanwhile, also those of the next pass: about 4 MiB of them, at least one and at most 64.
+/// meanwhile, also those of the next pass: about 1 MiB of them, at least one and at most 64.
 class ExampleStream {
  public:
   /// What one pass takes: examples 0 to `count` of the order, `batch` at a time and the rest at the end.
