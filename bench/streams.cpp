@@ -195,7 +195,7 @@ Timed time_calls(double seconds, const std::function<void()>& call) {
   Timed out;
   call();            // draws the first order, and waits for what is not read ahead yet
   long calls = 256;  // more than are read ahead
-  for (double taken = 0; taken < seconds / 10; calls *= 2) {
+  for (double taken = 0; taken < seconds / 40; calls *= 2) {
     const Clock::time_point begin = Clock::now();
     for (long i = 0; i < calls; ++i) call();
     taken = seconds_since(begin);
