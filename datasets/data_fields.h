@@ -159,9 +159,10 @@ void FileConfig::describe_streams(Fields<T>& f) {
       .range(at_least(0))
       .unit("examples")
       .help(
-          "An epoch's order is drawn among so many examples at a time, which come in blocks of an eighth of them; "
-          "while training is read from files, they are held in memory and the files are read by blocks. 0: among all; "
-          "of packed files that are read while training, among 64 MiB.");
+          "An epoch's order is drawn among so many examples at a time, which come in blocks of an eighth of them. "
+          "Where "
+          "examples are read while training, so many are held in memory, and the files are read by blocks. 0: among "
+          "all; of packed files that are read while training, among 64 MiB.");
 }
 
 inline void check_one_validation_set(const Section& c, bool has_file, int64_t n_valid, Findings& findings) {
