@@ -240,7 +240,7 @@ void CommandLine::add_bench() {
   });
   BenchOptions& o = bench.options;
   c->add_option("BENCH", bench.name,
-                "one of " + join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper")
+                "one of " + join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper, streams")
       ->required();
   auto list = [&](CLI::Option* option, const char* type) {
     option->delimiter(',')->allow_extra_args(false)->type_name(type);

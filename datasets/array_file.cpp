@@ -2,17 +2,13 @@
 
 #include <bit>
 
+#include "datasets/deflated_bytes.h"
 #include "datasets/idx.h"
 #include "datasets/npz.h"
 
 namespace thtrain {
 
 namespace {
-
-/// Lengths and dtype without elements.
-Tensor outline(DType dtype, const Shape& shape) {
-  return Tensor::wrap(dtype, shape, row_major_strides(shape), nullptr, nullptr);
-}
 
 /// Runs `action`; its UserError gets the place.
 template <class Action>
@@ -43,30 +39,51 @@ ArrayFile::ArrayFile(const std::string& path, Format format, const ConfigPositio
       IdxHeader header = read_idx_header(path);
       array_.raw = outline(header.dtype, header.shape);
       array_.swapped = size_of(header.dtype) > 1 && std::endian::native == std::endian::little;
-      array_.offset = header.data_offset;
-      if (header.packed) why_not_ = str("a file that is not gzipped is read while training: gunzip ", path);
+      offset_ = header.data_offset;
+      is_packed_ = header.packed;
     } else if (!parts.name.empty() || path.ends_with(".npz")) {
       NpzFile archive(parts.file);
       if (parts.name.empty()) throw unnamed(path, archive);
-      NpyHeader header = archive.header(parts.name);
-      array_.raw = outline(header.dtype, header.shape);
-      why_not_ = "an array in a .npy file of its own (numpy.save) is read while training";
+      npy_ = archive.header(parts.name);
+      is_packed_ = archive.is_packed(parts.name);
     } else {
       npy_ = read_npy_header(path);
+    }
+    if (format == Format::kNpy) {
       array_.raw = outline(npy_.dtype, npy_.shape);
       array_.swapped = npy_.swapped;
-      array_.offset = npy_.data_offset;
+      offset_ = npy_.data_offset;
       if (npy_.fortran_order)
         why_not_ = "an array in C order is read while training: numpy.save(path, numpy.ascontiguousarray(array))";
     }
   });
 }
 
+// As many bytes as the header says, as where the array is read as a whole.
+std::shared_ptr<const ByteSource> ArrayFile::unpacked(std::shared_ptr<const InputFile> file) const {
+  const uint64_t packed = file->size();
+  auto out = std::make_shared<const DeflatedBytes>(std::move(file), 0, packed, DeflatedBytes::Format::kGzip);
+  check_idx_size(array_.origin, out->size());
+  return out;
+}
+
 DataArray ArrayFile::in_file() const {
   TH_CHECK(can_stay(), array_.origin, " cannot stay in its file");
   return at_place(array_.where, [&] {
     DataArray out = array_;
-    out.file = std::make_shared<const InputFile>(array_.origin);
+    const ArrayPath parts(array_.origin);
+    ZipReader::Bytes bytes;
+    if (!parts.name.empty()) {
+      bytes = NpzFile(parts.file).bytes(parts.name);
+    } else {
+      auto file = std::make_shared<const InputFile>(array_.origin);
+      if (is_packed_)
+        bytes.source = unpacked(std::move(file));
+      else
+        bytes.source = std::make_shared<const FileBytes>(std::move(file));
+    }
+    const int64_t width = row_bytes(out);
+    out.source = std::make_shared<const FixedRows>(bytes.source, bytes.offset + offset_, width, width);
     return out;
   });
 }

@@ -9,6 +9,7 @@
 #include "datasets/content.h"
 #include "datasets/csv_text.h"
 #include "datasets/file.h"
+#include "datasets/line_rows.h"
 #include "datasets/text_lines.h"
 
 namespace thtrain {
@@ -75,7 +76,9 @@ class CsvReader {
   }
 
   CsvTable table() {
-    CsvTable out{.x = x_.rows(0, rows_), .columns = names_, .named = has_header_, .classes = classes_};
+    CsvTable out{.columns = names_, .named = has_header_, .classes = classes_};
+    if (stays_) out.source = std::make_shared<const LineRows>(path_, std::move(starts_), feature_count(), parser());
+    out.x = stays_ ? outline(DType::kFloat64, {rows_, feature_count()}) : x_.rows(0, rows_);
     if (has_label()) {
       out.label_at = label_;
       out.label = has_header_ ? str('"', names_[label_], '"') : names_[label_];
@@ -97,6 +100,49 @@ class CsvReader {
     return out;
   }
 
+  /// The cells at the beginning of the line that are whole numbers and nothing else, as number_in reads them: `line` is
+  /// what is left, without data at the end. How many they are.
+  static size_t take_whole_numbers(std::string_view& line, char delimiter, const std::vector<bool>& is_taken,
+                                   double*& out) {
+    constexpr std::ptrdiff_t kMostDigits = 15;  // exact in float64
+    size_t column = 0;
+    const char *at = line.data(), *const end = at + line.size();
+    while (delimiter != ' ' && column < is_taken.size()) {
+      const char* next = at;
+      int64_t whole = 0;
+      while (next < end && *next >= '0' && *next <= '9' && next - at <= kMostDigits)
+        whole = 10 * whole + (*next++ - '0');
+      if (next == at || next - at > kMostDigits || (next < end && *next != delimiter)) break;
+      if (is_taken[column++]) *out++ = static_cast<double>(whole);
+      at = next + 1;
+      if (next < end) continue;
+      line = {};
+      return column;
+    }
+    line.remove_prefix(static_cast<size_t>(at - line.data()));
+    return column;
+  }
+
+  /// What takes the numbers of x from a line as row() does.
+  LineRows::Parse parser() const {
+    std::vector<bool> is_taken;
+    for (Role role : roles_) is_taken.push_back(role == Role::kFeature);
+    return [delimiter = delimiter_, is_taken](std::string_view line, double* out) {
+      size_t column = take_whole_numbers(line, delimiter, is_taken, out);
+      bool is_good = true;
+      if (line.data() == nullptr) return column == is_taken.size();
+      const size_t open = for_each_cell(line, delimiter, [&](std::string_view cell) {
+        if (column < is_taken.size() && is_taken[column]) {
+          const std::optional<double> value = number_in(cell);
+          is_good = is_good && value && std::isfinite(*value);
+          *out++ = value.value_or(0);
+        }
+        ++column;
+      });
+      return is_good && open == std::string_view::npos && column == is_taken.size();
+    };
+  }
+
   void find_delimiter(std::string_view line) {
     Delimiter delimiter = options_.delimiter;
     if (delimiter == Delimiter::kAuto) {
@@ -114,41 +160,13 @@ class CsvReader {
                                                     : ',';
   }
 
-  bool is_blank(char c) const { return c == ' ' || (c == '\t' && delimiter_ != '\t'); }
-  bool is_end(char c) const { return c == delimiter_ || (c == '\t' && delimiter_ == ' '); }
-
   /// Splits a line into cells_, without their quotes.
   void split(std::string_view line) {
     cells_.clear();
-    if (delimiter_ == ' ') line = trimmed(line);
-    size_t at = 0;
-    while (true) {
-      while (at < line.size() && is_blank(line[at])) ++at;
-      std::string cell;
-      if (at < line.size() && line[at] == '"') cell = quoted_cell(line, at);
-      size_t end = at;
-      while (end < line.size() && !is_end(line[end])) ++end;
-      cell += trimmed(line.substr(at, end - at));
-      cells_.push_back(std::move(cell));
-      if (end >= line.size()) return;
-      at = end + 1;
-    }
-  }
-
-  std::string quoted_cell(std::string_view line, size_t& at) const {
-    std::string cell;
-    size_t opened = at++;
-    while (true) {
-      if (at >= line.size()) {
-        throw file_error(path_, str("line ", lines_.number(), ", character ", opened + 1, ": the quote is not closed"),
-                         "a closing quote on the same line");
-      }
-      if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
-      if (line[at] == '"') ++at;
-      cell += line[at++];
-    }
-    ++at;
-    return cell;
+    const size_t open = for_each_cell(line, delimiter_, [&](std::string_view cell) { cells_.emplace_back(cell); });
+    if (open == std::string_view::npos) return;
+    throw file_error(path_, str("line ", lines_.number(), ", character ", open + 1, ": the quote is not closed"),
+                     "a closing quote on the same line");
   }
 
   /// Names in another encoding would be written as they stand, and taken for one another.
@@ -181,14 +199,16 @@ class CsvReader {
     }
     int64_t most_rows = count_lines(file_) - (has_header_ ? 1 : 0);
     auto bytes = static_cast<uint64_t>(most_rows) * static_cast<uint64_t>(feature_count()) * options_.bytes_per_number;
-    if (options_.memory_limit != 0 && bytes > options_.memory_limit) {
+    const bool is_too_large = options_.memory_limit != 0 && bytes > options_.memory_limit;
+    stays_ = is_too_large && options_.may_stay;
+    if (is_too_large && !stays_) {
       throw file_error(
           path_, "the table does not fit in memory",
           str("at most ", bytes_text(static_cast<double>(options_.memory_limit))),
           str(bytes_text(static_cast<double>(bytes)), ": ", most_rows, " lines of ", feature_count(), " numbers"),
-          "a .npy file is read while training; data.memory_limit sets the limit");
+          "data.memory_limit sets the limit");
     }
-    x_ = Tensor::empty(DType::kFloat64, {most_rows, feature_count()});
+    x_ = Tensor::empty(DType::kFloat64, {stays_ ? 1 : most_rows, feature_count()});
   }
 
   void find_roles() {
@@ -322,9 +342,10 @@ class CsvReader {
                        : cells_.size() == 1 ? delimiter_hint(cells_[0])
                                             : "");
     }
-    if (rows_ == x_.dim(0)) throw file_error(path_, "the file changed while it was read");
+    if (!stays_ && rows_ == x_.dim(0)) throw file_error(path_, "the file changed while it was read");
     line_of_row_.push_back(lines_.number());
-    double* out = x_.data<double>() + rows_ * feature_count();
+    if (stays_) starts_.push_back(lines_.begin());
+    double* out = x_.data<double>() + (stays_ ? 0 : rows_ * feature_count());
     for (size_t i = 0; i < cells_.size(); ++i) {
       if (roles_[i] == Role::kFeature) *out++ = number(i);
     }
@@ -378,8 +399,9 @@ class CsvReader {
   std::vector<Role> roles_;      // of the columns
   std::vector<size_t> several_;  // columns of numbers to learn, in the order of y
   std::optional<size_t> weight_;
-  bool has_header_ = false, text_labels_ = false;
-  Tensor x_;
+  bool has_header_ = false, text_labels_ = false, stays_ = false;
+  Tensor x_;                      // one row of it where they stay in the file
+  std::vector<uint64_t> starts_;  // of the lines of the rows that stay
   std::vector<double> y_, weights_;
   std::vector<int64_t> class_of_row_, line_of_row_;
 };

@@ -38,14 +38,16 @@ struct CsvOptions {
   std::optional<size_t> label_at = {};
   /// Classes that are known already (those of the training file). If any, another label is an error.
   std::vector<std::string> classes = {};
-  /// Where not 0: the numbers of x may not take more bytes, UserError before they do. `bytes_per_number` counts what is
-  /// made of them later too.
+  /// Where not 0: the numbers of x may not take more bytes. Where they would, x stays in the file if it `may_stay`;
+  /// UserError otherwise. `bytes_per_number` counts what is made of them later too.
   uint64_t memory_limit = 0;
+  bool may_stay = false;
   uint64_t bytes_per_number = sizeof(double);
 };
 
 struct CsvTable {
-  Tensor x = {};  // float64 [rows, columns without the label's], all finite
+  Tensor x = {};  // float64 [rows, columns without the label's], all finite; lengths only where there is a `source`
+  std::shared_ptr<const RowSource> source = {};  // of x, where it stayed in the file
   Tensor y = {};  // [rows]: float64 if the labels are numbers, else int64 classes; int64[0] without labels; float64
                   // [rows, columns] of several columns
   Tensor weights = {};                     // float64 [rows], 0 or more; of rank 0 where there is no column of them

@@ -41,14 +41,36 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 std::optional<double> number_in(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  // Whole numbers of so many digits are exact: most cells of most tables.
+  if (!text.empty() && text.size() <= 15 && std::all_of(text.begin(), text.end(), is_digit)) {
+    int64_t whole = 0;
+    for (char c : text) whole = 10 * whole + (c - '0');
+    return static_cast<double>(whole);
+  }
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end != text.data() + text.size() || text.empty()) return std::nullopt;
   if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinite
   if (error != std::errc()) return std::nullopt;
   return value;
+}
+
+bool quoted_cell(std::string_view line, size_t& at, std::string& cell) {
+  cell.clear();
+  for (++at;; ++at) {
+    if (at >= line.size()) return false;
+    if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
+    if (line[at] == '"') ++at;
+    cell += line[at];
+  }
+  ++at;
+  return true;
 }
 
 std::string list_text(const std::vector<std::string>& names) {

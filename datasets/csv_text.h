@@ -17,6 +17,32 @@ std::string_view trimmed(std::string_view text);
 /// The whole text as a number, infinite ones and NaN among them; none where it is no number. "+1" is one.
 std::optional<double> number_in(std::string_view text);
 
+/// What stands in the quotes that open at `at`, which moves behind them; false where they are not closed.
+bool quoted_cell(std::string_view line, size_t& at, std::string& cell);
+
+/// Calls f(cell) for each cell of a line that is separated by `delimiter`, without blanks around it and without its
+/// quotes; a cell is valid during the call. Returns where a quote stands that is not closed, else npos.
+template <class F>
+size_t for_each_cell(std::string_view line, char delimiter, F f) {
+  auto is_blank = [&](char c) { return c == ' ' || (c == '\t' && delimiter != '\t'); };
+  auto is_end = [&](char c) { return c == delimiter || (c == '\t' && delimiter == ' '); };
+  if (delimiter == ' ') line = trimmed(line);
+  std::string quoted;
+  for (size_t at = 0;; ++at) {
+    while (at < line.size() && is_blank(line[at])) ++at;
+    const bool is_quoted = at < line.size() && line[at] == '"';
+    const size_t opened = at;
+    if (is_quoted && !quoted_cell(line, at, quoted)) return opened;
+    size_t end = at;
+    while (end < line.size() && !is_end(line[end])) ++end;
+    const std::string_view rest = trimmed(line.substr(at, end - at));
+    if (is_quoted) quoted += rest;
+    f(is_quoted ? std::string_view(quoted) : rest);
+    if (end >= line.size()) return std::string_view::npos;
+    at = end;
+  }
+}
+
 /// Delimiters that may stand between the cells of this line. A tab beside another delimiter is a blank.
 std::vector<std::pair<CsvOptions::Delimiter, const char*>> possible_delimiters(std::string_view line);
 

@@ -1,5 +1,6 @@
 #include "datasets/cut.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace thtrain {
@@ -57,11 +58,20 @@ class Cutter {
     return {labels.data<int64_t>(), labels.data<int64_t>() + labels.size()};
   }
 
-  /// The rows of `whole` in the order train, valid, test.
+  /// The rows of `whole` in the order train, valid, test. Those of a packed file stay in its order within each.
   Split drawn(const Split& whole, const SplitSizes& sizes) const {
     std::vector<int64_t> classes;
     if (options_.split == SplitBy::kStratified) classes = classes_of(whole);
-    return whole.part(split_rows(options_.split, options_.split_seed, whole.size(), sizes, classes));
+    std::vector<int64_t> rows = split_rows(options_.split, options_.split_seed, whole.size(), sizes, classes);
+    const DataArray& x = whole.x_array();
+    if (x.source && x.source->is_sequential()) {
+      auto begin = rows.begin();
+      for (int64_t length : {sizes.train, sizes.valid, sizes.test}) {
+        std::sort(begin, begin + length);
+        begin += length;
+      }
+    }
+    return whole.part(std::move(rows));
   }
 
   /// Makes the three splits. What has no file of its own is cut from the training file `whole`; `valid_default` rows
@@ -105,6 +115,8 @@ class Cutter {
     std::vector<int64_t> rest;
     for (int64_t i = 0; i < options_.folds; ++i)
       if (i != options_.fold) rest.insert(rest.end(), folds[i].begin(), folds[i].end());
+    if (const DataArray& x = whole.x_array(); x.source && x.source->is_sequential())
+      std::sort(rest.begin(), rest.end());  // the others are
     out_.train = whole.part(std::move(rest));
     out_.valid = whole.part(folds[options_.fold]);
     out_.test = test ? first(*test, options_.test, "test", options_.test_where) : whole.part(0, 0);

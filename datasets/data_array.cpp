@@ -5,7 +5,18 @@
 #include <cstring>
 #include <limits>
 
+#include "datasets/elements.h"
+
 namespace thtrain {
+
+Tensor outline(DType dtype, const Shape& shape) {
+  return Tensor::wrap(dtype, shape, row_major_strides(shape), nullptr, nullptr);
+}
+
+int64_t row_bytes(const DataArray& array) {
+  const Shape& shape = array.raw.shape();
+  return element_count(Shape(shape.begin() + 1, shape.end())) * static_cast<int64_t>(size_of(array.raw.dtype()));
+}
 
 namespace {
 
@@ -39,25 +50,19 @@ void for_each_element(const std::byte* row, const Shape& shape, const Shape& str
   });
 }
 
-int64_t row_bytes(const DataArray& array) {
-  const Shape& shape = array.raw.shape();
-  return element_count(Shape(shape.begin() + 1, shape.end())) * static_cast<int64_t>(size_of(array.raw.dtype()));
-}
-
-/// Rows row_of(begin) and on from the file into `out`; neighbours at once.
+/// Rows row_of(begin) and on from their source into `out`; neighbours at once.
 void read_rows(const DataArray& array, int64_t begin, int64_t count, const RowOf& row_of, std::byte* out) {
   int64_t bytes = row_bytes(array);
   for (int64_t i = 0, run = 1; i < count; i += run) {
     int64_t first = row_of(begin + i);
     for (run = 1; i + run < count && row_of(begin + i + run) == first + run;) ++run;
-    array.file->read_at(array.offset + static_cast<uint64_t>(first * bytes),
-                        {out + i * bytes, static_cast<size_t>(run * bytes)});
+    array.source->read(first, run, out + i * bytes);
   }
 }
 
-/// Calls f(i, row) with the bytes of each row, read from the file by pieces.
+/// Calls f(i, row) with the bytes of each row, read from the source by pieces.
 template <class F>
-void for_each_row_in_file(const DataArray& array, int64_t count, const RowOf& row_of, F f) {
+void for_each_row_of_source(const DataArray& array, int64_t count, const RowOf& row_of, F f) {
   constexpr int64_t kPieceBytes = int64_t{1} << 20;
   int64_t bytes = row_bytes(array), piece = std::clamp<int64_t>(kPieceBytes / std::max<int64_t>(bytes, 1), 1, count);
   auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(piece * bytes));
@@ -74,7 +79,7 @@ void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F 
   const Tensor& raw = array.raw;
   if (count == 0) return;
   Shape shape(raw.shape().begin() + 1, raw.shape().end()), strides(raw.strides().begin() + 1, raw.strides().end());
-  bool contiguous = array.file || raw.rows(0, 1).is_contiguous();
+  bool contiguous = array.source || raw.rows(0, 1).is_contiguous();
   auto width = static_cast<int64_t>(size_of(raw.dtype()));
   for (int64_t& stride : strides) stride *= width;
   visit(raw.dtype(), [&](auto zero) {
@@ -87,7 +92,7 @@ void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F 
         else
           for_each_element<T, false>(row, shape, strides, contiguous, each);
       };
-      if (array.file) return for_each_row_in_file(array, count, row_of, one_row);
+      if (array.source) return for_each_row_of_source(array, count, row_of, one_row);
       for (int64_t i = 0; i < count; ++i)
         one_row(i, static_cast<const std::byte*>(raw.raw()) + row_of(i) * raw.strides()[0] * width);
     }
@@ -97,10 +102,24 @@ void for_each_row(const DataArray& array, int64_t count, const RowOf& row_of, F 
 template <class To>
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
   To* out = into.data<To>();
+  const Tensor& raw = array.raw;
+  const int64_t count = into.dim(0);
+  if (count > 0 && !array.swapped && (array.source || raw.rows(0, 1).is_contiguous())) {
+    const int64_t elements = into.size() / count;
+    if (array.source)
+      return for_each_row_of_source(array, count, row_of, [&](int64_t i, const std::byte* row) {
+        convert_elements(raw.dtype(), row, elements, scale, out + i * elements);
+      });
+    const int64_t stride = raw.strides()[0] * static_cast<int64_t>(size_of(raw.dtype()));
+    for (int64_t i = 0; i < count; ++i)
+      convert_elements(raw.dtype(), static_cast<const std::byte*>(raw.raw()) + row_of(i) * stride, elements, scale,
+                       out + i * elements);
+    return;
+  }
   if (scale == 1) {
-    for_each_row(array, into.dim(0), row_of, [&](int64_t, auto value) { *out++ = static_cast<To>(value); });
+    for_each_row(array, count, row_of, [&](int64_t, auto value) { *out++ = static_cast<To>(value); });
   } else {
-    for_each_row(array, into.dim(0), row_of,
+    for_each_row(array, count, row_of,
                  [&](int64_t, auto value) { *out++ = static_cast<To>(static_cast<double>(value) * scale); });
   }
 }
@@ -108,7 +127,7 @@ void convert_rows(const DataArray& array, double scale, const RowOf& row_of, con
 }  // namespace
 
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into) {
-  bool as_it_stands = array.file && scale == 1 && !array.swapped && array.raw.dtype() == into.dtype();
+  bool as_it_stands = array.source && scale == 1 && !array.swapped && array.raw.dtype() == into.dtype();
   if (as_it_stands)
     read_rows(array, 0, into.dim(0), row_of, static_cast<std::byte*>(into.raw()));
   else if (into.dtype() == DType::kFloat32)

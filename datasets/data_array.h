@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/tensor.h"
-#include "datasets/file.h"
+#include "datasets/row_source.h"
 
 namespace thtrain {
 
@@ -21,12 +21,11 @@ struct TextRows {
 };
 
 struct DataArray {
-  Tensor raw;  // axis 0 counts examples; any real dtype and strides. Where `file` is set: dtype and lengths only
+  Tensor raw;  // axis 0 counts examples; any real dtype and strides. Where `source` is set: dtype and lengths only
   bool swapped = false;  // in the byte order of the other kind of machine
-  /// The elements stay in the file, row-major from byte `offset` on, and are read into buffers of our own when they are
-  /// asked for. (A mapping would be ended by SIGBUS where another program cuts the file short.)
-  std::shared_ptr<const InputFile> file = {};
-  uint64_t offset = 0;
+  /// The rows stay in their file, and are read into buffers of our own when they are asked for. (A mapping would be
+  /// ended by SIGBUS where another program cuts the file short.)
+  std::shared_ptr<const RowSource> source = {};
   std::string origin;                         // for messages: "data/train_x.npy"
   ConfigPosition where = {};                  // for messages: what asked for it
   std::shared_ptr<const TextRows> text = {};  // for messages, of a text file
@@ -34,6 +33,11 @@ struct DataArray {
 
 /// The row of the array that stands at place i of the result.
 using RowOf = std::function<int64_t(int64_t)>;
+
+/// Lengths and dtype without elements.
+Tensor outline(DType dtype, const Shape& shape);
+/// Bytes of one row as it stands in the file.
+int64_t row_bytes(const DataArray& array);
 
 /// UserError unless the array is real and has an axis of examples.
 void check_array(const DataArray& array);

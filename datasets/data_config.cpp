@@ -97,7 +97,7 @@ void ArrayFiles::describe_files(Fields<T>& f) {
   f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
   describe_fractions(f);
   describe_split(f);
-  describe_memory_limit(f);
+  describe_streams(f);
   f.check([](const T& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);
@@ -196,7 +196,7 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
   f.field("scale", &CsvConfig::scale).range(above(0)).help("What the columns are multiplied by, the label's apart.");
   describe_fractions(f);
   describe_split(f);
-  describe_memory_limit(f);
+  describe_streams(f);
   f.check([](const CsvConfig& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);

@@ -61,6 +61,16 @@ struct SplitConfig : DataConfig {
   static void describe_split(Fields<T>& f);
 };
 
+/// Examples in files that may be larger than memory.
+struct FileConfig : SplitConfig {
+  std::optional<double> memory_limit;  // GiB
+  int64_t shuffle_window = 0;
+
+ protected:
+  template <class T>
+  static void describe_streams(Fields<T>& f);
+};
+
 /// MNIST's 60,000 + 10,000 digits of 28x28 pixels; the validation examples are the last of the training file.
 struct MnistConfig : SplitConfig {
   static constexpr std::string_view kName = "mnist";
@@ -87,12 +97,11 @@ struct DigitsConfig : DataConfig {
 };
 
 /// Where validation examples come from: a file of their own, or the last n_valid examples of the training file.
-struct ArrayFiles : SplitConfig {
+struct ArrayFiles : FileConfig {
   std::string train, train_labels;
   std::optional<std::string> valid, valid_labels, test, test_labels, train_weights, valid_weights, test_weights;
   int64_t n_valid = 0;
   double valid_fraction = 0, test_fraction = 0;
-  std::optional<double> memory_limit;  // GiB
 
   SetSizes sizes() const override {
     return {-1, valid || valid_fraction > 0 || folds > 0 ? -1 : n_valid, test || test_fraction > 0 ? -1 : 0};
@@ -104,7 +113,7 @@ struct ArrayFiles : SplitConfig {
 };
 
 /// Files that hold examples and targets together: lists of them, which stand one after the other.
-struct SetFiles : SplitConfig {
+struct SetFiles : FileConfig {
   std::vector<std::string> train, valid, test;
   int64_t n_valid = 0;
   double valid_fraction = 0, test_fraction = 0;
@@ -143,7 +152,7 @@ struct IdxConfig : ArrayFiles {
   static void describe(Fields<IdxConfig>& f);
 };
 
-struct CsvConfig : SplitConfig {
+struct CsvConfig : FileConfig {
   static constexpr std::string_view kName = "csv";
   std::string train;
   std::optional<std::string> valid, test;
@@ -155,7 +164,6 @@ struct CsvConfig : SplitConfig {
   CsvOptions::Delimiter delimiter = CsvOptions::Delimiter::kAuto;
   int64_t n_valid = 0;
   double valid_fraction = 0, test_fraction = 0;
-  std::optional<double> memory_limit;  // GiB
   SetSizes sizes() const override {
     return {-1, valid || valid_fraction > 0 || folds > 0 ? -1 : n_valid, test || test_fraction > 0 ? -1 : 0};
   }

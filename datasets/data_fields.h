@@ -171,13 +171,21 @@ void describe_fractions(Fields<T>& f) {
 }
 
 template <class T>
-void describe_memory_limit(Fields<T>& f) {
+void FileConfig::describe_streams(Fields<T>& f) {
   f.field("memory_limit", &T::memory_limit)
       .range(above(0))
       .unit("GiB")
       .help(
-          "What the examples may fill in memory. More is read while training from .npy files and IDX files that are "
-          "not packed, and is an error elsewhere. Not given: half of the memory that there is.");
+          "What the examples may fill in memory. What does not fit is read while training; arrays in Fortran order "
+          "cannot be, and are an error. Not given: half of the memory that there is.");
+  f.field("shuffle_window", &T::shuffle_window)
+      .range(at_least(0))
+      .unit("examples")
+      .help(
+          "An epoch's order is drawn among so many examples at a time, which come in blocks of an eighth of them. "
+          "Where "
+          "examples are read while training, so many are held in memory, and the files are read by blocks. 0: among "
+          "all; of packed files that are read while training, among 64 MiB.");
 }
 
 template <class T>
@@ -198,6 +206,7 @@ void SetFiles::describe_sets(Fields<T>& f, const std::string& what) {
   f.field("scale", &T::scale).range(above(0)).help("What the examples are multiplied by.");
   describe_fractions(f);
   describe_split(f);
+  describe_streams(f);
   f.check([](const T& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);

@@ -37,10 +37,15 @@ static void fill_split(DatasetOptions& out, const SplitConfig& c) {
   out.folds_where = c.at("folds");
 }
 
+static void fill_streams(DatasetOptions& out, const FileConfig& c) {
+  out.memory_limit = memory_limit(c.memory_limit);
+  out.shuffle_window = c.shuffle_window;
+}
+
 // How many examples validate where they come from the training file.
 template <class T>
 static void fill_cut(DatasetOptions& out, const T& c) {
-  out.memory_limit = memory_limit(c.memory_limit);
+  fill_streams(out, c);
   fill_split(out, c);
   out.valid_fraction = c.valid_fraction;
   out.test_fraction = c.test_fraction;
@@ -99,6 +104,7 @@ std::vector<DataFile> ArrayFiles::files() {
 // The valid rows only where they are cut from the training file.
 void SetFiles::fill(DatasetOptions& out) const {
   fill_common(out);
+  fill_streams(out, *this);
   fill_split(out, *this);
   out.valid_fraction = valid_fraction;
   out.test_fraction = test_fraction;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/elements.h"
+
 namespace thtrain {
 
 const char* name_of(Targets targets) {
@@ -36,11 +38,7 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
       const T* elements = batch.data<T>();
-      int64_t count = batch.size();
-      // The sum of x - x is 0 if all are finite: a loop without branches.
-      T sum = 0;
-      for (int64_t i = 0; i < count; ++i) sum += elements[i] - elements[i];
-      if (sum == 0) return;
+      if (has_only_finite(batch)) return;
       int64_t bad = 0;
       while (std::isfinite(elements[bad])) ++bad;
       Shape shape(batch.shape().begin() + 1, batch.shape().end());
@@ -186,6 +184,23 @@ Tensor Split::make_targets(int64_t count, DType floatx) const {
   return rows_of(dtype_of(targets_, floatx), count, target_shape_);
 }
 
+std::vector<std::shared_ptr<HeldRows>> Split::hold_rows() {
+  std::vector<std::shared_ptr<HeldRows>> out;
+  auto through = [&](DataArray& array) {
+    if (!array.source) return;
+    out.push_back(std::make_shared<HeldRows>(array.source, row_bytes(array)));
+    array.source = out.back();
+  };
+  through(x_);
+  through(y_);
+  if (weights_) {
+    DataArray weights = *weights_;
+    through(weights);
+    weights_ = std::make_shared<const DataArray>(std::move(weights));
+  }
+  return out;
+}
+
 Batch Split::buffer(int64_t count, DType floatx) const {
   TH_CHECK(floatx == DType::kFloat32 || floatx == DType::kFloat64, "examples as ", name_of(floatx));
   Batch out{rows_of(floatx, count, input_shape_), make_targets(count, floatx)};
@@ -260,7 +275,7 @@ Tensor Split::read_weights(int64_t begin, int64_t count, DType floatx) const {
 }
 
 Batch Split::all(DType floatx) const {
-  bool as_it_stands = !rows_ && !x_.file && !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 &&
+  bool as_it_stands = !rows_ && !x_.source && !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 &&
                       !x_.swapped && x_.raw.dtype() == floatx && x_.raw.is_contiguous();
   if (!as_it_stands) return read(0, size_, floatx);
   Batch out{x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
@@ -399,6 +414,7 @@ std::string Dataset::text() const {
   if (targets() == Targets::kValues) out += str(", targets of ", shape_text(train.target_shape()));
   if (targets() == Targets::kLabels) out += str(", labels of ", shape_text(train.target_shape()));
   if (streamed) out += ", streamed";
+  if (shuffle_window > 0) out += str(", shuffled within ", shuffle_window, " examples");
   for (auto [label, split] : {std::pair("train", &train), {"valid", &valid}, {"test ", &test}}) {
     if (split->size() == 0) continue;
     out += str("\n  ", label, " ", split->size(), " examples from ", split->x_array().origin);

@@ -9,6 +9,7 @@
 
 #include "compiler/ir/tensor.h"
 #include "datasets/data_array.h"
+#include "datasets/held_rows.h"
 #include "datasets/standardization.h"
 
 namespace thtrain {
@@ -59,6 +60,10 @@ class Split {
   uint64_t bytes(DType floatx) const;
   /// The row of the file that example `i` stands in, for messages.
   int64_t file_row(int64_t i) const { return rows_ ? (*rows_)[static_cast<size_t>(first_ + i)] : first_ + i; }
+
+  /// From now on the arrays with a source are read through these, in the place of the source; none where all are in
+  /// memory. They hold and drop rows of the file.
+  std::vector<std::shared_ptr<HeldRows>> hold_rows();
 
   /// Tensors for so many examples, to be filled by read_into.
   Batch buffer(int64_t count, DType floatx) const;
@@ -113,7 +118,10 @@ struct Dataset {
   std::vector<size_t> other_columns = {};      // columns of labels and weights in that table, from 0
   std::vector<std::string> target_names = {};  // of several columns of y
   bool streamed = false;                       // it would not fit in memory: read batch by batch, check_batch each
-  bool cut_from_end = false;                   // validation examples are the last of the training file
+  /// An epoch's order is drawn among so many examples at a time, as trainers/epoch_order.h says. 0: among all.
+  int64_t shuffle_window = 0;
+  bool is_window_default = false;  // nobody chose it
+  bool cut_from_end = false;       // validation examples are the last of the training file
 
   Targets targets() const { return train.targets(); }
   /// Of kClasses; 0 otherwise.

@@ -95,6 +95,18 @@ IdxHeader read_idx_header(const std::string& path) {
   return header;
 }
 
+void check_idx_size(const std::string& path, uint64_t unpacked) {
+  ByteStream stream(path);
+  const IdxHeader header = read_header(stream);
+  const uint64_t elements = check_size(stream, header), needed = header.data_offset + elements;
+  if (unpacked < needed)
+    throw file_error(path, kNotAsLong, sizes_text(header, elements), str(unpacked, " bytes", stream.unpacked()),
+                     "copy the file again");
+  if (unpacked > needed)
+    throw file_error(path, "the IDX file is longer than its header says", sizes_text(header, elements),
+                     str("more bytes", stream.unpacked()));
+}
+
 Tensor read_idx(const std::string& path) {
   ByteStream stream(path);
   IdxHeader header = read_header(stream);

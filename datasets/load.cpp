@@ -71,9 +71,7 @@ struct SplitFiles {
 class Loader {
  public:
   Loader(const DatasetOptions& options, DType floatx)
-      : options_(options),
-        floatx_(floatx),
-        memory_limit_(options.memory_limit ? options.memory_limit : usable_memory() / 2) {}
+      : options_(options), floatx_(floatx), memory_limit_(most_bytes_of(options)) {}
 
   Dataset load() {
     out_.name = options_.name;
@@ -119,7 +117,14 @@ class Loader {
     SourceData data = located(options_.where, [&] { return options_.read(options_, floatx_); });
     out_.class_names = data.class_names;
     known_classes_ = data.classes;
+    note_streams({&data.train, data.valid ? &*data.valid : nullptr, data.test ? &*data.test : nullptr});
     cut(data.train, data.valid, data.test, 0);
+  }
+
+  /// What stays in its file makes a stream of the data.
+  void note_streams(std::initializer_list<const Split*> splits) {
+    for (const Split* split : splits)
+      out_.streamed = out_.streamed || (split && split->size() > 0 && split->x_array().source != nullptr);
   }
 
   void digits() {
@@ -246,7 +251,7 @@ class Loader {
                                                                 : ", as data.memory_limit says"),
                      .got = str(gib(needed), " as ", name_of(floatx_)),
                      .config = file.described().where,
-                     .hint = file.why_not()});
+                     .hint = file.why_not().empty() ? "data.memory_limit sets the limit" : file.why_not()});
   }
 
   /// Into memory what fits there. What does not stays in its file, or is refused.
@@ -276,6 +281,7 @@ class Loader {
   void csv() {
     CsvOptions csv = options_.csv;
     csv.has_label = has_targets();
+    csv.may_stay = true;
     csv.bytes_per_number = sizeof(double) + size_of(floatx_);  // the table's, and those of the examples made of it
     uint64_t used = 0;
     size_t columns = 0;  // of the training file, the label's among them
@@ -287,8 +293,10 @@ class Loader {
       return located(path->where, [&] {
         if (key != "train") check_column_count(place, csv, columns);
         CsvTable table = read_csv(place, csv);
-        used =
-            std::min(memory_limit_, used + table.x.bytes() + static_cast<uint64_t>(table.x.size()) * size_of(floatx_));
+        if (!table.source) {
+          const uint64_t bytes = table.x.bytes() + static_cast<uint64_t>(table.x.size()) * size_of(floatx_);
+          used = std::min(memory_limit_, used + bytes);
+        }
         if (key == "train") {
           csv.classes = table.classes;
           csv.label_at = table.label_at;
@@ -311,7 +319,9 @@ class Loader {
         };
         DataArray y = array(table.y);
         if (!table.targets.empty()) y.text = text_rows(table, table.targets);
-        Split out(array(table.x), y, options_.targets, scale_or(1));
+        DataArray x = array(table.x);
+        x.source = table.source;
+        Split out(std::move(x), y, options_.targets, scale_or(1));
         if (!csv.weight.empty()) out.set_weights(array(table.weights));
         return out;
       });
@@ -324,6 +334,7 @@ class Loader {
                        .config = place_of(options_.class_names_where)});
     out_.class_names = csv.classes;
     known_classes_ = static_cast<int64_t>(csv.classes.size());
+    note_streams({&*train, valid ? &*valid : nullptr, test ? &*test : nullptr});
     cut(*train, valid, test, 0);
   }
 
@@ -350,6 +361,17 @@ class Loader {
       if (!out_.streamed || split->bytes(floatx_) <= memory_limit_) check_all(*split, floatx_);
     }
     standardize();
+    out_.shuffle_window = window();
+    out_.is_window_default = options_.shuffle_window == 0;
+  }
+
+  /// Of the training examples.
+  int64_t window() const {
+    const DataArray& x = out_.train.x_array();
+    if (!out_.streamed || options_.shuffle_window > 0) return options_.shuffle_window;
+    if (!x.source || !x.source->is_sequential()) return 0;
+    const uint64_t most = options_.memory_limit ? std::min(kPackedWindow, memory_limit_ / 4) : kPackedWindow;
+    return std::max<int64_t>(static_cast<int64_t>(most) / std::max<int64_t>(row_bytes(x), 1), 1);
   }
 
   void name_classes() {
@@ -395,13 +417,17 @@ std::vector<DataPath> files_of(const DatasetOptions& options, const std::string&
   return out;
 }
 
+uint64_t most_bytes_of(const DatasetOptions& options) {
+  return options.memory_limit ? options.memory_limit : usable_memory() / 2;
+}
+
 void require_fits(const DatasetOptions& options, const std::string& path, int64_t numbers, DType from, DType floatx) {
-  uint64_t most = options.memory_limit ? options.memory_limit : usable_memory() / 2;
+  uint64_t most = most_bytes_of(options);
   uint64_t needed = static_cast<uint64_t>(numbers) * (size_of(from) + size_of(floatx));
   if (needed <= most) return;
   throw file_error(path, "the data does not fit in memory",
                    str("at most ", gib(most), options.memory_limit ? "" : ", half of the memory that there is"),
-                   str(gib(needed), " as ", name_of(floatx)), "a .npy file is read while training");
+                   str(gib(needed), " as ", name_of(floatx)), "examples in files are read while training");
 }
 
 Dataset load_dataset(const DatasetOptions& options, DType floatx) {

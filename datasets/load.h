@@ -22,7 +22,7 @@ struct DataPath {
 
 struct DatasetOptions;
 
-/// What the files of a source hold, or what a generator makes.
+/// What the files of a source hold, or what a generator makes. Arrays with a source are read while training.
 struct SourceData {
   Split train;
   std::optional<Split> valid = {}, test = {};
@@ -77,11 +77,20 @@ struct DatasetOptions {
   std::vector<std::string> class_names = {};
   ConfigPosition class_names_where = {};
   CsvOptions csv = {};  // of CSV files: label column, header, delimiter
-  /// Bytes that the examples may fill. More is streamed where the files allow it (.npy files in C order, IDX files that
-  /// are not gzipped), else refused. 0: half of the memory that there is.
+  /// Bytes that the examples may fill. Of more, what does not fit stays in its files and is read while training; what
+  /// cannot (arrays in Fortran order, generators) is refused. Labels, weights and where each line of a text file begins
+  /// come into memory. 0: half of the memory that there is.
   uint64_t memory_limit = 0;
+  /// See Dataset::shuffle_window. 0: all examples; of packed files, kPackedWindow bytes of them, and not more than a
+  /// quarter of `memory_limit` where that is given.
+  int64_t shuffle_window = 0;
 };
 
+/// Bytes of packed examples that are held in memory so that they can be shuffled.
+inline constexpr uint64_t kPackedWindow = uint64_t{64} << 20;
+
+/// options.memory_limit, or half of the memory that there is.
+uint64_t most_bytes_of(const DatasetOptions& options);
 /// The files of the parts "train.0", "train.1", ..., of `set` = "train".
 std::vector<DataPath> files_of(const DatasetOptions& options, const std::string& set);
 /// UserError in the name of `path`, where so many numbers of `from` and the examples that are made of them are more

@@ -41,6 +41,7 @@ bool TextLines::next(std::string_view& line) {
     }
     if (!found) end = buffer_.size();
     line = std::string_view(buffer_).substr(at_, end - at_);
+    line_begin_ = offset_ - buffer_.size() + at_;
     bool two = end + 1 < buffer_.size() && buffer_[end] == '\r' && buffer_[end + 1] == '\n';
     at_ = std::min(end + (two ? 2 : 1), buffer_.size());
     ++number_;

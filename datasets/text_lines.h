@@ -16,7 +16,8 @@ class TextLines {
 
   /// The next line without its end (LF, CRLF or CR) in `line`, until the next call; false at the end of the file.
   bool next(std::string_view& line);
-  int64_t number() const { return number_; }  // of that line, from 1
+  int64_t number() const { return number_; }      // of that line, from 1
+  uint64_t begin() const { return line_begin_; }  // its first byte in the file
 
  private:
   bool read_more();
@@ -26,6 +27,7 @@ class TextLines {
   std::string buffer_;
   size_t at_ = 0;
   int64_t number_ = 0;
+  uint64_t line_begin_ = 0;
 };
 
 /// Lines that are not empty: a fast count.

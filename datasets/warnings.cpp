@@ -140,8 +140,13 @@ class Doubts {
 }  // namespace
 
 std::vector<std::string> data_warnings(const Dataset& data, bool shuffled) {
-  if (data.targets() != Targets::kClasses || data.train.size() == 0) return {};
-  return Doubts(data, shuffled).list();
+  std::vector<std::string> out;
+  if (data.targets() == Targets::kClasses && data.train.size() > 0) out = Doubts(data, shuffled).list();
+  if (shuffled && data.is_window_default && data.shuffle_window > 0 && data.shuffle_window < data.train.size())
+    out.push_back(str(data.train.x_array().origin, ": packed, so that ", data.shuffle_window,
+                      " examples at a time are shuffled; data.shuffle_window takes another number, and a file that is "
+                      "not packed is shuffled as a whole"));
+  return out;
 }
 
 }  // namespace thtrain

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "datasets/content.h"
+#include "datasets/deflated_bytes.h"
 
 namespace thtrain {
 
@@ -236,6 +237,19 @@ void ZipReader::read_beginning(const ZipEntry& entry, std::span<std::byte> out) 
     file_.read_at(from, out);
   else
     inflate_entry(entry, from, out);
+}
+
+ZipReader::Bytes ZipReader::bytes(const ZipEntry& entry) const {
+  check(entry);
+  const uint64_t from = data_offset(entry);
+  auto file = std::make_shared<const InputFile>(path());
+  if (entry.method == kStored) return {std::make_shared<const FileBytes>(std::move(file)), from};
+  auto packed = std::make_shared<const DeflatedBytes>(std::move(file), from, entry.packed, DeflatedBytes::Format::kRaw);
+  if (packed->size() != entry.size)
+    throw damaged_entry(path(), entry, str(entry.size, " bytes unpacked"), str(packed->size(), " bytes"));
+  if (packed->crc() != entry.crc)
+    throw damaged_entry(path(), entry, str("CRC ", hex(entry.crc)), str("CRC ", hex(packed->crc())));
+  return {std::move(packed), 0};
 }
 
 ZipWriter::ZipWriter(const std::string& path, uint64_t wide_from) : file_(path), wide_from_(wide_from) {}

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "datasets/file.h"
+#include "datasets/row_source.h"
 
 namespace thtrain {
 
@@ -36,6 +38,13 @@ class ZipReader {
   void read(const ZipEntry& entry, std::span<std::byte> out) const;
   /// The first bytes, at most entry.size. Not checked against the CRC. UserError as read().
   void read_beginning(const ZipEntry& entry, std::span<std::byte> out) const;
+  /// The entry's bytes at any place, unpacked. Those of a packed entry are unpacked once, and its checksum is checked.
+  /// UserError as read().
+  struct Bytes {
+    std::shared_ptr<const ByteSource> source;
+    uint64_t offset = 0;  // of the entry's first byte
+  };
+  Bytes bytes(const ZipEntry& entry) const;
   /// UserError unless read() may be tried: method and encryption are known, and the size is one that `packed` bytes can
   /// give.
   void check(const ZipEntry& entry) const;

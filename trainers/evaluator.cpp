@@ -111,6 +111,7 @@ const std::vector<kernel::Choice>& Evaluator::choices(const Examples& examples, 
 
 std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, int64_t batch) {
   const int64_t chunk = evaluation_chunk(count, batch);
+  examples.set_plan(count, chunk);
   std::vector<MetricTotals> totals;
   for (int64_t begin = 0; begin < count; begin += chunk) {
     int64_t length = std::min(chunk, count - begin);

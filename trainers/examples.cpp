@@ -18,42 +18,35 @@ Examples::Examples(const Split& split, const Shape& input, DType floatx, bool st
   all_.x = all_.x.reshape(with_count(split.size(), input_));
 }
 
-const Batch& Examples::buffer(int64_t count) {
-  Batch& out = buffers_[count];
-  if (out.x.rank() == 0) out = new_buffer(count);
-  return out;
+std::unique_ptr<ExampleStream> Examples::stream(bool shuffled, int64_t window) const {
+  return std::make_unique<ExampleStream>(split_, input_, floatx_, shuffled, window);
 }
 
-Batch Examples::new_buffer(int64_t count) const {
+Batch Examples::like(int64_t count) const {
   Batch out = split_.buffer(count, floatx_);
   out.x = out.x.reshape(with_count(count, input_));
   return out;
 }
 
-void Examples::read(const Batch& into, int64_t begin) const {
-  split_.read_into(into, begin);
-  check_batch(split_, into, begin);
-}
-
-void Examples::read(const Batch& into, std::span<const int64_t> examples) const {
-  split_.read_into(into, examples);
-  check_batch(split_, into, examples);
+void Examples::set_plan(int64_t count, int64_t batch) {
+  if (!streamed_ || count == 0) return;
+  if (!stream_) stream_ = stream(false, 0);
+  stream_->set_plan({count, batch});
 }
 
 Batch Examples::batch(int64_t begin, int64_t count) {
-  if (!streamed_) {
-    Batch out{all_.x.rows(begin, count), all_.y.rows(begin, count)};
-    if (has_weights()) out.weights = all_.weights.rows(begin, count);
-    return out;
+  if (streamed_) {
+    if (!stream_) stream_ = stream(false, 0);
+    return stream_->at(begin, count);
   }
-  const Batch& out = buffer(count);
-  read(out, begin);
+  Batch out{all_.x.rows(begin, count), all_.y.rows(begin, count)};
+  if (has_weights()) out.weights = all_.weights.rows(begin, count);
   return out;
 }
 
 Type Examples::target_type(int64_t count) const {
   if (size() == 0) return {.dtype = DType::kInt64, .dims = {count}};
-  const Tensor y = streamed_ ? new_buffer(1).y : all_.y;
+  const Tensor y = streamed_ ? like(1).y : all_.y;
   Type out{.dtype = y.dtype(), .dims = {count}};
   for (size_t i = 1; i < y.rank(); ++i) out.dims.push_back(y.dim(i));
   return out;

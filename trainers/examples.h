@@ -1,12 +1,12 @@
 // One set of examples as a model takes them: all of them in memory, or read from their file as they are needed.
 #pragma once
 
-#include <map>
-#include <span>
+#include <memory>
 #include <string>
 
 #include "compiler/ir/type.h"
 #include "datasets/dataset.h"
+#include "trainers/example_stream.h"
 
 namespace thtrain {
 
@@ -23,15 +23,16 @@ class Examples {
   bool has_weights() const { return split_.has_weights(); }
   /// x [size, input...], y [size, ...], weights [size] if there are some; of examples in memory.
   const Batch& all() const { return all_; }
-  /// Examples `begin` to `begin + count`: a part of all(), or read into a buffer that the next call with this count
-  /// fills again. UserError where a streamed value is not finite or a label is out of range.
+  /// How batch() will be called: for examples 0 to `count`, `batch` at a time, again and again. Streamed ones are read
+  /// ahead by that.
+  void set_plan(int64_t count, int64_t batch);
+  /// Examples `begin` to `begin + count`: a part of all(), or read (trainers/example_stream.h) and valid until the next
+  /// call. UserError where a streamed value is not finite or a label is out of range.
   Batch batch(int64_t begin, int64_t count);
-  /// Tensors for so many examples, to be filled by read().
-  Batch new_buffer(int64_t count) const;
-  /// Fills `into` from streamed examples: `begin` and on, or those with these numbers. May be called in any thread.
-  /// UserError as batch().
-  void read(const Batch& into, int64_t begin) const;
-  void read(const Batch& into, std::span<const int64_t> examples) const;
+  /// A stream of its own over the same examples.
+  std::unique_ptr<ExampleStream> stream(bool shuffled, int64_t window) const;
+  /// A minibatch whose numbers say nothing: its types and lengths.
+  Batch like(int64_t count) const;
 
   /// Bytes of all().
   int64_t bytes() const;
@@ -40,14 +41,12 @@ class Examples {
   std::string identity() const;
 
  private:
-  const Batch& buffer(int64_t count);
-
   Split split_;
   Shape input_;
   DType floatx_;
   bool streamed_;
   Batch all_;
-  std::map<int64_t, Batch> buffers_;  // by count
+  std::unique_ptr<ExampleStream> stream_;  // of batch(), from its first call on
 };
 
 /// UserError unless these are classes, or no examples: for objectives that take nothing else.

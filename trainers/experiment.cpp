@@ -276,6 +276,12 @@ void Experiment::describe(Fields<Experiment>& f) {
                     .config = trainer.at("batch_size"),
                     .hint = "trainer.full_batches_only = false allows it"});
     };
+    if (const auto* files = dynamic_cast<const FileConfig*>(&*e.data);
+        files && files->shuffle_window > 0 && !trainer.shuffle)
+      findings.add({.what = "data.shuffle_window has no effect",
+                    .expected = "trainer.shuffle = true",
+                    .config = files->at("shuffle_window"),
+                    .hint = "it says among how many examples an epoch's order is drawn"});
     if (!trainer.optimizer->batch_method()) fits(sizes.train, "training");
     fits(sizes.valid, "validation");
     fits(sizes.test, "test");

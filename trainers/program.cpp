@@ -124,7 +124,8 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   hand_weights(model_, first);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
-  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method());
+  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method(),
+                data.shuffle_window);
   const bool classifies = outputs_[0].classifies(data);
   classes_ = classifies ? data.classes() : 0;
   loss_sum_ = Shared(0.0, "loss_sum");
@@ -132,6 +133,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
   bool has_rest = rest > 0 && (!trainer.full_batches_only || is_batch_method());
   chunks_ = size / batch + has_rest;
+  feed_->set_plan(has_rest ? size : size / batch * batch, batch);
   step_ = make_step(batch, &graph_);
   schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
   check_schedules(trainer, *schedules_, data);
@@ -267,7 +269,7 @@ Function& TrainingProgram::function_of(int64_t chunk) {
 }
 
 void TrainingProgram::begin_epoch(RandomState& random) {
-  if (experiment_.trainer.shuffle && !is_batch_method()) feed_->set_order(random.permutation(feed_->examples().size()));
+  if (experiment_.trainer.shuffle && !is_batch_method()) feed_->begin_epoch(random);
   set_loss_sum(0);
 }
 void TrainingProgram::step(int64_t batch) {

@@ -1,4 +1,5 @@
 // `thtrain bench`: thtrain beside its peers, in one run.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "bench/page.h"
 #include "bench/report.h"
 #include "bench/run.h"
+#include "bench/streams.h"
 #include "bench/worker.h"
 #include "cli/commands/commands.h"
 #include "cli/text.h"
@@ -112,6 +114,25 @@ int run_maths(const BenchArguments& arguments) {
   return kDone;
 }
 
+int run_streams(const BenchArguments& arguments) {
+  const BenchOptions& o = arguments.options;
+  if (!arguments.markdown.empty() || !o.dtypes.empty())
+    throw UserError(
+        Message{.what = str("bench streams: ", o.dtypes.empty() ? "--markdown" : "--dtype", " has no effect"),
+                .expected = "without it: the table is printed, and examples are float32"});
+  StreamOptions options{.formats = o.cases, .threads = o.threads, .turns = o.turns, .quick = o.quick};
+  options.seconds = o.quick ? 0.2 : std::max(o.seconds, 2.0);
+  std::vector<StreamMeasurement> all;
+  auto found = [&](const StreamMeasurement& m) {
+    all.push_back(m);
+    if (arguments.json) print_text(json_line(m) + "\n");
+  };
+  measure_streams(options, show, found);
+  show("");
+  if (!arguments.json) print_text(stream_table(all));
+  return kDone;
+}
+
 }  // namespace
 
 // Everybody who uses OpenBLAS would be measured with the kernels of somebody's choice.
@@ -130,6 +151,7 @@ int run_bench_command(const BenchArguments& arguments) {
   if (!arguments.markdown.empty()) AtomicFile(arguments.markdown);  // what cannot be written is told before the work
   if (arguments.name == "paper") return run_paper(arguments);
   if (arguments.name == "maths") return run_maths(arguments);
+  if (arguments.name == "streams") return run_streams(arguments);
   run_one(arguments, arguments.name, arguments.options);
   return kDone;
 }

@@ -4,6 +4,8 @@
 // https://www.cs.toronto.edu/~kriz/cifar.html, "binary version".
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +15,14 @@
 namespace thtrain {
 
 struct Cifar10 {
-  Tensor images;  // uint8 [n, 3, 32, 32]
-  Tensor labels;  // uint8 [n], 0 to 9
+  Tensor images;                                 // uint8 [n, 3, 32, 32]; lengths only where they stayed in the file
+  Tensor labels;                                 // uint8 [n], 0 to 9
+  std::shared_ptr<const RowSource> source = {};  // of images that stayed in the file
 };
 
-/// The records of a file, with or without gzip. UserError: no records, a part of one at the end, a class above 9, and
-/// as ByteStream.
-Cifar10 read_cifar10(const std::string& path);
+/// The records of a file, with or without gzip. Images of more than `most_bytes` stay in the file. UserError: no
+/// records, a part of one at the end, a class above 9, and as ByteStream.
+Cifar10 read_cifar10(const std::string& path, uint64_t most_bytes = std::numeric_limits<uint64_t>::max());
 
 struct Cifar10Config : SetFiles {
   static constexpr std::string_view kName = "cifar10";

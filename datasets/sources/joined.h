@@ -8,13 +8,18 @@
 
 namespace thtrain {
 
-/// What one file holds: x [n, ...] and y [n, ...].
+/// What one file holds: x [n, ...] and y [n, ...]; x has lengths only where it stays in the file, with a `source`.
 struct JoinedPart {
   Tensor x, y;
+  std::shared_ptr<const RowSource> source = {};
 };
 
+/// The part of the file at `path`; x may fill `room` bytes, and stays in the file where it would be more.
+using ReadPart = std::function<JoinedPart(const std::string& path, uint64_t room)>;
+
 /// The sets train, valid and test of the files in `options`, each read by `read` at its place in the configuration.
+/// What fits into options.memory_limit, with its copy as `floatx`, comes into memory, one file after the other.
 /// UserError as `read`, and where a file's examples differ in shape or type from those of the first file of its set.
-SourceData read_sets(const DatasetOptions& options, const std::function<JoinedPart(const std::string& path)>& read);
+SourceData read_sets(const DatasetOptions& options, DType floatx, const ReadPart& read);
 
 }  // namespace thtrain

@@ -8,7 +8,7 @@
 #include "datasets/content.h"
 #include "datasets/csv_text.h"
 #include "datasets/data_fields.h"
-#include "datasets/memory.h"
+#include "datasets/line_rows.h"
 #include "datasets/sources/joined.h"
 #include "datasets/text_lines.h"
 
@@ -58,11 +58,40 @@ class LibsvmReader {
     return value;
   }
 
+  /// A line may begin with its numbers where an example need not have a label.
+  static std::string_view label_part(std::string_view& line, Targets targets) {
+    const bool has_none =
+        targets == Targets::kLabels && line.substr(0, line.find_first_of(" \t")).find(':') != std::string_view::npos;
+    return has_none ? std::string_view() : next_part(line);
+  }
+
+  /// What row() reads of a line that was read before.
+  static LineRows::Parse parser(Targets targets, int64_t features) {
+    return [targets, features](std::string_view line, double* out) {
+      std::fill_n(out, features, 0.0);
+      line = trimmed(line.substr(0, line.find('#')));
+      label_part(line, targets);
+      while (!line.empty()) {
+        const std::string_view part = next_part(line);
+        const size_t colon = std::min(part.find(':'), part.size() - 1);
+        const std::optional<int64_t> index = integer_in(part.substr(0, colon));
+        const std::optional<double> value = number_in(part.substr(colon + 1));
+        if (!index || *index < 1 || *index > features || !value) return false;
+        out[*index - 1] = *value;
+      }
+      return true;
+    };
+  }
+
   void row(std::string_view line) {
     starts_.push_back(cells_.size());
-    bool has_none = options_.targets == Targets::kLabels &&
-                    line.substr(0, line.find_first_of(" \t")).find(':') != std::string_view::npos;
-    std::string_view label = has_none ? std::string_view() : next_part(line);
+    lines_of_rows_.push_back(lines_.begin());
+    // With the zeros between them they are more than the limit already.
+    if (options_.memory_limit > 0 && cells_.size() * sizeof(double) > options_.memory_limit) {
+      stays_ = true;
+      cells_ = {};
+    }
+    const std::string_view label = label_part(line, options_.targets);
     if (options_.targets == Targets::kLabels)
       labels_of_row(label);
     else
@@ -84,7 +113,8 @@ class LibsvmReader {
       if (*index > kMost) throw error("the index is too large", str("at most ", kMost), part);
       last = *index;
       most_ = std::max(most_, last);
-      cells_.push_back({last, number(part.substr(colon + 1), "the value is not a finite number")});
+      const Cell cell{last, number(part.substr(colon + 1), "the value is not a finite number")};
+      if (!stays_) cells_.push_back(cell);
     }
   }
 
@@ -115,17 +145,20 @@ class LibsvmReader {
     int64_t features = options_.features > 0 ? options_.features : most_;
     if (features == 0) throw file_error(path_, "the examples have no numbers", "index:value behind the labels");
     double bytes = static_cast<double>(rows) * static_cast<double>(features) * sizeof(double);
-    if (options_.memory_limit > 0 && bytes > static_cast<double>(options_.memory_limit))
-      throw file_error(path_, "the examples do not fit in memory, with their zeros",
-                       str("at most ", bytes_text(static_cast<double>(options_.memory_limit))),
-                       str(bytes_text(bytes), ": ", rows, " examples of ", features, " numbers"));
-    LibsvmTable out{Tensor::zeros(DType::kFloat64, {rows, features}), {}};
+    LibsvmTable out;
+    out.y = options_.targets == Targets::kLabels ? label_table(rows) : number_labels(rows);
+    if (stays_ || (options_.memory_limit > 0 && bytes > static_cast<double>(options_.memory_limit))) {
+      out.x = outline(DType::kFloat64, {rows, features});
+      out.source =
+          std::make_shared<const LineRows>(path_, lines_of_rows_, features, parser(options_.targets, features));
+      return out;
+    }
+    out.x = Tensor::zeros(DType::kFloat64, {rows, features});
     for (size_t i = 0; i < starts_.size(); ++i) {
       double* row = out.x.data<double>() + static_cast<int64_t>(i) * features;
       size_t end = i + 1 < starts_.size() ? starts_[i + 1] : cells_.size();
       for (size_t c = starts_[i]; c < end; ++c) row[cells_[c].index - 1] = cells_[c].value;
     }
-    out.y = options_.targets == Targets::kLabels ? label_table(rows) : number_labels(rows);
     return out;
   }
 
@@ -153,7 +186,9 @@ class LibsvmReader {
   InputFile file_;
   TextLines lines_;
   std::vector<Cell> cells_;
-  std::vector<size_t> starts_;  // of each row's cells
+  std::vector<size_t> starts_;           // of each row's cells
+  std::vector<uint64_t> lines_of_rows_;  // where they begin in the file
+  bool stays_ = false;                   // cells are not kept: x stays in the file
   std::vector<double> y_;
   std::vector<std::vector<int64_t>> labels_;
   int64_t most_ = 0, most_label_ = -1;
@@ -167,17 +202,16 @@ LibsvmTable read_libsvm(const std::string& path, const LibsvmOptions& options) {
 
 void LibsvmConfig::fill(DatasetOptions& out) const {
   SetFiles::fill(out);
-  out.read = [features = features](const DatasetOptions& options, DType) {
-    LibsvmOptions reading{.targets = options.targets,
-                          .features = features,
-                          .labels = static_cast<int64_t>(options.class_names.size()),
-                          .memory_limit = options.memory_limit ? options.memory_limit : usable_memory() / 4};
-    return read_sets(options, [&](const std::string& path) {
+  out.read = [features = features](const DatasetOptions& options, DType floatx) {
+    LibsvmOptions reading{
+        .targets = options.targets, .features = features, .labels = static_cast<int64_t>(options.class_names.size())};
+    return read_sets(options, floatx, [&](const std::string& path, uint64_t room) {
+      reading.memory_limit = std::max<uint64_t>(room * sizeof(double) / (sizeof(double) + size_of(floatx)), 1);
       LibsvmTable table = read_libsvm(path, reading);
       // What the first file has, the others have.
       reading.features = table.x.dim(1);
       if (options.targets == Targets::kLabels) reading.labels = table.y.dim(1);
-      return JoinedPart{table.x, table.y};
+      return JoinedPart{table.x, table.y, table.source};
     });
   };
 }

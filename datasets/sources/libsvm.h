@@ -14,22 +14,22 @@
 namespace thtrain {
 
 struct LibsvmTable {
-  Tensor x;  // float64 [n, features]
+  Tensor x;  // float64 [n, features]; lengths only where it stayed in the file
   /// float64 [n]: the labels as numbers, of which -1 is 0 where all are -1 and 1 and the targets are classes; uint8 [n,
   /// labels] for kLabels, where a line begins with the numbers (from 0) of its labels, "0,3", or with none.
   Tensor y;
+  std::shared_ptr<const RowSource> source = {};  // of x that stayed in the file
 };
 
 struct LibsvmOptions {
   Targets targets = Targets::kClasses;
   int64_t features = 0;       // 0: the largest index
   int64_t labels = 0;         // of kLabels; 0: 1 + the largest number
-  uint64_t memory_limit = 0;  // bytes of x; 0: any
+  uint64_t memory_limit = 0;  // bytes that x may fill; more stays in the file. 0: any
 };
 
 /// UserError, each with its line: a label or a value that is no finite number, a part that is no "index:value", an
-/// index below 1, above `features` or not above the one before it, a label above `labels`; also: no lines, x larger
-/// than the memory limit, no text.
+/// index below 1, above `features` or not above the one before it, a label above `labels`; also: no lines, no text.
 LibsvmTable read_libsvm(const std::string& path, const LibsvmOptions& options = {});
 
 struct LibsvmConfig : SetFiles {

@@ -9,7 +9,6 @@
 #include "datasets/content.h"
 #include "datasets/data_fields.h"
 #include "datasets/file.h"
-#include "datasets/memory.h"
 #include "datasets/sources/joined.h"
 
 namespace thtrain {
@@ -41,76 +40,109 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-/// Planes of a picture, appended to `out`.
-Size append_picture(const std::string& path, bool grey, std::vector<uint8_t>& out) {
-  const std::string bytes = read_file(path);
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  auto fail = [&] {
-    const std::string said = image.message;
-    png_image_free(&image);
-    throw file_error(path, "the picture cannot be read", "a PNG file", said.empty() ? content_text(bytes) : said);
-  };
-  if (png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0) fail();
-  constexpr png_uint_32 kMostSide = 1 << 15;
-  if (image.width > kMostSide || image.height > kMostSide) {
-    Size size{image.height, image.width};
-    png_image_free(&image);
-    throw file_error(path, "the picture is too large", str("at most ", kMostSide, " pixels a side"),
-                     str(size.height, 'x', size.width));
-  }
-  image.format = grey ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  const size_t channels = grey ? 1 : 3, pixels = static_cast<size_t>(image.width) * image.height;
-  std::vector<uint8_t> picture(pixels * channels);
-  const png_color black{0, 0, 0};
-  const Size size{image.height, image.width};
-  if (png_image_finish_read(&image, &black, picture.data(), 0, nullptr) == 0) fail();
-  for (size_t c = 0; c < channels; ++c)
-    for (size_t i = 0; i < pixels; ++i) out.push_back(picture[i * channels + c]);
-  return size;
+std::string size_text(const Size& size) {
+  return str(size.height, 'x', size.width);
 }
+
+/// A PNG file whose header was read.
+class Picture {
+ public:
+  explicit Picture(const std::string& path) : path_(path), bytes_(read_file(path)) {
+    image_.version = PNG_IMAGE_VERSION;
+    if (png_image_begin_read_from_memory(&image_, bytes_.data(), bytes_.size()) == 0) fail();
+    constexpr png_uint_32 kMostSide = 1 << 15;
+    if (image_.width <= kMostSide && image_.height <= kMostSide) return;
+    const std::string got = size_text(size());
+    png_image_free(&image_);
+    throw file_error(path_, "the picture is too large", str("at most ", kMostSide, " pixels a side"), got);
+  }
+  ~Picture() { png_image_free(&image_); }
+  Picture(const Picture&) = delete;
+  Picture& operator=(const Picture&) = delete;
+
+  Size size() const { return {image_.height, image_.width}; }
+
+  /// Its planes, one after the other: of grey, or of red, green and blue.
+  void read(bool grey, uint8_t* out) {
+    const size_t channels = grey ? 1 : 3, pixels = static_cast<size_t>(image_.width) * image_.height;
+    image_.format = grey ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    std::vector<uint8_t> picture(pixels * channels);
+    const png_color black{0, 0, 0};
+    if (png_image_finish_read(&image_, &black, picture.data(), 0, nullptr) == 0) fail();
+    for (size_t c = 0; c < channels; ++c)
+      for (size_t i = 0; i < pixels; ++i) *out++ = picture[i * channels + c];
+  }
+
+ private:
+  [[noreturn]] void fail() {
+    const std::string said = image_.message;
+    png_image_free(&image_);
+    throw file_error(path_, "the picture cannot be read", "a PNG file", said.empty() ? content_text(bytes_) : said);
+  }
+
+  std::string path_, bytes_;
+  png_image image_{};
+};
+
+/// Pictures of one size, each unpacked when it is asked for.
+class PictureRows : public RowSource {
+ public:
+  PictureRows(std::vector<std::string> paths, bool grey)
+      : paths_(std::move(paths)), grey_(grey), size_(Picture(paths_.at(0)).size()) {}
+
+  Size size() const { return size_; }
+  int64_t row_bytes() const { return size_.height * size_.width * (grey_ ? 1 : 3); }
+
+  void read(int64_t first, int64_t count, std::byte* out) const override {
+    for (int64_t i = first; i < first + count; ++i, out += row_bytes()) {
+      const std::string& path = paths_[static_cast<size_t>(i)];
+      Picture picture(path);
+      if (!(picture.size() == size_))
+        throw file_error(path, "the picture has another size than the first",
+                         str(size_text(size_), " pixels, as ", paths_[0]), size_text(picture.size()));
+      picture.read(grey_, reinterpret_cast<uint8_t*>(out));
+    }
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  bool grey_;
+  Size size_;
+};
 
 }  // namespace
 
 PngFolders read_png_folders(const std::string& folder, bool grey, const std::vector<std::string>& classes,
-                            uint64_t memory_limit) {
+                            uint64_t most_bytes) {
   PngFolders out{.images = {}, .labels = {}, .classes = classes};
   const std::vector<std::string> names = names_in(folder, true);
   if (names.empty()) throw file_error(folder, "there are no classes", "a subfolder for each class", "no subfolders");
   if (classes.empty()) out.classes = names;
-  std::vector<uint8_t> pixels;
+  std::vector<std::string> paths;
   std::vector<int64_t> labels;
-  std::optional<Size> first;
-  std::string first_path;
   for (const std::string& name : names) {
     const auto place = std::find(out.classes.begin(), out.classes.end(), name);
     if (place == out.classes.end())
       throw file_error(folder, "the subfolder is none of the classes", join(out.classes, ", "), printable(name));
     const std::string inner = (fs::path(folder) / name).string();
     for (const std::string& file : names_in(inner, false)) {
-      const std::string path = (fs::path(inner) / file).string();
-      const Size size = append_picture(path, grey, pixels);
-      if (!first) {
-        first = size;
-        first_path = path;
-      }
-      if (!(size == *first))
-        throw file_error(path, "the picture has another size than the first",
-                         str(first->height, 'x', first->width, " pixels, as ", first_path),
-                         str(size.height, 'x', size.width));
-      if (memory_limit > 0 && pixels.size() > memory_limit)
-        throw file_error(folder, "the pictures do not fit in memory",
-                         str("at most ", bytes_text(static_cast<double>(memory_limit))),
-                         str("more than ", labels.size(), " pictures of ", first->height, 'x', first->width));
+      paths.push_back((fs::path(inner) / file).string());
       labels.push_back(place - out.classes.begin());
     }
   }
   if (labels.empty()) throw file_error(folder, "there are no pictures", "FOLDER/CLASS/*.png", "none in its subfolders");
-  auto count = static_cast<int64_t>(labels.size());
-  Shape shape = {count, first->height, first->width};
+  const auto count = static_cast<int64_t>(labels.size());
+  auto rows = std::make_shared<const PictureRows>(std::move(paths), grey);
+  Shape shape = {count, rows->size().height, rows->size().width};
   if (!grey) shape.insert(shape.begin() + 1, 3);
-  out.images = Tensor::of(pixels, shape);
   out.labels = Tensor::of(labels, {count});
+  if (static_cast<uint64_t>(count * rows->row_bytes()) > most_bytes) {
+    out.images = outline(DType::kUInt8, shape);
+    out.source = std::move(rows);
+    return out;
+  }
+  out.images = Tensor::empty(DType::kUInt8, shape);
+  rows->read(0, count, static_cast<std::byte*>(out.images.raw()));
   return out;
 }
 
@@ -118,11 +150,10 @@ void PngFoldersConfig::fill(DatasetOptions& out) const {
   SetFiles::fill(out);
   out.read = [color = color](const DatasetOptions& options, DType floatx) {
     std::vector<std::string> classes;
-    const uint64_t limit = usable_memory() / 2 / (1 + size_of(floatx));
-    SourceData data = read_sets(options, [&](const std::string& folder) {
-      PngFolders found = read_png_folders(folder, color == Color::kGrey, classes, limit);
+    SourceData data = read_sets(options, floatx, [&](const std::string& folder, uint64_t room) {
+      PngFolders found = read_png_folders(folder, color == Color::kGrey, classes, room / (1 + size_of(floatx)));
       classes = found.classes;
-      return JoinedPart{found.images, found.labels};
+      return JoinedPart{found.images, found.labels, found.source};
     });
     data.classes = static_cast<int64_t>(classes.size());
     data.class_names = classes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,17 +12,19 @@
 namespace thtrain {
 
 struct PngFolders {
-  Tensor images;                     // uint8 [n, height, width], or [n, 3, height, width]
-  Tensor labels;                     // int64 [n]
-  std::vector<std::string> classes;  // the names of the subfolders
+  Tensor images;  // uint8 [n, height, width], or [n, 3, height, width]; lengths only where they stayed in their files
+  Tensor labels;  // int64 [n]
+  std::vector<std::string> classes;              // the names of the subfolders
+  std::shared_ptr<const RowSource> source = {};  // of images that stayed in their files
 };
 
 /// The pictures "FOLDER/CLASS/*.png" in the order of their names, byte by byte; the subfolders in that order are the
 /// classes from 0 on, or those of `classes` where there are some. Grey or red, green and blue, 8 bits each, what is
-/// transparent on black. UserError: no folder, no subfolders or one that `classes` has not, no pictures, one that
-/// libpng cannot read, one of another size than the first, more numbers than fit in `memory_limit` bytes (0: any).
+/// transparent on black. Pictures of more than `most_bytes` stay in their files. UserError: no folder, no subfolders or
+/// one that `classes` has not, no pictures, one that libpng cannot read, one of another size than the first; of those
+/// that stay in their files the last two come when they are read.
 PngFolders read_png_folders(const std::string& folder, bool grey, const std::vector<std::string>& classes = {},
-                            uint64_t memory_limit = 0);
+                            uint64_t most_bytes = std::numeric_limits<uint64_t>::max());
 
 struct PngFoldersConfig : SetFiles {
   static constexpr std::string_view kName = "png_folders";

@@ -98,7 +98,10 @@ const std::map<std::string, Witness>& witnesses() {
     w["data[csv].delimiter"] = {
         .with = {"data.delimiter=comma"}, .values = {"semicolon", "tab", "space"}, .may_fail = true};
     w["data[csv].split_seed"] = {.with = {"data.split=stratified"}};
-    w["data[csv].memory_limit"] = {.values = {"1e-7"}, .may_fail = true};
+    for (const char* source : {"csv", "cifar10", "libsvm", "png_folders"})
+      w[std::string("data[") + source + "].memory_limit"] = {.values = {"1e-7", "1e-8"}};
+    for (const char* source : {"npy", "idx", "csv", "cifar10", "libsvm", "png_folders"})
+      w[std::string("data[") + source + "].shuffle_window"] = {.values = {"2", "3"}};
     w["data[mnist].split_seed"] = {.with = {"data.split=shuffled"}};
     w["model.weights"] = {.values = {"w.npz"}};
     for (const auto& [layer, place] : kLayers) w["model.layers[" + layer + "].name"] = {.values = {"other"}};

@@ -263,7 +263,7 @@ TEST(CsvErrors, EachNamesLineAndColumn) {
        "not a table\n  expected: text: lines of numbers\n  got:      bytes of no known format"},
       {"1,2,0\n1,2,0\n3,4,1\n",
        "the table does not fit in memory\n  expected: at most 32 B\n  got:      48 B: 3 lines of 2 numbers\n"
-       "  hint:     a .npy file is read while training; data.memory_limit sets the limit",
+       "  hint:     data.memory_limit sets the limit",
        {.memory_limit = 32}},
   };
   for (const Row& row : rows) {

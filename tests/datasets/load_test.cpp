@@ -127,7 +127,7 @@ TEST(LoadDataset, StreamsWhatIsLargerThanTheLimit) {
   options.memory_limit = 4096;
   Dataset streamed = load_dataset(options, k32);
   EXPECT_TRUE(streamed.streamed);
-  EXPECT_TRUE(streamed.train.x_array().file);
+  EXPECT_TRUE(streamed.train.x_array().source);
   options.memory_limit = 0;
   Dataset in_memory = load_dataset(options, k32);
   EXPECT_FALSE(in_memory.streamed);

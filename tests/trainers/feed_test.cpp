@@ -26,17 +26,18 @@ Split split_of(Targets targets) {
 
 // x, y and weights of a minibatch reach a function in memory and streamed, in order and shuffled.
 TEST(Feed, MinibatchesHoldTargetsAndWeights) {
-  const std::vector<int64_t> order = {5, 0, 3, 1, 2, 4};
+  const std::vector<int64_t> order = RandomState(7).permutation(6);
   for (Targets targets : {Targets::kValues, Targets::kLabels})
     for (bool streamed : {false, true})
       for (bool shuffled : {false, true}) {
         Split split = split_of(targets);
         Feed feed(Examples(split, {2}, k32, streamed), "train", shuffled);
-        if (shuffled) feed.set_order(order);
+        RandomState random(7);
+        if (shuffled) feed.begin_epoch(random);
         Minibatch batch = feed.minibatch(2);
         Function f = function(batch.inputs, {batch.x, batch.y, batch.weights}, {}, {.mode = Mode::kReference});
         std::vector<int64_t> rows = {2, 3};
-        if (shuffled) rows = {3, 1};
+        if (shuffled) rows = {order[2], order[3]};
         Batch expected = split.read(rows, k32);
         std::span<const Tensor> arguments = feed.arguments(2, 2);
         std::vector<Tensor> got = f(std::vector<Tensor>(arguments.begin(), arguments.end()));
@@ -63,10 +64,12 @@ TEST(Feed, ReadsAhead) {
   for (bool shuffled : {false, true}) {
     Feed feed(Examples(split, {2}, k32, true), "train", shuffled);
     std::vector<int64_t> order = {0, 1, 2, 3, 4, 5};
+    RandomState random(7), expected_random(7);
     for (int epoch = 0; epoch < 3; ++epoch) {
       if (shuffled) {
-        std::rotate(order.begin(), order.begin() + 2, order.end());
-        feed.set_order(order);
+        order = expected_random.permutation(6);
+        feed.begin_epoch(random);
+        EXPECT_EQ(random.state(), expected_random.state());
       }
       for (auto [start, count] : {std::pair(0, 4), {4, 2}, {0, 2}, {2, 2}, {4, 2}, {2, 2}, {0, 4}, {0, 4}}) {
         std::vector<int64_t> rows(order.begin() + start, order.begin() + start + count);

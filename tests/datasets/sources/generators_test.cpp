@@ -126,7 +126,7 @@ TEST(Generators, ThatDoNotFitInMemory) {
             "error: the generator \"friedman\", seed 1: the data does not fit in memory\n"
             "  expected: at most 1000 B\n"
             "  got:      129 KiB as float32\n"
-            "  hint:     a .npy file is read while training");
+            "  hint:     examples in files are read while training");
 }
 
 }  // namespace

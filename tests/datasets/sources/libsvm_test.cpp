@@ -96,10 +96,6 @@ TEST(Libsvm, BadFiles) {
                 "  got:      \"3\"");
   EXPECT_EQ(text("1:2\n", {.targets = Targets::kLabels}),
             file + ": no example has a label\n  expected: labels before the numbers: \"0,3 1:0.5\"");
-  EXPECT_EQ(text("1 1000:2\n", {.memory_limit = 7999}),
-            file +
-                ": the examples do not fit in memory, with their zeros\n  expected: at most 7.8 KiB\n"
-                "  got:      7.8 KiB: 1 examples of 1000 numbers");
 }
 
 }  // namespace

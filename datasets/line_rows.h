@@ -1,0 +1,30 @@
+// Rows that are lines of a text file, read and parsed when they are asked for.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "datasets/row_source.h"
+
+namespace thtrain {
+
+class LineRows : public RowSource {
+ public:
+  /// Writes the numbers of a line (without its end), as the reader of the whole file would; false where it has none,
+  /// or others than it had. May be called from several threads.
+  using Parse = std::function<bool(std::string_view line, double* out)>;
+
+  /// The i-th row, of `numbers` float64, is the line at byte starts[i] of the file; they rise.
+  LineRows(const std::string& path, std::vector<uint64_t> starts, int64_t numbers, Parse parse)
+      : file_(path), starts_(std::move(starts)), numbers_(numbers), parse_(std::move(parse)) {}
+  void read(int64_t first, int64_t count, std::byte* out) const override;
+
+ private:
+  InputFile file_;
+  std::vector<uint64_t> starts_;
+  int64_t numbers_;
+  Parse parse_;
+};
+
+}  // namespace thtrain

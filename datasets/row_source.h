@@ -1,0 +1,87 @@
+// Rows of an array that stay where they are, and are read when they are asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compiler/ir/tensor.h"
+#include "datasets/file.h"
+
+namespace thtrain {
+
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  /// Rows `first` to `first + count` into `out`: row-major, in the array's dtype and byte order. May be called from
+  /// several threads. UserError where they cannot be read, or are no rows any more.
+  virtual void read(int64_t first, int64_t count, std::byte* out) const = 0;
+  /// Is a row that does not stand behind the one before it dear? Of packed files, which are unpacked from the nearest
+  /// known place on.
+  virtual bool is_sequential() const { return false; }
+};
+
+/// Bytes at any place of a file, as they were before it was packed.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Fills `out` from byte `offset` on. May be called from several threads. UserError as InputFile::read_at.
+  virtual void read_at(uint64_t offset, std::span<std::byte> out) const = 0;
+  virtual bool is_sequential() const { return false; }
+};
+
+/// Those of a file that is not packed.
+class FileBytes : public ByteSource {
+ public:
+  explicit FileBytes(std::shared_ptr<const InputFile> file) : file_(std::move(file)) {}
+  void read_at(uint64_t offset, std::span<std::byte> out) const override { file_->read_at(offset, out); }
+
+ private:
+  std::shared_ptr<const InputFile> file_;
+};
+
+/// Rows of `row_bytes` bytes, the first at byte `offset`, each `stride` bytes behind the one before it.
+class FixedRows : public RowSource {
+ public:
+  FixedRows(std::shared_ptr<const ByteSource> bytes, uint64_t offset, int64_t row_bytes, int64_t stride)
+      : bytes_(std::move(bytes)), offset_(offset), row_bytes_(row_bytes), stride_(stride) {}
+  void read(int64_t first, int64_t count, std::byte* out) const override;
+  bool is_sequential() const override { return bytes_->is_sequential(); }
+
+ private:
+  std::shared_ptr<const ByteSource> bytes_;
+  uint64_t offset_;
+  int64_t row_bytes_, stride_;
+};
+
+/// Rows of a contiguous tensor: a part in memory of an array that is joined of several.
+class MemoryRows : public RowSource {
+ public:
+  explicit MemoryRows(Tensor rows);
+  void read(int64_t first, int64_t count, std::byte* out) const override;
+
+ private:
+  Tensor rows_;
+  int64_t row_bytes_;
+};
+
+/// The rows of several sources, one after the other.
+class JoinedRows : public RowSource {
+ public:
+  struct Part {
+    std::shared_ptr<const RowSource> source;
+    int64_t rows = 0;
+  };
+  JoinedRows(std::vector<Part> parts, int64_t row_bytes);
+  void read(int64_t first, int64_t count, std::byte* out) const override;
+  bool is_sequential() const override;
+
+ private:
+  std::vector<Part> parts_;
+  std::vector<int64_t> begins_;  // the first row of each part
+  int64_t row_bytes_;
+};
+
+}  // namespace thtrain
