@@ -19,10 +19,6 @@
 
 namespace thtrain {
 
-static double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
 std::string config_text(const Experiment& experiment, const RunFolder& folder) {
   return resolved_toml(with_absolute_paths(experiment, folder.facts().config_folder));
 }
@@ -382,7 +378,7 @@ void Run::finish() {
   if (!interrupted_) measure_test_of_best();
   save();
   // Nothing says which weights were best: the last ones are those of the run.
-  if (!interrupted_ && !program_.has_valid()) write_npz(folder_.best(), program_.measured_weights());
+  if (!interrupted_ && !program_.has_valid()) write_npz(best_path(), program_.measured_weights());
   summary_.epochs = state_.epochs;
   summary_.stop_epoch = state_.epochs + (state_.batch > 0 ? 1 : 0);
   summary_.steps = state_.step;
@@ -409,39 +405,6 @@ void Run::finish() {
   if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, system_error_text(error.value()));
   draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0]);
   summary_.plot = folder_.plot();
-}
-
-// ---- checkpoints ---------------------------------------------------------------------------------------------------
-
-// Never writes a value that is not finite: the last good checkpoint stays.
-void Run::save() {
-  for (const NamedArrays& arrays : {weight_arrays(), step_arrays()})
-    for (const auto& [name, value] : arrays)
-      if (first_non_finite(value)) fail_non_finite();
-  if (!best_is_written_ && !best_.empty()) write_npz(best_path(), best_);
-  best_is_written_ = true;
-  const KeptCheckpoint now{start_.before.size(), phase_, state_.step};
-  if (start_.last && *start_.last != now)
-    set_aside_checkpoint(folder_, *start_.last, experiment_.trainer.keep_checkpoints);
-  write_checkpoint(folder_.checkpoint(), checkpoint());
-  remove_kept_checkpoints(folder_, now, experiment_.trainer.keep_checkpoints);
-  start_.last = now;
-  saved_step_ = state_.step;
-  saved_ = Clock::now();
-  factors_.clear();
-}
-
-void Run::save_if_due(bool epoch_finished) {
-  const TrainerConfig& c = experiment_.trainer;
-  bool by_epochs = epoch_finished && c.checkpoint_epochs > 0 && state_.epochs % c.checkpoint_epochs == 0;
-  bool by_time = c.checkpoint_seconds > 0 && seconds_between(saved_, Clock::now()) >= c.checkpoint_seconds;
-  if (!by_epochs && !by_time) return;
-  if (!epoch_finished) {  // the epoch's time so far
-    Clock::time_point now = Clock::now();
-    state_.report.seconds += seconds_between(epoch_began_, now);
-    epoch_began_ = now;
-  }
-  save();
 }
 
 void Run::fail_non_finite() {

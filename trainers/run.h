@@ -11,6 +11,10 @@
 
 namespace thtrain {
 
+inline double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
 /// The experiment as checkpoints keep it: resolved_toml with absolute paths.
 std::string config_text(const Experiment& experiment, const RunFolder& folder);
 /// UserError where the experiment was edited since the checkpoint and that is not accepted. Looks at nothing else, so

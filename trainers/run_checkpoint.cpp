@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "datasets/npz.h"
+#include "nn/finite.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"
 #include "trainers/data_state.h"
@@ -174,6 +176,39 @@ void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::stri
   if (state_.batch >= program_.batches() + state_.is_unmeasured)
     hooks_.on_message(str("the checkpoint has ", state_.batch, " minibatches of epoch ", state_.epochs + 1,
                           ", and an epoch has ", program_.batches(), " now: this one is over"));
+}
+
+// ---- when --------------------------------------------------------------------------------------------------------
+
+// Never writes a value that is not finite: the last good checkpoint stays.
+void Run::save() {
+  for (const NamedArrays& arrays : {weight_arrays(), step_arrays()})
+    for (const auto& [name, value] : arrays)
+      if (first_non_finite(value)) fail_non_finite();
+  if (!best_is_written_ && !best_.empty()) write_npz(best_path(), best_);
+  best_is_written_ = true;
+  const KeptCheckpoint now{start_.before.size(), phase_, state_.step};
+  if (start_.last && *start_.last != now)
+    set_aside_checkpoint(folder_, *start_.last, experiment_.trainer.keep_checkpoints);
+  write_checkpoint(folder_.checkpoint(), checkpoint());
+  remove_kept_checkpoints(folder_, now, experiment_.trainer.keep_checkpoints);
+  start_.last = now;
+  saved_step_ = state_.step;
+  saved_ = Clock::now();
+  factors_.clear();
+}
+
+void Run::save_if_due(bool epoch_finished) {
+  const TrainerConfig& c = experiment_.trainer;
+  bool by_epochs = epoch_finished && c.checkpoint_epochs > 0 && state_.epochs % c.checkpoint_epochs == 0;
+  bool by_time = c.checkpoint_seconds > 0 && seconds_between(saved_, Clock::now()) >= c.checkpoint_seconds;
+  if (!by_epochs && !by_time) return;
+  if (!epoch_finished) {  // the epoch's time so far
+    Clock::time_point now = Clock::now();
+    state_.report.seconds += seconds_between(epoch_began_, now);
+    epoch_began_ = now;
+  }
+  save();
 }
 
 }  // namespace thtrain
