@@ -31,7 +31,7 @@ void DataConfig::describe_common(Fields<T>& f) {
   f.field("class_names", &T::class_names)
       .help("Names of the classes, or of the labels, from 0 on; there are as many of them as names.");
   f.field("class_names_file", &T::class_names_file)
-      .help("In its place, a text file with a name in each line; it is looked for as the data is.");
+      .help("A text file with a name in each line, in place of `class_names`; it is looked for as the data is.");
   f.check([](const T& c, Findings& findings) {
     if (c.class_names_file && !c.class_names.empty())
       findings.add({.what = "data.class_names and data.class_names_file are both given",
