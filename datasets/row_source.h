@@ -18,8 +18,8 @@ class RowSource {
   /// Rows `first` to `first + count` into `out`: row-major, in the array's dtype and byte order. May be called from
   /// several threads. UserError where they cannot be read, or are no rows any more.
   virtual void read(int64_t first, int64_t count, std::byte* out) const = 0;
-  /// Is a row that does not stand behind the one before it dear? Of packed files, which are unpacked from the nearest
-  /// known place on.
+  /// Does it cost much to read a row that does not follow the one before? True of packed files, which are unpacked from
+  /// the nearest known place on.
   virtual bool is_sequential() const { return false; }
 };
 
