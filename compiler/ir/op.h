@@ -109,6 +109,7 @@ struct ErrorArgs {
   /// Values and errors of a body's outputs.
   const std::function<std::pair<std::vector<Tensor>, std::vector<Tensor>>(const Graph&, std::span<const Tensor> inputs,
                                                                           std::span<const Tensor> errors)>& run_body;
+  const std::function<int64_t(const std::string&)>& length_of;  // the value of a named length
 
   Tensor make_error(size_t output = 0) const { return Tensor::zeros(DType::kFloat64, outputs[output].shape()); }
 };

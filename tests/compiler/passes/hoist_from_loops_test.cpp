@@ -6,6 +6,7 @@
 #include "compiler/api.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ir/verify.h"
+#include "compiler/ops/control/scan_parts.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
@@ -32,7 +33,7 @@ Steps before_loop(const Expr& output) {
 Steps in_loop(const Expr& output) {
   const Graph out = hoisted(output);
   for (const Node* node : topological_order(out.roots()))
-    if (node->op == &repeat_op()) return steps_of(*node->bodies[0]);
+    if (node->op == &scan_op()) return steps_of(*node->bodies[0]);
   return {"no loop"};
 }
 
