@@ -16,9 +16,23 @@ static std::vector<Expr> next_states(std::string_view builder, const std::vector
                    ", the loop has ", initial.size()),
                "the next value of each state, in their order", {});
   std::vector<Expr> out;
-  for (size_t i = 0; i < given.size(); ++i)
+  for (size_t i = 0; i < given.size(); ++i) {
+    require_value(given[i], str(builder, ": the next value of a state"), where);
     out.push_back(typed_as(given[i], initial[i].type(), str(builder, ": state ", i), where));
+    if (!(out[i].type() == initial[i].type()))
+      fail_build(where,
+                 str(builder, ": state ", i, " changes its type: the body gives ", readable(out[i].type().text())),
+                 readable(initial[i].type().text()));
+  }
   return out;
+}
+
+static void require_turns(std::string_view builder, int64_t turns, int64_t least, const std::source_location& where) {
+  if (turns < least)
+    fail_build(where, str(builder, ": the number of turns is less than ", least), str("at least ", least),
+               std::to_string(turns));
+  if (turns >= int64_t{1} << 62)
+    fail_build(where, str(builder, ": the number of turns is too large"), "less than 2^62", std::to_string(turns));
 }
 
 static std::vector<Expr> states_like(const std::vector<Expr>& initial, const std::source_location& where) {
@@ -31,6 +45,7 @@ static std::vector<Expr> states_like(const std::vector<Expr>& initial, const std
 std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
                          const std::function<std::vector<Expr>(const std::vector<Expr>& state)>& body,
                          std::source_location where) {
+  require_turns("repeat", count, 0, where);
   const std::vector<Expr> state = states_like(initial, where);
   Body made = make_body(
       state, [&] { return next_states("repeat", body(state), initial, where); }, where);
@@ -44,6 +59,7 @@ std::vector<Expr> repeat(int64_t count, const std::vector<Expr>& initial,
 
 Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
                       const std::function<Turn(const std::vector<Expr>& state)>& body, std::source_location where) {
+  require_turns("repeat_until", limit, 1, where);
   std::vector<Expr> first = initial;
   first.push_back(make_constant(Tensor(int64_t{0}), where));
   const std::vector<Expr> state = states_like(first, where);
