@@ -187,6 +187,7 @@ class Backward {
 
   std::vector<Expr> loop(std::vector<Expr> next, std::vector<Expr> idle) {
     std::vector<Expr> captures, inside;  // values from outside, and what stands for them in the body
+    next = with_kept_values(next);
     add_forward_values(next, captures, inside);
     if (parts_.until) {
       // A turn that did not run, or that a truncated gradient does not reach, changes nothing: running cotangents stay,
@@ -220,6 +221,23 @@ class Backward {
                       .sequences = sequences_.size(),
                       .name = name.empty() ? name : str("gradient of ", name)},
                      std::move(body), std::move(inputs));
+  }
+
+  // What the forward loop kept, the values that it gave in each turn, is read and not computed again.
+  std::vector<Expr> with_kept_values(const std::vector<Expr>& values) {
+    std::unordered_set<const Node*> needed;
+    for (const Node* node : topological_order(values)) needed.insert(node);
+    std::vector<std::pair<Expr, Expr>> kept;
+    auto keep = [&](const Expr& value, const Expr& all, const Dim& begin) {
+      if (value.node().is_leaf() || value.node().op == &constant_op() || !needed.count(&value.node())) return;
+      if (value.type().kind != TypeKind::kTensor) return;
+      kept.emplace_back(value, walk(all, begin, make_input(value.type(), "kept")));
+    };
+    for (size_t i = 0; i < parts_.states; ++i)
+      keep(body_.outputs[i], a_.outputs[parts_.history(i)], parts_.taps[i].depth());
+    for (size_t k = 0; k < parts_.elements; ++k)
+      keep(body_.outputs[parts_.body_element(k)], a_.outputs[parts_.element(k)], 0);
+    return kept.empty() ? values : substitute(values, kept);
   }
 
   // What the new body reads of the forward body's inputs: states from the histories, sequences, captures.
