@@ -47,8 +47,8 @@ class EntryStore {
   std::string write(std::string_view kind, std::string_view name, std::string_view content);
   /// The same for a file that people read and nothing trusts: without a trailer.
   std::string write_plain(std::string_view kind, std::string_view name, std::string_view content);
-  /// Other processes that ask for the same kind wait until the returned descriptor is closed. For entries that are read,
-  /// changed and written again. Null where the folder cannot be made or locked; then nothing is excluded.
+  /// Other processes that ask for the same kind wait until the returned descriptor is closed. For entries that are
+  /// read, changed and written again. Null where the folder cannot be made or locked; then nothing is excluded.
   std::shared_ptr<const FileDescriptor> lock(std::string_view kind);
   /// The entry once more, in the private folder; none where there can be no such folder.
   std::optional<Entry> private_copy(std::string_view kind, const Entry& entry);
