@@ -1,18 +1,15 @@
 #include "compiler/passes/batch_loops.h"
 
 #include <algorithm>
-#include <set>
 #include <unordered_set>
 
 #include "compiler/ir/effects.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/elemwise/scalar_op.h"
+#include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
-#include "compiler/ops/linalg/linalg.h"
-#include "compiler/ops/reduce/reduce.h"
-#include "compiler/ops/shape/shape.h"
+#include "compiler/ops/turns_rule.h"
 #include "compiler/passes/over_turns.h"
 
 namespace thtrain {
@@ -22,40 +19,21 @@ bool contains(const std::vector<Expr>& values, const Expr& value) {
   return std::any_of(values.begin(), values.end(), [&](const Expr& e) { return e.same(value); });
 }
 
-bool is_transposition(const Expr& value) {
-  const std::vector<int64_t>* order = axis_order_of(value.node());
-  return order && *order == std::vector<int64_t>{1, 0};
-}
-
-// The operand of x[:, None] or x[None, :], whichever `order` says; empty where the value is something else.
-Expr vector_in(const Expr& value, const std::vector<int64_t>& wanted) {
-  const std::vector<int64_t>* order = axis_order_of(value.node());
-  return order && *order == wanted ? value.node().inputs[0] : Expr();
-}
-
-// What a turn adds to a state: a product whose inner axis takes in the turns. `left` is [k, m] and `right` [k, n], or
-// [m] and [n], in each turn.
+// What a turn adds to a state: a node of which the sum over the turns is one computation, and what that needs.
 struct Addend {
-  Expr left, right;
+  const TurnsRule* rule;
+  std::vector<Expr> needs;
 };
 
 std::optional<Addend> addend_of(const Expr& value) {
-  const Node& node = value.node();
-  if (node.op == &dot_op() && node.inputs[0].rank() == 2 && node.inputs[1].rank() == 2) {
-    const Expr& left = node.inputs[0];
-    return Addend{is_transposition(left) ? left.node().inputs[0] : transpose(left), node.inputs[1]};
-  }
-  if (node.op->scalar && node.op == mul(Operand(1.0), Operand(1.0)).node().op && value.rank() == 2)
-    for (size_t first : {size_t{0}, size_t{1}}) {
-      const Expr column = vector_in(node.inputs[first], {0, -1}), row = vector_in(node.inputs[1 - first], {-1, 0});
-      if (column.has_value() && row.has_value() && column.dtype() == row.dtype()) return Addend{column, row};
-    }
-  return std::nullopt;
+  const TurnsRule* rule = value.node().op->turns;
+  if (!rule || !rule->summed) return std::nullopt;
+  std::vector<Expr> needs = rule->summed(value.node());
+  return needs.empty() ? std::nullopt : std::optional<Addend>({rule, std::move(needs)});
 }
 
 // The terms of a sum that has `state` as one of them; empty where it has not, or where another one follows from it.
 std::vector<Expr> terms_beside(const Expr& state, const Expr& next) {
-  const Op* const addition = add(Operand(1.0), Operand(1.0)).node().op;
   std::vector<Expr> terms, stack = {next};
   size_t found = 0;
   while (!stack.empty()) {
@@ -63,7 +41,7 @@ std::vector<Expr> terms_beside(const Expr& state, const Expr& next) {
     stack.pop_back();
     if (value.same(state))
       ++found;
-    else if (value.node().op == addition && value.type() == state.type())
+    else if (value.node().op == &add_op() && value.type() == state.type())
       stack.insert(stack.end(), value.node().inputs.begin(), value.node().inputs.end());
     else
       terms.push_back(value);
@@ -93,7 +71,7 @@ class LoopBatcher {
     find_elements();
     find_products();
     if (sums_.empty() && after_.empty() && products_.empty()) return {};
-    if (!make_loop()) return {};
+    make_loop();
     return outputs();
   }
 
@@ -118,7 +96,7 @@ class LoopBatcher {
     }
     for (const auto& [state, addends] : sums_)
       for (const Addend& addend : addends)
-        for (const Expr& side : {addend.left, addend.right}) {
+        for (const Expr& side : addend.needs) {
           before_.find({side});
           if (!before_.is_known(side) && !contains(given_, side)) given_.push_back(side);
         }
@@ -150,7 +128,7 @@ class LoopBatcher {
       const Expr& element = parts_.body.outputs[parts_.body_element(k)];
       if (!is_read(parts_.element(k))) continue;
       const bool is_map = before_.is_known(element) && computes(element);
-      const bool is_product = from_states.is_known(element) && from_states.has_product(element);
+      const bool is_product = from_states.is_known(element) && from_states.pays(element);
       if (is_map || is_product) after_.push_back(k);
     }
   }
@@ -160,7 +138,7 @@ class LoopBatcher {
   void find_products() {
     const std::vector<Expr> roots = staying_roots();
     auto take = [&](const Expr& value) {
-      if (before_.is_known(value) && before_.varies(value) && before_.has_product(value) && !contains(products_, value))
+      if (before_.is_known(value) && before_.varies(value) && before_.pays(value) && !contains(products_, value))
         products_.push_back(value);
     };
     for (const Expr& root : roots) take(root);
@@ -185,8 +163,7 @@ class LoopBatcher {
 
   // ---- the loop without it
 
-  // False where a sum would keep the values of all turns of something that has no length of its own.
-  bool make_loop() {
+  void make_loop() {
     std::vector<Expr> roots = staying_roots();
     std::vector<std::pair<Expr, Expr>> replaced;
     std::vector<Expr> body_inputs, inputs;
@@ -199,7 +176,7 @@ class LoopBatcher {
       for (size_t d = 0; d < parts_.taps[i].delays.size(); ++d)
         body_inputs.push_back(parts_.body.inputs[parts_.body_state(i, d)]);
     }
-    if (roots.empty()) return true;  // nothing stays
+    if (roots.empty()) return;  // nothing stays
     for (const Expr& product : products_) {
       replaced.emplace_back(product, make_input(product.type(), product.name().empty() ? "product" : product.name()));
       before_.all(product);
@@ -233,7 +210,6 @@ class LoopBatcher {
                        .truncate = parts_.truncate,
                        .name = loop_.props.get_or<std::string>("name", {})},
                       std::move(body), std::move(inputs));
-    return true;
   }
 
   // ---- what it gives
@@ -267,21 +243,19 @@ class LoopBatcher {
           typed_as(all.all(parts_.body.outputs[parts_.body_element(k)]), loop_.types[parts_.element(k)]);
     for (const auto& [i, addends] : sums_) {
       Expr sum = loop_.inputs[i];
-      for (const Addend& addend : addends) sum = add(sum, product_of(all, addend));
+      for (const Addend& addend : addends) sum = add(sum, sum_of(all, addend));
       out[i] = typed_as(sum, loop_.types[i]);
     }
     return out;
   }
 
-  // Rows of all turns, one below the other.
-  Expr product_of(OverTurns& all, const Addend& addend) {
-    auto rows = [&](const Expr& side) {
-      all.find({side});
-      const Expr values = all.all(side);
-      if (side.rank() == 1) return values;
-      return reshape(values, {parts_.count * side.dims()[0], side.dims()[1]});
-    };
-    return dot(transpose(rows(addend.left)), rows(addend.right));
+  Expr sum_of(OverTurns& all, const Addend& addend) {
+    std::vector<Expr> values;
+    for (const Expr& needed : addend.needs) {
+      all.find({needed});
+      values.push_back(all.all(needed));
+    }
+    return addend.rule->sum(parts_.count, values);
   }
 
   const Node& loop_;

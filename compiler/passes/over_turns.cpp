@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/ops/elemwise/scalar_op.h"
-#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 
@@ -12,19 +12,19 @@ void OverTurns::know(const Expr& in_body, const Expr& outside, bool varies) {
   facts_[key(in_body)] = {in_body, outside, varies, false};
 }
 
-// A product of two values that vary would be one of many small ones. A vector that varies on the right of a matrix is
-// the rows of a product with its transpose.
-static bool is_batched_product(const Node& node, bool left_varies, bool right_varies) {
-  const size_t left = node.inputs[0].rank(), right = node.inputs[1].rank();
-  return left_varies != right_varies && (left_varies ? left + right >= 2 : right == 1 && left == 2);
-}
-
 bool OverTurns::follows(const Node& node) const {
   if (node.inputs.empty() ||
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Expr& input) { return !is_known(input); }))
     return false;
-  if (node.op->scalar || node.op == &dimshuffle_op() || node.op == &broadcast_to_op()) return true;
-  return node.op == &dot_op() && is_batched_product(node, varies(node.inputs[0]), varies(node.inputs[1]));
+  const std::vector<bool> varying = inputs_that_vary(node);
+  if (std::find(varying.begin(), varying.end(), true) == varying.end()) return true;
+  return node.op->scalar || (node.op->turns && node.op->turns->applies && node.op->turns->applies(node, varying));
+}
+
+std::vector<bool> OverTurns::inputs_that_vary(const Node& node) const {
+  std::vector<bool> out;
+  for (const Expr& input : node.inputs) out.push_back(varies(input));
+  return out;
 }
 
 void OverTurns::find(const std::vector<Expr>& roots) {
@@ -38,9 +38,9 @@ void OverTurns::find(const std::vector<Expr>& roots) {
     Fact fact;
     for (const Expr& input : node->inputs) {
       fact.varies |= varies(input);
-      fact.has_product |= has_product(input);
+      fact.pays |= pays(input);
     }
-    fact.has_product |= node->op == &dot_op();
+    fact.pays |= fact.varies && node->op->turns && node->op->turns->pays;
     for (size_t o = 0; o < node->types.size(); ++o)
       if (fact.value = (*node)[o]; !is_known(fact.value)) facts_[key(fact.value)] = fact;
   }
@@ -56,33 +56,14 @@ Expr OverTurns::aligned(const Expr& value, size_t rank) {
   return dimshuffle(out, order);
 }
 
-Expr OverTurns::made_product(const Node& node) {
-  const Expr &a = node.inputs[0], &b = node.inputs[1];
-  if (varies(b)) return dot(outside(b), transpose(outside(a)));  // [m, k] . [k] in each turn
-  const Expr x = outside(a);
-  if (a.rank() == 1) return dot(x, outside(b));
-  const Expr rows = dot(reshape(x, {turns_ * a.dims()[0], a.dims()[1]}), outside(b));
-  Dims lengths = node.types[0].dims;
-  lengths.insert(lengths.begin(), turns_);
-  return reshape(rows, lengths);
-}
-
 Expr OverTurns::made(const Node& node, size_t output) {
   InheritOrigin origin(node.origin);
-  if (node.op == &dot_op() && varies(node[0])) return made_product(node);
-  const size_t rank = node.types[output].rank();
-  if (node.op == &dimshuffle_op() && varies(node[0])) {
-    std::vector<int64_t> order = {0};
-    for (int64_t axis : *axis_order_of(node)) order.push_back(axis < 0 ? -1 : axis + 1);
-    return dimshuffle(outside(node.inputs[0]), order);
-  }
-  if (node.op == &broadcast_to_op() && varies(node[0])) {
-    Dims lengths = node.types[0].dims;
-    lengths.insert(lengths.begin(), turns_);
-    return broadcast_to(aligned(node.inputs[0], rank), lengths);
-  }
   std::vector<Expr> inputs;
-  for (const Expr& input : node.inputs) inputs.push_back(node.op->scalar ? aligned(input, rank) : outside(input));
+  const bool is_varying = varies(Expr(node.self.lock(), output));
+  const size_t rank = node.types[output].rank();
+  for (const Expr& input : node.inputs)
+    inputs.push_back(is_varying && node.op->scalar ? aligned(input, rank) : outside(input));
+  if (is_varying && !node.op->scalar) return node.op->turns->all(node, turns_, inputs, inputs_that_vary(node));
   return Expr(clone_with_inputs(node, std::move(inputs), node.bodies), output);
 }
 

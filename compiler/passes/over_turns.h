@@ -24,8 +24,8 @@ class OverTurns {
 
   bool is_known(const Expr& value) const { return facts_.contains(key(value)); }
   bool varies(const Expr& value) const { return facts_.at(key(value)).varies; }
-  /// Does computing it take a product of what varies?
-  bool has_product(const Expr& value) const { return facts_.at(key(value)).has_product; }
+  /// Is it computed faster for all turns at once than in each (TurnsRule::pays)?
+  bool pays(const Expr& value) const { return facts_.at(key(value)).pays; }
   /// The values of all turns, [turns, ...]; of a known value.
   Expr all(const Expr& value);
 
@@ -34,14 +34,14 @@ class OverTurns {
   struct Fact {
     Expr value;    // in the body
     Expr outside;  // empty until it is asked for
-    bool varies = false, has_product = false;
+    bool varies = false, pays = false;
   };
   static Key key(const Expr& value) { return {&value.node(), value.output()}; }
 
   bool follows(const Node& node) const;
+  std::vector<bool> inputs_that_vary(const Node& node) const;
   Expr outside(const Expr& value);
   Expr made(const Node& node, size_t output);
-  Expr made_product(const Node& node);
   Expr aligned(const Expr& value, size_t rank);
 
   Dim turns_;

@@ -75,13 +75,11 @@ Expr slice_of_states(const Expr& value, RuleContext&) {
   if (loop.until || inner.output() < loop.states || inner.output() >= 2 * loop.states) return {};
   const size_t state = inner.output() - loop.states;
   if (!slice->counts[0].is(1) || !(slice->starts[0] == loop.count + (loop.taps[state].depth() - 1))) return {};
-  const Expr last(inner.node_ptr(), state);
   StridedSlice rest = *slice;
   rest.starts[0] = 0;
   rest.steps[0] = 1;
-  rest.inside = rest.to_end = {};
-  rest.written = {};
-  return slice_of(expand_dims(last, {0}), rest);
+  rest.inside = rest.to_end = {}, rest.written = {};
+  return slice_of(expand_dims(Expr(inner.node_ptr(), state), {0}), rest);
 }
 
 // exp(x)[i] -> exp(x[i])
@@ -297,13 +295,11 @@ Expr part(const Expr& x, const std::vector<Index>& indices) {
 
 }  // namespace
 
-// Of a loop of some turns, read one turn back or two.
+// All values of a state of a loop, which is read one turn back or two.
 Expr states_of(const Expr& first, int64_t turns, bool deep) {
-  const Expr start = deep ? stack({first, first * 2}) : first;
-  return scan([](Expr before) { return sin(before) + before; },
-              {.outputs_info = {{start, {deep ? -2 : -1}}}, .n_steps = turns})
-      .outputs.node()
-      .inputs[0];
+  const ScanOutput state(deep ? stack({first, first * 2}) : first, {deep ? -2 : -1});
+  const auto loop = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = turns});
+  return loop.outputs.node().inputs[0];
 }
 
 const std::vector<Rule>& slice_rules() {

@@ -421,7 +421,8 @@ TEST(Effects, RandomGraphsPrintInOrderInEveryMode) {
       for (const Expr& other : prints)
         if (!other.same(effect)) {
           Expr value = other.node().inputs[0];
-          if (other.node().op != &print_op()) value = value * std::exp2(other.node().props.get<Dims>("count")[0].value());
+          if (other.node().op != &print_op())
+            value = value * std::exp2(other.node().props.get<Dims>("count")[0].value());
           silent.emplace_back(other, value);
         }
       std::vector<Expr> alone{effect};
