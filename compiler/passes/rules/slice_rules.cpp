@@ -76,8 +76,7 @@ Expr slice_of_states(const Expr& value, RuleContext&) {
   const size_t state = inner.output() - loop.states;
   if (!slice->counts[0].is(1) || !(slice->starts[0] == loop.count + (loop.taps[state].depth() - 1))) return {};
   StridedSlice rest = *slice;
-  rest.starts[0] = 0;
-  rest.steps[0] = 1;
+  rest.starts[0] = 0, rest.steps[0] = 1;
   rest.inside = rest.to_end = {}, rest.written = {};
   return slice_of(expand_dims(Expr(inner.node_ptr(), state), {0}), rest);
 }
@@ -298,8 +297,8 @@ Expr part(const Expr& x, const std::vector<Index>& indices) {
 // All values of a state of a loop, which is read one turn back or two.
 Expr states_of(const Expr& first, int64_t turns, bool deep) {
   const ScanOutput state(deep ? stack({first, first * 2}) : first, {deep ? -2 : -1});
-  const auto loop = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = turns});
-  return loop.outputs.node().inputs[0];
+  const Expr all = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = turns}).outputs;
+  return all.node().inputs[0];
 }
 
 const std::vector<Rule>& slice_rules() {
