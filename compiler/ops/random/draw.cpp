@@ -115,7 +115,7 @@ std::vector<Expr> gradient(const Distribution& of, const GradientArgs& args) {
 
 // Numbers of parameters that all distributions take: reals between 0.1 and 0.9, integers such as these.
 Expr whole_parameter(const Distribution& of, size_t k, int64_t n) {
-  const Expr some = arange(Operand(n), DType::kInt64);
+  const Expr some = arange(Operand(std::max<int64_t>(n, 1)), DType::kInt64);
   return k == 0 && of.parameters[1].is_whole ? -3 - some : some + 5;
 }
 

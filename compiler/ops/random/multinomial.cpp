@@ -68,22 +68,18 @@ void lower(kernel::StepBuilder& b) {
 }
 
 std::vector<OpCase> cases() {
-  auto build = [](LengthList size, Operand n) {
+  auto build = [](LengthList size, Operand n, Tensor p) {
     return [=](const std::vector<Expr>& in) {
-      const Drawn out = draw_multinomial(state_of_words(in[0]), size, n, in[1] / sum(in[1], -1, true));
+      const Drawn out = draw_multinomial(state_of_words(in[0]), size, n, make_constant(p));
       return std::vector{out.next, out.sample};
     };
   };
-  auto p = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
-  std::vector<OpCase> out{{.name = "one", .inputs = {words_type(), p({5})}, .build = build({}, 100)},
-                          {.name = "rows", .inputs = {words_type(), p({7, 4})}, .build = build({7}, arange(7))},
-                          {.name = "repeated", .inputs = {words_type(), p({3})}, .build = build({6, 2}, 9)},
-                          {.name = "none", .inputs = {words_type(), p({0, 3})}, .build = build({0}, 9)}};
-  for (OpCase& one : out) {
-    one.low = 0.1;
-    one.int_high = kWordsHigh;
-    one.smooth = false;
-  }
+  const Tensor one = Tensor::vector({0.25, 0.5, 0.0, 0.25}), rows = Tensor::matrix({{0.25, 0.75}, {1.0, 0.0}});
+  std::vector<OpCase> out{{.name = "one", .inputs = {words_type()}, .build = build({}, 100, one)},
+                          {.name = "rows", .inputs = {words_type()}, .build = build({2}, arange(3, 5), rows)},
+                          {.name = "repeated", .inputs = {words_type()}, .build = build({6, 2}, 9, one)},
+                          {.name = "none", .inputs = {words_type()}, .build = build({0}, 9, one)}};
+  for (OpCase& one_case : out) one_case.int_high = kWordsHigh;
   return out;
 }
 
