@@ -255,7 +255,8 @@ void multinomial(RandomState& state, int64_t n, const double* p, int64_t categor
   if (categories == 0) return;
   double rest = 1.0;
   for (int64_t k = 0; k + 1 < categories; ++k) {
-    counts[k] = binomial(state, n, p[k] / rest);
+    const double chance = p[k] / rest;
+    counts[k] = n == 0 || chance == 0 ? 0 : binomial(state, n, chance);  // binomial() draws there too
     n -= counts[k];
     if (n <= 0) return;
     rest -= p[k];

@@ -95,6 +95,7 @@ case("permutation_crc", lambda r: r.permutation(5000), True)
 case("shuffle", lambda r: r.permutation(np.arange(15).reshape(5, 3)))
 case("shuffle_row_elements", lambda r: [row[r.permutation(4)] for row in np.arange(12.0).reshape(3, 4)])
 case("multinomial", lambda r: r.multinomial(40, [0.2, 0.3, 0.1, 0.4], 3))
+case("multinomial_zero", lambda r: r.multinomial(40, [0.2, 0.0, 0.4, 0.4], 3))
 case("multinomial_rows", lambda r: [r.multinomial(n, p) for n, p in zip((5, 0, 900), ((0.2, 0.8), (0.5, 0.5), (1, 0)))])
 
 # Two variables of one stream, and another seed by an array of words.
