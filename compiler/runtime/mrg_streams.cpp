@@ -93,7 +93,8 @@ MrgRandomStreams::MrgRandomStreams(const Mrg31k3p::State& seed, std::string name
   Mrg31k3p::check_seed(seed);
 }
 
-Expr MrgRandomStreams::standard(const LengthList& size, DType dtype, Streams streams, const Where& where) const {
+Expr MrgRandomStreams::standard(const LengthList& size, DType dtype, std::optional<int64_t> streams,
+                                const std::source_location& where) const {
   Made& m = *made_;
   const int64_t count = streams.value_or(default_streams(size.dims));
   if (count < 1)
@@ -107,14 +108,16 @@ Expr MrgRandomStreams::standard(const LengthList& size, DType dtype, Streams str
   return out.sample;
 }
 
-Expr MrgRandomStreams::uniform(const LengthList& size, const Operand& low, const Operand& high, MayBe dtype,
-                               Streams streams, Where where) const {
+Expr MrgRandomStreams::uniform(const LengthList& size, const Operand& low, const Operand& high,
+                               std::optional<DType> dtype, std::optional<int64_t> streams,
+                               std::source_location where) const {
   const Parameters p = in_one_dtype(low, high, dtype);
   return standard(size, p.dtype, streams, where) * (p.second - p.first) + p.first;
 }
 
 Expr MrgRandomStreams::any_normal(const LengthList& size, const Operand& mean, const Operand& deviation, bool truncate,
-                                  MayBe dtype, Streams streams, const Where& where) const {
+                                  std::optional<DType> dtype, std::optional<int64_t> streams,
+                                  const std::source_location& where) const {
   const Parameters p = in_one_dtype(mean, deviation, dtype);
   const Dim n = product(size.dims), half = floor_div(n + 1, 2);
   const std::vector<Expr> u = split(standard({half * 2}, p.dtype, streams, where), {half, half});
@@ -146,21 +149,23 @@ Expr MrgRandomStreams::any_normal(const LengthList& size, const Operand& mean, c
   return reshape(all, size) * p.second + p.first;
 }
 
-Expr MrgRandomStreams::normal(const LengthList& size, const Operand& mean, const Operand& deviation, MayBe dtype,
-                              Streams streams, Where where) const {
+Expr MrgRandomStreams::normal(const LengthList& size, const Operand& mean, const Operand& deviation,
+                              std::optional<DType> dtype, std::optional<int64_t> streams,
+                              std::source_location where) const {
   return any_normal(size, mean, deviation, false, dtype, streams, where);
 }
 
 Expr MrgRandomStreams::truncated_normal(const LengthList& size, const Operand& mean, const Operand& deviation,
-                                        MayBe dtype, Streams streams, Where where) const {
+                                        std::optional<DType> dtype, std::optional<int64_t> streams,
+                                        std::source_location where) const {
   // The deviation of standard normal numbers between -2 and 2.
   constexpr double kDeviation = 0.87962566103423978;
   const Parameters p = in_one_dtype(mean, deviation, dtype);
   return any_normal(size, p.first, p.second / kDeviation, true, p.dtype, streams, where);
 }
 
-Expr MrgRandomStreams::binomial(const LengthList& size, int64_t n, const Operand& p, MayBe dtype, Streams streams,
-                                Where where) const {
+Expr MrgRandomStreams::binomial(const LengthList& size, int64_t n, const Operand& p, std::optional<DType> dtype,
+                                std::optional<int64_t> streams, std::source_location where) const {
   if (n < 0) fail_build(where, "binomial: the number of trials is negative", "0 or more", std::to_string(n));
   const Parameters own = in_one_dtype(p, 0.0, {});
   Dims dims = size.dims;
@@ -170,7 +175,8 @@ Expr MrgRandomStreams::binomial(const LengthList& size, int64_t n, const Operand
   return n == 1 ? cast(hits, wanted) : cast(sum(cast(hits, DType::kInt64), 0), wanted);
 }
 
-Expr MrgRandomStreams::multinomial(const Operand& p, int64_t n, MayBe dtype, Streams streams) const {
+Expr MrgRandomStreams::multinomial(const Operand& p, int64_t n, std::optional<DType> dtype,
+                                   std::optional<int64_t> streams) const {
   const Expr rows = rows_of(p, "multinomial");
   if (n < 1) fail_build(p.where(), "multinomial: the number of trials is not positive", "1 or more", std::to_string(n));
   const Dim count = rows.dims()[0];
@@ -181,7 +187,8 @@ Expr MrgRandomStreams::multinomial(const Operand& p, int64_t n, MayBe dtype, Str
   return cast(sum(cast(hits, DType::kInt64), 0), dtype.value_or(DType::kInt64));
 }
 
-Expr MrgRandomStreams::choice(const Operand& p, int64_t n, MayBe dtype, Streams streams) const {
+Expr MrgRandomStreams::choice(const Operand& p, int64_t n, std::optional<DType> dtype,
+                              std::optional<int64_t> streams) const {
   Expr rows = rows_of(p, "choice");
   const Dim &count = rows.dims()[0], &k = rows.dims()[1];
   if (n < 1 || (k.is_known() && n > k.value()))

@@ -25,31 +25,32 @@ class MrgRandomStreams {
   /// UserError unless these are a state (Mrg31k3p).
   explicit MrgRandomStreams(const Mrg31k3p::State& seed, std::string name = "mrg");
 
-  using Where = std::source_location;
-  using MayBe = std::optional<DType>;
-  using Streams = std::optional<int64_t>;
-
   /// low + (high - low) u, for u in (0, 1) with 31 bits. Differentiable in low and high. No dtype: floatX, or float64
   /// where low or high is.
-  Expr uniform(const LengthList& size, const Operand& low = 0.0, const Operand& high = 1.0, MayBe dtype = {},
-               Streams streams = {}, Where where = Where::current()) const;
+  Expr uniform(const LengthList& size, const Operand& low = 0.0, const Operand& high = 1.0,
+               std::optional<DType> dtype = {}, std::optional<int64_t> streams = {},
+               std::source_location where = std::source_location::current()) const;
   /// By the method of Box and Muller: with u of twice half the number of elements, rounded up, and v of the second
   /// half, first all sqrt(-2 log u) cos(2 pi v), then all with the sine. Differentiable in mean and deviation.
-  Expr normal(const LengthList& size, const Operand& mean = 0.0, const Operand& deviation = 1.0, MayBe dtype = {},
-              Streams streams = {}, Where where = Where::current()) const;
+  Expr normal(const LengthList& size, const Operand& mean = 0.0, const Operand& deviation = 1.0,
+              std::optional<DType> dtype = {}, std::optional<int64_t> streams = {},
+              std::source_location where = std::source_location::current()) const;
   /// Normal numbers within two deviations of the mean. `deviation` is that of the result: the normal numbers have
   /// deviation / 0.87962566103423978. Those outside are drawn anew, with radii of u between exp(-2) and 1, and come
   /// after the others of their half.
   Expr truncated_normal(const LengthList& size, const Operand& mean = 0.0, const Operand& deviation = 1.0,
-                        MayBe dtype = {}, Streams streams = {}, Where where = Where::current()) const;
+                        std::optional<DType> dtype = {}, std::optional<int64_t> streams = {},
+                        std::source_location where = std::source_location::current()) const;
   /// How many of n trials succeed, each with probability p: int64, or what is asked for. Each trial takes a number.
-  Expr binomial(const LengthList& size, int64_t n = 1, const Operand& p = 0.5, MayBe dtype = {}, Streams streams = {},
-                Where where = Where::current()) const;
+  Expr binomial(const LengthList& size, int64_t n = 1, const Operand& p = 0.5, std::optional<DType> dtype = {},
+                std::optional<int64_t> streams = {},
+                std::source_location where = std::source_location::current()) const;
   /// For each row of p [rows, k]: how often each result comes in n trials; int64 [rows, k], or what is asked for.
-  Expr multinomial(const Operand& p, int64_t n = 1, MayBe dtype = {}, Streams streams = {}) const;
+  Expr multinomial(const Operand& p, int64_t n = 1, std::optional<DType> dtype = {},
+                   std::optional<int64_t> streams = {}) const;
   /// For each row of p [rows, k]: n different results; int64 [rows, n], or what is asked for. Theano's
   /// multinomial_wo_replacement.
-  Expr choice(const Operand& p, int64_t n, MayBe dtype = {}, Streams streams = {}) const;
+  Expr choice(const Operand& p, int64_t n, std::optional<DType> dtype = {}, std::optional<int64_t> streams = {}) const;
 
   /// The maker and the states of all variables so far, as those of that seed would be.
   void seed(int64_t seed) const;
@@ -59,9 +60,10 @@ class MrgRandomStreams {
 
  private:
   struct Made;
-  Expr standard(const LengthList& size, DType dtype, Streams streams, const Where& where) const;
-  Expr any_normal(const LengthList& size, const Operand& mean, const Operand& deviation, bool truncate, MayBe dtype,
-                  Streams streams, const Where& where) const;
+  Expr standard(const LengthList& size, DType dtype, std::optional<int64_t> streams,
+                const std::source_location& where) const;
+  Expr any_normal(const LengthList& size, const Operand& mean, const Operand& deviation, bool truncate,
+                  std::optional<DType> dtype, std::optional<int64_t> streams, const std::source_location& where) const;
 
   std::shared_ptr<Made> made_;
 };

@@ -3,7 +3,9 @@
 #include "compiler/ir/default_updates.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
+#include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/runtime/covariance_root.h"
 
 namespace thtrain {
 
@@ -32,7 +34,7 @@ RandomStreams::RandomStreams(int64_t seed, std::string name)
 RandomStreams::RandomStreams(const std::vector<int64_t>& seeds, std::string name)
     : made_(std::make_shared<Made>(Made{RandomState(std::span<const int64_t>(seeds)), std::move(name), {}})) {}
 
-Expr RandomStreams::made(const std::function<Drawn(const Expr&)>& draw, const Where& where) const {
+Expr RandomStreams::made(const std::function<Drawn(const Expr&)>& draw, const std::source_location& where) const {
   Made& m = *made_;
   RandomState seeds = m.seeds;  // a draw that is refused takes no seed
   const Shared state = mt_state(next_seed(seeds), str(m.name, "/", m.states.size()), where);
@@ -44,85 +46,92 @@ Expr RandomStreams::made(const std::function<Drawn(const Expr&)>& draw, const Wh
 }
 
 Expr RandomStreams::one(const char* distribution, const LengthList& size, const std::vector<Operand>& parameters,
-                        MayBe dtype, const Where& where) const {
+                        std::optional<DType> dtype, const std::source_location& where) const {
   return made([&](const Expr& state) { return draw(distribution, state, size, parameters, dtype, where); }, where);
 }
 
-Expr RandomStreams::uniform(const LengthList& size, const Operand& low, const Operand& high, MayBe dtype,
-                            Where where) const {
+Expr RandomStreams::uniform(const LengthList& size, const Operand& low, const Operand& high, std::optional<DType> dtype,
+                            std::source_location where) const {
   return one("uniform", size, {low, high}, dtype, where);
 }
 
-Expr RandomStreams::random_sample(const LengthList& size, MayBe dtype, Where where) const {
+Expr RandomStreams::random_sample(const LengthList& size, std::optional<DType> dtype,
+                                  std::source_location where) const {
   return one("uniform", size, {0.0, 1.0}, dtype, where);
 }
 
-Expr RandomStreams::normal(const LengthList& size, const Operand& mean, const Operand& deviation, MayBe dtype,
-                           Where where) const {
+Expr RandomStreams::normal(const LengthList& size, const Operand& mean, const Operand& deviation,
+                           std::optional<DType> dtype, std::source_location where) const {
   return one("normal", size, {mean, deviation}, dtype, where);
 }
 
-Expr RandomStreams::standard_normal(const LengthList& size, MayBe dtype, Where where) const {
+Expr RandomStreams::standard_normal(const LengthList& size, std::optional<DType> dtype,
+                                    std::source_location where) const {
   return one("normal", size, {0.0, 1.0}, dtype, where);
 }
 
-Expr RandomStreams::lognormal(const LengthList& size, const Operand& mean, const Operand& sigma, MayBe dtype,
-                              Where where) const {
+Expr RandomStreams::lognormal(const LengthList& size, const Operand& mean, const Operand& sigma,
+                              std::optional<DType> dtype, std::source_location where) const {
   return one("lognormal", size, {mean, sigma}, dtype, where);
 }
 
-Expr RandomStreams::exponential(const LengthList& size, const Operand& scale, MayBe dtype, Where where) const {
+Expr RandomStreams::exponential(const LengthList& size, const Operand& scale, std::optional<DType> dtype,
+                                std::source_location where) const {
   return one("exponential", size, {scale}, dtype, where);
 }
 
-Expr RandomStreams::laplace(const LengthList& size, const Operand& location, const Operand& scale, MayBe dtype,
-                            Where where) const {
+Expr RandomStreams::laplace(const LengthList& size, const Operand& location, const Operand& scale,
+                            std::optional<DType> dtype, std::source_location where) const {
   return one("laplace", size, {location, scale}, dtype, where);
 }
 
-Expr RandomStreams::logistic(const LengthList& size, const Operand& location, const Operand& scale, MayBe dtype,
-                             Where where) const {
+Expr RandomStreams::logistic(const LengthList& size, const Operand& location, const Operand& scale,
+                             std::optional<DType> dtype, std::source_location where) const {
   return one("logistic", size, {location, scale}, dtype, where);
 }
 
-Expr RandomStreams::gamma(const LengthList& size, const Operand& shape, const Operand& scale, MayBe dtype,
-                          Where where) const {
+Expr RandomStreams::gamma(const LengthList& size, const Operand& shape, const Operand& scale,
+                          std::optional<DType> dtype, std::source_location where) const {
   return one("gamma", size, {shape, scale}, dtype, where);
 }
 
-Expr RandomStreams::beta(const LengthList& size, const Operand& a, const Operand& b, MayBe dtype, Where where) const {
+Expr RandomStreams::beta(const LengthList& size, const Operand& a, const Operand& b, std::optional<DType> dtype,
+                         std::source_location where) const {
   return one("beta", size, {a, b}, dtype, where);
 }
 
-Expr RandomStreams::chisquare(const LengthList& size, const Operand& freedom, MayBe dtype, Where where) const {
+Expr RandomStreams::chisquare(const LengthList& size, const Operand& freedom, std::optional<DType> dtype,
+                              std::source_location where) const {
   return one("chisquare", size, {freedom}, dtype, where);
 }
 
-Expr RandomStreams::poisson(const LengthList& size, const Operand& rate, MayBe dtype, Where where) const {
+Expr RandomStreams::poisson(const LengthList& size, const Operand& rate, std::optional<DType> dtype,
+                            std::source_location where) const {
   return one("poisson", size, {rate}, dtype, where);
 }
 
-Expr RandomStreams::binomial(const LengthList& size, const Operand& n, const Operand& p, MayBe dtype,
-                             Where where) const {
+Expr RandomStreams::binomial(const LengthList& size, const Operand& n, const Operand& p, std::optional<DType> dtype,
+                             std::source_location where) const {
   return one("binomial", size, {n, p}, dtype, where);
 }
 
-Expr RandomStreams::geometric(const LengthList& size, const Operand& p, MayBe dtype, Where where) const {
+Expr RandomStreams::geometric(const LengthList& size, const Operand& p, std::optional<DType> dtype,
+                              std::source_location where) const {
   return one("geometric", size, {p}, dtype, where);
 }
 
-Expr RandomStreams::randint(const LengthList& size, const Operand& low, const Operand& high, MayBe dtype,
-                            Where where) const {
+Expr RandomStreams::randint(const LengthList& size, const Operand& low, const Operand& high, std::optional<DType> dtype,
+                            std::source_location where) const {
   return one("randint", size, {low, high}, dtype, where);
 }
 
-Expr RandomStreams::random_integers(const LengthList& size, const Operand& low, const Operand& high, MayBe dtype,
-                                    Where where) const {
+Expr RandomStreams::random_integers(const LengthList& size, const Operand& low, const Operand& high,
+                                    std::optional<DType> dtype, std::source_location where) const {
   return one("random_integers", size, {low, high}, dtype, where);
 }
 
 Expr RandomStreams::choice(const LengthList& size, const Operand& a, bool replace, const std::optional<Operand>& p,
-                           Where where) const {
+                           std::source_location where) const {
   const Expr from = a.expr();
   const bool is_count = from.rank() == 0;
   if (from.rank() > 1 || (is_count && !is_int(from.dtype())))
@@ -148,7 +157,7 @@ Expr RandomStreams::choice(const LengthList& size, const Operand& a, bool replac
   return is_count ? places : take(from, places);
 }
 
-Expr RandomStreams::permutation(const Length& n, const LengthList& size, Where where) const {
+Expr RandomStreams::permutation(const Length& n, const LengthList& size, std::source_location where) const {
   return made([&](const Expr& state) { return draw_permutation(Operand(state, where), size, n); }, where);
 }
 
@@ -170,8 +179,22 @@ Expr RandomStreams::shuffle_row_elements(const Operand& x) const {
   return reshape(take(flatten(value), order + expand_dims(first, {1})), value.dims());
 }
 
-Expr RandomStreams::multinomial(const LengthList& size, const Operand& n, const Operand& p, Where where) const {
+Expr RandomStreams::multinomial(const LengthList& size, const Operand& n, const Operand& p,
+                                std::source_location where) const {
   return made([&](const Expr& state) { return draw_multinomial(Operand(state, where), size, n, p); }, where);
+}
+
+Expr RandomStreams::multivariate_normal(const LengthList& size, const Operand& mean, const Operand& covariance,
+                                        std::optional<DType> dtype, std::source_location where) const {
+  const Expr centre = cast(mean, DType::kFloat64);
+  if (centre.rank() != 1 || covariance.expr().rank() != 2)
+    fail_build(where, "multivariate_normal: the parameters are no vector and no matrix",
+               "a mean [n], covariance [n, n]", str(value_text(mean.expr()), " and ", value_text(covariance.expr())));
+  Dims dims = size.dims;
+  dims.push_back(centre.dims()[0]);
+  const Expr root = covariance_root(covariance);
+  const Expr z = one("normal", {product(size.dims), centre.dims()[0]}, {0.0, 1.0}, DType::kFloat64, where);
+  return cast(reshape(dot(z, root) + centre, dims), dtype.value_or(floatX()));
 }
 
 void RandomStreams::seed(int64_t seed) const {

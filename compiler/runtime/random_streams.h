@@ -32,55 +32,73 @@ class RandomStreams {
   /// RandomState(list of words).
   explicit RandomStreams(const std::vector<int64_t>& seeds, std::string name = "random");
 
-  using Where = std::source_location;
-  using MayBe = std::optional<DType>;
-
-  /// low + (high - low) u.
-  Expr uniform(const LengthList& size = {}, const Operand& low = 0.0, const Operand& high = 1.0, MayBe dtype = {},
-               Where where = Where::current()) const;
+  /// low + (high - low) u, for u in [0, 1) of 53 bits.
+  Expr uniform(const LengthList& size = {}, const Operand& low = 0.0, const Operand& high = 1.0,
+               std::optional<DType> dtype = {}, std::source_location where = std::source_location::current()) const;
   /// Uniform in [0, 1).
-  Expr random_sample(const LengthList& size = {}, MayBe dtype = {}, Where where = Where::current()) const;
-  Expr normal(const LengthList& size = {}, const Operand& mean = 0.0, const Operand& deviation = 1.0, MayBe dtype = {},
-              Where where = Where::current()) const;
-  Expr standard_normal(const LengthList& size = {}, MayBe dtype = {}, Where where = Where::current()) const;
-  Expr lognormal(const LengthList& size = {}, const Operand& mean = 0.0, const Operand& sigma = 1.0, MayBe dtype = {},
-                 Where where = Where::current()) const;
-  Expr exponential(const LengthList& size = {}, const Operand& scale = 1.0, MayBe dtype = {},
-                   Where where = Where::current()) const;
-  Expr laplace(const LengthList& size = {}, const Operand& location = 0.0, const Operand& scale = 1.0, MayBe dtype = {},
-               Where where = Where::current()) const;
+  Expr random_sample(const LengthList& size = {}, std::optional<DType> dtype = {},
+                     std::source_location where = std::source_location::current()) const;
+  /// Of this mean and standard deviation, by the polar method.
+  Expr normal(const LengthList& size = {}, const Operand& mean = 0.0, const Operand& deviation = 1.0,
+              std::optional<DType> dtype = {}, std::source_location where = std::source_location::current()) const;
+  /// Of mean 0 and standard deviation 1.
+  Expr standard_normal(const LengthList& size = {}, std::optional<DType> dtype = {},
+                       std::source_location where = std::source_location::current()) const;
+  /// exp(mean + sigma z) for a standard normal z.
+  Expr lognormal(const LengthList& size = {}, const Operand& mean = 0.0, const Operand& sigma = 1.0,
+                 std::optional<DType> dtype = {}, std::source_location where = std::source_location::current()) const;
+  /// Of mean `scale`.
+  Expr exponential(const LengthList& size = {}, const Operand& scale = 1.0, std::optional<DType> dtype = {},
+                   std::source_location where = std::source_location::current()) const;
+  /// Of the density exp(-|x - location| / scale) / (2 scale).
+  Expr laplace(const LengthList& size = {}, const Operand& location = 0.0, const Operand& scale = 1.0,
+               std::optional<DType> dtype = {}, std::source_location where = std::source_location::current()) const;
+  /// location + scale log(u / (1 - u)).
   Expr logistic(const LengthList& size = {}, const Operand& location = 0.0, const Operand& scale = 1.0,
-                MayBe dtype = {}, Where where = Where::current()) const;
-  Expr gamma(const LengthList& size, const Operand& shape, const Operand& scale = 1.0, MayBe dtype = {},
-             Where where = Where::current()) const;
-  Expr beta(const LengthList& size, const Operand& a, const Operand& b, MayBe dtype = {},
-            Where where = Where::current()) const;
-  Expr chisquare(const LengthList& size, const Operand& freedom, MayBe dtype = {},
-                 Where where = Where::current()) const;
-  /// These give int64, or what is asked for.
-  Expr poisson(const LengthList& size = {}, const Operand& rate = 1.0, MayBe dtype = {},
-               Where where = Where::current()) const;
-  Expr binomial(const LengthList& size = {}, const Operand& n = 1, const Operand& p = 0.5, MayBe dtype = {},
-                Where where = Where::current()) const;
-  Expr geometric(const LengthList& size, const Operand& p, MayBe dtype = {}, Where where = Where::current()) const;
-  /// low <= k < high.
-  Expr randint(const LengthList& size, const Operand& low, const Operand& high, MayBe dtype = {},
-               Where where = Where::current()) const;
-  /// low <= k <= high.
-  Expr random_integers(const LengthList& size, const Operand& low, const Operand& high, MayBe dtype = {},
-                       Where where = Where::current()) const;
+                std::optional<DType> dtype = {}, std::source_location where = std::source_location::current()) const;
+  /// Of the density x^(shape - 1) exp(-x / scale), up to a factor.
+  Expr gamma(const LengthList& size, const Operand& shape, const Operand& scale = 1.0, std::optional<DType> dtype = {},
+             std::source_location where = std::source_location::current()) const;
+  /// Of the density x^(a - 1) (1 - x)^(b - 1), up to a factor.
+  Expr beta(const LengthList& size, const Operand& a, const Operand& b, std::optional<DType> dtype = {},
+            std::source_location where = std::source_location::current()) const;
+  /// Of so many degrees of freedom.
+  Expr chisquare(const LengthList& size, const Operand& freedom, std::optional<DType> dtype = {},
+                 std::source_location where = std::source_location::current()) const;
+  /// Of mean `rate`: int64, or what is asked for.
+  Expr poisson(const LengthList& size = {}, const Operand& rate = 1.0, std::optional<DType> dtype = {},
+               std::source_location where = std::source_location::current()) const;
+  /// How many of n trials succeed, each with probability p: int64, or what is asked for.
+  Expr binomial(const LengthList& size = {}, const Operand& n = 1, const Operand& p = 0.5,
+                std::optional<DType> dtype = {}, std::source_location where = std::source_location::current()) const;
+  /// Trials until the first success: int64, or what is asked for.
+  Expr geometric(const LengthList& size, const Operand& p, std::optional<DType> dtype = {},
+                 std::source_location where = std::source_location::current()) const;
+  /// low <= k < high: int64, or what is asked for.
+  Expr randint(const LengthList& size, const Operand& low, const Operand& high, std::optional<DType> dtype = {},
+               std::source_location where = std::source_location::current()) const;
+  /// low <= k <= high: int64, or what is asked for.
+  Expr random_integers(const LengthList& size, const Operand& low, const Operand& high, std::optional<DType> dtype = {},
+                       std::source_location where = std::source_location::current()) const;
 
   /// Elements of the vector `a`, or numbers below it where it is an integer; with the probabilities p, or equal ones.
   Expr choice(const LengthList& size, const Operand& a, bool replace = true, const std::optional<Operand>& p = {},
-              Where where = Where::current()) const;
+              std::source_location where = std::source_location::current()) const;
   /// Permutations of 0 to n - 1: int64 [size, n].
-  Expr permutation(const Length& n, const LengthList& size = {}, Where where = Where::current()) const;
+  Expr permutation(const Length& n, const LengthList& size = {},
+                   std::source_location where = std::source_location::current()) const;
   /// x with its rows (axis 0) in another order: RandomState.permutation(x), and what shuffle(x) makes of x.
   Expr shuffle(const Operand& x) const;
   /// x with the elements of each row (the last axis) in an order of its own.
   Expr shuffle_row_elements(const Operand& x) const;
   /// How often each result comes in n trials: int64 [size, k], for p of [k] or [size, k].
-  Expr multinomial(const LengthList& size, const Operand& n, const Operand& p, Where where = Where::current()) const;
+  Expr multinomial(const LengthList& size, const Operand& n, const Operand& p,
+                   std::source_location where = std::source_location::current()) const;
+
+  /// Vectors of a mean [n] and a covariance [n, n]: [size, n], to 1e-12 NumPy's. Differentiable in the mean.
+  Expr multivariate_normal(const LengthList& size, const Operand& mean, const Operand& covariance,
+                           std::optional<DType> dtype = {},
+                           std::source_location where = std::source_location::current()) const;
 
   /// The states of all variables so far anew, as a stream of that seed would have made them.
   void seed(int64_t seed) const;
@@ -90,9 +108,9 @@ class RandomStreams {
 
  private:
   struct Made;
-  Expr made(const std::function<Drawn(const Expr& state)>& draw, const Where& where) const;
-  Expr one(const char* distribution, const LengthList& size, const std::vector<Operand>& parameters, MayBe dtype,
-           const Where& where) const;
+  Expr made(const std::function<Drawn(const Expr& state)>& draw, const std::source_location& where) const;
+  Expr one(const char* distribution, const LengthList& size, const std::vector<Operand>& parameters,
+           std::optional<DType> dtype, const std::source_location& where) const;
 
   std::shared_ptr<Made> made_;
 };

@@ -39,6 +39,8 @@ def case(name, draw, crc=False):
 A, B = np.array([0.25, 1.0, 3.5]), np.array([[0.5], [2.0]])  # (3) and (2, 1)
 P, Q = np.array([0.1, 0.5, 0.9]), np.array([[0.02], [0.75]])
 N = np.array([1, 60, 1000])
+C = np.array([[2.0, 0.5, -0.25], [0.5, 1.0, 0.125], [-0.25, 0.125, 3.0]])
+L = np.array([[0.5 ** abs(i - j) + (i == j) * i / 8 for j in range(40)] for i in range(40)])
 
 case("random_sample", lambda r: r.random_sample((2, 3)))
 case("random_sample_crc", lambda r: r.random_sample(100001), True)
@@ -97,6 +99,9 @@ case("shuffle_row_elements", lambda r: [row[r.permutation(4)] for row in np.aran
 case("multinomial", lambda r: r.multinomial(40, [0.2, 0.3, 0.1, 0.4], 3))
 case("multinomial_zero", lambda r: r.multinomial(40, [0.2, 0.0, 0.4, 0.4], 3))
 case("multinomial_rows", lambda r: [r.multinomial(n, p) for n, p in zip((5, 0, 900), ((0.2, 0.8), (0.5, 0.5), (1, 0)))])
+
+case("multivariate_normal", lambda r: r.multivariate_normal([1.0, -2.0, 0.5], C, (2, 2)))
+case("multivariate_normal_large", lambda r: r.multivariate_normal(np.arange(40.0), L, 2))
 
 # Two variables of one stream, and another seed by an array of words.
 seeds = np.random.RandomState(SEED)

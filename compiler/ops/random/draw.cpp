@@ -177,6 +177,19 @@ Op define(std::string_view name) {
   return op;
 }
 
+// Numbers that are known are looked at before there is a graph.
+void check_constants(const Distribution& of, const std::vector<Expr>& inputs, const std::source_location& where) {
+  DrawParameters parameters{};
+  std::string values;
+  for (size_t k = 0; k < of.count; ++k) {
+    const Tensor* value = inputs[k + 1].rank() == 0 ? constant_value(inputs[k + 1]) : nullptr;
+    if (!value) return;
+    parameters.places[k] = {value->raw(), 0};
+    values += str(k ? ", " : "", of.parameters[k].name, " ", value->text());
+  }
+  if (parameters.first_unfit(of, 1)) fail_build(where, unfit_what(of), std::string(of.range), values);
+}
+
 std::string distribution_names() {
   return join(distributions(), ", ", [](const Distribution& one) { return std::string(one.name); });
 }
@@ -256,6 +269,7 @@ Drawn draw(const std::string& distribution, const Operand& state, const LengthLi
     if (!parameters[k].is_literal() && given.dtype() == DType::kFloat64) widest = DType::kFloat64;
     inputs.push_back(cast(given, wanted));
   }
+  check_constants(*of, inputs, where);
   Dims dims = size.dims;
   if (dims.empty()) {  // the shape of the parameters together
     Expr all = cast(inputs[1], DType::kFloat64);

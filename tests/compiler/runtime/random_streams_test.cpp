@@ -151,7 +151,10 @@ std::map<std::string, Make> cases() {
        [](R r) {
          return r.multinomial({3}, 40, constant({0.2, 0.3, 0.1, 0.4}));
        }},
-      {"multinomial_zero", [](R r) { return r.multinomial({3}, 40, constant({0.2, 0.0, 0.4, 0.4})); }},
+      {"multinomial_zero",
+       [](R r) {
+         return r.multinomial({3}, 40, constant({0.2, 0.0, 0.4, 0.4}));
+       }},
       {"multinomial_rows",
        [](R r) {
          const Expr rows = make_constant(Tensor::matrix({{0.2, 0.8}, {0.5, 0.5}, {1.0, 0.0}}));
