@@ -68,6 +68,24 @@ TEST(RandomErrors, ACallChecksTheOthersBeforeItDraws) {
             "not so for row 1 of the result, counted from 1");
 }
 
+TEST(RandomErrors, MatricesThatAreNoCovariances) {
+  const RandomStreams rng(1);
+  const Expr c = matrix("c", {2, 2}), mean = vector("mean", {2});
+  const Expr x = rng.multivariate_normal({3}, mean, c);
+  const std::string expected =
+      "error: multivariate_normal: the matrix is no covariance\n"
+      "  expected: a symmetric matrix without negative eigenvalues";
+  const Tensor zero = Tensor::vector({0.0, 0.0});
+  for (const Tensor& bad : {Tensor::matrix({{1.0, 2.0}, {2.0, 1.0}}), Tensor::matrix({{1.0, 0.5}, {0.0, 1.0}}),
+                            Tensor::matrix({{1.0, 0.0}, {0.0, -1.0}})})
+    for (const Mode mode : {Mode::kNative, Mode::kReference})
+      EXPECT_EQ(error_text([&] { function({c, mean}, {x}, {}, {.mode = mode})({bad, zero}); }), expected);
+  EXPECT_EQ(error_text([&] { rng.multivariate_normal({3}, c, mean); }),
+            "error: multivariate_normal: the parameters are no vector and no matrix\n"
+            "  expected: a mean [n], covariance [n, n]\n"
+            "  got:      c float64[2, 2] and mean float64[2]");
+}
+
 TEST(RandomErrors, ShapesAndDtypesThatDoNotFit) {
   const RandomStreams rng(1);
   const MrgRandomStreams mrg(1);

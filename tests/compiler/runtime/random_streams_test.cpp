@@ -151,6 +151,20 @@ std::map<std::string, Make> cases() {
        [](R r) {
          return r.multinomial({3}, 40, constant({0.2, 0.3, 0.1, 0.4}));
        }},
+      {"multivariate_normal",
+       [](R r) {
+         const Tensor c = Tensor::matrix({{2.0, 0.5, -0.25}, {0.5, 1.0, 0.125}, {-0.25, 0.125, 3.0}});
+         return r.multivariate_normal({2, 2}, constant({1.0, -2.0, 0.5}), make_constant(c));
+       }},
+      {"multivariate_normal_large",
+       [](R r) {
+         Tensor c = Tensor::empty(DType::kFloat64, {40, 40});
+         for (int64_t i = 0; i < 40; ++i)
+           for (int64_t j = 0; j < 40; ++j)
+             c.at<double>({i, j}) =
+                 std::pow(0.5, static_cast<double>(std::abs(i - j))) + (i == j ? static_cast<double>(i) / 8 : 0);
+         return r.multivariate_normal({2}, arange(40, DType::kFloat64), make_constant(c));
+       }},
       {"multinomial_zero",
        [](R r) {
          return r.multinomial({3}, 40, constant({0.2, 0.0, 0.4, 0.4}));
@@ -208,9 +222,11 @@ void expect_golden(const std::string& name, const Tensor& got, const Strings& ex
   ASSERT_EQ(static_cast<size_t>(got.size()), expected.size()) << name;
   for (size_t i = 0; i < expected.size(); ++i) {
     const std::string text = element_text(got, static_cast<int64_t>(i));
-    const bool same = is_int(got.dtype())
-                          ? text == expected[i]
-                          : std::strtod(text.c_str(), nullptr) == std::strtod(expected[i].c_str(), nullptr);
+    const double want = std::strtod(expected[i].c_str(), nullptr), have = std::strtod(text.c_str(), nullptr);
+    const bool is_close = std::fabs(have - want) <= 1e-12 * std::max(1.0, std::fabs(want));
+    const bool same = name.starts_with("multivariate") ? is_close
+                      : is_int(got.dtype())            ? text == expected[i]
+                                                       : have == want;
     EXPECT_TRUE(same) << name << " [" << i << "]: " << text << ", expected " << expected[i];
   }
 }
