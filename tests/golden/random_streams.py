@@ -2,8 +2,8 @@
 """Writes random_streams.txt: what NumPy's RandomState gives, for tests/compiler/runtime/random_streams_test.cpp.
 
 Run: python3 tests/golden/random_streams.py
-Each line is a case of a stream of seed 1234 whose only variable it is: name, "=", the numbers of a first call, "=", those
-of a second one (doubles as hex floats), or the checksums of their bytes.
+Each line is a case of a stream of seed 1234 whose only variable it is: name, "=", the numbers of a first call, "=",
+those of a second one (doubles as hex floats), or the checksums of their bytes.
 """
 import pathlib
 import zlib
@@ -106,10 +106,16 @@ case("multivariate_normal_large", lambda r: r.multivariate_normal(np.arange(40.0
 # Two variables of one stream, and another seed by an array of words.
 seeds = np.random.RandomState(SEED)
 first, second = (np.random.RandomState(int(seeds.randint(2**30))) for _ in range(2))
-lines.append(" ".join(["two_variables", "=", *map(show, first.random_sample(2)), "=", *map(show, second.normal(size=3))]))
+
+
+def pair(name, first_call, second_call):
+    lines.append(" ".join([name, "=", *map(show, first_call), "=", *map(show, second_call)]))
+
+
+pair("two_variables", first.random_sample(2), second.normal(size=3))
 words = variable([1, 2, 3, 4294967295])
-lines.append(" ".join(["seeded_by_words", "=", *map(show, words.random_sample(3)), "=", *map(show, words.random_sample(3))]))
+pair("seeded_by_words", words.random_sample(3), words.random_sample(3))
 raw = np.random.RandomState(SEED)
-lines.append(" ".join(["raw", "=", *map(show, raw.uniform(size=3)), "=", *map(show, raw.normal(size=3))]))
+pair("raw", raw.uniform(size=3), raw.normal(size=3))
 
 pathlib.Path(__file__).with_name("random_streams.txt").write_text("\n".join(lines) + "\n")

@@ -196,26 +196,62 @@ std::string distribution_names() {
 
 }  // namespace
 
-#define TH_DRAW_OP(name)                \
-  const Op& mt_##name##_op() {          \
-    static const Op op = define(#name); \
-    return op;                          \
-  }
-TH_DRAW_OP(uniform)
-TH_DRAW_OP(normal)
-TH_DRAW_OP(lognormal)
-TH_DRAW_OP(exponential)
-TH_DRAW_OP(laplace)
-TH_DRAW_OP(logistic)
-TH_DRAW_OP(gamma)
-TH_DRAW_OP(beta)
-TH_DRAW_OP(chisquare)
-TH_DRAW_OP(poisson)
-TH_DRAW_OP(binomial)
-TH_DRAW_OP(geometric)
-TH_DRAW_OP(randint)
-TH_DRAW_OP(random_integers)
-#undef TH_DRAW_OP
+const Op& mt_uniform_op() {
+  static const Op op = define("uniform");
+  return op;
+}
+const Op& mt_normal_op() {
+  static const Op op = define("normal");
+  return op;
+}
+const Op& mt_lognormal_op() {
+  static const Op op = define("lognormal");
+  return op;
+}
+const Op& mt_exponential_op() {
+  static const Op op = define("exponential");
+  return op;
+}
+const Op& mt_laplace_op() {
+  static const Op op = define("laplace");
+  return op;
+}
+const Op& mt_logistic_op() {
+  static const Op op = define("logistic");
+  return op;
+}
+const Op& mt_gamma_op() {
+  static const Op op = define("gamma");
+  return op;
+}
+const Op& mt_beta_op() {
+  static const Op op = define("beta");
+  return op;
+}
+const Op& mt_chisquare_op() {
+  static const Op op = define("chisquare");
+  return op;
+}
+const Op& mt_poisson_op() {
+  static const Op op = define("poisson");
+  return op;
+}
+const Op& mt_binomial_op() {
+  static const Op op = define("binomial");
+  return op;
+}
+const Op& mt_geometric_op() {
+  static const Op op = define("geometric");
+  return op;
+}
+const Op& mt_randint_op() {
+  static const Op op = define("randint");
+  return op;
+}
+const Op& mt_random_integers_op() {
+  static const Op op = define("random_integers");
+  return op;
+}
 
 static const Op& op_of(std::string_view name) {
   static constexpr std::pair<std::string_view, const Op& (*)()> kOps[] = {
