@@ -217,7 +217,7 @@ void MrgRandomStreams::seed(int64_t seed) const {
   this->seed(repeated(seed));
 }
 
-const std::vector<Shared>& MrgRandomStreams::states() const {
+std::vector<Shared> MrgRandomStreams::states() const {
   return made_->states;
 }
 

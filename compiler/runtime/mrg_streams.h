@@ -56,7 +56,7 @@ class MrgRandomStreams {
   void seed(int64_t seed) const;
   void seed(const Mrg31k3p::State& seed) const;
   /// The states of the variables, in the order in which these were made: what a checkpoint keeps.
-  const std::vector<Shared>& states() const;
+  std::vector<Shared> states() const;
 
  private:
   struct Made;

@@ -202,7 +202,7 @@ void RandomStreams::seed(int64_t seed) const {
   for (const Shared& state : made_->states) state.set_value(tensor_of(RandomState(next_seed(seeds))));
 }
 
-const std::vector<Shared>& RandomStreams::states() const {
+std::vector<Shared> RandomStreams::states() const {
   return made_->states;
 }
 

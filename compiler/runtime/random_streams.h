@@ -104,7 +104,7 @@ class RandomStreams {
   void seed(int64_t seed) const;
   /// The states of the variables, in the order in which these were made: what a checkpoint keeps. get_value() and
   /// set_value() read and write them.
-  const std::vector<Shared>& states() const;
+  std::vector<Shared> states() const;
 
  private:
   struct Made;

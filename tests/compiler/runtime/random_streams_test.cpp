@@ -330,7 +330,7 @@ TEST(RandomStreams, NoDefaultUpdatesLeavesStatesAlone) {
 TEST(RandomStreams, UpdatesOfTheCallerComeFirst) {
   const RandomStreams rng(7);
   const Expr u = rng.uniform({4});
-  const Shared& state = rng.states()[0];
+  const Shared state = rng.states()[0];
   Function f = function({}, {u}, {{state, state}});
   EXPECT_TRUE(same_bits(f({})[0], f({})[0]));
 }
