@@ -137,6 +137,11 @@ struct Alias {
   std::function<std::optional<Layout>(const LayoutArgs&)> view = {};
 };
 
+/// `output` is what follows the state of a generator that is given as `input`.
+struct Advance {
+  size_t input = 0, output = 0;
+};
+
 /// Floating-point operations and bytes moved by one evaluation.
 struct Cost {
   Dim flops = 0;
@@ -226,6 +231,9 @@ struct Op {
   /// needs again, the checks of the debug mode). Null: the effect takes place then too.
   std::function<std::vector<Expr>(const Node&, std::span<const Expr> inputs)> without_effect = {};
   bool foldable = true;  // constants in, constant out, may be computed while compiling
+  /// A draw of random numbers. Where its generator is a shared variable with a default update, a function that
+  /// computes the draw updates it so (ir/default_updates.h).
+  std::optional<Advance> advances = {};
   /// The value as a length, for integer scalars.
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
   /// Lengths that the node defines. Types of other nodes may name them; its own may not.

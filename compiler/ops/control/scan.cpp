@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/base/escape.h"
+#include "compiler/ir/default_updates.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
@@ -266,6 +267,16 @@ class ScanBuilder {
     for (const Expr& value : result.outputs) require_value(value, "an output of the step function", where_);
   }
 
+  // Those of the step function, and of the generators that its draws read: each step moves them on.
+  std::vector<Update> all_updates(const ScanStep::Result& result) const {
+    Graph graph{.inputs = {}, .outputs = result.outputs, .updates = result.updates};
+    if (result.until) graph.outputs.push_back(*result.until);
+    std::vector<Update> out = result.updates;
+    for (const Update& update : default_updates(graph))
+      if (update.value.has_value()) out.push_back(update);
+    return out;
+  }
+
   BodyParts build_body() {
     const ScanStep::Result result = call_step();
     take_outputs(result);
@@ -279,7 +290,7 @@ class ScanBuilder {
         elements.push_back(result.outputs[k]);
       }
     }
-    for (const Update& update : result.updates) {
+    for (const Update& update : all_updates(result)) {
       if (!is_shared(update.variable))
         fail("an update is of no shared variable", "a Shared", value_text(update.variable));
       if (std::any_of(updates_.begin(), updates_.end(),

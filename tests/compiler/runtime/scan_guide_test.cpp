@@ -140,6 +140,41 @@ TEST_F(ScanGuide, RecurrentNeuralNetworkWithSeveralOutputsAndTaps) {
   }
 }
 
+// A chain of the generators of `trng`, as the guide writes it.
+Expr gibbs_step(const RandomStreams& trng, const Expr& vsample, const Shared& W, const Shared& bhid,
+                const Shared& bvis) {
+  Expr hmean = sigmoid(dot(vsample, W) + bhid);
+  Expr hsample = trng.binomial(hmean.dims(), 1, hmean, DType::kFloat64);
+  Expr vmean = sigmoid(dot(hsample, W.T()) + bvis);
+  return trng.binomial(vsample.dims(), 1, vmean, DType::kFloat64);
+}
+
+TEST_F(ScanGuide, GibbsSampling) {
+  RandomState rng(3);
+  Shared W(Tensor::of(rng.normal(0, 1, 12), {4, 3}), "W"), bhid(Tensor::of(rng.normal(0, 1, 3), {3}), "bhid"),
+      bvis(Tensor::of(rng.normal(0, 1, 4), {4}), "bvis");
+  Expr sample = vector("sample", {4});
+  RandomStreams trng(1234), again(1234), unmoved(1234);
+  auto [values, updates] = scan([&](Expr vsample) { return gibbs_step(trng, vsample, W, bhid, bvis); },
+                                {.outputs_info = {sample}, .n_steps = 10});
+  EXPECT_EQ(updates.size(), 2u) << "the generators of both draws";
+  Function gibbs10 = function({sample}, {values[-1]}, updates);
+  // The same, a step in each call.
+  Function step = function({sample}, {gibbs_step(again, sample, W, bhid, bvis)});
+  const Tensor first = Tensor::vector({1.0, 0.0, 0.0, 1.0});
+  for (int call = 0; call < 3; ++call) {
+    Tensor v = first;
+    for (int t = 0; t < 10; ++t) v = step({v})[0];
+    EXPECT_EQ(gibbs10({first})[0].text(), v.text()) << call;
+  }
+  // Without the updates the ten sets of numbers are always the same.
+  auto [same, not_given] = scan([&](Expr vsample) { return gibbs_step(unmoved, vsample, W, bhid, bvis); },
+                                {.outputs_info = {sample}, .n_steps = 10});
+  Function repeated = function({sample}, {same});
+  const std::string once = repeated({first})[0].text();
+  for (int call = 0; call < 3; ++call) EXPECT_EQ(repeated({first})[0].text(), once);
+}
+
 TEST_F(ScanGuide, UpdatesOfSharedVariables) {
   Shared a(int64_t{1}, "a");
   auto [values, updates] = scan([&] { return std::vector<Update>{{a, a + 1}}; }, {.n_steps = 10});
