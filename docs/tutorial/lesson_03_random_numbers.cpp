@@ -45,7 +45,7 @@ int main() {
   Expr x = matrix("x"), strength = scalar("strength");
   Expr noisy = x + mrg.normal(x.dims(), 0.0, strength);
   Expr cost = mean(sqr(noisy));
-  Function h = function({x, strength}, {cost, grad(cost, {strength})[0]});
+  Function h = function({x, strength}, {cost, grad(cost, strength)});
   std::vector<Tensor> result = h({Tensor::zeros(DType::kFloat64, {100, 50}), Tensor(0.5)});
   std::printf("mean of the noise's squares %.4f, its derivative %.4f\n", result[0].as_double(), result[1].as_double());
   expect(std::fabs(result[1].as_double() - 4 * result[0].as_double()) < 1e-9, "the derivative of 0.5^2 z^2 is z^2");
