@@ -82,4 +82,14 @@ LoopCase loop_case(const std::string& text) {
   return {what == "gradient", sizes[0]};
 }
 
+RandomCase random_case(const std::string& text) {
+  auto [kind, size] = halves(text);
+  std::vector<int64_t> sizes = numbers(size, ' ');
+  const size_t at = kind.find('_');
+  const std::string generator = kind.substr(0, at), name = at == std::string::npos ? "" : kind.substr(at + 1);
+  if ((generator != "mrg" && generator != "mt") || (name != "uniform" && name != "normal") || sizes.size() != 1)
+    refuse(text, "mrg_uniform, mrg_normal, mt_uniform or mt_normal, and how many numbers, such as mrg_normal/100000");
+  return {generator, name == "normal", sizes[0]};
+}
+
 }  // namespace thtrain

@@ -1,6 +1,7 @@
 // What the machine allows: multiply-adds between registers, and arrays read and written as fast as they can be. The
 // kernels are compiled for this processor at run time, as everything that thtrain generates.
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "bench/workloads.h"
@@ -132,6 +133,19 @@ Workload net_ceiling(const std::string& text, const WorkloadOptions& options) {
 Workload gemm_ceiling(const std::string& text, const WorkloadOptions& options) {
   gemm_case(text);
   return multiply_adds(options);
+}
+
+Workload random_ceiling(const std::string& text, const WorkloadOptions& options) {
+  const Tensor out = Tensor::empty(options.dtype, {random_case(text).size});
+  auto run = [out, threads = options.threads](long calls) {
+    const Partition parts(static_cast<int64_t>(out.bytes()), 1 << 16, 64, threads);
+    for (long i = 0; i < calls; ++i)
+      run_pieces(parts.pieces(), [&](int piece) {
+        std::memset(static_cast<char*>(out.raw()) + parts.begin(piece), static_cast<int>(i & 1),
+                    static_cast<size_t>(parts.end(piece) - parts.begin(piece)));
+      });
+  };
+  return {run, static_cast<double>(out.size())};
 }
 
 Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& options) {

@@ -10,7 +10,7 @@ namespace thtrain {
 /// Rates: higher is better. `value` is the median of `rounds`, `low` and `high` their extremes (those of the stretches
 /// of time of the only one).
 struct Measurement {
-  std::string bench;      // "mlp", "logreg", "elementwise", "gemm", "loops", "compile"
+  std::string bench;      // "mlp", "logreg", "elementwise", "gemm", "loops", "random", "compile"
   std::string case_name;  // with its sizes: "784-500-10/60"
   std::string dtype;      // "float32", "float64"
   int threads = 1;

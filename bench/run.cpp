@@ -25,6 +25,9 @@ const std::vector<Bench>& benches() {
       for (const char* size : {"1000", "5000", "10000", "50000", "100000", "1000000", "10000000"})
         formulae.push_back(str(formula, '/', size));
     formulae.push_back("a+1/4");
+    std::vector<std::string> numbers;
+    for (const char* kind : {"mrg_uniform", "mrg_normal", "mt_uniform", "mt_normal"})
+      for (const char* size : {"1000", "100000", "1000000"}) numbers.push_back(str(kind, '/', size));
     std::vector<std::string> graphs;
     for (const char* kind : {"mlp", "chain", "sum"})
       for (const char* nodes : {"100", "1000", "10000", "100000"}) graphs.push_back(str(kind, '/', nodes));
@@ -66,6 +69,13 @@ const std::vector<Bench>& benches() {
          {"state/4", "state/100", "state/10000", "gradient/4", "gradient/100", "gradient/10000"},
          {"gradient/100"},
          {"none"}},
+        {"random",
+         "random_numbers",
+         "numbers/s",
+         "random numbers of both generators",
+         numbers,
+         {"mrg_uniform/1000"},
+         {"owned", "borrowed"}},
         {"compile",
          "compile",
          "nodes/s",
@@ -98,6 +108,7 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "elementwise") elementwise_case(text);
       if (bench.family == "gemm") gemm_case(text);
       if (bench.family == "loops") loop_case(text);
+      if (bench.family == "random_numbers") random_case(text);
       if (bench.family == "compile") check_compile_case(text);
     } catch (const UserError& error) {
       const std::string near = nearest_name(text, bench.cases);

@@ -12,8 +12,9 @@ namespace thtrain {
 
 /// A benchmark: what `thtrain bench` may be followed by.
 struct Bench {
-  std::string name;    // "mlp"
-  std::string family;  // whose workers know its cases: "net", "elementwise", "gemm", "loops", "compile"
+  std::string name;  // "mlp"
+  std::string
+      family;  // whose workers know its cases: "net", "elementwise", "gemm", "loops", "random_numbers", "compile"
   std::string unit;
   std::string about;
   std::vector<std::string> cases;

@@ -32,7 +32,8 @@ struct Family {
 constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"elementwise", elementwise_workload, elementwise_ceiling},
                                 {"gemm", gemm_workload, gemm_ceiling},
-                                {"loops", loop_workload, loop_by_hand}};
+                                {"loops", loop_workload, loop_by_hand},
+                                {"random_numbers", random_workload, random_ceiling}};
 
 Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
                        const std::string& case_name) {

@@ -51,6 +51,15 @@ struct LoopCase {
 };
 LoopCase loop_case(const std::string& text);
 
+/// Which generator gives numbers of which distribution, and how many: "mrg_uniform/1000000", "mt_normal/1000".
+/// UserError for another text.
+struct RandomCase {
+  std::string generator;  // "mrg", "mt"
+  bool normal;            // standard normal, else uniform in [0, 1)
+  int64_t size;
+};
+RandomCase random_case(const std::string& text);
+
 /// A training step of a dense network (bench/peers/net.py says of which kind); units are examples.
 Workload net_workload(const std::string& text, const WorkloadOptions& options);
 /// How long it takes from the first expression of such a step to a function that can be called; "1000-layers" is one of
@@ -69,11 +78,16 @@ Workload loop_by_hand(const std::string& text, const WorkloadOptions& options);
 /// What the two compute: one row, or one for each gradient.
 std::pair<Tensor, Tensor> loop_results(const std::string& text, const WorkloadOptions& options);
 
+/// A call that draws so many numbers; units are numbers.
+Workload random_workload(const std::string& text, const WorkloadOptions& options);
+
 /// What the machine allows for the same case, in the same units: for networks and products multiply-adds between
 /// registers, for formulae reading and writing arrays of the same size, with the better of ordinary and streaming
 /// stores, on one thread or on all. UserError where the case is too small to have one.
 Workload net_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload gemm_ceiling(const std::string& text, const WorkloadOptions& options);
+/// Writing an array of that size.
+Workload random_ceiling(const std::string& text, const WorkloadOptions& options);
 
 }  // namespace thtrain

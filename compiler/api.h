@@ -12,6 +12,7 @@
 #include "compiler/ops/control/if_else.h"  // if_else
 #include "compiler/ops/control/op_from_graph.h"
 #include "compiler/ops/control/repeat.h"  // repeat, repeat_until
+#include "compiler/ops/control/scan.h"    // scan, map, reduce, foldl, foldr
 #include "compiler/ops/control/stop_gradient.h"
 #include "compiler/ops/effect/effect.h"  // print, check
 #include "compiler/ops/elemwise/elemwise.h"
@@ -19,9 +20,12 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/losses.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/random/random.h"
 #include "compiler/ops/reduce/cumsum.h"
 #include "compiler/ops/reduce/max_abs.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"
+#include "compiler/runtime/mrg_streams.h"
+#include "compiler/runtime/random_streams.h"
 #include "compiler/runtime/shared.h"

@@ -1,9 +1,11 @@
 #include "compiler/base/random_state.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "compiler/base/error.h"
+#include "compiler/base/mersenne_words.h"
 
 namespace thtrain {
 
@@ -20,27 +22,35 @@ RandomState::RandomState(int64_t seed) {
   }
 }
 
-void RandomState::refill() {
-  constexpr size_t kMiddle = 397;
+RandomState::RandomState(std::span<const int64_t> seeds) : RandomState(int64_t{19650218}) {
+  if (seeds.empty())
+    throw UserError(
+        Message{.what = "the seed of a random generator is an empty list", .expected = "one number or more"});
+  std::vector<uint32_t> words;
+  for (int64_t seed : seeds) words.push_back(RandomState(seed).state_.key[0]);
   auto& key = state_.key;
-  auto twist = [](uint32_t high, uint32_t low) {
-    uint32_t joined = (high & 0x80000000u) | (low & 0x7fffffffu);
-    return (joined >> 1) ^ ((low & 1u) ? 0x9908b0dfu : 0u);
+  size_t i = 1, j = 0;
+  auto mixed = [&](uint32_t factor) { return key[i] ^ ((key[i - 1] ^ (key[i - 1] >> 30)) * factor); };
+  auto next = [&] {
+    if (++i < kWords) return;
+    key[0] = key[kWords - 1];
+    i = 1;
   };
-  size_t i = 0;
-  for (; i < kWords - kMiddle; ++i) key[i] = key[i + kMiddle] ^ twist(key[i], key[i + 1]);
-  for (; i < kWords - 1; ++i) key[i] = key[i + kMiddle - kWords] ^ twist(key[i], key[i + 1]);
-  key[i] = key[kMiddle - 1] ^ twist(key[i], key[0]);
-  state_.position = 0;
+  for (size_t k = std::max(kWords, words.size()); k > 0; --k) {
+    key[i] = mixed(1664525u) + words[j] + static_cast<uint32_t>(j);
+    next();
+    if (++j == words.size()) j = 0;
+  }
+  for (size_t k = kWords - 1; k > 0; --k) {
+    key[i] = mixed(1566083941u) - static_cast<uint32_t>(i);
+    next();
+  }
+  key[0] = 0x80000000u;
 }
 
-uint32_t RandomState::next_uint32() {
-  if (state_.position == static_cast<int32_t>(kWords)) refill();
-  uint32_t y = state_.key[static_cast<size_t>(state_.position++)];
-  y ^= y >> 11;
-  y ^= (y << 7) & 0x9d2c5680u;
-  y ^= (y << 15) & 0xefc60000u;
-  return y ^ (y >> 18);
+void RandomState::refill() {
+  mersenne_twist(state_.key.data());
+  state_.position = 0;
 }
 
 uint64_t RandomState::next_uint64() {
@@ -48,9 +58,58 @@ uint64_t RandomState::next_uint64() {
   return high << 32 | next_uint32();
 }
 
-double RandomState::random_sample() {
-  uint32_t high = next_uint32() >> 5, low = next_uint32() >> 6;
-  return (high * 67108864.0 + low) / 9007199254740992.0;
+template <class T>
+void RandomState::fill_uniforms(double low, double range, T* out, size_t n) {
+  while (n > 0) {
+    if (state_.position == static_cast<int32_t>(kWords)) refill();
+    const size_t first = static_cast<size_t>(state_.position), count = std::min(n, (kWords - first) / 2);
+    if (count == 0) {  // one word is left
+      *out++ = static_cast<T>(low + range * random_sample());
+      --n;
+      continue;
+    }
+    mersenne_uniforms(state_.key.data() + first, low, range, out, count);
+    state_.position += static_cast<int32_t>(2 * count);
+    out += count;
+    n -= count;
+  }
+}
+
+void RandomState::uniforms(double low, double high, double* out, size_t n) {
+  fill_uniforms(low, high - low, out, n);
+}
+
+void RandomState::uniforms(double low, double high, float* out, size_t n) {
+  fill_uniforms(low, high - low, out, n);
+}
+
+// Candidates of the polar method are taken in blocks: each gives one pair at most, so none is drawn too many.
+void RandomState::standard_normals(double* out, size_t n) {
+  constexpr size_t kBlock = 256;
+  if (n > 0 && state_.has_gauss) {
+    *out++ = standard_normal();
+    --n;
+  }
+  double u[2 * kBlock], x[kBlock], y[kBlock], square[kBlock];
+  for (size_t pairs = n / 2; pairs > 0;) {
+    const size_t candidates = std::min(pairs, kBlock);
+    uniforms(0, 1, u, 2 * candidates);
+    size_t taken = 0;
+    for (size_t i = 0; i < candidates; ++i) {
+      x[taken] = 2.0 * u[2 * i] - 1.0;
+      y[taken] = 2.0 * u[2 * i + 1] - 1.0;
+      square[taken] = x[taken] * x[taken] + y[taken] * y[taken];
+      taken += static_cast<size_t>((square[taken] < 1.0) & (square[taken] != 0.0));
+    }
+    for (size_t i = 0; i < taken; ++i) {
+      const double factor = std::sqrt(-2.0 * std::log(square[i]) / square[i]);
+      out[2 * i] = factor * y[i];
+      out[2 * i + 1] = factor * x[i];
+    }
+    out += 2 * taken;
+    pairs -= taken;
+  }
+  if (n % 2) *out = standard_normal();
 }
 
 double RandomState::standard_normal() {
@@ -93,13 +152,14 @@ int64_t RandomState::integer(int64_t low, int64_t high) {
 
 std::vector<double> RandomState::uniform(double low, double high, size_t count) {
   std::vector<double> out(count);
-  for (double& value : out) value = uniform(low, high);
+  uniforms(low, high, out.data(), count);
   return out;
 }
 
 std::vector<double> RandomState::normal(double mean, double deviation, size_t count) {
   std::vector<double> out(count);
-  for (double& value : out) value = normal(mean, deviation);
+  standard_normals(out.data(), count);
+  for (double& value : out) value = mean + deviation * value;
   return out;
 }
 
@@ -157,6 +217,24 @@ RandomState RandomState::from_bytes(std::string_view bytes) {
   state.position = static_cast<int32_t>(position);
   state.has_gauss = has_gauss == 1;
   state.gauss = std::bit_cast<double>(little_endian(bytes.substr(4 * kWords + 8, 8)));
+  return RandomState(state);
+}
+
+void RandomState::to_words(uint32_t* words) const {
+  const uint64_t gauss = std::bit_cast<uint64_t>(state_.gauss);
+  std::copy(state_.key.begin(), state_.key.end(), words);
+  words[kWords] = static_cast<uint32_t>(state_.position);
+  words[kWords + 1] = state_.has_gauss;
+  words[kWords + 2] = static_cast<uint32_t>(gauss);
+  words[kWords + 3] = static_cast<uint32_t>(gauss >> 32);
+}
+
+RandomState RandomState::from_words(const uint32_t* words) {
+  State state;
+  std::copy(words, words + kWords, state.key.begin());
+  state.position = static_cast<int32_t>(std::min<uint32_t>(words[kWords], kWords));
+  state.has_gauss = words[kWords + 1] != 0;
+  state.gauss = std::bit_cast<double>(uint64_t{words[kWords + 3]} << 32 | words[kWords + 2]);
   return RandomState(state);
 }
 

@@ -24,6 +24,7 @@ class RandomState {
  public:
   static constexpr size_t kWords = 624;
   static constexpr size_t kStateBytes = 4 * kWords + 16;
+  static constexpr size_t kStateWords = kStateBytes / 4;
 
   /// What RandomState.get_state() holds.
   struct State {
@@ -37,17 +38,34 @@ class RandomState {
   /// np.random.RandomState(seed); UserError unless 0 <= seed < 2^32.
   explicit RandomState(int64_t seed);
   explicit RandomState(const State& state) : state_(state) {}
+  /// np.random.RandomState(list of words); UserError where there is none, or one is not in [0, 2^32).
+  explicit RandomState(std::span<const int64_t> seeds);
 
   /// The next 32 bits; the next 64 (the first word is the upper half).
-  uint32_t next_uint32();
+  uint32_t next_uint32() {
+    if (state_.position == static_cast<int32_t>(kWords)) refill();
+    uint32_t y = state_.key[static_cast<size_t>(state_.position++)];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    return y ^ (y >> 18);
+  }
   uint64_t next_uint64();
 
   /// random_sample(): 53 bits, 0 <= u < 1.
-  double random_sample();
+  double random_sample() {
+    uint32_t high = next_uint32() >> 5, low = next_uint32() >> 6;
+    return (high * 67108864.0 + low) / 9007199254740992.0;
+  }
+  /// uniform(low, high, n), rounded to float32 where that is asked for, and standard_normal(n): many at a time.
+  void uniforms(double low, double high, double* out, size_t n);
+  void uniforms(double low, double high, float* out, size_t n);
+  void standard_normals(double* out, size_t n);
   /// uniform(low, high): low + (high - low) * random_sample().
   double uniform(double low, double high) { return low + (high - low) * random_sample(); }
   /// normal(mean, deviation), the legacy method: pairs, of which the second waits for the next call.
   double normal(double mean = 0, double deviation = 1) { return mean + deviation * standard_normal(); }
+  double standard_normal();
   /// randint(low, high) for int64: low <= i < high, by masked rejection; UserError unless low < high.
   int64_t integer(int64_t low, int64_t high);
   /// 0 <= i <= max by masked rejection: what shuffle draws.
@@ -75,9 +93,13 @@ class RandomState {
   std::string to_bytes() const;
   /// UserError unless `bytes` came from to_bytes.
   static RandomState from_bytes(std::string_view bytes);
+  /// The same as kStateWords words: what shared variables of generators hold. The position is cut to 624.
+  void to_words(uint32_t* words) const;
+  static RandomState from_words(const uint32_t* words);
 
  private:
-  double standard_normal();
+  template <class T>
+  void fill_uniforms(double low, double range, T* out, size_t n);
   void refill();
 
   State state_;

@@ -18,6 +18,7 @@ struct GatherRule;    // ops/elemwise/gather.h
 struct ScatterRule;   // ops/index/scatter.h
 struct LoopForm;      // ops/loop_form.h
 struct Accumulation;  // ops/accumulation.h
+struct TurnsRule;     // ops/turns_rule.h
 struct Epilogue;      // ops/epilogue.h
 namespace kernel {
 class StepBuilder;    // kernel/step_builder.h
@@ -109,6 +110,7 @@ struct ErrorArgs {
   /// Values and errors of a body's outputs.
   const std::function<std::pair<std::vector<Tensor>, std::vector<Tensor>>(const Graph&, std::span<const Tensor> inputs,
                                                                           std::span<const Tensor> errors)>& run_body;
+  const std::function<int64_t(const std::string&)>& length_of;  // the value of a named length
 
   Tensor make_error(size_t output = 0) const { return Tensor::zeros(DType::kFloat64, outputs[output].shape()); }
 };
@@ -133,6 +135,11 @@ struct Alias {
   /// that lies so; the planner then looks at a row-major copy of it, or computes the output where the op has code.
   /// Null: the output may be written over the input, by the kernel that reads it, where both have the same type.
   std::function<std::optional<Layout>(const LayoutArgs&)> view = {};
+};
+
+/// `output` is what follows the state of a generator that is given as `input`.
+struct Advance {
+  size_t input = 0, output = 0;
 };
 
 /// Floating-point operations and bytes moved by one evaluation.
@@ -195,6 +202,8 @@ struct Op {
   const LoopForm* loop_form = nullptr;
   /// Adds its value to another one as it computes it: y + alpha x as one node.
   const Accumulation* accumulation = nullptr;
+  /// Its values in a loop's body, computed for all turns at once.
+  const TurnsRule* turns = nullptr;
   /// Its kernel can begin and end with elementwise expressions.
   const Epilogue* epilogue = nullptr;
   /// The elements of input 0 under other axes: axis k of the output is axis order[k] of the input, or a new one of
@@ -222,6 +231,9 @@ struct Op {
   /// needs again, the checks of the debug mode). Null: the effect takes place then too.
   std::function<std::vector<Expr>(const Node&, std::span<const Expr> inputs)> without_effect = {};
   bool foldable = true;  // constants in, constant out, may be computed while compiling
+  /// A draw of random numbers. Where its generator is a shared variable with a default update, a function that
+  /// computes the draw updates it so (ir/default_updates.h).
+  std::optional<Advance> advances = {};
   /// The value as a length, for integer scalars.
   std::function<std::optional<Dim>(const Node&, std::span<const Dim>)> symbolic = {};
   /// Lengths that the node defines. Types of other nodes may name them; its own may not.

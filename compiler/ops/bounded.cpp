@@ -152,7 +152,8 @@ std::vector<Bounded> by_rules(const Node& node, std::span<const Bounded> inputs,
       out.first.push_back(std::move(b.value)), out.second.push_back(std::move(b.error));
     return out;
   };
-  const ErrorArgs args{node, values, errors, outputs, evaluate, run_body};
+  const std::function<int64_t(const std::string&)> length_of = [&](const std::string& name) { return lengths(name); };
+  const ErrorArgs args{node, values, errors, outputs, evaluate, run_body, length_of};
   const bool is_exact = std::all_of(errors.begin(), errors.end(), is_known);
   bool rounds = false;
   for (const Type& type : node.types) rounds = rounds || is_continuous(type.dtype);

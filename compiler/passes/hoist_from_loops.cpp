@@ -6,8 +6,7 @@
 
 #include "compiler/ir/effects.h"
 #include "compiler/ir/op.h"
-#include "compiler/ops/control/repeat.h"
-#include "compiler/ops/control/repeat_parts.h"
+#include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/body_code.h"
 
 namespace thtrain {
@@ -28,8 +27,8 @@ bool is_heavy(const Node& node) {
 // The values of a loop's body that follow from its captures, and are worth computing once.
 class Invariants {
  public:
-  explicit Invariants(const RepeatParts& parts) {
-    for (size_t k = 0; k < parts.captures; ++k) fixed_.insert(&parts.body.inputs[parts.capture(k)].node());
+  explicit Invariants(const ScanParts& parts) {
+    for (size_t k = 0; k < parts.captures; ++k) fixed_.insert(&parts.body.inputs[parts.body_capture(k)].node());
     const std::vector<const Node*> order = topological_order(parts.body.roots());
     for (const Node* node : order)
       if (computes(*node) ? is_fixed(*node) : node->op == &constant_op()) fixed_.insert(node);
@@ -71,11 +70,11 @@ class Invariants {
 
 // The loop with `values` of its body as captures.
 std::shared_ptr<const Node> with_captures(const Node& loop, const std::vector<Expr>& values) {
-  const RepeatParts parts(loop);
+  const ScanParts parts(loop);
   const Graph& body = parts.body;
   std::vector<std::pair<Expr, Expr>> outside, inside;
   for (size_t k = 0; k < parts.captures; ++k)
-    outside.emplace_back(body.inputs[parts.capture(k)], loop.inputs[parts.capture(k)]);
+    outside.emplace_back(body.inputs[parts.body_capture(k)], loop.inputs[parts.capture(k)]);
   std::vector<Expr> captured;
   for (const Expr& value : values) {
     captured.push_back(make_input(value.type(), value.name().empty() ? value.node().op->name : value.name()));
@@ -108,8 +107,8 @@ Graph hoist_from_loops(const Graph& graph, const PassContext& context) {
     for (const GraphPtr& body : node.bodies)
       bodies.push_back(std::make_shared<const Graph>(hoist_from_loops(*body, context)));
     std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    if (made->op == &repeat_op() && RepeatParts(*made).count > 0)
-      if (const std::vector<Expr> values = Invariants(RepeatParts(*made)).found(); !values.empty()) {
+    if (made->op == &scan_op() && ScanParts(*made).count.is_at_least(1))
+      if (const std::vector<Expr> values = Invariants(ScanParts(*made)).found(); !values.empty()) {
         const std::shared_ptr<const Node> before = made;
         made = with_captures(*before, values);
         for (size_t o = 0; o < made->types.size(); ++o)

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "compiler/ir/verify.h"
+#include "compiler/passes/batch_loops.h"
 #include "compiler/passes/canonicalize.h"
 #include "compiler/passes/choose_gradients.h"
 #include "compiler/passes/constant_fold.h"
@@ -16,6 +17,7 @@
 #include "compiler/passes/hoist_from_loops.h"
 #include "compiler/passes/merge.h"
 #include "compiler/passes/stabilize.h"
+#include "compiler/passes/trim_loops.h"
 
 namespace thtrain {
 
@@ -40,7 +42,10 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},
       {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
       {{"constant_fold_again", "constant_fold again, on what the rules made constant", constant_fold}, "stable"},
-      {{"hoist_from_loops", "repeat(s + dot(A, c)) -> let y = dot(A, c) in repeat(s + y)", hoist_from_loops},
+      {{"trim_loops", "scan(a, b -> f(a), g(a, b))[0] -> scan(a -> f(a))[0]", trim_loops}, "specialized"},
+      {{"hoist_from_loops", "scan(s + dot(A, c)) -> let y = dot(A, c) in scan(s + y)", hoist_from_loops},
+       "specialized"},
+      {{"batch_loops", "scan(h -> f(dot(u_t, W), h)) -> let z = dot(u, W) in scan(h -> f(z_t, h))", batch_loops},
        "specialized"},
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
       {{"fuse_matvec_update", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", fuse_matvec_update}, "specialized"},

@@ -35,7 +35,8 @@ Expr new_leaf(const Expr& old, Type type, uint64_t serial) {
 }
 
 // Nodes whose properties hold lengths are made anew under the new names.
-std::shared_ptr<const Node> with_props(const Node& node, const std::vector<Expr>& inputs, const LengthMap& map) {
+std::shared_ptr<const Node> with_props(const Node& node, const std::vector<Expr>& inputs,
+                                       const std::vector<GraphPtr>& bodies, const LengthMap& map) {
   Props props;
   bool changed = false;
   for (const auto& [name, value] : node.props.all()) {
@@ -45,7 +46,7 @@ std::shared_ptr<const Node> with_props(const Node& node, const std::vector<Expr>
     props.set(name, dims ? PropValue(fresh) : value);
   }
   if (!changed) return nullptr;
-  std::shared_ptr<const Node> out = tagged(make_node(*node.op, inputs, std::move(props), node.bodies), node.recompute);
+  std::shared_ptr<const Node> out = tagged(make_node(*node.op, inputs, std::move(props), bodies), node.recompute);
   if (node.name.empty()) return out;
   return named(Expr(out), node.name).node_ptr();
 }
@@ -72,16 +73,10 @@ GraphPtr renamed_body(const GraphPtr& body, const LengthMap& map) {
 Rebuilder::Rewrite renaming(const LengthMap& map) {
   return [&map](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
     if (node.is_leaf()) return {};
-    std::shared_ptr<const Node> fresh = with_props(node, inputs, map);
-    if (!node.bodies.empty()) {
-      std::vector<GraphPtr> bodies;
-      bool changed = false;
-      for (const GraphPtr& body : node.bodies) {
-        bodies.push_back(renamed_body(body, map));
-        changed |= bodies.back() != body;
-      }
-      if (changed) fresh = clone_with_inputs(fresh ? *fresh : node, inputs, std::move(bodies));
-    }
+    std::vector<GraphPtr> bodies;
+    for (const GraphPtr& body : node.bodies) bodies.push_back(renamed_body(body, map));
+    std::shared_ptr<const Node> fresh = with_props(node, inputs, bodies, map);
+    if (!fresh && bodies != node.bodies) fresh = clone_with_inputs(node, inputs, std::move(bodies));
     std::vector<Expr> out;
     if (fresh)
       for (size_t i = 0; i < fresh->types.size(); ++i) out.emplace_back(fresh, i);

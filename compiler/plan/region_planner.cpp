@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/base/escape.h"
 #include "compiler/kernel/region_builder.h"
 #include "compiler/plan/planner.h"
 
@@ -76,7 +77,9 @@ class RegionPlanner : public kernel::RegionBuilder {
             const std::function<std::optional<kernel::RegionValue>(const Dim& index)>& turn) override {
     const std::string index = str("turn~", planner_.loops_++);
     Region* const before = std::exchange(before_loop_, planner_.region_);
-    Loop made{node_.op->name, count, index, std::nullopt, planner_.new_region()};
+    const std::string name = node_.props.get_or<std::string>("name", {});
+    Loop made{name.empty() ? node_.op->name : str(node_.op->name, " ", escaped(name)), count, index, std::nullopt,
+              planner_.new_region()};
     planner_.in_region(*made.body, [&] {
       if (std::optional<kernel::RegionValue> until = turn(Dim::named(index))) made.until = at(*until);
     });

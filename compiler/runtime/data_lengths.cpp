@@ -202,6 +202,13 @@ void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& length
       throw_lengths_differ(check, left, right);
 }
 
+void check_known_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths) {
+  std::vector<LengthCheck> known;
+  std::copy_if(checks.begin(), checks.end(), std::back_inserter(known),
+               [&](const LengthCheck& check) { return is_known(check, lengths); });
+  check_lengths(known, lengths);
+}
+
 static Tensor new_output(const State& s, size_t k) {
   const Expr& output = s.graph.outputs[k];
   try {

@@ -51,6 +51,8 @@ inline constexpr const char* kMayHaveChanged = "shared variables that this call 
 [[noreturn]] void throw_lengths_differ(const LengthCheck& check, int64_t left, int64_t right, bool after_write = false);
 /// Each equality that the types could not prove.
 void check_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths);
+/// The same for those of which all lengths are known.
+void check_known_lengths(const std::vector<LengthCheck>& checks, const Lengths& lengths);
 
 /// Where output k of a call goes: the function's own buffer where it is borrowed, unless the caller gave that back as
 /// an argument or its lengths changed.

@@ -137,8 +137,15 @@ void bind_shapes(State& s, std::span<const Tensor> inputs) {
   s.output_shapes.clear();
   for (const Expr& out : s.graph.outputs)
     s.output_shapes.push_back(is_data_dependent(out.dims()) ? Shape{0} : user.evaluate(out.dims()));
+  // A negative length has a check that says more than the memory that it would take.
+  const auto is_negative = [](const Shape& shape) {
+    return std::any_of(shape.begin(), shape.end(), [](int64_t length) { return length < 0; });
+  };
+  const int64_t arena_bytes = s.program ? canonical.evaluate(s.program->image.arena_bytes) : 0;
+  if (arena_bytes < 0 || std::any_of(s.output_shapes.begin(), s.output_shapes.end(), is_negative))
+    check_known_lengths(s.canonical.value_checks, canonical);
   if (s.program) {
-    size_t bytes = static_cast<size_t>(canonical.evaluate(s.program->image.arena_bytes));
+    size_t bytes = static_cast<size_t>(arena_bytes);
     try {
       if (bytes > s.arena.bytes()) s.arena = Tensor::empty(DType::kUInt8, {static_cast<int64_t>(bytes)});
     } catch (const UserError& error) {

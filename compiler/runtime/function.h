@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -57,6 +58,9 @@ struct FunctionOptions {
   /// Results of print (or of an op with a print in its body) that the function computes although none of its outputs
   /// and updates needs them: {.effects = {print(norm, "norm")}}. UserError for a value that has no effect. See print().
   std::vector<Expr> effects = {};
+  /// Random draws whose generators stay as they are: none, all (true), or those of these states (random_streams.h).
+  /// Without it each call moves on the generators of the draws that it computes.
+  std::variant<bool, std::vector<Expr>> no_default_updates = false;
   std::set<std::string> without = {};   // passes left out
   std::vector<Pass> extra_passes = {};  // run before all others; the function is then compiled anew each time
   /// An input that nothing reads: an error, or allowed.

@@ -1,10 +1,12 @@
 #include "compiler/runtime/function_graph.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 
 #include "compiler/autodiff/differentiation.h"
 #include "compiler/base/escape.h"
+#include "compiler/ir/default_updates.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/lengths.h"
 #include "compiler/ir/op.h"
@@ -128,6 +130,25 @@ void check_givens(const FunctionOptions& options, const std::source_location& wh
   }
 }
 
+// Generators that the draws of the graph move on, unless the caller updates them or asks to leave them alone.
+void add_default_updates(Graph& graph, const FunctionOptions& options) {
+  const auto* left_alone = std::get_if<std::vector<Expr>>(&options.no_default_updates);
+  if (!left_alone && std::get<bool>(options.no_default_updates)) return;
+  for (Update& update : default_updates(graph)) {
+    auto is_this = [&](const Expr& other) { return other.same(update.variable); };
+    if (left_alone && std::any_of(left_alone->begin(), left_alone->end(), is_this)) continue;
+    const Origin& origin = update.variable.node().origin;
+    if (!update.value.has_value())
+      throw UserError({.what = str("function: a random draw in the body of a loop or a branch reads ",
+                                   escaped(update.variable.name()), ", and would give the same numbers in every turn"),
+                       .expected = "draws outside of bodies, or generators that are states of the loop",
+                       .node = origin.text(),
+                       .config = origin.config(),
+                       .hint = "draw the numbers of all turns before the loop"});
+    graph.updates.push_back(std::move(update));
+  }
+}
+
 }  // namespace
 
 Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outputs, const std::vector<Update>& updates,
@@ -146,6 +167,7 @@ Graph function_graph(const std::vector<In>& inputs, const std::vector<Out>& outp
     graph = with_given_lengths(substitute(graph, options.givens), options.givens);
     graph = with_definitions(std::move(graph), outputs.size());
   }
+  add_default_updates(graph, options);
   check_graph(graph, options);
   return thread_effects(with_exact_updates(std::move(graph)));
 }

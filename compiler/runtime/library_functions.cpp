@@ -9,6 +9,7 @@
 #include "compiler/runtime/lapack.h"
 #include "compiler/runtime/matrix_products.h"
 #include "compiler/runtime/onednn.h"
+#include "compiler/runtime/random_functions.h"
 
 namespace thtrain {
 namespace {
@@ -34,7 +35,8 @@ class Functions {
   std::mutex mutex_;
   NamedFunctions all_ = [] {
     NamedFunctions out;
-    for (NamedFunctions (*of_library)() : {blas_functions, lapack_functions, onednn_functions}) out.merge(of_library());
+    for (NamedFunctions (*of_library)() : {blas_functions, lapack_functions, onednn_functions, random_functions})
+      out.merge(of_library());
     return out;
   }();
 };

@@ -28,6 +28,10 @@ TEST(BenchCases, TextsAreReadOrRefused) {
   for (const char* text : {"1x2/NN", "1x2x3", "1x2x3/N", "1x2x3/NX"}) EXPECT_THROW(gemm_case(text), UserError);
   EXPECT_TRUE(loop_case("gradient/100").gradient);
   EXPECT_EQ(loop_case("state/7").size, 7);
+  EXPECT_TRUE(random_case("mt_normal/70").normal);
+  EXPECT_EQ(random_case("mrg_uniform/70").generator, "mrg");
+  for (const char* text : {"mrg/7", "pcg_normal/7", "mt_gamma/7", "mt_normal/0", "mt_normal"})
+    EXPECT_THROW(random_case(text), UserError);
   for (const char* text : {"state", "state/0", "states/7", "/7"}) EXPECT_THROW(loop_case(text), UserError);
 }
 
@@ -39,6 +43,7 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "elementwise") elementwise_case(text);
         if (bench.family == "gemm") gemm_case(text);
         if (bench.family == "loops") loop_case(text);
+        if (bench.family == "random_numbers") random_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
 }
@@ -66,6 +71,8 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
       EXPECT_GT(measure(net_workload("20-10/1", options), 0.005).value, 0);
       for (const std::string& formula : elementwise_formulae())
         EXPECT_GT(measure(elementwise_workload(formula + "/1000", options), 0.005).value, 0) << formula;
+      for (const char* kind : {"mrg_uniform", "mrg_normal", "mt_uniform", "mt_normal"})
+        EXPECT_GT(measure(random_workload(str(kind, "/1000"), options), 0.005).value, 0) << kind;
       EXPECT_GT(measure(gemm_workload("6x7x5/TN", options), 0.005).value, 0);
     }
 }
@@ -87,6 +94,7 @@ TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   EXPECT_GT(measure(net_ceiling("784-500-10/60", options), 0.02).value, 400);
   EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);
   EXPECT_GT(measure(elementwise_ceiling("a+1/100000", options), 0.02).value, 1e7);
+  EXPECT_GT(measure(random_ceiling("mt_normal/100000", options), 0.02).value, 1e7);
   EXPECT_THROW(elementwise_ceiling("a+1/4", options), UserError);
 }
 

@@ -46,12 +46,13 @@ GUARDED = [
 ]
 
 # The families of ops, each to the right of those that it may see. Of the folder's own files, headers see none.
-FAMILIES = ["shape", "elemwise", "index", "reduce", "linalg", "nnet", "effect", "control"]
+FAMILIES = ["shape", "elemwise", "index", "reduce", "linalg", "nnet", "random", "effect", "control"]
 # Headers for users, which declare expressions of expressions: the sources of any family may build nodes of any other
 # (the derivative of a sum is a broadcast, and that of a broadcast a sum).
 BUILDERS = {f"compiler/ops/{name}" for name in [
     "shape/shape.h", "elemwise/elemwise.h", "index/index.h", "reduce/reduce.h", "linalg/linalg.h", "nnet/losses.h",
-    "nnet/softmax.h", "effect/effect.h", "control/repeat.h", "control/stable_gradient.h", "control/stop_gradient.h"]}
+    "nnet/softmax.h", "random/random.h", "effect/effect.h", "control/repeat.h", "control/scan.h",
+    "control/stable_gradient.h", "control/stop_gradient.h"]}
 
 # Families that passes and the planner know beside the elementwise one: a pass that is named after a family, and the
 # rules, which name the ops that they rewrite.
@@ -60,6 +61,9 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/fuse_scatters\."), {"index"}),
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
     (re.compile(r"compiler/passes/hoist_from_loops\."), {"control"}),
+    (re.compile(r"compiler/passes/batch_loops\."), {"control", "index"}),  # histories of states are sliced
+    (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
+    (re.compile(r"compiler/passes/over_turns\."), {"shape"}),  # operands get a first axis
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
     (re.compile(r"compiler/passes/rules/"), set(FAMILIES)),
 ]
@@ -69,10 +73,12 @@ KNOWN_TO = [
 NAMES_OPS = {
     "compiler/passes/choose_gradients.cpp": {"stable_gradient"},  # the op is there for this pass
     "compiler/passes/find_gemm.cpp": {"add", "sub", "neg", "mul", "true_div"},  # the algebra of sums and multiples
-    "compiler/passes/hoist_from_loops.cpp": {"repeat"},  # whose turns run again and again
+    "compiler/passes/batch_loops.cpp": {"scan", "add"},  # and sums over its turns
+    "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose turns run again and again
     "compiler/passes/fuse_scatters.cpp": {"fused"},  # what fuse_elementwise has made
     "compiler/passes/match.cpp": {"switch", "broadcast_to", "dimshuffle", "reshape"},  # part of the rules
     "compiler/passes/stable_forms.cpp": {"cast"},
+    "compiler/passes/trim_loops.cpp": {"scan"},  # whose outputs are many
 }
 LEAVES = {"input", "shared", "constant", "start_token"}
 OP = re.compile(r"\b(\w+)_op\(\)")

@@ -49,16 +49,24 @@ static std::string name_of_length(const Expr& value) {
 
 Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
                const std::source_location& where) {
+  return make_body([&] { return BodyParts{inputs, build()}; }, where);
+}
+
+Body make_body(const std::function<BodyParts()>& build, const std::source_location& where) {
   const uint64_t first_serial = next_serial();
-  std::vector<Expr> roots, effects;
+  BodyParts parts;
+  std::vector<Expr> effects;
   {
     EffectScope scope;
-    roots = build();
+    parts = build();
     effects = scope.effects();
   }
+  const std::vector<Expr>& inputs = parts.inputs;
+  std::vector<Expr> roots = std::move(parts.outputs);
   for (const Expr& result : roots) require_value(result, "a result of the body", where);
   const auto results = static_cast<std::ptrdiff_t>(roots.size());
   roots.insert(roots.end(), effects.begin(), effects.end());
+  if (!parts.replaced.empty()) roots = substitute(roots, parts.replaced);
   Body out{std::make_shared<Graph>(), captures_of(roots, inputs, first_serial)};
   std::vector<std::pair<Expr, Expr>> replacements;
   out.graph->inputs = inputs;

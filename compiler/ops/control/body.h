@@ -7,6 +7,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -26,6 +27,16 @@ struct Body {
 /// an effect of the body, also where no result needs it. UserError, located at `where`, where a result is empty.
 Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<Expr>()>& build,
                const std::source_location& where);
+
+/// What the builder of a body found out while it built.
+struct BodyParts {
+  std::vector<Expr> inputs;  // input leaves, made for this body
+  std::vector<Expr> outputs;
+  std::vector<std::pair<Expr, Expr>> replaced = {};  // leaves from outside, and the inputs that stand for them
+};
+
+/// The same where the inputs are known when the body is built.
+Body make_body(const std::function<BodyParts()>& build, const std::source_location& where);
 
 /// What a derivative of a loop or a branch captures beside what its own bodies read: an output of the node itself where
 /// it prints. The derivative runs turns or a side again without their effects, so the node belongs to every function

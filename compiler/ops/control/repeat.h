@@ -35,8 +35,4 @@ Repeated repeat_until(int64_t limit, const std::vector<Expr>& initial,
                       const std::function<Turn(const std::vector<Expr>& state)>& body,
                       std::source_location where = std::source_location::current());
 
-// ---- for other parts of the compiler --------------------------------------------------------------------------------
-
-const Op& repeat_op();
-
 }  // namespace thtrain

@@ -3,6 +3,7 @@
 #include "compiler/ops/elemwise/record_parts.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 
@@ -62,6 +63,21 @@ static constexpr Accumulation kOuterProduct{
       return apply(ger_op(), {target, alpha, factors[0].node().inputs[0], factors[1].node().inputs[0]});
     }};
 
+// The sum of x_t y_t^T over the turns is one product.
+static constexpr TurnsRule kSumOfOuterProducts{
+    .summed =
+        [](const Node& node) {
+          for (size_t first : {size_t{0}, size_t{1}}) {
+            const Expr &x = node.inputs[first], &y = node.inputs[1 - first];
+            const Ints *column = axis_order_of(x.node()), *row = axis_order_of(y.node());
+            if (node.types[0].rank() == 2 && x.dtype() == y.dtype() && column && *column == Ints{0, -1} && row &&
+                *row == Ints{-1, 0})
+              return Exprs{x.node().inputs[0], y.node().inputs[0]};
+          }
+          return Exprs{};
+        },
+    .sum = [](const Dim&, std::span<const Expr> summed) { return dot(transpose(summed[0]), summed[1]); }};
+
 const Op& mul_op() {
   static const ScalarOp record{
       .name = "mul",
@@ -80,6 +96,7 @@ const Op& mul_op() {
       .commutative = true,
       .symbolic = [](const Node&, std::span<const Dim> v) -> std::optional<Dim> { return v[0] * v[1]; },
       .accumulation = &kOuterProduct,
+      .turns = &kSumOfOuterProducts,
       .complex_ulps = 1,  // g++ 12 may contract a c - b d beside a d + b c, whatever -ffp-contract says
       .spread =
           [](const double* x, const double* e, double) {

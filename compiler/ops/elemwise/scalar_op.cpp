@@ -221,6 +221,7 @@ const Op& define_elementwise(const ScalarOp& record) {
       .reference = [&record](const ReferenceArgs& args) { return evaluate(record, args); },
       .scalar = &record,
       .accumulation = record.accumulation,
+      .turns = record.turns,
       .commutative = record.commutative,
       .symbolic = record.symbolic,
       .cost = cost,

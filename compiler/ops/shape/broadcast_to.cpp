@@ -3,6 +3,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/turns_rule.h"
 #include "compiler/ops/unbroadcast.h"
 
 namespace thtrain {
@@ -70,6 +71,19 @@ std::vector<OpCase> cases() {
 
 }  // namespace
 
+static Expr repeated_in_all_turns(const Node& node, const Dim& turns, std::span<const Expr> inputs,
+                                  const std::vector<bool>&) {
+  const size_t own = node.inputs[0].rank(), rank = node.types[0].rank();
+  Ints order = {0};
+  order.insert(order.end(), rank - own, -1);
+  for (size_t axis = 1; axis <= own; ++axis) order.push_back(static_cast<int64_t>(axis));
+  Dims lengths = node.types[0].dims;
+  lengths.insert(lengths.begin(), turns);
+  return broadcast_to(dimshuffle(inputs[0], order), lengths);
+}
+static constexpr TurnsRule kAllTurns{.applies = [](const Node&, const std::vector<bool>&) { return true; },
+                                     .all = repeated_in_all_turns};
+
 const Op& broadcast_to_op() {
   static const Op op{
       .name = "broadcast_to",
@@ -83,6 +97,7 @@ const Op& broadcast_to_op() {
       .error = moved_error,
       .gradient = [](const GradientArgs& args) { return std::vector{unbroadcast(args.cotangent(), args.input(0))}; },
       .jvp = linear_jvp,
+      .turns = &kAllTurns,
       .aliases = {{.output = 0, .input = 0, .view = view}},
       .foldable = false,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },

@@ -5,6 +5,7 @@
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/jvp_rules.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 
@@ -89,6 +90,15 @@ std::vector<OpCase> cases() {
 
 }  // namespace
 
+static Expr shuffled_in_all_turns(const Node& node, const Dim&, std::span<const Expr> inputs,
+                                  const std::vector<bool>&) {
+  Ints order = {0};
+  for (int64_t axis : order_of(node)) order.push_back(axis < 0 ? -1 : axis + 1);
+  return dimshuffle(inputs[0], order);
+}
+static constexpr TurnsRule kAllTurns{.applies = [](const Node&, const std::vector<bool>&) { return true; },
+                                     .all = shuffled_in_all_turns};
+
 const Op& dimshuffle_op() {
   static const Op op{
       .name = "dimshuffle",
@@ -102,6 +112,7 @@ const Op& dimshuffle_op() {
       .gradient = gradient,
       .jvp = linear_jvp,
       .access = access,
+      .turns = &kAllTurns,
       .axis_order = order_of,
       .aliases = {{.output = 0, .input = 0, .view = view}},
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },

@@ -3,18 +3,27 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/error_rules.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/shape/length_list.h"
 
 namespace thtrain {
 
 const Op& specify_lengths_op() {
   static const Op op{
       .name = "specify_lengths",
-      .doc = "x under the lengths `dims`, which a call checks where they cannot be proved. A view.",
+      .doc =
+          "x under the lengths `dims`, which a call checks where they cannot be proved; the first at least `least`.\n"
+          "A view.",
       .infer =
           [](const TypeArgs& a) {
             const Dims& dims = a.props.get<Dims>("dims");
             a.require(dims.size() == a.type(0).rank(), "the number of axes differs", str(dims.size(), " axes"));
             const std::string whose = a.props.get_or<std::string>("whose", {});
+            if (a.props.has("least")) {
+              a.require(a.props.get<Dims>("least").size() == 1 && !dims.empty(), "there is one least number of rows");
+              const size_t before = a.checks ? a.checks->size() : 0;
+              require_at_most(a, a.props.get<Dims>("least")[0], a.type(0).dims[0], whose);
+              if (a.checks && a.checks->size() > before) a.checks->back().what = whose;
+            }
             for (size_t i = 0; i < dims.size(); ++i) {
               const size_t before = a.checks ? a.checks->size() : 0;
               const std::string what = str("axis ", i, " has another length");
@@ -48,6 +57,13 @@ Expr specify_lengths(const Operand& x, const Dims& lengths, const std::string& w
   Props props{{"dims", lengths}};
   if (!whose.empty()) props.set("whose", whose);
   return apply(specify_lengths_op(), {value}, std::move(props), x.where());
+}
+
+Expr require_rows(const Operand& operand, const Dim& least, const std::string& what) {
+  const Expr x = operand.expr();
+  if (x.dims()[0].is_at_least(least)) return x;
+  return apply(specify_lengths_op(), {x}, {{"dims", x.dims()}, {"least", Dims{least}}, {"whose", what}},
+               operand.where());
 }
 
 }  // namespace thtrain

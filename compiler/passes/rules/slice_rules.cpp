@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/ops/control/scan.h"
+#include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
@@ -62,6 +64,21 @@ Expr slice_of_slice(const Expr& value, RuleContext&) {
   }
   std::sort(out.dropped.begin(), out.dropped.end());
   return slice_of(input_of(inner, 0), out);
+}
+
+// The last value of all that a state of a loop had -> the last state
+Expr slice_of_states(const Expr& value, RuleContext&) {
+  const Expr& inner = input_of(value, 0);
+  const std::optional<StridedSlice> slice = strided_slice_of(value);
+  if (!slice || !is_op(inner, scan_op())) return {};
+  const ScanParts loop(inner.node());
+  if (loop.until || inner.output() < loop.states || inner.output() >= 2 * loop.states) return {};
+  const size_t state = inner.output() - loop.states;
+  if (!slice->counts[0].is(1) || !(slice->starts[0] == loop.count + (loop.taps[state].depth() - 1))) return {};
+  StridedSlice rest = *slice;
+  rest.starts[0] = 0, rest.steps[0] = 1;
+  rest.inside = rest.to_end = {}, rest.written = {};
+  return slice_of(expand_dims(Expr(inner.node_ptr(), state), {0}), rest);
 }
 
 // exp(x)[i] -> exp(x[i])
@@ -277,6 +294,13 @@ Expr part(const Expr& x, const std::vector<Index>& indices) {
 
 }  // namespace
 
+// All values of a state of a loop, which is read one turn back or two.
+Expr states_of(const Expr& first, int64_t turns, bool deep) {
+  const ScanOutput state(deep ? stack({first, first * 2}) : first, {deep ? -2 : -1});
+  const Expr all = scan([](Expr s) { return sin(s) + s; }, {.outputs_info = {state}, .n_steps = turns}).outputs;
+  return all.node().inputs[0];
+}
+
 const std::vector<Rule>& slice_rules() {
   using In = const std::vector<Expr>&;
   constexpr Safety kExact = Safety::kExact, kReassociating = Safety::kReassociating;
@@ -313,6 +337,16 @@ const std::vector<Rule>& slice_rules() {
                   {{i64({9})},
                    [](In in) {
                      return part(part(in[0], {Slice{3, 5}}), {Slice{1, 1}});
+                   }}}),
+      rule_about(subtensor_op(), "slice_of_states", slice_of_states, kExact,
+                 {{{f64({3})}, [](In in) { return part(states_of(in[0], 4, false), {-1}); }},
+                  {{f64({3})},
+                   [](In in) {
+                     return part(states_of(in[0], 5, true), {Slice{6, 7}, 1});
+                   }},
+                  {{f64({3})},
+                   [](In in) {
+                     return part(states_of(in[0], 0, false), {-1, Slice{.start = 1}});
                    }}}),
       rule_about(subtensor_op(), "slice_of_elementwise", slice_of_elementwise, kExact,
                  {{{f64({5, 4}), f64({4})}, [](In in) { return part(exp(in[0]) - in[1], {2}); }},

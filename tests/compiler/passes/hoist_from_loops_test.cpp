@@ -6,6 +6,7 @@
 #include "compiler/api.h"
 #include "compiler/ir/compare.h"
 #include "compiler/ir/verify.h"
+#include "compiler/ops/control/scan_parts.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
@@ -32,7 +33,7 @@ Steps before_loop(const Expr& output) {
 Steps in_loop(const Expr& output) {
   const Graph out = hoisted(output);
   for (const Node* node : topological_order(out.roots()))
-    if (node->op == &repeat_op()) return steps_of(*node->bodies[0]);
+    if (node->op == &scan_op()) return steps_of(*node->bodies[0]);
   return {"no loop"};
 }
 
@@ -42,43 +43,43 @@ Expr loop(const std::function<Expr(const Expr&)>& turn, int64_t count = 5) {
 
 TEST(HoistFromLoops, AProductOfCapturesLeavesTheLoop) {
   const Expr out = loop([](const Expr& s) { return s * 0.5 + dot(a, c); });
-  EXPECT_EQ(before_loop(out), (Steps{"dot", "repeat"}));
+  EXPECT_EQ(before_loop(out), (Steps{"dot", "scan"}));
   EXPECT_EQ(in_loop(out), (Steps{"mul", "add"}));
 }
 
 TEST(HoistFromLoops, WhatFollowsFromItGoesWithIt) {
   const Expr out = loop([](const Expr& s) { return s * (exp(c) * 2 + 1); });
-  EXPECT_EQ(before_loop(out), (Steps{"exp", "mul", "add", "repeat"}));
+  EXPECT_EQ(before_loop(out), (Steps{"exp", "mul", "add", "scan"}));
   EXPECT_EQ(in_loop(out), Steps{"mul"});
 }
 
 TEST(HoistFromLoops, LeavesAllLoopsAroundIt) {
   const Expr out = loop(
       [](const Expr& s) { return repeat(3, {s}, [&](const States& t) { return States{t[0] + sum(dot(a, c))}; })[0]; });
-  EXPECT_EQ(before_loop(out), (Steps{"dot", "sum", "repeat"}));
+  EXPECT_EQ(before_loop(out), (Steps{"dot", "sum", "scan"}));
 }
 
 TEST(HoistFromLoops, GoesAsFarAsItChanges) {
   const Expr out =
       loop([](const Expr& s) { return repeat(3, {s}, [&](const States& t) { return States{t[0] + dot(a, s)}; })[0]; });
-  EXPECT_EQ(before_loop(out), Steps{"repeat"});
-  EXPECT_EQ(in_loop(out), (Steps{"dot", "repeat"}));
+  EXPECT_EQ(before_loop(out), Steps{"scan"});
+  EXPECT_EQ(in_loop(out), (Steps{"dot", "scan"}));
 }
 
 TEST(HoistFromLoops, Stay) {
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, s); })), Steps{"repeat"}) << "it changes";
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + (2 * c + 1); })), Steps{"repeat"}) << "it costs nothing";
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, c); }, 0)), Steps{"repeat"})
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, s); })), Steps{"scan"}) << "it changes";
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + (2 * c + 1); })), Steps{"scan"}) << "it costs nothing";
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + dot(a, c); }, 0)), Steps{"scan"})
       << "no turn computes it";
-  EXPECT_EQ(before_loop(loop([](const Expr& s) { return dot(transpose(a), s); })), Steps{"repeat"}) << "a view";
+  EXPECT_EQ(before_loop(loop([](const Expr& s) { return dot(transpose(a), s); })), Steps{"scan"}) << "a view";
   EXPECT_EQ(before_loop(loop([](const Expr& s) { return s + print(dot(a, c), "each turn"); })),
-            (Steps{"dot", "repeat"}))
+            (Steps{"dot", "scan"}))
       << "what is printed goes, the print stays";
   EXPECT_EQ(before_loop(loop([](const Expr& s) {
               return if_else(
                   gt(sum(s), 0), [&] { return s + dot(a, c); }, [&] { return s; });
             })),
-            Steps{"repeat"})
+            Steps{"scan"})
       << "no turn may take that side";
 }
 

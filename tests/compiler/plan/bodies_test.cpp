@@ -163,7 +163,7 @@ TEST(Bodies, TheProgramTextShowsLoopsAndBranches) {
         gt(sum(s[0]), 0), [&] { return exp(s[0]); }, [&] { return s[0]; })};
   })[0];
   const std::string text = program_text(planned({x}, {last}));
-  for (const char* part : {"loop turn from 0 to 3 - 1: repeat\n", "  if ", "  else\n"})
+  for (const char* part : {"loop turn from 0 to 3 - 1: scan\n", "  if ", "  else\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 

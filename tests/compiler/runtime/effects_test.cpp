@@ -358,7 +358,7 @@ TEST(Effects, TheTextOfAFunctionShowsTheTokenAndReadsBack) {
             "%2 = start_token() : token\n"
             "%3 = print(%0, %2) {label=\"a\"} : float64[2]; token\n"
             "%4 = mul(%1, %3.0) : float64[2]\n"
-            "%5 = repeat(%0, %3.1) {count=2, sequences=0, states=1, until=false} : float64[2]; float64[3, 2]; token\n"
+            "%5 = scan(%0, %3.1) {count=<2>, sequences=0, states=1, until=false} : float64[2]; float64[3, 2]; token\n"
             "  body\n"
             "    input  %6 state : float64[2]\n"
             "    input  %7 token : token\n"
@@ -421,7 +421,8 @@ TEST(Effects, RandomGraphsPrintInOrderInEveryMode) {
       for (const Expr& other : prints)
         if (!other.same(effect)) {
           Expr value = other.node().inputs[0];
-          if (other.node().op != &print_op()) value = value * std::exp2(other.node().props.get<int64_t>("count"));
+          if (other.node().op != &print_op())
+            value = value * std::exp2(other.node().props.get<Dims>("count")[0].value());
           silent.emplace_back(other, value);
         }
       std::vector<Expr> alone{effect};

@@ -120,7 +120,7 @@ TEST(Sizes, OfHistoriesThatADerivativeReadsAreChecked) {
   const Expr x = vector("x");
   const Expr last = repeat(int64_t{1} << 61, {x}, [](const Exprs& s) { return Exprs{s[0] * s[0]}; })[0];
   const Message message = message_of([&] { function({x}, {grad(sum(last), x)}); });
-  EXPECT_EQ(message.what, "repeat: a value is larger than any memory");
+  EXPECT_EQ(message.what, "scan: a value is larger than any memory");
   EXPECT_EQ(
       message_of([&] { repeat(std::numeric_limits<int64_t>::max(), {x}, [](const Exprs& s) { return s; }); }).what,
       "repeat: the number of turns is too large");

@@ -1,0 +1,200 @@
+// Uniform numbers of MRG31k3p, many streams side by side.
+#include <algorithm>
+
+#include "compiler/base/mrg31k3p.h"
+#include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/random/draw_op.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::StepBuilder;
+using kernel::Term;
+
+// What z is multiplied with: of float32 a little less than 2^-31, so that no number is rounded to 1.
+constexpr float kNarrowScale = 4.6566126e-10f;
+constexpr double kWideScale = 0x1p-31;
+
+constexpr int64_t kWork = 60;  // simple operations of a number
+
+std::vector<Type> infer(const TypeArgs& args) {
+  const Type& state = args.type(0);
+  args.require(state.dtype == DType::kInt32 && state.rank() == 2, "the first input is no state of MRG31k3p",
+               "int32[6, streams]");
+  args.require_equal(state.dims[0], 6, "the words of a state of MRG31k3p");
+  args.require(!state.dims[1].is(0), "there is no stream");
+  const DType dtype = args.props.get<DType>("dtype");
+  args.require(dtype == DType::kFloat32 || dtype == DType::kFloat64, "the numbers have another dtype",
+               "float32 or float64");
+  return {state, {.dtype = dtype, .dims = drawn_dims(args)}};
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  Tensor state = args.inputs[0].contiguous().copy(), out = args.make_output(1);
+  const int64_t streams = state.dim(1);
+  int32_t* words = state.data<int32_t>();
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const int64_t stream = i % streams;
+    Mrg31k3p::State one;
+    for (int64_t k = 0; k < 6; ++k) one[static_cast<size_t>(k)] = words[k * streams + stream];
+    Mrg31k3p generator(one);
+    const int32_t z = generator.next();
+    for (int64_t k = 0; k < 6; ++k) words[k * streams + stream] = generator.state()[static_cast<size_t>(k)];
+    if (out.dtype() == DType::kFloat32)
+      out.data<float>()[i] = static_cast<float>(z) * kNarrowScale;
+    else
+      out.data<double>()[i] = static_cast<double>(z) * kWideScale;
+  }
+  return {state, out};
+}
+
+Term number(int64_t value) {
+  return kernel::constant_int(DType::kInt32, value);
+}
+// t in [-m, m) to [0, m), both modulo m.
+Term folded(const Term& t, int64_t modulus) {
+  return t + (kernel::shift_right(t, number(31)) & number(modulus));
+}
+
+// The states of `lanes` streams in variables.
+class Streams {
+ public:
+  Streams(StepBuilder& b, const Term& stream, const Term& streams, int lanes, const Term& count) : code_(b.code()) {
+    static constexpr const char* kNames[6] = {"x1", "x2", "x3", "y1", "y2", "y3"};
+    for (int k = 0; k < 6; ++k)
+      words_.push_back(code_.var(kNames[k], b.load(b.input(0), Term(k) * streams + stream, lanes, 1, count)));
+  }
+
+  /// The next numbers in (0, 1). Of streams that `moves` leaves out the states stay.
+  Term next(DType dtype, const Term& moves = {}) {
+    using kernel::shift_left;
+    using kernel::shift_right;
+    constexpr int64_t kM1 = Mrg31k3p::kModulus1, kM2 = Mrg31k3p::kModulus2;
+    const Term &x1 = words_[0], &x2 = words_[1], &x3 = words_[2], &y1 = words_[3], &y2 = words_[4], &y3 = words_[5];
+    // Modulo 2^31 - 1 a product with a power of two turns the bits round.
+    const Term high = shift_left(x2 & number(511), number(22)) + shift_right(x2, number(9));
+    const Term low = shift_left(x3 & number(16777215), number(7)) + shift_right(x3, number(24));
+    const Term turned = code_.let("turned", folded(code_.let("t", high - number(kM1) + low), kM1));
+    const Term x = code_.let("x", folded(code_.let("t", turned - number(kM1) + x3), kM1));
+    // 2^31 is 21069 modulo m2: 2^15 v = 2^15 (v mod 2^16) + 21069 (v div 2^16).
+    auto times = [&](const Term& v) {
+      const Term t = shift_left(v & number(65535), number(15)) - number(kM2) +
+                     shift_right(v, number(16)) * number(Mrg31k3p::kMultiplier2);
+      return code_.let("times", folded(code_.let("t", t), kM2));
+    };
+    const Term last = times(y3);
+    const Term sum = code_.let("sum", folded(code_.let("t", last - number(kM2) + y3), kM2));
+    const Term first = times(y1);
+    const Term y = code_.let("y", folded(code_.let("t", sum - number(kM2) + first), kM2));
+    const Term difference = code_.let("difference", x - y);
+    const Term z = difference + (shift_right(difference - number(1), number(31)) & number(kM1));
+    const Term u = code_.let(
+        "u", kernel::cast(z, dtype) * kernel::constant(dtype, dtype == DType::kFloat32 ? kNarrowScale : kWideScale));
+    set(2, x2, moves);
+    set(1, x1, moves);
+    set(0, x, moves);
+    set(5, y2, moves);
+    set(4, y1, moves);
+    set(3, y, moves);
+    return u;
+  }
+
+  void store(StepBuilder& b, const Term& stream, const Term& streams, const Term& count) {
+    for (int k = 0; k < 6; ++k)
+      b.store(b.output(0), Term(k) * streams + stream, words_[static_cast<size_t>(k)], 1, count);
+  }
+
+ private:
+  void set(size_t k, const Term& value, const Term& moves) {
+    code_.assign(words_[k], moves ? kernel::select(moves, value, words_[k]) : value);
+  }
+
+  kernel::Code& code_;
+  std::vector<Term> words_;
+};
+
+// A range of streams: each vector of them gives its numbers of all rows, a row being one number of every stream.
+void lower(StepBuilder& b) {
+  kernel::Code& code = b.code();
+  const kernel::Operand &state = b.input(0), &out = b.output(1);
+  const DType dtype = out.type.dtype;
+  const Dim &wide = state.type.dims[1], n = out.type.elements(), whole_rows = floor_div(n, wide),
+            over = n - whole_rows * wide;
+  const Term streams = b.length(wide), rows = b.length(whole_rows), rest = b.length(over);
+  const int lanes = b.lanes_of(dtype == DType::kFloat64 ? dtype : DType::kInt32);
+  kernel::each_vector(code, "s", b.begin(), b.end(), lanes, kernel::known_length(wide), [&](Term s, Term count) {
+    const int width = lanes;
+    Streams one(b, s, streams, width, count);
+    code.loop("row", rows, [&](Term row) { b.store(out, row * streams + s, one.next(dtype), 1, count); });
+    if (!over.is(0))
+      code.if_(rest > s, [&] {
+        // The last row ends within these streams, or after them.
+        Term left = code.let("left", rest - s);
+        const Term lane = width > 1 ? kernel::iota(DType::kInt32, width) : number(0);
+        const Term here = code.let("here", kernel::select(left < Term(width), left, Term(width)));
+        const Term u = one.next(dtype, lane < kernel::cast(here, DType::kInt32));
+        if (width > 1)
+          b.store(out, rows * streams + s, u, 1, here);
+        else
+          b.store(out, rows * streams + s, u);
+      });
+    one.store(b, s, streams, count);
+  });
+  const Dim worth = Dim(kernel::kGrainOfWork / kWork);
+  b.finish_kernel("mrg_uniform", "out1 = the next numbers of each stream", wide,
+                  max(floor_div(worth, max(whole_rows, Dim(1))), Dim(1)), lanes);
+}
+
+std::vector<OpCase> cases() {
+  // Words below the second modulus: any are a state.
+  auto build = [](LengthList size, DType dtype) {
+    return [=](const std::vector<Expr>& in) {
+      const Drawn out = draw_mrg_uniform(in[0], size, dtype);
+      return std::vector{out.next, out.sample};
+    };
+  };
+  auto streams = [](int64_t n) { return std::vector{Type{.dtype = DType::kInt32, .dims = {6, n}}}; };
+  std::vector<OpCase> out{{.name = "narrow", .inputs = streams(37), .build = build({50, 9}, DType::kFloat32)},
+                          {.name = "wide", .inputs = streams(37), .build = build({451}, DType::kFloat64)},
+                          {.name = "whole_rows", .inputs = streams(64), .build = build({64, 3}, DType::kFloat32)},
+                          {.name = "one_stream", .inputs = streams(1), .build = build({7}, DType::kFloat64)},
+                          {.name = "fewer_numbers", .inputs = streams(40), .build = build({23}, DType::kFloat32)},
+                          {.name = "none", .inputs = streams(5), .build = build({0}, DType::kFloat32)}};
+  for (OpCase& one : out) {
+    one.int_low = 1;
+    one.int_high = Mrg31k3p::kModulus2;
+    one.smooth = false;
+  }
+  return out;
+}
+
+}  // namespace
+
+const Op& mrg_uniform_op() {
+  static const Op op{
+      .name = "mrg_uniform",
+      .doc =
+          "z 2^-31, in (0, 1), for the next z of MRG31k3p: number i is of stream i mod streams. In float32 the\n"
+          "factor is 4.6566126e-10, and no number is 1. Input: a state int32 [6, streams], the words x[n-1],\n"
+          "x[n-2], x[n-3], y[n-1], y[n-2], y[n-3] of each. Gives the next state and the numbers, [dims].",
+      .infer = infer,
+      .reference = reference,
+      .error = drawn_error,
+      .lower = lower,
+      .accepts_layout = takes_row_major,
+      .aliases = {{.output = 0, .input = 0}},
+      .foldable = false,
+      .advances = Advance{},
+      .cost = [](const Node& node) { return drawn_cost(node, kWork); },
+      .cases = cases};
+  return op;
+}
+
+Drawn draw_mrg_uniform(const Operand& state, const LengthList& size, std::optional<DType> dtype,
+                       std::source_location where) {
+  return drawn(mrg_uniform_op(), {state.expr()}, {{"dims", size.dims}, {"dtype", dtype.value_or(floatX())}}, where);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,314 @@
+#include "compiler/passes/batch_loops.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/ir/effects.h"
+#include "compiler/ops/control/body.h"
+#include "compiler/ops/control/scan_parts.h"
+#include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/elemwise/scalar_table.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/turns_rule.h"
+#include "compiler/passes/over_turns.h"
+
+namespace thtrain {
+namespace {
+
+bool contains(const std::vector<Expr>& values, const Expr& value) {
+  return std::any_of(values.begin(), values.end(), [&](const Expr& e) { return e.same(value); });
+}
+
+// What a turn adds to a state: a node of which the sum over the turns is one computation, and what that needs.
+struct Addend {
+  const TurnsRule* rule;
+  std::vector<Expr> needs;
+};
+
+std::optional<Addend> addend_of(const Expr& value) {
+  const TurnsRule* rule = value.node().op->turns;
+  if (!rule || !rule->summed) return std::nullopt;
+  std::vector<Expr> needs = rule->summed(value.node());
+  return needs.empty() ? std::nullopt : std::optional<Addend>({rule, std::move(needs)});
+}
+
+// The terms of a sum that has `state` as one of them; empty where it has not, or where another one follows from it.
+std::vector<Expr> terms_beside(const Expr& state, const Expr& next) {
+  std::vector<Expr> terms, stack = {next};
+  size_t found = 0;
+  while (!stack.empty()) {
+    const Expr value = stack.back();
+    stack.pop_back();
+    if (value.same(state))
+      ++found;
+    else if (value.node().op == &add_op() && value.type() == state.type())
+      stack.insert(stack.end(), value.node().inputs.begin(), value.node().inputs.end());
+    else
+      terms.push_back(value);
+  }
+  if (found != 1) return {};
+  for (const Expr& leaf : leaves_of(terms))
+    if (leaf.same(state)) return {};
+  return terms;
+}
+
+// One loop, taken apart and put together again.
+class LoopBatcher {
+ public:
+  LoopBatcher(const std::shared_ptr<const Node>& loop, const std::vector<bool>& is_read)
+      : loop_(*loop), parts_(*loop), is_read_(is_read), before_(parts_.count) {
+    const std::vector<Expr>& inputs = parts_.body.inputs;
+    for (size_t k = 0; k < parts_.sequences; ++k)
+      before_.know(inputs[parts_.body_sequence(k)], loop_.inputs[parts_.sequence(k)], true);
+    for (size_t k = 0; k < parts_.captures; ++k)
+      before_.know(inputs[parts_.body_capture(k)], loop_.inputs[parts_.capture(k)], false);
+    before_.find(parts_.body.outputs);
+  }
+
+  // The values of the loop's outputs; empty where nothing leaves it.
+  std::vector<Expr> run() {
+    find_sums();
+    find_elements();
+    find_products();
+    if (sums_.empty() && after_.empty() && products_.empty()) return {};
+    make_loop();
+    return outputs();
+  }
+
+ private:
+  bool is_read(size_t output) const { return is_read_[output]; }
+  const Expr& next(size_t state) const { return parts_.body.outputs[state]; }
+
+  // ---- what leaves
+
+  // States to which each turn adds products: nobody reads them inside, and their values of the turns nobody outside.
+  void find_sums() {
+    for (size_t i = 0; i < parts_.states; ++i) {
+      if (!parts_.taps[i].is_plain() || is_read(parts_.history(i)) || !is_read(i)) continue;
+      const Expr& state = parts_.body.inputs[parts_.body_state(i)];
+      if (is_read_by_others(state, i)) continue;
+      const std::vector<Expr> terms = terms_beside(state, next(i));
+      std::vector<Addend> addends;
+      for (const Expr& term : terms)
+        if (std::optional<Addend> addend = addend_of(term); addend && term.type() == state.type())
+          addends.push_back(*addend);
+      if (!terms.empty() && addends.size() == terms.size()) sums_.emplace_back(i, addends);
+    }
+    for (const auto& [state, addends] : sums_)
+      for (const Addend& addend : addends)
+        for (const Expr& side : addend.needs) {
+          before_.find({side});
+          if (!before_.is_known(side) && !contains(given_, side)) given_.push_back(side);
+        }
+  }
+
+  bool is_read_by_others(const Expr& state, size_t own) const {
+    std::vector<Expr> others;
+    for (size_t o = 0; o < parts_.body.outputs.size(); ++o)
+      if (o != own) others.push_back(parts_.body.outputs[o]);
+    const std::vector<Expr> leaves = leaves_of(others);
+    return contains(leaves, state);
+  }
+
+  bool is_sum(size_t state) const {
+    return std::any_of(sums_.begin(), sums_.end(), [&](const auto& sum) { return sum.first == state; });
+  }
+
+  // Elements that follow from sequences alone, and products of what the loop's states will have been.
+  void find_elements() {
+    OverTurns from_states = before_;
+    for (size_t i = 0; i < parts_.states; ++i) {
+      if (is_sum(i)) continue;
+      for (size_t d = 0; d < parts_.taps[i].delays.size(); ++d)
+        from_states.know(parts_.body.inputs[parts_.body_state(i, d)], next(i), true);  // any value: only whether counts
+      if (!from_states.is_known(next(i))) from_states.know(next(i), next(i), true);
+    }
+    from_states.find(parts_.body.outputs);
+    for (size_t k = 0; k < parts_.elements; ++k) {
+      const Expr& element = parts_.body.outputs[parts_.body_element(k)];
+      if (!is_read(parts_.element(k))) continue;
+      const bool is_map = before_.is_known(element) && computes(element);
+      const bool is_product = from_states.is_known(element) && from_states.pays(element);
+      if (is_map || is_product) after_.push_back(k);
+    }
+  }
+  static bool computes(const Expr& value) { return !value.node().is_leaf() && value.node().op != &constant_op(); }
+
+  // What the turns that stay need of products that follow from sequences.
+  void find_products() {
+    const std::vector<Expr> roots = staying_roots();
+    auto take = [&](const Expr& value) {
+      if (before_.is_known(value) && before_.varies(value) && before_.pays(value) && !contains(products_, value))
+        products_.push_back(value);
+    };
+    for (const Expr& root : roots) take(root);
+    for (const Node* node : topological_order(roots))
+      for (size_t o = 0; o < node->types.size(); ++o)
+        if (!before_.is_known((*node)[o])) {
+          for (const Expr& input : node->inputs) take(input);
+          break;
+        }
+  }
+
+  std::vector<Expr> staying_roots() const {
+    std::vector<Expr> out;
+    for (size_t i = 0; i < parts_.states; ++i)
+      if (!is_sum(i)) out.push_back(next(i));
+    for (size_t k = 0; k < parts_.elements; ++k)
+      if (stays(k)) out.push_back(parts_.body.outputs[parts_.body_element(k)]);
+    out.insert(out.end(), given_.begin(), given_.end());
+    return out;
+  }
+  bool stays(size_t element) const { return std::find(after_.begin(), after_.end(), element) == after_.end(); }
+
+  // ---- the loop without it
+
+  void make_loop() {
+    std::vector<Expr> roots = staying_roots();
+    std::vector<std::pair<Expr, Expr>> replaced;
+    std::vector<Expr> body_inputs, inputs;
+    std::vector<StateTaps> taps;
+    for (size_t i = 0; i < parts_.states; ++i) {
+      if (is_sum(i)) continue;
+      new_state_[i] = taps.size();
+      taps.push_back(parts_.taps[i]);
+      inputs.push_back(loop_.inputs[i]);
+      for (size_t d = 0; d < parts_.taps[i].delays.size(); ++d)
+        body_inputs.push_back(parts_.body.inputs[parts_.body_state(i, d)]);
+    }
+    if (roots.empty()) return;  // nothing stays
+    for (const Expr& product : products_) {
+      replaced.emplace_back(product, make_input(product.type(), product.name().empty() ? "product" : product.name()));
+      before_.all(product);
+    }
+    roots = substitute(roots, replaced);
+    std::unordered_set<const Node*> read;
+    for (const Expr& leaf : leaves_of(roots)) read.insert(&leaf.node());
+    size_t sequences = 0;
+    auto add_sequence = [&](const Expr& in_body, const Expr& outside) {
+      if (!read.contains(&in_body.node())) return;
+      body_inputs.push_back(in_body);
+      inputs.push_back(outside);
+      ++sequences;
+    };
+    for (size_t k = 0; k < parts_.sequences; ++k)
+      add_sequence(parts_.body.inputs[parts_.body_sequence(k)], loop_.inputs[parts_.sequence(k)]);
+    for (size_t k = 0; k < products_.size(); ++k) add_sequence(replaced[k].second, before_.all(products_[k]));
+    for (size_t k = 0; k < parts_.captures; ++k) {
+      const Expr& capture = parts_.body.inputs[parts_.body_capture(k)];
+      if (!read.contains(&capture.node())) continue;
+      body_inputs.push_back(capture);
+      inputs.push_back(loop_.inputs[parts_.capture(k)]);
+    }
+    auto body = std::make_shared<Graph>();
+    body->inputs = std::move(body_inputs);
+    body->outputs = std::move(roots);
+    InheritOrigin origin(loop_.origin);
+    made_ = make_scan({.count = parts_.count,
+                       .taps = std::move(taps),
+                       .sequences = sequences,
+                       .truncate = parts_.truncate,
+                       .name = loop_.props.get_or<std::string>("name", {})},
+                      std::move(body), std::move(inputs));
+  }
+
+  // ---- what it gives
+
+  Expr history_of(size_t state, const Dim& begin) const {
+    return slice_of_axis(made_[new_state_.size() + new_state_.at(state)], 0, begin, parts_.count);
+  }
+
+  std::vector<Expr> outputs() {
+    InheritOrigin origin(loop_.origin);
+    OverTurns all = before_;
+    for (const auto& [i, place] : new_state_) {
+      const StateTaps& taps = parts_.taps[i];
+      for (size_t d = 0; d < taps.delays.size(); ++d)
+        all.know(parts_.body.inputs[parts_.body_state(i, d)], history_of(i, taps.depth() - taps.delays[d]), true);
+      if (!before_.is_known(next(i))) all.know(next(i), history_of(i, taps.depth()), true);
+    }
+    std::vector<Expr> out;
+    for (size_t o = 0; o < loop_.types.size(); ++o) out.emplace_back(loop_.self.lock(), o);
+    for (const auto& [i, place] : new_state_) {
+      out[i] = made_[place];
+      out[parts_.history(i)] = made_[new_state_.size() + place];
+    }
+    size_t element = 2 * new_state_.size();
+    for (size_t k = 0; k < parts_.elements; ++k)
+      if (stays(k)) out[parts_.element(k)] = made_[element++];
+    for (const Expr& value : given_) all.know(value, made_[element++], true);
+    all.find(parts_.body.outputs);
+    for (size_t k : after_)
+      out[parts_.element(k)] =
+          typed_as(all.all(parts_.body.outputs[parts_.body_element(k)]), loop_.types[parts_.element(k)]);
+    for (const auto& [i, addends] : sums_) {
+      Expr sum = loop_.inputs[i];
+      for (const Addend& addend : addends) sum = add(sum, sum_of(all, addend));
+      out[i] = typed_as(sum, loop_.types[i]);
+    }
+    return out;
+  }
+
+  Expr sum_of(OverTurns& all, const Addend& addend) {
+    std::vector<Expr> values;
+    for (const Expr& needed : addend.needs) {
+      all.find({needed});
+      values.push_back(all.all(needed));
+    }
+    return addend.rule->sum(parts_.count, values);
+  }
+
+  const Node& loop_;
+  const ScanParts parts_;
+  const std::vector<bool>& is_read_;
+  OverTurns before_;
+  std::vector<std::pair<size_t, std::vector<Addend>>> sums_;  // states
+  std::vector<Expr> given_;                                   // in the body: elements that the sums need
+  std::vector<size_t> after_;                                 // elements
+  std::vector<Expr> products_;                                // in the body: sequences from now on
+  std::map<size_t, size_t> new_state_;                        // of those that stay
+  std::vector<Expr> made_;                                    // outputs of the new loop
+};
+
+bool has_bodies(const Node* node) {
+  return !node->bodies.empty() && !node->op->fused;
+}
+
+}  // namespace
+
+Graph batch_loops(const Graph& graph, const PassContext& context) {
+  if (!allowed(Safety::kReassociating, context.level)) return graph;
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  if (std::none_of(order.begin(), order.end(), has_bodies)) return graph;
+  NodeMap<std::vector<bool>> read;
+  auto note = [&](const Expr& value) {
+    if (value.node().op != &scan_op()) return;
+    std::vector<bool>& outputs = read[&value.node()];
+    outputs.resize(value.node().types.size());
+    outputs[value.output()] = true;
+  };
+  for (const Node* node : order)
+    for (const Expr& input : node->inputs) note(input);
+  for (const Expr& root : graph.roots()) note(root);
+  Rebuilder rebuilder;
+  const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    if (!has_bodies(&node)) return {};
+    InheritOrigin origin(node.origin);
+    std::vector<GraphPtr> bodies;
+    for (const GraphPtr& body : node.bodies)
+      bodies.push_back(std::make_shared<const Graph>(batch_loops(*body, context)));
+    const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
+    std::vector<Expr> out;
+    for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
+    if (made->op != &scan_op() || ScanParts(*made).until || ScanParts(*made).token) return out;
+    const std::vector<bool>& is_read = read[&node];
+    const std::vector<Expr> batched = LoopBatcher(made, is_read).run();
+    if (batched.empty()) return out;
+    for (size_t o = 0; o < out.size(); ++o)
+      if (is_read[o]) context.note("batch_loops", "batch_loops", out[o], batched[o], Safety::kReassociating);
+    return batched;
+  };
+  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+}
+
+}  // namespace thtrain
