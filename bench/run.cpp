@@ -94,7 +94,7 @@ const Bench& bench_named(const std::string& name) {
     if (bench.name == name) return bench;
     names.push_back(bench.name);
   }
-  names.insert(names.end(), {"maths", "paper"});
+  names.insert(names.end(), {"maths", "paper", "streams"});
   std::string near = nearest_name(name, names);
   throw UserError(Message{.what = str("bench: there is no benchmark ", name),
                           .expected = join(names, ", "),
