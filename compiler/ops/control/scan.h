@@ -41,6 +41,7 @@ struct ScanOutput {
       : initial(Operand(initial).expr()), taps(std::move(taps)) {}
 };
 
+/// What a loop walks, what it begins with, and how far it goes.
 struct ScanOptions {
   std::vector<ScanSequence> sequences = {};
   /// One for each output of the step function, in its order; none at all: no output is read by later steps.
@@ -71,10 +72,15 @@ struct Scanned {
 Expr updated(const std::vector<Update>& updates, const Expr& variable,
              std::source_location where = std::source_location::current());
 
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
+
+/// All steps of each output, and the last values alone.
 Scanned<std::vector<Expr>> scan_all(const ScanStep& step, const ScanOptions& options,
                                     const std::source_location& where);
 Scanned<std::vector<Expr>> scan_last(const ScanStep& step, const ScanOptions& options,
                                      const std::source_location& where);
+
+// ---- control --------------------------------------------------------------------------------------------------------
 
 /// Runs `step` again and again. Its arguments, in this order: for each sequence the elements at its taps, for each
 /// output the values at its taps, the non-sequences. They are parameters of type Expr, or one std::vector<Expr>. It
