@@ -97,6 +97,7 @@ bool has_bodies(const Node* node) {
 }  // namespace
 
 Graph hoist_from_loops(const Graph& graph, const PassContext& context) {
+  if (!context.has_bodies) return graph;
   const std::vector<const Node*> order = topological_order(graph.roots());
   if (std::none_of(order.begin(), order.end(), has_bodies)) return graph;
   Rebuilder rebuilder;

@@ -32,6 +32,7 @@ struct PassContext {
   Level level = Level::kStandard;
   std::vector<Fired>* fired = nullptr;       // where rewrites are noted; may be null
   const kernel::Chooser* chooser = nullptr;  // among implementations; null: nothing is known of them
+  bool has_bodies = true;                    // false: no node of the graph has a loop's or a branch's body
 
   void note(const std::string& pass, const std::string& rule, const Expr& before, const Expr& after,
             Safety safety = Safety::kReassociating) const {

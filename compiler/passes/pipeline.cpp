@@ -1,5 +1,6 @@
 #include "compiler/passes/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "compiler/ir/verify.h"
@@ -57,6 +58,13 @@ const std::vector<PipelineEntry>& pipeline() {
   return table;
 }
 
+// Passes of a user may make some.
+static bool has_bodies(const Graph& graph, const std::vector<Pass>& extra) {
+  if (!extra.empty()) return true;
+  const std::vector<const Node*> order = topological_order(graph.roots());
+  return std::any_of(order.begin(), order.end(), [](const Node* node) { return !node->bodies.empty(); });
+}
+
 Graph optimize(const Graph& graph, const PipelineOptions& options) {
   for (const std::string& name : options.without) {
     bool known = false;
@@ -66,7 +74,7 @@ Graph optimize(const Graph& graph, const PipelineOptions& options) {
                        .expected = join(pipeline(), ", ", [](const PipelineEntry& e) { return e.pass.name; })});
   }
   Graph current = graph;
-  PassContext context{options.level, options.fired, options.chooser};
+  PassContext context{options.level, options.fired, options.chooser, has_bodies(graph, options.extra)};
   std::vector<PipelineEntry> entries;
   for (const Pass& pass : options.extra) entries.push_back({pass, "canonical"});
   for (const PipelineEntry& entry : pipeline())

@@ -168,6 +168,7 @@ Graph trimmed_bodies(const Graph& graph, const PassContext& context) {
 }  // namespace
 
 Graph trim_loops(const Graph& graph, const PassContext& context) {
+  if (!context.has_bodies) return graph;
   return trimmed_bodies(trimmed_here(graph, context), context);
 }
 
