@@ -310,6 +310,7 @@ void Run::measure_test(int64_t step) {
 
 // The report of an epoch; of one that was stopped within, too, if something was measured in it.
 void Run::finish_epoch() {
+  program_.check_files();
   {
     // Where that ends the process, the epoch is still to be reported.
     const bool stops = std::exchange(state_.stopped_early, false), late = std::exchange(state_.out_of_time, false);

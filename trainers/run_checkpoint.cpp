@@ -180,8 +180,10 @@ void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::stri
 
 // ---- when --------------------------------------------------------------------------------------------------------
 
-// Never writes a value that is not finite: the last good checkpoint stays.
+// Never writes a value that is not finite, nor one that was computed from a file that changed: the last good checkpoint
+// stays.
 void Run::save() {
+  program_.check_files();
   for (const NamedArrays& arrays : {weight_arrays(), step_arrays()})
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();
