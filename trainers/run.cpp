@@ -50,6 +50,7 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       config_(config_text(whole, folder)) {
   Fingerprint more = program_.fingerprint();
   fingerprint_.insert(fingerprint_.end(), more.begin(), more.end());
+  fingerprint_.insert(fingerprint_.end(), start_.later.begin(), start_.later.end());
   waits_for_native_ = program_.is_compiling();
   if (waits_for_native_) fingerprint_.emplace_back(kNativeEntry, "not at the beginning");
   state_.random = next_random_;
