@@ -197,7 +197,7 @@ class Phases {
       if (what.empty()) continue;
       lost_.insert(path);
       if (hooks_.on_message)
-        hooks_.on_message(str("warning: the best weights of phase ", phase.phase, " are lost, which is over: ", what));
+        hooks_.on_message(str("warning: the best weights of phase ", phase.phase, ", which is over, are lost: ", what));
     }
   }
 

@@ -116,7 +116,7 @@ TEST(PhaseData, LostWeightsOfAPhaseAreNamed) {
   std::filesystem::copy(tables.run(), copies.path("whole"), std::filesystem::copy_options::recursive);
   is_in_b = false;
   stop = 0;
-  const std::string lost = "warning: the best weights of phase a are lost, which is over: ";
+  const std::string lost = "warning: the best weights of phase a, which is over, are lost: ";
   // At resumption, and once.
   std::filesystem::remove(best);
   resume_in(tables.run(), tables.experiment, hooks);
