@@ -84,6 +84,17 @@ CLI::Validator number_in(const std::string& command, const std::string& option, 
   return {check, "", "number_in"};
 }
 
+CLI::Validator folds() {
+  auto check = [](std::string& word) -> std::string {
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || value < 2)
+      refuse_value("train", "--folds", word, "an integer from 2 to the number of examples");
+    return "";
+  };
+  return {check, "", "folds"};
+}
+
 void add_experiment(CLI::App& command, ExperimentArguments& into, const std::string& name, const std::string& about) {
   command.add_option(name, into.config, about)->required();
   command
@@ -147,7 +158,8 @@ CLI::App* CommandLine::add_train() {
   c->add_option("--run-dir", train.run_dir, "folder for the run; without it a new one in output.root")
       ->type_name("DIR");
   c->add_option("--folds", train.folds, "train once for each of so many parts, which validates; mean and spread")
-      ->type_name("K");
+      ->type_name("K")
+      ->check(folds());
   c->add_flag("--resume", train.resume, "continue the run in --run-dir");
   add_run_flags(*c, train);
   return c;

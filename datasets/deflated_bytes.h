@@ -34,6 +34,8 @@ class DeflatedBytes : public ByteSource {
   /// as much again where one block of deflate is longer.
   void read_at(uint64_t offset, std::span<std::byte> out) const override;
   bool is_sequential() const override { return true; }
+  void check_unchanged() const override { file_->check_unchanged(); }
+  void list_files(std::vector<OpenedFile>& out) const override { out.push_back(file_->opened()); }
 
  private:
   class Cursor;

@@ -75,13 +75,35 @@ UserError write_error(const std::string& path, int error_number) {
   }
 }
 
+static FileState state_of(const struct stat& status) {
+  return {.size = static_cast<uint64_t>(status.st_size),
+          .inode = static_cast<uint64_t>(status.st_ino),
+          .modified_seconds = status.st_mtim.tv_sec,
+          .modified_nanoseconds = status.st_mtim.tv_nsec};
+}
+
+FileState file_state(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? state_of(status) : FileState{};
+}
+
+void fail_changed(const std::string& path, const FileState& then, const FileState& now) {
+  const std::string hint = "put it back as it was, with its time (`cp -p` keeps it)";
+  if (now == FileState{}) throw file_error(path, "the file was removed while the run read it", {}, {}, hint);
+  const bool other_size = now.size != then.size;
+  throw file_error(path, "the file was changed while the run read it",
+                   other_size ? str(then.size, " bytes, as when it was opened") : "no write since it was opened",
+                   other_size ? str(now.size, " bytes") : "a later time of modification", hint);
+}
+
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
   if (descriptor_ < 0) throw open_error(path_, errno);
   struct stat status {};
   int error_number = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
   if (error_number == 0 && S_ISREG(status.st_mode)) {
-    size_ = static_cast<uint64_t>(status.st_size);
+    opened_ = state_of(status);
+    size_ = opened_.size;
     return;
   }
   ::close(descriptor_);
@@ -113,6 +135,12 @@ std::string InputFile::beginning(size_t count) const {
   std::string out(std::min<uint64_t>(count, size_), '\0');
   read_at(0, std::as_writable_bytes(std::span(out)));
   return out;
+}
+
+void InputFile::check_unchanged() const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) throw open_error(path_, errno);
+  if (const FileState now = state_of(status); now != opened_) fail_changed(path_, opened_, now);
 }
 
 int InputFile::duplicate() const {

@@ -11,6 +11,22 @@
 
 namespace thtrain {
 
+/// What tells whether a file is the one that it was, beside its path: all zero where there is none.
+struct FileState {
+  uint64_t size = 0, inode = 0;
+  int64_t modified_seconds = 0, modified_nanoseconds = 0;
+  bool operator==(const FileState&) const = default;
+};
+/// Of the file that stands at `path` now.
+FileState file_state(const std::string& path);
+/// A file that is being read, as it was when it was opened.
+struct OpenedFile {
+  std::string path;
+  FileState state;
+};
+/// UserError: the file was changed while a run read it. `then` is its state when it was opened.
+[[noreturn]] void fail_changed(const std::string& path, const FileState& then, const FileState& now);
+
 /// A regular file open for reading; its size is taken once, when it is opened.
 class InputFile {
  public:
@@ -27,6 +43,10 @@ class InputFile {
   void read_at(uint64_t offset, std::span<std::byte> out) const;
   /// The first bytes, at most `count`: what the file seems to be.
   std::string beginning(size_t count = 256) const;
+  /// UserError where its bytes were written to, or its length was changed, since it was opened. A file that was put in
+  /// its place under its name changes nothing: the one that was opened is read on.
+  void check_unchanged() const;
+  OpenedFile opened() const { return {path_, opened_}; }
   /// For a library that wants a descriptor of its own, and closes it.
   int duplicate() const;
 
@@ -34,6 +54,7 @@ class InputFile {
   std::string path_;
   int descriptor_ = -1;
   uint64_t size_ = 0;
+  FileState opened_;
 };
 
 /// All bytes of a file; errors as InputFile.

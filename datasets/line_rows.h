@@ -19,6 +19,8 @@ class LineRows : public RowSource {
   LineRows(const std::string& path, std::vector<uint64_t> starts, int64_t numbers, Parse parse)
       : file_(path), starts_(std::move(starts)), numbers_(numbers), parse_(std::move(parse)) {}
   void read(int64_t first, int64_t count, std::byte* out) const override;
+  void check_unchanged() const override { file_.check_unchanged(); }
+  void list_files(std::vector<OpenedFile>& out) const override { out.push_back(file_.opened()); }
 
  private:
   InputFile file_;

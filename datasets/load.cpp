@@ -13,6 +13,7 @@
 #include "datasets/locate.h"
 #include "datasets/memory.h"
 #include "datasets/npz.h"
+#include "datasets/weight_sums.h"
 
 namespace thtrain {
 
@@ -358,6 +359,7 @@ class Loader {
     }
     for (Split* split : {&out_.train, &out_.valid, &out_.test}) {
       split->set_classes(classes);
+      check_weight_sums(*split, floatx_);
       if (!out_.streamed || split->bytes(floatx_) <= memory_limit_) check_all(*split, floatx_);
     }
     standardize();

@@ -51,6 +51,14 @@ void JoinedRows::read(int64_t first, int64_t count, std::byte* out) const {
   }
 }
 
+void JoinedRows::check_unchanged() const {
+  for (const Part& part : parts_) part.source->check_unchanged();
+}
+
+void JoinedRows::list_files(std::vector<OpenedFile>& out) const {
+  for (const Part& part : parts_) part.source->list_files(out);
+}
+
 bool JoinedRows::is_sequential() const {
   return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.source->is_sequential(); });
 }

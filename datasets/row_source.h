@@ -21,6 +21,10 @@ class RowSource {
   /// Does it cost much to read a row that does not follow the one before? True of packed files, which are unpacked from
   /// the nearest known place on.
   virtual bool is_sequential() const { return false; }
+  /// UserError where a file that the rows come from was changed since it was opened.
+  virtual void check_unchanged() const {}
+  /// Adds the files that the rows come from.
+  virtual void list_files(std::vector<OpenedFile>&) const {}
 };
 
 /// Bytes at any place of a file, as they were before it was packed.
@@ -30,6 +34,9 @@ class ByteSource {
   /// Fills `out` from byte `offset` on. May be called from several threads. UserError as InputFile::read_at.
   virtual void read_at(uint64_t offset, std::span<std::byte> out) const = 0;
   virtual bool is_sequential() const { return false; }
+  /// As RowSource's.
+  virtual void check_unchanged() const {}
+  virtual void list_files(std::vector<OpenedFile>&) const {}
 };
 
 /// Those of a file that is not packed.
@@ -37,6 +44,8 @@ class FileBytes : public ByteSource {
  public:
   explicit FileBytes(std::shared_ptr<const InputFile> file) : file_(std::move(file)) {}
   void read_at(uint64_t offset, std::span<std::byte> out) const override { file_->read_at(offset, out); }
+  void check_unchanged() const override { file_->check_unchanged(); }
+  void list_files(std::vector<OpenedFile>& out) const override { out.push_back(file_->opened()); }
 
  private:
   std::shared_ptr<const InputFile> file_;
@@ -49,6 +58,8 @@ class FixedRows : public RowSource {
       : bytes_(std::move(bytes)), offset_(offset), row_bytes_(row_bytes), stride_(stride) {}
   void read(int64_t first, int64_t count, std::byte* out) const override;
   bool is_sequential() const override { return bytes_->is_sequential(); }
+  void check_unchanged() const override { bytes_->check_unchanged(); }
+  void list_files(std::vector<OpenedFile>& out) const override { bytes_->list_files(out); }
 
  private:
   std::shared_ptr<const ByteSource> bytes_;
@@ -77,6 +88,8 @@ class JoinedRows : public RowSource {
   JoinedRows(std::vector<Part> parts, int64_t row_bytes);
   void read(int64_t first, int64_t count, std::byte* out) const override;
   bool is_sequential() const override;
+  void check_unchanged() const override;
+  void list_files(std::vector<OpenedFile>& out) const override;
 
  private:
   std::vector<Part> parts_;

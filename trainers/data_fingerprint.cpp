@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "compiler/runtime/content_hash.h"
 #include "datasets/file.h"
@@ -44,6 +45,18 @@ std::string data_fingerprint(const std::string& path) {
   if (::stat(place.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return path;
   InputFile file(place);
   return str(file.size(), " bytes, modified ", time_text(status.st_mtim), ", samples ", sampled_hash(file));
+}
+
+std::string data_fingerprint(const DataArray& array) {
+  std::vector<OpenedFile> files;
+  if (array.source) array.source->list_files(files);
+  if (files.empty() || (files.size() == 1 && array.origin.starts_with(files[0].path)))
+    return data_fingerprint(array.origin);
+  std::string all;
+  for (const OpenedFile& file : files)
+    all += str(file.path, '\n', file.state.size, ' ', file.state.modified_seconds, ' ', file.state.modified_nanoseconds,
+               '\n');
+  return str(array.origin, ", ", files.size(), files.size() == 1 ? " file " : " files ", content_hash({all}));
 }
 
 }  // namespace thtrain

@@ -57,14 +57,29 @@ int64_t Examples::bytes() const {
   return streamed_ || size() == 0 ? 0 : static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + weights_bytes);
 }
 
+void Examples::check_unchanged() const {
+  if (!streamed_ || size() == 0) return;
+  auto check = [](const DataArray& array) {
+    if (!array.source) return;
+    try {
+      array.source->check_unchanged();
+    } catch (const UserError& error) {
+      throw placed(error, array.where);
+    }
+  };
+  check(split_.x_array());
+  check(split_.y_array());
+  if (has_weights()) check(split_.weights_array());
+}
+
 std::string Examples::identity() const {
   if (size() == 0) return "0 examples";
   if (streamed_) {
-    std::string x = split_.x_array().origin, y = split_.y_array().origin;
-    std::string out =
-        str(size(), " examples of ", data_fingerprint(x), x == y ? "" : str("; labels ", data_fingerprint(y)));
-    if (has_weights() && split_.weights_array().origin != x)
-      out += str("; weights ", data_fingerprint(split_.weights_array().origin));
+    const DataArray &x = split_.x_array(), &y = split_.y_array();
+    std::string out = str(size(), " examples of ", data_fingerprint(x),
+                          x.origin == y.origin ? "" : str("; labels ", data_fingerprint(y)));
+    if (has_weights() && split_.weights_array().origin != x.origin)
+      out += str("; weights ", data_fingerprint(split_.weights_array()));
     return out;
   }
   auto bytes_of = [](const Tensor& t) { return std::string_view(static_cast<const char*>(t.raw()), t.bytes()); };

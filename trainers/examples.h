@@ -36,6 +36,8 @@ class Examples {
 
   /// Bytes of all().
   int64_t bytes() const;
+  /// UserError where a file that they are streamed from was changed since it was opened.
+  void check_unchanged() const;
   /// Their number and a hash of the values in memory; where they are streamed, fingerprints of their files
   /// (trainers/data_fingerprint.h).
   std::string identity() const;

@@ -1,5 +1,6 @@
 // The [model] section: its layers, their names and the checks between them.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -131,6 +132,28 @@ std::vector<OutputLossConfig> output_losses(const Experiment& experiment) {
   return {out};
 }
 
+// Those that floatX cannot hold, and a sum of nothing.
+static void check_output_weights(const Experiment& experiment, Findings& findings) {
+  const bool is_float32 = experiment.compiler.floatX == DType::kFloat32;
+  const double most = is_float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max(),
+               least = is_float32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+  bool all_zero = true;
+  for (const OutputLossConfig& output : experiment.loss.outputs) {
+    all_zero = all_zero && output.weight == 0;
+    if (output.weight == 0 || (output.weight >= least && output.weight <= most)) continue;
+    findings.add(
+        {.what = str(output.name_of("weight"), " is no factor that ", name_of(experiment.compiler.floatX), " can hold"),
+         .expected = str("0, or from ", number_text(least), " to ", number_text(most)),
+         .got = number_text(output.weight),
+         .config = output.at("weight")});
+  }
+  if (!all_zero) return;
+  const OutputLossConfig& first = experiment.loss.outputs[0];
+  findings.add({.what = str(first.name_of("weight"), " is 0, as those of all outputs: nothing would be trained"),
+                .expected = "a weight above 0 for one of loss.outputs",
+                .config = first.at("weight")});
+}
+
 void check_outputs(const Experiment& experiment, Findings& findings) {
   const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
   if (layers.empty()) return;
@@ -138,6 +161,7 @@ void check_outputs(const Experiment& experiment, Findings& findings) {
     check_layer_of(output_losses(experiment)[0], layers.back(), true, findings);
     return;
   }
+  check_output_weights(experiment, findings);
   const std::vector<std::string> names = final_names(layers);
   std::set<std::string> judged;
   for (const OutputLossConfig& output : experiment.loss.outputs) {

@@ -1,5 +1,6 @@
 // The experiments of a run in phases.
 #include <algorithm>
+#include <set>
 
 #include "trainers/experiment.h"
 
@@ -41,9 +42,17 @@ static void check_trained(const Experiment& experiment, Findings& findings) {
   const PhaseConfig& phase = experiment.phase.back();
   std::vector<std::string> names;
   for (const OneOf<LayerOptions>& layer : experiment.model.layers) names.push_back(layer->name);
+  std::set<std::string> seen;
   for (const std::string& name : phase.trained) {
     const size_t at = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
     const std::string what = phase.name_of("trained");
+    if (!seen.insert(name).second) {
+      findings.add({.what = str(what, " names a layer twice"),
+                    .expected = "each layer once",
+                    .got = name,
+                    .config = phase.at("trained")});
+      continue;
+    }
     if (at == names.size()) {
       const std::string near = nearest_name(name, names);
       findings.add({.what = str(what, " names a layer that is not there"),

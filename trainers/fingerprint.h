@@ -20,6 +20,8 @@ Fingerprint machine_fingerprint(int64_t threads);
 
 /// What a run says of steps that the reference did because the compiler was not done: nothing else has their bits.
 inline constexpr const char* kNativeEntry = "native code";
+/// Data of phases behind the one of the run: "training data of phase b".
+inline constexpr const char* kOfPhase = " data of phase ";
 /// The value under that name; null: there is none.
 std::string* find_entry(Fingerprint& fingerprint, std::string_view name);
 

@@ -1,8 +1,12 @@
 #include "trainers/phases.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
 
 #include "compiler/runtime/machine.h"
+#include "datasets/npz.h"
 #include "trainers/build_model.h"
 #include "trainers/config_edits.h"
 #include "trainers/run.h"
@@ -42,6 +46,50 @@ static void check_pass_on(const Experiment& experiment, const Dataset& data) {
                           .hint = "pass_on = \"last\" passes the last weights on"});
 }
 
+const PhaseData::Facts* PhaseData::facts(size_t phase) const {
+  auto found = facts_.find(phase);
+  return found == facts_.end() ? nullptr : &found->second;
+}
+
+static std::array<std::pair<std::string, const Split*>, 3> splits_of(const Dataset& data) {
+  return {{{"training data", &data.train}, {"validation data", &data.valid}, {"test data", &data.test}}};
+}
+
+static Fingerprint lengths_of(const Dataset& data) {
+  Fingerprint out;
+  for (const auto& [name, split] : splits_of(data))
+    out.emplace_back(
+        name, split->size() == 0 ? "0 examples" : str(split->size(), " examples ", shape_text(split->input_shape())));
+  return out;
+}
+
+static std::map<std::string, std::string> files_of(const Dataset& data) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, split] : splits_of(data)) {
+    if (split->size() == 0) continue;
+    const std::string &x = split->x_array().origin, &y = split->y_array().origin;
+    out[name] = y.empty() || x == y ? x : str(x, ", ", y);
+    if (split->has_weights() && split->weights_array().origin != x) out[name] += ", " + split->weights_array().origin;
+  }
+  return out;
+}
+
+// The first of them that is another than it was, and is no error of the experiment.
+static std::optional<Message> changed_data(const std::string& phase, const Dataset& data, const Fingerprint& then,
+                                           const Fingerprint& now) {
+  std::map<std::string, std::string> current(now.begin(), now.end()), files = files_of(data);
+  for (const auto& [name, value] : then) {
+    if (current.at(name) == value) continue;
+    return Message{.what = str("phase ", phase, ": ", files.contains(name) ? files[name] : name,
+                               ": the data is not what it was when the run was begun or resumed"),
+                   .expected = str(name, ": ", value),
+                   .got = str(name, ": ", current.at(name)),
+                   .config = data.train.x_array().where,
+                   .hint = "put the data back as it was"};
+  }
+  return {};
+}
+
 // The error of a phase that is not the first one says which it is.
 static UserError of_phase(const UserError& error, const std::string& name) {
   std::vector<Message> messages = error.messages();
@@ -61,6 +109,7 @@ void PhaseData::check(size_t first, const std::string& config_folder) {
       const Dataset& data = load(i);
       if (i + 1 < phase_count(experiment_)) check_pass_on(phase, data);
       TrainingProgram program(reference, data, config_folder);
+      facts_[i] = {program.data_fingerprint(), lengths_of(data), files_of(data)};
       if (i > first) check_handed(program.model(), before, phase);
       before = handed_shapes(program.model());
     } catch (const UserError& error) {
@@ -82,8 +131,10 @@ class Phases {
   TrainSummary go(size_t first, const std::optional<Checkpoint>& checkpoint) {
     PhaseStart start;
     if (checkpoint) start.before = checkpoint->before;
+    warn_of_lost_weights(start.before);
     for (size_t i = first;; ++i) {
       const bool goes_on = i == first && checkpoint.has_value(), is_last = i + 1 == phase_count(whole_);
+      const std::vector<PhaseHistory> before = start.before;
       std::optional<Run> run;
       try {
         begin(i, goes_on, std::move(start), run);
@@ -93,6 +144,7 @@ class Phases {
         throw with_hint(error);
       }
       add(run->go());
+      if (is_last) warn_of_lost_weights(before);
       if (is_last || summary_.interrupted) return summary_;
       if (options_.stop && options_.stop->load(std::memory_order_relaxed) != 0) {
         summary_.interrupted = true;
@@ -112,7 +164,52 @@ class Phases {
     const bool is_last = i + 1 == phase_count(whole_);
     if (is_last && (!data.columns.empty() || !data.class_names.empty()))
       write_table_facts(folder_.table(), table_facts(data));
+    const PhaseData::Facts* facts = data_.facts(i);
+    // Before weights are handed on: those of other examples have other shapes.
+    if (facts)
+      if (auto changed = changed_data(phase_name(phase), data, facts->lengths, lengths_of(data)))
+        throw UserError(std::move(*changed));
+    add_later(i, start);
     run.emplace(phase, data, folder_, hooks_, options_, whole_, std::move(start));
+    if (facts)
+      if (auto changed = changed_data(phase_name(phase), data, facts->data, run->fingerprint())) {
+        if (!options_.allow_different_bits) throw UserError(std::move(*changed));
+        if (hooks_.on_message) hooks_.on_message(str(changed->what, "; ", changed->got));
+      }
+  }
+
+  // Files that finished phases left; nothing writes them again. Each is named once.
+  void warn_of_lost_weights(const std::vector<PhaseHistory>& phases) {
+    for (const PhaseHistory& phase : phases) {
+      const bool has_best =
+          std::any_of(phase.epochs.begin(), phase.epochs.end(), [](const EpochReport& epoch) { return epoch.best; });
+      const std::string path = folder_.best_of(phase.phase);
+      if (!has_best || phase.phase == phase_name(whole_) || lost_.contains(path)) continue;
+      std::string what;
+      try {
+        if (std::error_code ignored; !std::filesystem::exists(path, ignored))
+          what = str(path, ": no such file");
+        else
+          read_npz(path);
+      } catch (const UserError& error) {
+        what = error.messages().front().what;
+      }
+      if (what.empty()) continue;
+      lost_.insert(path);
+      if (hooks_.on_message)
+        hooks_.on_message(str("warning: the best weights of phase ", phase.phase, ", which is over, are lost: ", what));
+    }
+  }
+
+  // What the run will know of the data of the phases behind it.
+  void add_later(size_t i, PhaseStart& start) const {
+    for (size_t later = i + 1; later < phase_count(whole_); ++later) {
+      const PhaseData::Facts* facts = data_.facts(later);
+      if (!facts || data_.are_alike(i, later)) continue;
+      const std::string end = str(" of phase ", phase_name(phase_of(whole_, later)));
+      for (const auto& [name, value] : facts->data) start.later.emplace_back(name + end, value);
+      for (const auto& [name, files] : facts->files) start.files[name + end] = files;
+    }
   }
 
   // The summary is of the last phase, but for times and what was compiled.
@@ -137,6 +234,7 @@ class Phases {
   const TrainHooks& hooks_;
   const TrainOptions& options_;
   TrainSummary summary_;
+  std::set<std::string> lost_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "datasets/dataset.h"
+#include "trainers/fingerprint.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -24,6 +25,15 @@ class PhaseData {
   /// `first` does not use. UserError with the first mistake that training would meet in a phase before its first step,
   /// or where weights that have one name in two phases that follow each other have two shapes.
   void check(size_t first, const std::string& config_folder);
+  /// What check() found of the data of this phase; none before it.
+  struct Facts {
+    Fingerprint data;     // trainers/program.h
+    Fingerprint lengths;  // the same entries: numbers and lengths of examples
+    std::map<std::string, std::string> files;
+  };
+  const Facts* facts(size_t phase) const;
+  /// Have the phases the same [data]?
+  bool are_alike(size_t a, size_t b) const { return key_of(a) == key_of(b); }
 
  private:
   const Dataset& load(size_t phase);
@@ -32,12 +42,14 @@ class PhaseData {
   const Experiment& experiment_;
   Load load_;
   std::map<std::string, Dataset> loaded_;  // by their [data]
+  std::map<size_t, Facts> facts_;
 };
 
 /// train() of every phase in turn, the one phase of an experiment without phases included. A phase begins with the
 /// weights of the one before it (PhaseConfig::pass_on) under their names, and its own first weights where these are
 /// new; the generator that shuffles goes on. All phases are checked before the first one trains. The summary is that
-/// of the last phase that was begun, its seconds and kernels are those of all.
+/// of the last phase that was begun, its seconds and kernels are those of all. UserError, besides those of train():
+/// the data of a phase is not what it was when the phases were checked.
 TrainSummary train_phases(PhaseData& data, RunFolder& folder, const TrainHooks& hooks = {},
                           const TrainOptions& options = {});
 

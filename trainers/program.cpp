@@ -414,11 +414,21 @@ std::vector<kernel::Choice> TrainingProgram::all_choices() {
 
 Fingerprint TrainingProgram::fingerprint() const {
   auto text = [](const kernel::Choice& c) { return str(c.key.text(), ": ", c.candidate, " (", c.version, ")"); };
-  return {{"program", step_->identity()},
-          {"choices", join(choices(), ", ", text)},
-          {"training data", feed_->examples().identity()},
+  Fingerprint out = {{"program", step_->identity()}, {"choices", join(choices(), ", ", text)}};
+  for (auto& entry : data_fingerprint()) out.push_back(std::move(entry));
+  return out;
+}
+
+Fingerprint TrainingProgram::data_fingerprint() const {
+  return {{"training data", feed_->examples().identity()},
           {"validation data", valid_.identity()},
           {"test data", test_.identity()}};
+}
+
+void TrainingProgram::check_files() const {
+  feed_->examples().check_unchanged();
+  valid_.check_unchanged();
+  test_.check_unchanged();
 }
 
 }  // namespace thtrain

@@ -122,6 +122,10 @@ class TrainingProgram {
   std::vector<kernel::Choice> all_choices();
   /// Hashes of the program's graph and of the data, and the candidates that it takes.
   Fingerprint fingerprint() const;
+  /// What it has of the data.
+  Fingerprint data_fingerprint() const;
+  /// UserError where a file that examples are streamed from was changed since it was opened.
+  void check_files() const;
   /// What one call of step() computes, and from what: for looking into it without native code.
   const Graph& graph() const { return graph_; }
   /// Where step() found a loss that is not finite: `batch`; of a batch method the chunk, of chunks().

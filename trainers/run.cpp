@@ -50,6 +50,7 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       config_(config_text(whole, folder)) {
   Fingerprint more = program_.fingerprint();
   fingerprint_.insert(fingerprint_.end(), more.begin(), more.end());
+  fingerprint_.insert(fingerprint_.end(), start_.later.begin(), start_.later.end());
   waits_for_native_ = program_.is_compiling();
   if (waits_for_native_) fingerprint_.emplace_back(kNativeEntry, "not at the beginning");
   state_.random = next_random_;
@@ -310,6 +311,7 @@ void Run::measure_test(int64_t step) {
 
 // The report of an epoch; of one that was stopped within, too, if something was measured in it.
 void Run::finish_epoch() {
+  program_.check_files();
   {
     // Where that ends the process, the epoch is still to be reported.
     const bool stops = std::exchange(state_.stopped_early, false), late = std::exchange(state_.out_of_time, false);

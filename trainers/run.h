@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include "trainers/checkpoint.h"
@@ -35,10 +36,12 @@ struct RunUnlock {
 
 /// What a phase has of those before it, and of the run. Without phases all is empty.
 struct PhaseStart {
-  std::vector<PhaseHistory> before = {};    // the phases before it
-  NamedArrays weights = {};                 // what it begins with
-  std::optional<RandomState> random = {};   // the generator that shuffles
-  std::optional<KeptCheckpoint> last = {};  // the checkpoint that stands in the folder
+  std::vector<PhaseHistory> before = {};          // the phases before it
+  NamedArrays weights = {};                       // what it begins with
+  std::optional<RandomState> random = {};         // the generator that shuffles
+  std::optional<KeptCheckpoint> last = {};        // the checkpoint that stands in the folder
+  Fingerprint later = {};                         // of the data of the phases behind it: "training data of phase b"
+  std::map<std::string, std::string> files = {};  // of those entries, for messages
 };
 
 /// One phase of a run; the whole run where it has no phases.
@@ -57,12 +60,14 @@ class Run {
   void restore(const Checkpoint& checkpoint);
   /// Trains to the end. See train(). An error after on_start says in its hint how to go on from the last checkpoint.
   TrainSummary go();
-  /// After the end: what the next phase begins with.
+  const Fingerprint& fingerprint() const { return fingerprint_; }
+  /// After the end: what the next phase begins with, but for `later` and `files`.
   PhaseStart next_phase();
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::vector<std::string> differences_from(const Checkpoint& checkpoint) const;
   std::vector<Message> with_resume_hint(const Error& error) const;
   void begin();
   void train();

@@ -134,6 +134,25 @@ static void check_has_phases(const Checkpoint& checkpoint, bool has_phases, cons
                           .hint = "undo the edit, or train another run"});
 }
 
+// Data of later phases is compared where both know it: older checkpoints do not, and an edit may have added a phase or
+// taken it away.
+std::vector<std::string> Run::differences_from(const Checkpoint& checkpoint) const {
+  auto known = [](const Fingerprint& of, const Fingerprint& in) {
+    Fingerprint out;
+    for (const auto& entry : of) {
+      const bool is_there = std::any_of(in.begin(), in.end(), [&](const auto& e) { return e.first == entry.first; });
+      if (is_there || entry.first.find(kOfPhase) == std::string::npos) out.push_back(entry);
+    }
+    return out;
+  };
+  std::vector<std::string> out =
+      differences(known(checkpoint.fingerprint, fingerprint_), known(fingerprint_, checkpoint.fingerprint));
+  for (std::string& difference : out)
+    for (const auto& [name, files] : start_.files)
+      if (difference.starts_with(name + ": ")) difference += str(" (", files, ')');
+  return out;
+}
+
 void Run::restore(const Checkpoint& checkpoint) {
   check_has_phases(checkpoint, !phase_.empty(), folder_);
   // What ran before the checkpoint is a fact of the run, whatever runs now.
@@ -150,7 +169,7 @@ void Run::restore(const Checkpoint& checkpoint) {
   } catch (const UserError& error) {
     throw caused_by_edits(error, config_edits(checkpoint.config, config_));
   }
-  std::vector<std::string> differing = differences(checkpoint.fingerprint, fingerprint_);
+  std::vector<std::string> differing = differences_from(checkpoint);
   if (!differing.empty() && !options_.allow_different_bits)
     throw UserError(Message{.what = str(folder_.path(), ": the run would go on with other bits than it would have had"),
                             .expected = "what the run began with",
@@ -180,8 +199,10 @@ void Run::note_changes(const Checkpoint& checkpoint, const std::vector<std::stri
 
 // ---- when --------------------------------------------------------------------------------------------------------
 
-// Never writes a value that is not finite: the last good checkpoint stays.
+// Never writes a value that is not finite, nor one that was computed from a file that changed: the last good checkpoint
+// stays.
 void Run::save() {
+  program_.check_files();
   for (const NamedArrays& arrays : {weight_arrays(), step_arrays()})
     for (const auto& [name, value] : arrays)
       if (first_non_finite(value)) fail_non_finite();

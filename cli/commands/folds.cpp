@@ -42,10 +42,6 @@ int train_folds(const TrainArguments& arguments) {
     throw UserError(Message{.what = "--folds begins new runs",
                             .expected = "--folds without --resume",
                             .hint = "`thtrain resume DIR/fold-1` goes on with one of them"});
-  if (arguments.folds < 2)
-    throw UserError(Message{.what = "one fold leaves no examples to train on",
-                            .expected = "--folds from 2 on",
-                            .got = std::to_string(arguments.folds)});
   std::string root = arguments.run_dir;
   auto overrides = [&](int64_t fold) {
     std::vector<std::string> out = arguments.experiment.overrides;

@@ -9,12 +9,15 @@
 #include "datasets/csv_text.h"
 #include "datasets/data_fields.h"
 #include "datasets/line_rows.h"
+#include "datasets/memory.h"
 #include "datasets/sources/joined.h"
 #include "datasets/text_lines.h"
 
 namespace thtrain {
 
 namespace {
+
+constexpr int64_t kMostFeatures = 2147483647;
 
 class LibsvmReader {
  public:
@@ -109,10 +112,13 @@ class LibsvmReader {
       if (options_.features > 0 && *index > options_.features)
         throw error("the index is too large", str("at most ", options_.features, ", the numbers of an example"), part,
                     "data.features says how many numbers an example has");
-      constexpr int64_t kMost = int64_t{1} << 31;
-      if (*index > kMost) throw error("the index is too large", str("at most ", kMost), part);
+      if (*index > kMostFeatures)
+        throw error("the index is too large", str("at most ", kMostFeatures), part, kFeaturesHint);
       last = *index;
-      most_ = std::max(most_, last);
+      if (last > most_) {
+        most_ = last;
+        most_line_ = lines_.number();
+      }
       const Cell cell{last, number(part.substr(colon + 1), "the value is not a finite number")};
       if (!stays_) cells_.push_back(cell);
     }
@@ -140,10 +146,24 @@ class LibsvmReader {
     }
   }
 
+  // Training holds several examples at a time, and weights for each of their numbers.
+  void require_example_fits(int64_t features) const {
+    const uint64_t most = usable_memory() / 8, bytes = static_cast<uint64_t>(features) * sizeof(double);
+    if (bytes <= most) return;
+    auto text = [](uint64_t n) { return bytes_text(static_cast<double>(n)); };
+    const std::string place = options_.features > 0 ? "" : str("line ", most_line_, ": ");
+    throw file_error(path_, str(place, "an example does not fit in memory"),
+                     str("at most ", text(most), ", an eighth of the memory that there is"),
+                     str(text(bytes), ", ", features, " numbers",
+                         options_.features > 0 ? ", as data.features says" : ", by the largest index"),
+                     options_.features > 0 ? "" : kFeaturesHint);
+  }
+
   LibsvmTable table() const {
     auto rows = static_cast<int64_t>(starts_.size());
     int64_t features = options_.features > 0 ? options_.features : most_;
     if (features == 0) throw file_error(path_, "the examples have no numbers", "index:value behind the labels");
+    require_example_fits(features);
     double bytes = static_cast<double>(rows) * static_cast<double>(features) * sizeof(double);
     LibsvmTable out;
     out.y = options_.targets == Targets::kLabels ? label_table(rows) : number_labels(rows);
@@ -181,6 +201,8 @@ class LibsvmReader {
   }
 
   static constexpr int64_t kMostLabels = 100000;
+  static constexpr const char* kFeaturesHint =
+      "if the index is wrong, data.features says how many numbers an example has, and larger ones are refused";
   const std::string& path_;
   const LibsvmOptions& options_;
   InputFile file_;
@@ -192,6 +214,7 @@ class LibsvmReader {
   std::vector<double> y_;
   std::vector<std::vector<int64_t>> labels_;
   int64_t most_ = 0, most_label_ = -1;
+  int64_t most_line_ = 0;  // where the index most_ stands
 };
 
 }  // namespace
@@ -222,7 +245,7 @@ void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
       "are not named are 0. Labels -1 and 1 are the classes 0 and 1; with `target = \"labels\"` a line begins with the "
       "numbers of its labels, `0,3`. Paths are looked for as those of `npy`.");
   f.field("features", &LibsvmConfig::features)
-      .range(between(0, 2147483647))
+      .range(between(0, kMostFeatures))
       .unit("numbers")
       .help("Of an example. 0: the largest index of the first training file.");
   describe_target(f);

@@ -88,7 +88,9 @@ class Picture {
 class PictureRows : public RowSource {
  public:
   PictureRows(std::vector<std::string> paths, bool grey)
-      : paths_(std::move(paths)), grey_(grey), size_(Picture(paths_.at(0)).size()) {}
+      : paths_(std::move(paths)), grey_(grey), size_(Picture(paths_.at(0)).size()) {
+    for (const std::string& path : paths_) opened_.push_back(file_state(path));
+  }
 
   Size size() const { return size_; }
   int64_t row_bytes() const { return size_.height * size_.width * (grey_ ? 1 : 3); }
@@ -103,9 +105,18 @@ class PictureRows : public RowSource {
       picture.read(grey_, reinterpret_cast<uint8_t*>(out));
     }
   }
+  /// Each is opened whenever it is read: another one under its name is a change.
+  void check_unchanged() const override {
+    for (size_t i = 0; i < paths_.size(); ++i)
+      if (const FileState now = file_state(paths_[i]); now != opened_[i]) fail_changed(paths_[i], opened_[i], now);
+  }
+  void list_files(std::vector<OpenedFile>& out) const override {
+    for (size_t i = 0; i < paths_.size(); ++i) out.push_back({paths_[i], opened_[i]});
+  }
 
  private:
   std::vector<std::string> paths_;
+  std::vector<FileState> opened_;
   bool grey_;
   Size size_;
 };

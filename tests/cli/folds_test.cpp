@@ -56,10 +56,10 @@ TEST_F(CliFolds, WhatCannotBe) {
     words.insert(words.begin(), {"train", "e.toml"});
     return workshop.run(words).err;
   };
-  EXPECT_EQ(text({"--folds", "1"}),
-            "error: one fold leaves no examples to train on\n"
-            "  expected: --folds from 2 on\n"
-            "  got:      1\n");
+  for (const char* word : {"1", "0", "-2", "99999999999999999999", "2.5"})
+    EXPECT_EQ(text({"--folds", word}), str("error: thtrain train: --folds cannot be \"", word,
+                                           "\"\n  expected: an integer from 2 to the number of examples\n"
+                                           "  hint:     `thtrain help train` lists the options\n"));
   EXPECT_EQ(text({"--folds", "2", "--resume", "--run-dir", "kf"}),
             "error: --folds begins new runs\n"
             "  expected: --folds without --resume\n"

@@ -175,6 +175,20 @@ TEST_F(CliOutputs, WhatTheFileSaysWrongly) {
             "  config:   bad.toml:21:9\n"
             "     21 | layer = \"kind\"\n"
             "        |         ^^^^^^\n");
+  EXPECT_EQ(with("weight = 0.5", "weight = 1e308"),
+            "\nerror: loss.outputs.1.weight is no factor that float32 can hold\n"
+            "  expected: 0, or from 1.1754943508222875e-38 to 3.4028234663852886e+38\n"
+            "  got:      1e+308\n"
+            "  config:   bad.toml:23:10\n"
+            "     23 | weight = 1e308\n"
+            "        |          ^^^^^\n");
+  EXPECT_EQ(error_of(good, {"loss.outputs.0.weight=0", "loss.outputs.1.weight=0"}),
+            "\nerror: loss.outputs.0.weight is 0, as those of all outputs: nothing would be trained\n"
+            "  expected: a weight above 0 for one of loss.outputs\n"
+            "  config:   command line:1:23\n"
+            "      1 | loss.outputs.0.weight=0\n"
+            "        |                       ^\n");
+  EXPECT_EQ(error_of(good, {"loss.outputs.0.weight=0"}), "\n");
   EXPECT_EQ(with("type = \"squared_error\"\n", ""),
             "\nerror: objective \"negative_log_likelihood\" compares with classes\n"
             "  expected: another type, such as \"squared_error\"\n"

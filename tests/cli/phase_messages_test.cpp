@@ -136,6 +136,17 @@ error: phase phase3: phase.2.trained names a layer with nothing to train
 )");
 }
 
+TEST(PhaseMessages, ALayerThatIsTrainedTwice) {
+  EXPECT_EQ(mistakes("[[phase]]\nname = \"a\"\ntrained = [\"softmax\", \"softmax\"]\n"), R"(
+error: phase.0.trained names a layer twice
+  expected: each layer once
+  got:      softmax
+  config:   e.toml:26:11
+     26 | trained = ["softmax", "softmax"]
+        |           ^^^^^^^^^^^^^^^^^^^^^^
+)");
+}
+
 // The keys of a phase's tables are read as those of the experiment's own; what all phases share is told once.
 TEST(PhaseMessages, KeysOfItsTables) {
   EXPECT_EQ(mistakes("[[phase]]\nname = \"a\"\n[phase.trainer]\nepochs = 0\nlearnig_rate = 1.0\n"

@@ -27,6 +27,32 @@ TEST(DataFingerprint, HasSizeTimeAndSamples) {
 }
 
 // Another value, at the same size and time.
+// Pictures of a folder, and a list of files.
+TEST(DataFingerprint, OfSeveralFiles) {
+  struct Listed : RowSource {
+    std::vector<OpenedFile> files;
+    void read(int64_t, int64_t, std::byte*) const override {}
+    void list_files(std::vector<OpenedFile>& out) const override { out = files; }
+  };
+  auto text = [](std::vector<OpenedFile> files) {
+    auto source = std::make_shared<Listed>();
+    source->files = std::move(files);
+    return data_fingerprint(DataArray{.raw = {}, .source = source, .origin = "pics", .where = {}});
+  };
+  const OpenedFile a{"pics/a/1.png", {.size = 7, .inode = 1, .modified_seconds = 5, .modified_nanoseconds = 6}};
+  OpenedFile path = a, size = a, time = a, inode = a;
+  path.path = "pics/b/1.png";
+  size.state.size = 8;
+  time.state.modified_nanoseconds = 7;
+  inode.state.inode = 2;
+  const std::string then = text({a, a});
+  EXPECT_TRUE(then.starts_with("pics, 2 files ")) << then;
+  EXPECT_TRUE(text({a}).starts_with("pics, 1 file ")) << text({a});
+  for (const OpenedFile& other : {path, size, time}) EXPECT_NE(text({a, other}), then);
+  EXPECT_EQ(text({a, inode}), then);  // a copy
+  EXPECT_EQ(text({}), "pics");
+}
+
 TEST(DataFingerprint, SeesChangesOfSmallFilesAndOfTheEndsOfLargeOnes) {
   TemporaryFolder folder;
   std::string path = folder.path("x");

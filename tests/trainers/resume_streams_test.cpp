@@ -1,6 +1,8 @@
 // Runs on streams: they end with the bits of the same data in memory, and of an uninterrupted run wherever they are
 // stopped.
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "datasets/npy.h"
 #include "tests/support/training_support.h"
@@ -96,6 +98,34 @@ TEST(ResumeStreams, WhereverTheyAreStopped) {
     }
     EXPECT_GE(times, 4 * 10);
     expect_same(whole, read_checkpoint(RunFolder::open(path).checkpoint()));
+  }
+}
+
+// A write to a file whose rows are still to be read ends the run before its next checkpoint.
+TEST(ResumeStreams, AFileThatChangesMeanwhileEndsTheRun) {
+  Files files;
+  for (bool packed : {false, true}) {
+    Experiment e = files.experiment(true, packed, 16);
+    e.trainer.checkpoint_epochs = 1;
+    const std::string path = files.folder.path(str("run", packed)), name = packed ? "x.idx.gz" : "x.idx";
+    const Dataset data = load_data(e, ".");
+    RunFolder folder = RunFolder::create(path, e);
+    const std::string file = files.folder.path(name);
+    TrainHooks hooks{.on_epoch = [&](const EpochReport& report) {
+      if (report.epoch != 2) return;
+      const auto then = std::filesystem::last_write_time(file);
+      std::FILE* opened = std::fopen(file.c_str(), "r+b");
+      ASSERT_EQ(std::fseek(opened, packed ? -3 : 5000, packed ? SEEK_END : SEEK_SET), 0);
+      std::fputc(7, opened);
+      std::fclose(opened);
+      std::filesystem::last_write_time(file, then + std::chrono::seconds(1));
+    }};
+    EXPECT_EQ(error_text([&] { train(e, data, folder, hooks); }),
+              str("error: ", file, ": the file was changed while the run read it\n",
+                  "  expected: no write since it was opened\n  got:      a later time of modification\n",
+                  "  hint:     put it back as it was, with its time (`cp -p` keeps it);\n",
+                  "            the checkpoint of step ", 10, " is kept: `thtrain resume ", path, "` goes on from it"));
+    EXPECT_EQ(read_checkpoint(folder.checkpoint()).state.epochs, 1);
   }
 }
 

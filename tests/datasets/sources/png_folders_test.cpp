@@ -1,5 +1,7 @@
 #include "datasets/sources/png_folders.h"
 
+#include <filesystem>
+
 #include "datasets/load.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/png_support.h"
@@ -55,6 +57,27 @@ TEST(PngFolders, ATestFolderHasTheClassesOfTheTrainingFolder) {
                                              ": the subfolder is none of the classes\n"
                                              "  expected: a, b, c\n"
                                              "  got:      d");
+}
+
+TEST(PngFolders, PicturesThatStayInTheirFilesAreWatched) {
+  TemporaryFolder folder;
+  folder.write("p/a/1.png", png_bytes(2, 1, {1, 2}));
+  folder.write("p/b/1.png", png_bytes(2, 1, {3, 4}));
+  const std::string place = folder.path("p");
+  const PngFolders read = read_png_folders(place, true, {}, 1);
+  std::vector<OpenedFile> files;
+  read.source->list_files(files);
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[1].path, place + "/b/1.png");
+  EXPECT_EQ(files[1].state.size, png_bytes(2, 1, {3, 4}).size());
+  read.source->check_unchanged();
+  auto text = [&] { return error_text([&] { read.source->check_unchanged(); }); };
+  const std::string hint = "\n  hint:     put it back as it was, with its time (`cp -p` keeps it)";
+  folder.write("p/b/1.png", "x");
+  EXPECT_EQ(text(), str("error: ", place, "/b/1.png: the file was changed while the run read it\n  expected: ",
+                        files[1].state.size, " bytes, as when it was opened\n  got:      1 bytes", hint));
+  std::filesystem::remove(place + "/b/1.png");
+  EXPECT_EQ(text(), str("error: ", place, "/b/1.png: the file was removed while the run read it", hint));
 }
 
 TEST(PngFolders, BadFolders) {
