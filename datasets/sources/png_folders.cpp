@@ -3,6 +3,9 @@
 #include <png.h>
 
 #include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "compiler/base/escape.h"
@@ -44,44 +47,99 @@ std::string size_text(const Size& size) {
   return str(size.height, 'x', size.width);
 }
 
-/// A PNG file whose header was read.
+/// A PNG file whose header was read. Decoded as it is stored: libpng's simplified interface would compute in linear
+/// light, and so change values of 16 bits, of colour that becomes grey, and of what is partly transparent.
 class Picture {
  public:
   explicit Picture(const std::string& path) : path_(path), bytes_(read_file(path)) {
-    image_.version = PNG_IMAGE_VERSION;
-    if (png_image_begin_read_from_memory(&image_, bytes_.data(), bytes_.size()) == 0) fail();
-    constexpr png_uint_32 kMostSide = 1 << 15;
-    if (image_.width <= kMostSide && image_.height <= kMostSide) return;
-    const std::string got = size_text(size());
-    png_image_free(&image_);
-    throw file_error(path_, "the picture is too large", str("at most ", kMostSide, " pixels a side"), got);
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &on_error, [](png_structp, png_const_charp) {});
+    if (png_) info_ = png_create_info_struct(png_);
+    if (!info_ || !read_header()) fail();
+    constexpr int64_t kMostSide = 1 << 15;
+    if (size_.width <= kMostSide && size_.height <= kMostSide) return;
+    const Size got = size_;
+    release();
+    throw file_error(path_, "the picture is too large", str("at most ", kMostSide, " pixels a side"), size_text(got));
   }
-  ~Picture() { png_image_free(&image_); }
+  ~Picture() { release(); }
   Picture(const Picture&) = delete;
   Picture& operator=(const Picture&) = delete;
 
-  Size size() const { return {image_.height, image_.width}; }
+  Size size() const { return size_; }
 
   /// Its planes, one after the other: of grey, or of red, green and blue.
   void read(bool grey, uint8_t* out) {
-    const size_t channels = grey ? 1 : 3, pixels = static_cast<size_t>(image_.width) * image_.height;
-    image_.format = grey ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-    std::vector<uint8_t> picture(pixels * channels);
-    const png_color black{0, 0, 0};
-    if (png_image_finish_read(&image_, &black, picture.data(), 0, nullptr) == 0) fail();
-    for (size_t c = 0; c < channels; ++c)
-      for (size_t i = 0; i < pixels; ++i) *out++ = picture[i * channels + c];
+    const size_t width = static_cast<size_t>(size_.width), height = static_cast<size_t>(size_.height);
+    const size_t pixels = width * height;
+    std::vector<uint8_t> stored(pixels * channels_);
+    std::vector<png_bytep> rows;
+    for (size_t y = 0; y < height; ++y) rows.push_back(stored.data() + y * width * channels_);
+    if (!read_rows(rows.data())) fail();
+    const bool is_color = channels_ >= 3, has_alpha = channels_ % 2 == 0;
+    for (size_t i = 0; i < pixels; ++i) {
+      const uint8_t* pixel = &stored[i * channels_];
+      const uint32_t alpha = has_alpha ? pixel[channels_ - 1] : 255;
+      auto value = [&](size_t c) { return (pixel[is_color ? c : 0] * alpha + 127) / 255; };  // on black, rounded
+      if (!grey)
+        for (size_t c = 0; c < 3; ++c) out[c * pixels + i] = static_cast<uint8_t>(value(c));
+      else if (is_color)  // the luma of ITU-R BT.601 in fixed point, as Pillow's mode "L" has it
+        out[i] = static_cast<uint8_t>((19595 * value(0) + 38470 * value(1) + 7471 * value(2) + 32768) >> 16);
+      else
+        out[i] = static_cast<uint8_t>(value(0));
+    }
   }
 
  private:
+  // An error of libpng jumps back to setjmp: functions that call it there have no local objects.
+  [[noreturn]] static void on_error(png_structp png, png_const_charp said) {
+    auto& self = *static_cast<Picture*>(png_get_error_ptr(png));
+    std::snprintf(self.said_, sizeof self.said_, "%s", said);
+    png_longjmp(png, 1);
+  }
+
+  static void next_bytes(png_structp png, png_bytep out, size_t count) {
+    auto& self = *static_cast<Picture*>(png_get_io_ptr(png));
+    if (count > self.bytes_.size() - self.offset_) png_error(png, "read beyond end of data");
+    std::memcpy(out, self.bytes_.data() + self.offset_, count);
+    self.offset_ += count;
+  }
+
+  // Whether it could be read. From here on a pixel is 8 bits each of grey or of red, green, blue, and alpha or none.
+  bool read_header() {
+    if (setjmp(png_jmpbuf(png_))) return false;
+    png_set_read_fn(png_, this, &next_bytes);
+    // No chunks but those of the pixels: gAMA, iCCP and texts change nothing.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+    png_read_info(png_, info_);
+    size_ = {png_get_image_height(png_, info_), png_get_image_width(png_, info_)};
+    png_set_expand(png_);
+    png_set_scale_16(png_);
+    png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    channels_ = png_get_channels(png_, info_);
+    return true;
+  }
+
+  bool read_rows(png_bytepp rows) {
+    if (setjmp(png_jmpbuf(png_))) return false;
+    png_read_image(png_, rows);
+    return true;
+  }
+
+  void release() { png_destroy_read_struct(&png_, &info_, nullptr); }
+
   [[noreturn]] void fail() {
-    const std::string said = image_.message;
-    png_image_free(&image_);
+    const std::string said = said_;
+    release();
     throw file_error(path_, "the picture cannot be read", "a PNG file", said.empty() ? content_text(bytes_) : said);
   }
 
   std::string path_, bytes_;
-  png_image image_{};
+  size_t offset_ = 0, channels_ = 0;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  Size size_{};
+  char said_[128] = "";
 };
 
 /// Pictures of one size, each unpacked when it is asked for.
@@ -175,8 +233,10 @@ void PngFoldersConfig::fill(DatasetOptions& out) const {
 void PngFoldersConfig::describe(Fields<PngFoldersConfig>& f) {
   f.about(
       "Folders of PNG pictures of one size: `train = [\"pictures\"]` reads `pictures/CLASS/*.png`, the subfolders in "
-      "the "
-      "order of their names are the classes. Paths are looked for as those of `npy`.");
+      "the order of their names are the classes. Paths are looked for as those of `npy`. Values are the stored ones: "
+      "16 bits are rounded to 8, gamma (`gAMA`) is not applied, what is transparent is blended on black by `v * alpha "
+      "/ "
+      "255`, and with `color = \"grey\"` colors become 0.299 red + 0.587 green + 0.114 blue, as in Pillow's mode `L`.");
   f.choice("color", &PngFoldersConfig::color, {{"grey", Color::kGrey}, {"rgb", Color::kRgb}})
       .synonyms({"colour", "mode"})
       .help("One number for each pixel, or three planes of red, green and blue.");

@@ -19,10 +19,12 @@ struct PngFolders {
 };
 
 /// The pictures "FOLDER/CLASS/*.png" in the order of their names, byte by byte; the subfolders in that order are the
-/// classes from 0 on, or those of `classes` where there are some. Grey or red, green and blue, 8 bits each, what is
-/// transparent on black. Pictures of more than `most_bytes` stay in their files. UserError: no folder, no subfolders or
-/// one that `classes` has not, no pictures, one that libpng cannot read, one of another size than the first; of those
-/// that stay in their files the last two come when they are read.
+/// classes from 0 on, or those of `classes` where there are some. Grey or red, green and blue, 8 bits each, of the
+/// stored values: v of 16 bits is round(v / 257), gamma (gAMA) is not applied, what is transparent is round(v alpha /
+/// 255), that is on black, and grey of colors is (19595 red + 38470 green + 7471 blue + 32768) >> 16, as Pillow's mode
+/// "L" computes the luma of ITU-R BT.601; blended first. Pictures of more than `most_bytes` stay in their files.
+/// UserError: no folder, no subfolders or one that `classes` has not, no pictures, one that libpng cannot read, one of
+/// another size than the first; of those that stay in their files the last two come when they are read.
 PngFolders read_png_folders(const std::string& folder, bool grey, const std::vector<std::string>& classes = {},
                             uint64_t most_bytes = std::numeric_limits<uint64_t>::max());
 
