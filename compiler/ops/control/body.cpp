@@ -66,9 +66,13 @@ Body make_body(const std::function<BodyParts()>& build, const std::source_locati
   for (const Expr& result : roots) require_value(result, "a result of the body", where);
   const auto results = static_cast<std::ptrdiff_t>(roots.size());
   roots.insert(roots.end(), effects.begin(), effects.end());
-  if (!parts.replaced.empty()) roots = substitute(roots, parts.replaced);
   Body out{std::make_shared<Graph>(), captures_of(roots, inputs, first_serial)};
-  std::vector<std::pair<Expr, Expr>> replacements;
+  // What was built outside is captured as it is there, also where it follows from a leaf that is replaced inside.
+  std::vector<std::pair<Expr, Expr>> replacements = parts.replaced;
+  std::erase_if(out.captures, [&](const Expr& value) {
+    return std::any_of(parts.replaced.begin(), parts.replaced.end(),
+                       [&](const auto& replaced) { return replaced.first.same(value); });
+  });
   out.graph->inputs = inputs;
   for (const Expr& value : out.captures) {
     Expr inside = make_input(value.type(), value.name().empty() ? "capture" : value.name(), where);

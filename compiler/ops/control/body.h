@@ -32,7 +32,7 @@ Body make_body(const std::vector<Expr>& inputs, const std::function<std::vector<
 struct BodyParts {
   std::vector<Expr> inputs;  // input leaves, made for this body
   std::vector<Expr> outputs;
-  std::vector<std::pair<Expr, Expr>> replaced = {};  // leaves from outside, and the inputs that stand for them
+  std::vector<std::pair<Expr, Expr>> replaced = {};  // leaves from outside, and what stands for them inside
 };
 
 /// The same where the inputs are known when the body is built.

@@ -126,7 +126,7 @@ class ScanBuilder {
     const std::optional<Dim> known = symbolic_value(n);
     sign_is_known_ = known && (known->is_known() || is_nonnegative(*known));
     if (!sign_is_known_) {
-      count_ = computed_length(maximum(n, neg(n)));
+      count_ = computed_length(Operand(maximum(n, neg(n)), where_));
     } else if (count_ = *known; count_.is_known() && count_.value() < 0) {
       count_ = -count_.value();
       backwards_ = !backwards_;
@@ -180,7 +180,9 @@ class ScanBuilder {
     for (int64_t tap : info.taps) {
       if (tap >= 0)
         fail(str(output_name(k), " has the tap ", tap), "negative taps: values of earlier steps", taps_text(info.taps));
-      if (std::find(taps.delays.begin(), taps.delays.end(), -tap) == taps.delays.end()) taps.delays.push_back(-tap);
+      if (std::find(taps.delays.begin(), taps.delays.end(), -tap) != taps.delays.end())
+        fail(str(output_name(k), " has the tap ", tap, " twice"), "each tap once", taps_text(info.taps));
+      taps.delays.push_back(-tap);
     }
     Type type = info.initial.type();
     if (!taps.is_plain()) {
@@ -268,16 +270,17 @@ class ScanBuilder {
   }
 
   // Those of the step function, and of the generators that its draws read: each step moves them on.
-  std::vector<Update> all_updates(const ScanStep::Result& result) const {
+  std::vector<Update> all_updates(const ScanStep::Result& result, uint64_t first_serial) const {
     Graph graph{.inputs = {}, .outputs = result.outputs, .updates = result.updates};
     if (result.until) graph.outputs.push_back(*result.until);
     std::vector<Update> out = result.updates;
     for (const Update& update : default_updates(graph))
-      if (update.value.has_value()) out.push_back(update);
+      if (update.value.has_value() && update.value.node().serial >= first_serial) out.push_back(update);
     return out;
   }
 
   BodyParts build_body() {
+    const uint64_t first_serial = next_serial();  // a draw that was built before is one for all steps
     const ScanStep::Result result = call_step();
     take_outputs(result);
     BodyParts parts;
@@ -290,7 +293,7 @@ class ScanBuilder {
         elements.push_back(result.outputs[k]);
       }
     }
-    for (const Update& update : all_updates(result)) {
+    for (const Update& update : all_updates(result, first_serial)) {
       if (!is_shared(update.variable))
         fail("an update is of no shared variable", "a Shared", value_text(update.variable));
       if (std::any_of(updates_.begin(), updates_.end(),

@@ -195,6 +195,11 @@ class Backward {
       const Expr last = length(a_.outputs[parts_.history(parts_.states - 1)], 0) - 2;  // depth 1, counted from 0
       const Expr turn = carry(last, {}, "turn");
       const Expr turns = make_input(a_.outputs[parts_.states - 1].type(), "turns");
+      // Beyond a truncated gradient's reach there is nothing to hand on.
+      size_t of_states = 0;
+      for (const std::vector<Expr>& carried : carried_) of_states += carried.size();
+      for (size_t k = 0; parts_.truncate >= 0 && k < of_states; ++k)
+        idle[k] = switch_(ge(turn, turns), idle[k], zeros_like(idle[k]));
       captures.push_back(a_.outputs[parts_.states - 1]);
       inside.push_back(turns);
       auto then = std::make_shared<Graph>(), otherwise = std::make_shared<Graph>();

@@ -131,7 +131,7 @@ void expect_plain_loop(const Layout& layout, const std::vector<int64_t>& lengths
 TEST(Scan, TapsOfEveryLayoutAreThoseOfAPlainLoop) {
   for (const Layout& layout : {Layout{{{0}}, {-1}}, Layout{{{0}}, {}}, Layout{{{-2, 0}}, {-1}}, Layout{{{0, 3}}, {-2}},
                                Layout{{{-3, 2, -1}, {0}, {3}}, {-3, -5}}, Layout{{{2}}, {-1, -2}},
-                               Layout{{{-2}}, {-4, -1}}, Layout{{{0}}, {-2, -2, -1}}})
+                               Layout{{{-2}}, {-4, -1}}, Layout{{{0, 0}}, {-2, -1}}})
     expect_plain_loop(layout, {9, 7, 12}, true);
 }
 
@@ -217,6 +217,44 @@ TEST(Scan, ATruncatedGradientGoesBackThroughTheLastSteps) {
   }
 }
 
+TEST(Scan, ATruncatedGradientOfAConditionReachesTheLastStepsThatRan) {
+  const Expr h0 = scalar("h0");
+  for (int64_t truncate : {1, 2, 3, 5}) {
+    SCOPED_TRACE(truncate);
+    const Expr v = scan([](Expr h) { return std::pair(h * 2, until(gt(h * 2, 7))); },
+                        {.outputs_info = {h0}, .n_steps = 8, .truncate_gradient = truncate})
+                       .outputs;
+    const std::vector<Tensor> out = in_all_modes({h0}, {v, grad(v[-1], h0), grad(sum(v), h0)}, {Tensor(1.0)});
+    EXPECT_EQ(out[0].text(), "[2, 4, 8]");
+    EXPECT_EQ(out[1].as_double(), truncate >= 3 ? 8 : 0);
+    EXPECT_EQ(out[2].as_double(), truncate >= 3 ? 14 : 0);
+  }
+}
+
+TEST(Scan, AValueThatWasBuiltOutsideIsTheSameInAllSteps) {
+  RandomStreams streams(3), again(3);
+  const Expr mask = streams.uniform({2}), x = vector("x", {2});
+  const auto [v, updates] = scan([&](Expr h) { return h + mask; }, {.outputs_info = {x}, .n_steps = 3});
+  EXPECT_TRUE(updates.empty()) << "it is drawn once in a call, and not by the loop";
+  Function f = function({x}, {v}, updates), drawn_alone = function({}, {again.uniform({2})});
+  for (int call = 0; call < 2; ++call) {
+    const Tensor one = drawn_alone({})[0], all = f({Tensor::vector({0.0, 0.0})})[0];
+    for (int64_t t = 0; t < 3; ++t)
+      for (int64_t j = 0; j < 2; ++j)
+        EXPECT_NEAR(all.as_double(2 * t + j), static_cast<double>(t + 1) * one.as_double(j), 1e-12);
+  }
+  Shared s(2.0, "s");
+  const Expr tripled = s * 3;
+  const auto [w, moved] = scan(
+      [&](Expr h) {
+        return std::pair(h + tripled + s, std::vector<Update>{{s, s + 1}});
+      },
+      {.outputs_info = {0.0}, .n_steps = 3});
+  Function g = function({}, {w}, moved);
+  EXPECT_EQ(g({})[0].text(), "[8, 17, 27]");
+  EXPECT_EQ(g({})[0].text(), "[20, 41, 63]");
+}
+
 TEST(Scan, InAScan) {
   const Expr x = matrix("x"), c = scalar("c");
   const Expr y = scan(
@@ -254,8 +292,7 @@ TEST(Scan, ForwardModeIsTheChangeAlongADirection) {
                        {.sequences = {x}, .outputs_info = {{first, taps}}, .non_sequences = {w}})
                        .outputs;
     const Tensor at = drawn({6}, 3), along = drawn({6}, 4);
-    const Tensor forward =
-        in_all_modes({x, w, direction}, {jvp(y, x, direction)}, {at, Tensor(0.7), along}, 1e-10)[0];
+    const Tensor forward = in_all_modes({x, w, direction}, {jvp(y, x, direction)}, {at, Tensor(0.7), along}, 1e-10)[0];
     Function f = function({x, w}, {y});
     Tensor up = at.copy(), down = at.copy();
     const double h = 1e-6;
@@ -375,6 +412,13 @@ TEST(ScanErrors, InitialValues) {
       "error: scan: output 0 (h) has other axes than its initial value\n"
       "  expected: float64[3]\n"
       "  got:      float64[]");
+  EXPECT_EQ(
+      error_text([&] {
+        scan([](Expr x, Expr a, Expr b) { return x + a + b; }, {.sequences = {u}, .outputs_info = {{h, {-1, -1}}}});
+      }),
+      "error: scan: output 0 (h) has the tap -1 twice\n"
+      "  expected: each tap once\n"
+      "  got:      [-1, -1]");
   EXPECT_EQ(error_text([&] {
               scan([](Expr x, Expr s) { return x + s; }, {.sequences = {u}, .outputs_info = {{h, {1}}}});
             }),
