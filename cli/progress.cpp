@@ -24,7 +24,7 @@ std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
   auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBar);
   std::string out = str("epoch ", batch.epoch, '/', epochs, " [", std::string(filled, '='),
                         std::string(kBar - filled, ' '), "] ", part < 0.995 ? " " : "", part < 0.095 ? " " : "",
-                        static_cast<int>(100 * part + 0.5), " %  loss ", json_fixed(batch.train_loss, 4), "  ",
+                        static_cast<int>(100 * part + 0.5), " %  loss ", loss_text(batch.train_loss, 4), "  ",
                         count_text(static_cast<int64_t>(batch.examples_per_second)), " examples/s");
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
 }
@@ -37,13 +37,13 @@ std::string epoch_text(const EpochReport& report, int64_t epochs, const MetricNa
   std::string number = std::to_string(report.epoch);
   size_t width = std::max(std::to_string(epochs).size(), number.size());
   std::string out =
-      str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ", json_fixed(report.train_loss, 6));
+      str("epoch ", std::string(width - number.size(), ' '), number, "  train loss ", loss_text(report.train_loss, 6));
   auto add = [&](const char* set, const MetricName& metric, const std::optional<double>& value) {
     if (value) out += str("  ", set, ' ', value_text(metric, *value));
   };
   const bool has_loss = std::any_of(names.begin(), names.end(), [](const MetricName& n) { return n.name == "loss"; });
   if (names.at(0).name != "loss") add("train", names[0], report.train_error);
-  if (report.valid_loss && !has_loss) out += str("  validation loss ", json_fixed(*report.valid_loss, 6));
+  if (report.valid_loss && !has_loss) out += str("  validation loss ", loss_text(*report.valid_loss, 6));
   add("validation", names[0], report.valid_error);
   add("test", names[0], report.test_error);
   for (size_t i = 0; i < report.others.size(); ++i) add("validation", names.at(i + 1), report.others[i].valid);
@@ -113,6 +113,7 @@ void Progress::begin_phase(const PhaseReport& phase) {
 
 void Progress::end_phase(const TrainSummary& summary) {
   if (!options_.quiet) print_values(summary);
+  seconds_before_ = summary.seconds;
 }
 
 void Progress::start(const ModelSummary& model) {
@@ -199,7 +200,7 @@ void Progress::print_values(const TrainSummary& summary) {
   if (!summary.phase.empty()) how += str(" of ", summary.phase);
   print_line(str(how, ", ", count_text(summary.steps, "step"), ", ",
                  summary.evaluations ? str(count_text(*summary.evaluations, "evaluation"), ", ") : "",
-                 seconds_text(summary.seconds)));
+                 seconds_text(summary.seconds - seconds_before_)));
   if (summary.valid_error)
     print_line(
         str("best validation ", value_text(summary.metric, *summary.valid_error), " (epoch ", summary.best_epoch, ')'));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -35,6 +36,13 @@ static std::string fixed(double value, int decimals) {
 
 std::string error_text(double per_cent) {
   return str(fixed(per_cent, 6), " %");
+}
+
+std::string loss_text(double loss, int decimals) {
+  if (std::abs(loss) < 1e7) return fixed(loss, decimals);
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*e", decimals, loss);
+  return text;
 }
 
 std::string seconds_text(double seconds) {
@@ -73,7 +81,22 @@ std::string facts_text(const std::vector<std::pair<std::string, std::string>>& f
   return out;
 }
 
-std::string summary_text(const ModelSummary& model) {
+std::string targets_text(const Dataset& data) {
+  const int64_t width = element_count(data.train.target_shape());
+  switch (data.targets()) {
+    case Targets::kNone:
+      return "no targets";
+    case Targets::kClasses:
+      return str(count_text(data.classes()), data.classes() == 1 ? " class" : " classes");
+    case Targets::kValues:
+      return count_text(width, "value");
+    case Targets::kLabels:
+      return count_text(width, "label");
+  }
+  return "";
+}
+
+std::string summary_text(const ModelSummary& model, const std::string& targets) {
   std::vector<std::vector<std::string>> rows = {{"input", "", model.input}};
   for (const LayerSummary& layer : model.layers)
     rows.push_back(
@@ -87,7 +110,7 @@ std::string summary_text(const ModelSummary& model) {
       {"examples", str(count_text(model.train_examples), " training, ", count_text(model.valid_examples),
                        " validation, ", count_text(model.test_examples), " test; ", count_text(model.batches),
                        model.batches == 1 ? " minibatch" : " minibatches", " an epoch")},
-      {"classes", std::to_string(model.classes)},
+      {"classes", std::to_string(model.classes)},  // or the targets
       {"parameters", str(count_text(model.parameters), ", ", bytes(model.parameter_bytes))},
       {"optimizer", bytes(model.optimizer_bytes)},
       {"data", model.data_bytes ? bytes(model.data_bytes) : "read while training"},
@@ -96,6 +119,10 @@ std::string summary_text(const ModelSummary& model) {
                                        : str(count_text(model.kernels_compiled, "kernel"), " compiled, ",
                                              seconds_text(model.seconds_compile))},
       {"threads", std::to_string(model.threads)}};
+  if (model.classes == 0 && targets.empty())
+    facts.erase(facts.begin() + 1);
+  else if (model.classes == 0)
+    facts[1] = {"targets", targets};
   if (std::string forced = forced_kernels_text(); !forced.empty()) facts.emplace_back("BLAS", forced);
   if (!model.reference_steps.empty()) facts.emplace_back("reference mode", join(model.reference_steps, ", "));
   return table_text(rows) + facts_text(facts);

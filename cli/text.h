@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/dataset.h"
 #include "trainers/json.h"
 #include "trainers/trainer.h"
 
@@ -19,6 +20,8 @@ std::string count_text(int64_t count);
 std::string count_text(int64_t count, const std::string& noun);
 /// "7.500000 %"
 std::string error_text(double per_cent);
+/// With so many decimals; from 1e7 on with an exponent: "0.412345", "1.500000e+300".
+std::string loss_text(double loss, int decimals);
 /// "0.031 s", "12.3 s", "3 min 12 s"
 std::string seconds_text(double seconds);
 
@@ -27,8 +30,11 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, const 
 /// A line for each fact: its name, and what it is.
 std::string facts_text(const std::vector<std::pair<std::string, std::string>>& facts);
 
-/// Layers, parameters, memory, compiling: some lines.
-std::string summary_text(const ModelSummary& model);
+/// "10 classes", "3 values", "10 labels", "no targets"
+std::string targets_text(const Dataset& data);
+/// Layers, parameters, memory, compiling: some lines. `targets` stands in the place of the classes where there are
+/// none.
+std::string summary_text(const ModelSummary& model, const std::string& targets = "");
 /// Adds the same to `out`.
 void add_summary(JsonObject& out, const ModelSummary& model);
 

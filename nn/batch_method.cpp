@@ -124,6 +124,19 @@ bool BatchMethod::search(const ValueAndGradient& f, bool restart, std::vector<do
   return true;
 }
 
+static double scale_of(double previous, double value) {
+  return std::max({std::abs(previous), std::abs(value), 1.0});
+}
+
+double BatchMethod::relative_change() const {
+  return (previous_value() - value()) / scale_of(previous_value(), value());
+}
+
+bool BatchMethod::reaches_value_tolerance() const {
+  const double scale = scale_of(previous_value(), value());
+  return tolerances_.value > 0 && previous_value() - value() <= tolerances_.value * scale;
+}
+
 BatchStatus BatchMethod::iterate(const ValueAndGradient& f) {
   if (status() != BatchStatus::kRunning) return status();
   auto end = [&](BatchStatus status) {
@@ -137,9 +150,18 @@ BatchStatus BatchMethod::iterate(const ValueAndGradient& f) {
   ++counts()[kIterations];
   learn(step, change);
   if (largest_gradient() <= tolerances_.gradient) return end(BatchStatus::kGradient);
-  double scale = std::max({std::abs(previous_value()), std::abs(value()), 1.0});
-  if (previous_value() - value() <= tolerances_.value * scale && tolerances_.value > 0) return end(BatchStatus::kValue);
+  if (reaches_value_tolerance()) return end(BatchStatus::kValue);
   return BatchStatus::kRunning;
+}
+
+void BatchMethod::take_tolerances() {
+  if (status() != BatchStatus::kGradient && status() != BatchStatus::kValue) return;
+  BatchStatus now = BatchStatus::kRunning;
+  if (largest_gradient() <= tolerances_.gradient)
+    now = BatchStatus::kGradient;
+  else if (iterations() > 0 && reaches_value_tolerance())
+    now = BatchStatus::kValue;
+  counts()[kStatus] = static_cast<double>(now);
 }
 
 BatchStatus BatchMethod::run(const ValueAndGradient& f, int64_t max_iterations) {

@@ -55,6 +55,11 @@ class BatchMethod {
   /// How far, relative to the value, two evaluations that should be equal may differ: line searches look no closer. Of
   /// functions in float64 it is the 4e-16 of the beginning; of others more.
   void set_rounding(double rounding) { rounding_ = rounding; }
+  /// Of a method that ended by other tolerances than it has now: goes on where these are not reached. Does nothing
+  /// where no step improved the value.
+  void take_tolerances();
+  /// (f_old - f) / max(|f_old|, |f|, 1) of the last iteration.
+  double relative_change() const;
   BatchStatus status() const { return static_cast<BatchStatus>(counts()[kStatus]); }
   /// What a checkpoint keeps, all of it float64: "x", "gradient", "counts", and what the method adds.
   const NamedState& state() const { return state_; }
@@ -83,6 +88,7 @@ class BatchMethod {
   enum { kValue, kPreviousValue, kIterations, kEvaluations, kStatus, kCountsLength };
   std::span<double> counts() const { return vector_of(counts_); }
   void start(const ValueAndGradient& f);
+  bool reaches_value_tolerance() const;
   bool search(const ValueAndGradient& f, bool restart, std::vector<double>& step, std::vector<double>& change);
 
   std::string name_;

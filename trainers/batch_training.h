@@ -36,6 +36,7 @@ class BatchTraining {
   double mean_cost() const;
 
   const BatchMethod& method() const { return *method_; }
+  BatchMethod& method() { return *method_; }
   /// What a checkpoint keeps: "lbfgs/x", "lbfgs/gradient", "lbfgs/counts", and what the method adds.
   const NamedState& state() const { return state_; }
 

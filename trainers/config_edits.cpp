@@ -50,4 +50,10 @@ std::vector<std::string> config_edits(const std::string& then, const std::string
   return out;
 }
 
+std::optional<std::string> config_value(const std::string& resolved, const std::string& key) {
+  const std::map<std::string, std::string> values = values_of(resolved);
+  auto found = values.find(key);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
 }  // namespace thtrain

@@ -100,7 +100,10 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       "method (`conjugate_gradient`, `lbfgs`) an epoch is one iteration, a direction and a line search over all "
       "training "
       "examples, which are computed `batch_size` at a time, in the order of the file; an iteration is then what counts "
-      "as a minibatch.");
+      "as a minibatch. Some keys may stay where what they are about goes, and have no effect then: "
+      "`patience_increase` and `improvement_threshold` without `patience`, `test_at` without test examples, and "
+      "`monitor` without validation examples, but for the name under which values are reported. Without checkpoints by "
+      "time or epochs, `keep_checkpoints` counts those of the ends of processes.");
   f.inline_kind("optimizer", &C::optimizer)
       .synonyms({"optimiser", "method", "algorithm", "solver"})
       .help("How the gradients change the weights.");

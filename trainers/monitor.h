@@ -35,6 +35,9 @@ class Monitor {
   bool validates_after(int64_t step) const { return (step + 1) % frequency_ == 0; }
   /// The error that was measured after a step; true if it is the best so far.
   bool record(int64_t step, int64_t epoch, double error);
+  /// With what training began, where that was edited since: the patience becomes what it would be now, of the step of
+  /// the last improvement.
+  void edit_patience(double patience_then, double increase_then);
   bool ends_after(int64_t step) const { return has_patience_ && state_.patience <= static_cast<double>(step); }
 
   bool has_best() const { return state_.best_epoch > 0; }
@@ -43,6 +46,7 @@ class Monitor {
 
  private:
   bool has_patience_, larger_is_better_;
+  double first_patience_;
   double increase_, threshold_;
   int64_t frequency_;
   State state_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "trainers/experiment.h"
+#include "trainers/replaced_kinds.h"
 
 namespace thtrain {
 
@@ -14,33 +15,6 @@ constexpr std::array<std::string_view, 4> kTables = {"data", "model", "loss", "t
 
 bool is_table_of_phase(const std::string& key) {
   return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
-}
-
-// What the kind of `field` is called where the table does not say it.
-std::string_view standard_kind(const Schema& schema, const FieldSpec& field) {
-  return field.access->selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
-}
-
-// The keys of `table` that go with the kind that `replacing` replaces.
-std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const ConfigNode& table,
-                                             const ConfigNode& replacing) {
-  std::set<std::string> out;
-  auto add = [&](const FieldSpec& field, const std::string& tag, std::string_view standard) {
-    const ConfigNode *then = table.find(tag), *now = replacing.find(tag);
-    const std::string_view old = then ? std::string_view(then->text) : standard;
-    if (!now || now->text == old) return;
-    for (const Alternative& kind : field.access->alternatives)
-      if (kind.name == old)
-        for (const FieldSpec& key : kind.schema().fields) out.insert(key.name);
-  };
-  if (section.access->value == FieldAccess::Value::kKind) {
-    add(section, section.tag, "");
-    return out;
-  }
-  const Schema& schema = section.access->schema();
-  for (const FieldSpec& field : schema.fields)
-    if (field.inlined) add(field, field.name, standard_kind(schema, field));
-  return out;
 }
 
 class PhaseMerge {

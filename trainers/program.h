@@ -66,6 +66,7 @@ class TrainingProgram {
   bool is_batch_method() const { return experiment_.trainer.optimizer->batch_method() != nullptr; }
   /// The batch method; null of other optimizers.
   const BatchMethod* method() const { return batch_training_ ? &batch_training_->method() : nullptr; }
+  BatchMethod* method() { return batch_training_ ? &batch_training_->method() : nullptr; }
 
   /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles; the loss's sum becomes
   /// 0.

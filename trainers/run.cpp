@@ -184,11 +184,25 @@ void Run::after_step() {
   if (hooks_.on_batch && seconds_between(reported_, now) >= 0.05) report_progress(now);
 }
 
+// What passes in its life is no part of the epoch's seconds: waiting for compilers.
+class Run::Pause {
+ public:
+  explicit Pause(Run& run) : run_(run) {}
+  ~Pause() { run_.epoch_began_ += Clock::now() - began_; }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  Run& run_;
+  Clock::time_point began_ = Clock::now();
+};
+
 // After the first step, which is not to wait for their passes. A compiler that fails or is stopped from then on leaves
 // a checkpoint of the step that the run has come to.
 void Run::begin_errors() {
   if (std::exchange(errors_are_begun_, true)) return;
   is_compiling_ = true;
+  Pause pause(*this);
   try {
     program_.begin_errors();
   } catch (const Error&) {
@@ -216,6 +230,7 @@ bool Run::take_compiled() {
 bool Run::await_errors() {
   const bool waits = program_.is_compiling_errors();
   bool is_stopped = false;
+  Pause pause(*this);
   if (waits) save();
   try {
     program_.await_errors();
@@ -347,11 +362,14 @@ void Run::warn_if_growing() {
   if (warned_of_growth_ || !hooks_.on_message || state_.history.size() < 2) return;
   double before = state_.history[state_.history.size() - 2].train_loss, now = state_.history.back().train_loss;
   const double scale = program_.first_loss().value_or(state_.history.front().train_loss);
-  if (!(now - before > 0.1 * scale)) return;
+  if (!(now - before > 0.1 * std::abs(scale))) return;
   warned_of_growth_ = true;
-  hooks_.on_message(str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
-                        " after ", loss_text(before), "; a smaller trainer.learning_rate (now ",
-                        experiment_.trainer.learning_rate(), ") often helps"));
+  std::string text = str("warning: the training loss grew in epoch ", state_.history.back().epoch, ": ", loss_text(now),
+                         " after ", loss_text(before));
+  OneOf<OptimizerOptions> optimizer = experiment_.trainer.optimizer;
+  if (optimizer.kind_of().schema().find("learning_rate"))
+    text += str("; a smaller trainer.learning_rate (now ", optimizer->rate(), ") often helps");
+  hooks_.on_message(text);
 }
 
 // ---- the end -------------------------------------------------------------------------------------------------------

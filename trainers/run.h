@@ -77,6 +77,7 @@ class Run {
   void begin_errors();
   bool take_compiled();
   bool await_errors();
+  class Pause;
   bool measure();
   void validate(int64_t step);
   EpochReport empty_report(int64_t epoch) const;
@@ -92,7 +93,12 @@ class Run {
   double seconds_trained() const;
   bool is_time_spent(double more) const;
   bool ends_by_time() const;
-  void go_on_in_time();
+  void take_limits(const Checkpoint& checkpoint);
+  void take_patience(const Checkpoint& checkpoint);
+  void go_on_after_stop();
+  std::vector<std::string> own_edits(const Checkpoint& checkpoint) const;
+  std::string value_then(const Checkpoint& checkpoint, const std::string& key) const;
+  std::vector<std::string> what_would_extend() const;
   void end_where_time_is_spent();
   bool stop_wanted() const { return options_.stop && options_.stop->load(std::memory_order_relaxed) != 0; }
   void report_progress(Clock::time_point now);

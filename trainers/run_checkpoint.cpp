@@ -96,7 +96,10 @@ void Run::restore_arrays(const Checkpoint& checkpoint) {
     if (found == kept.end() || found->second.shape() != variable.type().known_shape())
       throw UserError(Message{.what = str(folder_.checkpoint(), ": the optimizer's state does not fit the experiment"),
                               .expected = str(name, " ", variable.type().text()),
-                              .got = found == kept.end() ? "nothing of that name" : found->second.type_text()});
+                              .got = found == kept.end() ? "nothing of that name" : found->second.type_text(),
+                              .hint = str("another optimizer begins anew: `thtrain train ", folder_.config(),
+                                          " model.weights=", folder_.best(),
+                                          " trainer.optimizer=", experiment_.trainer.optimizer.name(), '`')});
     variable.set_value(found->second.cast(variable.type().dtype));
   }
   state_ = checkpoint.state;
@@ -175,10 +178,10 @@ void Run::restore(const Checkpoint& checkpoint) {
                             .expected = "what the run began with",
                             .got = join(differing, "\n"),
                             .hint = str(products_hint(differing), "--allow-different-bits goes on all the same")});
+  take_limits(checkpoint);
   was_resumed_ = has_begun_ = true;
   saved_step_ = state_.step;
   start_.last = {start_.before.size(), phase_, state_.step};
-  go_on_in_time();
   rewrite_metrics(folder_.metrics(), histories());
   note_changes(checkpoint, differing);
 }

@@ -50,13 +50,6 @@ bool Run::ends_by_time() const {
   return !is_last && is_time_spent(std::chrono::duration<double>(Clock::now() - epoch_began_).count());
 }
 
-// Of a run that was ended by its time, and has more of it now: the epoch that was ended goes on.
-void Run::go_on_in_time() {
-  if (!state_.out_of_time || is_time_spent(0)) return;
-  state_.stopped_early = state_.out_of_time = false;
-  if (static_cast<int64_t>(state_.history.size()) > state_.epochs) state_.history.pop_back();
-}
-
 // Before the first minibatch of a process, where those before it took all the time.
 void Run::end_where_time_is_spent() {
   if (is_over() || state_.step == 0 || !is_time_spent(0)) return;

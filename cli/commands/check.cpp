@@ -22,8 +22,8 @@ static int check_phases(const CheckArguments& arguments, const LoadedExperiment&
     out.add("phase", phase_name(phase)).add("loss", report.loss);
     add_summary(out, report.model);
     objects.push_back(out.line());
-    text += str("phase ", phase_name(phase), '\n', summary_text(report.model),
-                "  loss of the first minibatch: ", json_fixed(report.loss, 6), "\n");
+    text += str("phase ", phase_name(phase), '\n', summary_text(report.model, targets_text(data.of(i))),
+                "  loss of the first minibatch: ", loss_text(report.loss, 6), "\n");
   }
   if (arguments.json)
     print_text(
@@ -47,8 +47,9 @@ int run_check(const CheckArguments& arguments) {
     add_summary(out, report.model);
     print_text(out.line() + "\n");
   } else {
-    print_text(str(loaded.config_file, ": built, compiled, and one step done\n", summary_text(report.model),
-                   "  loss of the first minibatch: ", json_fixed(report.loss, 6), "\n"));
+    print_text(str(loaded.config_file, ": built, compiled, and one step done\n",
+                   summary_text(report.model, targets_text(data)),
+                   "  loss of the first minibatch: ", loss_text(report.loss, 6), "\n"));
   }
   return kDone;
 }

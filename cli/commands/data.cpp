@@ -132,8 +132,8 @@ int run_data(const DataArguments& arguments) {
     print_text(out.line() + "\n");
     return kDone;
   }
-  std::string out = str(data.name, ": ", count_text(data.classes()), data.classes() == 1 ? " class" : " classes",
-                        data.streamed ? ", read while training" : ", in memory", "\n\n");
+  std::string out =
+      str(data.name, ": ", targets_text(data), data.streamed ? ", read while training" : ", in memory", "\n\n");
   for (const SetFacts& set : sets) out += set_text(set) + "\n";
   out += histogram_text(sets, data.class_names);
   if (arguments.check) out += "all of it was read: every value is finite, every label in range\n";

@@ -81,7 +81,7 @@ int run_eval(const EvalArguments& arguments) {
       text += str(metric_label(found.metric.name), ' ',
                   found.metric.unit == "%" ? error_text(found.error) : loss_text(found.error));
     if (found.has_errors) text += str(" (", count_text(found.errors), " of ", count_text(found.examples), " examples)");
-    text += str(found.metric.name == "loss" ? "" : ", ", "loss ", json_fixed(found.loss, 6), "\n");
+    text += str(found.metric.name == "loss" ? "" : ", ", "loss ", loss_text(found.loss, 6), "\n");
     for (const Evaluation::Value& value : found.others)
       if (value.name != "loss" && value.number) text += str(name, ' ', metric_label(value.name), ' ', value.text, "\n");
     print_text(str(text, "weights ", weights, "\n", found.confusion ? confusion_text(*found.confusion) : ""));

@@ -92,8 +92,11 @@ static std::string kinds_text(const FieldSpec& field, const ConfigNode& defaults
   const std::vector<Alternative>& kinds = field.access->alternatives;
   std::string out = str(field.help, " `", field.tag, "` is ", field.required ? "required, and " : "", "one of ",
                         join(kinds, ", ", [](const Alternative& a) { return str("`\"", a.name, "\"`"); }), ".");
-  if (field.by_name)
-    out += str(" The name alone, as in `", field.name, " = \"", kinds.front().name, "\"`, gives its defaults.");
+  if (field.by_name) {
+    const bool is_list = field.access->container == FieldAccess::Container::kList;
+    out += str(" The name alone, as in `", field.name, " = ", is_list ? "[\"" : "\"", kinds.front().name,
+               is_list ? "\"]" : "\"", "`, gives its defaults.");
+  }
   const ConfigNode* value = defaults.find(field.name);
   if (value && value->is_table()) out += str(" Not given: `", toml_value(*value->find(field.tag)), "`.");
   return out;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <chrono>
+#include <sstream>
 
 #include "datasets/npz.h"
 #include "tests/support/cli_support.h"
@@ -86,6 +87,21 @@ TEST_F(LateCompiler, AnInterruptWhileItIsWaitedForKeepsEveryStep) {
   EXPECT_EQ(position("run").as_int(2), 10);
   EXPECT_FALSE(workshop.exists("run/metrics.jsonl"));
   expect_same_end();
+}
+
+// Neither in an epoch's seconds nor in the budget of them: each program takes longer than all of it.
+TEST_F(LateCompiler, WaitingForItIsNoTrainingTime) {
+  write_compiler("sleep 3\nexec g++ \"$@\"\n");
+  Ended ended = workshop.run({"train", "tiny.toml", "--run-dir", "run", "--json", "--quiet", "trainer.max_seconds=2"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::map<std::string, std::string> summary = one_json_line(ended.out);
+  EXPECT_EQ(summary["epochs"], "3");
+  EXPECT_FALSE(summary.contains("out_of_time"));
+  EXPECT_GT(std::stod(summary["seconds"]), 3);  // those of the process
+  std::istringstream lines(workshop.read("run/metrics.jsonl"));
+  double seconds = 0;
+  for (std::string line; std::getline(lines, line);) seconds += std::stod(read_json(line, "metrics.jsonl")["seconds"]);
+  EXPECT_LT(seconds, 2);
 }
 
 TEST_F(LateCompiler, ThatTakesTooLongLeavesACheckpoint) {

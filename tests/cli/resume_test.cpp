@@ -307,5 +307,53 @@ TEST_F(CliResume, AFinishedRunIsExtended) {
   EXPECT_EQ(ended.err, "");
 }
 
+// Its config.toml has all keys of the first one.
+TEST_F(CliResume, AnotherOptimizerTakesTheKeysOfTheReplacedOneAway) {
+  ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "run", "--quiet", "trainer.momentum=0.9"}).code, 0);
+  EXPECT_EQ(error_of(workshop.run({"check", "run", "trainer.optimizer=adam"}), 0), "\n");
+  EXPECT_EQ(error_of(workshop.run({"train", "run/config.toml", "--run-dir", "next", "--quiet",
+                                   "model.weights=run/best.npz", "trainer.optimizer=adam"}),
+                     0),
+            "\n");
+  const std::string config = workshop.read("next/config.toml");
+  EXPECT_NE(config.find("\noptimizer = \"adam\"\n"), std::string::npos) << config;
+  EXPECT_NE(config.find("\nlearning_rate = 0.001\n"), std::string::npos) << config;
+  EXPECT_EQ(config.find("\nmomentum = "), std::string::npos) << config;
+  // What is typed is not the replaced one's.
+  EXPECT_EQ(error_of(workshop.run({"check", "run", "trainer.optimizer=adam", "trainer.nesterov=true"})), R"(
+error: unknown key trainer.nesterov
+  config:   command line:2:9
+      2 | trainer.nesterov=true
+        |         ^^^^^^^^
+  hint:     nesterov is a key of optimizer = "sgd"
+)");
+}
+
+TEST_F(CliResume, ARunThatStoppedEarlyIsExtended) {
+  ASSERT_EQ(workshop
+                .run({"train", "tiny.toml", "--run-dir", "es", "--quiet", "trainer.patience=15",
+                      "trainer.improvement_threshold=0"})
+                .code,
+            0);
+  const std::string config = workshop.read("es/config.toml");
+  EXPECT_EQ(error_of(workshop.run({"resume", "es", "trainer.epochs=60"})), R"(
+error: es: the run is over, and what was edited leaves it so
+  expected: trainer.patience at least 16 (minibatches), or 0: the run stopped early
+  got:      trainer.epochs: 3 then, 60 now
+)");
+  EXPECT_EQ(workshop.read("es/config.toml"), config);
+  Ended ended = workshop.run({"resume", "es", "trainer.patience=0"});
+  EXPECT_EQ(error_of(ended, 0), "\nedited since the checkpoint: trainer.patience: 15 then, 0 now\n");
+  EXPECT_TRUE(ended.out.starts_with("goes on after step 16: epoch 2, minibatch 7 of 10\n")) << ended.out;
+  const std::string extended = workshop.read("es/config.toml");
+  EXPECT_NE(extended.find("\npatience = 0\n"), std::string::npos);
+  EXPECT_EQ(error_of(workshop.run({"resume", "es", "trainer.epochs=2"})), R"(
+error: es: the run has done more epochs than it is to have
+  expected: trainer.epochs at least 3
+  got:      trainer.epochs: 3 then, 2 now
+)");
+  EXPECT_EQ(workshop.read("es/config.toml"), extended);
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -118,5 +118,26 @@ TEST(Monitor, TheFrequencyMayBeGiven) {
   EXPECT_EQ(Monitor(config(100), 30).frequency(), 30);
 }
 
+// The improvement was after step 60: 2 * 60 raised the patience, 3 * 60 would have.
+TEST(Monitor, AnEditedPatienceIsThatOfTheLastImprovement) {
+  Monitor then(config(100), 20);
+  EXPECT_TRUE(then.record(60, 4, 5.0));
+  EXPECT_EQ(then.state().patience, 120);
+  auto edited = [&](const TrainerConfig& now) {
+    Monitor out(now, 20);
+    out.restore(then.state());
+    out.edit_patience(100, 2);
+    return out.state().patience;
+  };
+  EXPECT_EQ(edited(config(100)), 120);
+  EXPECT_EQ(edited(config(100, 3)), 180);
+  EXPECT_EQ(edited(config(150)), 150);
+  EXPECT_EQ(edited(config(40)), 120);
+  Monitor never(config(0), 20);
+  never.restore(then.state());
+  never.edit_patience(100, 2);
+  EXPECT_FALSE(never.ends_after(1000));
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -1,0 +1,54 @@
+#include "trainers/replaced_kinds.h"
+
+#include "trainers/experiment.h"
+
+namespace thtrain {
+
+// What the kind of `field` is called where the table does not say it.
+static std::string_view standard_kind(const Schema& schema, const FieldSpec& field) {
+  return field.access->selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
+}
+
+std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const ConfigNode& table,
+                                             const ConfigNode& replacing) {
+  std::set<std::string> out;
+  auto add = [&](const FieldSpec& field, const std::string& tag, std::string_view standard) {
+    const ConfigNode *then = table.find(tag), *now = replacing.find(tag);
+    const std::string_view old = then ? std::string_view(then->text) : standard;
+    if (!now || now->text == old) return;
+    for (const Alternative& kind : field.access->alternatives)
+      if (kind.name == old)
+        for (const FieldSpec& key : kind.schema().fields) out.insert(key.name);
+  };
+  if (section.access->value == FieldAccess::Value::kKind) {
+    add(section, section.tag, "");
+    return out;
+  }
+  const Schema& schema = section.access->schema();
+  for (const FieldSpec& field : schema.fields)
+    if (field.inlined) add(field, field.name, standard_kind(schema, field));
+  return out;
+}
+
+static void drop_from(const ConfigNode& before, ConfigNode& now) {
+  for (const char* name : {"data", "model", "loss", "trainer"}) {
+    const ConfigNode* then = before.find(name);
+    ConfigNode* table = now.find(name);
+    if (!then || !table || !then->is_table() || !table->is_table()) continue;
+    const std::set<std::string> gone = keys_of_replaced_kinds(*schema_of<Experiment>().find(name), *then, *table);
+    std::erase_if(table->children, [&](const ConfigNode& entry) {
+      return gone.contains(entry.key) && entry.key_position.file != kCommandLine;
+    });
+  }
+}
+
+void drop_replaced_kinds(const ConfigNode& before, ConfigNode& now) {
+  drop_from(before, now);
+  if (!has_phases(before) || !has_phases(now)) return;
+  const ConfigNode& phases = *before.find("phase");
+  ConfigNode& edited = *now.find("phase");
+  for (size_t i = 0; i < phases.children.size() && i < edited.children.size(); ++i)
+    drop_from(phases.children[i], edited.children[i]);
+}
+
+}  // namespace thtrain
