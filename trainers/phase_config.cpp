@@ -21,7 +21,16 @@ std::string_view standard_kind(const Schema& schema, const FieldSpec& field) {
   return field.access->selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
 }
 
-// The keys of `table` that go with the kind that `replacing` replaces.
+// Keys that many kinds have, whose values fit one of them: the scale of a rate is the optimizer's, and a file has the
+// format of its source.
+bool is_of_one_kind(const std::string& key) {
+  constexpr std::array<std::string_view, 10> kKeys = {"learning_rate", "train",        "valid",       "test",
+                                                      "train_labels",  "valid_labels", "test_labels", "train_weights",
+                                                      "valid_weights", "test_weights"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+// The keys of `table` that go with the kind that `replacing` replaces: those that the new kind does not have.
 std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const ConfigNode& table,
                                              const ConfigNode& replacing) {
   std::set<std::string> out;
@@ -29,9 +38,15 @@ std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const Con
     const ConfigNode *then = table.find(tag), *now = replacing.find(tag);
     const std::string_view old = then ? std::string_view(then->text) : standard;
     if (!now || now->text == old) return;
-    for (const Alternative& kind : field.access->alternatives)
-      if (kind.name == old)
-        for (const FieldSpec& key : kind.schema().fields) out.insert(key.name);
+    const Schema* then_has = nullptr;
+    const Schema* now_has = nullptr;
+    for (const Alternative& kind : field.access->alternatives) {
+      if (kind.name == old) then_has = &kind.schema();
+      if (kind.name == now->text) now_has = &kind.schema();
+    }
+    if (!then_has) return;
+    for (const FieldSpec& key : then_has->fields)
+      if (!now_has || !now_has->find(key.name) || is_of_one_kind(key.name)) out.insert(key.name);
   };
   if (section.access->value == FieldAccess::Value::kKind) {
     add(section, section.tag, "");
@@ -189,7 +204,8 @@ void PhaseConfig::describe(Fields<PhaseConfig>& f) {
       "A run in phases, one after the other: each is the experiment, in which the keys of the phase's own "
       "`[phase.data]`, `[phase.model]`, `[phase.loss]` and `[phase.trainer]` stand in place of those of `[data]`, "
       "`[model]`, `[loss]` and `[trainer]`; an array, such as `[[phase.model.layers]]`, is replaced as a whole. With "
-      "another source, optimizer or objective, the keys of the replaced one are gone. A phase begins with the weights "
+      "another source, optimizer or objective, the keys that it does not have are gone, and so are `learning_rate` and "
+      "the source's files. A phase begins with the weights "
       "of the phase before it, by their names, and with new ones where a layer is new; its optimizer, schedules and "
       "early stopping begin anew. On the command line the first phase is `phase.0`, as in "
       "`phase.0.trainer.epochs=5`. Without a `[[phase]]`, the experiment is the one phase.");
