@@ -96,11 +96,12 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.about(
       "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
       "training goes on while the count of minibatches is below the patience, and a validation error below "
-      "`improvement_threshold` times the best raises the patience to `patience_increase` times the count. With a batch "
+      "`improvement_threshold` times the best raises the patience to `patience_increase` times the count. "
+      "Minibatches count from 0 there: `patience = 18` trains 19 of them. With a batch "
       "method (`conjugate_gradient`, `lbfgs`) an epoch is one iteration, a direction and a line search over all "
       "training "
       "examples, which are computed `batch_size` at a time, in the order of the file; an iteration is then what counts "
-      "as a minibatch.");
+      "as a minibatch. It trains models of one output.");
   f.inline_kind("optimizer", &C::optimizer)
       .synonyms({"optimiser", "method", "algorithm", "solver"})
       .help("How the gradients change the weights.");
