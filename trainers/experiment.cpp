@@ -73,11 +73,11 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .help("How much an example of each class counts in the loss, or of values each output. Empty: each the same.");
   f.field("l1", &LossConfig::l1)
       .range(at_least(0))
-      .help("Factor of the sum of |W| over the weight matrices, without biases.");
+      .help("Factor of the sum of |W| over the weight matrices that are trained, without biases.");
   f.field("l2", &LossConfig::l2)
       .range(at_least(0))
       .synonyms({"weight_decay"})
-      .help("Factor of the sum of W^2 over the weight matrices, without biases.");
+      .help("Factor of the sum of W^2 over the weight matrices that are trained, without biases.");
   f.field("outputs", &LossConfig::outputs)
       .help("Of a model with several outputs: how each of them is judged, in the place of `type`.");
   f.check([](const LossConfig& c, Findings& findings) { check_alone(c, findings); });
@@ -96,11 +96,13 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
   f.about(
       "Training on minibatches. With `patience` it stops early, as the Deep Learning Tutorials do: "
       "training goes on while the count of minibatches is below the patience, and a validation error below "
-      "`improvement_threshold` times the best raises the patience to `patience_increase` times the count. With a batch "
+      "`improvement_threshold` times the best raises the patience to `patience_increase` times the count. "
+      "Minibatches count from 0 there: `patience = 18` trains 19 of them. With a batch "
       "method (`conjugate_gradient`, `lbfgs`) an epoch is one iteration, a direction and a line search over all "
       "training "
       "examples, which are computed `batch_size` at a time, in the order of the file; an iteration is then what counts "
-      "as a minibatch. Some keys may stay where what they are about goes, and have no effect then: "
+      "as a minibatch. It trains models of one output. Some keys may stay where what they are about goes, and have no "
+      "effect then: "
       "`patience_increase` and `improvement_threshold` without `patience`, `test_at` without test examples, and "
       "`monitor` without validation examples, but for the name under which values are reported. Without checkpoints by "
       "time or epochs, `keep_checkpoints` counts those of the ends of processes.");

@@ -163,7 +163,8 @@ void PhaseConfig::describe(Fields<PhaseConfig>& f) {
       "A run in phases, one after the other: each is the experiment, in which the keys of the phase's own "
       "`[phase.data]`, `[phase.model]`, `[phase.loss]` and `[phase.trainer]` stand in place of those of `[data]`, "
       "`[model]`, `[loss]` and `[trainer]`; an array, such as `[[phase.model.layers]]`, is replaced as a whole. With "
-      "another source, optimizer or objective, the keys of the replaced one are gone. A phase begins with the weights "
+      "another source, optimizer or objective, the keys that it does not have are gone, and so are `learning_rate` and "
+      "the source's files. A phase begins with the weights "
       "of the phase before it, by their names, and with new ones where a layer is new; its optimizer, schedules and "
       "early stopping begin anew. On the command line the first phase is `phase.0`, as in "
       "`phase.0.trainer.epochs=5`. Without a `[[phase]]`, the experiment is the one phase.");

@@ -1,5 +1,8 @@
 #include "trainers/replaced_kinds.h"
 
+#include <algorithm>
+#include <array>
+
 #include "trainers/experiment.h"
 
 namespace thtrain {
@@ -9,6 +12,15 @@ static std::string_view standard_kind(const Schema& schema, const FieldSpec& fie
   return field.access->selected(field.member(const_cast<void*>(schema.defaults.get()))).kind.name;
 }
 
+// Keys that many kinds have, whose values fit one of them: the scale of a rate is the optimizer's, and a file has the
+// format of its source.
+static bool is_of_one_kind(const std::string& key) {
+  constexpr std::array<std::string_view, 10> kKeys = {"learning_rate", "train",        "valid",       "test",
+                                                      "train_labels",  "valid_labels", "test_labels", "train_weights",
+                                                      "valid_weights", "test_weights"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
 std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const ConfigNode& table,
                                              const ConfigNode& replacing) {
   std::set<std::string> out;
@@ -16,9 +28,15 @@ std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const Con
     const ConfigNode *then = table.find(tag), *now = replacing.find(tag);
     const std::string_view old = then ? std::string_view(then->text) : standard;
     if (!now || now->text == old) return;
-    for (const Alternative& kind : field.access->alternatives)
-      if (kind.name == old)
-        for (const FieldSpec& key : kind.schema().fields) out.insert(key.name);
+    const Schema* then_has = nullptr;
+    const Schema* now_has = nullptr;
+    for (const Alternative& kind : field.access->alternatives) {
+      if (kind.name == old) then_has = &kind.schema();
+      if (kind.name == now->text) now_has = &kind.schema();
+    }
+    if (!then_has) return;
+    for (const FieldSpec& key : then_has->fields)
+      if (!now_has || !now_has->find(key.name) || is_of_one_kind(key.name)) out.insert(key.name);
   };
   if (section.access->value == FieldAccess::Value::kKind) {
     add(section, section.tag, "");

@@ -67,7 +67,7 @@ int train_folds(const TrainArguments& arguments) {
     metric = best.metric;
   }
   Spread spread = spread_of(values);
-  const std::string unit = metric.unit.empty() ? "" : " " + metric.unit;
+  auto text = [&](double v) { return metric.unit == "%" ? error_text(v) : loss_text(v); };  // as a run's own lines
   if (arguments.json)
     print_text(JsonObject()
                    .add("folds", arguments.folds)
@@ -78,11 +78,9 @@ int train_folds(const TrainArguments& arguments) {
                    .line() +
                "\n");
   else
-    print_text(str(arguments.folds, " folds: best validation ", metric_label(metric.name), ' ',
-                   number_text(static_cast<float>(spread.mean)), unit, " on average, standard deviation ",
-                   number_text(static_cast<float>(spread.deviation)), unit, " (",
-                   join(values, ", ", [](double v) { return number_text(static_cast<float>(v)); }), ")\nruns ", root,
-                   "/fold-1 to fold-", arguments.folds, "\n"));
+    print_text(str(arguments.folds, " folds: best validation ", metric_label(metric.name), ' ', text(spread.mean),
+                   " on average, standard deviation ", text(spread.deviation), " (", join(values, ", ", text),
+                   ")\nruns ", root, "/fold-1 to fold-", arguments.folds, "\n"));
   return kDone;
 }
 

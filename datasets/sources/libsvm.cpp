@@ -243,7 +243,7 @@ void LibsvmConfig::describe(Fields<LibsvmConfig>& f) {
   f.about(
       "LIBSVM's text files: a line `label index:value index:value ...` for each example, indices from 1, numbers that "
       "are not named are 0. Labels -1 and 1 are the classes 0 and 1; with `target = \"labels\"` a line begins with the "
-      "numbers of its labels, `0,3`. Paths are looked for as those of `npy`.");
+      "numbers of its labels, `0,3`. `qid` is refused. Paths are looked for as those of `npy`.");
   f.field("features", &LibsvmConfig::features)
       .range(between(0, kMostFeatures))
       .unit("numbers")

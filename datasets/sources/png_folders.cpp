@@ -234,9 +234,9 @@ void PngFoldersConfig::describe(Fields<PngFoldersConfig>& f) {
   f.about(
       "Folders of PNG pictures of one size: `train = [\"pictures\"]` reads `pictures/CLASS/*.png`, the subfolders in "
       "the order of their names are the classes. Paths are looked for as those of `npy`. Values are the stored ones: "
-      "16 bits are rounded to 8, gamma (`gAMA`) is not applied, what is transparent is blended on black by `v * alpha "
-      "/ "
-      "255`, and with `color = \"grey\"` colors become 0.299 red + 0.587 green + 0.114 blue, as in Pillow's mode `L`.");
+      "16 bits are rounded to 8, gamma (`gAMA`) is not applied, what is transparent is blended on black by "
+      "`v * alpha / 255`, and with `color = \"grey\"` colors become 0.299 red + 0.587 green + 0.114 blue, as in "
+      "Pillow's mode `L`.");
   f.choice("color", &PngFoldersConfig::color, {{"grey", Color::kGrey}, {"rgb", Color::kRgb}})
       .synonyms({"colour", "mode"})
       .help("One number for each pixel, or three planes of red, green and blue.");

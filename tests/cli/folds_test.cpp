@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cli/text.h"
 #include "tests/support/cli_support.h"
 #include "trainers/checkpoint.h"
 
@@ -34,11 +35,13 @@ TEST_F(CliFolds, TrainOnAllPartsButOne) {
   const std::vector<double> values = {best("kf/fold-1"), best("kf/fold-2"), best("kf/fold-3")};
   for (double v : values) mean += v / 3;
   for (double v : values) deviation += (v - mean) * (v - mean) / 2;
-  auto text = [](double v) { return number_text(static_cast<float>(v)); };
-  const std::string last = str("3 folds: best validation error ", text(mean), " % on average, standard deviation ",
-                               text(std::sqrt(deviation)), " % (", text(values[0]), ", ", text(values[1]), ", ",
-                               text(values[2]), ")\nruns kf/fold-1 to fold-3\n");
+  auto text = [](double v) { return error_text(v); };
+  const std::string last =
+      str("3 folds: best validation error ", text(mean), " on average, standard deviation ", text(std::sqrt(deviation)),
+          " (", text(values[0]), ", ", text(values[1]), ", ", text(values[2]), ")\nruns kf/fold-1 to fold-3\n");
   EXPECT_TRUE(ended.out.ends_with(last)) << ended.out << last;
+  for (double v : values)  // as in the lines of the runs
+    EXPECT_NE(ended.out.find(str("\nbest validation error ", error_text(v), " (epoch ")), std::string::npos) << v;
   for (const char* part :
        {"fold 1 of 3\n", "fold 3 of 3\n", "20 training, 11 validation", "21 training, 10 validation"})
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;

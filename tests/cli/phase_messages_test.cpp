@@ -1,6 +1,8 @@
 // What is wrong with phases is told before anything is trained, at its place in the file.
 #include <gtest/gtest.h>
 
+#include "nn/optimizers/adam.h"
+#include "nn/optimizers/rmsprop.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/phases_support.h"
 
@@ -180,7 +182,7 @@ error: trainer.batch_size is out of range
 )");
 }
 
-// With another kind, the keys of the replaced one go; with the same kind they stay.
+// With another kind, the keys that it does not have go, and the learning rate; with the same kind they stay.
 TEST(PhaseMessages, AnotherKindReplacesTheKeysOfTheOldOne) {
   const Experiment e =
       experiment_in(kSmallTop +
@@ -197,6 +199,23 @@ TEST(PhaseMessages, AnotherKindReplacesTheKeysOfTheOldOne) {
   EXPECT_EQ(e.phases[2].data.name(), "two_digits");
   EXPECT_EQ(e.phases[2].model.layers.size(), 1u);
   EXPECT_EQ(phase_name(e.phases[2]), "phase3");
+}
+
+TEST(PhaseMessages, KeysThatBothKindsHaveStay) {
+  const Experiment e = experiment_in(kSmallTop +
+                                         "[[phase]]\n"
+                                         "[[phase]]\n[phase.trainer]\noptimizer = \"adam\"\n"
+                                         "[[phase]]\n[phase.trainer]\noptimizer = \"rmsprop\"\nlearning_rate = 0.5\n"
+                                         "[[phase]]\n[phase.data]\nsource = \"two_digits\"\n",
+                                     {"trainer.weight_decay=0.25"});
+  const auto& adam = e.phases[1].trainer.optimizer.get<OptimizerKind<Adam>>();
+  EXPECT_EQ(adam.weight_decay, 0.25);
+  EXPECT_EQ(adam.learning_rate, 0.001);
+  const auto& rmsprop = e.phases[2].trainer.optimizer.get<OptimizerKind<RmsProp>>();
+  EXPECT_EQ(rmsprop.weight_decay, 0.25);
+  EXPECT_EQ(rmsprop.momentum, 0.9);
+  EXPECT_EQ(rmsprop.learning_rate, 0.5);
+  EXPECT_EQ(e.phases[3].data->sizes().train, 200);
 }
 
 TEST(PhaseMessages, KeysThatEveryPhaseReplaces) {
