@@ -138,7 +138,10 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
   check_schedules(trainer, *schedules_, data);
   if (has_rest) last_step_ = make_step(rest, nullptr);
-  std::vector<OutputMetric> metrics = with_loss(metrics_of(trainer, *objectives_, classifies), *objectives_);
+  const std::vector<OutputMetric> asked = metrics_of(trainer, *objectives_, classifies);
+  check_metrics(asked, outputs_, data);
+  Evaluator(model_, outputs_, asked, {}).check(feed_->examples());
+  std::vector<OutputMetric> metrics = with_loss(asked, *objectives_);
   names_ = names_of(metrics);
   names_.pop_back();
   evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment.compiler, "errors"));
