@@ -13,6 +13,7 @@
 #include "nn/objectives/squared_error.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
+#include "trainers/examples.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -187,6 +188,36 @@ TEST(Metrics, OfDecisionsDoNotMeasureValues) {
             "error: metric \"r2\" cannot take these targets\n"
             "  expected: float32[1, 10] (values)\n"
             "  got:      int64[1] beside an output float32[1, 10]");
+}
+
+// Rows in the order of their classes: the first half are all of class 0, which the model takes for class 1.
+TEST(Metrics, TrainingExamplesAreMeasuredAllOverTheSet) {
+  TemporaryFolder temporary;
+  const Tensor x = Tensor::zeros(DType::kFloat64, {80, 1}), y = Tensor::zeros(DType::kInt64, {80});
+  for (int64_t i = 40; i < 80; ++i) y.data<int64_t>()[i] = 1;
+  Dataset data;
+  data.train = split_of(x, y, 2);
+  data.valid = data.train.part(50, 20);
+  Experiment e = reference_experiment();
+  Softmax::Options softmax;
+  softmax.name = "softmax";
+  e.model.layers = {softmax};
+  e.trainer.epochs = 1;
+  const Done done = trained(e, data, temporary.path("run"));
+  EXPECT_EQ(done.reports.at(0).train_error, 50);
+  EXPECT_TRUE(done.reports.at(0).valid_error == 0 || done.reports.at(0).valid_error == 100);
+  auto rows = [&](int64_t count, bool streamed) {
+    const Split sample = sample_of(data.train, count, streamed);
+    std::vector<int64_t> out;
+    for (int64_t i = 0; i < sample.size(); ++i) out.push_back(sample.file_row(i));
+    return out;
+  };
+  EXPECT_EQ(rows(5, false), (std::vector<int64_t>{0, 16, 32, 48, 64}));
+  EXPECT_EQ(rows(80, false).back(), 79);
+  const std::vector<int64_t> blocks = rows(70, true);  // 64 rows, and 6 behind a gap of 5
+  EXPECT_EQ(blocks[63], 63);
+  EXPECT_EQ(blocks[64], 69);
+  EXPECT_EQ(blocks.back(), 74);
 }
 
 // The negative log-likelihood, differentiated by itself.
