@@ -12,6 +12,11 @@ std::optional<Message> Metric::misfit(const Scores&, TargetForm) const {
   return {};
 }
 
+bool Metric::compares_decisions() const {
+  const std::vector<TargetForm> forms = target_forms();
+  return !reads_losses() && std::find(forms.begin(), forms.end(), TargetForm::kClasses) != forms.end();
+}
+
 std::vector<MetricPart> Metric::parts(const MetricInput& input) const {
   const std::string who = str("metric \"", name_, '"');
   TargetForm form = form_of(who, target_forms(), input.scores.value, input.targets, position_);

@@ -64,6 +64,9 @@ class Metric {
   const std::string& name() const { return name_; }  // "top_5_error"
   Better better() const { return better_; }
   const std::string& unit() const { return unit_; }  // "%" or ""
+  const ConfigPosition& position() const { return position_; }
+  /// Does it compare decisions, between classes or about labels, and not values?
+  bool compares_decisions() const;
   /// Does it need MetricInput::losses?
   virtual bool reads_losses() const { return false; }
 

@@ -163,7 +163,10 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .synonyms({"metric", "measures"})
       .help(
           "What is measured on the validation and test examples, and after each epoch on as many training examples as "
-          "there are validation examples (10,000 where there are none). Empty: the error where examples have classes, "
+          "there are validation examples (10,000 where there are none), the same each time and at equal distances in "
+          "the "
+          "training set; of a packed file that is streamed, the first ones. Empty: the error where examples have "
+          "classes, "
           "the loss where they have values.");
   f.field("monitor", &C::monitor)
       .help(

@@ -47,6 +47,22 @@ std::vector<OutputMetric> metrics_of(const TrainerConfig& config, const Weighted
   return out;
 }
 
+void check_metrics(const std::vector<OutputMetric>& metrics, const std::vector<TrainedOutput>& outputs,
+                   const Dataset& data) {
+  for (const auto& [metric, output] : metrics) {
+    if (!output || !metric->compares_decisions() || outputs[*output].decides(data)) continue;
+    const TrainedOutput& of = outputs[*output];
+    const bool of_inputs = of.compare_with == CompareWith::kInputs;
+    throw UserError(Message{
+        .what = str("metric \"", metric->name(), "\" compares decisions, and the output ", of.layer, " learns values"),
+        .expected = "a metric of values, such as \"mean_squared_error\" or \"r2\"",
+        .got = str("objective \"", of.objective->name(), "\" on ",
+                   of_inputs ? "the examples themselves" : str("data.target = \"", name_of(data.targets()), '"')),
+        .config = metric->position(),
+        .hint = of_inputs ? "" : "data.target = \"classes\" or \"labels\" where the targets are those"});
+  }
+}
+
 MetricNames names_of(const std::vector<OutputMetric>& metrics) {
   MetricNames out;
   for (const auto& [metric, output] : metrics)

@@ -9,6 +9,7 @@
 #include "nn/outputs.h"
 #include "trainers/experiment.h"
 #include "trainers/history.h"
+#include "trainers/outputs.h"
 
 namespace thtrain {
 
@@ -23,6 +24,10 @@ struct OutputMetric {
 /// output decide between classes? UserError where two have one name, none has the monitored one's, or that one has no
 /// order.
 std::vector<OutputMetric> metrics_of(const TrainerConfig& config, const WeightedObjectives& outputs, bool has_classes);
+/// UserError: a metric of decisions is to measure an output that learns values. Other metrics say themselves what they
+/// cannot take (Metric::parts).
+void check_metrics(const std::vector<OutputMetric>& metrics, const std::vector<TrainedOutput>& outputs,
+                   const Dataset& data);
 MetricNames names_of(const std::vector<OutputMetric>& metrics);
 
 /// Those with a number, and the loss at the end: what a run measures.

@@ -30,6 +30,12 @@ bool TrainedOutput::classifies(const Dataset& data) const {
   return takes_class_column() || (data.train.targets() == Targets::kClasses && takes(*objective, TargetForm::kClasses));
 }
 
+// The binary cross-entropy of values gives the probability of a yes.
+bool TrainedOutput::decides(const Dataset& data) const {
+  if (takes(*objective, TargetForm::kClasses)) return true;
+  return compare_with == CompareWith::kTargets && data.targets() != Targets::kValues;
+}
+
 // The same numbers in the lengths of the output.
 static Expr shaped_as(const Expr& x, const ModelOutput& output) {
   const Dims &wanted = output.value.dims(), &given = x.dims();

@@ -22,6 +22,8 @@ struct TrainedOutput : OutputObjective {
   bool takes_class_column() const;
   /// Do the data's targets stand for classes that it decides between?
   bool classifies(const Dataset& data) const;
+  /// Is what it should give a class, or yes or no for each of several labels, and not values?
+  bool decides(const Dataset& data) const;
   /// What the output should give, beside `output`, which it gives, of a minibatch x, y and weights (empty: none).
   TargetInput targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const;
   /// How much of the data's units one of the output's is: MetricInput::unit.

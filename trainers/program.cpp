@@ -138,11 +138,16 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
   check_schedules(trainer, *schedules_, data);
   if (has_rest) last_step_ = make_step(rest, nullptr);
-  std::vector<OutputMetric> metrics = with_loss(metrics_of(trainer, *objectives_, classifies), *objectives_);
+  const std::vector<OutputMetric> asked = metrics_of(trainer, *objectives_, classifies);
+  check_metrics(asked, outputs_, data);
+  Evaluator(model_, outputs_, asked, {}).check(feed_->examples());
+  std::vector<OutputMetric> metrics = with_loss(asked, *objectives_);
   names_ = names_of(metrics);
   names_.pop_back();
   evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment.compiler, "errors"));
   evaluator_->check(feed_->examples());
+  if (most_measured() < size)
+    train_sample_.emplace(sample_of(data.train, train_count(), data.streamed), input_, floatX(), data.streamed);
 }
 
 double TrainingProgram::largest_input(int64_t batch) {
@@ -347,14 +352,17 @@ std::optional<MetricValues> TrainingProgram::measure(Examples& examples, int64_t
   return out;
 }
 
-int64_t TrainingProgram::train_count() const {
+int64_t TrainingProgram::most_measured() const {
   constexpr int64_t kWithoutValidation = 10000;
-  const int64_t most = has_valid() ? valid_.size() : kWithoutValidation;
-  return used_of(std::min(feed_->examples().size(), most));
+  return has_valid() ? valid_.size() : kWithoutValidation;
+}
+
+int64_t TrainingProgram::train_count() const {
+  return used_of(std::min(feed_->examples().size(), most_measured()));
 }
 
 std::optional<MetricValues> TrainingProgram::measure_train() {
-  return measure(feed_->examples(), train_count(), true);
+  return measure(train_sample_ ? *train_sample_ : feed_->examples(), train_count(), true);
 }
 
 Explanation TrainingProgram::explain_errors() {
@@ -389,6 +397,7 @@ ModelSummary TrainingProgram::summary() const {
   for (const auto& [name, state] : step_state())
     out.optimizer_bytes += static_cast<int64_t>(state.get_value(true).bytes());
   out.data_bytes = feed_->examples().bytes() + valid_.bytes() + test_.bytes();
+  if (train_sample_) out.data_bytes += train_sample_->bytes();
   const ProgramInfo& info = step_->info();
   out.arena_bytes = info.arena_bytes;
   out.arena_lower_bound = info.memory_bound;

@@ -109,7 +109,8 @@ class TrainingProgram {
   std::optional<MetricValues> measure_test() { return measure(test_, used_of(test_.size()), true); }
   /// The same of what weights() hold, averages or not.
   std::optional<MetricValues> measure_test_of_weights() { return measure(test_, used_of(test_.size()), false); }
-  /// On the first training examples, as many as there are validation examples; 10,000 where there are none.
+  /// On as many training examples as there are validation examples, 10,000 where there are none: the same in every
+  /// epoch, spread over all of them (sample_of).
   std::optional<MetricValues> measure_train();
   bool has_valid() const { return valid_.size() > 0; }
 
@@ -149,6 +150,7 @@ class TrainingProgram {
                                     const Expr& penalties);
   const WeightAverage* average() const { return training_step_ ? training_step_->average() : nullptr; }
   std::optional<MetricValues> measure(Examples& examples, int64_t count, bool averaged);
+  int64_t most_measured() const;  // training examples
   int64_t train_count() const;
   std::vector<Expr> own_gradients(const std::vector<Expr>& given, const Expr& penalties) const;
   void make_training_step(const ObjectiveStep& step);
@@ -166,6 +168,7 @@ class TrainingProgram {
   Examples valid_, test_;
   std::vector<std::pair<std::string, Shared>> data_state_;  // trainers/data_state.h
   std::optional<Feed> feed_;
+  std::optional<Examples> train_sample_;         // where not all training examples are measured
   std::optional<TrainingStep> training_step_;    // of an optimizer with a step for each minibatch
   std::optional<BatchTraining> batch_training_;  // of a batch method
   std::function<void(const ChunkProgress&)> on_chunk_;

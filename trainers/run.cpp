@@ -111,7 +111,7 @@ void Run::begin() {
   if (was_resumed_) report_resume_point();
   // Of the last weights of a run that was over, and now goes on.
   std::error_code ignored;
-  if (was_resumed_ && !program_.has_valid() && !is_over()) std::filesystem::remove(folder_.best(), ignored);
+  if (was_resumed_ && !monitor_.has_best() && !is_over()) std::filesystem::remove(folder_.best(), ignored);
   if (hooks_.on_start) hooks_.on_start(program_.summary());
   has_begun_ = true;
   if (options_.profile) program_.start_profile();
@@ -398,7 +398,12 @@ void Run::finish() {
   if (!interrupted_) measure_test_of_best();
   save();
   // Nothing says which weights were best: the last ones are those of the run.
-  if (!interrupted_ && !program_.has_valid()) write_npz(best_path(), program_.measured_weights());
+  if (!interrupted_ && !monitor_.has_best()) {
+    write_npz(best_path(), program_.measured_weights());
+    if (program_.has_valid() && hooks_.on_message)
+      hooks_.on_message(str("warning: the validation ", program_.metric_names()[0].label,
+                            " was never a number: the last weights stand for the best ones"));
+  }
   summary_.epochs = state_.epochs;
   summary_.stop_epoch = state_.epochs + (state_.batch > 0 ? 1 : 0);
   summary_.steps = state_.step;

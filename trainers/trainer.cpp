@@ -80,6 +80,7 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   const WeightedObjectives objectives({outputs.begin(), outputs.end()});
   const bool classifies = outputs[0].classifies(data);
   std::vector<OutputMetric> metrics = metrics_of(experiment.trainer, objectives, classifies);
+  check_metrics(metrics, outputs, data);
   const size_t own = metrics.size();
   metrics.push_back(whole_loss(objectives));
   if (classifies) metrics.push_back({std::make_shared<ConfusionMatrix>()});

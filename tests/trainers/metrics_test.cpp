@@ -4,11 +4,16 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "datasets/file.h"
 #include "nn/metrics/accuracy.h"
+#include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/error.h"
+#include "nn/metrics/f1.h"
 #include "nn/metrics/loss.h"
+#include "nn/metrics/r2.h"
 #include "nn/metrics/top_k_error.h"
+#include "nn/objectives/squared_error.h"
 #include "tests/support/training_support.h"
 #include "trainers/checkpoint.h"
+#include "trainers/examples.h"
 #include "trainers/load_data.h"
 
 namespace thtrain {
@@ -136,6 +141,83 @@ TEST(Metrics, NamesThatAreTwiceOrNowhere) {
             "error: trainer.monitor names none of the metrics\n"
             "  expected: one of error, top_3_error\n"
             "  got:      top_k_error");
+}
+
+// 40 rows of two values, and a layer that learns the second from the first by least squares.
+Dataset of_values() {
+  const Tensor x = Tensor::zeros(DType::kFloat64, {40, 1}), y = Tensor::zeros(DType::kFloat64, {40, 1});
+  for (int64_t i = 0; i < 40; ++i) x.data<double>()[i] = static_cast<double>(i) / 40, y.data<double>()[i] = 1;
+  Dataset out;
+  out.train = Split({.raw = x, .origin = "x.npy"}, {.raw = y, .origin = "y.npy"}, Targets::kValues, 1);
+  out.valid = out.train.part(0, 20);
+  return out;
+}
+
+Experiment regression() {
+  Experiment out = reference_experiment();
+  Dense::Options last;
+  last.name = "last";
+  last.units = 1;
+  out.model.layers = {last};
+  out.loss.objective = SquaredError::Options();
+  return out;
+}
+
+TEST(Metrics, OfDecisionsDoNotMeasureValues) {
+  const Dataset data = of_values();
+  Experiment e = regression();
+  const OneOf<MetricOptions> decide[] = {ErrorRate::Options(), Accuracy::Options(), F1::Options(),
+                                         ConfusionMatrix::Options()};
+  for (const auto& metric : decide) {
+    e.trainer.metrics = {R2::Options(), metric};
+    EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
+              str("error: metric \"", metric.name(),
+                  "\" compares decisions, and the output last learns values\n"
+                  "  expected: a metric of values, such as \"mean_squared_error\" or \"r2\"\n"
+                  "  got:      objective \"squared_error\" on data.target = \"values\"\n"
+                  "  hint:     data.target = \"classes\" or \"labels\" where the targets are those"));
+  }
+  e.loss.compare_with = CompareWith::kInputs;
+  EXPECT_EQ(error_text([&] { check_experiment(e, data, ""); }),
+            "error: metric \"confusion_matrix\" compares decisions, and the output last learns values\n"
+            "  expected: a metric of values, such as \"mean_squared_error\" or \"r2\"\n"
+            "  got:      objective \"squared_error\" on the examples themselves");
+  Experiment classes = reference_experiment();
+  classes.trainer.metrics = {ErrorRate::Options(), R2::Options()};
+  EXPECT_EQ(error_text([&] { check_experiment(classes, load_data(classes, ""), ""); }),
+            "error: metric \"r2\" cannot take these targets\n"
+            "  expected: float32[1, 10] (values)\n"
+            "  got:      int64[1] beside an output float32[1, 10]");
+}
+
+// Rows in the order of their classes: the first half are all of class 0, which the model takes for class 1.
+TEST(Metrics, TrainingExamplesAreMeasuredAllOverTheSet) {
+  TemporaryFolder temporary;
+  const Tensor x = Tensor::zeros(DType::kFloat64, {80, 1}), y = Tensor::zeros(DType::kInt64, {80});
+  for (int64_t i = 40; i < 80; ++i) y.data<int64_t>()[i] = 1;
+  Dataset data;
+  data.train = split_of(x, y, 2);
+  data.valid = data.train.part(50, 20);
+  Experiment e = reference_experiment();
+  Softmax::Options softmax;
+  softmax.name = "softmax";
+  e.model.layers = {softmax};
+  e.trainer.epochs = 1;
+  const Done done = trained(e, data, temporary.path("run"));
+  EXPECT_EQ(done.reports.at(0).train_error, 50);
+  EXPECT_TRUE(done.reports.at(0).valid_error == 0 || done.reports.at(0).valid_error == 100);
+  auto rows = [&](int64_t count, bool streamed) {
+    const Split sample = sample_of(data.train, count, streamed);
+    std::vector<int64_t> out;
+    for (int64_t i = 0; i < sample.size(); ++i) out.push_back(sample.file_row(i));
+    return out;
+  };
+  EXPECT_EQ(rows(5, false), (std::vector<int64_t>{0, 16, 32, 48, 64}));
+  EXPECT_EQ(rows(80, false).back(), 79);
+  const std::vector<int64_t> blocks = rows(70, true);  // 64 rows, and 6 behind a gap of 5
+  EXPECT_EQ(blocks[63], 63);
+  EXPECT_EQ(blocks[64], 69);
+  EXPECT_EQ(blocks.back(), 74);
 }
 
 // The negative log-likelihood, differentiated by itself.
