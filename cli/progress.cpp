@@ -164,6 +164,8 @@ static std::string summary_json(const TrainSummary& summary) {
   if (summary.evaluations) out.add("evaluations", *summary.evaluations).add("converged", summary.converged);
   if (!summary.phase.empty()) out.add("phase", summary.phase);
   if (summary.out_of_time) out.add("out_of_time", true);
+  if (summary.confusion)
+    out.add("confusion_part", name_of(summary.confusion_part)).add_raw("confusion", confusion_json(*summary.confusion));
   if (summary.native_from_step) out.add("native_from_step", *summary.native_from_step);
   return out.line();
 }
@@ -185,6 +187,12 @@ void Progress::finish(const TrainSummary& summary) {
 void Progress::print_summary(const TrainSummary& summary) {
   if (options_.json && options_.quiet) return;
   print_values(summary);
+  if (summary.confusion) {
+    const std::string text = confusion_text(*summary.confusion);
+    if (!text.empty())
+      print_line(str("confusion matrix of the ", summary.confusion_part == Part::kTest ? "test" : "validation",
+                     " examples, ", text.substr(0, text.size() - 1)));
+  }
   print_line(str("run folder ", printable(summary.run_dir)));
   if (!summary.plot.empty()) print_line(str("learning curves ", printable(summary.plot)));
   if (summary.interrupted) print_line(str("`thtrain resume ", printable(summary.run_dir), "` continues the run"));

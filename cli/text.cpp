@@ -168,4 +168,32 @@ void print_text(const std::string& text) {
   throw UserError(Message{.what = "standard output cannot be written", .got = system_error_text(errno)});
 }
 
+// A number of examples, or a sum of their weights.
+static std::string count_or_sum(double value) {
+  return value == std::floor(value) && value < 1e15 ? std::to_string(static_cast<int64_t>(value)) : json_number(value);
+}
+
+std::string confusion_json(const Tensor& matrix) {
+  std::vector<std::string> rows;
+  for (int64_t i = 0; i < matrix.dim(0); ++i) {
+    std::vector<std::string> row;
+    for (int64_t j = 0; j < matrix.dim(1); ++j) row.push_back(count_or_sum(matrix.as_double(i * matrix.dim(1) + j)));
+    rows.push_back(str('[', join(row, ", "), ']'));
+  }
+  return str('[', join(rows, ", "), ']');
+}
+
+std::string confusion_text(const Tensor& matrix) {
+  constexpr int64_t kMost = 30;
+  if (matrix.dim(0) > kMost) return "";
+  std::vector<std::vector<std::string>> rows = {{"class"}};
+  for (int64_t j = 0; j < matrix.dim(1); ++j) rows[0].push_back(std::to_string(j));
+  for (int64_t i = 0; i < matrix.dim(0); ++i) {
+    rows.push_back({std::to_string(i)});
+    for (int64_t j = 0; j < matrix.dim(1); ++j)
+      rows.back().push_back(count_or_sum(matrix.as_double(i * matrix.dim(1) + j)));
+  }
+  return str("taken for\n", table_text(rows, "  "));
+}
+
 }  // namespace thtrain

@@ -48,4 +48,9 @@ struct BrokenPipe {};
 /// cannot be done, BrokenPipe where the reader has gone.
 void print_text(const std::string& text);
 
+/// Evaluation::confusion as JSON: an array of a row for each class.
+std::string confusion_json(const Tensor& matrix);
+/// The same as a table for people; empty where there are more than 30 classes.
+std::string confusion_text(const Tensor& matrix);
+
 }  // namespace thtrain

@@ -88,11 +88,11 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
   out.metric = names_of(metrics).front();
-  out.has_errors = classifies && out.metric.name == "error";
+  out.has_errors = classifies && out.metric.name == "error" && !split.has_weights();
   if (out.has_errors) out.errors = std::llround(out.error / 100 * static_cast<double>(count));
   for (size_t i = 1; i < own; ++i)
     out.others.push_back({metrics[i].metric->name(), metrics[i].metric->text(values[i]), values[i].number});
-  if (classifies) out.confusion = values.back().matrix->cast(DType::kInt64);
+  if (classifies) out.confusion = *values.back().matrix;
   return out;
 }
 

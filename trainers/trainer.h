@@ -129,6 +129,10 @@ struct TrainSummary {
   bool stopped_early = false;  // the patience was spent
   std::optional<int64_t> evaluations = {};  // of the loss of all training examples, by a batch method
   std::string converged;                    // why a batch method ended by itself; empty where it did not
+  /// Evaluation::confusion of best.npz on the test examples, or where there are none on the validation examples: of a run
+  /// that is over, where the metric confusion_matrix is asked for.
+  std::optional<Tensor> confusion = {};
+  Part confusion_part = Part::kTest;
   std::string run_dir;
   std::string plot;                             // of the learning curves; empty where none was drawn
   std::optional<Profile> profile = {};          // where TrainOptions::profile wanted one
@@ -174,13 +178,15 @@ struct Evaluation {
     std::optional<double> number = {};  // none of a matrix
   };
   int64_t examples = 0;
-  int64_t errors = 0;  // where the metric "error" counts examples
+  int64_t errors = 0;  // where the metric "error" counts examples, which have no weights
   double error = 0;    // of the metric that the run goes by
   double loss = 0;     // of the objective over the examples, without penalties
   MetricName metric = {};
   bool has_errors = false;               // is `errors` their number?
   std::vector<Value> others = {};        // the other metrics
-  std::optional<Tensor> confusion = {};  // int64 [classes, classes], rows: classes, columns: decisions
+  /// float64 [classes, classes]: how many examples of each class (rows; or the sum of their weights) were taken for each
+  /// class (columns).
+  std::optional<Tensor> confusion = {};
 };
 /// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
 /// fit the model, or the part has no examples.

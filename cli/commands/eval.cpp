@@ -28,30 +28,6 @@ static void check_has_examples(const Dataset& data, const std::string& part, con
                           .hint = "trainer.full_batches_only=false takes them too"});
 }
 
-static std::string matrix_json(const Tensor& matrix) {
-  std::vector<std::string> rows;
-  for (int64_t i = 0; i < matrix.dim(0); ++i) {
-    std::vector<int64_t> row;
-    for (int64_t j = 0; j < matrix.dim(1); ++j) row.push_back(matrix.as_int(i * matrix.dim(1) + j));
-    rows.push_back(str('[', join(row, ", "), ']'));
-  }
-  return str('[', join(rows, ", "), ']');
-}
-
-// A row for each class, with how many of its examples were taken for each class.
-static std::string confusion_text(const Tensor& matrix) {
-  constexpr int64_t kMost = 30;
-  if (matrix.dim(0) > kMost) return "";
-  std::vector<std::vector<std::string>> rows = {{"class"}};
-  for (int64_t j = 0; j < matrix.dim(1); ++j) rows[0].push_back(std::to_string(j));
-  for (int64_t i = 0; i < matrix.dim(0); ++i) {
-    rows.push_back({std::to_string(i)});
-    for (int64_t j = 0; j < matrix.dim(1); ++j)
-      rows.back().push_back(std::to_string(matrix.as_int(i * matrix.dim(1) + j)));
-  }
-  return str("taken for\n", table_text(rows, "  "));
-}
-
 int run_eval(const EvalArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   take_phase(loaded, arguments.phase);
@@ -72,7 +48,7 @@ int run_eval(const EvalArguments& arguments) {
     out.add("loss", found.loss);
     for (const Evaluation::Value& value : found.others)
       if (value.number && value.name != "loss") out.add(str(arguments.part, '_', value.name), *value.number);
-    if (found.confusion) out.add_raw("confusion", matrix_json(*found.confusion));
+    if (found.confusion) out.add_raw("confusion", confusion_json(*found.confusion));
     print_text(out.line() + "\n");
   } else {
     const char* name = arguments.part == "train" ? "training" : arguments.part == "valid" ? "validation" : "test";

@@ -29,8 +29,8 @@ struct LibsvmOptions {
 };
 
 /// UserError, each with its line: a label or a value that is no finite number, a part that is no "index:value", an
-/// index below 1, above `features` or 2147483647, or not above the one before it, a label above `labels`; also: no lines,
-/// no text, examples of which one fills more than an eighth of the memory.
+/// index below 1, above `features` or 2147483647, or not above the one before it, a label above `labels`; also: no
+/// lines, no text, examples of which one fills more than an eighth of the memory.
 LibsvmTable read_libsvm(const std::string& path, const LibsvmOptions& options = {});
 
 struct LibsvmConfig : SetFiles {
