@@ -401,7 +401,7 @@ void Run::finish() {
   if (!interrupted_ && !monitor_.has_best()) {
     write_npz(best_path(), program_.measured_weights());
     if (program_.has_valid() && hooks_.on_message)
-      hooks_.on_message(str("warning: the validation ", program_.metric_names()[0].label,
+      hooks_.on_message(str("warning: the validation ", metric_label(program_.metric_names()[0].name),
                             " was never a number: the last weights stand for the best ones"));
   }
   summary_.epochs = state_.epochs;

@@ -129,8 +129,8 @@ struct TrainSummary {
   bool stopped_early = false;  // the patience was spent
   std::optional<int64_t> evaluations = {};  // of the loss of all training examples, by a batch method
   std::string converged;                    // why a batch method ended by itself; empty where it did not
-  /// Evaluation::confusion of best.npz on the test examples, or where there are none on the validation examples: of a run
-  /// that is over, where the metric confusion_matrix is asked for.
+  /// Evaluation::confusion of best.npz on the test examples, or where there are none on the validation examples: of a
+  /// run that is over, where the metric confusion_matrix is asked for.
   std::optional<Tensor> confusion = {};
   Part confusion_part = Part::kTest;
   std::string run_dir;
@@ -184,8 +184,8 @@ struct Evaluation {
   MetricName metric = {};
   bool has_errors = false;               // is `errors` their number?
   std::vector<Value> others = {};        // the other metrics
-  /// float64 [classes, classes]: how many examples of each class (rows; or the sum of their weights) were taken for each
-  /// class (columns).
+  /// float64 [classes, classes]: how many examples of each class (rows; or the sum of their weights) were taken for
+  /// each class (columns).
   std::optional<Tensor> confusion = {};
 };
 /// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
