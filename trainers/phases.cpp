@@ -145,7 +145,7 @@ class Phases {
       }
       add(run->go());
       if (is_last) warn_of_lost_weights(before);
-      if (is_last && !summary_.interrupted) add_confusion(phase_of(whole_, i), data_.of(i));
+      if (is_last) add_confusion(summary_, phase_of(whole_, i), data_.of(i), folder_);
       if (is_last || summary_.interrupted) return summary_;
       if (options_.stop && options_.stop->load(std::memory_order_relaxed) != 0) {
         summary_.interrupted = true;
@@ -176,19 +176,6 @@ class Phases {
       if (auto changed = changed_data(phase_name(phase), data, facts->data, run->fingerprint())) {
         if (!options_.allow_different_bits) throw UserError(std::move(*changed));
         if (hooks_.on_message) hooks_.on_message(str(changed->what, "; ", changed->got));
-      }
-  }
-
-  void add_confusion(const Experiment& phase, const Dataset& data) {
-    const std::vector<OneOf<MetricOptions>>& metrics = phase.trainer.metrics;
-    if (std::none_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.name() == "confusion_matrix"; }))
-      return;
-    const int64_t least = phase.trainer.full_batches_only ? phase.trainer.batch_size : 1;
-    for (const auto& [part, split] : {std::pair(Part::kTest, &data.test), std::pair(Part::kValid, &data.valid)})
-      if (split->size() >= least) {
-        summary_.confusion = evaluate(phase, data, part, folder_.best()).confusion;
-        summary_.confusion_part = part;
-        return;
       }
   }
 

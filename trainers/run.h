@@ -28,6 +28,9 @@ void refuse_edits(const Checkpoint& checkpoint, const Experiment& experiment, co
 std::optional<Checkpoint> checkpoint_to_resume(const Experiment& experiment, const RunFolder& folder,
                                                const TrainHooks& hooks, const TrainOptions& options);
 
+/// TrainSummary::confusion of a run that is over.
+void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder);
+
 /// Gives the lock back: who trained once may read, or resume with another RunFolder.
 struct RunUnlock {
   RunFolder& folder;

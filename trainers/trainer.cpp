@@ -40,7 +40,9 @@ TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder&
   TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
   TH_CHECK(experiment.phases.empty(), "train() of several phases: train_phases() does that");
   if (!data.columns.empty() || !data.class_names.empty()) write_table_facts(folder.table(), table_facts(data));
-  return Run(experiment, data, folder, hooks, options).go();
+  TrainSummary summary = Run(experiment, data, folder, hooks, options).go();
+  add_confusion(summary, experiment, data, folder);
+  return summary;
 }
 
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
@@ -51,7 +53,22 @@ TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder
   use_limits_of(folder.facts().target);
   Run run(experiment, data, folder, hooks, options);
   if (checkpoint) run.restore(*checkpoint);
-  return run.go();
+  TrainSummary summary = run.go();
+  add_confusion(summary, experiment, data, folder);
+  return summary;
+}
+
+void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder) {
+  const TrainerConfig& trainer = experiment.trainer;
+  if (summary.interrupted || std::none_of(trainer.metrics.begin(), trainer.metrics.end(),
+                                          [](const auto& metric) { return metric.name() == "confusion_matrix"; }))
+    return;
+  for (const auto& [part, split] : {std::pair(Part::kTest, &data.test), std::pair(Part::kValid, &data.valid)})
+    if (split->size() >= (trainer.full_batches_only ? trainer.batch_size : 1)) {
+      summary.confusion = evaluate(experiment, data, part, folder.best()).confusion;
+      summary.confusion_part = part;
+      return;
+    }
 }
 
 Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights) {
