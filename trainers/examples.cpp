@@ -91,7 +91,8 @@ std::string Examples::identity() const {
 Split sample_of(const Split& split, int64_t count, bool streamed) {
   auto is_packed = [](const DataArray& array) { return array.source && array.source->is_sequential(); };
   if (streamed && (is_packed(split.x_array()) || is_packed(split.y_array()))) return split.part(0, count);
-  const int64_t block = streamed ? 64 : 1, blocks = (count + block - 1) / block;
+  // Neighbours in a file are read at once.
+  const int64_t block = std::clamp<int64_t>(count / 16, 1, 64), blocks = (count + block - 1) / block;
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < count; ++i) rows.push_back(i + (split.size() - count) * (i / block) / blocks);
   return split.part(std::move(rows));

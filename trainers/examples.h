@@ -51,8 +51,8 @@ class Examples {
   std::unique_ptr<ExampleStream> stream_;  // of batch(), from its first call on
 };
 
-/// `count` of the examples, spread over all of them: of examples in memory at equal distances, of streamed ones blocks
-/// of 64 at equal distances. Of a packed file, of which all rows before a row are read, the first ones.
+/// `count` of the examples, spread over all of them: blocks of up to 64 at equal distances. Of a packed file that is
+/// streamed, of which all rows before a row are read, the first ones.
 Split sample_of(const Split& split, int64_t count, bool streamed);
 
 /// UserError unless these are classes, or no examples: for objectives that take nothing else.

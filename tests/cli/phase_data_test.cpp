@@ -89,11 +89,13 @@ TEST(PhaseData, IsWhatItWasWhenItsTurnComes) {
     return without_hashes(error_text([&] { train_in(tables.run(), tables.experiment, hooks); }));
   };
   auto expected = [](const TwoTables& tables, const std::string& then, const std::string& now) {
-    return str("error: phase b: ", tables.folder.path("b.csv"),
-               ": the data is not what it was when the run was begun or resumed\n", "  expected: training data: ", then,
-               "\n  got:      training data: ", now, "\n  config:   e.toml:28:9\n",
-               "  hint:     put the data back as it was;\n            the phases before it are kept: `thtrain resume ",
-               tables.run(), "` goes on after them");
+    return str(
+        "error: phase b: ", tables.folder.path("b.csv"),
+        ": the data is not what it was when the run was begun or resumed\n", "  expected: training data: ", then,
+        "\n  got:      training data: ", now, "\n  config:   e.toml:26:9\n     26 | train = \"",
+        tables.folder.path("b.csv"), "\"\n        |         ", std::string(tables.folder.path("b.csv").size() + 2, '^'),
+        "\n  hint:     put the data back as it was;\n            the phases before it are kept: `thtrain resume ",
+        tables.run(), "` goes on after them");
   };
   EXPECT_EQ(failure(same, 2), expected(same, "30 examples HASH", "30 examples HASH"));
   EXPECT_EQ(failure(other, 3), expected(other, "30 examples [2]", "30 examples [3]"));

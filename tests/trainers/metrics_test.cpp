@@ -214,10 +214,11 @@ TEST(Metrics, TrainingExamplesAreMeasuredAllOverTheSet) {
   };
   EXPECT_EQ(rows(5, false), (std::vector<int64_t>{0, 16, 32, 48, 64}));
   EXPECT_EQ(rows(80, false).back(), 79);
-  const std::vector<int64_t> blocks = rows(70, true);  // 64 rows, and 6 behind a gap of 5
-  EXPECT_EQ(blocks[63], 63);
-  EXPECT_EQ(blocks[64], 69);
-  EXPECT_EQ(blocks.back(), 74);
+  const std::vector<int64_t> blocks = rows(70, true);  // 17 blocks of 4 rows, and 2 rows: 10 rows lie between them
+  EXPECT_EQ(blocks, rows(70, false)) << "streams or not";
+  EXPECT_EQ(std::vector<int64_t>(blocks.begin(), blocks.begin() + 9),
+            (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 9}));
+  EXPECT_EQ(blocks.back(), 78);
 }
 
 // The negative log-likelihood, differentiated by itself.

@@ -53,7 +53,7 @@ TEST(Train, TellsWhatItDoesAndLeavesItsFiles) {
   EXPECT_EQ(m.parameters, 784 * 8 + 8 + 90);
   EXPECT_EQ(m.parameter_bytes, 4 * m.parameters);
   EXPECT_EQ(m.optimizer_bytes, 4 * m.parameters);
-  EXPECT_EQ(m.data_bytes, 300 * (784 * 4 + 8));
+  EXPECT_EQ(m.data_bytes, (300 + 60) * (784 * 4 + 8));
   EXPECT_EQ(std::tuple(m.batches, m.classes, m.threads, m.train_examples), std::tuple(10, 10, 1, 200));
 
   ASSERT_EQ(done.reports.size(), 3u);
