@@ -2,6 +2,7 @@
 // minibatch.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,15 +21,32 @@ namespace thtrain {
 class Layer;
 
 /// What the minibatch is for: some layers compute something else while they learn.
-enum class Phase { kTraining, kEvaluation };
+enum class Phase {
+  kTraining,
+  kEvaluation,
+  kGeneration,  // evaluation in which layers go on from the state that the minibatch before it left
+};
 
 /// What a layer is made with.
 struct LayerInput {
-  std::vector<std::string> names;  // of what it takes
-  std::vector<Shape> shapes;       // of one example of each
-  DType dtype;                     // of parameters
-  RandomState& random;             // where first weights come from
-  int64_t classes = 0;             // of the data; 0: not known
+  std::vector<std::string> names;      // of what it takes
+  std::vector<Shape> shapes;           // of one example of each; of a sequence, of one of its steps
+  DType dtype;                         // of parameters
+  RandomState& random;                 // where first weights come from
+  int64_t classes = 0;                 // of the data; 0: not known
+  std::vector<bool> is_sequence = {};  // of each input; none: no input is a sequence
+  int64_t batch = 0;                   // examples of a training minibatch; 0: not known
+
+  bool has_sequence() const { return std::find(is_sequence.begin(), is_sequence.end(), true) != is_sequence.end(); }
+};
+
+/// What a minibatch is computed for, and what is found beside its values.
+struct LayerPass {
+  Phase phase;
+  std::vector<Update>& updates;  // of Layer::state(), added to in training and generation
+  /// Of sequences: floats [steps, batch], 1 at the steps that a sequence has and 0 behind its end; empty where all have
+  /// the same length.
+  Expr mask = {};
 };
 
 /// What every layer's options begin with. Those of a layer L are `struct Options : LayerOptions`, in which `Makes` is L
@@ -86,15 +104,21 @@ class Layer {
   /// What it remembers from one minibatch to the next beside its parameters, each of a dtype of its own; not trained.
   const std::vector<Param>& state() const { return state_; }
 
+  /// Does it compute with whole sequences? Then inputs that are sequences come as [steps, batch, lengths of a step...].
+  /// To other layers each step comes as an example of its own: [steps * batch, lengths of a step...].
+  virtual bool takes_sequences() const { return false; }
+  /// Is what it gives a sequence, where one of its inputs is?
+  virtual bool gives_sequence() const { return true; }
+
   /// Of a minibatch: each input [batch, lengths of one example...] -> [batch, output_shape()...]. In training, updates
-  /// of state() are added to `updates`. The nodes carry the layer's name and its place in the configuration.
-  Expr operator()(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const {
+  /// of state() are added to those of `pass`. The nodes carry the layer's name and its place in the configuration.
+  Expr operator()(std::span<const Expr> inputs, LayerPass& pass) const {
     Scope scope(name(), position());
-    return forward(inputs, phase, updates);
+    return forward(inputs, pass);
   }
 
  protected:
-  virtual Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const = 0;
+  virtual Expr forward(std::span<const Expr> inputs, LayerPass& pass) const = 0;
 
   /// A new parameter `<layer>/<name>` that starts as `value`, cast to `dtype`; not trained where the options say so.
   Shared add_param(const std::string& name, const Tensor& value, DType dtype, bool penalized);

@@ -92,7 +92,8 @@ int64_t Model::classes() const {
 // ---- expressions
 // -----------------------------------------------------------------------------------------------------
 
-ModelPass Model::pass(std::vector<Expr> values, Phase phase) const {
+ModelPass Model::pass(std::vector<Expr> values, Phase phase, const Expr& lengths) const {
+  TH_CHECK(!lengths.has_value(), "lengths of sequences");
   return {*this, std::move(values), phase};
 }
 Expr Model::output(const Expr& x, Phase phase) const {
@@ -129,8 +130,9 @@ Expr ModelPass::compute(size_t layer) {
   std::vector<Expr> inputs;
   for (size_t source : model_.sources_[layer]) inputs.push_back(values_[source]);
   const size_t updates_before = updates_.size();
-  Expr out = (*model_.layers_[layer])(inputs, phase_, updates_);
-  TH_CHECK(phase_ == Phase::kTraining || updates_.size() == updates_before, "layer ", model_.layers_[layer]->name(),
+  LayerPass pass{.phase = phase_, .updates = updates_};
+  Expr out = (*model_.layers_[layer])(inputs, pass);
+  TH_CHECK(phase_ != Phase::kEvaluation || updates_.size() == updates_before, "layer ", model_.layers_[layer]->name(),
            " updates its state in evaluation");
   return out;
 }

@@ -25,7 +25,8 @@ namespace thtrain {
 /// What a model takes: minibatches [batch, lengths of one example...], which layers call by this name.
 struct ModelInput {
   std::string name;
-  Shape shape;
+  Shape shape;  // of sequences, of one step
+  bool is_sequence = false;
 };
 
 class ModelPass;
@@ -66,8 +67,9 @@ class Model {
   /// The generator after the last layer's draw: shuffling goes on from there.
   const RandomState& random() const { return random_; }
 
-  /// Of a minibatch, a value [batch, input...] for each input.
-  ModelPass pass(std::vector<Expr> values, Phase phase) const;
+  /// Of a minibatch, a value [batch, input...] for each input; [batch, steps, input...] where it is a sequence.
+  /// `lengths`: integers [batch], the steps of each sequence; empty where all have the same length.
+  ModelPass pass(std::vector<Expr> values, Phase phase, const Expr& lengths = {}) const;
   /// What the last layer makes of x [batch, input...], the one input. Where layers have state, a cost is built of
   /// pass(), in training, and its updates stand beside those of the optimizer.
   Expr output(const Expr& x, Phase phase = Phase::kEvaluation) const;

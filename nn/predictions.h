@@ -8,7 +8,8 @@
 
 namespace thtrain {
 
-/// What the last layer of a model gives for n examples.
+/// What the last layer of a model gives for n examples; of sequences, n = steps * batch, and the row t * batch + i is
+/// step t of example i.
 struct ModelOutput {
   /// What `value` is of `logits`.
   enum class Link {
@@ -19,6 +20,9 @@ struct ModelOutput {
   Expr value;        // [n, ...], float32 or float64
   Expr logits = {};  // of the same type; empty for kNone
   Link link = Link::kNone;
+  bool is_sequence = false;
+  Expr mask = {};  // of sequences: floats [n], 0 behind a sequence's end; empty where all have the same length
+  Dim steps = 1;
 };
 
 /// The logits where there are some, else the value: what a loss of logits reads, so that a model may end in a linear

@@ -18,6 +18,7 @@ struct Minibatch {
   Expr x;                  // [count, input...]: floatX
   Expr y;                  // [count, ...]: int64 classes, floatX values or uint8 labels
   Expr weights = {};       // [count]: floatX; empty where each example counts alike
+  Expr lengths = {};       // [count]: int64, of sequences; empty where all have the same length
 };
 
 /// In memory, x, y and weights are shared variables and a minibatch is a slice of them from the input `start` on (no

@@ -14,7 +14,7 @@ void Activation::Options::describe(Fields<Options>& f) {
       .help("Function that is applied to each element.");
 }
 
-Expr Activation::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Activation::forward(std::span<const Expr> inputs, LayerPass&) const {
   return apply_activation(activation_, inputs[0]);
 }
 

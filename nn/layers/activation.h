@@ -18,7 +18,7 @@ class Activation : public Layer {
       : Layer(Options::kName, options, only_input(Options::kName, options, input)), activation_(options.activation) {}
 
  protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
+  Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;
 
  private:
   std::string activation_;

@@ -19,7 +19,7 @@ Add::Add(const Options& options, const LayerInput& input)
                "a dense layer gives its input as many units as the other one has");
 }
 
-Expr Add::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Add::forward(std::span<const Expr> inputs, LayerPass&) const {
   Expr sum = inputs[0];
   for (const Expr& input : inputs.subspan(1)) sum = sum + input;
   return sum;

@@ -23,7 +23,7 @@ Columns::Columns(const Options& options, const LayerInput& input)
                "columns count from 0");
 }
 
-Expr Columns::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Columns::forward(std::span<const Expr> inputs, LayerPass&) const {
   return slice_axis(inputs[0], 1, first_, output_shape()[0]);
 }
 

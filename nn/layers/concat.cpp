@@ -34,7 +34,7 @@ static Shape joined(const Concat::Options& options, const LayerInput& input) {
 Concat::Concat(const Options& options, const LayerInput& input)
     : Layer(Options::kName, options, joined(options, input)), axis_(options.axis) {}
 
-Expr Concat::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Concat::forward(std::span<const Expr> inputs, LayerPass&) const {
   return concatenate({inputs.begin(), inputs.end()}, axis_ + 1);
 }
 

@@ -37,7 +37,7 @@ Dense::Dense(const Options& options, const LayerInput& input)
   if (options.bias) b_ = add_param("b", Tensor::zeros(input.dtype, {options.units}), input.dtype, false).expr();
 }
 
-Expr Dense::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Dense::forward(std::span<const Expr> inputs, LayerPass&) const {
   return apply_activation(activation_, affine(inputs[0], w_, b_));
 }
 

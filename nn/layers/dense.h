@@ -24,7 +24,7 @@ class Dense : public Layer {
   Dense(const Options& options, const LayerInput& input);
 
  protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
+  Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;
 
  private:
   std::string activation_;

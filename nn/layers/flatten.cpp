@@ -9,7 +9,7 @@ void Flatten::Options::describe(Fields<Options>& f) {
   describe_layer(f);
 }
 
-Expr Flatten::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Flatten::forward(std::span<const Expr> inputs, LayerPass&) const {
   return flatten(inputs[0], 2);
 }
 

@@ -18,7 +18,7 @@ class Flatten : public Layer {
       : Layer(Options::kName, options, {element_count(only_input(Options::kName, options, input))}) {}
 
  protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
+  Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;
 };
 
 }  // namespace thtrain

@@ -33,7 +33,7 @@ Maxout::Maxout(const Options& options, const LayerInput& input)
   if (options.bias) b_ = add_param("b", Tensor::zeros(input.dtype, {columns}), input.dtype, false).expr();
 }
 
-Expr Maxout::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Maxout::forward(std::span<const Expr> inputs, LayerPass&) const {
   Expr z = affine(inputs[0], w_, b_);
   return max(reshape(z, {-1, output_shape()[0], pieces_}), 2);
 }

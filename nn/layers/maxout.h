@@ -25,7 +25,7 @@ class Maxout : public Layer {
   Maxout(const Options& options, const LayerInput& input);
 
  protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
+  Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;
 
  private:
   int64_t pieces_;

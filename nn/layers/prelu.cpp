@@ -23,7 +23,7 @@ Prelu::Prelu(const Options& options, const LayerInput& input)
   slope_ = add_param("slope", filled(options.shared ? Shape{} : output_shape(), options.slope), input.dtype, false);
 }
 
-Expr Prelu::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Prelu::forward(std::span<const Expr> inputs, LayerPass&) const {
   const Expr& x = inputs[0];
   return where(x > 0, x, slope_ * x);
 }

@@ -21,7 +21,7 @@ class Prelu : public Layer {
   Prelu(const Options& options, const LayerInput& input);
 
  protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
+  Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;
 
  private:
   Expr slope_;

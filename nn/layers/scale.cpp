@@ -24,7 +24,7 @@ Scale::Scale(const Options& options, const LayerInput& input)
   if (options.shift) shift_ = add_param("b", Tensor::zeros(DType::kFloat64, shape), input.dtype, false);
 }
 
-Expr Scale::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Scale::forward(std::span<const Expr> inputs, LayerPass&) const {
   const Expr scaled = factor_ * inputs[0];
   return shift_.has_value() ? scaled + shift_ : scaled;
 }

@@ -48,7 +48,7 @@ Expr Softmax::logits(const Expr& x) const {
   return affine(x, w_, b_);
 }
 
-Expr Softmax::forward(std::span<const Expr> inputs, Phase, std::vector<Update>&) const {
+Expr Softmax::forward(std::span<const Expr> inputs, LayerPass&) const {
   return softmax(affine(inputs[0], w_, b_));
 }
 

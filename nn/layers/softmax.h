@@ -28,7 +28,7 @@ class Softmax : public Layer {
   Expr logits(const Expr& x) const;
 
  protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override;
+  Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;
 
  private:
   Expr w_, b_;

@@ -28,12 +28,12 @@ class Centre : public Layer {
         count_(add_state("count", Tensor(int64_t{0}))) {}
 
  protected:
-  Expr forward(std::span<const Expr> inputs, Phase phase, std::vector<Update>& updates) const override {
+  Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override {
     const Expr& x = inputs[0];
-    if (phase == Phase::kEvaluation) return x - cast(mean_.expr(), x.dtype());
+    if (pass.phase == Phase::kEvaluation) return x - cast(mean_.expr(), x.dtype());
     Expr of_batch = mean(x, 0);
-    updates.push_back({mean_, mean_ + rate_ * (cast(of_batch, DType::kFloat64) - mean_)});
-    updates.push_back({count_, count_ + int64_t{1}});
+    pass.updates.push_back({mean_, mean_ + rate_ * (cast(of_batch, DType::kFloat64) - mean_)});
+    pass.updates.push_back({count_, count_ + int64_t{1}});
     return x - of_batch;
   }
 
