@@ -62,6 +62,7 @@ KNOWN_TO = [
     (re.compile(r"compiler/passes/choose_gradients\."), {"control"}),
     (re.compile(r"compiler/passes/hoist_from_loops\."), {"control"}),
     (re.compile(r"compiler/passes/batch_loops\."), {"control", "index"}),  # histories of states are sliced
+    (re.compile(r"compiler/passes/merge_loops\."), {"control"}),
     (re.compile(r"compiler/passes/trim_loops\."), {"control"}),
     (re.compile(r"compiler/passes/over_turns\."), {"shape"}),  # operands get a first axis
     (re.compile(r"compiler/passes/match\."), {"shape"}),  # numbers are found below views
@@ -77,6 +78,7 @@ NAMES_OPS = {
     "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose turns run again and again
     "compiler/passes/fuse_scatters.cpp": {"fused"},  # what fuse_elementwise has made
     "compiler/passes/match.cpp": {"switch", "broadcast_to", "dimshuffle", "reshape"},  # part of the rules
+    "compiler/passes/merge_loops.cpp": {"scan"},  # whose bodies are compared
     "compiler/passes/stable_forms.cpp": {"cast"},
     "compiler/passes/trim_loops.cpp": {"scan"},  # whose outputs are many
 }
