@@ -92,4 +92,30 @@ RandomCase random_case(const std::string& text) {
   return {generator, name == "normal", sizes[0]};
 }
 
+RnnCase rnn_case(const std::string& text) {
+  auto [layers, batch] = halves(text);
+  const size_t at = layers.find('-');
+  const std::string kind = layers.substr(0, at), rest = at == std::string::npos ? "" : layers.substr(at + 1);
+  const std::vector<int64_t> sizes = numbers(rest, '-'), batches = numbers(batch, ' ');
+  if ((kind != "tanh" && kind != "lstm") || sizes.size() != 3 || batches.size() != 1)
+    refuse(text, "tanh or lstm, inputs, hidden units, steps, and a batch, such as lstm-128-256-100/32");
+  return {kind == "lstm", sizes[0], sizes[1], sizes[2], batches[0]};
+}
+
+double flops_per_sequence(const RnnCase& what) {
+  return static_cast<double>(what.steps * what.gates() * what.hidden * (4 * what.inputs + 6 * what.hidden));
+}
+
+RbmCase rbm_case(const std::string& text) {
+  auto [units, batch] = halves(text);
+  const std::vector<int64_t> sizes = numbers(units, '-'), batches = numbers(batch, ' ');
+  if (sizes.size() != 3 || batches.size() != 1)
+    refuse(text, "visible units, hidden units, steps of the chain, and a batch, such as 784-500-15/20");
+  return {sizes[0], sizes[1], sizes[2], batches[0]};
+}
+
+double flops_per_example(const RbmCase& what) {
+  return static_cast<double>((6 + 4 * what.k) * what.visible * what.hidden);
+}
+
 }  // namespace thtrain

@@ -135,6 +135,18 @@ Workload gemm_ceiling(const std::string& text, const WorkloadOptions& options) {
   return multiply_adds(options);
 }
 
+Workload rnn_ceiling(const std::string& text, const WorkloadOptions& options) {
+  Workload out = multiply_adds(options);
+  out.units *= 1e9 / flops_per_sequence(rnn_case(text));
+  return out;
+}
+
+Workload rbm_ceiling(const std::string& text, const WorkloadOptions& options) {
+  Workload out = multiply_adds(options);
+  out.units *= 1e9 / flops_per_example(rbm_case(text));
+  return out;
+}
+
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options) {
   const Tensor out = Tensor::empty(options.dtype, {random_case(text).size});
   auto run = [out, threads = options.threads](long calls) {

@@ -10,7 +10,7 @@ namespace thtrain {
 /// Rates: higher is better. `value` is the median of `rounds`, `low` and `high` their extremes (those of the stretches
 /// of time of the only one).
 struct Measurement {
-  std::string bench;      // "mlp", "logreg", "elementwise", "gemm", "loops", "random", "compile"
+  std::string bench;      // "mlp", "logreg", "elementwise", "gemm", "loops", "random", "rnn", ...
   std::string case_name;  // with its sizes: "784-500-10/60"
   std::string dtype;      // "float32", "float64"
   int threads = 1;
@@ -19,7 +19,7 @@ struct Measurement {
   std::string kind = {};       // of a peer: "user", as its users write it, or "best", as it can be written
   std::string setting = {};    // "openblas SkylakeX", "mkl"
   std::string version = {};    // "numpy 1.24.2"
-  std::string unit;            // "examples/s", "elements/s", "GFLOP/s", "nodes/s"
+  std::string unit;            // "examples/s", "sequences/s", "elements/s", "GFLOP/s", "nodes/s"
   double value = 0, low = 0, high = 0;
   std::vector<double> rounds = {};  // of all turns, in order; those of different implementations belong together
 };

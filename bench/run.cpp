@@ -76,6 +76,20 @@ const std::vector<Bench>& benches() {
          numbers,
          {"mrg_uniform/1000"},
          {"owned", "borrowed"}},
+        {"rnn",
+         "rnn",
+         "sequences/s",
+         "training steps of recurrent networks",
+         {"tanh-128-256-100/32", "tanh-128-256-100/1", "lstm-128-256-100/32", "lstm-128-256-100/1"},
+         {"tanh-5-6-7/3"},
+         {"none"}},
+        {"rbm",
+         "rbm",
+         "examples/s",
+         "updates of restricted Boltzmann machines by contrastive divergence",
+         {"784-500-1/20", "784-500-15/20", "1024-1024-1/60"},
+         {"20-15-3/12"},
+         {"none"}},
         {"compile",
          "compile",
          "nodes/s",
@@ -109,6 +123,8 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "gemm") gemm_case(text);
       if (bench.family == "loops") loop_case(text);
       if (bench.family == "random_numbers") random_case(text);
+      if (bench.family == "rnn") rnn_case(text);
+      if (bench.family == "rbm") rbm_case(text);
       if (bench.family == "compile") check_compile_case(text);
     } catch (const UserError& error) {
       const std::string near = nearest_name(text, bench.cases);

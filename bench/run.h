@@ -13,8 +13,8 @@ namespace thtrain {
 /// A benchmark: what `thtrain bench` may be followed by.
 struct Bench {
   std::string name;  // "mlp"
-  std::string
-      family;  // whose workers know its cases: "net", "elementwise", "gemm", "loops", "random_numbers", "compile"
+  // Whose workers know its cases: "net", "elementwise", "gemm", "loops", "random_numbers", "rnn", "rbm", "compile".
+  std::string family;
   std::string unit;
   std::string about;
   std::vector<std::string> cases;

@@ -33,7 +33,9 @@ constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"elementwise", elementwise_workload, elementwise_ceiling},
                                 {"gemm", gemm_workload, gemm_ceiling},
                                 {"loops", loop_workload, loop_by_hand},
-                                {"random_numbers", random_workload, random_ceiling}};
+                                {"random_numbers", random_workload, random_ceiling},
+                                {"rnn", rnn_workload, rnn_ceiling},
+                                {"rbm", rbm_workload, rbm_ceiling}};
 
 Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
                        const std::string& case_name) {

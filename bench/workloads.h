@@ -60,6 +60,28 @@ struct RandomCase {
 };
 RandomCase random_case(const std::string& text);
 
+/// A recurrent network's kind, inputs, hidden units and steps, and the batch: "lstm-128-256-100/32", "tanh-...".
+/// UserError for another text.
+struct RnnCase {
+  bool lstm;
+  int64_t inputs, hidden, steps, batch;
+  int64_t gates() const { return lstm ? 4 : 1; }
+};
+RnnCase rnn_case(const std::string& text);
+/// Floating-point operations of the products for one sequence: two for each weight and step forward and for its
+/// gradient, and two for each weight of the state for what goes back.
+double flops_per_sequence(const RnnCase& what);
+
+/// A restricted Boltzmann machine's visible and hidden units, the steps of its chain, and the batch: "784-500-15/20".
+/// UserError for another text.
+struct RbmCase {
+  int64_t visible, hidden, k, batch;
+};
+RbmCase rbm_case(const std::string& text);
+/// Floating-point operations of the products for one example: two for each weight for the first hidden units, four in
+/// each step of the chain, and four for the update.
+double flops_per_example(const RbmCase& what);
+
 /// A training step of a dense network (bench/peers/net.py says of which kind); units are examples.
 Workload net_workload(const std::string& text, const WorkloadOptions& options);
 /// How long it takes from the first expression of such a step to a function that can be called; "1000-layers" is one of
@@ -78,15 +100,28 @@ Workload loop_by_hand(const std::string& text, const WorkloadOptions& options);
 /// What the two compute: one row, or one for each gradient.
 std::pair<Tensor, Tensor> loop_results(const std::string& text, const WorkloadOptions& options);
 
+/// A training step of a recurrent network (bench/peers/rnn.py says of which kind); units are sequences. rnn_costs():
+/// the cost at each of the first `calls` steps.
+Workload rnn_workload(const std::string& text, const WorkloadOptions& options);
+std::vector<double> rnn_costs(const std::string& text, const WorkloadOptions& options, int calls);
+
+/// An update by contrastive divergence (bench/peers/rbm.py); units are examples. rbm_weights(): the weights [visible,
+/// hidden] after so many updates whose uniform numbers are RandomState(7)'s: for each update those of the hidden units
+/// of all steps, then those of the visible ones.
+Workload rbm_workload(const std::string& text, const WorkloadOptions& options);
+Tensor rbm_weights(const std::string& text, const WorkloadOptions& options, int calls);
+
 /// A call that draws so many numbers; units are numbers.
 Workload random_workload(const std::string& text, const WorkloadOptions& options);
 
-/// What the machine allows for the same case, in the same units: for networks and products multiply-adds between
-/// registers, for formulae reading and writing arrays of the same size, with the better of ordinary and streaming
-/// stores, on one thread or on all. UserError where the case is too small to have one.
+/// What the machine allows for the same case, in the same units: for networks, recurrent ones and Boltzmann machines,
+/// and products multiply-adds between registers, for formulae reading and writing arrays of the same size, with the
+/// better of ordinary and streaming stores, on one thread or on all. UserError where the case is too small to have one.
 Workload net_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload gemm_ceiling(const std::string& text, const WorkloadOptions& options);
+Workload rnn_ceiling(const std::string& text, const WorkloadOptions& options);
+Workload rbm_ceiling(const std::string& text, const WorkloadOptions& options);
 /// Writing an array of that size.
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options);
 

@@ -33,6 +33,18 @@ TEST(BenchCases, TextsAreReadOrRefused) {
   for (const char* text : {"mrg/7", "pcg_normal/7", "mt_gamma/7", "mt_normal/0", "mt_normal"})
     EXPECT_THROW(random_case(text), UserError);
   for (const char* text : {"state", "state/0", "states/7", "/7"}) EXPECT_THROW(loop_case(text), UserError);
+  const RnnCase rnn = rnn_case("lstm-128-256-100/32");
+  EXPECT_TRUE(rnn.lstm);
+  EXPECT_EQ((std::vector<int64_t>{rnn.inputs, rnn.hidden, rnn.steps, rnn.batch}),
+            (std::vector<int64_t>{128, 256, 100, 32}));
+  EXPECT_FALSE(rnn_case("tanh-1-2-3/4").lstm);
+  for (const char* text : {"gru-1-2-3/4", "tanh-1-2/4", "tanh-1-2-3", "tanh-1-2-0/4", "1-2-3/4", "tanh"})
+    EXPECT_THROW(rnn_case(text), UserError) << text;
+  const RbmCase rbm = rbm_case("784-500-15/20");
+  EXPECT_EQ((std::vector<int64_t>{rbm.visible, rbm.hidden, rbm.k, rbm.batch}),
+            (std::vector<int64_t>{784, 500, 15, 20}));
+  for (const char* text : {"784-500/20", "784-500-0/20", "784-500-1", "784x500-1/20"})
+    EXPECT_THROW(rbm_case(text), UserError) << text;
 }
 
 TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
@@ -44,6 +56,8 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "gemm") gemm_case(text);
         if (bench.family == "loops") loop_case(text);
         if (bench.family == "random_numbers") random_case(text);
+        if (bench.family == "rnn") rnn_case(text);
+        if (bench.family == "rbm") rbm_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
 }
@@ -52,6 +66,12 @@ TEST(BenchCases, OperationsOfAnExample) {
   // Forward and weight gradients 2 * 397,000 each, and 2 * 5,000 through the output layer: the paper's 1.598 million.
   EXPECT_DOUBLE_EQ(flops_per_example(net_case("784-500-10/60")), 1.598e6);
   EXPECT_DOUBLE_EQ(flops_per_example(net_case("784-10/60")), 4 * 7840);
+  // Each step: 4 for each of 128 x 256 weights, 6 for each of 256 x 256; an LSTM has four times as many weights.
+  EXPECT_DOUBLE_EQ(flops_per_sequence(rnn_case("tanh-128-256-100/32")), 52428800);
+  EXPECT_DOUBLE_EQ(flops_per_sequence(rnn_case("lstm-128-256-100/1")), 4 * 52428800);
+  // Five products of CD-1, with one more pair for each further step.
+  EXPECT_DOUBLE_EQ(flops_per_example(rbm_case("784-500-1/20")), 10 * 392000);
+  EXPECT_DOUBLE_EQ(flops_per_example(rbm_case("784-500-15/20")), 66 * 392000);
 }
 
 TEST(BenchMeasure, ARateIsUnitsOverTime) {
@@ -74,7 +94,33 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
       for (const char* kind : {"mrg_uniform", "mrg_normal", "mt_uniform", "mt_normal"})
         EXPECT_GT(measure(random_workload(str(kind, "/1000"), options), 0.005).value, 0) << kind;
       EXPECT_GT(measure(gemm_workload("6x7x5/TN", options), 0.005).value, 0);
+      for (const char* text : {"tanh-5-6-7/3", "lstm-5-6-7/1"})
+        EXPECT_GT(measure(rnn_workload(text, options), 0.005).value, 0) << text;
+      EXPECT_GT(measure(rbm_workload("20-15-3/12", options), 0.005).value, 0);
     }
+}
+
+// The numbers are those of bench/peers/rnn.py's plain NumPy form, in float64.
+TEST(BenchMeasure, RecurrentNetworksTrainAsThePeersDo) {
+  const std::pair<const char*, std::vector<double>> cases[] = {
+      {"tanh-5-6-7/3", {4.4747061462150395, 4.473784428856629, 4.472862736922414}},
+      {"lstm-5-6-7/3", {2.0743965434694904, 2.0743675956235155, 2.074338648410521}}};
+  for (const auto& [text, wanted] : cases)
+    for (DType dtype : {DType::kFloat64, DType::kFloat32}) {
+      const std::vector<double> got = rnn_costs(text, {.dtype = dtype, .threads = 1}, 3);
+      ASSERT_EQ(got.size(), wanted.size());
+      for (size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_NEAR(got[i], wanted[i], dtype == DType::kFloat64 ? 1e-12 : 1e-6) << text << ' ' << i;
+    }
+}
+
+// Those of `bench/peers/worker.py rbm --check`: two updates with the same uniform numbers.
+TEST(BenchMeasure, BoltzmannMachinesTrainAsThePeersDo) {
+  const Tensor W = rbm_weights("20-15-3/12", {.dtype = DType::kFloat64, .threads = 1}, 2);
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < W.size(); ++i) sum += W.as_double(i), squares += W.as_double(i) * W.as_double(i);
+  EXPECT_NEAR(sum, -21.5660754007366, 1e-11);
+  EXPECT_NEAR(squares, 285.64620738528, 1e-11);
 }
 
 TEST(BenchMeasure, TheLoopWrittenByHandComputesTheSame) {
@@ -93,6 +139,8 @@ TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   // Any processor does far more than a GFLOP/s, and an example of this network takes 1.6 MFLOP.
   EXPECT_GT(measure(net_ceiling("784-500-10/60", options), 0.02).value, 400);
   EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);
+  EXPECT_GT(measure(rnn_ceiling("tanh-128-256-100/32", options), 0.02).value, 10);
+  EXPECT_GT(measure(rbm_ceiling("784-500-1/20", options), 0.02).value, 200);
   EXPECT_GT(measure(elementwise_ceiling("a+1/100000", options), 0.02).value, 1e7);
   EXPECT_GT(measure(random_ceiling("mt_normal/100000", options), 0.02).value, 1e7);
   EXPECT_THROW(elementwise_ceiling("a+1/4", options), UserError);
