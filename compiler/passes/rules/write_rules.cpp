@@ -91,7 +91,7 @@ struct WrittenSlices {
 std::optional<WrittenSlices> written_slices(const Expr& value) {
   const std::optional<StridedSlice> slice = strided_slice_of(value);
   const Dims& dims = value.dims();
-  if (!slice || !slice->inside.empty() || !slice->to_end.empty()) return {};
+  if (!slice) return {};
   std::optional<WrittenSlices> out;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (slice->starts[axis].is(0) && slice->counts[axis] == dims[axis] && slice->steps[axis] == 1) continue;
@@ -101,7 +101,7 @@ std::optional<WrittenSlices> written_slices(const Expr& value) {
   return out;
 }
 
-// zeros with x[:, 0:2] and x[:, 2:5] increased by y and z -> join(1, y, z); with all parts set, whatever x is.
+// Parts that fill the axis lie inside. zeros with x[:, 0:2] and x[:, 2:5] increased by y and z -> join(1, y, z); with all parts set, whatever x is.
 Expr writes_of_all_parts(const Expr& value, RuleContext& context, bool set) {
   constexpr size_t kMostParts = 64;
   std::vector<std::pair<WrittenSlices, Expr>> parts;
