@@ -43,13 +43,17 @@ std::optional<double> share_of_ceiling(const StepProfile& step, const std::optio
   return least > 0 ? std::optional(least / seconds_of(step)) : std::nullopt;
 }
 
-// Seconds by layer, the largest first.
-std::vector<std::pair<std::string, double>> by_layer(const Profile& profile) {
+// Seconds by layer or by loop, the largest first.
+std::vector<std::pair<std::string, double>> seconds_by(const Profile& profile, std::string StepProfile::*key) {
   std::map<std::string, double> sums;
-  for (const StepProfile& step : profile.steps) sums[step.scope.empty() ? "(none)" : step.scope] += step.seconds;
+  for (const StepProfile& step : profile.steps) sums[(step.*key).empty() ? "(none)" : step.*key] += step.seconds;
   std::vector<std::pair<std::string, double>> out(sums.begin(), sums.end());
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return out;
+}
+
+bool has_loops(const Profile& profile) {
+  return std::any_of(profile.steps.begin(), profile.steps.end(), [](const StepProfile& s) { return !s.loop.empty(); });
 }
 
 // How often each rule fired, the most frequent first.
@@ -110,13 +114,13 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
                padded(percent(step.seconds / all), 9),
                padded(once > 0 && step.flops > 0 ? fixed(1e-9 * step.flops / once, 1) : "", 10),
                padded(once > 0 ? fixed(1e-9 * step.bytes / once, 1) : "", 9), padded(share ? percent(*share) : "", 12),
-               "  ", step.code, step.scope.empty() ? "" : str("  [", step.scope, "]"), "\n");
+               "  ", step.code, step.scope.empty() ? "" : str("  [", step.scope, "]"),
+               step.loop.empty() ? "" : str("  in ", step.loop), "\n");
   }
   if (rates) out += ceiling_lines(profile, *rates);
-  out += str("layers:  ",
-             join(by_layer(profile), ", ",
-                  [&](const auto& entry) { return str(entry.first, " ", percent(entry.second / all)); }),
-             "\n");
+  auto share_text = [&](const auto& entry) { return str(entry.first, " ", percent(entry.second / all)); };
+  out += str("layers:  ", join(seconds_by(profile, &StepProfile::scope), ", ", share_text), "\n");
+  if (has_loops(profile)) out += str("loops:   ", join(seconds_by(profile, &StepProfile::loop), ", ", share_text), "\n");
   out += str("passes:  ",
              join(explanation.passes, ", ",
                   [](const PassRecord& pass) { return str(pass.name, " ", fixed(1e3 * pass.seconds, 2), " ms"); }),
@@ -142,16 +146,22 @@ std::string profile_json(const Profile& profile, const Explanation& explanation,
         .add_raw("ceiling_bytes", list(rates->streams, [](const MachineRates::Stream& s) {
                    return JsonObject().add("size", s.size).add("bytes_per_second", s.bytes_per_second).line();
                  }));
-  out.add_raw("steps", list(profile.steps, [&](const StepProfile& step) {
-                JsonObject o;
-                o.add("step", step.step).add("code", step.code).add("layer", step.scope).add("calls", step.calls);
-                o.add("seconds", step.seconds).add("flops", step.flops).add("bytes", step.bytes);
-                if (std::optional<double> share = share_of_ceiling(step, rates)) o.add("of_ceiling", *share);
-                return o.line();
-              }));
-  out.add_raw("layers", list(by_layer(profile), [](const auto& entry) {
+  out.add_raw(
+      "steps", list(profile.steps, [&](const StepProfile& step) {
+        JsonObject o;
+        o.add("step", step.step).add("code", step.code).add("layer", step.scope);
+        if (!step.loop.empty()) o.add("loop", step.loop);
+        o.add("calls", step.calls).add("seconds", step.seconds).add("flops", step.flops).add("bytes", step.bytes);
+        if (std::optional<double> share = share_of_ceiling(step, rates)) o.add("of_ceiling", *share);
+        return o.line();
+      }));
+  out.add_raw("layers", list(seconds_by(profile, &StepProfile::scope), [](const auto& entry) {
                 return JsonObject().add("layer", entry.first).add("seconds", entry.second).line();
               }));
+  if (has_loops(profile))
+    out.add_raw("loops", list(seconds_by(profile, &StepProfile::loop), [](const auto& entry) {
+                  return JsonObject().add("loop", entry.first).add("seconds", entry.second).line();
+                }));
   out.add_raw("passes", list(explanation.passes, [](const PassRecord& pass) {
                 JsonObject o;
                 o.add("pass", pass.name).add("seconds", pass.seconds);

@@ -62,6 +62,19 @@ memory:  2048 bytes of temporaries, 1024 live at the peak
 )");
 }
 
+TEST(ProfileReport, StepsInsideLoopsAreNamedWithThem) {
+  Profile profile = example();
+  profile.steps[1].loop = "scan lstm";
+  const std::string text = profile_table(profile, explanation(), {});
+  EXPECT_NE(text.find("  kernel add_tanh  [hidden]  in scan lstm\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlayers:  hidden 95.0 %, (none) 0.0 %\nloops:   (none) 75.0 %, scan lstm 20.0 %\n"),
+            std::string::npos)
+      << text;
+  const std::string json = profile_json(profile, explanation(), {});
+  EXPECT_NE(json.find(R"("loop": "scan lstm", "calls": 4)"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"({"loop": "scan lstm", "seconds": 0.0008})"), std::string::npos) << json;
+}
+
 TEST(ProfileReport, AStepIsHeldAgainstTheCeilingOfItsSize) {
   EXPECT_EQ(kRates.stream_rate(100), 100e9);
   EXPECT_EQ(kRates.stream_rate(2e6), 100e9);  // larger than a cache that was measured, smaller than the next size

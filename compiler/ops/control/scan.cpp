@@ -299,15 +299,18 @@ class ScanBuilder {
       if (std::any_of(updates_.begin(), updates_.end(),
                       [&](const Update& other) { return other.variable.same(update.variable); }))
         fail(str("two updates of ", name_or(update.variable, "a shared variable")), "one update for each variable");
-      if (update.value.type() != update.variable.type())
-        fail(str("the update of ", name_or(update.variable, "a shared variable"), " is of another type"),
-             readable(update.variable.type().text()), value_text(update.value));
+      // Lengths that only a call knows are checked when it begins, as function() does for its updates.
+      const std::string whose_update = str("the update of ", name_or(update.variable, "a shared variable"));
+      const Expr value = typed_as(update.value, update.variable.type(), whose(whose_update), where_);
+      if (value.type() != update.variable.type())
+        fail(str(whose_update, " is of another type"), readable(update.variable.type().text()),
+             value_text(update.value));
       updates_.push_back({update.variable, {}});
       initial_.push_back(update.variable);
       taps_.push_back({});
       state_inputs_.push_back(make_body_input(update.variable.type(), name_or(update.variable, "variable"), where_));
       parts.replaced.emplace_back(update.variable, state_inputs_.back());
-      states.push_back(update.value);
+      states.push_back(value);
     }
     until_ = result.until.has_value();
     if (until_) {
