@@ -66,7 +66,8 @@ Recurrent::Recurrent(std::string_view type, const RecurrentOptions& options, con
                                         ") carries its state from one minibatch to the next, and their size is not "
                                         "known"),
                             .expected = "minibatches of one size",
-                            .config = options.section.at("carry")});
+                            .config = options.section.at("carry"),
+                            .hint = "in a program, Model::set_batch gives it before layers are added"});
   w_ = add_param("W", blocks(gates, length, n, [&] { return draw_weights(options.init, length, n, input.random); }),
                  input.dtype, true)
            .expr();
