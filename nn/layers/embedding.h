@@ -11,6 +11,9 @@ namespace thtrain {
 /// read, and x has none. A number that is no integer, or out of range, is an error when it is read. UserError where
 /// `count` is not given and the data has no classes.
 ///
+/// Sgd without momentum, weight decay and clipping changes the rows that were read, in place. Other optimizers walk the
+/// whole matrix: their state or their decay moves every row in each step.
+///
 /// Y. Bengio, R. Ducharme, P. Vincent, C. Jauvin, "A neural probabilistic language model", Journal of Machine Learning
 /// Research 3, 2003, section 2; PyTorch's nn.Embedding.
 class Embedding : public Layer {
