@@ -2,7 +2,7 @@
 """Writes ctc.txt: losses and gradients of connectionist temporal classification, for tests/nn/objectives/ctc_test.cpp.
 
 Run: python3 tests/golden/ctc.py, with PyTorch. Lines of a case: "logits" [steps, batch, classes], "labels" [batch, L]
-(padded with -1), "lengths" [batch], "blank", "losses" [batch], "gradient" of the sum of the losses by the logits; float64.
+(padded with -1), "lengths" [batch], "blank", "losses" [batch], "gradient" of their sum by the logits; float64.
 The inputs and the costs of the cases "tutorial" and "two" are those of Theano's tests of its ctc, which come from the
 tutorial of warp-ctc; the costs are compared here.
 """
