@@ -42,6 +42,8 @@ struct DataConfig : Section {
   std::vector<DataFile> all_files();
   /// Are its examples sequences?
   virtual bool has_sequences() const { return false; }
+  /// Where sequence i + tracks goes on where sequence i ended: their number; 0 of other data.
+  virtual int64_t tracks() const { return 0; }
   /// What it says beside its name and its files.
   virtual void fill(DatasetOptions& out) const = 0;
   static const std::vector<Kind<DataConfig>>& kinds();

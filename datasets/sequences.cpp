@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace thtrain {
 
@@ -85,15 +86,22 @@ int64_t longest(const Tensor& lengths) {
 }
 
 Tensor first_steps(const Tensor& rows, int64_t steps) {
-  TH_CHECK(rows.is_contiguous() && rows.rank() >= 2 && steps <= rows.dim(1), steps, " steps of ", rows.type_text());
   if (steps == rows.dim(1)) return rows;
+  std::vector<int64_t> all(static_cast<size_t>(rows.dim(0)));
+  std::iota(all.begin(), all.end(), 0);
+  return first_steps(rows, all, steps);
+}
+
+Tensor first_steps(const Tensor& rows, std::span<const int64_t> which, int64_t steps) {
+  TH_CHECK(rows.is_contiguous() && rows.rank() >= 2 && steps <= rows.dim(1), steps, " steps of ", rows.type_text());
   Shape shape = rows.shape();
+  shape[0] = std::ssize(which);
   shape[1] = steps;
   Tensor out = Tensor::empty(rows.dtype(), shape);
   const size_t bytes = step_bytes(rows), all = static_cast<size_t>(rows.dim(1)) * bytes,
                kept = static_cast<size_t>(steps) * bytes;
-  for (int64_t i = 0; i < rows.dim(0); ++i)
-    std::memcpy(bytes_of(out) + static_cast<size_t>(i) * kept, bytes_of(rows) + static_cast<size_t>(i) * all, kept);
+  for (size_t i = 0; i < which.size(); ++i)
+    std::memcpy(bytes_of(out) + i * kept, bytes_of(rows) + static_cast<size_t>(which[i]) * all, kept);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "datasets/data_array.h"
@@ -35,5 +36,7 @@ Tensor steps_within(const Tensor& rows, const Tensor& lengths);
 int64_t longest(const Tensor& lengths);
 /// The first `steps` steps of rows [n, more steps, ...], contiguous; the rows themselves where they have so many.
 Tensor first_steps(const Tensor& rows, int64_t steps);
+/// The same of the rows of these numbers, in their order.
+Tensor first_steps(const Tensor& rows, std::span<const int64_t> which, int64_t steps);
 
 }  // namespace thtrain
