@@ -20,12 +20,15 @@ static int terminal_width() {
 
 std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
   constexpr int kBar = 24;
-  double part = batch.batches > 0 ? static_cast<double>(batch.batch) / static_cast<double>(batch.batches) : 0;
+  const bool by_steps = batch.steps_of_epoch > 0;
+  const int64_t done = by_steps ? batch.steps : batch.batch, all = by_steps ? batch.steps_of_epoch : batch.batches;
+  double part = all > 0 ? static_cast<double>(done) / static_cast<double>(all) : 0;
   auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBar);
   std::string out = str("epoch ", batch.epoch, '/', epochs, " [", std::string(filled, '='),
                         std::string(kBar - filled, ' '), "] ", part < 0.995 ? " " : "", part < 0.095 ? " " : "",
                         static_cast<int>(100 * part + 0.5), " %  loss ", loss_text(batch.train_loss, 4), "  ",
-                        count_text(static_cast<int64_t>(batch.examples_per_second)), " examples/s");
+                        count_text(static_cast<int64_t>(by_steps ? batch.steps_per_second : batch.examples_per_second)),
+                        by_steps ? " steps/s" : " examples/s");
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
 }
 

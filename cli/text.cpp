@@ -82,16 +82,17 @@ std::string facts_text(const std::vector<std::pair<std::string, std::string>>& f
 }
 
 std::string targets_text(const Dataset& data) {
-  const int64_t width = element_count(data.train.target_shape());
+  const int64_t width = element_count(data.train.step_target_shape());
+  const char* by_step = data.train.has_step_targets() ? " by step" : "";
   switch (data.targets()) {
     case Targets::kNone:
       return "no targets";
     case Targets::kClasses:
-      return str(count_text(data.classes()), data.classes() == 1 ? " class" : " classes");
+      return str(count_text(data.classes()), data.classes() == 1 ? " class" : " classes", by_step);
     case Targets::kValues:
-      return count_text(width, "value");
+      return count_text(width, "value") + by_step;
     case Targets::kLabels:
-      return count_text(width, "label");
+      return count_text(width, "label") + by_step;
   }
   return "";
 }

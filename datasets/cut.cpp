@@ -48,10 +48,12 @@ class Cutter {
 
   /// The class of each row, for a stratified split.
   std::vector<int64_t> classes_of(const Split& whole) const {
-    if (options_.targets != Targets::kClasses)
+    if (options_.targets != Targets::kClasses || whole.has_step_targets())
       throw UserError({.what = "data.split = \"stratified\" needs classes",
                        .expected = "data.split = \"last\" or \"shuffled\"",
-                       .got = str("data.target = \"", name_of(options_.targets), '"'),
+                       .got = options_.targets == Targets::kClasses
+                                  ? "a class for each step of the sequences"
+                                  : str("data.target = \"", name_of(options_.targets), '"'),
                        .config = place_of(options_.split_where)});
     count_classes(whole);  // refuses labels that are none
     Tensor labels = whole.read_targets(0, whole.size(), floatx_);
@@ -125,17 +127,32 @@ class Cutter {
 
   void check_shapes(const Split& whole) const {
     for (const Split* split : {&out_.valid, &out_.test}) {
-      if (split->input_shape() == whole.input_shape() && split->target_shape() == whole.target_shape()) continue;
-      bool inputs = split->input_shape() != whole.input_shape();
+      check_kinds(whole, *split);
+      if (split->step_shape() == whole.step_shape() && split->step_target_shape() == whole.step_target_shape())
+        continue;
+      bool inputs = split->step_shape() != whole.step_shape();
       const DataArray &first = inputs ? whole.x_array() : whole.y_array(),
                       &other = inputs ? split->x_array() : split->y_array();
-      auto one = [&](const Split& s) { return shape_text(inputs ? s.input_shape() : s.target_shape()); };
+      auto one = [&](const Split& s) { return shape_text(inputs ? s.step_shape() : s.step_target_shape()); };
+      const char* each = (inputs ? whole.is_sequence() : whole.has_step_targets()) ? "step" : "row";
       throw UserError({.what = str(other.origin, inputs ? ": the examples differ in shape from the training examples"
                                                         : ": the targets differ in shape from the training targets"),
-                       .expected = str(one(whole), " for each row, as in ", first.origin),
+                       .expected = str(one(whole), " for each ", each, ", as in ", first.origin),
                        .got = str(one(*split)),
                        .config = place_of(other.where)});
     }
+  }
+
+  /// Sequences may differ in their steps, but not in what a target belongs to.
+  void check_kinds(const Split& whole, const Split& split) const {
+    if (split.size() == 0 || split.has_step_targets() == whole.has_step_targets()) return;
+    auto text = [](const Split& s) {
+      return str("one for each ", s.has_step_targets() ? "step" : "sequence", ": ", s.y_array().raw.type_text());
+    };
+    throw UserError({.what = str(split.y_array().origin, ": the targets are not of the kind of the training targets"),
+                     .expected = str(text(whole), " in ", whole.y_array().origin),
+                     .got = text(split),
+                     .config = place_of(split.y_array().where)});
   }
 
  private:

@@ -160,9 +160,23 @@ std::string counting_hint(const DataArray& array) {
                                     : counting_hint(array)});
 }
 
-void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into) {
-  auto* out = into.data<int64_t>();
-  for_each_row(array, into.dim(0), row_of, [&](int64_t i, auto value) {
+// Calls f(i, position in the row, element) for the elements of each row that are looked at, and puts what it gives into
+// `out`.
+template <class To, class F>
+static void convert_each(const DataArray& array, int64_t count, const RowOf& row_of, const RowOf& within, To* out,
+                         F f) {
+  const Shape& shape = array.raw.shape();
+  const int64_t elements = element_count(Shape(shape.begin() + 1, shape.end()));
+  int64_t done = 0, end = elements;
+  for_each_row(array, count, row_of, [&](int64_t i, auto value) {
+    const int64_t position = done++ % elements;
+    if (position == 0 && within) end = within(i);
+    *out++ = position < end ? f(i, position, value) : To{0};
+  });
+}
+
+void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within) {
+  auto label = [&](int64_t i, int64_t, auto value) {
     if constexpr (std::is_floating_point_v<decltype(value)>) {
       constexpr double kFirstTooLarge = 9223372036854775808.0;
       if (!(std::trunc(value) == value && std::abs(static_cast<double>(value)) < kFirstTooLarge))
@@ -171,25 +185,24 @@ void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& i
       if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
         refuse_label(array, row_of(i), str(value), true);
     }
-    *out++ = static_cast<int64_t>(value);
-  });
+    return static_cast<int64_t>(value);
+  };
+  convert_each(array, into.dim(0), row_of, within, into.data<int64_t>(), label);
 }
 
-void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into) {
-  auto* out = into.data<uint8_t>();
+void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within) {
   const Shape shape(array.raw.shape().begin() + 1, array.raw.shape().end());
-  int64_t done = 0;
-  for_each_row(array, into.dim(0), row_of, [&](int64_t i, auto value) {
+  auto bit = [&](int64_t i, int64_t position, auto value) {
     if (value != decltype(value){0} && value != decltype(value){1})
-      throw UserError({.what = str(element_place(array, shape, row_of(i), done % element_count(shape)),
+      throw UserError({.what = str(element_place(array, shape, row_of(i), position),
                                    ": not a label that an example has or has not"),
                        .expected = "0 or 1",
                        .got = number_text(static_cast<double>(value)),
                        .config = array.where,
                        .hint = counting_hint(array)});
-    *out++ = static_cast<uint8_t>(value);
-    ++done;
-  });
+    return static_cast<uint8_t>(value);
+  };
+  convert_each(array, into.dim(0), row_of, within, into.data<uint8_t>(), bit);
 }
 
 void check_array(const DataArray& array) {

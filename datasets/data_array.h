@@ -46,12 +46,13 @@ void check_array(const DataArray& array);
 /// UserError where the file cannot be read.
 void convert_rows(const DataArray& array, double scale, const RowOf& row_of, const Tensor& into);
 
-/// Rows of one number each into the int64 [n] `into`. UserError, naming the row, for one that is no integer.
-void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into);
+/// Integers into the contiguous int64 [n, ...] `into`. UserError, naming the row, for one that is none. Where `within`
+/// is given, only the first within(i) numbers of the i-th row of the result are looked at, and the others become 0.
+void convert_labels(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within = nullptr);
 
 /// Rows of numbers that are 0 or 1 into the contiguous uint8 [n, ...] `into`. UserError, naming the element, for
-/// another.
-void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into);
+/// another. `within` as above.
+void convert_bits(const DataArray& array, const RowOf& row_of, const Tensor& into, const RowOf& within = nullptr);
 
 /// "data/train_y.npy: row 17", "iris.csv: line 18".
 std::string row_place(const DataArray& array, int64_t row);

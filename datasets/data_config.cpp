@@ -131,6 +131,31 @@ void NpyConfig::describe(Fields<NpyConfig>& f) {
       "`$THTRAIN_DATA`, then in `$XDG_CACHE_HOME/thtrain/data` or `~/.cache/thtrain/data`; one that was typed on the "
       "command line, in the working folder.");
   describe_files(f);
+  f.field("sequences", &NpyConfig::sequences)
+      .help(
+          "Whether the examples are sequences, `[sequences, steps, numbers of a step...]`. Their targets belong to the "
+          "sequences (classes `[sequences]`, values and labels `[sequences, numbers]`) or to the steps (`[sequences, "
+          "steps]`, and `[sequences, steps, numbers]`), as the shape of the labels' array tells.");
+  f.field("train_lengths", &NpyConfig::train_lengths)
+      .help(
+          "File of the training sequences' lengths, integers from 1 to the steps of `train`: what stands behind the "
+          "end of a sequence is not looked at. Not given: all have the same length.");
+  f.field("valid_lengths", &NpyConfig::valid_lengths).help("File of the validation sequences' lengths.");
+  f.field("test_lengths", &NpyConfig::test_lengths).help("File of the test sequences' lengths.");
+  f.check([](const NpyConfig& c, Findings& findings) {
+    for (const auto& [given, data, key, name] :
+         {std::tuple(c.train_lengths.has_value(), true, "train_lengths", ""),
+          {c.valid_lengths.has_value(), c.valid.has_value(), "valid_lengths", "valid"},
+          {c.test_lengths.has_value(), c.test.has_value(), "test_lengths", "test"}}) {
+      if (given && !c.sequences)
+        findings.add(
+            {.what = str("data.", key, " has no effect"), .expected = "data.sequences = true", .config = c.at(key)});
+      else if (given && !data)
+        findings.add({.what = str("data.", name, " is missing"),
+                      .expected = str("a file to go with data.", key),
+                      .config = c.at(key)});
+    }
+  });
 }
 
 void IdxConfig::describe(Fields<IdxConfig>& f) {

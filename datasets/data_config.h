@@ -40,6 +40,10 @@ struct DataConfig : Section {
   virtual std::vector<DataFile> files() { return {}; }
   /// files(), and that of the names of the classes, which is the part "class_names".
   std::vector<DataFile> all_files();
+  /// Are its examples sequences?
+  virtual bool has_sequences() const { return false; }
+  /// Where sequence i + tracks goes on where sequence i ended: their number; 0 of other data.
+  virtual int64_t tracks() const { return 0; }
   /// What it says beside its name and its files.
   virtual void fill(DatasetOptions& out) const = 0;
   static const std::vector<Kind<DataConfig>>& kinds();
@@ -144,6 +148,11 @@ struct GeneratorConfig : DataConfig {
 
 struct NpyConfig : ArrayFiles {
   static constexpr std::string_view kName = "npy";
+  bool sequences = false;
+  std::optional<std::string> train_lengths, valid_lengths, test_lengths;
+  bool has_sequences() const override { return sequences; }
+  std::vector<DataFile> files() override;
+  void fill(DatasetOptions& out) const override;
   static void describe(Fields<NpyConfig>& f);
 };
 

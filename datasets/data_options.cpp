@@ -101,6 +101,19 @@ std::vector<DataFile> ArrayFiles::files() {
   return out;
 }
 
+void NpyConfig::fill(DatasetOptions& out) const {
+  ArrayFiles::fill(out);
+  out.sequences = sequences;
+}
+
+std::vector<DataFile> NpyConfig::files() {
+  std::vector<DataFile> out = ArrayFiles::files();
+  add_file(out, "train_lengths", "train_l", train_lengths);
+  add_file(out, "valid_lengths", "valid_l", valid_lengths);
+  add_file(out, "test_lengths", "test_l", test_lengths);
+  return out;
+}
+
 // The valid rows only where they are cut from the training file.
 void SetFiles::fill(DatasetOptions& out) const {
   fill_common(out);

@@ -10,6 +10,7 @@
 #include "compiler/ir/tensor.h"
 #include "datasets/data_array.h"
 #include "datasets/held_rows.h"
+#include "datasets/sequences.h"
 #include "datasets/standardization.h"
 
 namespace thtrain {
@@ -21,9 +22,10 @@ enum class Targets { kNone, kClasses, kValues, kLabels };
 const char* name_of(Targets targets);
 
 /// Some examples, row-major. x: floatX [n, ...input shape], scaled. y: int64 [n] classes, floatX [n, ...] values, uint8
-/// [n, ...] labels, or int64 [0]. weights: floatX [n], 0 or more; of rank 0 where each example counts alike.
+/// [n, ...] labels, or int64 [0]. weights: floatX [n], 0 or more; of rank 0 where each example counts alike. lengths:
+/// int64 [n], the steps of each sequence, behind which there are zeros; of rank 0 where all have the same.
 struct Batch {
-  Tensor x, y, weights = {};
+  Tensor x, y, weights = {}, lengths = {};
 };
 
 /// Some rows of two arrays. Copies share the arrays; reading is const and may be done from several threads.
@@ -33,6 +35,10 @@ class Split {
   /// All rows. `y.raw` is not looked at for kNone. `scale` multiplies x. UserError: complex or scalar x or y, different
   /// numbers of rows, examples of no numbers, classes that are not one number for each row.
   Split(DataArray x, DataArray y, Targets targets, double scale);
+  /// The same of sequences: x [n, steps, numbers of a step...], where [n, steps] stands for one number at each step.
+  /// Targets are those of the steps where y is [n, steps] classes, or [n, steps, k...] values or labels; else one for
+  /// each sequence, [n] or [n, k]. UserError as above, as SequenceLengths, and for targets of another number of steps.
+  Split(DataArray x, DataArray y, Targets targets, double scale, Sequences sequences);
   /// How much each example counts: one number for each row. UserError as above.
   void set_weights(DataArray weights);
   /// Rows `begin` to `begin + count` of this one; or these rows, in this order.
@@ -40,9 +46,27 @@ class Split {
   Split part(std::vector<int64_t> rows) const;
 
   int64_t size() const { return size_; }
-  /// Of one example: [28, 28].
+  /// Of one example: [28, 28]; of a sequence [steps, numbers of a step...].
   const Shape& input_shape() const { return input_shape_; }
+  /// [steps, ...] where each step has a target.
   const Shape& target_shape() const { return target_shape_; }
+  bool is_sequence() const { return is_sequence_; }
+  bool has_step_targets() const { return has_step_targets_; }
+  /// Of one step of a sequence; of one example where they are no sequences.
+  Shape step_shape() const { return {input_shape_.begin() + is_sequence_, input_shape_.end()}; }
+  Shape step_target_shape() const { return {target_shape_.begin() + has_step_targets_, target_shape_.end()}; }
+  /// Steps that there is room for; 1 where they are no sequences.
+  int64_t steps() const { return is_sequence_ ? input_shape_[0] : 1; }
+  bool has_lengths() const { return lengths_ != nullptr; }
+  const DataArray& lengths_array() const { return lengths_->array; }
+  /// Steps of one sequence; 1 where they are no sequences.
+  int64_t length(int64_t example) const {
+    return lengths_ ? lengths_->of_rows[static_cast<size_t>(file_row(example))] : steps();
+  }
+  /// Of all sequences together.
+  int64_t step_count() const;
+  /// What has a target: all steps of all sequences, or all examples.
+  int64_t target_count() const { return has_step_targets_ ? step_count() : size_; }
   Targets targets() const { return targets_; }
   /// Labels from here on are out of range; 0 while it is not known.
   int64_t classes() const { return classes_; }
@@ -82,7 +106,10 @@ class Split {
   Batch all(DType floatx) const;
 
  private:
+  void take_targets();
   void check_target_shape() const;
+  void check_step_targets() const;
+  Tensor read_lengths(int64_t count, const RowOf& row_of) const;
   Tensor make_targets(int64_t count, DType floatx) const;
   void fill(const Batch& into, const RowOf& row_of) const;
   void fill_targets(const Tensor& into, const RowOf& row_of) const;
@@ -95,6 +122,8 @@ class Split {
   int64_t first_ = 0, size_ = 0, classes_ = 0;
   std::shared_ptr<const std::vector<int64_t>> rows_;  // null: the rows as they stand
   Shape input_shape_, target_shape_;
+  bool is_sequence_ = false, has_step_targets_ = false;
+  std::shared_ptr<const SequenceLengths> lengths_;  // null: all have the same
 };
 
 /// UserError for the first x, value of y or weight that is NaN or infinite, for a weight below 0 and for a class below
@@ -103,8 +132,8 @@ void check_batch(const Split& split, const Batch& batch, int64_t first);
 void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples);
 /// Reads and checks every example, a few MiB at a time.
 void check_all(const Split& split, DType floatx);
-/// 1 + the largest label; 0 for no examples. UserError for a label below 0, and for one that is not below the number of
-/// examples: so many classes cannot be learned, and one wild label would ask for all of the memory.
+/// 1 + the largest label; 0 for no examples. UserError for a label below 0, and for one that is not below
+/// split.target_count(): so many classes cannot be learned, and one wild label would ask for all of the memory.
 int64_t count_classes(const Split& split);
 
 struct Dataset {
@@ -131,6 +160,7 @@ struct Dataset {
   /// What a model gives for an example: a probability for each class or label, or the values.
   int64_t outputs() const;
   const Shape& input_shape() const { return train.input_shape(); }
+  bool is_sequence() const { return train.is_sequence(); }
   /// Lines for people: the splits with sizes, shapes, and the files that they come from.
   std::string text() const;
 };

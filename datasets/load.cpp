@@ -66,7 +66,7 @@ std::shared_ptr<const TextRows> text_rows(const CsvTable& table, const std::vect
 /// The arrays of a split in their files.
 struct SplitFiles {
   ArrayFile x;
-  std::optional<ArrayFile> y, weights = {};
+  std::optional<ArrayFile> y, weights = {}, lengths = {};
 };
 
 class Loader {
@@ -195,12 +195,12 @@ class Loader {
     auto split = [&](const std::string& key) -> std::optional<SplitFiles> {
       const DataPath* x = key == "train" ? &required("train_x") : file(key + "_x");
       const DataPath* y = file(key + "_y");
-      const DataPath* weights = file(key + "_w");
-      if (!x && (y || weights)) required(key + "_x");
+      const DataPath *weights = file(key + "_w"), *lengths = file(key + "_l");
+      if (!x && (y || weights || lengths)) required(key + "_x");
       if (!x) return std::nullopt;
       if (!y && has_targets()) required(key + "_y");
-      return SplitFiles{open(*x), has_targets() ? std::optional(open(*y)) : std::nullopt,
-                        weights ? std::optional(open(*weights)) : std::nullopt};
+      auto maybe = [&](const DataPath* path) { return path ? std::optional(open(*path)) : std::nullopt; };
+      return SplitFiles{open(*x), maybe(has_targets() ? y : nullptr), maybe(weights), maybe(lengths)};
     };
     read_files({split("train"), split("valid"), split("test")});
   }
@@ -217,7 +217,10 @@ class Loader {
     auto split = [&](const std::string& key) -> std::optional<SplitFiles> {
       bool there = archive.contains(key + "_x") || archive.contains("x_" + key);
       if (key != "train" && !there) return std::nullopt;
-      return SplitFiles{open(key, "x"), has_targets() ? std::optional(open(key, "y")) : std::nullopt};
+      auto maybe = [&](bool is_there, const char* axis) {
+        return is_there ? std::optional(open(key, axis)) : std::nullopt;
+      };
+      return SplitFiles{open(key, "x"), maybe(has_targets(), "y"), {}, maybe(archive.contains(key + "_l"), "l")};
     };
     read_files({split("train"), split("valid"), split("test")});
   }
@@ -271,7 +274,10 @@ class Loader {
       DataArray x = array(set->x, out_.streamed || by_pieces(set->x));
       // Labels are small, and are read again and again: they stay in the file only where they alone are too large.
       DataArray y = set->y ? array(*set->y, out_.streamed && set->y->bytes() > memory_limit_) : DataArray{};
-      Split out(std::move(x), std::move(y), options_.targets, scale_of(set->x));
+      Split out = options_.sequences || set->lengths
+                      ? Split(std::move(x), std::move(y), options_.targets, scale_of(set->x),
+                              {set->lengths ? std::optional(set->lengths->in_memory()) : std::nullopt})
+                      : Split(std::move(x), std::move(y), options_.targets, scale_of(set->x));
       if (set->weights) out.set_weights(array(*set->weights, out_.streamed && set->weights->bytes() > memory_limit_));
       return out;
     };
@@ -379,7 +385,7 @@ class Loader {
   void name_classes() {
     if (options_.class_names.empty()) return;
     auto count = static_cast<int64_t>(options_.class_names.size());
-    int64_t known = out_.targets() == Targets::kLabels ? element_count(out_.train.target_shape()) : known_classes_;
+    int64_t known = out_.targets() == Targets::kLabels ? element_count(out_.train.step_target_shape()) : known_classes_;
     if (out_.targets() == Targets::kValues || (known != 0 && known != count))
       throw UserError({.what = "data.class_names does not fit the data",
                        .expected = out_.targets() == Targets::kValues ? "classes or labels to name"

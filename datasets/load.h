@@ -37,7 +37,7 @@ struct DatasetOptions {
   /// - "digits": the generator
   /// - "mnist": the four IDX files, in `files["folder"]` or found
   /// - "npy", "idx": one file for each array, train_x, train_y, valid_x, valid_y, test_x, test_y; train_x is required;
-  ///   train_w, valid_w, test_w: weights of the examples
+  ///   train_w, valid_w, test_w: weights of the examples; train_l, valid_l, test_l: lengths of sequences
   /// - "npz": files["npz"], which holds arrays of those names (or x_train, y_train, ...)
   /// - "csv": files["train"], files["valid"], files["test"]; train is required
   std::string name = "digits";
@@ -64,6 +64,8 @@ struct DatasetOptions {
   int64_t split_seed = 0;
   ConfigPosition split_where = {};
 
+  /// Of "npy", "idx" and "npz": axis 1 of the examples counts the steps of sequences. With lengths they are so anyway.
+  bool sequences = false;
   Targets targets = Targets::kClasses;
   int64_t classes = 0;  // 0: 1 + the largest label of the training split
   /// x is multiplied by it. 0: 1/256 for mnist, digits and for uint8 IDX files (the pixels of the Deep Learning

@@ -14,8 +14,8 @@ template <class F>
 void change(const Standard& standard, const Tensor& rows, F f) {
   if (standard.empty() || rows.size() == 0) return;
   const size_t count = standard.mean.size();
-  TH_CHECK(rows.is_contiguous() && (count == 1 || rows.size() == rows.dim(0) * static_cast<int64_t>(count)),
-           rows.type_text(), " for means of ", count, " numbers");
+  TH_CHECK(rows.is_contiguous() && rows.size() % static_cast<int64_t>(count) == 0, rows.type_text(), " for means of ",
+           count, " numbers");
   visit(rows.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
@@ -66,6 +66,9 @@ void for_each_batch(const Split& split, F f) {
   for (int64_t first = 0; first < split.size(); first += rows) {
     Batch batch = split.read(first, std::min(rows, split.size() - first), DType::kFloat64);
     check_batch(split, batch, first);
+    // A step behind an end counts as little as one that is not there.
+    if (split.is_sequence()) batch.x = steps_within(batch.x, batch.lengths);
+    if (split.has_step_targets()) batch.y = steps_within(batch.y, batch.lengths);
     f(batch);
   }
 }
@@ -83,8 +86,8 @@ void Standard::undo(const Tensor& rows) const {
 Standardization learn_standardization(const Split& train, Standardization::By by, bool targets, DType floatx) {
   const bool inputs = by != Standardization::By::kNone;
   TH_CHECK(!targets || train.targets() == Targets::kValues, "standardized targets that are no values");
-  const size_t features = by == Standardization::By::kAll ? 1 : static_cast<size_t>(element_count(train.input_shape()));
-  const auto outputs = static_cast<size_t>(element_count(train.target_shape()));
+  const size_t features = by == Standardization::By::kAll ? 1 : static_cast<size_t>(element_count(train.step_shape()));
+  const auto outputs = static_cast<size_t>(element_count(train.step_target_shape()));
   Sums x_sum(features), y_sum(outputs), x_squares(features), y_squares(outputs);
   auto itself = [](double v, size_t) { return v; };
   for_each_batch(train, [&](const Batch& batch) {

@@ -16,14 +16,16 @@ struct Standard {
   std::vector<double> mean, scale;
 
   bool empty() const { return mean.empty(); }
-  /// (v - mean) / scale, computed in float64, in place; `rows` [n, ...] is contiguous float32 or float64.
+  /// (v - mean) / scale, computed in float64, in place; `rows` [n, ...], of sequences [n, steps, ...], is contiguous
+  /// float32 or float64.
   void apply(const Tensor& rows) const;
   /// v * scale + mean: the way back.
   void undo(const Tensor& rows) const;
 };
 
 struct Standardization {
-  /// kFeatures: a mean and a deviation for each number of an example; kAll: one of each over all numbers.
+  /// kFeatures: a mean and a deviation for each number of an example, or of a step of sequences; kAll: one of each over
+  /// all numbers.
   enum class By { kNone, kFeatures, kAll };
   Standard inputs, targets;
 };

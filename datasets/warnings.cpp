@@ -141,7 +141,9 @@ class Doubts {
 
 std::vector<std::string> data_warnings(const Dataset& data, bool shuffled) {
   std::vector<std::string> out;
-  if (data.targets() == Targets::kClasses && data.train.size() > 0) out = Doubts(data, shuffled).list();
+  // Classes of steps, such as the next character, need not be balanced or mixed.
+  const bool has_classes = data.targets() == Targets::kClasses && !data.train.has_step_targets();
+  if (has_classes && data.train.size() > 0) out = Doubts(data, shuffled).list();
   if (shuffled && data.is_window_default && data.shuffle_window > 0 && data.shuffle_window < data.train.size())
     out.push_back(str(data.train.x_array().origin, ": packed, so that ", data.shuffle_window,
                       " examples at a time are shuffled; data.shuffle_window takes another number, and a file that is "

@@ -28,6 +28,11 @@ Shared Layer::add_state(const std::string& name, const Tensor& value) {
   return variable;
 }
 
+void Layer::add_arrays_of(const Layer& part) {
+  params_.insert(params_.end(), part.params().begin(), part.params().end());
+  state_.insert(state_.end(), part.state().begin(), part.state().end());
+}
+
 // ---- kinds of layers
 // -------------------------------------------------------------------------------------------------
 
@@ -135,6 +140,13 @@ int64_t row_length(std::string_view type, const LayerOptions& layer, const Layer
   if (shape.size() != 1)
     fail_layer(type, layer, input, "one row of numbers for each example", "a flatten layer before it makes rows");
   return shape[0];
+}
+
+void require_sequence(std::string_view type, const LayerOptions& layer, const LayerInput& input) {
+  only_input(type, layer, input);
+  if (!input.has_sequence())
+    fail_layer(type, layer, input, "sequences",
+               "data of sequences has steps along its second axis; a recurrent layer with output = \"all\" gives them");
 }
 
 // A matrix that no memory of this machine holds is no matter of how much is free just now.

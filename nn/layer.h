@@ -104,14 +104,18 @@ class Layer {
   /// What it remembers from one minibatch to the next beside its parameters, each of a dtype of its own; not trained.
   const std::vector<Param>& state() const { return state_; }
 
+  /// Those of state() that begin with zeros in every epoch.
+  virtual std::vector<Param> carried_state() const { return {}; }
+
   /// Does it compute with whole sequences? Then inputs that are sequences come as [steps, batch, lengths of a step...].
   /// To other layers each step comes as an example of its own: [steps * batch, lengths of a step...].
   virtual bool takes_sequences() const { return false; }
   /// Is what it gives a sequence, where one of its inputs is?
   virtual bool gives_sequence() const { return true; }
 
-  /// Of a minibatch: each input [batch, lengths of one example...] -> [batch, output_shape()...]. In training, updates
-  /// of state() are added to those of `pass`. The nodes carry the layer's name and its place in the configuration.
+  /// Of a minibatch: each input [batch, lengths of one example...] -> [batch, output_shape()...]; where it takes and
+  /// gives sequences, [steps, batch, output_shape()...]. In training, updates of state() are added to those of `pass`.
+  /// The nodes carry the layer's name and its place in the configuration.
   Expr operator()(std::span<const Expr> inputs, LayerPass& pass) const {
     Scope scope(name(), position());
     return forward(inputs, pass);
@@ -124,6 +128,8 @@ class Layer {
   Shared add_param(const std::string& name, const Tensor& value, DType dtype, bool penalized);
   /// A new array `<layer>/<name>` of state() that starts as `value`, in its dtype.
   Shared add_state(const std::string& name, const Tensor& value);
+  /// The parameters and the state of a layer that it is made of.
+  void add_arrays_of(const Layer& part);
 
  private:
   std::string type_;
@@ -209,6 +215,8 @@ const Shape& only_input(std::string_view type, const LayerOptions& layer, const 
 const std::vector<Shape>& several_inputs(std::string_view type, const LayerOptions& layer, const LayerInput& input);
 /// The length of the one input, whose examples are rows of numbers. UserError where they are not.
 int64_t row_length(std::string_view type, const LayerOptions& layer, const LayerInput& input);
+/// UserError where the one input is no sequence.
+void require_sequence(std::string_view type, const LayerOptions& layer, const LayerInput& input);
 /// UserError where the weights of this many units, `columns` for each, fill more than this machine's memory.
 void check_units(const LayerOptions& layer, int64_t units, int64_t row_length, DType dtype, int64_t columns = 1);
 

@@ -5,6 +5,7 @@
 #include "compiler/ir/op.h"
 
 #include "nn/finite.h"
+#include "nn/sequences.h"
 
 namespace thtrain {
 
@@ -26,6 +27,10 @@ std::string Model::name_at(size_t place) const {
 }
 const Shape& Model::shape_at(size_t place) const {
   return place < inputs_.size() ? inputs_[place].shape : layers_[place - inputs_.size()]->output_shape();
+}
+
+bool Model::is_sequence_at(size_t place) const {
+  return place < inputs_.size() ? inputs_[place].is_sequence : gives_sequence_[place - inputs_.size()];
 }
 
 // A layer that is called as an input hides it.
@@ -50,6 +55,20 @@ std::vector<size_t> Model::sources_of(const LayerOptions& options, std::string_v
   return out;
 }
 
+// Values of steps do not stand beside values of whole sequences.
+static void check_same_kind(const LayerOptions& options, std::string_view type, const LayerInput& input) {
+  const std::vector<bool>& is_sequence = input.is_sequence;
+  if (std::count(is_sequence.begin(), is_sequence.end(), is_sequence[0]) == std::ssize(is_sequence)) return;
+  std::vector<std::string> kinds;
+  for (size_t i = 0; i < is_sequence.size(); ++i)
+    kinds.push_back(str(input.names[i], is_sequence[i] ? ", a sequence" : ", none"));
+  throw UserError(Message{.what = str("layer ", options.name, " (", type, ") takes a sequence beside what is none"),
+                          .expected = "inputs that are all sequences, or none of them",
+                          .got = join(kinds, "; "),
+                          .config = options.section.at("inputs"),
+                          .hint = "a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence"});
+}
+
 void Model::add_layer(LayerOptions& options, std::string_view type, const Make& make) {
   auto same_type = [&](const auto& layer) { return layer->type() == type; };
   auto same_name = [&](const auto& layer) { return layer->name() == options.name; };
@@ -61,13 +80,20 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const Make& 
   std::vector<size_t> sources = sources_of(options, type);
   std::optional<RandomState> own;
   if (options.seed) own.emplace(*options.seed);
-  LayerInput input{
-      .names = {}, .shapes = {}, .dtype = dtype_, .random = own ? *own : random_, .classes = known_classes_};
+  LayerInput input{.names = {},
+                   .shapes = {},
+                   .dtype = dtype_,
+                   .random = own ? *own : random_,
+                   .classes = known_classes_,
+                   .batch = batch_};
   for (size_t place : sources) {
     input.names.push_back(name_at(place));
     input.shapes.push_back(shape_at(place));
+    input.is_sequence.push_back(is_sequence_at(place));
   }
+  check_same_kind(options, type, input);
   layers_.push_back(make(input));
+  gives_sequence_.push_back(input.has_sequence() && layers_.back()->gives_sequence());
   sources_.push_back(std::move(sources));
 }
 
@@ -93,8 +119,7 @@ int64_t Model::classes() const {
 // -----------------------------------------------------------------------------------------------------
 
 ModelPass Model::pass(std::vector<Expr> values, Phase phase, const Expr& lengths) const {
-  TH_CHECK(!lengths.has_value(), "lengths of sequences");
-  return {*this, std::move(values), phase};
+  return {*this, std::move(values), phase, lengths};
 }
 Expr Model::output(const Expr& x, Phase phase) const {
   return pass({x}, phase).output();
@@ -107,42 +132,69 @@ Expr Model::probabilities(const Expr& x, Phase phase) const {
   return output(x, phase);
 }
 
-ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase)
-    : model_(model), phase_(phase), values_(std::move(values)) {
-  TH_CHECK(values_.size() == model.inputs_.size(), values_.size(), " values for ", model.inputs_.size(), " inputs");
-  values_.resize(model.inputs_.size() + model.layers_.size());
+ModelPass::ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths)
+    : model_(model), phase_(phase), values_(model.inputs_.size() + model.layers_.size()) {
+  TH_CHECK(values.size() == model.inputs_.size(), values.size(), " values for ", model.inputs_.size(), " inputs");
+  Expr first;  // sequences
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!model.inputs_[i].is_sequence) {
+      values_[i].rows = values[i];
+      continue;
+    }
+    values_[i].sequences = time_major(values[i]);
+    if (!first.has_value()) first = values_[i].sequences;
+  }
+  if (!first.has_value()) return;
+  steps_ = first.dims()[0], batch_ = first.dims()[1];
+  if (lengths.has_value()) mask_ = step_mask(lengths, first, model.dtype_);
+}
+
+const Expr& ModelPass::rows_at(size_t place) {
+  compute(place);
+  Value& value = values_[place];
+  if (!value.rows.has_value()) value.rows = rows_of_steps(value.sequences);
+  return value.rows;
+}
+
+const Expr& ModelPass::sequences_at(size_t place) {
+  compute(place);
+  Value& value = values_[place];
+  if (!value.sequences.has_value()) value.sequences = steps_of_rows(value.rows, steps_, batch_);
+  return value.sequences;
 }
 
 // What a layer takes stands before it.
-const Expr& ModelPass::value_at(size_t place) {
+void ModelPass::compute(size_t place) {
   const size_t inputs = model_.inputs_.size();
   std::vector<bool> is_needed(values_.size(), false);
   is_needed[place] = true;
   for (size_t p = place + 1; p-- > inputs;)
-    if (is_needed[p] && !values_[p].has_value())
+    if (is_needed[p] && values_[p].is_empty())
       for (size_t source : model_.sources_[p - inputs]) is_needed[source] = true;
   for (size_t p = inputs; p <= place; ++p)
-    if (is_needed[p] && !values_[p].has_value()) values_[p] = compute(p - inputs);
-  return values_[place];
+    if (is_needed[p] && values_[p].is_empty()) compute_layer(p - inputs);
 }
 
-Expr ModelPass::compute(size_t layer) {
+void ModelPass::compute_layer(size_t number) {
+  const Layer& layer = *model_.layers_[number];
   std::vector<Expr> inputs;
-  for (size_t source : model_.sources_[layer]) inputs.push_back(values_[source]);
+  for (size_t source : model_.sources_[number])
+    inputs.push_back(layer.takes_sequences() ? sequences_at(source) : rows_at(source));
   const size_t updates_before = updates_.size();
-  LayerPass pass{.phase = phase_, .updates = updates_};
-  Expr out = (*model_.layers_[layer])(inputs, pass);
-  TH_CHECK(phase_ != Phase::kEvaluation || updates_.size() == updates_before, "layer ", model_.layers_[layer]->name(),
+  LayerPass pass{.phase = phase_, .updates = updates_, .mask = mask_};
+  Expr out = layer(inputs, pass);
+  TH_CHECK(phase_ != Phase::kEvaluation || updates_.size() == updates_before, "layer ", layer.name(),
            " updates its state in evaluation");
-  return out;
+  Value& value = values_[model_.inputs_.size() + number];
+  (layer.takes_sequences() && layer.gives_sequence() ? value.sequences : value.rows) = out;
 }
 
 Expr ModelPass::output() {
   TH_CHECK(!model_.layers_.empty(), "a model without layers");
-  return value_at(values_.size() - 1);
+  return rows_at(values_.size() - 1);
 }
 Expr ModelPass::output(const std::string& name) {
-  return value_at(model_.place_of(name));
+  return rows_at(model_.place_of(name));
 }
 
 ModelOutput ModelPass::model_output() {
@@ -154,12 +206,20 @@ ModelOutput ModelPass::model_output(const std::string& name) {
 }
 
 ModelOutput ModelPass::model_output_at(size_t place) {
-  const Expr value = value_at(place);
-  if (softmax_at(place)) return {.value = value, .logits = logits_at(place), .link = ModelOutput::Link::kSoftmax};
-  const Node& node = value.node();
-  if (node.op && node.op->name == "sigmoid")
-    return {.value = value, .logits = node.inputs[0], .link = ModelOutput::Link::kSigmoid};
-  return {.value = value};
+  ModelOutput out{.value = rows_at(place), .is_sequence = model_.is_sequence_at(place)};
+  if (out.is_sequence) {
+    out.steps = steps_;
+    if (mask_.has_value()) out.mask = rows_of_steps(mask_);
+  }
+  const Node& node = out.value.node();
+  if (softmax_at(place)) {
+    out.logits = logits_at(place);
+    out.link = ModelOutput::Link::kSoftmax;
+  } else if (node.op && node.op->name == "sigmoid") {
+    out.logits = node.inputs[0];
+    out.link = ModelOutput::Link::kSigmoid;
+  }
+  return out;
 }
 
 // Null where it is another layer, or an input.
@@ -171,7 +231,7 @@ const Softmax* ModelPass::softmax_at(size_t place) const {
 Expr ModelPass::logits_at(size_t place) {
   const Softmax* softmax = softmax_at(place);
   TH_CHECK(softmax != nullptr, "logits of ", model_.name_at(place), ", which is no softmax");
-  return softmax->logits(value_at(model_.sources_[place - model_.inputs_.size()].front()));
+  return softmax->logits(rows_at(model_.sources_[place - model_.inputs_.size()].front()));
 }
 Expr ModelPass::logits() {
   TH_CHECK(!model_.layers_.empty(), "a model without layers");
@@ -199,6 +259,13 @@ std::vector<Param> Model::trained_params() const {
 std::vector<Param> Model::state() const {
   std::vector<Param> out;
   for (const auto& layer : layers_) out.insert(out.end(), layer->state().begin(), layer->state().end());
+  return out;
+}
+
+std::vector<Param> Model::carried_state() const {
+  std::vector<Param> out;
+  for (const auto& layer : layers_)
+    for (const Param& state : layer->carried_state()) out.push_back(state);
   return out;
 }
 

@@ -53,6 +53,9 @@ class Model {
   }
   /// The same of any kind.
   void add(OneOf<LayerOptions> options);
+  /// How many examples the minibatches of training have, for layers whose state has an array of each; before such a
+  /// layer is added.
+  void set_batch(int64_t batch) { batch_ = batch; }
 
   /// Lengths of one example of the first input.
   const Shape& input_shape() const { return inputs_.front().shape; }
@@ -85,6 +88,8 @@ class Model {
   int64_t parameter_count() const;
   /// What layers remember from one minibatch to the next, beside their parameters.
   std::vector<Param> state() const;
+  /// What of it begins with zeros in every epoch: states of sequences that go on from one minibatch to the next.
+  std::vector<Param> carried_state() const;
 
   /// Gives every parameter and all state the array of its name; parameters cast to dtype(), state to its own dtype
   /// (state of integers takes its own dtype only). UserError, and nothing is changed: arrays are missing, have another
@@ -104,21 +109,25 @@ class Model {
   size_t place_of(const std::string& name) const;
   std::string name_at(size_t place) const;
   const Shape& shape_at(size_t place) const;
+  bool is_sequence_at(size_t place) const;
   const Softmax* classifier() const;
 
   std::vector<ModelInput> inputs_;
   DType dtype_;
   RandomState random_;
   int64_t known_classes_;
+  int64_t batch_ = 0;  // 0: not known
   std::vector<std::shared_ptr<const Layer>> layers_;
   std::vector<std::vector<size_t>> sources_;  // of each layer: the places of what it takes
+  std::vector<bool> gives_sequence_;          // of each layer
 };
 
-/// The expressions of one minibatch in one phase. A layer is computed when it is first asked for, and once.
+/// The expressions of one minibatch in one phase. A layer is computed when it is first asked for, and once. Sequences
+/// are given as rows [steps * batch, ...]: row t * batch + i is step t of example i.
 class ModelPass {
  public:
-  /// InternalError where the values are not one for each input.
-  ModelPass(const Model& model, std::vector<Expr> values, Phase phase);
+  /// `values` and `lengths` as Model::pass. InternalError where the values are not one for each input.
+  ModelPass(const Model& model, std::vector<Expr> values, Phase phase, const Expr& lengths = {});
 
   /// Of the last layer.
   Expr output();
@@ -136,15 +145,26 @@ class ModelPass {
   const std::vector<Update>& updates() const { return updates_; }
 
  private:
-  const Expr& value_at(size_t place);
-  Expr compute(size_t layer);
+  // A value is computed in one of two forms; a sequence has the other one when it is asked for.
+  struct Value {
+    Expr rows = {};       // [batch, ...], of a sequence [steps * batch, ...]
+    Expr sequences = {};  // [steps, batch, ...]
+    bool is_empty() const { return !rows.has_value() && !sequences.has_value(); }
+  };
+
+  const Expr& rows_at(size_t place);
+  const Expr& sequences_at(size_t place);
+  void compute(size_t place);
+  void compute_layer(size_t layer);
   Expr logits_at(size_t place);
   ModelOutput model_output_at(size_t place);
   const Softmax* softmax_at(size_t place) const;
 
   const Model& model_;
   Phase phase_;
-  std::vector<Expr> values_;  // by place; empty where it was not asked for yet
+  std::vector<Value> values_;  // by place; empty where it was not asked for yet
+  Dim steps_ = 1, batch_ = 1;  // of the sequences
+  Expr mask_;                  // floats [steps, batch]; empty where all sequences have the same length
   std::vector<Update> updates_;
 };
 

@@ -37,6 +37,10 @@ TargetForm Objective::check(const ModelOutput& output, const TargetInput& target
     bool one = form == TargetForm::kValues && is_single(output.value);
     int64_t wanted = one ? 1 : classes_of(output.value);
     bool fits = is_float(weights.dtype()) && weights.rank() == 1 && output.value.rank() <= 2;
+    if (form == TargetForm::kLabelSequences)
+      throw UserError(Message{.what = who + " takes no weights of the classes",
+                              .expected = "weights of the sequences, or none",
+                              .config = position_});
     if (fits && wanted >= 0 && weights.dims()[0].is_known()) fits = weights.dims()[0].value() == wanted;
     if (!fits)
       throw UserError(

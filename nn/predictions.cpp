@@ -22,6 +22,7 @@ static bool is_column(const Expr& x) {
 static bool has_form(TargetForm form, const Expr& output, const Expr& targets) {
   if (form == TargetForm::kNone || !targets.has_value()) return form == TargetForm::kNone && !targets.has_value();
   const Dims &given = targets.dims(), &wanted = output.dims();
+  if (form == TargetForm::kLabelSequences) return is_int(targets.dtype()) && given.size() == 2;
   if (is_complex(targets.dtype()) || given.empty() || !may_equal(given[0], wanted[0])) return false;
   if (form == TargetForm::kClasses) return is_int(targets.dtype()) && given.size() == 1;
   if (given.size() == 1 && (is_column(output) || wanted.size() == 1)) return is_float(targets.dtype());
@@ -48,6 +49,8 @@ static std::string form_text(TargetForm form, const Expr& output) {
       return row_text(DType::kInt64, output) + " (classes)";
     case TargetForm::kValues:
       return type_text(output) + " (values)";
+    case TargetForm::kLabelSequences:
+      return "int64[sequences, labels] (labels of each sequence, -1 behind the last one)";
   }
   return "";
 }
@@ -61,11 +64,11 @@ TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accept
                             .config = where});
   for (TargetForm form : accepted) {
     if (!has_form(form, output, targets.value)) continue;
-    const Expr& weights = targets.weights;
+    const Expr &weights = targets.weights, &weighed = form == TargetForm::kLabelSequences ? targets.value : output;
     if (weights.has_value() &&
-        (!is_float(weights.dtype()) || weights.rank() != 1 || !may_equal(weights.dims()[0], output.dims()[0])))
+        (!is_float(weights.dtype()) || weights.rank() != 1 || !may_equal(weights.dims()[0], weighed.dims()[0])))
       throw UserError(Message{.what = who + " cannot take these weights of the examples",
-                              .expected = row_text(output.dtype(), output),
+                              .expected = row_text(output.dtype(), weighed),
                               .got = type_text(weights),
                               .config = where});
     return form;

@@ -10,7 +10,7 @@
 
 namespace thtrain {
 
-Shape model_input(const Experiment& experiment, const Shape& example) {
+ModelInput model_input(const Experiment& experiment, const Shape& example, bool is_sequence) {
   const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
   auto wants_rows = [&](const OneOf<LayerOptions>& layer) {
     const std::vector<std::string>& inputs = layer->inputs;
@@ -18,11 +18,24 @@ Shape model_input(const Experiment& experiment, const Shape& example) {
         inputs.empty() ? &layer == &layers.front() : std::count(inputs.begin(), inputs.end(), "x") > 0;
     return takes_examples && layer.kind_of().maker.takes_rows;
   };
-  return std::any_of(layers.begin(), layers.end(), wants_rows) ? Shape{element_count(example)} : example;
+  const bool takes_rows = std::any_of(layers.begin(), layers.end(), wants_rows);
+  return {"x", takes_rows ? Shape{element_count(example)} : example, is_sequence};
 }
 
-Model build_model(const Experiment& experiment, const Shape& input, int64_t classes) {
-  Model model(input, experiment.compiler.floatX, experiment.seed, classes);
+ModelInput input_of_rows(const Experiment& experiment, const Shape& rows) {
+  const bool is_sequence = experiment.data.has_value() && experiment.data->has_sequences();
+  const std::ptrdiff_t outer = is_sequence ? 2 : 1;
+  if (std::ssize(rows) < outer)
+    throw UserError(Message{.what = "these are no examples for the model",
+                            .expected = is_sequence ? "an array of sequences, steps and numbers of a step"
+                                                    : "an array of real numbers, one example for each row",
+                            .got = str("an array ", shape_text(rows))});
+  return model_input(experiment, Shape(rows.begin() + outer, rows.end()), is_sequence);
+}
+
+Model build_model(const Experiment& experiment, const ModelInput& input, int64_t classes) {
+  Model model = Model::with_inputs({input}, experiment.compiler.floatX, experiment.seed, classes);
+  model.set_batch(experiment.trainer.batch_size);
   for (OneOf<LayerOptions> layer : experiment.model.layers) {
     layer->trained = is_trained(experiment, *layer);
     model.add(std::move(layer));

@@ -10,14 +10,18 @@
 
 namespace thtrain {
 
-/// What the model takes of examples of the shape `example`: rows where a layer that takes the examples takes rows only
-/// (dense, softmax), so that images need no flatten layer in front; else the shape itself.
-Shape model_input(const Experiment& experiment, const Shape& example);
+/// What the model takes of examples of the shape `example`, of sequences of steps of that shape: rows where a layer
+/// that takes the examples takes rows only (dense, softmax), so that images need no flatten layer in front; else the
+/// shape itself.
+ModelInput model_input(const Experiment& experiment, const Shape& example, bool is_sequence = false);
+/// Of the examples in an array [n, ...], which the experiment's data source says to be sequences or not. UserError for
+/// an array of too few axes.
+ModelInput input_of_rows(const Experiment& experiment, const Shape& rows);
 
-/// The layers of `experiment.model` for examples of the shape `input`, with weights drawn from `experiment.seed`.
+/// The layers of `experiment.model` for examples of the form `input`, with weights drawn from `experiment.seed`.
 /// `classes` are those of the data (0: not known). UserError at the layer's line: it does not suit what comes before
 /// it; the softmax has fewer units than there are classes, or none are known.
-Model build_model(const Experiment& experiment, const Shape& input, int64_t classes);
+Model build_model(const Experiment& experiment, const ModelInput& input, int64_t classes);
 
 /// The arrays of an .npz of weights; what a checkpoint keeps beside them (names that begin with "run.") is left out.
 std::map<std::string, Tensor> read_weights(const std::string& path, const ConfigPosition& where = {});

@@ -62,9 +62,9 @@ void check_standardization(const Standardization& standardization, const Split& 
                             .expected = str(count, " numbers for each ", what, ", as ", name, " has"),
                             .got = str(shape_text(shape), " in ", split.x_array().origin)});
   };
-  check(standardization.inputs, split.input_shape(), "data/mean", "example");
+  check(standardization.inputs, split.step_shape(), "data/mean", "example");
   if (split.targets() == Targets::kValues)
-    check(standardization.targets, split.target_shape(), "data/target_mean", "target");
+    check(standardization.targets, split.step_target_shape(), "data/target_mean", "target");
 }
 
 }  // namespace thtrain

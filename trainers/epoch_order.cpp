@@ -39,6 +39,23 @@ EpochOrder draw_order(RandomState& random, int64_t size, int64_t window) {
   return out;
 }
 
+EpochOrder draw_order(RandomState& random, std::span<const int64_t> lengths, int64_t batch) {
+  constexpr int64_t kBatchesOfBlock = 16;
+  const auto size = std::ssize(lengths);
+  const std::vector<int64_t> drawn = random.permutation(size);
+  std::vector<int64_t> sorted = drawn;
+  const int64_t batches = size / batch, full = batches * batch;
+  for (int64_t begin = 0; begin < full; begin += kBatchesOfBlock * batch)
+    std::stable_sort(
+        sorted.begin() + begin, sorted.begin() + std::min(full, begin + kBatchesOfBlock * batch),
+        [&](int64_t a, int64_t b) { return lengths[static_cast<size_t>(a)] < lengths[static_cast<size_t>(b)]; });
+  EpochOrder out{.examples = {}, .blocks = {}};
+  for (int64_t chosen : random.permutation(batches))
+    out.examples.insert(out.examples.end(), sorted.begin() + chosen * batch, sorted.begin() + (chosen + 1) * batch);
+  out.examples.insert(out.examples.end(), sorted.begin() + full, sorted.end());
+  return out;
+}
+
 Arrivals::Run Arrivals::next(int64_t most) {
   const auto size = static_cast<int64_t>(order_->examples.size());
   if (block_ == order_->blocks.size()) return {};

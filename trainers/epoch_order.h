@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "compiler/base/random_state.h"
@@ -21,6 +22,12 @@ struct EpochOrder {
 /// A function of the generator's state, the number of examples and the window alone. `window` 0 or at least `size`:
 /// random.permutation(size), which comes as one block where `window` is not 0.
 EpochOrder draw_order(RandomState& random, int64_t size, int64_t window);
+
+/// An order in which minibatches of `batch` examples hold sequences of about the same length, so that little is padded:
+/// the examples are drawn, random.permutation(n); the rest that fills no minibatch stays at the end; the others are
+/// sorted by length within each 16 minibatches (those of one length stay as they were drawn), and the minibatches are
+/// put into the order random.permutation(number of minibatches). Without a window.
+EpochOrder draw_order(RandomState& random, std::span<const int64_t> lengths, int64_t batch);
 
 /// Walks through the examples of an order as they come.
 class Arrivals {

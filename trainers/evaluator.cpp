@@ -50,20 +50,23 @@ void Evaluator::wait(const Examples& examples, int64_t count, int64_t batch) {
 }
 
 Evaluator::Expressions Evaluator::expressions(const Examples& examples, int64_t count) const {
-  Dims lengths = {count};
-  for (int64_t length : model_.input_shape()) lengths.push_back(length);
-  const Type y_type = examples.target_type(count);
-  Expressions out{.x = tensor("x", lengths, model_.dtype()),
-                  .y = tensor("y", y_type.dims, y_type.dtype),
-                  .weights = {},
-                  .parts = {}};
+  const Type x_type = examples.input_type(count), y_type = examples.target_type(count);
+  Expressions out{.x = tensor("x", x_type.dims, x_type.dtype), .y = tensor("y", y_type.dims, y_type.dtype)};
   if (examples.has_weights()) out.weights = tensor("weights", {count}, model_.dtype());
-  ModelPass pass = model_.pass({out.x}, Phase::kEvaluation);
+  if (examples.has_lengths()) out.lengths = tensor("lengths", {count}, DType::kInt64);
+  ModelPass pass = model_.pass({out.x}, Phase::kEvaluation, out.lengths);
   std::vector<std::optional<MetricInput>> inputs(outputs_.size());
   for (const auto& [metric, output] : metrics_) {
     if (output && !inputs[*output]) inputs[*output] = input_of(*output, pass, out);
     out.parts.push_back(output ? metric->parts(*inputs[*output]) : std::vector<MetricPart>());
   }
+  return out;
+}
+
+std::vector<In> Evaluator::Expressions::inputs() const {
+  std::vector<In> out;
+  for (const Expr& input : {x, y, weights, lengths})
+    if (input.has_value()) out.emplace_back(input);
   return out;
 }
 
@@ -86,7 +89,7 @@ void Evaluator::check(const Examples& examples) const {
 }
 
 Evaluator::Compiled& Evaluator::of_length(const Examples& examples, int64_t count, bool background) {
-  const std::pair key(count, examples.has_weights());
+  const std::tuple key(count, examples.has_weights(), examples.known_steps());
   auto found = functions_.find(key);
   if (found != functions_.end()) return found->second;
   Expressions of_chunk = expressions(examples, count);
@@ -95,10 +98,9 @@ Evaluator::Compiled& Evaluator::of_length(const Examples& examples, int64_t coun
     for (const MetricPart& part : parts) outputs.emplace_back(part.value, true);
   FunctionOptions options = options_;
   options.background = background;
-  std::vector<In> inputs{of_chunk.x, of_chunk.y};
-  if (of_chunk.weights.has_value()) inputs.emplace_back(of_chunk.weights);
   options.allow_unused_inputs = true;  // the targets of an autoencoder
-  return functions_.emplace(key, Compiled{function(inputs, outputs, {}, options), of_chunk.parts}).first->second;
+  return functions_.emplace(key, Compiled{function(of_chunk.inputs(), outputs, {}, options), of_chunk.parts})
+      .first->second;
 }
 
 Explanation Evaluator::explain(const Examples& examples, int64_t count, int64_t batch) {
@@ -118,6 +120,7 @@ std::vector<MetricValue> Evaluator::measure(Examples& examples, int64_t count, i
     Batch part = examples.batch(begin, length);
     std::vector<Tensor> arguments{part.x, part.y};
     if (examples.has_weights()) arguments.push_back(part.weights);
+    if (examples.has_lengths()) arguments.push_back(part.lengths);
     Compiled& compiled = of_length(examples, length);
     std::vector<Tensor> results = compiled.function(arguments);
     if (totals.empty())

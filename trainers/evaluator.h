@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "compiler/runtime/function.h"
@@ -42,8 +43,9 @@ class Evaluator {
  private:
   /// Of a chunk.
   struct Expressions {
-    Expr x, y, weights;                          // weights: empty where there are none
-    std::vector<std::vector<MetricPart>> parts;  // of each metric
+    Expr x, y, weights, lengths;  // empty where there are none
+    std::vector<In> inputs() const;
+    std::vector<std::vector<MetricPart>> parts = {};  // of each metric
   };
   struct Compiled {
     Function function;
@@ -58,7 +60,8 @@ class Evaluator {
   std::vector<TrainedOutput> outputs_;
   std::vector<OutputMetric> metrics_;
   FunctionOptions options_;
-  std::map<std::pair<int64_t, bool>, Compiled> functions_;  // by length, and whether examples have weights
+  /// By length, whether examples have weights, and the steps of sequences: Examples::known_steps.
+  std::map<std::tuple<int64_t, bool, int64_t>, Compiled> functions_;
 };
 
 /// The chunk for `count` examples in minibatches of `batch`: a multiple of `batch`, of at most about a thousand

@@ -26,6 +26,12 @@ ExampleStream::~ExampleStream() {
   if (thread_.joinable()) thread_.join();
 }
 
+std::vector<int64_t> lengths_of(const Split& split) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < split.size(); ++i) out.push_back(split.length(i));
+  return out;
+}
+
 Batch ExampleStream::new_buffer(int64_t count) const {
   Batch out = split_.buffer(count, floatx_);
   Shape lengths = {count};
@@ -149,7 +155,10 @@ void ExampleStream::begin_thread() {
 
 std::shared_ptr<ExampleStream::Pass> ExampleStream::draw(const RandomState& random) const {
   auto out = std::make_shared<Pass>(random);
-  out->order = draw_order(out->after, split_.size(), window_);
+  if (split_.has_lengths() && window_ == 0 && plan_.batch > 0)
+    out->order = draw_order(out->after, lengths_of(split_), plan_.batch);
+  else
+    out->order = draw_order(out->after, split_.size(), window_);
   return out;
 }
 

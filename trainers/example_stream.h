@@ -16,6 +16,9 @@
 
 namespace thtrain {
 
+/// Of each of its sequences.
+std::vector<int64_t> lengths_of(const Split& split);
+
 /// Pass after pass over the examples, in order or shuffled; the minibatches behind those that were asked for are read
 /// meanwhile, also those of the next pass: about 1 MiB of them, at least one and at most 64.
 class ExampleStream {
@@ -26,8 +29,9 @@ class ExampleStream {
     bool operator==(const Plan&) const = default;
   };
 
-  /// Each example gets the lengths `input`. A shuffled stream waits for begin_pass(); with a `window` (see EpochOrder)
-  /// its rows are read as they come, and held in memory until they are taken.
+  /// Each example gets the lengths `input`. Sequences come with all the steps that there is room for. A shuffled stream
+  /// waits for begin_pass(); with a `window` (see EpochOrder) its rows are read as they come, and held in memory until
+  /// they are taken.
   ExampleStream(Split split, Shape input, DType floatx, bool shuffled, int64_t window);
   /// Waits for what is being read.
   ~ExampleStream();
@@ -41,6 +45,8 @@ class ExampleStream {
   /// Examples `start` to `start + count` of the pass; valid until the next call. UserError as Split::read_into and
   /// check_batch, of these examples and not of those behind them.
   const Batch& at(int64_t start, int64_t count);
+  /// Of the pass that begin_pass() began.
+  const std::vector<int64_t>& order() const { return current_->order.examples; }
   /// Tensors for so many examples.
   Batch new_buffer(int64_t count) const;
 

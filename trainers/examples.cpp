@@ -12,7 +12,10 @@ static Shape with_count(int64_t count, const Shape& input) {
 }
 
 Examples::Examples(const Split& split, const Shape& input, DType floatx, bool streamed)
-    : split_(split), input_(input), floatx_(floatx), streamed_(streamed) {
+    : split_(split),
+      input_(split.is_sequence() ? with_count(split.steps(), input) : input),
+      floatx_(floatx),
+      streamed_(streamed) {
   if (streamed_ || split.size() == 0) return;
   all_ = split.all(floatx);
   all_.x = all_.x.reshape(with_count(split.size(), input_));
@@ -37,24 +40,60 @@ void Examples::set_plan(int64_t count, int64_t batch) {
 Batch Examples::batch(int64_t begin, int64_t count) {
   if (streamed_) {
     if (!stream_) stream_ = stream(false, 0);
-    return stream_->at(begin, count);
+    return trimmed(stream_->at(begin, count));
   }
   Batch out{all_.x.rows(begin, count), all_.y.rows(begin, count)};
   if (has_weights()) out.weights = all_.weights.rows(begin, count);
+  if (has_lengths()) out.lengths = all_.lengths.rows(begin, count);
+  return trimmed(out);
+}
+
+Batch Examples::trimmed(Batch batch) const {
+  if (!has_lengths()) return batch;
+  const int64_t steps = longest(batch.lengths);
+  batch.x = first_steps(batch.x, steps);
+  if (split_.has_step_targets()) batch.y = first_steps(batch.y, steps);
+  return batch;
+}
+
+Batch Examples::gather(std::span<const int64_t> examples) const {
+  // Any array as rows of steps: one number, or one step, where it has none.
+  auto rows_of = [&](const Tensor& all, int64_t steps) {
+    if (all.rank() == 1) return first_steps(all.reshape({all.dim(0), 1}), examples, 1).reshape({std::ssize(examples)});
+    return first_steps(all, examples, steps < 0 ? all.dim(1) : steps);
+  };
+  Batch out;
+  int64_t steps = -1;
+  if (has_lengths()) {
+    out.lengths = rows_of(all_.lengths, -1);
+    steps = longest(out.lengths);
+  }
+  out.x = rows_of(all_.x, steps);
+  out.y = split_.targets() == Targets::kNone ? all_.y : rows_of(all_.y, split_.has_step_targets() ? steps : -1);
+  if (has_weights()) out.weights = rows_of(all_.weights, -1);
   return out;
+}
+
+static Type type_of_rows(const Tensor& rows, int64_t count, bool has_open_steps) {
+  Type out{.dtype = rows.dtype(), .dims = {count}};
+  for (size_t i = 1; i < rows.rank(); ++i) out.dims.push_back(rows.dim(i));
+  if (has_open_steps) out.dims.at(1) = "steps";
+  return out;
+}
+
+Type Examples::input_type(int64_t count) const {
+  return type_of_rows(Tensor::empty(floatx_, with_count(0, input_)), count, has_lengths());
 }
 
 Type Examples::target_type(int64_t count) const {
   if (size() == 0) return {.dtype = DType::kInt64, .dims = {count}};
-  const Tensor y = streamed_ ? like(1).y : all_.y;
-  Type out{.dtype = y.dtype(), .dims = {count}};
-  for (size_t i = 1; i < y.rank(); ++i) out.dims.push_back(y.dim(i));
-  return out;
+  return type_of_rows(streamed_ ? like(1).y : all_.y, count, has_lengths() && split_.has_step_targets());
 }
 
 int64_t Examples::bytes() const {
-  uint64_t weights_bytes = has_weights() && !streamed_ ? all_.weights.bytes() : 0;
-  return streamed_ || size() == 0 ? 0 : static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + weights_bytes);
+  if (streamed_ || size() == 0) return 0;
+  const uint64_t more = (has_weights() ? all_.weights.bytes() : 0) + (has_lengths() ? all_.lengths.bytes() : 0);
+  return static_cast<int64_t>(all_.x.bytes() + all_.y.bytes() + more);
 }
 
 void Examples::check_unchanged() const {
@@ -80,12 +119,15 @@ std::string Examples::identity() const {
                           x.origin == y.origin ? "" : str("; labels ", data_fingerprint(y)));
     if (has_weights() && split_.weights_array().origin != x.origin)
       out += str("; weights ", data_fingerprint(split_.weights_array()));
+    if (has_lengths()) out += str("; lengths ", data_fingerprint(split_.lengths_array()));
     return out;
   }
   auto bytes_of = [](const Tensor& t) { return std::string_view(static_cast<const char*>(t.raw()), t.bytes()); };
-  if (has_weights())
-    return str(size(), " examples ", content_hash({bytes_of(all_.x), bytes_of(all_.y), bytes_of(all_.weights)}));
-  return str(size(), " examples ", content_hash({bytes_of(all_.x), bytes_of(all_.y)}));
+  std::string out = str(size(), " examples ",
+                        has_weights() ? content_hash({bytes_of(all_.x), bytes_of(all_.y), bytes_of(all_.weights)})
+                                      : content_hash({bytes_of(all_.x), bytes_of(all_.y)}));
+  if (has_lengths()) out += str(", lengths ", content_hash({bytes_of(all_.lengths)}));
+  return out;
 }
 
 Split sample_of(const Split& split, int64_t count, bool streamed) {

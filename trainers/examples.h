@@ -12,23 +12,35 @@ namespace thtrain {
 
 class Examples {
  public:
-  /// Each example gets the lengths `input`, with as many elements as the split's. In memory, they are read (or mapped)
-  /// now.
+  /// Each example, of sequences each step, gets the lengths `input`, with as many elements as the split's. In memory,
+  /// they are read (or mapped) now.
   Examples(const Split& split, const Shape& input, DType floatx, bool streamed);
 
-  /// The type of y of this many examples.
+  /// The types of x and y of this many examples. Where sequences differ in length, their steps have the name "steps".
+  Type input_type(int64_t count) const;
   Type target_type(int64_t count) const;
   int64_t size() const { return split_.size(); }
   bool streamed() const { return streamed_; }
   bool has_weights() const { return split_.has_weights(); }
-  /// x [size, input...], y [size, ...], weights [size] if there are some; of examples in memory.
+  bool has_lengths() const { return split_.has_lengths(); }
+  /// Of one sequence; 1 where they are no sequences.
+  int64_t length(int64_t example) const { return split_.length(example); }
+  /// Steps that there is room for, where all sequences have so many; -1 where they differ.
+  int64_t known_steps() const { return has_lengths() ? -1 : split_.steps(); }
+  /// x [size, input...], of sequences [size, steps, input...], y [size, ...], weights and lengths [size] if there are
+  /// some; of examples in memory.
   const Batch& all() const { return all_; }
   /// How batch() will be called: for examples 0 to `count`, `batch` at a time, again and again. Streamed ones are read
   /// ahead by that.
   void set_plan(int64_t count, int64_t batch);
   /// Examples `begin` to `begin + count`: a part of all(), or read (trainers/example_stream.h) and valid until the next
-  /// call. UserError where a streamed value is not finite or a label is out of range.
+  /// call. Sequences have as many steps as the longest of these. UserError where a streamed value is not finite or a
+  /// label is out of range.
   Batch batch(int64_t begin, int64_t count);
+  /// Those of these numbers, copied; of examples in memory.
+  Batch gather(std::span<const int64_t> examples) const;
+  /// `batch` with as many steps as its longest sequence has; as it is where all have the same length.
+  Batch trimmed(Batch batch) const;
   /// A stream of its own over the same examples.
   std::unique_ptr<ExampleStream> stream(bool shuffled, int64_t window) const;
   /// A minibatch whose numbers say nothing: its types and lengths.
@@ -44,7 +56,7 @@ class Examples {
 
  private:
   Split split_;
-  Shape input_;
+  Shape input_;  // of one example
   DType floatx_;
   bool streamed_;
   Batch all_;

@@ -9,10 +9,13 @@ namespace thtrain {
 
 Feed::Feed(Examples examples, const std::string& name, bool shuffled, int64_t window)
     : examples_(std::move(examples)), shuffled_(shuffled), window_(window) {
+  if (examples_.has_lengths())
+    for (int64_t i = 0; i < examples_.size(); ++i) lengths_.push_back(examples_.length(i));
   if (examples_.streamed()) {
     stream_ = examples_.stream(shuffled_, window_);
     return;
   }
+  if (examples_.has_lengths()) return;
   shared_.push_back(Shared(examples_.all().x, name + "_x", true));
   shared_.push_back(Shared(examples_.all().y, name + "_y", true));
   if (examples_.has_weights()) shared_.push_back(Shared(examples_.all().weights, name + "_weights", true));
@@ -23,7 +26,7 @@ Feed::Feed(Examples examples, const std::string& name, bool shuffled, int64_t wi
 
 Minibatch Feed::minibatch(int64_t count) {
   Scope scope("data");
-  if (!examples_.streamed()) {
+  if (!gives_values()) {
     Expr start = iscalar("start");
     Expr chosen = shuffled_ ? rows(order_in_memory_[0], start, count) : Expr();
     auto part = [&](const Shared& all) { return shuffled_ ? take(all, chosen) : rows(all, start, count); };
@@ -32,33 +35,65 @@ Minibatch Feed::minibatch(int64_t count) {
     return out;
   }
   auto input = [](const char* name, const Type& type) { return tensor(name, type.dims, type.dtype); };
-  const Batch like = examples_.like(count);
-  Expr x = input("x", type_of(like.x)), y = input("y", type_of(like.y));
-  if (!examples_.has_weights()) return {{x, y}, x, y};
-  Expr weights = input("weights", type_of(like.weights));
-  return {{x, y, weights}, x, y, weights};
+  Minibatch out{{}, input("x", examples_.input_type(count)), input("y", target_type(count))};
+  out.inputs = {out.x, out.y};
+  if (examples_.has_weights())
+    out.inputs.emplace_back(out.weights = input("weights", type_of(examples_.like(count).weights)));
+  if (examples_.has_lengths()) out.inputs.emplace_back(out.lengths = tensor("lengths", {count}, DType::kInt64));
+  return out;
+}
+
+// Without targets the array of targets is empty.
+Type Feed::target_type(int64_t count) const {
+  const Tensor y = examples_.like(count).y;
+  return y.size() == 0 ? type_of(y) : examples_.target_type(count);
 }
 
 std::span<const Tensor> Feed::arguments(int64_t start, int64_t count) {
-  if (!examples_.streamed()) {
+  if (!gives_values()) {
     *arguments_[0].data<int64_t>() = start;
     return arguments_;
   }
-  const Batch& batch = stream_->at(start, count);
+  Batch batch;
+  if (stream_)
+    batch = examples_.trimmed(stream_->at(start, count));
+  else if (shuffled_)
+    batch = examples_.gather(
+        std::span<const int64_t>(order_).subspan(static_cast<size_t>(start), static_cast<size_t>(count)));
+  else
+    batch = examples_.batch(start, count);
   arguments_ = {batch.x, batch.y};
   if (examples_.has_weights()) arguments_.push_back(batch.weights);
+  if (examples_.has_lengths()) arguments_.push_back(batch.lengths);
   return arguments_;
 }
 
 void Feed::set_plan(int64_t count, int64_t batch) {
+  batch_ = batch;
   if (stream_ && count > 0) stream_->set_plan({count, batch});
 }
 
 void Feed::begin_epoch(RandomState& random) {
   TH_CHECK(shuffled_, "an order of examples that are not shuffled");
-  if (stream_) return stream_->begin_pass(random);
-  const EpochOrder order = draw_order(random, examples_.size(), window_);
-  std::copy(order.examples.begin(), order.examples.end(), order_in_memory_[0].get_value(true).data<int64_t>());
+  if (stream_) {
+    stream_->begin_pass(random);
+    if (examples_.has_lengths()) order_ = stream_->order();
+    return;
+  }
+  const bool by_length = examples_.has_lengths() && window_ == 0 && batch_ > 0;
+  EpochOrder order = by_length ? draw_order(random, lengths_, batch_) : draw_order(random, examples_.size(), window_);
+  if (examples_.has_lengths())
+    order_ = std::move(order.examples);
+  else
+    std::copy(order.examples.begin(), order.examples.end(), order_in_memory_[0].get_value(true).data<int64_t>());
+}
+
+int64_t Feed::steps_of_first(int64_t count) const {
+  int64_t out = 0;
+  if (lengths_.empty()) return 0;
+  for (auto i = size_t{0}; i < static_cast<size_t>(count); ++i)
+    out += lengths_[shuffled_ ? static_cast<size_t>(order_[i]) : i];
+  return out;
 }
 
 }  // namespace thtrain

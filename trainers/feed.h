@@ -22,7 +22,10 @@ struct Minibatch {
 };
 
 /// In memory, x, y and weights are shared variables and a minibatch is a slice of them from the input `start` on (no
-/// copy), or the rows that a slice of `order` names. Streamed, the inputs are x, y and weights themselves.
+/// copy), or the rows that a slice of `order` names. Streamed, and where sequences differ in length, the inputs are x,
+/// y, weights and lengths themselves; x and the targets of steps have then as many steps as the longest sequence of the
+/// minibatch, a length with the name "steps". Shuffled minibatches hold sequences of about the same length
+/// (trainers/epoch_order.h), unless there is a window.
 class Feed {
  public:
   /// Shared variables are called `name`_x, `name`_y, `name`_weights and `name`_order. Shuffled ones wait for
@@ -40,13 +43,21 @@ class Feed {
   std::span<const Tensor> arguments(int64_t start, int64_t count);
   /// Draws the examples' order from now on.
   void begin_epoch(RandomState& random);
+  /// Steps of the first `count` examples of the order, where sequences differ in length; else 0.
+  int64_t steps_of_first(int64_t count) const;
 
  private:
+  Type target_type(int64_t count) const;
+  bool gives_values() const { return examples_.streamed() || examples_.has_lengths(); }
+
   Examples examples_;
   bool shuffled_;
   int64_t window_;
   std::vector<Shared> shared_;           // x, y, weights where there are some; none where streamed
   std::vector<Shared> order_in_memory_;  // one, where shuffled and not streamed
+  std::vector<int64_t> order_;           // of sequences of different lengths; of others where they are streamed: none
+  std::vector<int64_t> lengths_;         // of the examples, where they differ
+  int64_t batch_ = 0;                    // of the plan
   std::vector<Tensor> arguments_;
   std::unique_ptr<ExampleStream> stream_;  // none where they are in memory
 };

@@ -8,6 +8,7 @@
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/shared.h"
 #include "nn/objectives/binary_crossentropy.h"
+#include "nn/sequences.h"
 #include "trainers/examples.h"
 
 namespace thtrain {
@@ -45,15 +46,48 @@ static Expr shaped_as(const Expr& x, const ModelOutput& output) {
   return reshape(x, lengths);
 }
 
+// Each weight at every step of its sequence, and 0 behind its end.
+static Expr step_weights(const ModelOutput& output, const Expr& weights) {
+  if (!weights.has_value()) return output.mask;
+  const Dim batch = weights.dims()[0];
+  if (output.mask.has_value())
+    return rows_of_steps(steps_of_rows(output.mask, output.steps, batch) * expand_dims(weights, {0}));
+  return rows_of_steps(expand_dims(weights, {0}) * ones({Length(output.steps), Length(batch)}, weights.dtype()));
+}
+
+// The output's layer and its line are those of its value.
+void TrainedOutput::check_kind(const ModelOutput& output) const {
+  if (output.is_sequence == (has_step_targets || compare_with == CompareWith::kInputs)) return;
+  const bool gives = output.is_sequence;
+  throw UserError(
+      Message{.what = str("the output ", layer,
+                          gives ? " gives something for each step, and the data has one target "
+                                  "for each sequence"
+                                : " gives something for each sequence, and the data has a target "
+                                  "for each step"),
+              .expected = gives ? "a layer that makes one value of a sequence" : "a layer that gives sequences",
+              .got = type_text(output.value),
+              .config = output.value.node().origin.config(),
+              .hint = gives ? "a layer of type \"last_step\" takes the last step; so does a recurrent layer with "
+                              "output = \"last\""
+                            : "a recurrent layer with output = \"all\" gives its outputs of all steps"});
+}
+
 TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
   if (takes_only(*objective, TargetForm::kNone)) return {};
-  TargetInput out{.value = y, .weights = weights, .class_weights = class_weights};
-  if (compare_with == CompareWith::kInputs)
-    out.value = shaped_as(x, output);
+  const bool of_inputs = compare_with == CompareWith::kInputs;
+  if (has_step_targets || output.is_sequence) check_kind(output);
+  TargetInput out{.value = of_inputs ? x : y, .weights = weights, .class_weights = class_weights};
+  if (output.is_sequence) {
+    out.value = rows_of_steps(time_major(out.value));
+    out.weights = step_weights(output, weights);
+  }
+  if (of_inputs)
+    out.value = shaped_as(out.value, output);
   else if (takes_class_column())
-    out.value = cast(subtensor(y, {all(), columns->first}), DType::kInt64);
+    out.value = cast(subtensor(out.value, {all(), columns->first}), DType::kInt64);
   else if (columns)
-    out.value = slice_axis(y, 1, columns->first, columns->second - columns->first);
+    out.value = slice_axis(out.value, 1, columns->first, columns->second - columns->first);
   return out;
 }
 
@@ -94,6 +128,10 @@ void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* s
   }
 }
 
+void set_step_targets(std::vector<TrainedOutput>& outputs, const Split& split) {
+  for (TrainedOutput& output : outputs) output.has_step_targets = split.has_step_targets();
+}
+
 // ---- what cannot be
 // ------------------------------------------------------------------------------------------------
 
@@ -102,10 +140,12 @@ static void check_class_column(const TrainedOutput& output, const Split& split, 
   constexpr int64_t kRows = int64_t{1} << 14;
   for (int64_t first = 0; first < split.size(); first += kRows) {
     const Tensor y = split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat64);
-    for (int64_t i = 0; i < y.dim(0); ++i) {
-      const double value = y.as_double(i * y.dim(1) + output.columns->first);
+    const int64_t width = y.shape().back(), of_row = split.has_step_targets() ? split.steps() : 1;
+    for (int64_t i = 0; i < y.size() / width; ++i) {
+      if (i % of_row >= split.length(first + i / of_row)) continue;
+      const double value = y.as_double(i * width + output.columns->first);
       if (value >= 0 && value == std::floor(value) && value < static_cast<double>(classes)) continue;
-      throw UserError(Message{.what = str(row_place(split.y_array(), split.file_row(first + i)),
+      throw UserError(Message{.what = str(row_place(split.y_array(), split.file_row(first + i / of_row)),
                                           ": the target is no class, which the output ", output.layer, " learns"),
                               .expected = str("an integer from 0 to ", classes - 1, " in column ",
                                               output.columns->first, " of the targets"),
@@ -116,7 +156,7 @@ static void check_class_column(const TrainedOutput& output, const Split& split, 
 }
 
 static void check_columns(const TrainedOutput& output, const Dataset& data, const Split& split) {
-  const Shape& target = split.target_shape();
+  const Shape target = split.step_target_shape();
   const int64_t width = target.empty() ? 1 : target.back();
   if (data.targets() == Targets::kClasses || target.size() != 1)
     throw UserError(

@@ -17,6 +17,7 @@ struct TrainedOutput : OutputObjective {
   Expr class_weights = {};                                  // floats; empty: each counts as 1
   Standard standard = {};                                   // of what it gives; empty: it has the data's units
   ConfigPosition position = {};
+  bool has_step_targets = false;  // do the data's targets belong to the steps of sequences?
 
   /// Is what it should give the number of a class, in one column of the targets?
   bool takes_class_column() const;
@@ -25,15 +26,23 @@ struct TrainedOutput : OutputObjective {
   /// Is what it should give a class, or yes or no for each of several labels, and not values?
   bool decides(const Dataset& data) const;
   /// What the output should give, beside `output`, which it gives, of a minibatch x, y and weights (empty: none).
+  /// Beside a sequence they are those of the steps, as rows [steps * batch, ...]; a step counts as much as its
+  /// sequence's weight, and behind its end nothing. UserError where one is for each step, and the other for each
+  /// sequence.
   TargetInput targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const;
   /// How much of the data's units one of the output's is: MetricInput::unit.
   Expr unit(const ModelOutput& output) const;
+
+ private:
+  void check_kind(const ModelOutput& output) const;
 };
 
 /// In the order of loss.outputs; the last layer where there are none.
 std::vector<TrainedOutput> outputs_of(const Experiment& experiment);
 /// Those of the data's numbers that each output gives. Null: they are not standardized.
 void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* standardization);
+/// Whether these targets belong to the steps of sequences.
+void set_step_targets(std::vector<TrainedOutput>& outputs, const Split& split);
 
 /// UserError: an output takes classes alone and the examples have others, or columns that the targets have not.
 void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& data, const Split& split);

@@ -70,6 +70,7 @@ static std::map<std::string, std::string> files_of(const Dataset& data) {
     const std::string &x = split->x_array().origin, &y = split->y_array().origin;
     out[name] = y.empty() || x == y ? x : str(x, ", ", y);
     if (split->has_weights() && split->weights_array().origin != x) out[name] += ", " + split->weights_array().origin;
+    if (split->has_lengths() && split->lengths_array().origin != x) out[name] += ", " + split->lengths_array().origin;
   }
   return out;
 }

@@ -13,6 +13,7 @@
 #include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
+#include "trainers/carried_state.h"
 #include "trainers/data_state.h"
 
 namespace thtrain {
@@ -110,22 +111,23 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
     : experiment_((check_sizes(experiment, data), experiment)),
       floatx_(experiment.compiler.floatX),
       kernels_before_(compile_stats().kernels_compiled),
-      input_(model_input(experiment, data.input_shape())),
+      input_(model_input(experiment, data.train.step_shape(), data.is_sequence())),
       model_(build_model(experiment, input_, data.classes())),
-      valid_(data.valid, input_, floatX(), data.streamed),
-      test_(data.test, input_, floatX(), data.streamed) {
+      valid_(data.valid, input_.shape, floatX(), data.streamed),
+      test_(data.test, input_.shape, floatX(), data.streamed) {
   for (const auto& [name, value] : arrays_of(data.standardization, floatX()))
     data_state_.emplace_back(name, Shared(value, name, true));
   outputs_ = outputs_of(experiment);
   set_standards(outputs_, data.standardization.get());
+  set_step_targets(outputs_, data.train);
   objectives_.emplace(std::vector<OutputObjective>(outputs_.begin(), outputs_.end()));
   check_outputs(outputs_, model_, data);
   load_first_weights(model_, experiment, config_folder);
   hand_weights(model_, first);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
-  feed_.emplace(Examples(data.train, input_, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method(),
-                data.shuffle_window);
+  feed_.emplace(Examples(data.train, input_.shape, floatX(), data.streamed), "train",
+                trainer.shuffle && !is_batch_method(), data.shuffle_window);
   const bool classifies = outputs_[0].classifies(data);
   classes_ = classifies ? data.classes() : 0;
   loss_sum_ = Shared(0.0, "loss_sum");
@@ -133,6 +135,8 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   int64_t size = feed_->examples().size(), batch = std::min(trainer.batch_size, size), rest = size % batch;
   bool has_rest = rest > 0 && (!trainer.full_batches_only || is_batch_method());
   chunks_ = size / batch + has_rest;
+  known_steps_ = feed_->examples().known_steps();
+  check_carried_state(model_, experiment, data, has_rest);
   feed_->set_plan(has_rest ? size : size / batch * batch, batch);
   step_ = make_step(batch, &graph_);
   schedules_.emplace(trainer, training_step_ ? &training_step_->optimizer() : nullptr, batches());
@@ -147,7 +151,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment.compiler, "errors"));
   evaluator_->check(feed_->examples());
   if (most_measured() < size)
-    train_sample_.emplace(sample_of(data.train, train_count(), data.streamed), input_, floatX(), data.streamed);
+    train_sample_.emplace(sample_of(data.train, train_count(), data.streamed), input_.shape, floatX(), data.streamed);
 }
 
 double TrainingProgram::largest_input(int64_t batch) {
@@ -213,7 +217,7 @@ std::vector<Update> TrainingProgram::chunk_updates(const Minibatch& batch, Model
 
 Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   Minibatch batch = feed_->minibatch(count);
-  ModelPass pass = model_.pass({batch.x}, Phase::kTraining);
+  ModelPass pass = model_.pass({batch.x}, Phase::kTraining, batch.lengths);
   ObjectiveStep step = objective_step(batch, pass);
   if (is_batch_method())
     check_batch_training(experiment_, model_, *outputs_[0].objective, step);
@@ -241,6 +245,8 @@ Function TrainingProgram::make_step(int64_t count, Graph* graph) {
   }
   updates.insert(updates.end(), pass.updates().begin(), pass.updates().end());
   if (graph) {
+    for (const auto& layer : model_.layers())
+      if (pass.model_output(layer->name()).is_sequence) sequences_.push_back(layer->name());
     for (const In& in : batch.inputs) graph->inputs.push_back(in.variable);
     graph->updates = updates;
   }
@@ -277,6 +283,14 @@ void TrainingProgram::begin_epoch(RandomState& random) {
   if (experiment_.trainer.shuffle && !is_batch_method()) feed_->begin_epoch(random);
   set_loss_sum(0);
 }
+void TrainingProgram::clear_carried_state() {
+  thtrain::clear_carried_state(model_);
+}
+
+int64_t TrainingProgram::steps_of_first(int64_t batches) const {
+  return feed_->steps_of_first(std::min(begin_of(batches), feed_->examples().size()));
+}
+
 void TrainingProgram::step(int64_t batch) {
   if (is_batch_method()) return iterate();
   function_of(batch)(arguments_of(batch));
@@ -370,47 +384,6 @@ Explanation TrainingProgram::explain_errors() {
     throw UserError(Message{.what = "there is no function that counts validation errors",
                             .expected = "an experiment with validation examples"});
   return evaluator_->explain(valid_, used_of(valid_.size()), experiment_.trainer.batch_size);
-}
-
-std::vector<LayerSummary> TrainingProgram::layer_summaries() const {
-  std::vector<LayerSummary> out;
-  for (const auto& layer : model_.layers()) {
-    Shape output = {std::min(experiment_.trainer.batch_size, feed_->examples().size())};
-    output.insert(output.end(), layer->output_shape().begin(), layer->output_shape().end());
-    int64_t parameters = 0;
-    for (const Param& param : layer->params()) parameters += element_count(param.variable.type().known_shape());
-    out.push_back({layer->name(), layer->type(), str(name_of(floatX()), shape_text(output)), parameters});
-  }
-  return out;
-}
-
-ModelSummary TrainingProgram::summary() const {
-  ModelSummary out;
-  Shape input = {std::min(experiment_.trainer.batch_size, feed_->examples().size())};
-  input.insert(input.end(), input_.begin(), input_.end());
-  out.input = str(name_of(floatX()), shape_text(input));
-  out.layers = layer_summaries();
-  out.classes = classes_;
-  out.metrics = names_;
-  out.parameters = model_.parameter_count();
-  out.parameter_bytes = out.parameters * static_cast<int64_t>(size_of(floatX()));
-  for (const auto& [name, state] : step_state())
-    out.optimizer_bytes += static_cast<int64_t>(state.get_value(true).bytes());
-  out.data_bytes = feed_->examples().bytes() + valid_.bytes() + test_.bytes();
-  if (train_sample_) out.data_bytes += train_sample_->bytes();
-  const ProgramInfo& info = step_->info();
-  out.arena_bytes = info.arena_bytes;
-  out.arena_lower_bound = info.memory_bound;
-  out.train_examples = feed_->examples().size();
-  out.valid_examples = valid_.size();
-  out.test_examples = test_.size();
-  out.batches = chunks_;
-  out.kernels_compiled = compile_stats().kernels_compiled - kernels_before_;
-  out.seconds_compile = info.seconds_passes + info.seconds_compile;
-  out.is_compiling = is_compiling();
-  out.reference_steps = info.reference_steps;
-  out.threads = thread_count(static_cast<int>(experiment_.compiler.threads));
-  return out;
 }
 
 std::vector<kernel::Choice> TrainingProgram::all_choices() {

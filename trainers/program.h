@@ -71,6 +71,10 @@ class TrainingProgram {
   /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles; the loss's sum becomes
   /// 0.
   void begin_epoch(RandomState& random);
+  /// Layers that go on from the minibatch before begin with zeros again: where an epoch begins.
+  void clear_carried_state();
+  /// Of sequences that differ in length, the steps of the epoch's first minibatches; else 0.
+  int64_t steps_of_first(int64_t batches) const;
   /// One minibatch: adds its loss to loss_sum() and changes the weights. Of a batch method one iteration: loss_sum()
   /// becomes the loss of all training examples, penalties included.
   void step(int64_t batch);
@@ -159,11 +163,12 @@ class TrainingProgram {
   /// Examples that count where only full minibatches do.
   int64_t used_of(int64_t size) const;
   std::vector<LayerSummary> layer_summaries() const;
+  std::string minibatch_text(const Shape& one, bool is_sequence) const;
 
   const Experiment& experiment_;
   FloatXScope floatx_;
   int64_t kernels_before_;
-  Shape input_;
+  ModelInput input_;
   Model model_;
   Examples valid_, test_;
   std::vector<std::pair<std::string, Shared>> data_state_;  // trainers/data_state.h
@@ -180,6 +185,8 @@ class TrainingProgram {
   Graph graph_;                               // of step_
   std::optional<Function> step_, last_step_;  // last_step_: of a shorter minibatch at the end
   std::vector<TrainedOutput> outputs_;
+  std::vector<std::string> sequences_;  // layers that give sequences
+  int64_t known_steps_ = -1;            // of the training sequences, where all have so many
   std::optional<WeightedObjectives> objectives_;
   int64_t classes_ = 0;  // of the first output
   MetricNames names_;

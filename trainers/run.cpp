@@ -143,6 +143,8 @@ void Run::train_epoch() {
   double loss_sum = state_.loss_sum;
   program_.begin_epoch(next_random_);
   program_.set_loss_sum(loss_sum);  // not 0 where the epoch was begun before a resumption
+  if (state_.batch == 0) program_.clear_carried_state();
+  reported_steps_ = program_.steps_of_first(state_.batch);
   if (state_.is_unmeasured && !measure()) return;
   while (state_.batch < program_.batches() && !state_.stopped_early) {
     if (!take_compiled()) return;
@@ -258,35 +260,6 @@ bool Run::measure() {
     state_.stopped_early = state_.out_of_time = true;
   state_.is_unmeasured = false;
   return true;
-}
-
-void Run::report_progress(Clock::time_point now) {
-  double examples = static_cast<double>(batches_since_report_ * experiment_.trainer.batch_size);
-  hooks_.on_batch({.epoch = state_.epochs + 1,
-                   .batch = state_.batch,
-                   .batches = program_.batches(),
-                   .train_loss = state_.loss_sum / static_cast<double>(state_.batch),
-                   .examples_per_second = examples / seconds_between(reported_, now)});
-  reported_ = now;
-  batches_since_report_ = 0;
-}
-
-// Of a batch method, whose chunks are what takes time.
-void Run::report_chunks() {
-  if (!program_.method() || !hooks_.on_batch) return;
-  program_.on_chunk([this](const TrainingProgram::ChunkProgress& progress) {
-    ++batches_since_report_;
-    Clock::time_point now = Clock::now();
-    if (seconds_between(reported_, now) < 0.05) return;
-    double examples = static_cast<double>(batches_since_report_ * experiment_.trainer.batch_size);
-    hooks_.on_batch({.epoch = state_.epochs + 1,
-                     .batch = progress.chunk,
-                     .batches = progress.chunks,
-                     .train_loss = progress.loss,
-                     .examples_per_second = examples / seconds_between(reported_, now)});
-    reported_ = now;
-    batches_since_report_ = 0;
-  });
 }
 
 void Run::validate(int64_t step) {

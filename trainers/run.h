@@ -146,6 +146,7 @@ class Run {
   TrainSummary summary_;
   Clock::time_point began_, epoch_began_, saved_, reported_;
   int64_t batches_since_report_ = 0;
+  int64_t reported_steps_ = 0;      // of sequences that differ in length, in this epoch
   int64_t evaluations_before_ = 0;  // of a batch method, before this iteration
   /// Since the last checkpoint: the factors of the schedules from a step on, by which steps are repeated.
   std::vector<std::pair<int64_t, std::vector<double>>> factors_;

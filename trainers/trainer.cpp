@@ -12,6 +12,7 @@
 #include "nn/metrics/confusion_matrix.h"
 #include "nn/metrics/decisions.h"
 #include "nn/metrics/loss.h"
+#include "nn/sequences.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
 #include "trainers/evaluator.h"
@@ -81,7 +82,7 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   FloatXScope floatx(experiment.compiler.floatX);
   std::vector<TrainedOutput> outputs = outputs_of(experiment);
   check_targets(outputs, data, split);
-  Shape input = model_input(experiment, data.input_shape());
+  const ModelInput input = model_input(experiment, split.step_shape(), split.is_sequence());
   Model model = build_model(experiment, input, data.classes());
   std::map<std::string, Tensor> arrays = read_weights(weights);
   std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);
@@ -92,8 +93,9 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
     standardized.set_standardization(kept);
   }
   set_standards(outputs, kept ? kept.get() : data.standardization.get());
+  set_step_targets(outputs, split);
   check_outputs(outputs, model, data);
-  Examples examples(standardized, input, floatX(), data.streamed);
+  Examples examples(standardized, input.shape, floatX(), data.streamed);
   const WeightedObjectives objectives({outputs.begin(), outputs.end()});
   const bool classifies = outputs[0].classifies(data);
   std::vector<OutputMetric> metrics = metrics_of(experiment.trainer, objectives, classifies);
@@ -105,7 +107,7 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
   out.metric = names_of(metrics).front();
-  out.has_errors = classifies && out.metric.name == "error" && !split.has_weights();
+  out.has_errors = classifies && out.metric.name == "error" && !split.has_weights() && !split.has_step_targets();
   if (out.has_errors) out.errors = std::llround(out.error / 100 * static_cast<double>(count));
   for (size_t i = 1; i < own; ++i)
     out.others.push_back({metrics[i].metric->name(), metrics[i].metric->text(values[i]), values[i].number});
@@ -178,22 +180,29 @@ struct PredictedOutput {
   Expr scores, classes;  // classes: empty where it gives values
 };
 
-PredictedOutput predicted(const TrainedOutput& output, ModelPass& pass) {
+// Of rows for each step: [examples, steps, ...].
+Expr of_examples(const Expr& rows, const ModelOutput& output, const Dim& examples) {
+  return output.is_sequence ? time_major(steps_of_rows(rows, output.steps, examples)) : rows;
+}
+
+PredictedOutput predicted(const TrainedOutput& output, ModelPass& pass, const Dim& examples) {
   const ModelOutput given = pass.model_output(output.layer);
   Scores scores = output.objective->scores(given);
   // Of linear outputs that are trained as logits, the probabilities are their softmax.
   if (output.objective->name() == NegativeLogLikelihood::Options::kName && given.link == ModelOutput::Link::kNone)
     scores.value = softmax(given.value);
   const bool classifies = output.compare_with == CompareWith::kTargets && gives_classes(*output.objective, given);
-  return {scores.value, classifies ? predicted_classes(scores) : Expr()};
+  return {of_examples(scores.value, given, examples),
+          classifies ? of_examples(predicted_classes(scores), given, examples) : Expr()};
 }
 
 Prediction empty_prediction(const TrainedOutput& output, const PredictedOutput& of, int64_t count) {
   Shape shape = {count};
   for (size_t i = 1; i < of.scores.rank(); ++i) shape.push_back(of.scores.dims()[i].value());
   const bool classifies = of.classes.has_value();
-  return {classifies, Tensor::empty(DType::kInt64, {classifies ? count : 0}), Tensor::empty(floatX(), shape),
-          output.layer};
+  Shape classes = {classifies ? count : 0};
+  if (classifies && of.classes.rank() == 2) classes.push_back(of.classes.dims()[1].value());
+  return {classifies, Tensor::empty(DType::kInt64, classes), Tensor::empty(floatX(), shape), output.layer};
 }
 
 }  // namespace
@@ -207,14 +216,16 @@ std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tens
   FloatXScope floatx(experiment.compiler.floatX);
   std::map<std::string, Tensor> arrays = read_weights(weights);
   std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);  // `x` is as the model takes it
-  Shape input = model_input(experiment, Shape(x.shape().begin() + 1, x.shape().end()));
+  const ModelInput input = input_of_rows(experiment, x.shape());
   Model model = build_model(experiment, input, classes_in(arrays, experiment));
   check_example_size(model, arrays, x, weights, origin);
   check_finite(arrays, weights);
   model.load(arrays, weights);
 
+  Shape one = input.shape;  // example
+  if (input.is_sequence) one.insert(one.begin(), x.dim(1));
   Dims lengths = {"n"};
-  lengths.insert(lengths.end(), input.begin(), input.end());
+  lengths.insert(lengths.end(), one.begin(), one.end());
   Expr rows = tensor("x", lengths, floatX());
   ModelPass pass = model.pass({rows}, Phase::kEvaluation);
   std::vector<TrainedOutput> outputs = outputs_of(experiment);
@@ -223,7 +234,7 @@ std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tens
   std::vector<Prediction> out;
   std::vector<Out> values;
   for (const TrainedOutput& output : outputs) {
-    const PredictedOutput of = predicted(output, pass);
+    const PredictedOutput of = predicted(output, pass, "n");
     values.emplace_back(of.scores, true);
     if (of.classes.has_value()) values.emplace_back(of.classes, true);
     out.push_back(empty_prediction(output, of, count));
@@ -232,7 +243,7 @@ std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tens
   for (int64_t begin = 0; begin < count; begin += chunk) {
     const int64_t length = std::min(chunk, count - begin);
     Shape shape = {length};
-    shape.insert(shape.end(), input.begin(), input.end());
+    shape.insert(shape.end(), one.begin(), one.end());
     std::vector<Tensor> results = f({x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)});
     for (size_t i = 0; Prediction & one : out) {
       check_finite(results[i], begin, x.rows(begin, length), origin);

@@ -63,6 +63,9 @@ struct BatchProgress {
   int64_t batches = 0;    // of an epoch
   double train_loss = 0;  // mean over the finished ones
   double examples_per_second = 0;
+  /// Of sequences that differ in length: how many of their steps are finished, of how many; else 0.
+  int64_t steps = 0, steps_of_epoch = 0;
+  double steps_per_second = 0;
 };
 
 /// Where a resumed run goes on.
@@ -182,8 +185,8 @@ struct Evaluation {
   double error = 0;    // of the metric that the run goes by
   double loss = 0;     // of the objective over the examples, without penalties
   MetricName metric = {};
-  bool has_errors = false;               // is `errors` their number?
-  std::vector<Value> others = {};        // the other metrics
+  bool has_errors = false;         // is `errors` their number?
+  std::vector<Value> others = {};  // the other metrics
   /// float64 [classes, classes]: how many examples of each class (rows; or the sum of their weights) were taken for
   /// each class (columns).
   std::optional<Tensor> confusion = {};
@@ -194,8 +197,9 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
 
 struct Prediction {
   bool has_classes = true;  // does the model decide between classes, or give values?
-  Tensor classes;           // int64 [n]: the most probable one; of values int64 [0]
-  Tensor probabilities;     // floatX [n, classes]; what the model gives, [n, ...], of values: in the units of the data
+  Tensor classes;           // int64 [n]: the most probable one; of values int64 [0]; by step of sequences [n, steps]
+  Tensor probabilities;     // floatX [n, classes]; what the model gives, [n, ...], of values: in the units of the data;
+                            // by step of sequences [n, steps, ...]
   std::string output = {};  // the layer that gives it
 };
 /// Of each output, in the order of loss.outputs. `x` [n, ...] holds examples as the model takes them (scaled), of any

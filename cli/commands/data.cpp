@@ -20,7 +20,8 @@ struct SetFacts {
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
   std::vector<int64_t> histogram = {};  // examples of each class
   double mean() const {
-    return sum / (static_cast<double>(split->size()) * static_cast<double>(element_count(split->input_shape())));
+    return sum / (static_cast<double>(split->is_sequence() ? split->step_count() : split->size()) *
+                  static_cast<double>(element_count(split->step_shape())));
   }
 };
 
@@ -33,6 +34,8 @@ void read_set(SetFacts& facts, DType floatx, int64_t classes) {
   for (int64_t begin = 0; begin < split.size(); begin += rows) {
     Batch batch = split.read(begin, std::min(rows, split.size() - begin), floatx);
     check_batch(split, batch, begin);
+    if (split.is_sequence()) batch.x = steps_within(batch.x, batch.lengths);
+    if (split.has_step_targets()) batch.y = steps_within(batch.y, batch.lengths);
     auto scan = [&](auto* values) {
       for (int64_t i = 0; i < batch.x.size(); ++i) {
         auto value = static_cast<double>(values[i]);
@@ -55,13 +58,29 @@ void read_set(SetFacts& facts, DType floatx, int64_t classes) {
   facts.was_read = true;
 }
 
+// "2,000 of 7 to 25 steps, of [7] each; 28,441 steps"
+std::string sequences_text(const Split& split) {
+  int64_t shortest = split.steps(), longest = 0;
+  for (int64_t i = 0; i < split.size(); ++i) {
+    shortest = std::min(shortest, split.length(i));
+    longest = std::max(longest, split.length(i));
+  }
+  return str(count_text(split.size()), " of ", shortest == longest ? "" : str(shortest, " to "),
+             count_text(longest, "step"), ", of ", shape_text(split.step_shape()), " each; ",
+             count_text(split.step_count(), "step"));
+}
+
 std::string set_text(const SetFacts& facts) {
   const Split& split = *facts.split;
   std::vector<std::pair<std::string, std::string>> lines = {
-      {"examples", str(count_text(split.size()), " of ", shape_text(split.input_shape()))},
+      split.is_sequence() ? std::pair<std::string, std::string>("sequences", sequences_text(split))
+                          : std::pair<std::string, std::string>(
+                                "examples", str(count_text(split.size()), " of ", shape_text(split.input_shape()))),
       {"x", str(split.x_array().raw.type_text(), ", ", split.x_array().origin)}};
   if (split.targets() != Targets::kNone)
     lines.emplace_back("y", str(split.y_array().raw.type_text(), ", ", split.y_array().origin));
+  if (split.has_lengths())
+    lines.emplace_back("lengths", str(split.lengths_array().raw.type_text(), ", ", split.lengths_array().origin));
   if (facts.was_read)
     lines.emplace_back(
         "range", str(number_text(static_cast<float>(facts.low)), " to ", number_text(static_cast<float>(facts.high)),
@@ -101,6 +120,8 @@ std::string set_json(const SetFacts& facts) {
       .add("x_file", split.x_array().origin);
   if (split.targets() != Targets::kNone)
     out.add("y", split.y_array().raw.type_text()).add("y_file", split.y_array().origin);
+  if (split.is_sequence()) out.add("steps", split.step_count());
+  if (split.has_lengths()) out.add("lengths_file", split.lengths_array().origin);
   if (facts.was_read)
     out.add("low", facts.low)
         .add("high", facts.high)

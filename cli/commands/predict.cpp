@@ -44,7 +44,8 @@ TableFacts facts_of(const LoadedExperiment& loaded) {
 // As the data files have them, scaled as the experiment says, standardized as the model was trained. Infinite ones and
 // NaN are refused.
 Tensor examples_of(const DataArray& input, const Experiment& experiment, const std::string& weights) {
-  Split split(input, {}, Targets::kNone, experiment.data->scale);
+  Split split = experiment.data->has_sequences() ? Split(input, {}, Targets::kNone, experiment.data->scale, Sequences{})
+                                                 : Split(input, {}, Targets::kNone, experiment.data->scale);
   check_all(split, experiment.compiler.floatX);
   std::map<std::string, Tensor> arrays = read_weights(weights);
   if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights)) {
@@ -60,7 +61,7 @@ void check_names(const std::string& weights, const Experiment& experiment, const
   std::map<std::string, Tensor> arrays = read_weights(weights);
   if (examples.empty() || arrays.contains(experiment.model.layers.back()->name + "/W")) return;
   FloatXScope floatx(experiment.compiler.floatX);
-  Shape input = model_input(experiment, Shape(examples.begin() + 1, examples.end()));
+  const ModelInput input = input_of_rows(experiment, examples);
   constexpr int64_t kAnyClasses = 2;
   take_standardization(arrays, weights);
   build_model(experiment, input, kAnyClasses).load(arrays, weights);
@@ -173,6 +174,16 @@ void write_outputs(const std::string& path, Output output, const std::vector<Pre
   file.commit();
 }
 
+// A table has a line for each example; what is given for each step of sequences has an axis more.
+void check_table(const std::vector<Prediction>& all, Output output, const std::string& path) {
+  for (const Prediction& one : all) {
+    if (output != Output::kCsv || one.probabilities.rank() <= 2) continue;
+    throw UserError(Message{.what = str("a table cannot hold what the output ", one.output, " gives"),
+                            .expected = "--output with a name that ends in .npy or .npz",
+                            .got = str(path, ", for ", one.probabilities.type_text())});
+  }
+}
+
 // The data's classes are not those of a column of the targets.
 std::vector<std::vector<std::string>> names_of(const std::vector<Prediction>& all, const Experiment& experiment,
                                                const TableFacts& facts) {
@@ -204,6 +215,7 @@ int run_predict(const PredictArguments& arguments) {
   Tensor x = examples_of(input, loaded.experiment, weights);
   check_names(weights, loaded.experiment, x.shape());
   std::vector<Prediction> all = predict_outputs(loaded.experiment, x, weights, input);
+  check_table(all, output, arguments.output);
   if (all.size() > 1) {
     write_outputs(arguments.output, output, all, names_of(all, loaded.experiment, facts), arguments.probabilities);
     print_text(str(join(all, ", ", [](const Prediction& one) { return one.output; }), " of ",

@@ -61,8 +61,8 @@ TEST(ModelGraph, SeveralInputsAndOutputsInToml) {
   Findings findings;
   Experiment experiment = read_experiment(parse_toml(kTwoHeads, "e.toml", findings), findings);
   findings.raise();
-  Shape input = model_input(experiment, {28, 28});
-  EXPECT_EQ(input, Shape{784});  // columns takes rows
+  const ModelInput input = model_input(experiment, {28, 28});
+  EXPECT_EQ(input.shape, Shape{784});  // columns takes rows
   Model model = build_model(experiment, input, 10);
   EXPECT_EQ(model.outputs(), (std::vector<std::string>{"first", "softmax"}));
   EXPECT_EQ(join(model.layers(), " ", [](const auto& l) { return str(l->name(), shape_text(l->output_shape())); }),

@@ -1,0 +1,165 @@
+// What is refused in examples: numbers that are not finite, weights below 0, classes out of range.
+#include <algorithm>
+#include <cmath>
+
+#include "datasets/dataset.h"
+#include "datasets/elements.h"
+
+namespace thtrain {
+
+namespace {
+
+/// An element as it stands in the file: 1e39, not what is infinite in float32.
+double element(const DataArray& array, int64_t row, int64_t position) {
+  Shape shape = array.raw.shape();
+  shape[0] = 1;
+  Tensor one = Tensor::empty(DType::kFloat64, shape);
+  convert_rows(
+      array, 1, [row](int64_t) { return row; }, one);
+  return one.as_double(position);
+}
+
+void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_of) {
+  visit(batch.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      const T* elements = batch.data<T>();
+      if (has_only_finite(batch)) return;
+      int64_t bad = 0;
+      while (std::isfinite(elements[bad])) ++bad;
+      Shape shape(batch.shape().begin() + 1, batch.shape().end());
+      int64_t row = bad / element_count(shape);
+      const double raw = element(array, row_of(row), bad % element_count(shape));
+      throw UserError(
+          {.what = str(element_place(array, shape, row_of(row), bad % element_count(shape)), ": not a finite number"),
+           .expected = str("numbers that are finite in ", name_of(batch.dtype())),
+           .got = std::isfinite(static_cast<T>(raw)) ? str(static_cast<T>(raw), ", multiplied by data.scale")
+                                                     : number_text(raw),
+           .config = array.where,
+           .hint = counting_hint(array)});
+    }
+  });
+}
+
+void check_weights(const Split& split, const Tensor& weights, const RowOf& row_of) {
+  check_finite(split.weights_array(), weights, row_of);
+  for (int64_t i = 0; i < weights.size(); ++i)
+    if (weights.as_double(i) < 0)
+      throw UserError({.what = str(row_place(split.weights_array(), row_of(i)), ": the weight is negative"),
+                       .expected = "0 or more",
+                       .got = number_text(weights.as_double(i)),
+                       .config = split.weights_array().where,
+                       .hint = counting_hint(split.weights_array())});
+}
+
+std::string label_place(const Split& split, int64_t row, int64_t step) {
+  const std::string place = row_place(split.y_array(), row);
+  return split.has_step_targets() ? str(place, ", step ", step) : place;
+}
+
+void check(const Split& split, const Batch& batch, const RowOf& row_of) {
+  if (is_float(split.x_array().raw.dtype())) check_finite(split.x_array(), batch.x, row_of);
+  if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of);
+  if (batch.weights.rank() > 0) check_weights(split, batch.weights, row_of);
+  if (split.targets() != Targets::kClasses) return;
+  const auto* labels = batch.y.data<int64_t>();
+  const int64_t of_row = split.has_step_targets() ? split.steps() : 1;
+  for (int64_t i = 0; i < batch.y.size(); ++i) {
+    if (labels[i] >= 0 && (split.classes() == 0 || labels[i] < split.classes())) continue;
+    const std::string counting = counting_hint(split.y_array());
+    const char* classes = "classes are numbered 0, 1, 2, ...";
+    throw UserError({.what = str(label_place(split, row_of(i / of_row), i % of_row), ": the label is out of range"),
+                     .expected = split.classes() == 0
+                                     ? "0 or more"
+                                     : str("0 to ", split.classes() - 1, ", the classes of the training examples"),
+                     .got = str(labels[i]),
+                     .config = split.y_array().where,
+                     .hint = labels[i] >= 0 ? counting : str(counting, counting.empty() ? "" : "; ", classes)});
+  }
+}
+
+/// Is the label in the first line of a table without a header the only one that is no class?
+bool only_first_line_is_none(const Split& split, int64_t row) {
+  const DataArray& y = split.y_array();
+  if (row != 0 || !y.text || y.text->named || split.size() < 2) return false;
+  int64_t most = split.size() - 1;  // examples without that line
+  Tensor labels = split.read_targets(0, split.size(), DType::kFloat32);
+  return std::count_if(labels.data<int64_t>(), labels.data<int64_t>() + labels.size(),
+                       [&](int64_t label) { return label < 0 || label >= most; }) == 1;
+}
+
+UserError too_many_classes(const Split& split, int64_t row, int64_t step, int64_t label) {
+  const DataArray& y = split.y_array();
+  std::string counting = counting_hint(y);
+  if (only_first_line_is_none(split, row))
+    return UserError(
+        {.what = str(row_place(y, row), ": the label is too large, and all others are classes"),
+         .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
+         .got = str(label),
+         .config = y.where,
+         .hint = "does the first line name the columns? data.header = true takes it as their names"});
+  if (y.text)
+    return UserError(
+        {.what = str(row_place(y, row), ": the label is too large"),
+         .expected = str("classes numbered from 0 on, and no more of them than examples (", split.size(), ')'),
+         .got = str(label),
+         .config = y.where,
+         .hint = "is it a value, not a class? data.label_column names another column; "
+                 "data.target = \"values\" takes numbers to approximate"});
+  return UserError({.what = str(label_place(split, row, step), ": the label is too large"),
+                    .expected = str("classes numbered from 0 on, and no more of them than ",
+                                    split.has_step_targets() ? "steps (" : "examples (", split.target_count(), ')'),
+                    .got = str(label),
+                    .config = y.where,
+                    .hint = str(counting, counting.empty() ? "" : ";\n",
+                                "numpy.unique(labels, return_inverse=True)[1] numbers classes from 0 on")});
+}
+
+}  // namespace
+
+void check_batch(const Split& split, const Batch& batch, int64_t first) {
+  check(split, batch, [&](int64_t i) { return split.file_row(first + i); });
+}
+
+void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples) {
+  check(split, batch, [&](int64_t i) { return split.file_row(examples[static_cast<size_t>(i)]); });
+}
+
+void check_all(const Split& split, DType floatx) {
+  // Integers are always finite: only their targets are read.
+  bool inputs = is_float(split.x_array().raw.dtype());
+  if (!inputs && split.targets() == Targets::kNone && !split.has_weights()) return;
+  constexpr int64_t kElements = int64_t{1} << 20;
+  int64_t rows = std::max<int64_t>(1, kElements / std::max<int64_t>(1, element_count(split.input_shape())));
+  for (int64_t first = 0; first < split.size(); first += rows) {
+    int64_t count = std::min(rows, split.size() - first);
+    if (inputs) {
+      check_batch(split, split.read(first, count, floatx), first);
+      continue;
+    }
+    Batch batch{Tensor(), split.read_targets(first, count, floatx)};
+    if (split.has_weights()) batch.weights = split.read_weights(first, count, floatx);
+    check_batch(split, batch, first);
+  }
+}
+
+int64_t count_classes(const Split& split) {
+  TH_CHECK(split.targets() == Targets::kClasses, "classes of targets that are none");
+  Split unbounded = split;
+  unbounded.set_classes(0);
+  int64_t classes = 0;
+  const int64_t of_row = split.has_step_targets() ? split.steps() : 1, most = split.target_count();
+  const int64_t kRows = std::max<int64_t>((int64_t{1} << 16) / of_row, 1);
+  for (int64_t first = 0; first < split.size(); first += kRows) {
+    Batch batch{Tensor(), split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat32)};
+    check_batch(unbounded, batch, first);
+    const auto* labels = batch.y.data<int64_t>();
+    for (int64_t i = 0; i < batch.y.size(); ++i) {
+      if (labels[i] >= most) throw too_many_classes(split, split.file_row(first + i / of_row), i % of_row, labels[i]);
+      classes = std::max(classes, labels[i] + 1);
+    }
+  }
+  return classes;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,41 @@
+// Connectionist temporal classification: labels in their order, without saying at which steps.
+#pragma once
+
+#include "nn/objective.h"
+
+namespace thtrain {
+
+/// l_i = -log of the sum, over all paths that spell the labels of sequence i, of the products of their probabilities
+///
+/// A path is a class for each step; it spells the labels that are left of it when classes that are repeated are drawn
+/// together and blanks are taken out. z: the logits of a softmax output of sequences, or an output without logits (a
+/// linear layer's), [steps * batch, classes]; labels: int64 [batch, L], padded with -1; they are classes other than the
+/// blank. The sum is taken by the forward variables alpha_t(s), in logarithms: A. Graves, S. Fernandez, F. Gomez, J.
+/// Schmidhuber, "Connectionist temporal classification: labelling unsegmented sequence data with recurrent neural
+/// networks", ICML 2006, eq. 5 to 8; its gradient is theirs, eq. 15. As PyTorch's ctc_loss of log_softmax(z) with
+/// reduction = "none"; the cost is the mean over sequences.
+///
+/// When it is read, an error: a label that is no class or is the blank; a sequence with fewer steps than its labels
+/// need (one for each, and one between equal ones), which no path spells.
+class Ctc : public Objective {
+ public:
+  struct Options : ObjectiveOptions {
+    static constexpr std::string_view kName = "ctc";
+    int64_t blank = 0;
+    std::unique_ptr<Objective> make() const override;
+    static void describe(Fields<Options>& f);
+  };
+  Ctc() : Ctc(Options()) {}
+  explicit Ctc(const Options& options) : Objective(Options::kName, options), blank_(options.blank) {}
+
+  std::vector<TargetForm> target_forms() const override { return {TargetForm::kLabelSequences}; }
+
+ protected:
+  std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const override;
+  Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const override;
+
+ private:
+  int64_t blank_;
+};
+
+}  // namespace thtrain

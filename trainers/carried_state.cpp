@@ -1,0 +1,33 @@
+#include "trainers/carried_state.h"
+
+namespace thtrain {
+
+void clear_carried_state(const Model& model) {
+  for (const Param& state : model.carried_state())
+    state.variable.set_value(Tensor::zeros(state.variable.type().dtype, state.variable.type().known_shape()));
+}
+
+void check_carried_state(const Model& model, const Experiment& experiment, const Dataset& data, bool has_rest) {
+  const TrainerConfig& trainer = experiment.trainer;
+  for (const auto& layer : model.layers()) {
+    if (layer->carried_state().empty()) continue;
+    auto fail = [&](std::string expected, std::string got, std::string hint = "") {
+      throw UserError(Message{.what = str("layer ", layer->name(), " carries its state from minibatch to minibatch, ",
+                                          "and these do not go on in each other's rows"),
+                              .expected = std::move(expected),
+                              .got = std::move(got),
+                              .config = layer->position(),
+                              .hint = std::move(hint)});
+    };
+    if (trainer.shuffle) fail("trainer.shuffle = false", "trainer.shuffle = true");
+    if (has_rest || data.train.size() < trainer.batch_size)
+      fail(str("minibatches of ", trainer.batch_size, " sequences, as trainer.batch_size says"),
+           str("a last one of ", data.train.size() % trainer.batch_size),
+           data.train.size() < trainer.batch_size ? "" : "trainer.full_batches_only = true leaves it out");
+    const int64_t tracks = experiment.data.has_value() ? experiment.data->tracks() : 0;
+    if (tracks > 0 && tracks != trainer.batch_size)
+      fail(str("data.tracks = ", trainer.batch_size, ", which is trainer.batch_size"), str("data.tracks = ", tracks));
+  }
+}
+
+}  // namespace thtrain
