@@ -162,7 +162,8 @@ void describe_trained(Fields<T>& f) {
       .help("Factor of `trainer.learning_rate` for this layer; a batch method has no learning rate.");
 }
 
-void check_init(const Section& section, const Init& init, Findings& findings);
+/// `standard`: what the layer starts with where nothing is said.
+void check_init(const Section& section, const Init& init, const Init& standard, Findings& findings);
 
 /// Of a layer with a matrix of weights.
 template <class T>
@@ -193,7 +194,7 @@ void describe_init(Fields<T>& f, Init T::*init) {
       .range(between(0, kLargestSeed))
       .help(
           "Seed of this layer alone. Not given: the layers draw in turn from one generator of the experiment's seed.");
-  f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, findings); });
+  f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, T{}.*init, findings); });
 }
 
 // ---- what layers ask for

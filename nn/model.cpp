@@ -154,12 +154,20 @@ ModelOutput ModelPass::model_output(const std::string& name) {
 }
 
 ModelOutput ModelPass::model_output_at(size_t place) {
-  const Expr value = value_at(place);
-  if (softmax_at(place)) return {.value = value, .logits = logits_at(place), .link = ModelOutput::Link::kSoftmax};
-  const Node& node = value.node();
-  if (node.op && node.op->name == "sigmoid")
-    return {.value = value, .logits = node.inputs[0], .link = ModelOutput::Link::kSigmoid};
-  return {.value = value};
+  ModelOutput out{.value = value_at(place)};
+  if (place >= model_.inputs_.size()) {
+    out.layer = model_.layers_[place - model_.inputs_.size()].get();
+    for (size_t source : model_.sources_[place - model_.inputs_.size()]) out.inputs.push_back(value_at(source));
+  }
+  const Node& node = out.value.node();
+  if (softmax_at(place)) {
+    out.logits = logits_at(place);
+    out.link = ModelOutput::Link::kSoftmax;
+  } else if (node.op && node.op->name == "sigmoid") {
+    out.logits = node.inputs[0];
+    out.link = ModelOutput::Link::kSigmoid;
+  }
+  return out;
 }
 
 // Null where it is another layer, or an input.
