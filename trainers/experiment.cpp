@@ -251,14 +251,6 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
           "is ready. The step at which that happens, and so the exact results, differ from run to run.");
 }
 
-void OutputConfig::describe(Fields<OutputConfig>& f) {
-  f.about("Each run gets a folder of its own.");
-  f.field("root", &OutputConfig::root)
-      .synonyms({"run_dir", "output_dir", "save_path"})
-      .help("Folder in which the folders of runs are made.");
-  f.field("plots", &OutputConfig::plots).help("Draw the learning curves into the run's folder.");
-}
-
 void Experiment::describe(Fields<Experiment>& f) {
   f.field("seed", &Experiment::seed)
       .range(between(0, kLargestSeed))
@@ -274,6 +266,7 @@ void Experiment::describe(Fields<Experiment>& f) {
   f.check([](const Experiment& e, Findings& findings) {
     check_outputs(e, findings);
     check_batch_keys(e, findings);
+    check_output_layers(e, findings);
     SetSizes sizes = e.data->sizes();
     const TrainerConfig& trainer = e.trainer;
     auto fits = [&](int64_t size, std::string set) {

@@ -98,6 +98,10 @@ struct CompilerConfig : Section {
 struct OutputConfig : Section {
   std::string root = "runs";
   bool plots = true;
+  std::string filters;  // the layer whose weights are drawn; "": none
+  int64_t filter_rows = 10, filter_columns = 10;
+  std::string samples;  // the rbm layer that samples are drawn of; "": none
+  int64_t sample_chains = 20, sample_rows = 10, sample_steps = 1000;
   static void describe(Fields<OutputConfig>& f);
 };
 
@@ -130,6 +134,8 @@ bool is_trained(const Experiment& experiment, const LayerOptions& layer);
 
 /// What is wrong with the layers that objectives judge.
 void check_outputs(const Experiment& experiment, Findings& findings);
+/// What is wrong with the layers that [output] names.
+void check_output_layers(const Experiment& experiment, Findings& findings);
 /// How each output is judged: loss.outputs, or where there are none, the last layer by what [loss] says.
 std::vector<OutputLossConfig> output_losses(const Experiment& experiment);
 
