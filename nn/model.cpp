@@ -61,8 +61,12 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const Make& 
   std::vector<size_t> sources = sources_of(options, type);
   std::optional<RandomState> own;
   if (options.seed) own.emplace(*options.seed);
-  LayerInput input{
-      .names = {}, .shapes = {}, .dtype = dtype_, .random = own ? *own : random_, .classes = known_classes_};
+  LayerInput input{.names = {},
+                   .shapes = {},
+                   .dtype = dtype_,
+                   .random = own ? *own : random_,
+                   .classes = known_classes_,
+                   .before = layers_};
   for (size_t place : sources) {
     input.names.push_back(name_at(place));
     input.shapes.push_back(shape_at(place));

@@ -32,8 +32,9 @@ struct ModelConfig : Section {
 
 // ---- the other sections ----
 
-/// What an output of the model should give: what the data has for the example, or the example itself (an autoencoder).
-enum class CompareWith { kTargets, kInputs };
+/// What an output of the model should give: what the data has for the example, the example itself (an autoencoder), or
+/// what another layer gives for it (an autoencoder within a stack).
+enum class CompareWith { kTargets, kInputs, kLayer };
 
 /// One of several outputs, and how it is judged.
 struct OutputLossConfig : Section {
@@ -41,20 +42,24 @@ struct OutputLossConfig : Section {
   OneOf<ObjectiveOptions> objective = NegativeLogLikelihood::Options();
   double weight = 1;
   CompareWith compare_with = CompareWith::kTargets;
+  std::string compare_layer;     // of kLayer
   std::vector<int64_t> columns;  // of the targets, from the first to before the second; none: all
   std::vector<double> class_weights;
   static void describe(Fields<OutputLossConfig>& f);
 };
 
 /// The objective (or of several outputs, the weighted sum of theirs) + l1 * sum |W| + l2 * sum W^2, the sums over the
-/// weight matrices and not the biases.
+/// weight matrices and not the biases, + contraction * contraction_penalty() of one layer (nn/contraction.h).
 struct LossConfig : Section {
   OneOf<ObjectiveOptions> objective = NegativeLogLikelihood::Options();
   CompareWith compare_with = CompareWith::kTargets;
+  std::string compare_layer;              // of kLayer
   std::vector<double> class_weights;      // one for each class or output; none: each counts as 1
   std::vector<OutputLossConfig> outputs;  // none: the last layer by the keys above
   double l1 = 0;
   double l2 = 0;
+  double contraction = 0;
+  std::string contracted;  // the layer; "": none
   static void describe(Fields<LossConfig>& f);
 };
 
@@ -132,10 +137,8 @@ Experiment experiment_of(std::vector<Experiment> phases);
 /// Is this layer trained in the phase that `experiment` is?
 bool is_trained(const Experiment& experiment, const LayerOptions& layer);
 
-/// What is wrong with the layers that objectives judge.
+/// What is wrong with the layers that objectives judge, and with other names of layers outside of [model].
 void check_outputs(const Experiment& experiment, Findings& findings);
-/// What is wrong with the layers that [output] names.
-void check_output_layers(const Experiment& experiment, Findings& findings);
 /// How each output is judged: loss.outputs, or where there are none, the last layer by what [loss] says.
 std::vector<OutputLossConfig> output_losses(const Experiment& experiment);
 

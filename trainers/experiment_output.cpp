@@ -1,6 +1,4 @@
-// The [output] section, and which layers its pictures are of.
-#include <algorithm>
-
+// The [output] section.
 #include "trainers/experiment.h"
 
 namespace thtrain {
@@ -41,35 +39,20 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
       .range(at_least(1))
       .unit("steps")
       .help("Steps of Gibbs sampling from row to row.");
-}
-
-void check_output_layers(const Experiment& experiment, Findings& findings) {
-  const OutputConfig &output = experiment.output, standard;
-  std::vector<std::string> names;
-  for (const OneOf<LayerOptions>& layer : experiment.model.layers)
-    if (layer.has_value()) names.push_back(layer->name);
-  auto check = [&](const char* key, const std::string& layer) {
-    if (layer.empty() || names.empty() || std::find(names.begin(), names.end(), layer) != names.end()) return;
-    const std::string near = nearest_name(layer, names);
-    findings.add({.what = str(output.name_of(key), " is no layer of the model"),
-                  .expected = str("one of ", join(names, ", ")),
-                  .got = layer,
-                  .config = output.at(key),
-                  .hint = near.empty() ? "" : str("did you mean ", near, '?')});
-  };
-  check("filters", output.filters);
-  check("samples", output.samples);
-  auto useless = [&](const char* key, int64_t value, int64_t unsaid, const char* owner, const std::string& layer) {
-    if (!layer.empty() || value == unsaid) return;
-    findings.add({.what = str(output.name_of(key), " has no effect"),
-                  .expected = str("output.", owner, ", the name of a layer"),
-                  .config = output.at(key)});
-  };
-  useless("filter_rows", output.filter_rows, standard.filter_rows, "filters", output.filters);
-  useless("filter_columns", output.filter_columns, standard.filter_columns, "filters", output.filters);
-  useless("sample_chains", output.sample_chains, standard.sample_chains, "samples", output.samples);
-  useless("sample_rows", output.sample_rows, standard.sample_rows, "samples", output.samples);
-  useless("sample_steps", output.sample_steps, standard.sample_steps, "samples", output.samples);
+  f.check([](const OutputConfig& c, Findings& findings) {
+    const OutputConfig standard;
+    auto useless = [&](const char* key, int64_t value, int64_t unsaid, const char* owner, const std::string& layer) {
+      if (!layer.empty() || value == unsaid) return;
+      findings.add({.what = str(c.name_of(key), " has no effect"),
+                    .expected = str("output.", owner, ", the name of a layer"),
+                    .config = c.at(key)});
+    };
+    useless("filter_rows", c.filter_rows, standard.filter_rows, "filters", c.filters);
+    useless("filter_columns", c.filter_columns, standard.filter_columns, "filters", c.filters);
+    useless("sample_chains", c.sample_chains, standard.sample_chains, "samples", c.samples);
+    useless("sample_rows", c.sample_rows, standard.sample_rows, "samples", c.samples);
+    useless("sample_steps", c.sample_steps, standard.sample_steps, "samples", c.samples);
+  });
 }
 
 }  // namespace thtrain

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ops/control/stop_gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
@@ -26,7 +27,7 @@ bool TrainedOutput::takes_class_column() const {
 }
 
 bool TrainedOutput::classifies(const Dataset& data) const {
-  if (compare_with == CompareWith::kInputs) return false;
+  if (compare_with != CompareWith::kTargets) return false;
   return takes_class_column() || (data.train.targets() == Targets::kClasses && takes(*objective, TargetForm::kClasses));
 }
 
@@ -45,10 +46,14 @@ static Expr shaped_as(const Expr& x, const ModelOutput& output) {
   return reshape(x, lengths);
 }
 
+Expr TrainedOutput::compared(ModelPass& pass, const Expr& x) const {
+  return compare_with == CompareWith::kLayer ? stop_gradient(pass.output(compare_layer)) : x;
+}
+
 TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
   if (takes_only(*objective, TargetForm::kNone)) return {};
   TargetInput out{.value = y, .weights = weights, .class_weights = class_weights};
-  if (compare_with == CompareWith::kInputs)
+  if (compare_with != CompareWith::kTargets)
     out.value = shaped_as(x, output);
   else if (takes_class_column())
     out.value = cast(subtensor(y, {all(), columns->first}), DType::kInt64);
@@ -72,6 +77,7 @@ std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
   for (const OutputLossConfig& config : output_losses(experiment)) {
     TrainedOutput one{{config.layer, config.objective->make(), config.weight}};
     one.compare_with = config.compare_with;
+    one.compare_layer = config.compare_layer;
     if (!config.columns.empty()) one.columns = {config.columns.at(0), config.columns.at(1)};
     const auto count = static_cast<int64_t>(config.class_weights.size());
     if (count > 0)
@@ -86,7 +92,7 @@ std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
 void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* standardization) {
   for (TrainedOutput& output : outputs) {
     output.standard = {};
-    if (!standardization || output.takes_class_column()) continue;
+    if (!standardization || output.takes_class_column() || output.compare_with == CompareWith::kLayer) continue;
     output.standard = output.compare_with == CompareWith::kInputs ? standardization->inputs : standardization->targets;
     if (!output.columns || output.standard.empty()) continue;
     for (std::vector<double>* numbers : {&output.standard.mean, &output.standard.scale})
@@ -144,7 +150,7 @@ static void check_columns(const TrainedOutput& output, const Dataset& data, cons
 
 void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& data, const Split& split) {
   for (const TrainedOutput& output : outputs) {
-    if (output.compare_with == CompareWith::kInputs || split.size() == 0) continue;
+    if (output.compare_with != CompareWith::kTargets || split.size() == 0) continue;
     if (output.columns)
       check_columns(output, data, split);
     else if (takes_only(*output.objective, TargetForm::kClasses))
@@ -156,6 +162,7 @@ void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& dat
 static void check_shares(const TrainedOutput& output, const Dataset& data) {
   const bool of_inputs = output.compare_with == CompareWith::kInputs;
   if (output.objective->name() != BinaryCrossentropy::Options::kName || data.streamed) return;
+  if (output.compare_with == CompareWith::kLayer) return;
   if (!of_inputs && data.targets() != Targets::kValues) return;
   constexpr int64_t kRows = 1024;
   for (const Split* split : {&data.train, &data.valid, &data.test})
