@@ -32,12 +32,12 @@ static const Param& weights_of(const Layer& layer, int64_t pixels, const OutputC
     const Shape shape = param.variable.type().known_shape();
     if (param.name != str(layer.name(), "/W") || shape.size() != 2) continue;
     if (shape[0] == pixels) return param;
-    throw UserError(Message{.what = str(output.name_of(key), ": the layer ", layer.name(), " takes no pictures"),
+    throw UserError(Message{.what = str("output.", key, ": the layer ", layer.name(), " takes no pictures"),
                             .expected = str(pixels, " inputs, the numbers of an example"),
                             .got = std::to_string(shape[0]),
                             .config = output.at(key)});
   }
-  throw UserError(Message{.what = str(output.name_of(key), ": the layer ", layer.name(), " has no matrix of weights"),
+  throw UserError(Message{.what = str("output.", key, ": the layer ", layer.name(), " has no matrix of weights"),
                           .expected = "a layer of a type such as \"dense\" or \"rbm\"",
                           .got = str("type = \"", layer.type(), '"'),
                           .config = output.at(key)});
@@ -49,7 +49,7 @@ Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Mode
   const char* key = wants_filters ? "filters" : "samples";
   const Shape shape = picture_of(data.input_shape());
   if (shape.empty())
-    throw UserError(Message{.what = str(output_.name_of(key), ": the examples are no grey pictures"),
+    throw UserError(Message{.what = str("output.", key, ": the examples are no grey pictures"),
                             .expected = "examples of the shape [height, width], or rows of n * n numbers",
                             .got = shape_text(data.input_shape()),
                             .config = output_.at(key)});
@@ -61,14 +61,14 @@ Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Mode
   weights_of(sampled, height_ * width_, output_, "samples");
   rbm_ = dynamic_cast<const Rbm*>(&sampled);
   if (!rbm_)
-    throw UserError(Message{.what = str(output_.name_of("samples"), ": the layer ", sampled.name(), " draws none"),
+    throw UserError(Message{.what = str("output.samples: the layer ", sampled.name(), " draws none"),
                             .expected = "a layer of the type \"rbm\"",
                             .got = str("type = \"", sampled.type(), '"'),
                             .config = output_.at("samples")});
   const Split& from = data.test.size() > 0 ? data.test : data.train;
   if (from.size() < output_.sample_chains)
     throw UserError(Message{
-        .what = str(output_.name_of("sample_chains"), ": chains begin at examples, each at its own"),
+        .what = str("output.sample_chains: chains begin at examples, each at its own"),
         .expected = str("at most ", from.size(), data.test.size() > 0 ? " (test examples)" : " (training examples)"),
         .got = std::to_string(output_.sample_chains),
         .config = output_.at("sample_chains")});

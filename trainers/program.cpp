@@ -13,8 +13,8 @@
 #include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
-#include "trainers/contraction.h"
 #include "trainers/data_state.h"
+#include "trainers/objective_step.h"
 
 namespace thtrain {
 
@@ -166,6 +166,7 @@ ObjectiveStep TrainingProgram::objective_step(const Minibatch& batch, ModelPass&
         output.targets(pass.model_output(output.layer), output.compared(pass, batch.x), batch.y, batch.weights));
   ObjectiveStep out = objectives_->step(pass, batch.x, targets, params_to_train(model_));
   add_contraction(out, pass, experiment_.loss);
+  leave_unneeded(out, params_to_train(model_));
   return out;
 }
 

@@ -95,6 +95,10 @@ int main() {
   const double size = sampler.size.get_value().as_double(), rate = sampler.acceptance.get_value().as_double();
   std::printf("size of a step %.4f, rate of acceptance %.4f\n", size, rate);
   expect(std::fabs(rate - 0.9) < 0.1, "the rate of acceptance is within 0.1 of 0.9");
+  // RandomStreams draw what Theano's drew: these are the numbers that the tutorial prints.
+  const Tensor printed = Tensor::vector({6.94, 2.82, 2.26, 5.47, 7.19});
+  expect(farthest(printed, found[0]) < 0.005, "the mean is the one that the tutorial prints");
+  expect(std::fabs(size - 0.4604) < 5e-5 && std::fabs(rate - 0.9225) < 5e-5, "and so are the size and the rate");
   expect(farthest(mean_of, found[0]) < 0.15, "the mean is within 0.15 of that of the Gaussian");
   expect(farthest(covariance, found[1]) < 0.2, "the covariance is within 0.2 of that of the Gaussian");
 }

@@ -119,6 +119,29 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
   EXPECT_EQ(Pictures(e, data, model).samples({.mode = Mode::kReference}).pixels, got.pixels);
 }
 
+TEST(PicturesOfRuns, TheirKeysMatter) {
+  const Experiment standard = machine();
+  const Dataset data = load_data(standard, "");
+  const Model model = build_model(standard, {784}, data.classes());
+  auto drawn = [&](int64_t OutputConfig::*key, int64_t value) {
+    Experiment e = standard;
+    if (key) e.output.*key = value;
+    const Pictures pictures(e, data, model);
+    const GreyPicture filters = pictures.filters(), samples = pictures.samples({.mode = Mode::kReference});
+    std::vector<uint8_t> out = filters.pixels;
+    out.insert(out.end(), samples.pixels.begin(), samples.pixels.end());
+    return out;
+  };
+  for (int64_t OutputConfig::*key :
+       {&OutputConfig::filter_rows, &OutputConfig::filter_columns, &OutputConfig::sample_chains,
+        &OutputConfig::sample_rows, &OutputConfig::sample_steps})
+    EXPECT_NE(drawn(key, 1), drawn(nullptr, 0));
+  Experiment none = standard;
+  none.output.samples = "";
+  EXPECT_FALSE(Pictures(none, data, model).has_samples());
+  EXPECT_TRUE(Pictures(standard, data, model).has_samples());
+}
+
 std::string error_of(const Experiment& e) {
   const Dataset data = load_data(e, "");
   const Model model = build_model(e, model_input(e, data.input_shape()), data.classes());
