@@ -73,7 +73,7 @@ void check_layer_name(const LayerOptions& options, Findings& findings) {
 }
 
 // A key that says something about an initializer other than the chosen one is a mistake, unless it says the default.
-void check_init(const Section& section, const Init& init, Findings& findings) {
+void check_init(const Section& section, const Init& init, const Init& standard, Findings& findings) {
   using Law = Init::Law;
   bool scaled =
       init.law != Law::kNormal && init.law != Law::kUniform && init.law != Law::kConstant && init.law != Law::kZeros;
@@ -84,7 +84,6 @@ void check_init(const Section& section, const Init& init, Findings& findings) {
                     .config = section.at(key),
                     .hint = "the init of this layer does not use it"});
   };
-  const Init standard;
   unused("init_scale", scaled, init.scale, standard.scale, "\"glorot_*\", \"he_*\" or \"orthogonal\"");
   unused("init_std", init.law == Law::kNormal, init.deviation, standard.deviation, "\"normal\"");
   unused("init_range", init.law == Law::kUniform, init.range, standard.range, "\"uniform\"");

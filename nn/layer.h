@@ -36,6 +36,7 @@ struct LayerInput {
   int64_t classes = 0;                 // of the data; 0: not known
   std::vector<bool> is_sequence = {};  // of each input; none: no input is a sequence
   int64_t batch = 0;                   // examples of a training minibatch; 0: not known
+  std::span<const std::shared_ptr<const Layer>> before = {};  // all layers that stand before it
 
   bool has_sequence() const { return std::find(is_sequence.begin(), is_sequence.end(), true) != is_sequence.end(); }
 };
@@ -168,7 +169,8 @@ void describe_trained(Fields<T>& f) {
       .help("Factor of `trainer.learning_rate` for this layer; a batch method has no learning rate.");
 }
 
-void check_init(const Section& section, const Init& init, Findings& findings);
+/// `standard`: what the layer starts with where nothing is said.
+void check_init(const Section& section, const Init& init, const Init& standard, Findings& findings);
 
 /// Of a layer with a matrix of weights.
 template <class T>
@@ -199,7 +201,15 @@ void describe_init(Fields<T>& f, Init T::*init) {
       .range(between(0, kLargestSeed))
       .help(
           "Seed of this layer alone. Not given: the layers draw in turn from one generator of the experiment's seed.");
-  f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, findings); });
+  f.check([init](const T& c, Findings& findings) { check_init(c.section, c.*init, T{}.*init, findings); });
+}
+
+/// Of a layer that draws random numbers while it learns.
+template <class T>
+void describe_noise_seed(Fields<T>& f) {
+  f.field("seed", &T::seed)
+      .range(between(0, kLargestSeed))
+      .help("Seed of this layer's random numbers alone. Not given: they follow from the experiment's seed.");
 }
 
 // ---- what layers ask for

@@ -85,7 +85,8 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const Make& 
                    .dtype = dtype_,
                    .random = own ? *own : random_,
                    .classes = known_classes_,
-                   .batch = batch_};
+                   .batch = batch_,
+                   .before = layers_};
   for (size_t place : sources) {
     input.names.push_back(name_at(place));
     input.shapes.push_back(shape_at(place));
@@ -210,6 +211,10 @@ ModelOutput ModelPass::model_output_at(size_t place) {
   if (out.is_sequence) {
     out.steps = steps_;
     if (mask_.has_value()) out.mask = rows_of_steps(mask_);
+  }
+  if (place >= model_.inputs_.size()) {
+    out.layer = model_.layers_[place - model_.inputs_.size()].get();
+    for (size_t source : model_.sources_[place - model_.inputs_.size()]) out.inputs.push_back(rows_at(source));
   }
   const Node& node = out.value.node();
   if (softmax_at(place)) {

@@ -95,6 +95,8 @@ class Objective {
   virtual std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const;
   /// l: [n] of classes; of the shape of the output of values, which have its shape and dtype.
   virtual Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const = 0;
+  /// l of values, times their number where l_i is to be their sum.
+  static Expr of_outputs(const Expr& elements, bool are_summed);
 
  private:
   Expr checked_elements(const ModelOutput& output, const TargetInput& targets, TargetForm form) const;
@@ -103,5 +105,12 @@ class Objective {
   std::string name_;
   ConfigPosition position_;
 };
+
+/// Of an objective of values with `bool sum_outputs`.
+template <class T>
+void describe_sum_outputs(Fields<T>& f) {
+  f.field("sum_outputs", &T::sum_outputs)
+      .help("Whether the loss of an example is the sum over its outputs, and not their mean.");
+}
 
 }  // namespace thtrain

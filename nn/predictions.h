@@ -8,6 +8,8 @@
 
 namespace thtrain {
 
+class Layer;
+
 /// What the last layer of a model gives for n examples; of sequences, n = steps * batch, and the row t * batch + i is
 /// step t of example i.
 struct ModelOutput {
@@ -23,6 +25,8 @@ struct ModelOutput {
   bool is_sequence = false;
   Expr mask = {};  // of sequences: floats [n], 0 behind a sequence's end; empty where all have the same length
   Dim steps = 1;
+  const Layer* layer = nullptr;   // that gives it; null where it is no layer's
+  std::vector<Expr> inputs = {};  // what the layer takes
 };
 
 /// The logits where there are some, else the value: what a loss of logits reads, so that a model may end in a linear

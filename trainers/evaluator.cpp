@@ -73,7 +73,7 @@ std::vector<In> Evaluator::Expressions::inputs() const {
 MetricInput Evaluator::input_of(size_t output, ModelPass& pass, const Expressions& examples) const {
   const TrainedOutput& of = outputs_[output];
   const ModelOutput given = pass.model_output(of.layer);
-  const TargetInput targets = of.targets(given, examples.x, examples.y, examples.weights);
+  const TargetInput targets = of.targets(given, of.compared(pass, examples.x), examples.y, examples.weights);
   MetricInput out{.scores = of.objective->scores(given),
                   .targets = {.value = targets.value, .weights = targets.weights},
                   .unit = of.unit(given)};

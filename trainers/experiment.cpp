@@ -10,10 +10,27 @@ namespace thtrain {
 
 template <class T>
 static void describe_compare_with(Fields<T>& f) {
-  f.choice("compare_with", &T::compare_with, {{"targets", CompareWith::kTargets}, {"inputs", CompareWith::kInputs}})
+  f.choice("compare_with", &T::compare_with,
+           {{"targets", CompareWith::kTargets}, {"inputs", CompareWith::kInputs}, {"layer", CompareWith::kLayer}})
       .help(
-          "What the output should give: the `targets` that the data has, or the `inputs`, the examples themselves, as "
-          "an autoencoder does; then targets are not read.");
+          "What the output should give: the `targets` that the data has; the `inputs`, the examples themselves, as an "
+          "autoencoder does; or what the `layer` that `compare_layer` names gives. Without `targets`, these are not "
+          "read.");
+  f.field("compare_layer", &T::compare_layer)
+      .help(
+          "Name of the layer that the output is compared with, whose values are held constant: the input of an "
+          "autoencoder within a stack.");
+  f.check([](const T& c, Findings& findings) {
+    if ((c.compare_with == CompareWith::kLayer) == !c.compare_layer.empty()) return;
+    if (c.compare_layer.empty())
+      findings.add({.what = str(c.name_of("compare_layer"), " is missing"),
+                    .expected = "the name of a layer, beside compare_with = \"layer\"",
+                    .config = c.at("compare_with")});
+    else
+      findings.add({.what = str(c.name_of("compare_layer"), " has no effect"),
+                    .expected = "compare_with = \"layer\"",
+                    .config = c.at("compare_layer")});
+  });
 }
 
 void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
@@ -40,10 +57,10 @@ void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
                     .expected = "[first, end]: the first column, from 0, and the one after the last",
                     .got = str('[', join(c.columns, ", "), ']'),
                     .config = c.at("columns")});
-    if (c.compare_with == CompareWith::kInputs)
+    if (c.compare_with != CompareWith::kTargets)
       findings.add({.what = str(c.name_of("columns"), " has no effect"),
                     .expected = "compare_with = \"targets\"",
-                    .got = "compare_with = \"inputs\"",
+                    .got = str("compare_with = \"", c.compare_with == CompareWith::kInputs ? "inputs" : "layer", '"'),
                     .config = c.at("columns")});
   });
 }
@@ -78,9 +95,24 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .range(at_least(0))
       .synonyms({"weight_decay"})
       .help("Factor of the sum of W^2 over the weight matrices that are trained, without biases.");
+  f.field("contraction", &LossConfig::contraction)
+      .range(at_least(0))
+      .synonyms({"contraction_level"})
+      .help(
+          "Factor of the sum of squares of the derivatives of the layer `contracted` by its inputs, the mean over the "
+          "examples: a contractive autoencoder.");
+  f.field("contracted", &LossConfig::contracted)
+      .help("Name of the layer of `contraction`: dense or rbm, with the activation `sigmoid`, `tanh` or `linear`.");
   f.field("outputs", &LossConfig::outputs)
       .help("Of a model with several outputs: how each of them is judged, in the place of `type`.");
-  f.check([](const LossConfig& c, Findings& findings) { check_alone(c, findings); });
+  f.check([](const LossConfig& c, Findings& findings) {
+    check_alone(c, findings);
+    const bool has_factor = c.contraction > 0, has_layer = !c.contracted.empty();
+    if (has_factor == has_layer) return;
+    findings.add({.what = str("loss.", has_factor ? "contraction" : "contracted", " has no effect"),
+                  .expected = has_factor ? "loss.contracted, the name of a layer" : "loss.contraction above 0",
+                  .config = c.at(has_factor ? "contraction" : "contracted")});
+  });
 }
 
 // NaN where the optimizer has none.
@@ -249,14 +281,6 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
           "Start training at once in reference mode while the training step is compiled, and change to native code "
           "when it "
           "is ready. The step at which that happens, and so the exact results, differ from run to run.");
-}
-
-void OutputConfig::describe(Fields<OutputConfig>& f) {
-  f.about("Each run gets a folder of its own.");
-  f.field("root", &OutputConfig::root)
-      .synonyms({"run_dir", "output_dir", "save_path"})
-      .help("Folder in which the folders of runs are made.");
-  f.field("plots", &OutputConfig::plots).help("Draw the learning curves into the run's folder.");
 }
 
 void Experiment::describe(Fields<Experiment>& f) {

@@ -32,8 +32,9 @@ struct ModelConfig : Section {
 
 // ---- the other sections ----
 
-/// What an output of the model should give: what the data has for the example, or the example itself (an autoencoder).
-enum class CompareWith { kTargets, kInputs };
+/// What an output of the model should give: what the data has for the example, the example itself (an autoencoder), or
+/// what another layer gives for it (an autoencoder within a stack).
+enum class CompareWith { kTargets, kInputs, kLayer };
 
 /// One of several outputs, and how it is judged.
 struct OutputLossConfig : Section {
@@ -41,20 +42,24 @@ struct OutputLossConfig : Section {
   OneOf<ObjectiveOptions> objective = NegativeLogLikelihood::Options();
   double weight = 1;
   CompareWith compare_with = CompareWith::kTargets;
+  std::string compare_layer;     // of kLayer
   std::vector<int64_t> columns;  // of the targets, from the first to before the second; none: all
   std::vector<double> class_weights;
   static void describe(Fields<OutputLossConfig>& f);
 };
 
 /// The objective (or of several outputs, the weighted sum of theirs) + l1 * sum |W| + l2 * sum W^2, the sums over the
-/// weight matrices and not the biases.
+/// weight matrices and not the biases, + contraction * contraction_penalty() of one layer (nn/contraction.h).
 struct LossConfig : Section {
   OneOf<ObjectiveOptions> objective = NegativeLogLikelihood::Options();
   CompareWith compare_with = CompareWith::kTargets;
+  std::string compare_layer;              // of kLayer
   std::vector<double> class_weights;      // one for each class or output; none: each counts as 1
   std::vector<OutputLossConfig> outputs;  // none: the last layer by the keys above
   double l1 = 0;
   double l2 = 0;
+  double contraction = 0;
+  std::string contracted;  // the layer; "": none
   static void describe(Fields<LossConfig>& f);
 };
 
@@ -98,6 +103,10 @@ struct CompilerConfig : Section {
 struct OutputConfig : Section {
   std::string root = "runs";
   bool plots = true;
+  std::string filters;  // the layer whose weights are drawn; "": none
+  int64_t filter_rows = 10, filter_columns = 10;
+  std::string samples;  // the rbm layer that samples are drawn of; "": none
+  int64_t sample_chains = 20, sample_rows = 10, sample_steps = 1000;
   static void describe(Fields<OutputConfig>& f);
 };
 
@@ -128,7 +137,7 @@ Experiment experiment_of(std::vector<Experiment> phases);
 /// Is this layer trained in the phase that `experiment` is?
 bool is_trained(const Experiment& experiment, const LayerOptions& layer);
 
-/// What is wrong with the layers that objectives judge.
+/// What is wrong with the layers that objectives judge, and with other names of layers outside of [model].
 void check_outputs(const Experiment& experiment, Findings& findings);
 /// How each output is judged: loss.outputs, or where there are none, the last layer by what [loss] says.
 std::vector<OutputLossConfig> output_losses(const Experiment& experiment);

@@ -101,10 +101,11 @@ void ModelConfig::describe(Fields<ModelConfig>& f) {
 static void check_layer_of(const OutputLossConfig& output, const OneOf<LayerOptions>& layer, bool is_last,
                            Findings& findings) {
   if (!layer.has_value() || !output.objective.is<NegativeLogLikelihood::Options>()) return;
-  if (output.compare_with == CompareWith::kInputs) {
+  if (output.compare_with != CompareWith::kTargets) {
     findings.add({.what = "objective \"negative_log_likelihood\" compares with classes",
                   .expected = "another type, such as \"squared_error\"",
-                  .got = str(output.name_of("compare_with"), " = \"inputs\""),
+                  .got = str(output.name_of("compare_with"), " = \"",
+                             output.compare_with == CompareWith::kInputs ? "inputs" : "layer", '"'),
                   .config = output.at("compare_with")});
     return;
   }
@@ -127,6 +128,7 @@ std::vector<OutputLossConfig> output_losses(const Experiment& experiment) {
   static_cast<Section&>(out) = loss;
   out.objective = loss.objective;
   out.compare_with = loss.compare_with;
+  out.compare_layer = loss.compare_layer;
   out.class_weights = loss.class_weights;
   out.layer = experiment.model.layers.empty() ? "" : experiment.model.layers.back()->name;
   return {out};
@@ -154,27 +156,37 @@ static void check_output_weights(const Experiment& experiment, Findings& finding
                 .config = first.at("weight")});
 }
 
+// Of a key that names a layer; "" names none.
+static void check_named_layer(const Section& section, const char* key, const std::string& layer,
+                              const std::vector<std::string>& names, Findings& findings) {
+  if (layer.empty() || std::find(names.begin(), names.end(), layer) != names.end()) return;
+  const std::string near = nearest_name(layer, names);
+  findings.add({.what = str(section.name_of(key), " is no layer of the model"),
+                .expected = str("one of ", join(names, ", ")),
+                .got = layer,
+                .config = section.at(key),
+                .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+}
+
 void check_outputs(const Experiment& experiment, Findings& findings) {
   const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
   if (layers.empty()) return;
+  const std::vector<std::string> names = final_names(layers);
+  check_named_layer(experiment.loss, "compare_layer", experiment.loss.compare_layer, names, findings);
+  check_named_layer(experiment.loss, "contracted", experiment.loss.contracted, names, findings);
+  check_named_layer(experiment.output, "filters", experiment.output.filters, names, findings);
+  check_named_layer(experiment.output, "samples", experiment.output.samples, names, findings);
   if (experiment.loss.outputs.empty()) {
     check_layer_of(output_losses(experiment)[0], layers.back(), true, findings);
     return;
   }
   check_output_weights(experiment, findings);
-  const std::vector<std::string> names = final_names(layers);
   std::set<std::string> judged;
   for (const OutputLossConfig& output : experiment.loss.outputs) {
+    check_named_layer(output, "compare_layer", output.compare_layer, names, findings);
+    check_named_layer(output, "layer", output.layer, names, findings);
     auto found = std::find(names.begin(), names.end(), output.layer);
-    if (found == names.end()) {
-      const std::string near = nearest_name(output.layer, names);
-      findings.add({.what = str(output.name_of("layer"), " is no layer of the model"),
-                    .expected = str("one of ", join(names, ", ")),
-                    .got = output.layer,
-                    .config = output.at("layer"),
-                    .hint = near.empty() ? "" : str("did you mean ", near, '?')});
-      continue;
-    }
+    if (found == names.end()) continue;
     if (!judged.insert(output.layer).second)
       findings.add({.what = str("two of loss.outputs judge the layer ", output.layer),
                     .expected = "one for each layer",

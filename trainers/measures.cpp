@@ -52,14 +52,16 @@ void check_metrics(const std::vector<OutputMetric>& metrics, const std::vector<T
   for (const auto& [metric, output] : metrics) {
     if (!output || !metric->compares_decisions() || outputs[*output].decides(data)) continue;
     const TrainedOutput& of = outputs[*output];
-    const bool of_inputs = of.compare_with == CompareWith::kInputs;
+    const bool of_inputs = of.compare_with == CompareWith::kInputs, of_layer = of.compare_with == CompareWith::kLayer;
     throw UserError(Message{
         .what = str("metric \"", metric->name(), "\" compares decisions, and the output ", of.layer, " learns values"),
         .expected = "a metric of values, such as \"mean_squared_error\" or \"r2\"",
         .got = str("objective \"", of.objective->name(), "\" on ",
-                   of_inputs ? "the examples themselves" : str("data.target = \"", name_of(data.targets()), '"')),
+                   of_inputs  ? "the examples themselves"
+                   : of_layer ? str("what ", of.compare_layer, " gives")
+                              : str("data.target = \"", name_of(data.targets()), '"')),
         .config = metric->position(),
-        .hint = of_inputs ? "" : "data.target = \"classes\" or \"labels\" where the targets are those"});
+        .hint = of_inputs || of_layer ? "" : "data.target = \"classes\" or \"labels\" where the targets are those"});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ops/control/stop_gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
@@ -27,7 +28,7 @@ bool TrainedOutput::takes_class_column() const {
 }
 
 bool TrainedOutput::classifies(const Dataset& data) const {
-  if (compare_with == CompareWith::kInputs) return false;
+  if (compare_with != CompareWith::kTargets) return false;
   return takes_class_column() || (data.train.targets() == Targets::kClasses && takes(*objective, TargetForm::kClasses));
 }
 
@@ -73,16 +74,20 @@ void TrainedOutput::check_kind(const ModelOutput& output) const {
                             : "a recurrent layer with output = \"all\" gives its outputs of all steps"});
 }
 
+Expr TrainedOutput::compared(ModelPass& pass, const Expr& x) const {
+  return compare_with == CompareWith::kLayer ? stop_gradient(pass.output(compare_layer)) : x;
+}
+
 TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
   if (takes_only(*objective, TargetForm::kNone)) return {};
-  const bool of_inputs = compare_with == CompareWith::kInputs;
-  if (has_step_targets || output.is_sequence) check_kind(output);
-  TargetInput out{.value = of_inputs ? x : y, .weights = weights, .class_weights = class_weights};
+  const bool of_inputs = compare_with == CompareWith::kInputs, of_layer = compare_with == CompareWith::kLayer;
+  if (!of_layer && (has_step_targets || output.is_sequence)) check_kind(output);
+  TargetInput out{.value = of_inputs || of_layer ? x : y, .weights = weights, .class_weights = class_weights};
   if (output.is_sequence) {
-    out.value = rows_of_steps(time_major(out.value));
+    if (!of_layer) out.value = rows_of_steps(time_major(out.value));  // of a layer they are rows
     out.weights = step_weights(output, weights);
   }
-  if (of_inputs)
+  if (of_inputs || of_layer)
     out.value = shaped_as(out.value, output);
   else if (takes_class_column())
     out.value = cast(subtensor(out.value, {all(), columns->first}), DType::kInt64);
@@ -106,6 +111,7 @@ std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
   for (const OutputLossConfig& config : output_losses(experiment)) {
     TrainedOutput one{{config.layer, config.objective->make(), config.weight}};
     one.compare_with = config.compare_with;
+    one.compare_layer = config.compare_layer;
     if (!config.columns.empty()) one.columns = {config.columns.at(0), config.columns.at(1)};
     const auto count = static_cast<int64_t>(config.class_weights.size());
     if (count > 0)
@@ -120,7 +126,7 @@ std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
 void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* standardization) {
   for (TrainedOutput& output : outputs) {
     output.standard = {};
-    if (!standardization || output.takes_class_column()) continue;
+    if (!standardization || output.takes_class_column() || output.compare_with == CompareWith::kLayer) continue;
     output.standard = output.compare_with == CompareWith::kInputs ? standardization->inputs : standardization->targets;
     if (!output.columns || output.standard.empty()) continue;
     for (std::vector<double>* numbers : {&output.standard.mean, &output.standard.scale})
@@ -184,7 +190,7 @@ static void check_columns(const TrainedOutput& output, const Dataset& data, cons
 
 void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& data, const Split& split) {
   for (const TrainedOutput& output : outputs) {
-    if (output.compare_with == CompareWith::kInputs || split.size() == 0) continue;
+    if (output.compare_with != CompareWith::kTargets || split.size() == 0) continue;
     if (output.columns)
       check_columns(output, data, split);
     else if (takes_only(*output.objective, TargetForm::kClasses))
@@ -196,6 +202,7 @@ void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& dat
 static void check_shares(const TrainedOutput& output, const Dataset& data) {
   const bool of_inputs = output.compare_with == CompareWith::kInputs;
   if (output.objective->name() != BinaryCrossentropy::Options::kName || data.streamed) return;
+  if (output.compare_with == CompareWith::kLayer) return;
   if (!of_inputs && data.targets() != Targets::kValues) return;
   constexpr int64_t kRows = 1024;
   for (const Split* split : {&data.train, &data.valid, &data.test})

@@ -13,6 +13,7 @@ namespace thtrain {
 
 struct TrainedOutput : OutputObjective {
   CompareWith compare_with = CompareWith::kTargets;
+  std::string compare_layer = {};                           // of kLayer
   std::optional<std::pair<int64_t, int64_t>> columns = {};  // of the targets: the first, and the one after the last
   Expr class_weights = {};                                  // floats; empty: each counts as 1
   Standard standard = {};                                   // of what it gives; empty: it has the data's units
@@ -25,7 +26,10 @@ struct TrainedOutput : OutputObjective {
   bool classifies(const Dataset& data) const;
   /// Is what it should give a class, or yes or no for each of several labels, and not values?
   bool decides(const Dataset& data) const;
-  /// What the output should give, beside `output`, which it gives, of a minibatch x, y and weights (empty: none).
+  /// What takes the place of the examples where it is compared with a layer; otherwise x.
+  Expr compared(ModelPass& pass, const Expr& x) const;
+  /// What the output should give, beside `output`, which it gives, of a minibatch x (compared()), y and weights
+  /// (empty: none).
   /// Beside a sequence they are those of the steps, as rows [steps * batch, ...]; a step counts as much as its
   /// sequence's weight, and behind its end nothing. UserError where one is for each step, and the other for each
   /// sequence.

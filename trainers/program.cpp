@@ -15,6 +15,7 @@
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"
 #include "trainers/data_state.h"
+#include "trainers/objective_step.h"
 
 namespace thtrain {
 
@@ -165,8 +166,12 @@ double TrainingProgram::largest_input(int64_t batch) {
 ObjectiveStep TrainingProgram::objective_step(const Minibatch& batch, ModelPass& pass) {
   std::vector<TargetInput> targets;
   for (const TrainedOutput& output : outputs_)
-    targets.push_back(output.targets(pass.model_output(output.layer), batch.x, batch.y, batch.weights));
-  return objectives_->step(pass, batch.x, targets, params_to_train(model_));
+    targets.push_back(
+        output.targets(pass.model_output(output.layer), output.compared(pass, batch.x), batch.y, batch.weights));
+  ObjectiveStep out = objectives_->step(pass, batch.x, targets, params_to_train(model_));
+  add_contraction(out, pass, experiment_.loss);
+  leave_unneeded(out, params_to_train(model_));
+  return out;
 }
 
 // Parameters that the objective changes by itself are not the optimizer's.
@@ -207,7 +212,7 @@ std::vector<Update> TrainingProgram::chunk_updates(const Minibatch& batch, Model
                             function_options(experiment_.compiler, "batch"));
   const TrainedOutput& output = outputs_[0];  // the only one
   const ModelOutput given = pass.model_output(output.layer);
-  const TargetInput targets = output.targets(given, batch.x, batch.y, batch.weights);
+  const TargetInput targets = output.targets(given, output.compared(pass, batch.x), batch.y, batch.weights);
   Expr weight;
   if (targets.weights.has_value() || targets.class_weights.has_value())
     weight = output.objective->losses(given, targets).weights;

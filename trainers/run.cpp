@@ -6,14 +6,12 @@
 #include <utility>
 
 #include "compiler/base/escape.h"
-#include "compiler/base/system_error.h"
 #include "compiler/runtime/cache.h"
 #include "datasets/file.h"
 #include "datasets/npz.h"
 #include "nn/finite.h"
 #include "trainers/config_edits.h"
 #include "trainers/json.h"
-#include "trainers/learning_curves.h"
 #include "trainers/load_data.h"
 #include "trainers/non_finite.h"
 
@@ -45,6 +43,7 @@ Run::Run(const Experiment& experiment, const Dataset& data, RunFolder& folder, c
       kernels_before_(compile_stats().kernels_compiled),
       program_(experiment, data, folder.facts().config_folder, start_.weights),
       monitor_(experiment.trainer, program_.batches(), program_.metric_names()[0].larger_is_better),
+      pictures_(experiment, data, program_.model()),
       fingerprint_(machine_fingerprint(experiment.compiler.threads)),
       next_random_(start_.random.value_or(program_.model().random())),
       config_(config_text(whole, folder)) {
@@ -321,6 +320,7 @@ void Run::finish_epoch() {
   report.seconds += seconds_between(epoch_began_, Clock::now());
   append_metrics(folder_.metrics(), report, program_.metric_names(), phase_);
   state_.history.push_back(report);
+  draw_filters();
   if (hooks_.on_epoch) hooks_.on_epoch(report);
   warn_if_growing();
   if (state_.batch < program_.batches()) return;  // stopped within: the position stays
@@ -397,12 +397,7 @@ void Run::finish() {
     summary_.profile = program_.profile();
     summary_.explanation = program_.explain();
   }
-  if (!experiment_.output.plots || state_.history.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(folder_.file("plots"), error);
-  if (error) throw file_error(folder_.file("plots"), "the folder cannot be made", {}, system_error_text(error.value()));
-  draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0]);
-  summary_.plot = folder_.plot();
+  draw_plots();
 }
 
 void Run::fail_non_finite() {

@@ -7,6 +7,7 @@
 
 #include "trainers/checkpoint.h"
 #include "trainers/kept_checkpoints.h"
+#include "trainers/pictures.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"
 
@@ -88,6 +89,9 @@ class Run {
   void finish_epoch();
   void warn_if_growing();
   void finish();
+  std::string plot_path(const std::string& name) const;
+  void draw_filters();
+  void draw_plots();
   void measure_test_of_best();
   bool is_over() const;
   bool has_converged() const;
@@ -129,6 +133,7 @@ class Run {
   int64_t kernels_before_;
   TrainingProgram program_;
   Monitor monitor_;
+  Pictures pictures_;
   Fingerprint fingerprint_;
   RunState state_;
   RandomState next_random_;  // the generator after this epoch's draw

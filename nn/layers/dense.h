@@ -23,6 +23,8 @@ class Dense : public Layer {
   static constexpr bool kTakesRows = true;
   Dense(const Options& options, const LayerInput& input);
 
+  const std::string& activation() const { return activation_; }
+
  protected:
   Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;
 

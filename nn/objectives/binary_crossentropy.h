@@ -18,6 +18,7 @@ class BinaryCrossentropy : public Objective {
     static constexpr std::string_view kName = "binary_crossentropy";
     /// What a yes counts against a no: one number, or one for each label; empty: 1.
     std::vector<double> pos_weight;
+    bool sum_outputs = false;  // l_i = sum_j l_ij
     std::unique_ptr<Objective> make() const override;
     static void describe(Fields<Options>& f);
   };

@@ -6,6 +6,7 @@ namespace thtrain {
 
 void SquaredError::Options::describe(Fields<Options>& f) {
   f.about("The mean of (y - t)^2 over examples and outputs.");
+  describe_sum_outputs(f);
 }
 
 std::unique_ptr<Objective> SquaredError::Options::make() const {
@@ -13,7 +14,7 @@ std::unique_ptr<Objective> SquaredError::Options::make() const {
 }
 
 Expr SquaredError::elements(const ModelOutput& output, const Expr& targets, TargetForm) const {
-  return sqr(output.value - targets);
+  return of_outputs(sqr(output.value - targets), options_.sum_outputs);
 }
 
 Kind<ObjectiveOptions> squared_error_objective() {

@@ -13,16 +13,20 @@ class SquaredError : public Objective {
  public:
   struct Options : ObjectiveOptions {
     static constexpr std::string_view kName = "squared_error";
+    bool sum_outputs = false;  // l_i = sum_j l_ij
     std::unique_ptr<Objective> make() const override;
     static void describe(Fields<Options>& f);
   };
   SquaredError() : SquaredError(Options()) {}
-  explicit SquaredError(const Options& options) : Objective(Options::kName, options) {}
+  explicit SquaredError(const Options& options) : Objective(Options::kName, options), options_(options) {}
 
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kValues}; }
 
  protected:
   Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const override;
+
+ private:
+  Options options_;
 };
 
 }  // namespace thtrain

@@ -120,12 +120,21 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[columns].first"] = {.values = {"1"}};
     w["model.layers[columns].count"] = {.values = {"4", "6"}};
     w["model.layers[scale].inputs"] = {.values = {"[\"concat1\"]"}, .may_fail = true};
+    for (const char* layer : {"dropout", "corrupt"}) {
+      w[std::string("model.layers[") + layer + "].inputs"] = {.values = {"[\"flatten1\"]", "[\"x\"]"},
+                                                              .may_fail = true};
+      w[std::string("model.layers[") + layer + "].seed"] = {.values = {"5", "6"}};
+    }
+    w["model.layers[corrupt].deviation"] = {.with = {"model.layers.2.noise=gaussian"}};
+    w["model.layers[transposed].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
+    w["model.layers[transposed].of"] = {.values = {"again"}, .may_fail = true};
+    w["model.layers[rbm].inputs"] = {.values = {"[\"nobody\"]"}, .may_fail = true};
     w["model.layers[maxout].pieces"] = {.values = {"3", "4"}};
     // The sum's inputs are of one length.
     w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},
                                        .values = {"5", "7"}};
     w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
-    for (const char* layer : {"dense", "softmax", "maxout"}) {
+    for (const char* layer : {"dense", "softmax", "maxout", "rbm"}) {
       std::string key = std::string("model.layers[") + layer + "].",
                   init = "model.layers." + std::to_string(kLayers.at(layer).layer) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};
@@ -151,6 +160,20 @@ const std::map<std::string, Witness>& witnesses() {
     w["trainer.optimizer"] = {.values = {"adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax", "radam"}};
     w["loss.type"] = {.values = {"hinge"}};
     w["loss.compare_with"] = {.may_fail = true};
+    w["loss.compare_layer"] = {
+        .with = {"loss.type=squared_error", "loss.compare_with=layer", "loss.compare_layer=dense1"},
+        .values = {"activation1"}};
+    w["loss.outputs.compare_layer"] = {
+        .with = {"loss.outputs.1.compare_with=layer", "loss.outputs.1.compare_layer=copy"},
+        .values = {"start"},
+        .may_fail = true};
+    w["loss.contraction"] = {.with = {"loss.contraction=0.5", "loss.contracted=dense1"}};
+    w["loss.contracted"] = {
+        .with = {"loss.contraction=0.5", "loss.contracted=dense1"}, .values = {"softmax"}, .may_fail = true};
+    for (const char* objective : {"binary_crossentropy", "squared_error"})
+      w[str("loss[", objective, "].sum_outputs")] = {
+          .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"}};
+    w["loss.outputs[binary_crossentropy].sum_outputs"] = {.with = {"data.scale=0.25"}};
     w["loss[huber].delta"] = {.with = {"data.target=values"}};
     w["loss[binary_crossentropy].pos_weight"] = {
         .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"},
@@ -188,6 +211,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["compiler.mode"] = {.with = {"compiler.floatX=float64"}, .values = {"native", "debug"}};
     w["output.plots"] = {.values = {"true"}};
     w["output.root"] = {.values = {"other"}};
+    w["output.filters"] = {.values = {"dense1"}, .may_fail = true};
     return w;
   }();
   return out;
@@ -198,6 +222,12 @@ const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"data[moons].", "Moons.ItsKeysMatter"},
+    {"output.filter_rows", "PicturesOfRuns.TheirKeysMatter"},
+    {"output.filter_columns", "PicturesOfRuns.TheirKeysMatter"},
+    {"output.samples", "PicturesOfRuns.TheirKeysMatter"},
+    {"output.sample_chains", "PicturesOfRuns.TheirKeysMatter"},
+    {"output.sample_rows", "PicturesOfRuns.TheirKeysMatter"},
+    {"output.sample_steps", "PicturesOfRuns.TheirKeysMatter"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };
@@ -322,7 +352,10 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
           inner.path += "." + std::to_string(kLayers.at(name).layer);
           inner.rest = kLayers.at(name).rest;
         }
-        if (inner.label == "loss[huber]" || inner.label == "loss[binary_crossentropy]") inner.rest = kValue;
+        if (inner.label == "loss[huber]" || inner.label == "loss[binary_crossentropy]" ||
+            inner.label == "loss[squared_error]")
+          inner.rest = kValue;
+        if (inner.label == "loss[contrastive_divergence]") inner.rest = kMachine;
         if (field.inlined && field.name == "optimizer" && !kind.schema().find("learning_rate"))
           inner.rest = kRestWithoutRate.c_str();
         collect(kind.schema(), inner, out);

@@ -48,6 +48,27 @@ inline const char* const kOutputs =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
+/// The layers that draw random numbers, and one with the weights of another, in a classifier.
+inline const char* const kNoise =
+    "[[model.layers]]\ntype = \"flatten\"\n"
+    "[[model.layers]]\ntype = \"dropout\"\n"
+    "[[model.layers]]\ntype = \"corrupt\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"code\"\n"
+    "[[model.layers]]\ntype = \"transposed\"\nof = \"code\"\n"
+    "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"again\"\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+/// A restricted Boltzmann machine.
+inline const char* const kMachine =
+    "[[model.layers]]\ntype = \"rbm\"\nunits = 3\n"
+    "[loss]\ntype = \"contrastive_divergence\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
 /// A model that gives one value, for the objectives that take no classes.
 inline const char* const kValue =
     "[[model.layers]]\ntype = \"dense\"\nunits = 3\nactivation = \"tanh\"\n"
@@ -62,9 +83,10 @@ struct Place {
 };
 /// Every layer has to stand here.
 inline const std::map<std::string, Place> kLayers = {
-    {"flatten", {kRest, 0}},  {"dense", {kRest, 1}},  {"activation", {kRest, 2}}, {"softmax", {kRest, 3}},
-    {"maxout", {kGraph, 1}},  {"prelu", {kGraph, 2}}, {"add", {kGraph, 3}},       {"concat", {kGraph, 4}},
-    {"columns", {kGraph, 5}}, {"scale", {kGraph, 6}}};
+    {"flatten", {kRest, 0}},     {"dense", {kRest, 1}},  {"activation", {kRest, 2}}, {"softmax", {kRest, 3}},
+    {"maxout", {kGraph, 1}},     {"prelu", {kGraph, 2}}, {"add", {kGraph, 3}},       {"concat", {kGraph, 4}},
+    {"columns", {kGraph, 5}},    {"scale", {kGraph, 6}}, {"dropout", {kNoise, 1}},   {"corrupt", {kNoise, 2}},
+    {"transposed", {kNoise, 4}}, {"rbm", {kMachine, 0}}};
 
 /// [data] of each source; every source has to stand here.
 inline const std::map<std::string, std::string> kSources = {

@@ -8,6 +8,7 @@
 #include "cli/toml_config.h"
 #include "tests/support/training_support.h"
 #include "trainers/load_data.h"
+#include "trainers/phases.h"
 
 namespace thtrain {
 
@@ -24,13 +25,13 @@ struct LabResult {
   TrainSummary summary;
   std::vector<EpochReport> epochs;
 };
-/// Trains in `folder`, which does not exist yet.
+/// Trains in `folder`, which does not exist yet; all phases, whose epochs stand one after the other.
 inline LabResult run_lab(const Experiment& experiment, const std::string& folder) {
   LabResult out;
-  Dataset data = load_data(experiment, "configs/labs");
+  PhaseData data(experiment, [](const Experiment& phase) { return load_data(phase, "configs/labs"); });
   RunFolder run = RunFolder::create(folder, experiment, {.config_folder = "configs/labs"});
   TrainHooks hooks{.on_epoch = [&](const EpochReport& report) { out.epochs.push_back(report); }};
-  out.summary = train(experiment, data, run, hooks);
+  out.summary = train_phases(data, run, hooks);
   return out;
 }
 

@@ -1,0 +1,57 @@
+// What trains a restricted Boltzmann machine.
+#pragma once
+
+#include "nn/layers/rbm.h"
+#include "nn/objective.h"
+
+namespace thtrain {
+
+/// Descends along the gradient of
+///
+///   mean over the examples v of F(v) - mean over the chains' ends v' of F(v')
+///
+/// where F is the free energy of the rbm layer that is judged, and v' is held constant. A chain of k steps of Gibbs
+/// sampling begins at hidden units drawn from P(h | v) (CD-k), or where the step before left it (persistent: PCD-k,
+/// with as many chains as the first minibatch has examples, whose hidden units begin at 0; they are the objective's
+/// state). The layer's parameters alone are trained; what stands before it is left alone.
+///
+/// What is shown is another number, in nats: with persistent chains and binary visible units minus the mean of the
+/// stochastic pseudo-likelihood, in * log P(x_i | the other x), where i is the next unit in every step, from 0; else
+/// the cross-entropy of v against the means of the last v', or of Gaussian units half the squared distance, summed over
+/// the units. On examples that are not trained on (`losses`): minus the pseudo-likelihood, with i = k modulo in for the
+/// example k of a chunk; of Gaussian units half the squared distance between v and E(v' | E(h | v)). Weights of
+/// examples are not looked at.
+///
+/// G. Hinton, "Training products of experts by minimizing contrastive divergence", 2002; T. Tieleman, "Training
+/// restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008; the figures as the Deep
+/// Learning Tutorials show them (rbm).
+class ContrastiveDivergence : public Objective {
+ public:
+  struct Options : ObjectiveOptions {
+    static constexpr std::string_view kName = "contrastive_divergence";
+    int64_t k = 1;
+    bool persistent = false;
+    std::unique_ptr<Objective> make() const override;
+    static void describe(Fields<Options>& f);
+  };
+  ContrastiveDivergence() : ContrastiveDivergence(Options()) {}
+  explicit ContrastiveDivergence(const Options& options) : Objective(Options::kName, options), options_(options) {}
+
+  std::vector<TargetForm> target_forms() const override { return {TargetForm::kNone}; }
+  /// UserError where the judged layer is no rbm, or is not trained.
+  ObjectiveStep step(const ObjectiveInput& input) override;
+  /// "chains", float [chains, hidden], and "bit", int64: none before the first step, and without persistent chains.
+  std::vector<std::pair<std::string, Shared>> state() const override;
+
+ protected:
+  std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const override;
+  Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const override;
+
+ private:
+  Expr shown(const Rbm& rbm, const Expr& v, const GibbsStep& end, std::vector<Update>& updates) const;
+
+  Options options_;
+  std::optional<Shared> chains_, bit_;
+};
+
+}  // namespace thtrain

@@ -1,0 +1,183 @@
+// Pictures of filters and of samples.
+#include "trainers/pictures.h"
+
+#include <png.h>
+
+#include <filesystem>
+
+#include "nn/objectives/contrastive_divergence.h"
+#include "tests/support/golden_lines.h"
+#include "tests/support/training_support.h"
+#include "trainers/build_model.h"
+#include "trainers/load_data.h"
+#include "trainers/program.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A machine of 6 units on 200 digits.
+Experiment machine() {
+  Experiment out = small_experiment();
+  Rbm::Options rbm;
+  rbm.name = "rbm";
+  rbm.units = 6;
+  out.model.layers = {rbm};
+  out.loss.l2 = 0;
+  out.loss.objective = ContrastiveDivergence::Options();
+  out.trainer.epochs = 2;
+  out.output.filters = out.output.samples = "rbm";
+  out.output.filter_rows = 2;
+  out.output.filter_columns = 3;
+  out.output.sample_chains = 4;
+  out.output.sample_rows = 3;
+  out.output.sample_steps = 5;
+  return out;
+}
+
+// A grey PNG file.
+GreyPicture read_png(const std::string& path) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  GreyPicture out;
+  if (png_image_begin_read_from_file(&image, path.c_str()) == 0) throw std::runtime_error(image.message);
+  EXPECT_EQ(image.format & PNG_FORMAT_FLAG_COLOR, 0u);
+  image.format = PNG_FORMAT_GRAY;
+  out.width = image.width;
+  out.height = image.height;
+  out.pixels.resize(PNG_IMAGE_SIZE(image));
+  if (png_image_finish_read(&image, nullptr, out.pixels.data(), 0, nullptr) == 0)
+    throw std::runtime_error(image.message);
+  return out;
+}
+
+TEST(Tiles, AreNumPysByteForByte) {
+  std::map<std::string, Tensor> golden;
+  for (const GoldenLine& line : golden_lines("tiles.txt")) golden[line.name] = line.result(DType::kFloat64);
+  const GreyPicture got = tiles_of(golden.at("values"), 3, 2, 2, 3);
+  ASSERT_EQ(got.width, 8);
+  ASSERT_EQ(got.height, 7);
+  for (int64_t i = 0; i < 56; ++i) EXPECT_EQ(got.pixels[static_cast<size_t>(i)], golden.at("pixels").as_double(i)) << i;
+  TemporaryFolder temporary;
+  got.write_png(temporary.path("tiles.png"));
+  const GreyPicture back = read_png(temporary.path("tiles.png"));
+  EXPECT_EQ(back.width, 8);
+  EXPECT_EQ(back.pixels, got.pixels);
+}
+
+TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
+  TemporaryFolder temporary;
+  const Experiment e = machine();
+  const Dataset data = load_data(e, "");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  train(e, data, folder);
+  const GreyPicture first = read_png(folder.file("plots/filters_at_epoch_1.png")),
+                    last = read_png(folder.file("plots/filters_at_epoch_2.png"));
+  EXPECT_NE(first.pixels, last.pixels);
+  EXPECT_FALSE(fs::exists(folder.file("plots/filters_at_epoch_3.png")));
+  EXPECT_FALSE(fs::exists(folder.file("plots/learning_curves.png")));
+  const Tensor w = read_checkpoint(folder.checkpoint()).weights.at(0).second;
+  Tensor columns = Tensor::empty(DType::kFloat64, {6, 784});
+  for (int64_t k = 0; k < 6; ++k)
+    for (int64_t i = 0; i < 784; ++i) columns.data<double>()[k * 784 + i] = w.as_double(i * 6 + k);
+  EXPECT_EQ(last.pixels, tiles_of(columns, 28, 28, 2, 3).pixels);
+  const GreyPicture samples = read_png(folder.file("plots/samples.png"));
+  EXPECT_EQ(samples.width, 4 * 29 - 1);
+  EXPECT_EQ(samples.height, 3 * 29 - 1);
+}
+
+// A step at a time from the same examples and generators; drawing them leaves the model as it is.
+TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
+  Experiment e = machine();
+  const Dataset data = load_data(e, "");
+  const Model model = build_model(e, {784}, data.classes());
+  const Rbm& rbm = dynamic_cast<const Rbm&>(*model.layers()[0]);
+  const GreyPicture got = Pictures(e, data, model).samples({.mode = Mode::kReference});
+  const Shared v(data.test.read(0, 4, model.dtype()).x.reshape({4, 784}), "v"),
+      visible(rbm.visible_random().get_value(), "visible"), hidden(rbm.hidden_random().get_value(), "hidden");
+  const Drawn h = rbm.sample_hidden(v, hidden);
+  const GibbsStep one = rbm.gibbs_hvh(h.sample, visible, h.next);
+  // The hidden units of a step are those that the next one begins with.
+  const Shared state(Tensor::zeros(model.dtype(), {4, 6}), "h");
+  function({}, {}, {{state, h.sample}, {hidden, h.next}}, {.mode = Mode::kReference})({});
+  const GibbsStep next = rbm.gibbs_hvh(state, visible, hidden);
+  Function step =
+      function({}, {next.visible_mean},
+               {{state, next.hidden}, {v, next.visible}, {visible, next.visible_random}, {hidden, next.hidden_random}},
+               {.mode = Mode::kReference});
+  Tensor all = Tensor::empty(DType::kFloat64, {12, 784});
+  for (int64_t row = 0; row < 3; ++row) {
+    Tensor means;
+    if (row > 0)
+      function({}, {}, {{state, rbm.sample_hidden(v, hidden).sample}, {hidden, rbm.sample_hidden(v, hidden).next}},
+               {.mode = Mode::kReference})({});
+    for (int i = 0; i < 5; ++i) means = step({})[0].cast(DType::kFloat64);
+    std::copy_n(means.data<double>(), 4 * 784, all.data<double>() + row * 4 * 784);
+  }
+  EXPECT_EQ(got.pixels, tiles_of(all, 28, 28, 3, 4).pixels);
+  EXPECT_EQ(Pictures(e, data, model).samples({.mode = Mode::kReference}).pixels, got.pixels);
+}
+
+TEST(PicturesOfRuns, TheirKeysMatter) {
+  const Experiment standard = machine();
+  const Dataset data = load_data(standard, "");
+  const Model model = build_model(standard, {784}, data.classes());
+  auto drawn = [&](int64_t OutputConfig::*key, int64_t value) {
+    Experiment e = standard;
+    if (key) e.output.*key = value;
+    const Pictures pictures(e, data, model);
+    const GreyPicture filters = pictures.filters(), samples = pictures.samples({.mode = Mode::kReference});
+    std::vector<uint8_t> out = filters.pixels;
+    out.insert(out.end(), samples.pixels.begin(), samples.pixels.end());
+    return out;
+  };
+  for (int64_t OutputConfig::*key :
+       {&OutputConfig::filter_rows, &OutputConfig::filter_columns, &OutputConfig::sample_chains,
+        &OutputConfig::sample_rows, &OutputConfig::sample_steps})
+    EXPECT_NE(drawn(key, 1), drawn(nullptr, 0));
+  Experiment none = standard;
+  none.output.samples = "";
+  EXPECT_FALSE(Pictures(none, data, model).has_samples());
+  EXPECT_TRUE(Pictures(standard, data, model).has_samples());
+}
+
+std::string error_of(const Experiment& e) {
+  const Dataset data = load_data(e, "");
+  const Model model = build_model(e, model_input(e, data.input_shape()), data.classes());
+  return error_text([&] { Pictures(e, data, model); });
+}
+
+TEST(PicturesOfRuns, WhatIsNoPicture) {
+  Experiment e = machine();
+  Activation::Options squashed;
+  squashed.name = "squashed";
+  Dense::Options dense;
+  dense.name = "dense";
+  dense.units = 4;
+  e.model.layers.insert(e.model.layers.begin(), {dense, squashed});
+  EXPECT_EQ(error_of(e),
+            "error: output.filters: the layer rbm takes no pictures\n"
+            "  expected: 784 inputs, the numbers of an example\n"
+            "  got:      4");
+  e.output.filters = "squashed";
+  EXPECT_EQ(error_of(e),
+            "error: output.filters: the layer squashed has no matrix of weights\n"
+            "  expected: a layer of a type such as \"dense\" or \"rbm\"\n"
+            "  got:      type = \"activation\"");
+  e.output.filters = "";
+  e.output.samples = "dense";
+  EXPECT_EQ(error_of(e),
+            "error: output.samples: the layer dense draws none\n"
+            "  expected: a layer of the type \"rbm\"\n"
+            "  got:      type = \"dense\"");
+  e = machine();
+  e.output.sample_chains = 41;
+  EXPECT_EQ(error_of(e),
+            "error: output.sample_chains: chains begin at examples, each at its own\n"
+            "  expected: at most 40 (test examples)\n"
+            "  got:      41");
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,105 @@
+#include "trainers/pictures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/runtime/shared.h"
+#include "datasets/dataset.h"
+#include "nn/layers/rbm.h"
+
+namespace thtrain {
+
+// Height and width of examples of these lengths: [28, 28], [1, 28, 28], or [784], which may be a square. {} for others.
+static Shape picture_of(Shape example) {
+  if (example.size() == 3 && example[0] == 1) example.erase(example.begin());
+  if (example.size() == 1) {
+    const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(example[0]))));
+    if (side * side == example[0]) return {side, side};
+  }
+  return example.size() == 2 ? example : Shape{};
+}
+
+static const Layer& layer_of(const Model& model, const std::string& name) {
+  for (const auto& layer : model.layers())
+    if (layer->name() == name) return *layer;
+  TH_CHECK(false, "the model has no layer ", name);
+  __builtin_unreachable();
+}
+
+// The matrix that the layer multiplies pictures with.
+static const Param& weights_of(const Layer& layer, int64_t pixels, const OutputConfig& output, const char* key) {
+  for (const Param& param : layer.params()) {
+    const Shape shape = param.variable.type().known_shape();
+    if (param.name != str(layer.name(), "/W") || shape.size() != 2) continue;
+    if (shape[0] == pixels) return param;
+    throw UserError(Message{.what = str("output.", key, ": the layer ", layer.name(), " takes no pictures"),
+                            .expected = str(pixels, " inputs, the numbers of an example"),
+                            .got = std::to_string(shape[0]),
+                            .config = output.at(key)});
+  }
+  throw UserError(Message{.what = str("output.", key, ": the layer ", layer.name(), " has no matrix of weights"),
+                          .expected = "a layer of a type such as \"dense\" or \"rbm\"",
+                          .got = str("type = \"", layer.type(), '"'),
+                          .config = output.at(key)});
+}
+
+Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Model& model) : output_(experiment.output) {
+  const bool wants_filters = !output_.filters.empty(), wants_samples = !output_.samples.empty();
+  if (!wants_filters && !wants_samples) return;
+  const char* key = wants_filters ? "filters" : "samples";
+  const Shape shape = picture_of(data.input_shape());
+  if (shape.empty())
+    throw UserError(Message{.what = str("output.", key, ": the examples are no grey pictures"),
+                            .expected = "examples of the shape [height, width], or rows of n * n numbers",
+                            .got = shape_text(data.input_shape()),
+                            .config = output_.at(key)});
+  height_ = shape[0];
+  width_ = shape[1];
+  if (wants_filters) filters_ = &weights_of(layer_of(model, output_.filters), height_ * width_, output_, "filters");
+  if (!wants_samples) return;
+  const Layer& sampled = layer_of(model, output_.samples);
+  weights_of(sampled, height_ * width_, output_, "samples");
+  rbm_ = dynamic_cast<const Rbm*>(&sampled);
+  if (!rbm_)
+    throw UserError(Message{.what = str("output.samples: the layer ", sampled.name(), " draws none"),
+                            .expected = "a layer of the type \"rbm\"",
+                            .got = str("type = \"", sampled.type(), '"'),
+                            .config = output_.at("samples")});
+  const Split& from = data.test.size() > 0 ? data.test : data.train;
+  if (from.size() < output_.sample_chains)
+    throw UserError(Message{
+        .what = str("output.sample_chains: chains begin at examples, each at its own"),
+        .expected = str("at most ", from.size(), data.test.size() > 0 ? " (test examples)" : " (training examples)"),
+        .got = std::to_string(output_.sample_chains),
+        .config = output_.at("sample_chains")});
+  first_ = from.read(0, output_.sample_chains, model.dtype()).x.reshape({output_.sample_chains, height_ * width_});
+}
+
+static Tensor transposed(const Tensor& a) {
+  return a.view({a.dim(1), a.dim(0)}, {1, a.dim(1)}, 0).copy();
+}
+
+GreyPicture Pictures::filters() const {
+  TH_CHECK(has_filters(), "no filters are asked for");
+  return tiles_of(transposed(filters_->variable.get_value()), height_, width_, output_.filter_rows,
+                  output_.filter_columns);
+}
+
+GreyPicture Pictures::samples(const FunctionOptions& options) const {
+  TH_CHECK(has_samples(), "no samples are asked for");
+  const Shared v(first_, "samples"), of_visible(rbm_->visible_random().get_value(), "visible_random"),
+      of_hidden(rbm_->hidden_random().get_value(), "hidden_random");
+  const GibbsStep last = rbm_->gibbs_vhv(v, output_.sample_steps, of_visible, of_hidden);
+  Function row =
+      function({}, {last.visible_mean},
+               {{v, last.visible}, {of_visible, last.visible_random}, {of_hidden, last.hidden_random}}, options);
+  const int64_t chains = output_.sample_chains, pixels = height_ * width_;
+  Tensor all = Tensor::empty(DType::kFloat64, {output_.sample_rows * chains, pixels});
+  for (int64_t i = 0; i < output_.sample_rows; ++i) {
+    const Tensor means = row({})[0].cast(DType::kFloat64);
+    std::copy_n(means.data<double>(), chains * pixels, all.data<double>() + i * chains * pixels);
+  }
+  return tiles_of(all, height_, width_, output_.sample_rows, chains);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,41 @@
+// Pictures of what a model has learned: filters, and samples of a restricted Boltzmann machine.
+#pragma once
+
+#include <string>
+
+#include "compiler/runtime/function.h"
+#include "nn/model.h"
+#include "trainers/experiment.h"
+#include "trainers/tiles.h"
+
+namespace thtrain {
+
+struct Dataset;
+class Rbm;
+
+/// The pictures that [output] asks for.
+class Pictures {
+ public:
+  /// UserError: examples are no pictures of one channel, there is no such layer, the layer has no weights of pictures,
+  /// samples are asked for of another layer than an rbm, or there are not so many examples to begin with. The model
+  /// stays alive.
+  Pictures(const Experiment& experiment, const Dataset& data, const Model& model);
+
+  bool has_filters() const { return filters_ != nullptr; }
+  bool has_samples() const { return rbm_ != nullptr; }
+  /// The first output.filter_rows * output.filter_columns columns of the layer's matrix.
+  GreyPicture filters() const;
+  /// A row of tiles for each of output.sample_rows: means of the visible units in the last of output.sample_steps steps
+  /// of Gibbs sampling, which go on from the row above. The chains begin at the first output.sample_chains test
+  /// examples (training examples where there are none), and draw from copies of the layer's generators.
+  GreyPicture samples(const FunctionOptions& options) const;
+
+ private:
+  const OutputConfig& output_;
+  int64_t height_ = 0, width_ = 0;
+  const Param* filters_ = nullptr;
+  const Rbm* rbm_ = nullptr;
+  Tensor first_;  // [chains, pixels]
+};
+
+}  // namespace thtrain
