@@ -10,6 +10,7 @@
 #include "compiler/ir/print.h"             // graph_text, expr_text
 #include "compiler/ir/tensor.h"            // Tensor
 #include "compiler/ir/variables.h"         // scalar, vector, matrix, ...
+#include "compiler/ops/control/checkpointed_scan.h"
 #include "compiler/ops/control/if_else.h"  // if_else
 #include "compiler/ops/control/op_from_graph.h"
 #include "compiler/ops/control/repeat.h"  // repeat, repeat_until

@@ -398,7 +398,8 @@ Graph batch_loops(const Graph& graph, const PassContext& context) {
     const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
     std::vector<Expr> out;
     for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
-    if (made->op != &scan_op() || ScanParts(*made).until || ScanParts(*made).token) return out;
+    if (made->op != &scan_op()) return out;
+    if (const ScanParts parts(*made); parts.until || parts.token || parts.in_turns) return out;
     const std::vector<bool>& is_read = read[&node];
     const std::vector<Expr> batched = LoopBatcher(made, is_read).run();
     if (batched.empty()) return out;

@@ -62,7 +62,8 @@ class Trimmer {
                                               .sequences = sequences,
                                               .until = parts_.until,
                                               .truncate = parts_.truncate,
-                                              .name = loop_.props.get_or<std::string>("name", {})},
+                                              .name = loop_.props.get_or<std::string>("name", {}),
+                                              .in_turns = parts_.in_turns},
                                              std::move(body), std::move(inputs));
     std::vector<Expr> out;
     for (size_t o = 0; o < loop_.types.size(); ++o) out.emplace_back(loop_.self.lock(), o);

@@ -4,6 +4,7 @@
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/default_updates.h"
+#include "compiler/ir/effects.h"
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
@@ -33,8 +34,10 @@ Type without_axis(Type type) {
 // Builds the loop: first what it walks and how often, then the body, then the node.
 class ScanBuilder {
  public:
-  ScanBuilder(const ScanStep& step, const ScanOptions& options, const std::source_location& where)
-      : step_(step), o_(options), where_(where), backwards_(options.go_backwards) {
+  using Replace = std::function<std::vector<Expr>(const Node& loop)>;
+
+  ScanBuilder(const ScanStep& step, const ScanOptions& options, const std::source_location& where, Replace replace = {})
+      : step_(step), o_(options), where_(where), replace_(std::move(replace)), backwards_(options.go_backwards) {
     if (o_.truncate_gradient < -1)
       fail("truncate_gradient is negative", "the number of steps that a gradient goes back through, or -1 for all",
            std::to_string(o_.truncate_gradient));
@@ -56,6 +59,14 @@ class ScanBuilder {
       out.outputs.push_back(ran || is_state ? slice_of_axis(Operand(values, where_), 0, depth, ran.value_or(count_))
                                             : values);
     }
+    return out;
+  }
+
+  // Of a loop that was replaced: last values of states, all steps of elements.
+  Scanned<std::vector<Expr>> replaced() {
+    Scanned<std::vector<Expr>> out{{}, updates_};
+    for (const Output& output : outputs_)
+      out.outputs.push_back(loop_[output.state ? *output.state : element(output.element)]);
     return out;
   }
 
@@ -346,15 +357,28 @@ class ScanBuilder {
     std::vector<Expr> inputs = initial_;
     inputs.insert(inputs.end(), sequences_.begin(), sequences_.end());
     inputs.insert(inputs.end(), body.captures.begin(), body.captures.end());
-    loop_ = make_scan({.count = count_,
-                       .taps = taps_,
-                       .sequences = sequences_.size(),
-                       .until = until_,
-                       .truncate = o_.truncate_gradient,
-                       .name = o_.name},
-                      std::move(body.graph), std::move(inputs), where_);
+    auto make = [&] {
+      return make_scan({.count = count_,
+                        .taps = taps_,
+                        .sequences = sequences_.size(),
+                        .until = until_,
+                        .truncate = o_.truncate_gradient,
+                        .name = o_.name},
+                       std::move(body.graph), std::move(inputs), where_);
+    };
+    loop_ = replace_ ? replaced_loop(make) : make();
     const size_t first = taps_.size() - until_ - updates_.size();
     for (size_t k = 0; k < updates_.size(); ++k) updates_[k].value = loop_[first + k];
+  }
+
+  std::vector<Expr> replaced_loop(const std::function<std::vector<Expr>()>& make) const {
+    if (until_) fail("the step function gives until(condition)", "a number of steps that is known before the loop");
+    std::vector<Expr> loop;
+    {
+      EffectScope own;  // the loop itself is not run: what it prints is printed by what stands for it
+      loop = make();
+    }
+    return loop.empty() ? loop : replace_(loop[0].node());
   }
 
   size_t history(size_t state) const { return taps_.size() + state; }
@@ -363,6 +387,7 @@ class ScanBuilder {
   const ScanStep& step_;
   const ScanOptions& o_;
   const std::source_location& where_;
+  const Replace replace_;  // what stands for the loop; none: the loop itself
   bool backwards_;
   bool sign_is_known_ = true;  // of n_steps
   Dim count_ = 0;
@@ -388,6 +413,12 @@ Scanned<std::vector<Expr>> scan_all(const ScanStep& step, const ScanOptions& opt
 Scanned<std::vector<Expr>> scan_last(const ScanStep& step, const ScanOptions& options,
                                      const std::source_location& where) {
   return ScanBuilder(step, options, where).last();
+}
+
+Scanned<std::vector<Expr>> scan_replaced(const ScanStep& step, const ScanOptions& options,
+                                         const std::function<std::vector<Expr>(const Node& loop)>& replace,
+                                         const std::source_location& where) {
+  return ScanBuilder(step, options, where, replace).replaced();
 }
 
 Expr updated(const std::vector<Update>& updates, const Expr& variable, std::source_location where) {

@@ -226,7 +226,8 @@ class Backward {
     return make_scan({.count = reach_.turns,
                       .taps = taps_,
                       .sequences = sequences_.size(),
-                      .name = name.empty() ? name : str("gradient of ", name)},
+                      .name = name.empty() ? name : str("gradient of ", name),
+                      .in_turns = parts_.in_turns},
                      std::move(body), std::move(inputs));
   }
 

@@ -122,7 +122,8 @@ std::vector<Expr> scan_jvp(const JvpArgs& a) {
                                             .sequences = sequences,
                                             .until = parts.until,
                                             .truncate = parts.truncate,
-                                            .name = a.node.props.get_or<std::string>("name", {})},
+                                            .name = a.node.props.get_or<std::string>("name", {}),
+                                            .in_turns = parts.in_turns},
                                            std::move(made.graph), std::move(made.inputs));
   std::vector<Expr> out(a.node.types.size());
   for (size_t k = 0; k < states.size(); ++k) {

@@ -62,6 +62,7 @@ ScanParts::ScanParts(const Node& node)
       until(node.props.get<bool>("until")),
       token(carries_token(*node.bodies[0])),
       truncate(node.props.get_or<int64_t>("truncate", -1)),
+      in_turns(node.props.get_or<bool>("in_turns", false)),
       body(*node.bodies[0]) {
   taps = decoded(node.props.get_or<Ints>("taps", {}), states);
   body_states_ = inputs_of(taps);
@@ -82,6 +83,7 @@ std::vector<Expr> make_scan(const ScanShape& shape, GraphPtr body, std::vector<E
   if (Ints taps = encoded(shape.taps); !taps.empty()) props.set("taps", std::move(taps));
   if (shape.truncate >= 0) props.set("truncate", shape.truncate);
   if (!shape.name.empty()) props.set("name", shape.name);
+  if (shape.in_turns) props.set("in_turns", true);
   const std::shared_ptr<const Node> node =
       make_node(scan_op(), std::move(inputs), std::move(props), {std::move(body)}, where);
   std::vector<Expr> out;

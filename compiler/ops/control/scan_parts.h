@@ -31,6 +31,7 @@ struct ScanParts {
   size_t states, sequences, captures, elements;
   bool until, token;
   int64_t truncate;  // the gradient goes back through that many turns at most; -1: through all
+  bool in_turns;     // no pass computes or keeps values of all turns at once: see ScanShape
   const Graph& body;
 
   explicit ScanParts(const Node& node);
@@ -57,6 +58,9 @@ struct ScanShape {
   bool until = false;
   int64_t truncate = -1;
   std::string name = {};  // of the loop, for texts and the profile
+  /// What a turn computes stays in the turn, in the loop's gradient too: values of all turns at once, which batch_loops
+  /// makes, would take memory in proportion to the turns.
+  bool in_turns = false;
 };
 
 /// So many plain states.
