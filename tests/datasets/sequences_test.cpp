@@ -41,10 +41,9 @@ TEST(Sequences, ZerosStandBehindTheirEnds) {
   split.set_classes(3);
   check_all(split, k32);
   const Batch batch = split.read(std::vector<int64_t>{2, 0}, k32);
-  EXPECT_EQ(batch.x.text(20),
-            "float32[2, 4, 2] [[[16, 17], [0, 0], [0, 0], [0, 0]], [[0, 1], [2, 3], [0, 0], [0, 0]]]");
-  EXPECT_EQ(batch.y.text(20), "int64[2, 4] [[2, 0, 0, 0], [1, 2, 0, 0]]");
-  EXPECT_EQ(batch.lengths.text(), "int64[2] [1, 2]");
+  EXPECT_EQ(batch.x.text(20), "[[[16, 17], [0, 0], [0, 0], [0, 0]], [[0, 1], [2, 3], [0, 0], [0, 0]]]");
+  EXPECT_EQ(batch.y.text(20), "[[2, 0, 0, 0], [1, 2, 0, 0]]");
+  EXPECT_EQ(batch.lengths.text(), "[1, 2]");
   EXPECT_EQ(split.part({1, 2}).length(1), 1);
   EXPECT_EQ(split.part(1, 2).step_count(), 5);
 }
@@ -53,10 +52,10 @@ TEST(Sequences, LabelsAndValuesByStepAreClearedToo) {
   Tensor labels = Tensor::zeros(DType::kUInt8, {3, 4, 2});
   for (int64_t i = 0; i < 24; ++i) labels.data<uint8_t>()[i] = i / 2 % 4 >= 1 ? 9 : 1;
   Split bits(array(padded_x({1, 1, 1}), "x.npy"), array(labels, "y.npy"), Targets::kLabels, 1, lengths_of({1, 1, 1}));
-  EXPECT_EQ(bits.read(0, 1, k32).y.text(20), "uint8[1, 4, 2] [[[1, 1], [0, 0], [0, 0], [0, 0]]]");
+  EXPECT_EQ(bits.read(0, 1, k32).y.text(20), "[[[1, 1], [0, 0], [0, 0], [0, 0]]]");
   Split values(array(padded_x(), "x.npy"), array(padded_x(), "y.npy"), Targets::kValues, 1, lengths_of({2, 4, 1}));
   check_all(values, k32);
-  EXPECT_EQ(values.read(0, 1, k32).y.text(20), "float32[1, 4, 2] [[[0, 1], [2, 3], [0, 0], [0, 0]]]");
+  EXPECT_EQ(values.read(0, 1, k32).y.text(20), "[[[0, 1], [2, 3], [0, 0], [0, 0]]]");
 }
 
 TEST(Sequences, TheShapeOfYTellsWhatATargetBelongsTo) {
@@ -202,12 +201,12 @@ TEST_F(SequenceFiles, OfNumPy) {
 
 TEST_F(SequenceFiles, ThatAreStreamed) {
   const Batch in_memory = load_dataset(options_, k32).train.all(k32);
-  options_.memory_limit = 100;
+  options_.memory_limit = 400;
   const Dataset data = load_dataset(options_, k32);
   EXPECT_TRUE(data.streamed);
   const Batch streamed = data.train.read(0, 3, k32);
   EXPECT_TRUE(same_bits(streamed.x, in_memory.x) && same_bits(streamed.y, in_memory.y));
-  EXPECT_EQ(streamed.lengths.text(), "int64[3] [2, 4, 1]");
+  EXPECT_EQ(streamed.lengths.text(), "[2, 4, 1]");
 }
 
 TEST_F(SequenceFiles, MessagesForSetsThatDiffer) {

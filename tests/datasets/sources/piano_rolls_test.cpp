@@ -27,11 +27,11 @@ constexpr const char* kSmall =
 TEST(PianoRolls, KeysOfEachStepAndOfTheNextOne) {
   TemporaryFolder folder;
   const PianoRollSets sets = read_piano_rolls(folder.write("a.txt", kSmall));
-  EXPECT_EQ(sets.train.x.text(20), "uint8[2, 2, 4] [[[1, 0, 1, 0], [0, 0, 0, 0]], [[0, 1, 0, 0], [0, 0, 0, 0]]]");
-  EXPECT_EQ(sets.train.y.text(20), "uint8[2, 2, 4] [[[0, 0, 0, 0], [0, 0, 0, 1]], [[0, 1, 1, 1], [0, 0, 0, 0]]]");
-  EXPECT_EQ(sets.train.lengths.text(), "int64[2] [2, 1]");
-  EXPECT_EQ(sets.valid.x.text(), "uint8[1, 1, 4] [[[0, 0, 1, 0]]]");
-  EXPECT_EQ(sets.valid.y.text(), "uint8[1, 1, 4] [[[1, 0, 0, 0]]]");
+  EXPECT_EQ(sets.train.x.text(20), "[[[1, 0, 1, 0], [0, 0, 0, 0]], [[0, 1, 0, 0], [0, 0, 0, 0]]]");
+  EXPECT_EQ(sets.train.y.text(20), "[[[0, 0, 0, 0], [0, 0, 0, 1]], [[0, 1, 1, 1], [0, 0, 0, 0]]]");
+  EXPECT_EQ(sets.train.lengths.text(), "[2, 1]");
+  EXPECT_EQ(sets.valid.x.text(), "[[[0, 0, 1, 0]]]");
+  EXPECT_EQ(sets.valid.y.text(), "[[[1, 0, 0, 0]]]");
   EXPECT_EQ(sets.test.x.dim(0), 0);
 }
 
@@ -85,7 +85,7 @@ TEST(PianoRolls, MessagesForBadFiles) {
   EXPECT_EQ(error_text([&] { read_piano_rolls(path); }),
             str("error: ", path,
                 ": these are no piano rolls\n  expected: text: lines \"@ set steps keys\" and the keys of each step\n"
-                "  got:      a NumPy array (.npy)"));
+                "  got:      a .npy file"));
 }
 
 // The chorales of Bach, where THTRAIN_DATA has them, beside NumPy's arrays.

@@ -45,8 +45,8 @@ TEST(Reber, TheStringsOfNumPysChoices) {
   };
   const ReberStrings first = generate_reber(6, 5, 0);
   EXPECT_EQ(text(first), "BTBPVPSETE BPBPVVEPE BPBTXSEPE BPBPTVPXTVPXVVEPE BPBPVVEPE BPBTXXVVEPE");
-  EXPECT_EQ(text(generate_reber(4, 5, 1, std::vector{first})),
-            "BTBTXXTTTTVPXVVETE BTBTSXXVVETE BTBTXXVPSETE BPBPTTVPSEPE");
+  EXPECT_EQ(text(generate_reber(4, 5, 1, std::vector<ReberStrings>{first})),
+            "BPBTXXTTTTVPXVVEPE BPBTSXXVVEPE BTBTXXVPSETE BPBPTTVPSEPE");
 }
 
 TEST(Reber, TheSameBytesOnEveryMachine) {
@@ -165,8 +165,8 @@ TEST(Adding, TheNumbersOfNumPy) {
   }
   const Adding made = generate_adding(2, 5, 3, 1);
   EXPECT_EQ(made.x.text(20),
-            "float64[2, 5, 2] [[[0.8097172181205327, 1], [0.20547674589601028, 0], [0.976312536535173, 1], "
-            "[0.310774540875304, 0], [0.10684738543775651, 0]], [[0.22005410419212, 0], [0.8372281563589187, 1], "
+            "[[[0.8097172181205327, 1], [0.20547674589601028, 0], [0.976312536535173, 1], "
+            "[0.310774540875304, 0], [0.10684738543775651, 0]], [[0.22005410419212001, 0], [0.8372281563589187, 1], "
             "[0.27587974201355014, 0], [0.9380399481213697, 1], [0.069983794267934, 0]]]");
 }
 
@@ -216,7 +216,7 @@ TEST(StrokesSource, ItsKeysMatter) {
   config.n_train = 20;
   config.n_valid = config.n_test = 5;
   EXPECT_EQ(load(config).text(),
-            "data set strokes: sequences of 4 to 21 steps of [3], 10 classes\n"
+            "data set strokes: sequences of 4 to 20 steps of [3], 10 classes\n"
             "  train 20 sequences from the generator \"strokes\", seed 1\n"
             "  valid 5 sequences from the generator \"strokes\", seed 1\n"
             "  test  5 sequences from the generator \"strokes\", seed 1");

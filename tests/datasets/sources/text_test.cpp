@@ -24,11 +24,11 @@ uint32_t checksum(const Tensor& array) {
 TEST(Text, WindowsAndTheCharactersBehindEach) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < 15; ++i) numbers.push_back(i);
-  EXPECT_EQ(text_windows(numbers, 3, 1).x.text(20), "int64[4, 3] [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]");
+  EXPECT_EQ(text_windows(numbers, 3, 1).x.text(20), "[[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]");
   // Two tracks of two windows: the second minibatch of two rows goes on where the first ended.
   const TextWindows windows = text_windows(numbers, 3, 2);
-  EXPECT_EQ(windows.x.text(20), "int64[4, 3] [[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]");
-  EXPECT_EQ(windows.y.text(20), "int64[4, 3] [[1, 2, 3], [7, 8, 9], [4, 5, 6], [10, 11, 12]]");
+  EXPECT_EQ(windows.x.text(20), "[[0, 1, 2], [6, 7, 8], [3, 4, 5], [9, 10, 11]]");
+  EXPECT_EQ(windows.y.text(20), "[[1, 2, 3], [7, 8, 9], [4, 5, 6], [10, 11, 12]]");
   EXPECT_EQ(text_windows({0, 1, 2}, 3, 1).x.dim(0), 0);
 }
 
@@ -55,10 +55,10 @@ TEST(Text, IsADataSetOfSequences) {
                              config.file, "\n  valid 1 sequences from ", config.file));
   EXPECT_EQ(join(data.class_names, ""), "\nabcd");
   const Batch first = data.train.read(0, 1, k32);
-  EXPECT_EQ(first.x.text(20), "float32[1, 2, 5] [[[0, 1, 0, 0, 0], [0, 0, 1, 0, 0]]]");
-  EXPECT_EQ(first.y.text(), "int64[1, 2] [[2, 3]]");
+  EXPECT_EQ(first.x.text(20), "[[[0, 1, 0, 0, 0], [0, 0, 1, 0, 0]]]");
+  EXPECT_EQ(first.y.text(), "[[2, 3]]");
   config.one_hot = false;
-  EXPECT_EQ(load(config).train.read(0, 1, k32).x.text(20), "float32[1, 2, 1] [[[1], [2]]]");
+  EXPECT_EQ(load(config).train.read(0, 1, k32).x.text(20), "[[[1], [2]]]");
 }
 
 TEST(Text, MessagesForTextsThatDoNotFit) {
