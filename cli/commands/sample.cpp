@@ -28,13 +28,16 @@ namespace {
 
 // The texts of the symbols, which the run keeps as the names of its classes.
 std::vector<std::string> symbols_of(const LoadedExperiment& loaded) {
+  auto refuse = [&](const std::string& got) {
+    throw UserError(Message{.what = str(loaded.run->path(), ": this run's model gives no text"),
+                            .expected = "a run of sequences whose classes have names: the symbols of a text",
+                            .got = got});
+  };
   std::vector<std::string> out;
   std::error_code ignored;
+  if (!loaded.experiment.data->has_sequences()) refuse("examples that are no sequences");
   if (std::filesystem::exists(loaded.run->table(), ignored)) out = read_table_facts(loaded.run->table()).classes;
-  if (out.empty())
-    throw UserError(Message{.what = str(loaded.run->path(), ": this run's model gives no text"),
-                            .expected = "a run whose classes have names: symbols of a text",
-                            .got = "no names of classes"});
+  if (out.empty()) refuse("no names of classes");
   return out;
 }
 
@@ -119,10 +122,10 @@ std::vector<size_t> symbols_in(const std::string& text, const std::vector<std::s
           (best == symbols.size() || symbols[k].size() > symbols[best].size()))
         best = k;
     if (best == symbols.size())
-      throw UserError(
-          Message{.what = "--start has a symbol that the model does not know",
-                  .expected = join(symbols, " ", [](const std::string& symbol) { return printable(symbol); }),
-                  .got = str('"', excerpt(text.substr(at)), '"')});
+      throw UserError(Message{
+          .what = "--start has a symbol that the model does not know",
+          .expected = join(symbols, ", ", [](const std::string& symbol) { return str('"', printable(symbol), '"'); }),
+          .got = str('"', excerpt(text.substr(at)), '"')});
     out.push_back(best);
     at += symbols[best].size();
   }
