@@ -9,6 +9,7 @@
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/shared.h"
 #include "nn/objectives/binary_crossentropy.h"
+#include "nn/objectives/contrastive_divergence.h"
 #include "nn/sequences.h"
 #include "trainers/examples.h"
 
@@ -198,12 +199,10 @@ void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& dat
   }
 }
 
-// Of other numbers the loss may fall below 0 without end. What is streamed is not read for it.
-static void check_shares(const TrainedOutput& output, const Dataset& data) {
-  const bool of_inputs = output.compare_with == CompareWith::kInputs;
-  if (output.objective->name() != BinaryCrossentropy::Options::kName || data.streamed) return;
-  if (output.compare_with == CompareWith::kLayer) return;
-  if (!of_inputs && data.targets() != Targets::kValues) return;
+// The first number of these columns that is not from 0 to 1, of the examples themselves or of their targets: UserError,
+// which `says` what wants them.
+static void check_range(const Dataset& data, bool of_inputs, const std::optional<std::pair<int64_t, int64_t>>& columns,
+                        const std::string& says, const std::string& hint) {
   constexpr int64_t kRows = 1024;
   for (const Split* split : {&data.train, &data.valid, &data.test})
     for (int64_t first = 0; first < split->size(); first += kRows) {
@@ -214,18 +213,31 @@ static void check_shares(const TrainedOutput& output, const Dataset& data) {
       for (int64_t i = 0; i < rows.size(); ++i) {
         const double value = rows.data<double>()[i];
         const int64_t column = i % width;
-        const bool is_learned = !output.columns || (column >= output.columns->first && column < output.columns->second);
+        const bool is_learned = !columns || (column >= columns->first && column < columns->second);
         if (!is_learned || (value >= 0 && value <= 1)) continue;
         const DataArray& array = of_inputs ? split->x_array() : split->y_array();
-        throw UserError(
-            Message{.what = str(row_place(array, split->file_row(first + i / width)), ": objective \"",
-                                output.objective->name(), "\" learns probabilities"),
-                    .expected = "numbers from 0 to 1",
-                    .got = str(value),
-                    .config = array.where,
-                    .hint = of_inputs ? "data.scale brings the examples there; data.standardize does not" : ""});
+        throw UserError(Message{.what = str(row_place(array, split->file_row(first + i / width)), ": ", says),
+                                .expected = "numbers from 0 to 1",
+                                .got = str(value),
+                                .config = array.where,
+                                .hint = hint});
       }
     }
+}
+
+// Of other numbers the loss may fall below 0 without end. What is streamed is not read for it.
+static void check_shares(const TrainedOutput& output, const Model& model, const Dataset& data) {
+  if (data.streamed || output.compare_with == CompareWith::kLayer) return;
+  const char* scaling = "data.scale brings the examples there; data.standardize does not";
+  const bool of_inputs = output.compare_with == CompareWith::kInputs;
+  if (output.objective->name() == BinaryCrossentropy::Options::kName &&
+      (of_inputs || data.targets() == Targets::kValues))
+    check_range(data, of_inputs, output.columns,
+                str("objective \"", output.objective->name(), "\" learns probabilities"), of_inputs ? scaling : "");
+  const auto* machine = dynamic_cast<const Rbm*>(model.layers().front().get());  // it takes the examples
+  if (output.objective->name() != ContrastiveDivergence::Options::kName || !machine || machine->is_gaussian()) return;
+  check_range(data, true, {}, str("the visible units of ", machine->name(), " are binary"),
+              str(scaling, "; visible = \"gaussian\" takes other numbers"));
 }
 
 static const Layer& layer_of(const Model& model, const std::string& name) {
@@ -263,7 +275,7 @@ void check_outputs(const std::vector<TrainedOutput>& outputs, const Model& model
   }
   for (const TrainedOutput& output : outputs) {
     check_classes(output, model, data);
-    check_shares(output, data);
+    check_shares(output, model, data);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "datasets/npz.h"
 #include "datasets/warnings.h"
 #include "tests/cli/effect_experiments.h"
+#include "tests/cli/machine_witnesses.h"
 #include "tests/cli/schedule_witnesses.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/source_files.h"
@@ -120,15 +121,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[columns].first"] = {.values = {"1"}};
     w["model.layers[columns].count"] = {.values = {"4", "6"}};
     w["model.layers[scale].inputs"] = {.values = {"[\"concat1\"]"}, .may_fail = true};
-    for (const char* layer : {"dropout", "corrupt"}) {
-      w[std::string("model.layers[") + layer + "].inputs"] = {.values = {"[\"flatten1\"]", "[\"x\"]"},
-                                                              .may_fail = true};
-      w[std::string("model.layers[") + layer + "].seed"] = {.values = {"5", "6"}};
-    }
-    w["model.layers[corrupt].deviation"] = {.with = {"model.layers.2.noise=gaussian"}};
-    w["model.layers[transposed].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
-    w["model.layers[transposed].of"] = {.values = {"again"}, .may_fail = true};
-    w["model.layers[rbm].inputs"] = {.values = {"[\"nobody\"]"}, .may_fail = true};
+    add_machines(w);
     w["model.layers[maxout].pieces"] = {.values = {"3", "4"}};
     // The sum's inputs are of one length.
     w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},
@@ -160,20 +153,6 @@ const std::map<std::string, Witness>& witnesses() {
     w["trainer.optimizer"] = {.values = {"adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax", "radam"}};
     w["loss.type"] = {.values = {"hinge"}};
     w["loss.compare_with"] = {.may_fail = true};
-    w["loss.compare_layer"] = {
-        .with = {"loss.type=squared_error", "loss.compare_with=layer", "loss.compare_layer=dense1"},
-        .values = {"activation1"}};
-    w["loss.outputs.compare_layer"] = {
-        .with = {"loss.outputs.1.compare_with=layer", "loss.outputs.1.compare_layer=copy"},
-        .values = {"start"},
-        .may_fail = true};
-    w["loss.contraction"] = {.with = {"loss.contraction=0.5", "loss.contracted=dense1"}};
-    w["loss.contracted"] = {
-        .with = {"loss.contraction=0.5", "loss.contracted=dense1"}, .values = {"softmax"}, .may_fail = true};
-    for (const char* objective : {"binary_crossentropy", "squared_error"})
-      w[str("loss[", objective, "].sum_outputs")] = {
-          .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"}};
-    w["loss.outputs[binary_crossentropy].sum_outputs"] = {.with = {"data.scale=0.25"}};
     w["loss[huber].delta"] = {.with = {"data.target=values"}};
     w["loss[binary_crossentropy].pos_weight"] = {
         .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"},

@@ -63,6 +63,7 @@ inline const char* const kNoise =
 
 /// A restricted Boltzmann machine.
 inline const char* const kMachine =
+    "scale = 0.25\n"  // of [data]
     "[[model.layers]]\ntype = \"rbm\"\nunits = 3\n"
     "[loss]\ntype = \"contrastive_divergence\"\n"
     "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"

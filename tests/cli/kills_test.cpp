@@ -1,5 +1,6 @@
 // A run that is killed at random moments ends with the bits of one that was not: two phases, Adam, a plateau schedule,
-// streamed examples. THTRAIN_KILLS=500 makes the long test of it.
+// streamed examples; the persistent chains of a restricted Boltzmann machine, then dropout and noise.
+// THTRAIN_KILLS=500 makes the long test of it.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ int wanted_kills() {
   return text ? std::atoi(text) : 20;
 }
 
-void write_examples(const std::string& x, const std::string& y, int64_t count) {
+// Numbers around 0, or the shares 0 and 1.
+void write_examples(const std::string& x, const std::string& y, int64_t count, bool are_shares = false) {
   RandomState random(3);
   Tensor examples = Tensor::empty(DType::kFloat32, {count, 12}), labels = Tensor::empty(DType::kInt64, {count});
   for (int64_t i = 0; i < count; ++i) {
@@ -26,6 +28,10 @@ void write_examples(const std::string& x, const std::string& y, int64_t count) {
     for (int64_t j = 0; j < 12; ++j)
       examples.data<float>()[12 * i + j] =
           static_cast<float>(random.normal() + 0.4 * static_cast<double>(j % 3 == i % 3));
+    for (int64_t j = 0; j < 12 && are_shares; ++j) {
+      float& value = examples.data<float>()[12 * i + j];
+      value = value > 0 ? 1 : 0;
+    }
   }
   write_npy(x, examples);
   write_npy(y, labels);
@@ -48,6 +54,26 @@ Experiment streamed_phases(const TemporaryFolder& folder) {
                        "[[phase.model.layers]]\nname = \"more\"\ntype = \"dense\"\nunits = 7\nactivation = \"tanh\"\n"
                        "[[phase.model.layers]]\ntype = \"softmax\"\nname = \"top\"\n"
                        "[phase.trainer]\nschedule = {type = \"plateau\", patience = 1, decay = 0.5}\n");
+}
+
+// Generators of random numbers and chains are state of the run.
+Experiment machine_and_dropout(const TemporaryFolder& folder) {
+  write_examples(folder.path("x.npy"), folder.path("y.npy"), 400, true);
+  const std::string at = "\"" + folder.path() + "/";
+  return experiment_in("[data]\nsource = \"npy\"\ntrain = " + at + "x.npy\"\ntrain_labels = " + at +
+                       "y.npy\"\nn_valid = 100\n"
+                       "[trainer]\nlearning_rate = 0.05\nbatch_size = 20\nepochs = 40\n"
+                       "validation_frequency = 7\ncheckpoint_seconds = 0.004\ncheckpoint_epochs = 1\n"
+                       "[compiler]\nthreads = 1\n[output]\nplots = false\n"
+                       "[[phase]]\nname = \"first\"\n"
+                       "[[phase.model.layers]]\nname = \"hidden\"\ntype = \"rbm\"\nunits = 9\n"
+                       "[phase.loss]\ntype = \"contrastive_divergence\"\nk = 2\npersistent = true\n"
+                       "[[phase]]\nname = \"second\"\n"
+                       "[[phase.model.layers]]\nname = \"noise\"\ntype = \"corrupt\"\nnoise = \"gaussian\"\n"
+                       "[[phase.model.layers]]\nname = \"hidden\"\ntype = \"dense\"\nunits = 9\n"
+                       "activation = \"sigmoid\"\n"
+                       "[[phase.model.layers]]\ntype = \"dropout\"\n"
+                       "[[phase.model.layers]]\ntype = \"softmax\"\nname = \"top\"\n");
 }
 
 // Where a process ends itself.
@@ -105,10 +131,7 @@ bool resume_in_child(const Experiment& e, const std::string& path, double second
   return WIFEXITED(status);
 }
 
-TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
-  TemporaryFolder temporary;
-  const Experiment e = streamed_phases(temporary);
-  ASSERT_TRUE(load_data(e.phases[0], "").streamed);
+void expect_the_bits_after_kills(const TemporaryFolder& temporary, const Experiment& e) {
   EXPECT_FALSE(train_in(temporary.path("whole"), e).interrupted);
   const RunResult whole = result_of(RunFolder::open(temporary.path("whole")));
   RunFolder::create(temporary.path("timed"), e);
@@ -120,7 +143,7 @@ TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
   std::map<std::pair<bool, int64_t>, int> places;  // by time? and the phase of the checkpoint after the kill
   const int wanted = wanted_kills();
   int kills = 0, runs = 0;
-  while (kills < wanted && !HasFailure()) {
+  while (kills < wanted && !testing::Test::HasFailure()) {
     const std::string path = temporary.path(str("killed-", runs++));
     RunFolder::create(path, e);
     auto killed = [&](double after, const TrainHooks& hooks = {}) {
@@ -153,6 +176,18 @@ TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
     std::printf("%d kills %s leave a checkpoint of phase %d\n", count, place.first ? "at any moment" : "at a place",
                 static_cast<int>(place.second));
   std::printf("%d kills in %d runs, each with the bits of the uninterrupted one\n", kills, runs);
+}
+
+TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
+  TemporaryFolder temporary;
+  const Experiment e = streamed_phases(temporary);
+  ASSERT_TRUE(load_data(e.phases[0], "").streamed);
+  expect_the_bits_after_kills(temporary, e);
+}
+
+TEST(Kills, ChainsAndGeneratorsGoOnWithTheirBits) {
+  TemporaryFolder temporary;
+  expect_the_bits_after_kills(temporary, machine_and_dropout(temporary));
 }
 
 }  // namespace
