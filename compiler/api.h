@@ -3,6 +3,7 @@
 
 #include "compiler/autodiff/forward.h"     // jvp, vjp
 #include "compiler/autodiff/gradient.h"    // grad
+#include "compiler/autodiff/jacobian.h"    // jacobian, hessian
 #include "compiler/base/random_state.h"    // RandomState: NumPy's numbers
 #include "compiler/ir/graph.h"             // Update
 #include "compiler/ir/node.h"              // Expr
