@@ -33,6 +33,23 @@ namespace fs = std::filesystem;
 // ---- what is tried
 // ---------------------------------------------------------------------------------------------------
 
+void add_sequence_layers(std::map<std::string, Witness>& w) {
+  auto key = [](const char* layer, const char* name) { return str("model.layers[", layer, "].", name); };
+  w[key("rnn", "inputs")] = {.values = {"[\"nobody\"]"}, .may_fail = true};
+  w[key("lstm", "inputs")] = w[key("gru", "inputs")] = {.values = {"[\"x\"]"}, .may_fail = true};
+  w[key("bidirectional", "inputs")] = {.values = {"[\"x\"]"}, .may_fail = true};
+  w[key("last_step", "inputs")] = w[key("mean_steps", "inputs")] = {.values = {"[\"gru1\"]"}, .may_fail = true};
+  w[key("embedding", "inputs")] = w[key("one_hot", "inputs")] = {.values = {"[\"nobody\"]"}, .may_fail = true};
+  for (const char* layer : {"rnn", "lstm", "gru", "bidirectional"}) {
+    w[key(layer, "output")] = {.may_fail = true};  // the next layer takes sequences
+    w[key(layer, "truncate")] = {.values = {"1"}};
+    if (std::string(layer) != "bidirectional")
+      w[key(layer, "carry")] = {.with = {"trainer.shuffle=false", "trainer.full_batches_only=true"}};
+  }
+  w[key("bidirectional", "activation")] = {.with = {"model.layers.3.kind=rnn"}};
+  w[key("bidirectional", "reset_after")] = {.with = {"model.layers.3.kind=gru"}};
+}
+
 const std::map<std::string, Witness>& witnesses() {
   static const std::map<std::string, Witness> out = [] {
     std::map<std::string, Witness> w;
@@ -106,7 +123,8 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.weights"] = {.values = {"w.npz"}};
     for (const auto& [layer, place] : kLayers) w["model.layers[" + layer + "].name"] = {.values = {"other"}};
     // Of another name, a layer that others name is gone; and a layer that is left over is a mistake.
-    for (const char* layer : {"prelu", "add"}) w[std::string("model.layers[") + layer + "].name"].may_fail = true;
+    for (const char* layer : {"prelu", "add", "bidirectional", "last_step", "mean_steps", "embedding", "one_hot"})
+      w[std::string("model.layers[") + layer + "].name"].may_fail = true;
     w["model.layers[flatten].inputs"] = {.values = {"[\"nobody\"]"}, .may_fail = true};
     w["model.layers[dense].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
     w["model.layers[activation].inputs"] = {.values = {"[\"flatten1\"]"}, .may_fail = true};
@@ -125,7 +143,8 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},
                                        .values = {"5", "7"}};
     w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
-    for (const char* layer : {"dense", "softmax", "maxout"}) {
+    add_sequence_layers(w);
+    for (const char* layer : {"dense", "softmax", "maxout", "rnn", "lstm", "gru", "bidirectional", "embedding"}) {
       std::string key = std::string("model.layers[") + layer + "].",
                   init = "model.layers." + std::to_string(kLayers.at(layer).layer) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};
@@ -321,6 +340,7 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
         } else {
           inner.path += "." + std::to_string(kLayers.at(name).layer);
           inner.rest = kLayers.at(name).rest;
+          if (kLayers.at(name).sequences) inner.with.emplace_back("data.sequences=true");
         }
         if (inner.label == "loss[huber]" || inner.label == "loss[binary_crossentropy]") inner.rest = kValue;
         if (field.inlined && field.name == "optimizer" && !kind.schema().find("learning_rate"))
