@@ -1,0 +1,207 @@
+#include "datasets/sources/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/escape.h"
+#include "datasets/data_fields.h"
+#include "datasets/file.h"
+#include "datasets/locate.h"
+
+namespace thtrain {
+
+namespace {
+
+/// The bytes of the character that begins with this one; 0: none does.
+size_t bytes_of_character(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+int64_t line_of(std::string_view text, size_t at) {
+  return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+}
+
+}  // namespace
+
+std::vector<char32_t> characters_of(std::string_view text, const std::string& path) {
+  std::vector<char32_t> out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const size_t bytes = bytes_of_character(first);
+    bool is_whole = bytes > 0 && at + bytes <= text.size();
+    char32_t character = bytes == 1 ? first : first & (0xffU >> (bytes + 1));
+    for (size_t i = 1; is_whole && i < bytes; ++i) {
+      const auto next = static_cast<unsigned char>(text[at + i]);
+      is_whole = (next & 0xc0) == 0x80;
+      character = (character << 6) | (next & 0x3f);
+    }
+    constexpr char32_t kSmallestOf3 = 0x800, kSmallestOf4 = 0x10000, kLargest = 0x10ffff;
+    const bool is_long = (bytes == 3 && character < kSmallestOf3) || (bytes == 4 && character < kSmallestOf4);
+    const bool is_surrogate = character >= 0xd800 && character < 0xe000;
+    if (!is_whole || is_long || is_surrogate || character > kLargest)
+      throw file_error(path, str("line ", line_of(text, at), ": not UTF-8"), "text in UTF-8",
+                       str("the bytes ", printable(text.substr(at, 4))),
+                       "iconv -f latin1 -t utf-8 makes it of a text in Latin-1");
+    out.push_back(character);
+    at += bytes;
+  }
+  return out;
+}
+
+std::string text_of(char32_t c) {
+  auto byte = [](char32_t value) { return static_cast<char>(static_cast<unsigned char>(value)); };
+  auto tail = [&](int shift) { return byte(0x80 | ((c >> shift) & 0x3f)); };
+  if (c < 0x80) return {byte(c)};
+  if (c < 0x800) return {byte(0xc0 | (c >> 6)), tail(0)};
+  if (c < 0x10000) return {byte(0xe0 | (c >> 12)), tail(6), tail(0)};
+  return {byte(0xf0 | (c >> 18)), tail(12), tail(6), tail(0)};
+}
+
+TextWindows text_windows(const std::vector<int64_t>& text, int64_t steps, int64_t tracks) {
+  const int64_t windows = std::max<int64_t>(std::ssize(text) - 1, 0) / tracks / steps, n = windows * tracks;
+  TextWindows out{Tensor::empty(DType::kInt64, {n, steps}), Tensor::empty(DType::kInt64, {n, steps})};
+  for (int64_t row = 0; row < n; ++row) {
+    const auto* from = text.data() + (row % tracks * windows + row / tracks) * steps;
+    std::copy_n(from, steps, out.x.data<int64_t>() + row * steps);
+    std::copy_n(from + 1, steps, out.y.data<int64_t>() + row * steps);
+  }
+  return out;
+}
+
+namespace {
+
+/// x with a one at each number: uint8 [n, steps, count].
+Tensor one_hot_of(const Tensor& x, int64_t count) {
+  Tensor out = Tensor::zeros(DType::kUInt8, {x.dim(0), x.dim(1), count});
+  for (int64_t i = 0; i < x.size(); ++i) out.data<uint8_t>()[i * count + x.data<int64_t>()[i]] = 1;
+  return out;
+}
+
+class TextReader {
+ public:
+  TextReader(const TextConfig& config, const DatasetOptions& options, DType floatx)
+      : config_(config),
+        options_(options),
+        floatx_(floatx),
+        where_(options.files.at("file").where),
+        path_(find_data_file(options.files.at("file").path, options.config_folder, false, where_)) {}
+
+  SourceData read() {
+    const std::string text = read_file(path_);
+    const std::vector<char32_t> all = characters_of(text, path_);
+    auto part = [&](double fraction) { return std::llround(fraction * static_cast<double>(all.size())); };
+    const int64_t valid = part(config_.valid_fraction), test = part(config_.test_fraction),
+                  train = std::ssize(all) - valid - test;
+    known_.assign(all.begin(), all.begin() + train);
+    std::sort(known_.begin(), known_.end());
+    known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
+    const auto numbers = static_cast<double>(all.size()) * static_cast<double>(config_.one_hot ? known_.size() : 1);
+    require_fits(options_, path_, static_cast<int64_t>(numbers), config_.one_hot ? DType::kUInt8 : DType::kInt64,
+                 floatx_);
+    SourceData out{.train = split("training", all, 0, train, config_.window_tracks)};
+    if (valid > 0) out.valid = split("validation", all, train, valid, 1);
+    if (test > 0) out.test = split("test", all, train + valid, test, 1);
+    out.classes = std::ssize(known_);
+    for (char32_t character : known_) out.class_names.push_back(text_of(character));
+    return out;
+  }
+
+ private:
+  std::vector<int64_t> numbers_of(const std::vector<char32_t>& all, int64_t begin, int64_t count) const {
+    std::vector<int64_t> out;
+    for (int64_t i = begin; i < begin + count; ++i) {
+      const char32_t character = all[static_cast<size_t>(i)];
+      const auto place = std::lower_bound(known_.begin(), known_.end(), character);
+      if (place == known_.end() || *place != character) {
+        const auto line = 1 + std::count(all.begin(), all.begin() + i, U'\n');
+        throw file_error(path_, str("line ", line, ": a character that the training part has not"),
+                         str("one of the ", known_.size(), " characters of the training part"),
+                         str('"', printable(text_of(character)), '"'),
+                         "smaller parts for validation and test, or a text without it");
+      }
+      out.push_back(place - known_.begin());
+    }
+    return out;
+  }
+
+  Split split(const char* set, const std::vector<char32_t>& all, int64_t begin, int64_t count, int64_t tracks) const {
+    const TextWindows windows = text_windows(numbers_of(all, begin, count), config_.steps, tracks);
+    if (windows.x.dim(0) == 0)
+      throw file_error(path_, str("the text is too short for ", set, " windows"),
+                       str("at least ", tracks * config_.steps + 1, " characters",
+                           tracks > 1 ? str(", ", tracks, " tracks of ", config_.steps, " steps and one") : ""),
+                       str(count, " characters"));
+    auto array = [&](const Tensor& raw) { return DataArray{.raw = raw, .origin = path_, .where = where_}; };
+    const Tensor x = config_.one_hot ? one_hot_of(windows.x, std::ssize(known_)) : windows.x;
+    return Split(array(x), array(windows.y), Targets::kClasses, 1, Sequences{});
+  }
+
+  const TextConfig& config_;
+  const DatasetOptions& options_;
+  DType floatx_;
+  ConfigPosition where_;
+  std::string path_;
+  std::vector<char32_t> known_;  // the characters, sorted
+};
+
+}  // namespace
+
+std::vector<DataFile> TextConfig::files() {
+  return {{"file", "file", &file}};
+}
+
+void TextConfig::fill(DatasetOptions& out) const {
+  fill_common(out);
+  out.read = [config = *this](const DatasetOptions& options, DType floatx) {
+    try {
+      return TextReader(config, options, floatx).read();
+    } catch (const UserError& error) {
+      throw placed(error, options.files.at("file").where);
+    }
+  };
+}
+
+void TextConfig::describe(Fields<TextConfig>& f) {
+  f.about(
+      "A text file in UTF-8 as sequences of characters: windows of it, and at each step the class of the character "
+      "that follows. The classes are the characters of the training part, sorted by their code points. The path is "
+      "looked for as those of `npy`.");
+  f.field("file", &TextConfig::file).required().help("The text file.");
+  f.field("steps", &TextConfig::steps)
+      .range(between(1, 1000000))
+      .unit("characters")
+      .help("Length of the windows, which stand one behind the other.");
+  f.field("tracks", &TextConfig::window_tracks)
+      .range(between(1, 1000000))
+      .help(
+          "Parts that the training text is cut into, so that the row of a minibatch goes on where the same row of the "
+          "minibatch before it ended: `trainer.batch_size` of them, with `trainer.shuffle = false`, for layers with "
+          "`carry = true`.");
+  f.field("one_hot", &TextConfig::one_hot)
+      .help(
+          "Whether a character is a row of zeros with a one at its number; else it is its number, for layers such as "
+          "`embedding`.");
+  f.field("valid_fraction", &TextConfig::valid_fraction)
+      .range(from_below(0, 1))
+      .help("That part of the text validates, behind the training part.");
+  f.field("test_fraction", &TextConfig::test_fraction)
+      .range(from_below(0, 1))
+      .help("That part of the text tests, at its end.");
+  f.check([](const TextConfig& c, Findings& findings) {
+    if (c.valid_fraction + c.test_fraction < 1) return;
+    findings.add({.what = "data.valid_fraction + data.test_fraction leave nothing to train on",
+                  .expected = "a sum below 1",
+                  .got = str(c.valid_fraction, " + ", c.test_fraction),
+                  .config = c.at(c.has("test_fraction") ? "test_fraction" : "valid_fraction")});
+  });
+}
+
+Kind<DataConfig> text_source() {
+  return kind<TextConfig, DataConfig>();
+}
+
+}  // namespace thtrain
