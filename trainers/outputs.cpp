@@ -75,6 +75,8 @@ void TrainedOutput::check_kind(const ModelOutput& output) const {
 
 TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
   if (takes_only(*objective, TargetForm::kNone)) return {};
+  if (takes_only(*objective, TargetForm::kLabelSequences))
+    return {.value = y, .weights = weights, .class_weights = class_weights};
   const bool of_inputs = compare_with == CompareWith::kInputs;
   if (has_step_targets || output.is_sequence) check_kind(output);
   TargetInput out{.value = of_inputs ? x : y, .weights = weights, .class_weights = class_weights};
