@@ -18,6 +18,7 @@
 #include "datasets/warnings.h"
 #include "tests/cli/effect_experiments.h"
 #include "tests/cli/schedule_witnesses.h"
+#include "tests/cli/sequence_layer_witnesses.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/source_files.h"
 #include "trainers/checkpoint.h"
@@ -32,23 +33,6 @@ namespace fs = std::filesystem;
 
 // ---- what is tried
 // ---------------------------------------------------------------------------------------------------
-
-void add_sequence_layers(std::map<std::string, Witness>& w) {
-  auto key = [](const char* layer, const char* name) { return str("model.layers[", layer, "].", name); };
-  w[key("rnn", "inputs")] = {.values = {"[\"nobody\"]"}, .may_fail = true};
-  w[key("lstm", "inputs")] = w[key("gru", "inputs")] = {.values = {"[\"x\"]"}, .may_fail = true};
-  w[key("bidirectional", "inputs")] = {.values = {"[\"x\"]"}, .may_fail = true};
-  w[key("last_step", "inputs")] = w[key("mean_steps", "inputs")] = {.values = {"[\"gru1\"]"}, .may_fail = true};
-  w[key("embedding", "inputs")] = w[key("one_hot", "inputs")] = {.values = {"[\"nobody\"]"}, .may_fail = true};
-  for (const char* layer : {"rnn", "lstm", "gru", "bidirectional"}) {
-    w[key(layer, "output")] = {.may_fail = true};  // the next layer takes sequences
-    w[key(layer, "truncate")] = {.values = {"1"}};
-    if (std::string(layer) != "bidirectional")
-      w[key(layer, "carry")] = {.with = {"trainer.shuffle=false", "trainer.full_batches_only=true"}};
-  }
-  w[key("bidirectional", "activation")] = {.with = {"model.layers.3.kind=rnn"}};
-  w[key("bidirectional", "reset_after")] = {.with = {"model.layers.3.kind=gru"}};
-}
 
 const std::map<std::string, Witness>& witnesses() {
   static const std::map<std::string, Witness> out = [] {
@@ -217,6 +201,8 @@ const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"data[moons].", "Moons.ItsKeysMatter"},
+    {"loss[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
+    {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };
