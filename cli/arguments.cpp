@@ -27,6 +27,7 @@ struct CommandLine {
   CLI::App* add_resume();
   void add_eval();
   void add_predict();
+  void add_sample();
   void add_check();
   void add_explain();
   void add_tune();
@@ -44,6 +45,7 @@ struct CommandLine {
   TrainArguments train, resume;
   EvalArguments eval;
   PredictArguments predict;
+  SampleArguments sample;
   CheckArguments check;
   ExplainArguments explain;
   TuneArguments tune;
@@ -132,6 +134,7 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
   add_resume();
   add_eval();
   add_predict();
+  add_sample();
   add_check();
   add_explain();
   add_tune();
@@ -202,6 +205,26 @@ void CommandLine::add_predict() {
       ->type_name("FILE");
   c->add_flag("--probabilities", predict.probabilities,
               "write probabilities into an .npy file, and beside the classes into a .csv file");
+}
+
+void CommandLine::add_sample() {
+  CLI::App* c = add("sample", "write text by a model of the next symbol", [this] { return run_sample(sample); });
+  c->add_option("DIR", sample.run_dir, "a run's folder")->required();
+  add_phase(*c, sample.phase);
+  c->add_option("--weights", sample.weights, "weights in an .npz file; without it the best weights of the run")
+      ->type_name("FILE");
+  c->add_option("--start", sample.start, "text that is gone on with; without it a symbol that is drawn")
+      ->type_name("TEXT");
+  c->add_option("--length", sample.length, "how many symbols are written; 500 unless given")
+      ->type_name("N")
+      ->check(number_in("sample", "--length", int64_t{1}, int64_t{100'000'000}));
+  c->add_option("--temperature", sample.temperature,
+                "logits are divided by it; 0: the most probable symbol; 1 unless given")
+      ->type_name("T")
+      ->check(number_in("sample", "--temperature", 0.0, 1000.0));
+  c->add_option("--seed", sample.seed, "of the drawing; 1 unless given")
+      ->type_name("N")
+      ->check(number_in("sample", "--seed", int64_t{0}, int64_t{4294967295}));
 }
 
 void CommandLine::add_check() {

@@ -41,8 +41,8 @@ enum class TargetForm {
   kNone,     // there are none
   kClasses,  // integers [n], from 0: the class of each example
   kValues,   // numbers of the shape of the output [n, ...]; or floats [n] for an output [n, 1]
-  /// Integers [batch, L] beside sequences: labels from 0, in their order; -1 behind the last one. Weights are those of
-  /// the sequences, [batch].
+  /// Integers [batch, L] beside sequences: labels from 0, in their order; -1 behind the last one (ctc: or blanks).
+  /// Weights are those of the sequences, [batch].
   kLabelSequences,
 };
 

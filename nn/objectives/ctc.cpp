@@ -58,14 +58,16 @@ struct Spelled {
 // Behind the end of a sequence of labels, the symbols are blanks.
 Spelled spell(const Expr& targets, int64_t blank, int64_t classes) {
   const Dim batch = targets.dims()[0], length = targets.dims()[1];
-  const Expr blank_symbol = make_constant(Tensor(blank)), is_label = ge(targets, 0);
-  const Expr fits = logical_or(lt(targets, 0), logical_and(lt(targets, classes), neq(targets, blank)));
-  const Expr labels =
-      where(is_label,
-            check(cast(targets, DType::kInt64), fits,
-                  str("ctc: labels are classes from 0 to ", classes - 1, " but for the blank, ", blank)),
-            blank_symbol);
-  const Expr blanks = full({batch, length}, blank_symbol), first = full({batch, 1}, blank_symbol);
+  const Expr blank_symbol = make_constant(Tensor(blank)), first = full({batch, 1}, blank_symbol);
+  const Expr is_label = logical_and(ge(targets, 0), neq(targets, blank));
+  const Expr is_behind = concatenate(
+      {full({batch, 1}, make_constant(Tensor(false))), logical_not(slice_axis(is_label, 1, 0, length - 1))}, 1);
+  const Expr fits = logical_and(lt(targets, classes), logical_not(logical_and(is_label, is_behind)));
+  const Expr checked = check(
+      cast(targets, DType::kInt64), fits,
+      str("ctc: labels are classes from 0 to ", classes - 1, ", and none stands behind a -1 or a ", "blank, ", blank));
+  const Expr labels = where(is_label, checked, blank_symbol);
+  const Expr blanks = full({batch, length}, blank_symbol);
   Spelled out;
   out.symbols = concatenate({first, reshape(stack({labels, blanks}, 2), {batch, 2 * length})}, 1);
   const Expr before = concatenate({first, first, slice_axis(out.symbols, 1, 0, 2 * length - 1)}, 1);

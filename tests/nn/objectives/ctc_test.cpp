@@ -92,6 +92,19 @@ TEST(Ctc, IsTheSumOverAllPaths) {
   }
 }
 
+TEST(Ctc, LabelsMayBePaddedWithBlanks) {
+  const Expr z = tensor("z", {3, 2, 3}, k64);
+  auto losses = [&](int64_t padding, int64_t blank) {
+    const std::vector<int64_t> labels = {1, padding, 1, 1};
+    return ctc(blank).losses(output_of(z), {make_constant(Tensor::of(labels, {2, 2}))}).values;
+  };
+  const Tensor values = Tensor::of(RandomState(1).normal(0, 1, 18), {3, 2, 3});
+  const std::vector<Tensor> got =
+      in_all_modes({z}, {losses(-1, 0), losses(0, 0), losses(-1, 2), losses(2, 2)}, {values});
+  EXPECT_TRUE(same_bits(got[0], got[1]));
+  EXPECT_TRUE(same_bits(got[2], got[3]));
+}
+
 TEST(Ctc, WeightsAreThoseOfTheSequences) {
   const Expr z = tensor("z", {3, 2, 3}, k64);
   const Expr labels = make_constant(Tensor::of(std::vector<int64_t>{1, 2, 2, -1}, {2, 2}));
@@ -119,8 +132,12 @@ TEST(CtcErrors, LabelsThatAreNoneAndSequencesThatAreTooShort) {
       }));
     };
     EXPECT_EQ(text(2, 2), "no error");
-    EXPECT_EQ(text(1, 3), "error: check: ctc: labels are classes from 0 to 2 but for the blank, 0");
-    EXPECT_EQ(text(0, 1), "error: check: ctc: labels are classes from 0 to 2 but for the blank, 0");
+    EXPECT_EQ(text(2, 0), "no error");
+    const char* expected =
+        "error: check: ctc: labels are classes from 0 to 2, and none stands behind a -1 or a blank, 0";
+    EXPECT_EQ(text(1, 3), expected);
+    EXPECT_EQ(text(0, 1), expected);
+    EXPECT_EQ(text(-1, 1), expected);
   }
   const Expr two = tensor("z", {2, 1, 3}, k64);
   Function f = function({two, labels}, {Out(Ctc().cost(output_of(two), {labels}))});
