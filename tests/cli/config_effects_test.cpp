@@ -205,6 +205,7 @@ const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"data[moons].", "Moons.ItsKeysMatter"},
+    {"loss.outputs[contrastive_divergence].", "ContrastiveDivergenceTest.PersistentChainsAreNumPys"},
     {"output.filter_rows", "PicturesOfRuns.TheirKeysMatter"},
     {"output.filter_columns", "PicturesOfRuns.TheirKeysMatter"},
     {"output.samples", "PicturesOfRuns.TheirKeysMatter"},
