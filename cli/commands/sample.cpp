@@ -88,8 +88,6 @@ Model model_of(const Experiment& experiment, size_t symbols, const std::string& 
   if (take_standardization(arrays, weights))
     throw UserError(Message{.what = str(weights, ": these weights are those of standardized examples"),
                             .expected = "a model of symbols, which are integers"});
-  for (const Param& state : model.carried_state())  // of minibatches of another size
-    arrays[state.name] = Tensor::zeros(state.variable.type().dtype, state.variable.type().known_shape());
   model.load(arrays, weights);
   return model;
 }

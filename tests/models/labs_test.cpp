@@ -3,9 +3,12 @@
 #include <optional>
 
 #include "datasets/sources/cifar10.h"
+#include "datasets/sources/piano_rolls.h"
+#include "datasets/sources/text.h"
 #include "nn/layers/rbm.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "tests/support/lab_support.h"
+#include "tests/support/sequence_labs.h"
 
 namespace thtrain {
 namespace {
@@ -36,7 +39,9 @@ std::optional<Experiment> small_lab(const std::string& name, int64_t train, int6
                                     std::vector<std::string> overrides) {
   const std::string file = str("configs/labs/", name, ".toml");
   for (std::string& override_ : two_epochs(file)) overrides.push_back(std::move(override_));
-  const bool is_of_files = lab(file, {}).data.is<CsvConfig>() || lab(file, {}).data.is<Cifar10Config>();
+  const OneOf<DataConfig> data = lab(file, {}).data;
+  const bool is_of_files =
+      data.is<CsvConfig>() || data.is<Cifar10Config>() || data.is<TextConfig>() || data.is<PianoRollsConfig>();
   if (!is_of_files)
     for (const std::string& size :
          {str("data.n_train=", train), str("data.n_valid=", others), str("data.n_test=", others)})
@@ -64,14 +69,14 @@ void expect_falling(const LabResult& done, const Experiment& experiment) {
 }
 
 TEST_P(Labs, RunsShortened) {
+  TemporaryFolder temporary;
   // Stacks are large, and one of them takes one example at a time.
   const bool is_stack = GetParam() == "sda_mnist" || GetParam() == "dbn_mnist";
-  std::vector<std::string> overrides;
+  std::vector<std::string> overrides = small_sequence_files(GetParam(), temporary);
   if (is_stack) overrides.push_back("trainer.batch_size=10");
   std::optional<Experiment> experiment =
       small_lab(GetParam(), is_stack ? 1000 : 3000, is_stack ? 400 : 1200, overrides);
   if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
-  TemporaryFolder temporary;
   experiment->output.sample_steps = 20;
   LabResult done = run_lab(*experiment, temporary.path("run"));
   EXPECT_EQ(done.summary.epochs, 2);
@@ -98,7 +103,11 @@ void make_small(Experiment& experiment) {
 
 // The debug mode, which holds every step against the references, stops no good run. MNIST's labs train on digits here.
 TEST_P(Labs, TrainsInDebugMode) {
+  TemporaryFolder temporary;
   std::vector<std::string> overrides = {"trainer.batch_size=20", "compiler.mode=debug", "output.plots=false"};
+  for (const std::string& small : small_sequence_files(GetParam(), temporary)) overrides.push_back(small);
+  if (GetParam() == "rnn_chars") overrides.push_back("data.tracks=20");
+  if (GetParam() == "lstm_adding") overrides.push_back("data.steps=10");
   if (GetParam() == "mlp_cifar10")  // its pictures cannot be fewer: two steps in an epoch
     overrides.insert(overrides.end(), {"trainer.batch_size=100", "data.n_valid=1800", "model.layers.1.units=20"});
   if (GetParam() == "rbm_mnist") overrides.push_back("loss.k=3");
@@ -118,7 +127,6 @@ TEST_P(Labs, TrainsInDebugMode) {
   }
   if (experiment) make_small(*experiment);
   if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
-  TemporaryFolder temporary;
   LabResult done = run_lab(*experiment, temporary.path("run"));
   EXPECT_EQ(done.summary.epochs, 2);
   expect_falling(done, *experiment);
