@@ -67,7 +67,10 @@ ExampleLosses Objective::weighted(const Expr& elements, const TargetInput& targe
   if (elements.rank() > 1) {
     std::vector<int64_t> others;
     for (size_t axis = 1; axis < elements.rank(); ++axis) others.push_back(static_cast<int64_t>(axis));
-    out.values = of_classes.has_value() ? weighted_mean(elements, of_classes, others) : mean(elements, others);
+    if (sums_outputs())
+      out.values = sum(of_classes.has_value() ? of_classes * elements : elements, others);
+    else
+      out.values = of_classes.has_value() ? weighted_mean(elements, of_classes, others) : mean(elements, others);
   } else if (of_classes.has_value() && form == TargetForm::kClasses) {
     Expr of_examples = take(of_classes, targets.value);
     out.weights = out.weights.has_value() ? out.weights * of_examples : of_examples;
@@ -85,7 +88,8 @@ Expr Objective::cost(const ModelOutput& output, const TargetInput& targets) cons
   TargetForm form = check(output, targets);
   Scope scope("loss");
   Expr all = checked_elements(output, targets, form);
-  if (!targets.weights.has_value() && !targets.class_weights.has_value()) return mean(all);
+  const bool is_plain = !targets.weights.has_value() && !targets.class_weights.has_value();
+  if (is_plain && !sums_outputs()) return mean(all);
   ExampleLosses losses = weighted(all, targets, form);
   return losses.weights.has_value() ? weighted_mean(losses.values, losses.weights, {}) : mean(losses.values);
 }

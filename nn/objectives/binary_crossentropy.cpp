@@ -10,6 +10,11 @@ void BinaryCrossentropy::Options::describe(Fields<Options>& f) {
   f.field("pos_weight", &Options::pos_weight)
       .range(at_least(0))
       .help("Factor of the loss of a yes: one number, or one for each label.");
+  f.field("sum_outputs", &Options::sum_outputs)
+      .synonyms({"reduction_sum"})
+      .help(
+          "Whether the loss of an example is the sum over its labels, the negative logarithm of the probability of all "
+          "of them together, and not their mean.");
 }
 
 std::unique_ptr<Objective> BinaryCrossentropy::Options::make() const {

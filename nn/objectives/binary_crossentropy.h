@@ -18,6 +18,7 @@ class BinaryCrossentropy : public Objective {
     static constexpr std::string_view kName = "binary_crossentropy";
     /// What a yes counts against a no: one number, or one for each label; empty: 1.
     std::vector<double> pos_weight;
+    bool sum_outputs = false;  // the loss of an example is the sum over its labels: -log p(labels)
     std::unique_ptr<Objective> make() const override;
     static void describe(Fields<Options>& f);
   };
@@ -29,6 +30,7 @@ class BinaryCrossentropy : public Objective {
 
  protected:
   std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const override;
+  bool sums_outputs() const override { return options_.sum_outputs; }
   Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const override;
 
  private:

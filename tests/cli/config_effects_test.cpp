@@ -158,6 +158,9 @@ const std::map<std::string, Witness>& witnesses() {
     w["loss[binary_crossentropy].pos_weight"] = {
         .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"},
         .values = {"[0.25]", "[0.75, 0.5, 1.0, 2.0]"}};
+    w["loss[binary_crossentropy].sum_outputs"].with = {"loss.compare_with=inputs", "data.scale=0.25",
+                                                       "model.layers.1.units=4"};
+    w["loss.outputs[binary_crossentropy].sum_outputs"].with = {"data.scale=0.25"};
     w["loss.outputs[binary_crossentropy].pos_weight"] = {.with = {"data.scale=0.25"}, .values = {"[0.25]"}};
     w["loss.outputs.layer"] = {.values = {"start"}, .may_fail = true};
     w["loss.outputs.type"] = {.values = {"absolute_error", "huber", "hinge"}};
@@ -201,6 +204,15 @@ const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"data[moons].", "Moons.ItsKeysMatter"},
+    {"data[reber].", "Reber.ItsKeysMatter"},
+    {"data[adding].", "Adding.ItsKeysMatter"},
+    {"data[text].", "Text.ItsKeysMatter"},
+    {"data[piano_rolls].", "PianoRolls.ItsKeysMatter"},
+    {"data[strokes].", "StrokesSource.ItsKeysMatter"},
+    {"data[npy].sequences", "SequenceFiles.ItsKeysMatter"},
+    {"data[npy].train_lengths", "SequenceFiles.ItsKeysMatter"},
+    {"data[npy].valid_lengths", "SequenceFiles.ItsKeysMatter"},
+    {"data[npy].test_lengths", "SequenceFiles.ItsKeysMatter"},
     {"loss[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},

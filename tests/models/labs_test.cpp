@@ -3,7 +3,10 @@
 #include <optional>
 
 #include "datasets/sources/cifar10.h"
+#include "datasets/sources/piano_rolls.h"
+#include "datasets/sources/text.h"
 #include "tests/support/lab_support.h"
+#include "tests/support/sequence_labs.h"
 
 namespace thtrain {
 namespace {
@@ -24,7 +27,9 @@ class Labs : public testing::TestWithParam<std::string> {};
 std::optional<Experiment> small_lab(const std::string& name, int64_t train, int64_t others,
                                     std::vector<std::string> overrides) {
   const std::string file = str("configs/labs/", name, ".toml");
-  const bool is_of_files = lab(file, {}).data.is<CsvConfig>() || lab(file, {}).data.is<Cifar10Config>();
+  const OneOf<DataConfig> data = lab(file, {}).data;
+  const bool is_of_files =
+      data.is<CsvConfig>() || data.is<Cifar10Config>() || data.is<TextConfig>() || data.is<PianoRollsConfig>();
   if (!is_of_files)
     for (const std::string& size :
          {str("data.n_train=", train), str("data.n_valid=", others), str("data.n_test=", others)})
@@ -39,9 +44,11 @@ std::optional<Experiment> small_lab(const std::string& name, int64_t train, int6
 }
 
 TEST_P(Labs, RunsShortened) {
-  const std::optional<Experiment> experiment = small_lab(GetParam(), 3000, 1200, {"trainer.epochs=2"});
-  if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
   TemporaryFolder temporary;
+  std::vector<std::string> overrides = small_sequence_files(GetParam(), temporary);
+  overrides.push_back("trainer.epochs=2");
+  const std::optional<Experiment> experiment = small_lab(GetParam(), 3000, 1200, overrides);
+  if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
   LabResult done = run_lab(*experiment, temporary.path("run"));
   EXPECT_EQ(done.summary.epochs, 2);
   ASSERT_EQ(done.epochs.size(), 2u);
@@ -57,8 +64,12 @@ TEST_P(Labs, RunsShortened) {
 
 // The debug mode, which holds every step against the references, stops no good run. MNIST's labs train on digits here.
 TEST_P(Labs, TrainsInDebugMode) {
+  TemporaryFolder temporary;
   std::vector<std::string> overrides = {"trainer.epochs=2", "trainer.batch_size=20", "compiler.mode=debug",
                                         "output.plots=false"};
+  for (const std::string& small : small_sequence_files(GetParam(), temporary)) overrides.push_back(small);
+  if (GetParam() == "rnn_chars") overrides.push_back("data.tracks=20");
+  if (GetParam() == "lstm_adding") overrides.push_back("data.steps=10");
   if (GetParam() == "mlp_cifar10")  // its pictures cannot be fewer: two steps in an epoch
     overrides.insert(overrides.end(), {"trainer.batch_size=100", "data.n_valid=1800", "model.layers.1.units=20"});
   std::optional<Experiment> experiment = small_lab(GetParam(), 40, 20, overrides);
@@ -71,7 +82,6 @@ TEST_P(Labs, TrainsInDebugMode) {
     experiment->data = digits;
   }
   if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
-  TemporaryFolder temporary;
   LabResult done = run_lab(*experiment, temporary.path("run"));
   EXPECT_EQ(done.summary.epochs, 2);
   EXPECT_LT(done.epochs[1].train_loss, done.epochs[0].train_loss);
