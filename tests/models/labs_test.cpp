@@ -98,11 +98,11 @@ PianoRollsConfig tiny_pieces(const TemporaryFolder& folder) {
   for (const char* set : {"train", "valid", "test"})
     for (int64_t piece = 0; piece < 6; ++piece) {
       text += str("@ ", set, ' ', 3 + piece % 4, " 88\n");
-      for (int64_t step = 0; step < 3 + piece % 4; ++step) text += str(40 + step * 2, ' ', 60 + (piece + step) % 7, '\n');
+      for (int64_t step = 0; step < 3 + piece % 4; ++step)
+        text += str(40 + step * 2, ' ', 60 + (piece + step) % 7, '\n');
     }
-  write_file(folder.path("pieces.txt"), text);
   PianoRollsConfig out;
-  out.file = folder.path("pieces.txt");
+  out.file = folder.write("pieces.txt", text);
   return out;
 }
 
