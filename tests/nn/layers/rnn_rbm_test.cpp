@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "compiler/autodiff/gradient.h"
@@ -187,7 +188,7 @@ TEST(RnnRbmLayer, GeneratedStepsHaveTheProbabilitiesOfTheirMachine) {
   const std::map<std::string, double> weights = {{"W", 0.8},    {"a", -0.3},   {"b", 0.2},    {"W_uh", 0.9},
                                                  {"W_uv", 1.5}, {"W_vu", 2.0}, {"W_uu", 0.5}, {"b_u", -0.7}};
   for (const Param& param : model.params())
-    param.variable.set_value(Tensor::full(k64, param.variable.type().known_shape(), weights.at(param.name.substr(6))));
+    param.variable.set_value(Tensor(weights.at(param.name.substr(6))).reshape(param.variable.type().known_shape()));
   const RnnRbm& layer = layer_of(model);
   const GeneratedSequences out =
       layer.generate(make_constant(Tensor(int64_t{2})), kSequences, 20, layer.visible_random(), layer.hidden_random());
