@@ -12,8 +12,8 @@ a_t, b_t                               biases of each row; of packed sequences b
 hidden                                 P(h = 1 | v) of each row
 free_energy, pseudo                    of each row: -log of the sum over all hidden states of exp(-energy), and 5 times
                                        log P(v_k | the other v) for the unit k = row mod 5, by the two whole states
-CASE/WEIGHT                            for the cases full and packed: gradients of mean F(x) - mean F(end) over the steps
-                                       that there are, by PyTorch
+CASE/WEIGHT                            for the cases full and packed: gradients of mean F(x) - mean F(end) over the
+                                       steps that there are, by PyTorch
 CASE/cd2/WEIGHT, .../shown             after three steps of CD-2 of learning rate 0.1, and the mean cross-entropy of x
                                        against the means of the chains' ends that each step shows; the generators after
 generated [6,2,5]                      2 sequences of 6 steps, 3 steps of Gibbs sampling for each step
@@ -119,7 +119,8 @@ def write(name, value):
     lines.append(f"{name} = [{','.join(map(str, value.shape))}] {numbers}")
 
 
-for name, value in (first | {"x": x, "end": end, "visible_random": visible_words, "hidden_random": hidden_words}).items():
+inputs = {"x": x, "end": end, "visible_random": visible_words, "hidden_random": hidden_words}
+for name, value in (first | inputs).items():
     write(name, value)
 a, b = plain(first, "full")
 write("a_t", a)

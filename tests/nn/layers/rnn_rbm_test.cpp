@@ -232,7 +232,16 @@ TEST(RnnRbmLayer, StartsAsTheTutorials) {
 
 TEST(RnnRbmLayer, RefusesWhatIsNoSequence) {
   Model model = empty_model(false);
-  EXPECT_EQ(error_text([&] { model.add(options()); }), "");
+  EXPECT_EQ(
+      error_text([&] { model.add(options()); }),
+      "error: layer layer (rnn_rbm) does not fit the layer before it\n"
+      "  expected: sequences\n"
+      "  got:      examples of shape [5]\n"
+      "  config:   a.toml:5:1\n"
+      "      5 | [[model.layers]]\n"
+      "        | ^^^^^^^^^^^^^^^^\n"
+      "  hint:     data of sequences has steps along its second axis; a recurrent layer with output = \"all\" gives "
+      "them");
 }
 
 TEST(RnnRbmLayer, RefusesPersistentChains) {
@@ -242,7 +251,16 @@ TEST(RnnRbmLayer, RefusesPersistentChains) {
   persistent.position = line(9).position;
   const Case full = case_of("full");
   const ModelOutput out = output_of(model, full, Phase::kTraining);
-  EXPECT_EQ(error_text([&] { ContrastiveDivergence(persistent).step({full.x, out, {}, model.trained_params()}); }), "");
+  auto step = [&] { ContrastiveDivergence(persistent).step({full.x, out, {}, model.trained_params()}); };
+  EXPECT_EQ(error_text(step),
+            "error: objective \"contrastive_divergence\" cannot read the output of the model\n"
+            "  expected: that of an rbm layer, for persistent chains\n"
+            "  got:      that of layer, of type rnn_rbm\n"
+            "  config:   a.toml:9:1\n"
+            "      9 | [[model.layers]]\n"
+            "        | ^^^^^^^^^^^^^^^^\n"
+            "  hint:     persistent = false begins chains at the examples: the machines of layer are others in each "
+            "minibatch");
 }
 
 }  // namespace
