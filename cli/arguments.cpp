@@ -208,16 +208,21 @@ void CommandLine::add_predict() {
 }
 
 void CommandLine::add_sample() {
-  CLI::App* c = add("sample", "write text by a model of the next symbol", [this] { return run_sample(sample); });
+  CLI::App* c =
+      add("sample", "write text by a model of the next symbol, or a piano roll", [this] { return run_sample(sample); });
   c->add_option("DIR", sample.run_dir, "a run's folder")->required();
   add_phase(*c, sample.phase);
   c->add_option("--weights", sample.weights, "weights in an .npz file; without it the best weights of the run")
       ->type_name("FILE");
   c->add_option("--start", sample.start, "text that is gone on with; without it a symbol that is drawn")
       ->type_name("TEXT");
-  c->add_option("--length", sample.length, "how many symbols are written; 500 unless given")
+  c->add_option("--length", sample.length,
+                "how many symbols (500 unless given) or steps of a piano roll (200) are written")
       ->type_name("N")
       ->check(number_in("sample", "--length", int64_t{1}, int64_t{100'000'000}));
+  c->add_option("--gibbs", sample.gibbs, "steps of Gibbs sampling for each step of an rnn_rbm; 25 unless given")
+      ->type_name("N")
+      ->check(number_in("sample", "--gibbs", int64_t{1}, int64_t{1'000'000}));
   c->add_option("--temperature", sample.temperature,
                 "logits are divided by it; 0: the most probable symbol; 1 unless given")
       ->type_name("T")

@@ -211,6 +211,7 @@ ModelOutput ModelPass::model_output_at(size_t place) {
   ModelOutput out{.value = rows_at(place), .is_sequence = model_.is_sequence_at(place)};
   if (out.is_sequence) {
     out.steps = steps_;
+    out.batch = batch_;
     if (mask_.has_value()) out.mask = rows_of_steps(mask_);
   }
   if (place >= model_.inputs_.size()) {

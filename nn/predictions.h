@@ -24,7 +24,7 @@ struct ModelOutput {
   Link link = Link::kNone;
   bool is_sequence = false;
   Expr mask = {};  // of sequences: floats [n], 0 behind a sequence's end; empty where all have the same length
-  Dim steps = 1;
+  Dim steps = 1, batch = 1;       // of sequences: n = steps * batch
   const Layer* layer = nullptr;   // that gives it; null where it is no layer's
   std::vector<Expr> inputs = {};  // what the layer takes
 };

@@ -86,7 +86,7 @@ Expr TrainedOutput::compared(ModelPass& pass, const Expr& x) const {
 }
 
 TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
-  if (takes_only(*objective, TargetForm::kNone)) return {};
+  if (takes_only(*objective, TargetForm::kNone)) return {.weights = output.mask};
   if (takes_only(*objective, TargetForm::kLabelSequences))
     return {.value = labels_within(output, y), .weights = weights, .class_weights = class_weights};
   const bool of_inputs = compare_with == CompareWith::kInputs, of_layer = compare_with == CompareWith::kLayer;
@@ -242,10 +242,10 @@ static void check_shares(const TrainedOutput& output, const Model& model, const 
       (of_inputs || data.targets() == Targets::kValues))
     check_range(data, of_inputs, output.columns,
                 str("objective \"", output.objective->name(), "\" learns probabilities"), of_inputs ? scaling : "");
-  const auto* machine = dynamic_cast<const Rbm*>(model.layers().front().get());  // it takes the examples
+  const auto* machine = dynamic_cast<const MachineLayer*>(model.layers().front().get());  // it takes the examples
   if (output.objective->name() != ContrastiveDivergence::Options::kName || !machine || machine->is_gaussian()) return;
   check_range(data, true, {}, str("the visible units of ", machine->name(), " are binary"),
-              str(scaling, "; visible = \"gaussian\" takes other numbers"));
+              str(scaling, machine->is_one_machine() ? "; visible = \"gaussian\" takes other numbers" : ""));
 }
 
 static const Layer& layer_of(const Model& model, const std::string& name) {

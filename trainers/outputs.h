@@ -31,8 +31,8 @@ struct TrainedOutput : OutputObjective {
   /// What the output should give, beside `output`, which it gives, of a minibatch x (compared()), y and weights
   /// (empty: none).
   /// Beside a sequence they are those of the steps, as rows [steps * batch, ...]; a step counts as much as its
-  /// sequence's weight, and behind its end nothing. UserError where one is for each step, and the other for each
-  /// sequence.
+  /// sequence's weight, and behind its end nothing; without targets all steps of sequences count alike. UserError where
+  /// one is for each step, and the other for each sequence.
   TargetInput targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const;
   /// How much of the data's units one of the output's is: MetricInput::unit.
   Expr unit(const ModelOutput& output) const;

@@ -89,7 +89,7 @@ GreyPicture Pictures::samples(const FunctionOptions& options) const {
   TH_CHECK(has_samples(), "no samples are asked for");
   const Shared v(first_, "samples"), of_visible(rbm_->visible_random().get_value(), "visible_random"),
       of_hidden(rbm_->hidden_random().get_value(), "hidden_random");
-  const GibbsStep last = rbm_->gibbs_vhv(v, output_.sample_steps, of_visible, of_hidden);
+  const GibbsStep last = rbm_->machine().gibbs_vhv(v, output_.sample_steps, of_visible, of_hidden);
   Function row =
       function({}, {last.visible_mean},
                {{v, last.visible}, {of_visible, last.visible_random}, {of_hidden, last.hidden_random}}, options);

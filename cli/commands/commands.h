@@ -62,15 +62,17 @@ int run_predict(const PredictArguments& arguments);
 
 struct SampleArguments {
   std::string run_dir;
-  std::string phase = {};    // "": the last one
-  std::string weights = {};  // "": the run folder's
-  std::string start = {};    // the text that is gone on with; "": a symbol that is drawn
-  int64_t length = 500;      // symbols that are written behind it
+  std::string phase = {};              // "": the last one
+  std::string weights = {};            // "": the run folder's
+  std::string start = {};              // the text that is gone on with; "": a symbol that is drawn
+  std::optional<int64_t> length = {};  // symbols that are written behind it, or steps; not given: 500 or 200
+  std::optional<int64_t> gibbs = {};   // steps of Gibbs sampling for each step of an rnn_rbm; not given: 25
   int64_t seed = 1;
   double temperature = 1;
 };
 /// Writes text by a model that tells the next symbol of a sequence: standard output gets `start` and what the model
-/// goes on with. UserError where the run's model tells no such thing.
+/// goes on with. Of a model of piano rolls it gets one: sample_piano_roll(). UserError where the run's model tells no
+/// such thing.
 int run_sample(const SampleArguments& arguments);
 
 struct CheckArguments {

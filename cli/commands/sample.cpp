@@ -1,25 +1,21 @@
-// `thtrain sample`: text, symbol after symbol, from a model that was trained to tell the next one.
+// `thtrain sample`: text, symbol after symbol, from a model that was trained to tell the next one, or a piano roll.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
+#include "cli/piano_roll_sample.h"
 #include "cli/run_hints.h"
+#include "cli/step_by_step.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/random_state.h"
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "nn/finite.h"
-#include "nn/layers/bidirectional.h"
 #include "nn/layers/embedding.h"
-#include "nn/layers/gru.h"
-#include "nn/layers/lstm.h"
 #include "nn/layers/one_hot.h"
-#include "nn/layers/rnn.h"
-#include "trainers/build_model.h"
-#include "trainers/data_state.h"
 #include "trainers/outputs.h"
 #include "trainers/program.h"
 #include "trainers/table_facts.h"
@@ -28,12 +24,15 @@ namespace thtrain {
 
 namespace {
 
+constexpr int64_t kLength = 500;
+
 // The texts of the symbols, which the run keeps as the names of its classes.
 std::vector<std::string> symbols_of(const LoadedExperiment& loaded) {
   auto refuse = [&](const std::string& got) {
-    throw UserError(Message{.what = str(loaded.run->path(), ": this run's model gives no text"),
-                            .expected = "a run of sequences whose classes have names: the symbols of a text",
-                            .got = got});
+    throw UserError(
+        Message{.what = str(loaded.run->path(), ": this run's model gives no text"),
+                .expected = "a run of sequences whose classes have names, the symbols of a text; or of piano rolls",
+                .got = got});
   };
   std::vector<std::string> out;
   std::error_code ignored;
@@ -41,32 +40,6 @@ std::vector<std::string> symbols_of(const LoadedExperiment& loaded) {
   if (std::filesystem::exists(loaded.run->table(), ignored)) out = read_table_facts(loaded.run->table()).classes;
   if (out.empty()) refuse("no names of classes");
   return out;
-}
-
-template <class Options>
-void let_carry(OneOf<LayerOptions>& layer) {
-  auto* options = layer.get_if<Options>();
-  if (!options) return;
-  if (options->go_backwards)
-    throw UserError(Message{.what = str("layer ", options->name, " walks sequences backwards: it cannot write text"),
-                            .expected = "go_backwards = false",
-                            .config = options->section.at("go_backwards")});
-  options->carry = true;
-}
-
-// One sequence of one step in each call; what recurrent layers know of the steps before is their state.
-Experiment step_by_step(Experiment experiment) {
-  experiment.trainer.batch_size = 1;
-  for (OneOf<LayerOptions>& layer : experiment.model.layers) {
-    if (layer.is<Bidirectional::Options>())
-      throw UserError(Message{.what = str("layer ", layer->name, " walks sequences backwards: it cannot write text"),
-                              .expected = "layers of one direction, such as type = \"lstm\"",
-                              .config = layer->section.at("type")});
-    let_carry<Rnn::Options>(layer);
-    let_carry<Lstm::Options>(layer);
-    let_carry<Gru::Options>(layer);
-  }
-  return experiment;
 }
 
 // Does the model take the number of a symbol, and not a row of zeros with a one?
@@ -82,14 +55,8 @@ bool takes_numbers(const Experiment& experiment) {
 
 Model model_of(const Experiment& experiment, size_t symbols, const std::string& weights) {
   const auto count = static_cast<int64_t>(symbols);
-  const Shape step = {takes_numbers(experiment) ? 1 : count};
-  Model model = build_model(experiment, model_input(experiment, step, true), count);
-  std::map<std::string, Tensor> arrays = read_weights(weights);
-  if (take_standardization(arrays, weights))
-    throw UserError(Message{.what = str(weights, ": these weights are those of standardized examples"),
-                            .expected = "a model of symbols, which are integers"});
-  model.load(arrays, weights);
-  return model;
+  return stepping_model(experiment, {takes_numbers(experiment) ? 1 : count}, count, weights,
+                        "symbols, which are integers");
 }
 
 // From a symbol to the logits of the next one; the state of the layers goes on with each call.
@@ -157,11 +124,20 @@ std::vector<size_t> symbols_in(const std::string& text, const std::vector<std::s
 int run_sample(const SampleArguments& arguments) {
   LoadedExperiment loaded = load_run(arguments.run_dir, {});
   take_phase(loaded, arguments.phase);
+  if (gives_piano_rolls(loaded.experiment)) {
+    const std::string weights = weights_of(loaded, arguments.weights);
+    warn_of_first_weights(loaded, weights);
+    print_text(sample_piano_roll(loaded, arguments, weights));
+    return kDone;
+  }
   const std::vector<std::string> symbols = symbols_of(loaded);
   const std::vector<size_t> start = symbols_in(arguments.start, symbols);
+  if (arguments.gibbs)
+    throw UserError(Message{.what = "thtrain sample: --gibbs has no use: the run's model has no layer of type rnn_rbm",
+                            .expected = "no --gibbs"});
   const std::string weights = weights_of(loaded, arguments.weights);
   warn_of_first_weights(loaded, weights);
-  const Experiment experiment = step_by_step(loaded.experiment);
+  const Experiment experiment = step_by_step(loaded.experiment, "text");
   FloatXScope floatx(experiment.compiler.floatX);
   const Model model = model_of(experiment, symbols.size(), weights);
   Function step = step_of(model, experiment, symbols.size());
@@ -177,7 +153,7 @@ int run_sample(const SampleArguments& arguments) {
                               .expected = "weights of a run that did not diverge"});
   };
   for (size_t symbol : start) write(symbol);
-  for (int64_t i = 0; i < arguments.length; ++i)
+  for (int64_t i = 0; i < arguments.length.value_or(kLength); ++i)
     write(logits.rank() == 0 ? static_cast<size_t>(random.uniform(0, static_cast<double>(symbols.size())))
                              : next_symbol(logits, symbols.size(), arguments.temperature, random));
   print_text(text + "\n");

@@ -12,99 +12,122 @@ namespace thtrain {
 
 void ContrastiveDivergence::Options::describe(Fields<Options>& f) {
   f.about(
-      "Trains an rbm layer without targets: the free energy of examples falls, that of what the machine makes of them "
-      "rises. Shown is minus the pseudo-likelihood, or the error of the reconstruction.");
+      "Trains an rbm or rnn_rbm layer without targets: the free energy of examples falls, that of what the machine "
+      "makes of them rises. Shown is minus the pseudo-likelihood, or the error of the reconstruction.");
   f.field("k", &Options::k)
       .range(at_least(1))
       .unit("steps")
       .synonyms({"n_steps", "gibbs_steps"})
       .help("Steps of Gibbs sampling for each minibatch.");
   f.field("persistent", &Options::persistent)
-      .help("Whether chains go on from minibatch to minibatch (PCD) or begin at the examples (CD).");
+      .help(
+          "Whether chains go on from minibatch to minibatch (PCD) or begin at the examples (CD). Chains of an rnn_rbm "
+          "layer begin at the examples.");
 }
 
 std::unique_ptr<Objective> ContrastiveDivergence::Options::make() const {
   return std::make_unique<ContrastiveDivergence>(*this);
 }
 
-std::optional<Message> ContrastiveDivergence::misfit(const ModelOutput& output, TargetForm) const {
-  if (dynamic_cast<const Rbm*>(output.layer)) return {};
-  return Message{.what = "",
-                 .expected = "that of an rbm layer",
-                 .got = output.layer ? str("that of ", output.layer->name(), ", of type ", output.layer->type())
-                                     : "a value of no layer",
-                 .config = output.layer ? output.layer->position() : ConfigPosition(),
-                 .hint = "type = \"rbm\" for the layer that is judged, the last one"};
+static const MachineLayer* machine_layer_of(const ModelOutput& output) {
+  return dynamic_cast<const MachineLayer*>(output.layer);
 }
 
-static const Rbm& rbm_of(const ModelOutput& output) {
-  return dynamic_cast<const Rbm&>(*output.layer);
+std::optional<Message> ContrastiveDivergence::misfit(const ModelOutput& output, TargetForm) const {
+  const MachineLayer* layer = machine_layer_of(output);
+  if (layer && (layer->is_one_machine() || !options_.persistent)) return {};
+  Message out{.what = "",
+              .expected = "that of an rbm or an rnn_rbm layer",
+              .got = output.layer ? str("that of ", output.layer->name(), ", of type ", output.layer->type())
+                                  : "a value of no layer",
+              .config = output.layer ? output.layer->position() : ConfigPosition(),
+              .hint = "type = \"rbm\" for the layer that is judged, the last one"};
+  if (layer) {
+    out.expected = "that of an rbm layer, for persistent chains";
+    out.config = options_.at("persistent");
+    out.hint = str("persistent = false begins chains at the examples: the machines of ", layer->name(),
+                   " are others in each minibatch");
+  }
+  return out;
 }
 
 // Of rows v and means, with the means' logits for binary units.
-static Expr reconstruction_error(const Rbm& rbm, const Expr& v, const Expr& input) {
-  if (rbm.is_gaussian()) return 0.5 * sum(sqr(v - input), 1);
+static Expr reconstruction_error(const BoltzmannMachine& machine, const Expr& v, const Expr& input) {
+  if (machine.is_gaussian) return 0.5 * sum(sqr(v - input), 1);
   return sum(v * softplus(-input) + (1 - v) * softplus(input), 1);
 }
 
-Expr ContrastiveDivergence::elements(const ModelOutput& output, const Expr&, TargetForm) const {
-  const Rbm& rbm = rbm_of(output);
-  const Expr& v = output.inputs.at(0);
-  if (rbm.is_gaussian()) return reconstruction_error(rbm, v, rbm.propdown(rbm.propup(v)));
-  return -rbm.pseudo_log_likelihood(v, arange(length(v, 0)) % rbm.visible_units());
+// Of one number for each row; of sequences, of the steps that they have. Lengths are at least 1.
+static Expr mean_of_rows(const Expr& rows, const Expr& mask) {
+  return mask.has_value() ? sum(rows * mask) / sum(mask) : mean(rows);
 }
 
-Expr ContrastiveDivergence::shown(const Rbm& rbm, const Expr& v, const GibbsStep& end,
-                                  std::vector<Update>& updates) const {
-  if (!options_.persistent || rbm.is_gaussian()) {
+Expr ContrastiveDivergence::elements(const ModelOutput& output, const Expr&, TargetForm) const {
+  const BoltzmannMachine machine = machine_layer_of(output)->machine(output);
+  const Expr& v = output.inputs.at(0);
+  if (machine.is_gaussian) return reconstruction_error(machine, v, machine.propdown(machine.propup(v)));
+  return -machine.pseudo_log_likelihood(v, arange(length(v, 0)) % machine.visible_units());
+}
+
+Expr ContrastiveDivergence::shown(const BoltzmannMachine& machine, const Expr& v, const Expr& mask,
+                                  const GibbsStep& end, std::vector<Update>& updates) const {
+  if (!options_.persistent || machine.is_gaussian) {
     // Persistent chains have other examples: those of Gaussian units are measured as examples that are not trained on.
-    const Expr input = options_.persistent ? rbm.propdown(rbm.propup(v)) : end.visible_input;
-    return mean(reconstruction_error(rbm, v, input));
+    const Expr input = options_.persistent ? machine.propdown(machine.propup(v)) : end.visible_input;
+    return mean_of_rows(reconstruction_error(machine, v, input), mask);
   }
-  updates.push_back({*bit_, (*bit_ + 1) % rbm.visible_units()});
-  return -mean(rbm.pseudo_log_likelihood(v, expand_dims(*bit_, {0})));
+  updates.push_back({*bit_, (*bit_ + 1) % machine.visible_units()});
+  return -mean_of_rows(machine.pseudo_log_likelihood(v, expand_dims(*bit_, {0})), mask);
+}
+
+// What each parameter gets: of the layer's own the gradient of `difference`, of others nothing.
+static std::vector<Expr> own_gradients(const Expr& difference, const Layer& layer, const std::vector<Param>& params,
+                                       const std::string& objective) {
+  std::vector<Expr> own, out;
+  auto is_own = [&](const Param& param) {
+    return std::any_of(layer.params().begin(), layer.params().end(),
+                       [&](const Param& p) { return p.variable.name() == param.variable.name(); });
+  };
+  for (const Param& param : params)
+    if (is_own(param)) own.push_back(param.expr());
+  if (own.empty())
+    throw UserError(Message{
+        .what = str("objective \"", objective, "\" trains the layer ", layer.name(), " alone, which is not trained"),
+        .expected = str(layer.name(), " with trained = true, or among the layers of a phase's trained"),
+        .config = layer.position()});
+  const std::vector<Expr> gradients = grad(difference, own);
+  for (size_t i = 0; const Param& param : params) out.push_back(is_own(param) ? gradients[i++] : Expr());
+  return out;
 }
 
 ObjectiveStep ContrastiveDivergence::step(const ObjectiveInput& input) {
   check(input.output, input.targets);
-  const Rbm& rbm = rbm_of(input.output);
+  const MachineLayer& layer = *machine_layer_of(input.output);
   Scope scope(name());
-  const Expr v = stop_gradient(input.output.inputs.at(0));
+  ModelOutput output = input.output;
+  const Expr v = output.inputs.at(0) = stop_gradient(output.inputs.at(0));
+  const BoltzmannMachine machine = layer.machine(output);
   if (options_.persistent && !chains_) {
     TH_CHECK(v.dims()[0].is_known(), "chains for a minibatch of a length that is not known");
-    chains_.emplace(Tensor::zeros(v.dtype(), {v.dims()[0].value(), rbm.hidden_units()}), "chains");
-    if (!rbm.is_gaussian()) bit_.emplace(int64_t{0}, "bit");
+    chains_.emplace(Tensor::zeros(v.dtype(), {v.dims()[0].value(), machine.hidden_units()}), "chains");
+    if (!machine.is_gaussian) bit_.emplace(int64_t{0}, "bit");
   }
-  Expr h, hidden_random = rbm.hidden_random();
+  Expr h, hidden_random = layer.hidden_random();
   if (options_.persistent) {
     h = *chains_;
   } else {
-    const Drawn first = rbm.sample_hidden(v, hidden_random);
+    const Drawn first = machine.sample_hidden(v, hidden_random);
     h = first.sample;
     hidden_random = first.next;
   }
-  const GibbsStep end = rbm.gibbs_chain(h, options_.k, rbm.visible_random(), hidden_random);
+  const GibbsStep end = machine.gibbs_chain(h, options_.k, layer.visible_random(), hidden_random);
   ObjectiveStep out;
-  out.updates = {{rbm.visible_random(), end.visible_random}, {rbm.hidden_random(), end.hidden_random}};
+  out.updates = {{layer.visible_random(), end.visible_random}, {layer.hidden_random(), end.hidden_random}};
   if (options_.persistent) out.updates.push_back({*chains_, end.hidden});
-  out.cost = shown(rbm, v, end, out.updates);
-  const Expr difference = mean(rbm.free_energy(v)) - mean(rbm.free_energy(stop_gradient(end.visible)));
-  std::vector<Expr> own;
-  auto is_own = [&](const Param& param) {
-    return std::any_of(rbm.params().begin(), rbm.params().end(),
-                       [&](const Param& p) { return p.variable.name() == param.variable.name(); });
-  };
-  for (const Param& param : input.params)
-    if (is_own(param)) own.push_back(param.expr());
-  if (own.empty())
-    throw UserError(
-        Message{.what = str("objective \"", name(), "\" trains the layer ", rbm.name(), " alone, which is not trained"),
-                .expected = str(rbm.name(), " with trained = true, or among the layers of a phase's trained"),
-                .config = rbm.position()});
-  const std::vector<Expr> gradients = grad(difference, own);
-  out.gradients.emplace();
-  for (size_t i = 0; const Param& param : input.params)
-    out.gradients->push_back(is_own(param) ? gradients[i++] : Expr());
+  out.cost = shown(machine, v, output.mask, end, out.updates);
+  const Expr difference = mean_of_rows(machine.free_energy(v), output.mask) -
+                          mean_of_rows(machine.free_energy(stop_gradient(end.visible)), output.mask);
+  out.gradients = own_gradients(difference, layer, input.params, name());
   return out;
 }
 

@@ -1,7 +1,7 @@
 // What trains a restricted Boltzmann machine.
 #pragma once
 
-#include "nn/layers/rbm.h"
+#include "nn/boltzmann_machine.h"
 #include "nn/objective.h"
 
 namespace thtrain {
@@ -10,10 +10,14 @@ namespace thtrain {
 ///
 ///   mean over the examples v of F(v) - mean over the chains' ends v' of F(v')
 ///
-/// where F is the free energy of the rbm layer that is judged, and v' is held constant. A chain of k steps of Gibbs
-/// sampling begins at hidden units drawn from P(h | v) (CD-k), or where the step before left it (persistent: PCD-k,
-/// with as many chains as the first minibatch has examples, whose hidden units begin at 0; they are the objective's
-/// state). The layer's parameters alone are trained; what stands before it is left alone.
+/// where F is the free energy of the machine of the layer that is judged (MachineLayer), and v' is held constant. A
+/// chain of k steps of Gibbs sampling begins at hidden units drawn from P(h | v) (CD-k), or where the step before left
+/// it (persistent: PCD-k, with as many chains as the first minibatch has examples, whose hidden units begin at 0; they
+/// are the objective's state; only for an rbm layer). The layer's parameters alone are trained; what stands before it
+/// is left alone.
+///
+/// Of sequences, the steps are the examples: those behind a sequence's end do not count. Where each step has biases of
+/// its own (rnn_rbm), all chains run beside each other, and the gradient goes through the biases back to earlier steps.
 ///
 /// What is shown is another number, in nats: with persistent chains and binary visible units minus the mean of the
 /// stochastic pseudo-likelihood, in * log P(x_i | the other x), where i is the next unit in every step, from 0; else
@@ -38,7 +42,7 @@ class ContrastiveDivergence : public Objective {
   explicit ContrastiveDivergence(const Options& options) : Objective(Options::kName, options), options_(options) {}
 
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kNone}; }
-  /// UserError where the judged layer is no rbm, or is not trained.
+  /// UserError where the judged layer is no MachineLayer, or is not trained.
   ObjectiveStep step(const ObjectiveInput& input) override;
   /// "chains", float [chains, hidden], and "bit", int64: none before the first step, and without persistent chains.
   std::vector<std::pair<std::string, Shared>> state() const override;
@@ -48,7 +52,8 @@ class ContrastiveDivergence : public Objective {
   Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const override;
 
  private:
-  Expr shown(const Rbm& rbm, const Expr& v, const GibbsStep& end, std::vector<Update>& updates) const;
+  Expr shown(const BoltzmannMachine& machine, const Expr& v, const Expr& mask, const GibbsStep& end,
+             std::vector<Update>& updates) const;
 
   Options options_;
   std::optional<Shared> chains_, bit_;

@@ -148,7 +148,7 @@ TEST_F(CliSample, RefusesRunsOfOtherData) {
   train("d.toml", {"trainer.epochs=1"});
   EXPECT_EQ(refused({}),
             "error: run: this run's model gives no text\n"
-            "  expected: a run of sequences whose classes have names: the symbols of a text\n"
+            "  expected: a run of sequences whose classes have names, the symbols of a text; or of piano rolls\n"
             "  got:      examples that are no sequences\n");
 }
 
@@ -159,7 +159,7 @@ TEST_F(CliSample, RefusesRunsWithoutNames) {
   train("u.toml", {"trainer.epochs=1"});
   EXPECT_EQ(refused({}),
             "error: run: this run's model gives no text\n"
-            "  expected: a run of sequences whose classes have names: the symbols of a text\n"
+            "  expected: a run of sequences whose classes have names, the symbols of a text; or of piano rolls\n"
             "  got:      no names of classes\n");
 }
 

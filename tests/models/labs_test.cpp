@@ -6,6 +6,7 @@
 #include "datasets/sources/piano_rolls.h"
 #include "datasets/sources/text.h"
 #include "nn/layers/rbm.h"
+#include "nn/layers/rnn_rbm.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "tests/support/lab_support.h"
 #include "tests/support/sequence_labs.h"
@@ -74,6 +75,7 @@ TEST_P(Labs, RunsShortened) {
   const bool is_stack = GetParam() == "sda_mnist" || GetParam() == "dbn_mnist";
   std::vector<std::string> overrides = small_sequence_files(GetParam(), temporary);
   if (is_stack) overrides.push_back("trainer.batch_size=10");
+  if (GetParam() == "rnnrbm_jsb") overrides.push_back("trainer.batch_size=20");  // the lab takes one piece at a time
   std::optional<Experiment> experiment =
       small_lab(GetParam(), is_stack ? 1000 : 3000, is_stack ? 400 : 1200, overrides);
   if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
@@ -96,6 +98,7 @@ void make_small(Experiment& experiment) {
   for (OneOf<LayerOptions>& layer : experiment.model.layers) {
     if (auto* dense = layer.get_if<Dense::Options>()) dense->units = std::min<int64_t>(dense->units, 50);
     if (auto* rbm = layer.get_if<Rbm::Options>()) rbm->units = std::min<int64_t>(rbm->units, 50);
+    if (auto* machine = layer.get_if<RnnRbm::Options>()) machine->units = machine->recurrent_units = 20;
   }
   experiment.output.sample_steps = 3;
   for (Experiment& phase : experiment.phases) make_small(phase);

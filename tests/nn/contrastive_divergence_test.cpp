@@ -106,13 +106,13 @@ TEST(ContrastiveDivergenceTest, JudgesAnRbm) {
   model.add(Dense::Options{{.name = "out"}, 3});
   EXPECT_EQ(error_of(model),
             "error: objective \"contrastive_divergence\" cannot read the output of the model\n"
-            "  expected: that of an rbm layer\n"
+            "  expected: that of an rbm or an rnn_rbm layer\n"
             "  got:      that of out, of type dense\n"
             "  hint:     type = \"rbm\" for the layer that is judged, the last one");
   const Expr x = tensor("x", {5, 6}, DType::kFloat64);
   EXPECT_EQ(error_text([&] { ContrastiveDivergence().losses({.value = x}, {}); }),
             "error: objective \"contrastive_divergence\" cannot read the output of the model\n"
-            "  expected: that of an rbm layer\n"
+            "  expected: that of an rbm or an rnn_rbm layer\n"
             "  got:      a value of no layer\n"
             "  hint:     type = \"rbm\" for the layer that is judged, the last one");
 }

@@ -15,7 +15,7 @@ inline std::vector<std::string> small_sequence_files(const std::string& lab, con
     while (text.size() < 3000) text += "to be, or not to be, that is the question\n";
     return {"data.file=" + folder.write("text.txt", text), "data.steps=20"};
   }
-  if (lab != "rnn_jsb") return {};
+  if (lab != "rnn_jsb" && lab != "rnnrbm_jsb") return {};
   std::string pieces;
   for (int piece = 0; piece < 60; ++piece) {
     const int steps = 5 + piece % 7;

@@ -96,12 +96,12 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
   const GreyPicture got = Pictures(e, data, model).samples({.mode = Mode::kReference});
   const Shared v(data.test.read(0, 4, model.dtype()).x.reshape({4, 784}), "v"),
       visible(rbm.visible_random().get_value(), "visible"), hidden(rbm.hidden_random().get_value(), "hidden");
-  const Drawn h = rbm.sample_hidden(v, hidden);
-  const GibbsStep one = rbm.gibbs_hvh(h.sample, visible, h.next);
+  const Drawn h = rbm.machine().sample_hidden(v, hidden);
+  const GibbsStep one = rbm.machine().gibbs_hvh(h.sample, visible, h.next);
   // The hidden units of a step are those that the next one begins with.
   const Shared state(Tensor::zeros(model.dtype(), {4, 6}), "h");
   function({}, {}, {{state, h.sample}, {hidden, h.next}}, {.mode = Mode::kReference})({});
-  const GibbsStep next = rbm.gibbs_hvh(state, visible, hidden);
+  const GibbsStep next = rbm.machine().gibbs_hvh(state, visible, hidden);
   Function step =
       function({}, {next.visible_mean},
                {{state, next.hidden}, {v, next.visible}, {visible, next.visible_random}, {hidden, next.hidden_random}},
@@ -110,7 +110,9 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
   for (int64_t row = 0; row < 3; ++row) {
     Tensor means;
     if (row > 0)
-      function({}, {}, {{state, rbm.sample_hidden(v, hidden).sample}, {hidden, rbm.sample_hidden(v, hidden).next}},
+      function({}, {},
+               {{state, rbm.machine().sample_hidden(v, hidden).sample},
+                {hidden, rbm.machine().sample_hidden(v, hidden).next}},
                {.mode = Mode::kReference})({});
     for (int i = 0; i < 5; ++i) means = step({})[0].cast(DType::kFloat64);
     std::copy_n(means.data<double>(), 4 * 784, all.data<double>() + row * 4 * 784);

@@ -32,8 +32,9 @@ TEST(RbmLayer, TheFreeEnergyIsThatOfAllHiddenStates) {
   const auto golden = golden_rbm();
   const Model binary = golden_rbm_model(golden, Visible::kBinary),
               gaussian = golden_rbm_model(golden, Visible::kGaussian);
-  expect_near(value_of(rbm_of(binary).free_energy(make_constant(golden.at("x")))), golden.at("free_energy"), 1e-12);
-  expect_near(value_of(rbm_of(gaussian).free_energy(make_constant(golden.at("x_gaussian")))),
+  expect_near(value_of(rbm_of(binary).machine().free_energy(make_constant(golden.at("x")))), golden.at("free_energy"),
+              1e-12);
+  expect_near(value_of(rbm_of(gaussian).machine().free_energy(make_constant(golden.at("x_gaussian")))),
               golden.at("free_energy_gaussian"), 1e-12);
 }
 
@@ -41,7 +42,7 @@ TEST(RbmLayer, TheFreeEnergysGradientAgreesWithDifferences) {
   const auto golden = golden_rbm();
   for (Visible visible : {Visible::kBinary, Visible::kGaussian}) {
     const Model model = golden_rbm_model(golden, visible);
-    const Expr cost = mean(rbm_of(model).free_energy(make_constant(golden.at("x_gaussian"))));
+    const Expr cost = mean(rbm_of(model).machine().free_energy(make_constant(golden.at("x_gaussian"))));
     const std::vector<Expr> gradients = grad(cost, model.exprs());
     for (size_t k = 0; k < gradients.size(); ++k) {
       const Tensor exact = value_of(gradients[k]);
@@ -67,11 +68,12 @@ TEST(RbmLayer, ThePseudoLikelihoodIsThatOfTwoWholeStates) {
   const Model model = golden_rbm_model(golden, Visible::kBinary);
   const Expr x = make_constant(golden.at("x"));
   for (int64_t unit = 0; unit < 6; ++unit)
-    expect_near(value_of(rbm_of(model).pseudo_log_likelihood(x, make_constant(Tensor::vector<int64_t>({unit})))),
-                golden.at(str("pseudo_", unit)), 1e-12);
+    expect_near(
+        value_of(rbm_of(model).machine().pseudo_log_likelihood(x, make_constant(Tensor::vector<int64_t>({unit})))),
+        golden.at(str("pseudo_", unit)), 1e-12);
   // A unit of its own for each example.
   const std::vector<int64_t> units = {3, 0, 5, 3, 1};
-  const Tensor got = value_of(rbm_of(model).pseudo_log_likelihood(x, make_constant(Tensor::of(units, {5}))));
+  const Tensor got = value_of(rbm_of(model).machine().pseudo_log_likelihood(x, make_constant(Tensor::of(units, {5}))));
   for (int64_t i = 0; i < 5; ++i)
     EXPECT_NEAR(got.as_double(i), golden.at(str("pseudo_", units[static_cast<size_t>(i)])).as_double(i), 1e-12);
 }
@@ -114,7 +116,7 @@ TEST(RbmLayer, GibbsSamplesHaveTheProbabilitiesOfTheEnergy) {
   std::vector<double> states;
   for (int64_t s = 0; s < 64; ++s)
     for (int64_t k = 0; k < 6; ++k) states.push_back(static_cast<double>(s >> k & 1));
-  const Tensor energies = value_of(rbm.free_energy(make_constant(Tensor::of(states, {64, 6}))));
+  const Tensor energies = value_of(rbm.machine().free_energy(make_constant(Tensor::of(states, {64, 6}))));
   double total = 0, expected[6] = {};
   for (int64_t s = 0; s < 64; ++s) {
     const double p = std::exp(-energies.as_double(s));
@@ -122,7 +124,7 @@ TEST(RbmLayer, GibbsSamplesHaveTheProbabilitiesOfTheEnergy) {
     for (int64_t k = 0; k < 6; ++k) expected[k] += p * static_cast<double>(s >> k & 1);
   }
   const Expr start = make_constant(Tensor::zeros(DType::kFloat64, {kChains, 6}));
-  const GibbsStep last = rbm.gibbs_vhv(start, 50, rbm.visible_random(), rbm.hidden_random());
+  const GibbsStep last = rbm.machine().gibbs_vhv(start, 50, rbm.visible_random(), rbm.hidden_random());
   const Tensor means = function({}, {mean(last.visible, 0)})({})[0];
   for (int64_t k = 0; k < 6; ++k)  // five standard deviations of a share
     EXPECT_NEAR(means.as_double(k), expected[k] / total, 5 * 0.5 / std::sqrt(static_cast<double>(kChains))) << k;
