@@ -2,51 +2,40 @@
 
 #include "compiler/autodiff/forward.h"
 #include "compiler/ops/control/scan.h"
-#include "compiler/ops/index/index.h"
+#include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/shape/shape.h"
 
 namespace thtrain {
-namespace {
 
-Dim elements_of(const Dims& dims) {
-  Dim out = 1;
-  for (const Dim& dim : dims) out = out * dim;
-  return out;
-}
-
-}  // namespace
-
-std::vector<Expr> jacobian(const Expr& output, const std::vector<Expr>& wrt, const GradOptions& options,
+std::vector<Expr> jacobian(const Expr& y, const std::vector<Expr>& wrt, const GradOptions& options,
                            std::source_location where) {
-  require_value(output, "jacobian: the output", where);
-  const Dims& dims = output.dims();
-  const Dim rows = elements_of(dims);
-  // The cotangent of one element of the output after the other.
-  auto row = [&](Expr i) {
-    return vjp(std::vector<Expr>{output}, wrt, {reshape(one_hot(i, rows, output.dtype()), dims)}, options, where);
+  const Expr places = arange(size(y));
+  // Of element i the cotangent is 1 there and 0 elsewhere.
+  auto rows_of_element = [&](Expr i) {
+    const Expr cotangent = reshape(cast(eq(places, i), y.dtype()), y.dims());
+    return vjp(std::vector<Expr>{y}, wrt, {cotangent}, options, where);
   };
-  const std::vector<Expr> made = scan(row, {.sequences = {arange(size(output))}, .name = "jacobian"}, where).outputs;
+  const std::vector<Expr> rows = map(rows_of_element, {.sequences = {places}, .name = "jacobian"}, where).outputs;
   std::vector<Expr> out;
   for (size_t k = 0; k < wrt.size(); ++k) {
-    Dims all = dims;
-    all.insert(all.end(), wrt[k].dims().begin(), wrt[k].dims().end());
-    out.push_back(reshape(made[k], all));
+    Dims dims = y.dims();
+    dims.insert(dims.end(), wrt[k].dims().begin(), wrt[k].dims().end());
+    out.push_back(reshape(rows[k], dims));
   }
   return out;
 }
 
-Expr jacobian(const Expr& output, const Expr& wrt, const GradOptions& options, std::source_location where) {
-  return jacobian(output, std::vector<Expr>{wrt}, options, where)[0];
+Expr jacobian(const Expr& y, const Expr& wrt, const GradOptions& options, std::source_location where) {
+  return jacobian(y, std::vector<Expr>{wrt}, options, where)[0];
 }
 
 std::vector<Expr> hessian(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options,
                           std::source_location where) {
-  const std::vector<Expr> first = grad(cost, wrt, options, where);
-  GradOptions second = options;
-  second.disconnected = Disconnected::kZero;  // of a linear cost
-  second.known_grads = {};
+  const std::vector<Expr> gradients = grad(cost, wrt, options, where);
+  GradOptions of_gradients = options;
+  of_gradients.disconnected = Disconnected::kZero;
   std::vector<Expr> out;
-  for (size_t k = 0; k < wrt.size(); ++k) out.push_back(jacobian(first[k], wrt[k], second, where));
+  for (size_t k = 0; k < wrt.size(); ++k) out.push_back(jacobian(gradients[k], wrt[k], of_gradients, where));
   return out;
 }
 
@@ -54,16 +43,15 @@ Expr hessian(const Expr& cost, const Expr& wrt, const GradOptions& options, std:
   return hessian(cost, std::vector<Expr>{wrt}, options, where)[0];
 }
 
-std::vector<Expr> hessian_vector_product(const Expr& cost, const std::vector<Expr>& wrt,
-                                         const std::vector<Expr>& vector, const GradOptions& options,
-                                         std::source_location where) {
-  return jvp(grad(cost, wrt, options, where), wrt, vector,
+std::vector<Expr> hessian_vector_product(const Expr& cost, const std::vector<Expr>& wrt, const std::vector<Expr>& v,
+                                         const GradOptions& options, std::source_location where) {
+  return jvp(grad(cost, wrt, options, where), wrt, v,
              {.consider_constant = options.consider_constant, .disconnected = Disconnected::kZero}, where);
 }
 
-Expr hessian_vector_product(const Expr& cost, const Expr& wrt, const Expr& vector, const GradOptions& options,
+Expr hessian_vector_product(const Expr& cost, const Expr& wrt, const Expr& v, const GradOptions& options,
                             std::source_location where) {
-  return hessian_vector_product(cost, std::vector<Expr>{wrt}, std::vector<Expr>{vector}, options, where)[0];
+  return hessian_vector_product(cost, std::vector<Expr>{wrt}, {v}, options, where)[0];
 }
 
 }  // namespace thtrain

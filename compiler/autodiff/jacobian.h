@@ -1,7 +1,6 @@
-// Matrices of derivatives, each row by one reverse pass in a loop, and products with the second ones.
+// Jacobians, Hessians, and products with Hessians.
 #pragma once
 
-#include <source_location>
 #include <vector>
 
 #include "compiler/autodiff/gradient.h"
@@ -10,27 +9,28 @@ namespace thtrain {
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
-/// d output[i...] / d wrt[j...]: of the lengths of the output, then those of `wrt`. The program has one reverse pass,
-/// whatever the lengths are, and runs it once for each element of the output: scan() walks them. UserError as grad, and
-/// where the output is no float.
-Expr jacobian(const Expr& output, const Expr& wrt, const GradOptions& options = {},
-              std::source_location where = std::source_location::current());
-std::vector<Expr> jacobian(const Expr& output, const std::vector<Expr>& wrt, const GradOptions& options = {},
+/// dy / dx for each x of `wrt`, [lengths of y..., lengths of x...], of the dtype of x. y and x are floating values of
+/// any rank. The rows are those of vjp() for each element of y, in a loop from which the passes take what is one
+/// computation for all elements: the Jacobian of tanh(dot(W, x)) is one product. UserError as grad().
+std::vector<Expr> jacobian(const Expr& y, const std::vector<Expr>& wrt, const GradOptions& options = {},
                            std::source_location where = std::source_location::current());
+Expr jacobian(const Expr& y, const Expr& wrt, const GradOptions& options = {},
+              std::source_location where = std::source_location::current());
 
-/// d^2 cost / (d wrt[i...] d wrt[j...]): of the lengths of `wrt`, twice; of several variables each one's own. Zeros
-/// where the gradient does not depend on it.
-Expr hessian(const Expr& cost, const Expr& wrt, const GradOptions& options = {},
-             std::source_location where = std::source_location::current());
+/// The second derivatives of a floating scalar with respect to each x of `wrt` by itself, [lengths of x..., lengths of
+/// x...]: the Jacobian of its gradient. Zeros where the gradient does not depend on x. UserError as grad().
 std::vector<Expr> hessian(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options = {},
                           std::source_location where = std::source_location::current());
+Expr hessian(const Expr& cost, const Expr& wrt, const GradOptions& options = {},
+             std::source_location where = std::source_location::current());
 
-/// The product of the second derivatives by all of `wrt` with a vector, which has the types of `wrt`: forward mode over
-/// the gradient, without the matrix (B. A. Pearlmutter, "Fast exact multiplication by the Hessian", 1994).
-std::vector<Expr> hessian_vector_product(const Expr& cost, const std::vector<Expr>& wrt,
-                                         const std::vector<Expr>& vector, const GradOptions& options = {},
+/// The Hessian of the cost with respect to all of `wrt` times `v`, of the types of `wrt`, without the Hessian: forward
+/// mode through the gradient, at a few times the gradient's cost (B. Pearlmutter, "Fast exact multiplication by the
+/// Hessian", Neural Computation 6(1), 1994). UserError as grad() and jvp().
+std::vector<Expr> hessian_vector_product(const Expr& cost, const std::vector<Expr>& wrt, const std::vector<Expr>& v,
+                                         const GradOptions& options = {},
                                          std::source_location where = std::source_location::current());
-Expr hessian_vector_product(const Expr& cost, const Expr& wrt, const Expr& vector, const GradOptions& options = {},
+Expr hessian_vector_product(const Expr& cost, const Expr& wrt, const Expr& v, const GradOptions& options = {},
                             std::source_location where = std::source_location::current());
 
 }  // namespace thtrain

@@ -1,6 +1,8 @@
 #include "compiler/passes/batch_loops.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_set>
 
 #include "compiler/ir/effects.h"
@@ -10,6 +12,7 @@
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/turns_rule.h"
+#include "compiler/passes/accumulations.h"
 #include "compiler/passes/over_turns.h"
 
 namespace thtrain {
@@ -67,10 +70,11 @@ class LoopBatcher {
 
   // The values of the loop's outputs; empty where nothing leaves it.
   std::vector<Expr> run() {
+    find_accumulations();
     find_sums();
     find_elements();
     find_products();
-    if (sums_.empty() && after_.empty() && products_.empty()) return {};
+    if (accumulated_.empty() && sums_.empty() && after_.empty() && products_.empty()) return {};
     make_loop();
     return outputs();
   }
@@ -81,10 +85,93 @@ class LoopBatcher {
 
   // ---- what leaves
 
+  // States that only collect what follows from sequences: sums, products, extrema. What reads them leaves the loop too.
+  void find_accumulations() {
+    std::set<size_t> excluded;
+    std::vector<std::pair<size_t, Accumulation>> found;
+    for (bool again = true; again;) {
+      found.clear();
+      OverTurns trial = before_;
+      for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < parts_.states; ++i) {
+          if (excluded.count(i) || holds(found, i)) continue;
+          if (std::optional<Accumulation> of_state = accumulation_in(trial, i)) {
+            found.emplace_back(i, std::move(*of_state));
+            trial.know(state(i), state(i), true);  // any value: only whether counts
+            if (!trial.is_known(next(i))) trial.know(next(i), next(i), true);
+            trial.find(parts_.body.outputs);
+            more = true;
+          }
+        }
+      }
+      again = exclude_what_stays_needs(trial, found, excluded);
+    }
+    for (const auto& [i, of_state] : found) accumulate(i, of_state);
+  }
+
+  using Accumulations = std::vector<std::pair<size_t, Accumulation>>;
+  static bool holds(const Accumulations& found, size_t state) {
+    return std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.first == state; });
+  }
+  const Expr& state(size_t i) const { return parts_.body.inputs[parts_.body_state(i)]; }
+
+  std::optional<Accumulation> accumulation_in(const OverTurns& known, size_t i) const {
+    if (!parts_.taps[i].is_plain()) return std::nullopt;
+    std::optional<Accumulation> out = accumulation_of(state(i), next(i));
+    if (!out) return std::nullopt;
+    const bool is_product = std::any_of(out->terms.begin(), out->terms.end(), [](const Expr& term) {
+      return addend_of(term).has_value();  // summed without its terms
+    });
+    if (is_product || !std::all_of(out->terms.begin(), out->terms.end(),
+                                   [&](const Expr& term) { return known.is_known(term) && known.varies(term); }))
+      return std::nullopt;
+    if (!out->has_running_values() &&
+        (!parts_.count.is_at_least(1) || is_read(parts_.history(i)) || is_read_by_others(state(i), i)))
+      return std::nullopt;
+    return out;
+  }
+
+  // What stays in the loop and reads such a state keeps it there.
+  bool exclude_what_stays_needs(const OverTurns& known, const Accumulations& found, std::set<size_t>& excluded) const {
+    std::vector<Expr> staying;
+    for (size_t i = 0; i < parts_.states; ++i)
+      if (!holds(found, i)) staying.push_back(next(i));
+    for (size_t k = 0; k < parts_.elements; ++k)
+      if (const Expr& element = parts_.body.outputs[parts_.body_element(k)];
+          !known.is_known(element) || !computes(element))
+        staying.push_back(element);
+    const std::vector<Expr> leaves = leaves_of(staying);
+    bool any = false;
+    for (const auto& [i, of_state] : found)
+      if (contains(leaves, state(i))) any |= excluded.insert(i).second;
+    return any;
+  }
+
+  void accumulate(size_t i, const Accumulation& of_state) {
+    std::vector<Expr> terms;
+    before_.find(of_state.terms);
+    for (const Expr& term : of_state.terms) terms.push_back(before_.all(term));
+    Collected& out = accumulated_[i];
+    const Type& type = state(i).type();
+    InheritOrigin origin(loop_.origin);
+    if (is_read(i)) out.last = typed_as(total(of_state, loop_.inputs[i], terms), type);
+    if (!is_read(parts_.history(i)) && !is_read_by_others(state(i), i) && !is_element(next(i))) return;
+    out.history = typed_as(running_values(of_state, loop_.inputs[i], terms), loop_.types[parts_.history(i)]);
+    before_.know(state(i), slice_of_axis(out.history, 0, 0, parts_.count), true);
+    before_.know(next(i), slice_of_axis(out.history, 0, 1, parts_.count), true);
+    before_.find(parts_.body.outputs);
+  }
+  bool is_element(const Expr& value) const {
+    for (size_t k = 0; k < parts_.elements; ++k)
+      if (parts_.body.outputs[parts_.body_element(k)].same(value)) return true;
+    return false;
+  }
+
   // States to which each turn adds products: nobody reads them inside, and their values of the turns nobody outside.
   void find_sums() {
     for (size_t i = 0; i < parts_.states; ++i) {
-      if (!parts_.taps[i].is_plain() || is_read(parts_.history(i)) || !is_read(i)) continue;
+      if (accumulated_.count(i) || !parts_.taps[i].is_plain() || is_read(parts_.history(i)) || !is_read(i)) continue;
       const Expr& state = parts_.body.inputs[parts_.body_state(i)];
       if (is_read_by_others(state, i)) continue;
       const std::vector<Expr> terms = terms_beside(state, next(i));
@@ -110,15 +197,17 @@ class LoopBatcher {
     return contains(leaves, state);
   }
 
-  bool is_sum(size_t state) const {
-    return std::any_of(sums_.begin(), sums_.end(), [&](const auto& sum) { return sum.first == state; });
+  // Is the state computed outside the loop?
+  bool has_left(size_t state) const {
+    return accumulated_.count(state) ||
+           std::any_of(sums_.begin(), sums_.end(), [&](const auto& sum) { return sum.first == state; });
   }
 
   // Elements that follow from sequences alone, and products of what the loop's states will have been.
   void find_elements() {
     OverTurns from_states = before_;
     for (size_t i = 0; i < parts_.states; ++i) {
-      if (is_sum(i)) continue;
+      if (has_left(i)) continue;
       for (size_t d = 0; d < parts_.taps[i].delays.size(); ++d)
         from_states.know(parts_.body.inputs[parts_.body_state(i, d)], next(i), true);  // any value: only whether counts
       if (!from_states.is_known(next(i))) from_states.know(next(i), next(i), true);
@@ -153,7 +242,7 @@ class LoopBatcher {
   std::vector<Expr> staying_roots() const {
     std::vector<Expr> out;
     for (size_t i = 0; i < parts_.states; ++i)
-      if (!is_sum(i)) out.push_back(next(i));
+      if (!has_left(i)) out.push_back(next(i));
     for (size_t k = 0; k < parts_.elements; ++k)
       if (stays(k)) out.push_back(parts_.body.outputs[parts_.body_element(k)]);
     out.insert(out.end(), given_.begin(), given_.end());
@@ -169,7 +258,7 @@ class LoopBatcher {
     std::vector<Expr> body_inputs, inputs;
     std::vector<StateTaps> taps;
     for (size_t i = 0; i < parts_.states; ++i) {
-      if (is_sum(i)) continue;
+      if (has_left(i)) continue;
       new_state_[i] = taps.size();
       taps.push_back(parts_.taps[i]);
       inputs.push_back(loop_.inputs[i]);
@@ -241,6 +330,10 @@ class LoopBatcher {
     for (size_t k : after_)
       out[parts_.element(k)] =
           typed_as(all.all(parts_.body.outputs[parts_.body_element(k)]), loop_.types[parts_.element(k)]);
+    for (const auto& [i, values] : accumulated_) {
+      if (values.last.has_value()) out[i] = values.last;
+      if (values.history.has_value()) out[parts_.history(i)] = values.history;
+    }
     for (const auto& [i, addends] : sums_) {
       Expr sum = loop_.inputs[i];
       for (const Addend& addend : addends) sum = add(sum, sum_of(all, addend));
@@ -262,6 +355,10 @@ class LoopBatcher {
   const ScanParts parts_;
   const std::vector<bool>& is_read_;
   OverTurns before_;
+  struct Collected {
+    Expr last, history;  // those that are needed
+  };
+  std::map<size_t, Collected> accumulated_;                   // states
   std::vector<std::pair<size_t, std::vector<Addend>>> sums_;  // states
   std::vector<Expr> given_;                                   // in the body: elements that the sums need
   std::vector<size_t> after_;                                 // elements

@@ -24,10 +24,16 @@ bool is_heavy(const Node& node) {
   return node.op->scalar ? weight_of(node) > kLight : true;
 }
 
-// The values of a loop's body that follow from its captures, and are worth computing once.
+// Does it give a value whatever its inputs are?
+bool cannot_fail(const Node& node) {
+  return node.op->scalar || node.op->turns || is_view(node[0]);
+}
+
+// The values of a loop's body that follow from its captures, and are worth computing once. What may fail stays in a
+// loop that may have no turn.
 class Invariants {
  public:
-  explicit Invariants(const ScanParts& parts) {
+  explicit Invariants(const ScanParts& parts) : has_turns_(parts.count.is_at_least(1)) {
     for (size_t k = 0; k < parts.captures; ++k) fixed_.insert(&parts.body.inputs[parts.body_capture(k)].node());
     const std::vector<const Node*> order = topological_order(parts.body.roots());
     for (const Node* node : order)
@@ -49,6 +55,7 @@ class Invariants {
  private:
   bool is_fixed(const Node& node) const {
     if (has_effect(node) || node.op == &start_token_op()) return false;
+    if (!has_turns_ && !cannot_fail(node)) return false;
     return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(),
                                                [&](const Expr& input) { return fixed_.count(&input.node()) > 0; });
   }
@@ -64,6 +71,7 @@ class Invariants {
       found_.push_back(value);
   }
 
+  bool has_turns_;
   std::unordered_set<const Node*> fixed_, worth_;
   std::vector<Expr> found_;
 };
@@ -108,7 +116,7 @@ Graph hoist_from_loops(const Graph& graph, const PassContext& context) {
     for (const GraphPtr& body : node.bodies)
       bodies.push_back(std::make_shared<const Graph>(hoist_from_loops(*body, context)));
     std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    if (made->op == &scan_op() && ScanParts(*made).count.is_at_least(1))
+    if (made->op == &scan_op() && !ScanParts(*made).count.is(0))
       if (const std::vector<Expr> values = Invariants(ScanParts(*made)).found(); !values.empty()) {
         const std::shared_ptr<const Node> before = made;
         made = with_captures(*before, values);

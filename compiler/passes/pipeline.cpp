@@ -17,6 +17,7 @@
 #include "compiler/passes/fuse_scatters.h"
 #include "compiler/passes/hoist_from_loops.h"
 #include "compiler/passes/merge.h"
+#include "compiler/passes/merge_loops.h"
 #include "compiler/passes/stabilize.h"
 #include "compiler/passes/trim_loops.h"
 
@@ -43,6 +44,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"canonicalize", "-(-x) + 0 + x -> 2 * x", canonicalize}, "canonical"},
       {{"stabilize", "log(1 + exp(x)) -> softplus(x)", stabilize}, "stable"},
       {{"constant_fold_again", "constant_fold again, on what the rules made constant", constant_fold}, "stable"},
+      {{"merge_loops", "scan(s -> f(s)), scan(s -> f(s), g(s)) -> scan(s -> f(s), g(s))", merge_loops}, "specialized"},
       {{"trim_loops", "scan(a, b -> f(a), g(a, b))[0] -> scan(a -> f(a))[0]", trim_loops}, "specialized"},
       {{"hoist_from_loops", "scan(s + dot(A, c)) -> let y = dot(A, c) in scan(s + y)", hoist_from_loops},
        "specialized"},

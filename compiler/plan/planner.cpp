@@ -3,7 +3,7 @@
 #include "compiler/plan/planner.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 #include "compiler/base/escape.h"
 #include "compiler/ops/elemwise/body_code.h"
@@ -96,15 +96,33 @@ void Planner::plan_scope(const Schedule& order, std::span<const BufferView> plac
   finish_updates(begin);
 }
 
+// One loop nest of elementwise operations stores its results in any layout.
+static bool stores_any_layout(const Node& node) {
+  if (node.op->scalar) return has_scalar_code(node);
+  if (!node.op->fused) return false;
+  const std::vector<const Node*> inner = topological_order(node.bodies[0]->outputs);
+  return std::all_of(inner.begin(), inner.end(), [](const Node* n) {
+    return n->is_leaf() || n->op == &constant_op() || n->op->scalar || n->op->gather;
+  });
+}
+
+// Rows whose elements lie side by side, so that vectors of them are stored.
+static bool has_whole_rows(const Dims& dims, const Layout& layout) {
+  size_t axis = dims.size();
+  while (axis > 0 && dims[axis - 1].is(1)) --axis;
+  return axis == 0 || layout.strides[axis - 1].is(1);
+}
+
 // Readers first: a part may itself consist of parts.
 void Planner::want_at_destinations(const Schedule& order) {
   if (!options_.in_place) return;
-  std::unordered_set<const Node*> updated;
+  std::set<std::pair<const Node*, size_t>> updates;
   for (const std::vector<Expr>& links : order.in_place)
-    for (const Expr& link : links) updated.insert(&link.node());
+    for (const Expr& link : links) updates.emplace(&link.node(), link.output());
+  auto is_update = [&](const Expr& value) { return updates.contains({&value.node(), value.output()}); };
   for (size_t p = order.order.size(); p-- > 0;) {
     const Node& node = *order.order[p];
-    if (!node.op->destinations || updated.contains(&node) || is_data_dependent(node.types[0].dims)) continue;
+    if (!node.op->destinations || is_update(node[0]) || is_data_dependent(node.types[0].dims)) continue;
     std::optional<BufferView>& wanted = scope_->value(node[0]).wanted;
     if (!wanted) wanted = new_place(node.types[0], node.op->name);
     const BufferView out = *wanted;
@@ -113,9 +131,10 @@ void Planner::want_at_destinations(const Schedule& order) {
       const Expr& part = node.inputs[i];
       PlanScope::Value& value = scope_->value(part);
       // A value that is joined twice has the first place only.
-      if (value.last_reader != p || value.wanted || updated.contains(&part.node())) continue;
+      if (value.last_reader != p || value.wanted || is_update(part)) continue;
       const bool is_computed = !part.node().is_leaf() && part.node().op != &constant_op() && !is_view(part);
-      if (is_computed && is_row_major(part.dims(), there[i]))
+      if (is_computed && (is_row_major(part.dims(), there[i]) ||
+                          (stores_any_layout(part.node()) && has_whole_rows(part.dims(), there[i]))))
         value.wanted = BufferView{out.buffer, part.type(), there[i]};
     }
   }

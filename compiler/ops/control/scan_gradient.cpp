@@ -1,4 +1,5 @@
 // The gradient of a loop: the turns backwards, each with the gradient of the body at the state that it began with.
+#include <algorithm>
 #include <unordered_set>
 
 #include "compiler/ir/effects.h"
@@ -8,6 +9,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
+#include "compiler/ops/turns_rule.h"
 
 namespace thtrain {
 namespace {
@@ -239,11 +241,54 @@ class Backward {
       if (value.type().kind != TypeKind::kTensor) return;
       kept.emplace_back(value, walk(all, begin, make_input(value.type(), "kept")));
     };
+    const std::vector<Expr> products = expensive_values(values);
+    const std::vector<Expr> all = products.empty() ? products : forward_elements(products);
+    for (size_t k = 0; k < products.size(); ++k) keep(products[k], all[k], 0);
     for (size_t i = 0; i < parts_.states; ++i)
       keep(body_.outputs[i], a_.outputs[parts_.history(i)], parts_.taps[i].depth());
     for (size_t k = 0; k < parts_.elements; ++k)
       keep(body_.outputs[parts_.body_element(k)], a_.outputs[parts_.element(k)], 0);
     return kept.empty() ? values : substitute(values, kept);
+  }
+
+  // Values of the forward body that the gradient reads, and that take a product to compute from what is kept anyway.
+  std::vector<Expr> expensive_values(const std::vector<Expr>& values) const {
+    if (parts_.until || parts_.token || parts_.in_turns) return {};
+    std::unordered_set<const Node*> kept, takes_product;
+    for (size_t o = 0; o < parts_.states + parts_.elements; ++o) kept.insert(&body_.outputs[o].node());
+    const std::vector<const Node*> forward = topological_order(body_.outputs);
+    const std::unordered_set<const Node*> is_forward(forward.begin(), forward.end());
+    for (const Node* node : forward) {
+      if (kept.count(node)) continue;
+      bool takes = node->op && node->op->turns && node->op->turns->pays;
+      for (const Expr& input : node->inputs) takes = takes || takes_product.count(&input.node());
+      if (takes) takes_product.insert(node);
+    }
+    std::vector<Expr> out;
+    auto read = [&](const Expr& value) {
+      const bool is_loop = !value.node().bodies.empty();  // its values of all its turns: they are computed again
+      if (!takes_product.count(&value.node()) || is_loop || value.type().kind != TypeKind::kTensor) return;
+      if (std::none_of(out.begin(), out.end(), [&](const Expr& e) { return e.same(value); })) out.push_back(value);
+    };
+    for (const Node* node : topological_order(values))
+      if (!is_forward.count(node))
+        for (const Expr& input : node->inputs) read(input);
+    for (const Expr& value : values) read(value);
+    return out;
+  }
+
+  // These values of the forward body in all turns: elements of a loop that is the forward one but for them. The pass
+  // merge_loops makes one loop of the two.
+  std::vector<Expr> forward_elements(const std::vector<Expr>& values) const {
+    auto body = std::make_shared<Graph>(body_);
+    body->outputs.insert(body->outputs.end(), values.begin(), values.end());
+    std::vector<Expr> outputs = make_scan({.count = parts_.count,
+                                           .taps = parts_.taps,
+                                           .sequences = parts_.sequences,
+                                           .truncate = parts_.truncate,
+                                           .name = a_.node.props.get_or<std::string>("name", {})},
+                                          std::move(body), a_.node.inputs);
+    return {outputs.begin() + static_cast<std::ptrdiff_t>(parts_.element(parts_.elements)), outputs.end()};
   }
 
   // What the new body reads of the forward body's inputs: states from the histories, sequences, captures.

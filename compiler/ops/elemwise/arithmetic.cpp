@@ -63,16 +63,21 @@ static constexpr Accumulation kOuterProduct{
       return apply(ger_op(), {target, alpha, factors[0].node().inputs[0], factors[1].node().inputs[0]});
     }};
 
-// The sum of x_t y_t^T over the turns is one product.
+// A column or a row as the vector that it shows.
+static Expr as_vector(const Expr& e, int64_t axis) {
+  const Ints* order = axis_order_of(e.node());
+  return order && e.node().inputs[0].rank() == 1 ? e.node().inputs[0] : dimshuffle(e, {axis});
+}
+
+// The sum over the turns of the products of a column [m, 1] and a row [1, n] is one product of matrices.
 static constexpr TurnsRule kSumOfOuterProducts{
     .summed =
         [](const Node& node) {
           for (size_t first : {size_t{0}, size_t{1}}) {
             const Expr &x = node.inputs[first], &y = node.inputs[1 - first];
-            const Ints *column = axis_order_of(x.node()), *row = axis_order_of(y.node());
-            if (node.types[0].rank() == 2 && x.dtype() == y.dtype() && column && *column == Ints{0, -1} && row &&
-                *row == Ints{-1, 0})
-              return Exprs{x.node().inputs[0], y.node().inputs[0]};
+            if (node.types[0].rank() == 2 && x.dtype() == y.dtype() && x.rank() == 2 && x.dims()[1].is(1) &&
+                y.rank() == 2 && y.dims()[0].is(1))
+              return Exprs{as_vector(x, 0), as_vector(y, 1)};
           }
           return Exprs{};
         },

@@ -81,6 +81,58 @@ Expr slice_of_written(const Expr& value, RuleContext& context) {
   return context.has_one_use(inner) ? slice_of(x, *slice) + y : Expr();
 }
 
+// A part of x that is written: where it begins along one axis, of which the part has whole slices of x.
+struct WrittenSlices {
+  size_t axis;
+  Dim begin, end;
+};
+
+// Nothing where the part is no such slices.
+std::optional<WrittenSlices> written_slices(const Expr& value) {
+  const std::optional<StridedSlice> slice = strided_slice_of(value);
+  const Dims& dims = value.dims();
+  if (!slice) return {};
+  std::optional<WrittenSlices> out;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (slice->starts[axis].is(0) && slice->counts[axis] == dims[axis] && slice->steps[axis] == 1) continue;
+    if (out || slice->steps[axis] != 1) return {};
+    out = {axis, slice->starts[axis], slice->starts[axis] + slice->counts[axis]};
+  }
+  return out;
+}
+
+// Parts that fill the axis lie inside. zeros with x[:, 0:2] and x[:, 2:5] increased by y and z -> join(1, y, z); with all parts set, whatever x is.
+Expr writes_of_all_parts(const Expr& value, RuleContext& context, bool set) {
+  constexpr size_t kMostParts = 64;
+  std::vector<std::pair<WrittenSlices, Expr>> parts;
+  Expr base = value;
+  bool is_last = true;
+  for (; is_op(base, inc_subtensor_op()) && is_set(base) == set && parts.size() < kMostParts; is_last = false) {
+    if (!is_last && !context.has_one_use(base)) return {};
+    const std::optional<WrittenSlices> slices = written_slices(base);
+    if (!slices || (!parts.empty() && slices->axis != parts[0].first.axis)) return {};
+    Ints order;
+    int64_t next = 0;
+    const std::optional<StridedSlice> slice = strided_slice_of(base);
+    for (size_t axis = 0; axis < value.rank(); ++axis) order.push_back(slice->has(slice->dropped, axis) ? -1 : next++);
+    Dims dims = value.dims();
+    dims[slices->axis] = slices->end - slices->begin;
+    parts.emplace_back(*slices, broadcast_to(dimshuffle(input_of(base, 1), order), dims));
+    base = input_of(base, 0);
+  }
+  if (parts.size() < 2 || (!set && number_of(base) != 0.0)) return {};
+  std::vector<Operand> joined;
+  Dim end = 0;
+  while (joined.size() < parts.size()) {
+    auto next = std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.first.begin == end; });
+    if (next == parts.end() || next->first.end == end) return {};
+    joined.push_back(next->second);
+    end = next->first.end;
+  }
+  const size_t axis = parts[0].first.axis;
+  return end == value.dims()[axis] ? join(static_cast<int64_t>(axis), joined) : Expr();
+}
+
 Expr set(const Expr& x, const std::vector<Index>& part, const Expr& y) {
   return set_subtensor(subtensor(x, part), y);
 }
@@ -135,6 +187,27 @@ const std::vector<Rule>& write_rules() {
                    [](In in) {
                      return inc(set(in[0], {Slice{1, 3}}, in[1]), {Slice{1, 3}}, in[1]);
                    }}}),
+      rule_about(inc_subtensor_op(), "increments_of_all_parts",
+                 [](const Expr& value, RuleContext& context) { return writes_of_all_parts(value, context, false); },
+                 kReassociating,
+                 {{{f64({3, 2}), f64({3, 4})},
+                   [](In in) {
+                     const Expr first = inc(zeros({3, 6}), {all(), Slice{0, 2}}, in[0]);
+                     return inc(first, {all(), Slice{.start = 2}}, in[1]);
+                   }},
+                  {{f32({2}), f32({})},
+                   [](In in) {
+                     return inc(inc(zeros({2, 2}, DType::kFloat32), {1}, in[0]), {0}, in[1]);
+                   }}}),
+      rule_about(inc_subtensor_op(), "sets_of_all_parts",
+                 [](const Expr& value, RuleContext& context) { return writes_of_all_parts(value, context, true); },
+                 kExact,
+                 {{{f64({3, 6}), f64({3, 2}), f64({3, 4})},
+                   [](In in) {
+                     return set(set(in[0], {all(), Slice{0, 2}}, in[1]), {all(), Slice{.start = 2}}, in[2]);
+                   }},
+                  {{i64({5}), i64({}), i64({4})},
+                   [](In in) { return set(set(in[0], {0}, in[1]), {Slice{.start = 1}}, in[2]); }}}),
       {.name = "slice_of_written",
        .kinds = kAll,
        .rewrite = slice_of_written,

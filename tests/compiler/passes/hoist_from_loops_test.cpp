@@ -83,6 +83,21 @@ TEST(HoistFromLoops, Stay) {
       << "no turn may take that side";
 }
 
+// Where a call says how many turns there are, it may say 0: a product moves, a read that may fail does not.
+TEST(HoistFromLoops, WhatCannotFailLeavesALoopThatMayHaveNoTurn) {
+  const Expr n = iscalar("n"), at = iscalar("at");
+  auto of = [&](const std::function<Expr(const Expr&)>& step) {
+    return scan([&](Expr s) { return step(s); }, {.outputs_info = {x}, .n_steps = n}).outputs;
+  };
+  EXPECT_EQ(before_loop(of([](const Expr& s) { return s + dot(a, c); })), (Steps{"dot", "scan"}));
+  const Expr reads = of([&](const Expr& s) { return s * take(c, at); });
+  EXPECT_EQ(before_loop(reads), Steps{"scan"});
+  Function f = function({x, c, n, at}, {sum(reads)});
+  const Tensor three = numbers(x.type(), 1), values = numbers(c.type(), 2);
+  EXPECT_EQ(f({three, values, Tensor(int64_t{0}), Tensor(int64_t{1000})})[0].as_double(), 0);
+  EXPECT_THROW(f({three, values, Tensor(int64_t{1}), Tensor(int64_t{1000})}), UserError);
+}
+
 TEST(HoistFromLoops, GivesTheSameBits) {
   const Expr w = loop([](const Expr& s) { return tanh(s + dot(a, sqr(c)) + sum(exp(c))) * c; });
   const std::vector<Expr> gradients = grad(sum(w * c), {x, c, a});

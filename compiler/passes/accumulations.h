@@ -1,0 +1,29 @@
+// States of loops that only collect: sums, products and extrema of what the turns give.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/node.h"
+#include "compiler/ir/op.h"
+
+namespace thtrain {
+
+/// next = op(state, terms...), and no term needs the state.
+struct Accumulation {
+  const Op* op = nullptr;  // add, mul, maximum, minimum
+  std::vector<Expr> terms = {};
+
+  /// Can its values of all turns be computed at once, and not the last one alone? Of sums.
+  bool has_running_values() const;
+};
+
+/// That of the next value of a state; nothing where it has another form, or where a term has not the state's type.
+std::optional<Accumulation> accumulation_of(const Expr& state, const Expr& next);
+
+/// The state after all turns; `terms` are [turns, ...]. Of extrema there is at least one turn.
+Expr total(const Accumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
+/// The state before the first turn and after each, [1 + turns, ...]. has_running_values().
+Expr running_values(const Accumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
+
+}  // namespace thtrain
