@@ -5,6 +5,7 @@
 
 #include "nn/layers/corrupt.h"
 #include "nn/layers/dropout.h"
+#include "nn/layers/rbm.h"
 #include "nn/layers/transposed.h"
 #include "nn/objectives/binary_crossentropy.h"
 #include "nn/objectives/squared_error.h"
