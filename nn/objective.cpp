@@ -20,12 +20,13 @@ Expr weighted_mean(const Expr& x, const Expr& w, const Axes& axes) {
 }  // namespace
 
 Expr Objective::of_outputs(const Expr& elements, bool are_summed) {
+  if (!are_summed) return elements;
   int64_t count = 1;
   for (size_t axis = 1; axis < elements.rank(); ++axis) {
     TH_CHECK(elements.dims()[axis].is_known(), "outputs of a number that is not known");
     count *= elements.dims()[axis].value();
   }
-  return are_summed && count > 1 ? static_cast<double>(count) * elements : elements;
+  return count > 1 ? static_cast<double>(count) * elements : elements;
 }
 
 std::optional<Message> Objective::misfit(const ModelOutput&, TargetForm) const {
