@@ -142,7 +142,6 @@ int64_t bytes_of(int64_t steps, bool checkpointed) {
 TEST(CheckpointedScan, TakesMemoryAsTheRootOfTheNumberOfSteps) {
   const int64_t few = bytes_of(100, true), some = bytes_of(2500, true), many = bytes_of(10000, true);
   const std::string text = str("100 steps: ", few, ", 2500: ", some, ", 10000: ", many, " bytes");
-  printf("MEASURED %s %ld\n", text.c_str(), bytes_of(10000, false));
   EXPECT_LE(some, 5 * few) << text;
   EXPECT_LE(many, 10 * few) << text;
   EXPECT_GE(bytes_of(10000, false), 20 * many) << text;
