@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "nn/layers/rbm.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
