@@ -1,15 +1,15 @@
 // Everything that a program needs to build expressions, differentiate them and run them.
 #pragma once
 
-#include "compiler/autodiff/forward.h"     // jvp, vjp
-#include "compiler/autodiff/gradient.h"    // grad
-#include "compiler/autodiff/jacobian.h"    // jacobian, hessian
-#include "compiler/base/random_state.h"    // RandomState: NumPy's numbers
-#include "compiler/ir/graph.h"             // Update
-#include "compiler/ir/node.h"              // Expr
-#include "compiler/ir/print.h"             // graph_text, expr_text
-#include "compiler/ir/tensor.h"            // Tensor
-#include "compiler/ir/variables.h"         // scalar, vector, matrix, ...
+#include "compiler/autodiff/forward.h"   // jvp, vjp
+#include "compiler/autodiff/gradient.h"  // grad
+#include "compiler/autodiff/jacobian.h"  // jacobian, hessian
+#include "compiler/base/random_state.h"  // RandomState: NumPy's numbers
+#include "compiler/ir/graph.h"           // Update
+#include "compiler/ir/node.h"            // Expr
+#include "compiler/ir/print.h"           // graph_text, expr_text
+#include "compiler/ir/tensor.h"          // Tensor
+#include "compiler/ir/variables.h"       // scalar, vector, matrix, ...
 #include "compiler/ops/control/checkpointed_scan.h"
 #include "compiler/ops/control/if_else.h"  // if_else
 #include "compiler/ops/control/op_from_graph.h"

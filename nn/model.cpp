@@ -1,6 +1,7 @@
 #include "nn/model.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/ir/op.h"
 
@@ -306,15 +307,30 @@ static std::optional<Message> misfit(const Param& param, const Tensor& array, co
   return {};
 }
 
+// Is this the state [batch, ...] of minibatches of another size?
+static bool is_of_other_batch(const Param& state, const Tensor& array) {
+  Shape own = state.variable.type().known_shape(), other = array.shape();
+  if (own.empty() || own == other || own.size() != other.size()) return false;
+  own[0] = other[0];
+  return own == other;
+}
+
 void Model::load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where) {
   std::vector<Message> messages;
   std::vector<Param> all = params();
+  std::set<std::string> carried;
+  for (const Param& state : carried_state()) carried.insert(state.name);
+  auto begins_anew = [&](const Param& param) {
+    auto found = arrays.find(param.name);
+    return carried.contains(param.name) && (found == arrays.end() || is_of_other_batch(param, found->second));
+  };
   for (const Param& state : state()) all.push_back(state);
   std::map<std::string, const Param*> wanted;
   for (const Param& param : all) wanted[param.name] = &param;
   auto names = [](const auto& map) { return join(map, ", ", [](const auto& entry) { return entry.first; }); };
   for (const Param& param : all) {
     auto found = arrays.find(param.name);
+    if (begins_anew(param)) continue;
     if (found == arrays.end())
       messages.push_back({.what = str(source, ": there is no ", param.name),
                           .expected = names(wanted),
@@ -329,7 +345,11 @@ void Model::load(const std::map<std::string, Tensor>& arrays, const std::string&
                           .expected = names(wanted),
                           .config = where});
   if (!messages.empty()) throw UserError(std::move(messages));
-  for (const Param& param : all) param.variable.set_value(arrays.at(param.name).cast(param.variable.type().dtype));
+  for (const Param& param : all) {
+    const Type& type = param.variable.type();
+    param.variable.set_value(begins_anew(param) ? Tensor::zeros(type.dtype, type.known_shape())
+                                                : arrays.at(param.name).cast(type.dtype));
+  }
 }
 
 }  // namespace thtrain

@@ -19,15 +19,6 @@ Expr weighted_mean(const Expr& x, const Expr& w, const Axes& axes) {
 
 }  // namespace
 
-Expr Objective::of_outputs(const Expr& elements, bool are_summed) {
-  int64_t count = 1;
-  for (size_t axis = 1; axis < elements.rank(); ++axis) {
-    TH_CHECK(elements.dims()[axis].is_known(), "outputs of a number that is not known");
-    count *= elements.dims()[axis].value();
-  }
-  return are_summed && count > 1 ? static_cast<double>(count) * elements : elements;
-}
-
 std::optional<Message> Objective::misfit(const ModelOutput&, TargetForm) const {
   return {};
 }
@@ -76,7 +67,10 @@ ExampleLosses Objective::weighted(const Expr& elements, const TargetInput& targe
   if (elements.rank() > 1) {
     std::vector<int64_t> others;
     for (size_t axis = 1; axis < elements.rank(); ++axis) others.push_back(static_cast<int64_t>(axis));
-    out.values = of_classes.has_value() ? weighted_mean(elements, of_classes, others) : mean(elements, others);
+    if (sums_outputs())
+      out.values = sum(of_classes.has_value() ? of_classes * elements : elements, others);
+    else
+      out.values = of_classes.has_value() ? weighted_mean(elements, of_classes, others) : mean(elements, others);
   } else if (of_classes.has_value() && form == TargetForm::kClasses) {
     Expr of_examples = take(of_classes, targets.value);
     out.weights = out.weights.has_value() ? out.weights * of_examples : of_examples;
@@ -94,7 +88,8 @@ Expr Objective::cost(const ModelOutput& output, const TargetInput& targets) cons
   TargetForm form = check(output, targets);
   Scope scope("loss");
   Expr all = checked_elements(output, targets, form);
-  if (!targets.weights.has_value() && !targets.class_weights.has_value()) return mean(all);
+  const bool is_plain = !targets.weights.has_value() && !targets.class_weights.has_value();
+  if (is_plain && !sums_outputs()) return mean(all);
   ExampleLosses losses = weighted(all, targets, form);
   return losses.weights.has_value() ? weighted_mean(losses.values, losses.weights, {}) : mean(losses.values);
 }

@@ -58,7 +58,8 @@ struct ObjectiveStep {
 ///
 /// Without weights w_i = 1, so that it is the mean over examples and outputs, as PyTorch's reduction="mean". w_i is the
 /// weight of the example times, where targets are classes, the weight of its class. Where targets are values, the
-/// weights c_j of the classes are those of the outputs: l_i = sum_j c_j l_ij / sum_j c_j. Only proportions of weights
+/// weights c_j of the classes are those of the outputs: l_i = sum_j c_j l_ij / sum_j c_j. An objective that sums its
+/// outputs has l_i = sum_j l_ij, or sum_j c_j l_ij. Only proportions of weights
 /// matter, and examples of weight 0 do not count (but 0 times an infinite loss is NaN); where all weights are 0, the
 /// cost is 0. PyTorch's cross_entropy, mse_loss and l1_loss divide by the sum of the weights too, but its
 /// binary_cross_entropy, huber_loss and multi_margin_loss by the number of elements.
@@ -93,10 +94,10 @@ class Objective {
 
   /// What is wrong with an output for targets of that form, `expected`, `got` and `hint`; nothing if all is well.
   virtual std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const;
+  /// Is the loss of an example the sum over its outputs, and not their mean?
+  virtual bool sums_outputs() const { return false; }
   /// l: [n] of classes; of the shape of the output of values, which have its shape and dtype.
   virtual Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const = 0;
-  /// l of values, times their number where l_i is to be their sum.
-  static Expr of_outputs(const Expr& elements, bool are_summed);
 
  private:
   Expr checked_elements(const ModelOutput& output, const TargetInput& targets, TargetForm form) const;
@@ -110,7 +111,10 @@ class Objective {
 template <class T>
 void describe_sum_outputs(Fields<T>& f) {
   f.field("sum_outputs", &T::sum_outputs)
-      .help("Whether the loss of an example is the sum over its outputs, and not their mean.");
+      .synonyms({"reduction_sum"})
+      .help(
+          "Whether the loss of an example is the sum over its outputs, of a cross-entropy minus the logarithm of the "
+          "probability of all of them together, and not their mean.");
 }
 
 }  // namespace thtrain

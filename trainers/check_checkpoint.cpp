@@ -29,8 +29,6 @@ std::string hint_for(const std::string& path) {
 
 // Doubles count up to here; no run comes so far.
 constexpr int64_t kMaxSteps = int64_t{1} << 53;
-// A loss is not negative, but for the rounding of a logarithm.
-constexpr double kLeastLoss = -1e-6;
 
 class NumberCheck {
  public:
@@ -70,6 +68,10 @@ class NumberCheck {
   void check_at_least(const Place& place, double value, double least) const {
     if (!std::isfinite(value) || value < least) fail(place, "a finite number, at least 0", value);
   }
+  // A loss: that of counts and that of examples without targets may be negative.
+  void check_finite(const Place& place, double value) const {
+    if (!std::isfinite(value)) fail(place, "a finite number", value);
+  }
   // A value of the metric, 0: the one that the run goes by.
   void check_error(const Place& place, double value, size_t metric = 0) const {
     if (std::isnan(value) || metrics_.at(metric).unit != "%") return;
@@ -105,22 +107,17 @@ class NumberCheck {
 
   void check_epoch() const {
     const char* name = "run.epoch";
-    double batches = static_cast<double>(position_.as_int(1));
     const auto length = static_cast<int64_t>(6 + 2 * (metrics_.size() - 1));
     const bool may_be_empty = epoch_.size() == 6;  // of a run before its first validation
     if (epoch_.size() != length && !may_be_empty)
       refuse(path_, "run.epoch is not what a checkpoint holds", str("float64[", length, "]"), epoch_.type_text());
-    check_at_least({name, "0", "the sum of the losses"}, epoch_.as_double(0), kLeastLoss * (batches + 1));
+    check_finite({name, "0", "the sum of the losses"}, epoch_.as_double(0));
     check_error({name, "1", "the validation error"}, epoch_.as_double(1));
     check_error({name, "2", "the test error"}, epoch_.as_double(2));
     check_flag({name, "3", "is it the best"}, epoch_.as_double(3));
     check_at_least({name, "4", "the seconds"}, epoch_.as_double(4), 0);
-    check_loss({name, "5", "the validation loss"}, epoch_.as_double(5));
     for (int64_t i = 6; i < epoch_.size(); ++i)
       check_error({name, std::to_string(i), "a metric"}, epoch_.as_double(i), static_cast<size_t>(i - 6) / 2 + 1);
-  }
-  void check_loss(const Place& place, double value) const {
-    if (!std::isnan(value) && value < kLeastLoss) fail(place, "a number, at least 0", value);
   }
 
   // A row for each finished epoch, and one for an epoch that a run was stopped within.
@@ -160,13 +157,12 @@ class NumberCheck {
       auto place = [&](int64_t column, const char* meaning) { return Place{name, str(i, ", ", column), meaning}; };
       auto at = [&](int64_t column) { return history_.as_double(i * columns + column); };
       if (at(0) != static_cast<double>(i + 1)) fail(place(0, "the epoch"), std::to_string(i + 1), at(0));
-      check_at_least(place(1, "the training loss"), at(1), kLeastLoss);
+      check_finite(place(1, "the training loss"), at(1));
       check_error(place(2, "the validation error"), at(2));
       check_error(place(3, "the test error"), at(3));
       check_at_least(place(4, "the seconds"), at(4), 0);
       check_flag(place(5, "was it the best"), at(5));
       check_error(place(6, "the training error"), at(6));
-      check_loss(place(7, "the validation loss"), at(7));
       if (columns > measured) check_at_least(place(measured, "the evaluations"), at(measured), 0);
       for (int64_t k = 8; k < measured; ++k)
         check_error(place(k, "a metric"), at(k), static_cast<size_t>(k - 8) / 3 + 1);

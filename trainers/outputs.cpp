@@ -57,6 +57,12 @@ static Expr step_weights(const ModelOutput& output, const Expr& weights) {
   return rows_of_steps(expand_dims(weights, {0}) * ones({Length(output.steps), Length(batch)}, weights.dtype()));
 }
 
+// Labels [batch, steps] of sequences, -1 behind the end of each.
+static Expr labels_within(const ModelOutput& output, const Expr& y) {
+  if (!output.mask.has_value() || y.rank() != 2) return y;
+  return where(gt(time_major(steps_of_rows(output.mask, output.steps, y.dims()[0])), 0), y, int64_t{-1});
+}
+
 // The output's layer and its line are those of its value.
 void TrainedOutput::check_kind(const ModelOutput& output) const {
   if (output.is_sequence == (has_step_targets || compare_with == CompareWith::kInputs)) return;
@@ -81,6 +87,8 @@ Expr TrainedOutput::compared(ModelPass& pass, const Expr& x) const {
 
 TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
   if (takes_only(*objective, TargetForm::kNone)) return {.weights = output.mask};
+  if (takes_only(*objective, TargetForm::kLabelSequences))
+    return {.value = labels_within(output, y), .weights = weights, .class_weights = class_weights};
   const bool of_inputs = compare_with == CompareWith::kInputs, of_layer = compare_with == CompareWith::kLayer;
   if (!of_layer && (has_step_targets || output.is_sequence)) check_kind(output);
   TargetInput out{.value = of_inputs || of_layer ? x : y, .weights = weights, .class_weights = class_weights};

@@ -120,7 +120,8 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
   if (rates) out += ceiling_lines(profile, *rates);
   auto share_text = [&](const auto& entry) { return str(entry.first, " ", percent(entry.second / all)); };
   out += str("layers:  ", join(seconds_by(profile, &StepProfile::scope), ", ", share_text), "\n");
-  if (has_loops(profile)) out += str("loops:   ", join(seconds_by(profile, &StepProfile::loop), ", ", share_text), "\n");
+  if (has_loops(profile))
+    out += str("loops:   ", join(seconds_by(profile, &StepProfile::loop), ", ", share_text), "\n");
   out += str("passes:  ",
              join(explanation.passes, ", ",
                   [](const PassRecord& pass) { return str(pass.name, " ", fixed(1e3 * pass.seconds, 2), " ms"); }),

@@ -1,10 +1,11 @@
 """Updates of restricted Boltzmann machines of binary units by contrastive divergence (CD-k).
 
-A case is "784-500-15/20": visible units, hidden units, steps of the chain, and the batch. The hidden units' probabilities
-of the data; then in each step hidden units, visible units, and the hidden units' probabilities of those. The update is
-the difference of the statistics of the data and of the last step, with probabilities in the place of hidden units, times
-0.01 / batch. Data are 1 with probability 0.3, weights uniform in +-4 sqrt(6 / (visible + hidden)), biases zero. Each
-implementation draws from its own generator. The same minibatch comes in each call. Rates are examples a second.
+A case is "784-500-15/20": visible units, hidden units, steps of the chain, and the batch. The hidden units'
+probabilities of the data; then in each step hidden units, visible units, and the hidden units' probabilities of those.
+The update is the difference of the statistics of the data and of the last step, with probabilities in the place of
+hidden units, times 0.01 / batch. Data are 1 with probability 0.3, weights uniform in +-4 sqrt(6 / (visible + hidden)),
+biases zero. Each implementation draws from its own generator. The same minibatch comes in each call. Rates are
+examples a second.
 """
 import importlib.util
 

@@ -342,7 +342,8 @@ def jax_scan(task, ahead, unroll):
 
 def jax_step(task, update):
     import jax.numpy as jnp
-    parameters, x, target = [jnp.asarray(w) for w in (task.Wx, task.Wh, task.b)], jnp.asarray(task.x), jnp.asarray(task.target)
+    parameters = [jnp.asarray(w) for w in (task.Wx, task.Wh, task.b)]
+    x, target = jnp.asarray(task.x), jnp.asarray(task.target)
 
     def step():
         nonlocal parameters
@@ -395,7 +396,10 @@ def pytensor_scan(task):
         i, f, g, o = (z[:, k * n:(k + 1) * n] for k in range(4))
         c = pt.sigmoid(f) * c + pt.sigmoid(i) * pt.tanh(g)
         return pt.sigmoid(o) * pt.tanh(c), c
-    step, start = (lstm_step, [zeros, zeros]) if task.kind == "lstm" else (lambda a_t, h: pt.tanh(a_t + h @ Wh), [zeros])
+
+    def tanh_step(a_t, h):
+        return pt.tanh(a_t + h @ Wh)
+    step, start = (lstm_step, [zeros, zeros]) if task.kind == "lstm" else (tanh_step, [zeros])
     states = pytensor.scan(step, sequences=[x @ Wx + b], outputs_info=start, return_updates=False)
     h = states[0] if task.kind == "lstm" else states
     cost = ((h[-1] - target) ** 2).sum()

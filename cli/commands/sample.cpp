@@ -14,6 +14,8 @@
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
 #include "nn/finite.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/one_hot.h"
 #include "trainers/outputs.h"
 #include "trainers/program.h"
 #include "trainers/table_facts.h"
@@ -40,13 +42,26 @@ std::vector<std::string> symbols_of(const LoadedExperiment& loaded) {
   return out;
 }
 
+// Does the model take the number of a symbol, and not a row of zeros with a one?
+bool takes_numbers(const Experiment& experiment) {
+  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
+  return std::any_of(layers.begin(), layers.end(), [&](const OneOf<LayerOptions>& layer) {
+    const std::vector<std::string>& inputs = layer->inputs;
+    const bool is_first =
+        inputs.empty() ? &layer == &layers.front() : std::count(inputs.begin(), inputs.end(), "x") > 0;
+    return is_first && (layer.is<Embedding::Options>() || layer.is<OneHot::Options>());
+  });
+}
+
 Model model_of(const Experiment& experiment, size_t symbols, const std::string& weights) {
-  return stepping_model(experiment, {1}, static_cast<int64_t>(symbols), weights, "symbols, which are integers");
+  const auto count = static_cast<int64_t>(symbols);
+  return stepping_model(experiment, {takes_numbers(experiment) ? 1 : count}, count, weights,
+                        "symbols, which are integers");
 }
 
 // From a symbol to the logits of the next one; the state of the layers goes on with each call.
 Function step_of(const Model& model, const Experiment& experiment, size_t symbols) {
-  const Expr symbol = tensor("symbol", {1, 1, 1}, model.dtype());
+  const Expr symbol = tensor("symbol", {1, 1, model.input_shape()[0]}, model.dtype());
   ModelPass pass = model.pass({symbol}, Phase::kGeneration);
   const std::string layer = outputs_of(experiment).front().layer;
   const ModelOutput output = pass.model_output(layer);
@@ -60,6 +75,13 @@ Function step_of(const Model& model, const Experiment& experiment, size_t symbol
                 .got = str(output.is_sequence ? "at each step " : "of each sequence ", type_text(output.value)),
                 .config = output.value.node().origin.config()});
   return function({symbol}, {Out(logits_of(output))}, pass.updates(), function_options(experiment.compiler, "sample"));
+}
+
+// What the model takes of a symbol: [1, 1, 1], or [1, 1, symbols].
+Tensor step_input(const Model& model, size_t symbol, bool as_number) {
+  Tensor out = Tensor::zeros(DType::kFloat64, {1, 1, model.input_shape()[0]});
+  out.data<double>()[as_number ? 0 : symbol] = as_number ? static_cast<double>(symbol) : 1;
+  return out.cast(model.dtype());
 }
 
 // The largest logit where the temperature is 0; else a draw with probabilities softmax(logits / temperature).
@@ -119,12 +141,13 @@ int run_sample(const SampleArguments& arguments) {
   FloatXScope floatx(experiment.compiler.floatX);
   const Model model = model_of(experiment, symbols.size(), weights);
   Function step = step_of(model, experiment, symbols.size());
+  const bool as_number = takes_numbers(experiment);
   RandomState random(arguments.seed);
   std::string text;
   Tensor logits;
   auto write = [&](size_t symbol) {
     text += symbols[symbol];
-    logits = step({Tensor(static_cast<double>(symbol)).cast(model.dtype()).reshape({1, 1, 1})})[0];
+    logits = step({step_input(model, symbol, as_number)})[0];
     if (first_non_finite(logits))
       throw UserError(Message{.what = str(weights, ": the model gives numbers that are not finite"),
                               .expected = "weights of a run that did not diverge"});

@@ -9,6 +9,7 @@ namespace thtrain {
 
 std::vector<Expr> jacobian(const Expr& y, const std::vector<Expr>& wrt, const GradOptions& options,
                            std::source_location where) {
+  require_value(y, "jacobian: the value", where);
   const Expr places = arange(size(y));
   // Of element i the cotangent is 1 there and 0 elsewhere.
   auto rows_of_element = [&](Expr i) {
@@ -33,7 +34,8 @@ std::vector<Expr> hessian(const Expr& cost, const std::vector<Expr>& wrt, const 
                           std::source_location where) {
   const std::vector<Expr> gradients = grad(cost, wrt, options, where);
   GradOptions of_gradients = options;
-  of_gradients.disconnected = Disconnected::kZero;
+  of_gradients.disconnected = Disconnected::kZero;  // of a linear cost
+  of_gradients.known_grads = {};
   std::vector<Expr> out;
   for (size_t k = 0; k < wrt.size(); ++k) out.push_back(jacobian(gradients[k], wrt[k], of_gradients, where));
   return out;

@@ -75,7 +75,8 @@ class JoinedLoops {
                                                  .taps = std::move(taps),
                                                  .sequences = sequences_.size(),
                                                  .truncate = parts_[0].truncate,
-                                                 .name = name()},
+                                                 .name = name(),
+                                                 .in_turns = parts_[0].in_turns},
                                                 std::move(body), std::move(inputs));
     std::vector<std::pair<Expr, Expr>> out;
     const size_t states = first_of_.size();
@@ -190,7 +191,7 @@ std::vector<std::pair<Expr, Expr>> joined(const std::vector<Loop>& loops) {
   for (const Loop& loop : loops) {
     auto fits = [&](std::vector<Loop>& group) {
       const ScanParts a(*group[0]), b(*loop);
-      if (!(a.count == b.count) || a.truncate != b.truncate) return false;
+      if (!(a.count == b.count) || a.truncate != b.truncate || a.in_turns != b.in_turns) return false;
       if (std::none_of(group.begin(), group.end(), [&](const Loop& g) { return have_common_input(g, loop); }))
         return false;
       std::vector<Loop> all = group;

@@ -14,6 +14,44 @@
 namespace thtrain {
 namespace {
 
+// Bytes from `begin` to before `end`.
+struct Range {
+  const char *begin, *end;
+};
+
+// Adds where the elements of a tensor lie.
+void add_ranges(const Tensor& tensor, std::vector<Range>& ranges) {
+  const auto* begin = static_cast<const char*>(tensor.raw());
+  if (tensor.size() == 0) return;
+  if (tensor.is_contiguous()) return ranges.push_back({begin, begin + tensor.bytes()});
+  const size_t size = size_of(tensor.dtype()), rank = tensor.shape().size();
+  const bool has_rows = tensor.strides().back() == 1;
+  const int64_t length = has_rows ? tensor.shape().back() : 1;
+  Shape position(rank, 0);
+  for (int64_t i = 0; i < tensor.size() / length; ++i) {
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < rank; ++axis) offset += position[axis] * tensor.strides()[axis];
+    const char* row = begin + offset * static_cast<int64_t>(size);
+    ranges.push_back({row, row + static_cast<size_t>(length) * size});
+    for (size_t axis = rank - has_rows; axis-- > 0;) {
+      if (++position[axis] < tensor.shape()[axis]) break;
+      position[axis] = 0;
+    }
+  }
+}
+
+// The same bytes in order, as ranges that do not touch each other.
+std::vector<Range> joined(std::vector<Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::vector<Range> out;
+  for (const Range& range : ranges)
+    if (!out.empty() && range.begin <= out.back().end)
+      out.back().end = std::max(out.back().end, range.end);
+    else
+      out.push_back(range);
+  return out;
+}
+
 std::vector<const Step*> steps_of(const Program& program) {
   std::vector<const Step*> out;
   for_each_step(program.body, [&](const Step& step) { out.push_back(&step); });
@@ -49,16 +87,16 @@ class Snapshot {
     for (const Tensor& t : s.lengths.temporaries) add("an allocated temporary", t.raw(), t.bytes());
   }
   // The first buffer that changed outside these ranges.
-  std::optional<std::string> changed(const std::vector<std::pair<char*, size_t>>& allowed) const {
+  std::optional<std::string> changed(std::vector<Range> allowed) const {
+    allowed = joined(std::move(allowed));
     for (const Part& part : parts_) {
       const char* now = part.address;
       if (part.before.empty() || std::memcmp(now, part.before.data(), part.before.size()) == 0) continue;
       for (size_t i = 0; i < part.before.size(); ++i) {
         if (now[i] == part.before[i]) continue;
-        bool inside = std::any_of(allowed.begin(), allowed.end(), [&](const auto& range) {
-          return now + i >= range.first && now + i < range.first + range.second;
-        });
-        if (!inside) return part.name;
+        const auto after = std::upper_bound(allowed.begin(), allowed.end(), now + i,
+                                            [](const char* at, const Range& range) { return at < range.begin; });
+        if (after == allowed.begin() || now + i >= std::prev(after)->end) return part.name;
       }
     }
     return std::nullopt;
@@ -102,16 +140,15 @@ class StepChecker {
     std::vector<Bounded> expected;
     for (const Tensor& input : inputs_) expected.push_back(exactly(input));
     if (step.node) expected = bounded_node(*step.node, expected, s_.canonical_lengths, Infinities::kSame);
-    std::vector<std::pair<char*, size_t>> written;
+    std::vector<Range> written;
     for (size_t o = 0; o < step.outputs; ++o) {
       const Tensor& got = event.operands[event.inputs + o];
       if (step.operands[event.inputs + o].buffer < 0) continue;
-      written.emplace_back(static_cast<char*>(got.raw()), got.bytes());
+      add_ranges(got, written);
       const Bounded native{got, expected[o].error};
       if (std::optional<std::string> where = beyond_bounds(native, expected[o])) fail(step, event.step, o, *where);
     }
-    for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs))
-      written.emplace_back(static_cast<char*>(workspace.raw()), workspace.bytes());
+    for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs)) add_ranges(workspace, written);
     if (std::optional<std::string> buffer = before_->changed(written))
       throw InternalError(
           {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer, " outside its outputs"),

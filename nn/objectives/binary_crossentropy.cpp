@@ -44,10 +44,10 @@ Expr BinaryCrossentropy::elements(const ModelOutput& output, const Expr& targets
     z = as_single(z);
     t = binary_labels(targets, z.dtype());
   }
-  if (options_.pos_weight.empty()) return of_outputs(binary_crossentropy_logits(z, t), options_.sum_outputs);
+  if (options_.pos_weight.empty()) return binary_crossentropy_logits(z, t);
   const std::vector<double>& weights = options_.pos_weight;
   Tensor p = weights.size() == 1 ? Tensor(weights[0]) : Tensor::of(weights, {static_cast<int64_t>(weights.size())});
-  return of_outputs(make_constant(p.cast(z.dtype())) * t * softplus(-z) + (1 - t) * softplus(z), options_.sum_outputs);
+  return make_constant(p.cast(z.dtype())) * t * softplus(-z) + (1 - t) * softplus(z);
 }
 
 Scores BinaryCrossentropy::scores(const ModelOutput& output) const {

@@ -30,6 +30,7 @@ class BinaryCrossentropy : public Objective {
 
  protected:
   std::optional<Message> misfit(const ModelOutput& output, TargetForm form) const override;
+  bool sums_outputs() const override { return options_.sum_outputs; }
   Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const override;
 
  private:

@@ -14,7 +14,7 @@ std::unique_ptr<Objective> SquaredError::Options::make() const {
 }
 
 Expr SquaredError::elements(const ModelOutput& output, const Expr& targets, TargetForm) const {
-  return of_outputs(sqr(output.value - targets), options_.sum_outputs);
+  return sqr(output.value - targets);
 }
 
 Kind<ObjectiveOptions> squared_error_objective() {

@@ -23,6 +23,7 @@ class SquaredError : public Objective {
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kValues}; }
 
  protected:
+  bool sums_outputs() const override { return options_.sum_outputs; }
   Expr elements(const ModelOutput& output, const Expr& targets, TargetForm form) const override;
 
  private:

@@ -19,6 +19,7 @@
 #include "tests/cli/effect_experiments.h"
 #include "tests/cli/machine_witnesses.h"
 #include "tests/cli/schedule_witnesses.h"
+#include "tests/cli/sequence_layer_witnesses.h"
 #include "tests/support/cli_support.h"
 #include "tests/support/source_files.h"
 #include "trainers/checkpoint.h"
@@ -107,7 +108,8 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.weights"] = {.values = {"w.npz"}};
     for (const auto& [layer, place] : kLayers) w["model.layers[" + layer + "].name"] = {.values = {"other"}};
     // Of another name, a layer that others name is gone; and a layer that is left over is a mistake.
-    for (const char* layer : {"prelu", "add"}) w[std::string("model.layers[") + layer + "].name"].may_fail = true;
+    for (const char* layer : {"prelu", "add", "bidirectional", "last_step", "mean_steps", "embedding", "one_hot"})
+      w[std::string("model.layers[") + layer + "].name"].may_fail = true;
     w["model.layers[flatten].inputs"] = {.values = {"[\"nobody\"]"}, .may_fail = true};
     w["model.layers[dense].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
     w["model.layers[activation].inputs"] = {.values = {"[\"flatten1\"]"}, .may_fail = true};
@@ -127,7 +129,9 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},
                                        .values = {"5", "7"}};
     w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
-    for (const char* layer : {"dense", "softmax", "maxout", "rbm"}) {
+    add_sequence_layers(w);
+    for (const char* layer :
+         {"dense", "softmax", "maxout", "rbm", "rnn", "lstm", "gru", "bidirectional", "embedding"}) {
       std::string key = std::string("model.layers[") + layer + "].",
                   init = "model.layers." + std::to_string(kLayers.at(layer).layer) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};
@@ -157,6 +161,9 @@ const std::map<std::string, Witness>& witnesses() {
     w["loss[binary_crossentropy].pos_weight"] = {
         .with = {"loss.compare_with=inputs", "data.scale=0.25", "model.layers.1.units=4"},
         .values = {"[0.25]", "[0.75, 0.5, 1.0, 2.0]"}};
+    w["loss[binary_crossentropy].sum_outputs"].with = {"loss.compare_with=inputs", "data.scale=0.25",
+                                                       "model.layers.1.units=4"};
+    w["loss.outputs[binary_crossentropy].sum_outputs"].with = {"data.scale=0.25"};
     w["loss.outputs[binary_crossentropy].pos_weight"] = {.with = {"data.scale=0.25"}, .values = {"[0.25]"}};
     w["loss.outputs.layer"] = {.values = {"start"}, .may_fail = true};
     w["loss.outputs.type"] = {.values = {"absolute_error", "huber", "hinge"}};
@@ -201,12 +208,24 @@ const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
     {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
     {"data[moons].", "Moons.ItsKeysMatter"},
+    {"loss.outputs[contrastive_divergence].", "ContrastiveDivergenceTest.PersistentChainsAreNumPys"},
     {"output.filter_rows", "PicturesOfRuns.TheirKeysMatter"},
     {"output.filter_columns", "PicturesOfRuns.TheirKeysMatter"},
     {"output.samples", "PicturesOfRuns.TheirKeysMatter"},
     {"output.sample_chains", "PicturesOfRuns.TheirKeysMatter"},
     {"output.sample_rows", "PicturesOfRuns.TheirKeysMatter"},
     {"output.sample_steps", "PicturesOfRuns.TheirKeysMatter"},
+    {"data[reber].", "Reber.ItsKeysMatter"},
+    {"data[adding].", "Adding.ItsKeysMatter"},
+    {"data[text].", "Text.ItsKeysMatter"},
+    {"data[piano_rolls].", "PianoRolls.ItsKeysMatter"},
+    {"data[strokes].", "StrokesSource.ItsKeysMatter"},
+    {"data[npy].sequences", "SequenceFiles.ItsKeysMatter"},
+    {"data[npy].train_lengths", "SequenceFiles.ItsKeysMatter"},
+    {"data[npy].valid_lengths", "SequenceFiles.ItsKeysMatter"},
+    {"data[npy].test_lengths", "SequenceFiles.ItsKeysMatter"},
+    {"loss[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
+    {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };
@@ -330,6 +349,7 @@ void collect(const Schema& schema, const Key& outer, std::vector<Key>& out) {
         } else {
           inner.path += "." + std::to_string(kLayers.at(name).layer);
           inner.rest = kLayers.at(name).rest;
+          if (kLayers.at(name).sequences) inner.with.emplace_back("data.sequences=true");
         }
         if (inner.label == "loss[huber]" || inner.label == "loss[binary_crossentropy]" ||
             inner.label == "loss[squared_error]")

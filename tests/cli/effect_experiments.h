@@ -37,6 +37,32 @@ inline const char* const kGraph =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
+/// Layers of sequences: each example has two steps of two numbers.
+inline const char* const kSequences =
+    "[[model.layers]]\ntype = \"rnn\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"lstm\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"gru\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"bidirectional\"\nunits = 3\n"
+    "[[model.layers]]\ntype = \"last_step\"\n"
+    "[[model.layers]]\ntype = \"mean_steps\"\ninputs = [\"bidirectional1\"]\n"
+    "[[model.layers]]\ntype = \"concat\"\ninputs = [\"last_step1\", \"mean_steps1\"]\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
+/// Layers of symbols: each example has two times two.
+inline const char* const kSymbols =
+    "[[model.layers]]\ntype = \"embedding\"\nunits = 3\ncount = 4\n"
+    "[[model.layers]]\ntype = \"one_hot\"\ncount = 4\ninputs = [\"x\"]\n"
+    "[[model.layers]]\ntype = \"flatten\"\ninputs = [\"embedding1\"]\n"
+    "[[model.layers]]\ntype = \"flatten\"\ninputs = [\"one_hot1\"]\n"
+    "[[model.layers]]\ntype = \"concat\"\ninputs = [\"flatten1\", \"flatten2\"]\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.5\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
 /// A model of two outputs, of which the second gives the examples again.
 inline const char* const kOutputs =
     "[[model.layers]]\ntype = \"dense\"\nunits = 3\nname = \"start\"\n"
@@ -81,13 +107,31 @@ inline const char* const kValue =
 struct Place {
   const char* rest;
   size_t layer;
+  bool sequences = false;  // the examples are sequences
 };
 /// Every layer has to stand here.
-inline const std::map<std::string, Place> kLayers = {
-    {"flatten", {kRest, 0}},     {"dense", {kRest, 1}},  {"activation", {kRest, 2}}, {"softmax", {kRest, 3}},
-    {"maxout", {kGraph, 1}},     {"prelu", {kGraph, 2}}, {"add", {kGraph, 3}},       {"concat", {kGraph, 4}},
-    {"columns", {kGraph, 5}},    {"scale", {kGraph, 6}}, {"dropout", {kNoise, 1}},   {"corrupt", {kNoise, 2}},
-    {"transposed", {kNoise, 4}}, {"rbm", {kMachine, 0}}};
+inline const std::map<std::string, Place> kLayers = {{"flatten", {kRest, 0}},
+                                                     {"dense", {kRest, 1}},
+                                                     {"activation", {kRest, 2}},
+                                                     {"softmax", {kRest, 3}},
+                                                     {"maxout", {kGraph, 1}},
+                                                     {"prelu", {kGraph, 2}},
+                                                     {"add", {kGraph, 3}},
+                                                     {"concat", {kGraph, 4}},
+                                                     {"columns", {kGraph, 5}},
+                                                     {"scale", {kGraph, 6}},
+                                                     {"dropout", {kNoise, 1}},
+                                                     {"corrupt", {kNoise, 2}},
+                                                     {"transposed", {kNoise, 4}},
+                                                     {"rbm", {kMachine, 0}},
+                                                     {"rnn", {kSequences, 0, true}},
+                                                     {"lstm", {kSequences, 1, true}},
+                                                     {"gru", {kSequences, 2, true}},
+                                                     {"bidirectional", {kSequences, 3, true}},
+                                                     {"last_step", {kSequences, 4, true}},
+                                                     {"mean_steps", {kSequences, 5, true}},
+                                                     {"embedding", {kSymbols, 0}},
+                                                     {"one_hot", {kSymbols, 1}}};
 
 /// [data] of each source; every source has to stand here.
 inline const std::map<std::string, std::string> kSources = {

@@ -87,6 +87,20 @@ TEST_F(CliSample, GoesOnFromItsState) {
   EXPECT_EQ(sample({"--start", "aaba", "--length", "6", "--temperature", "0"}), "aabaabaaba\n");
 }
 
+// Of a text file; its characters are rows of zeros with a one.
+TEST_F(CliSample, ModelsOfATextFile) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "ha\u00e9\n";
+  workshop.write("t.txt", text);
+  workshop.write("t.toml",
+                 "[data]\nsource = \"text\"\nfile = \"t.txt\"\nsteps = 8\n"
+                 "[[model.layers]]\ntype = \"gru\"\nunits = 8\n[[model.layers]]\ntype = \"softmax\"\n"
+                 "[trainer]\noptimizer = \"adam\"\nlearning_rate = 0.05\nbatch_size = 4\nepochs = 20\n"
+                 "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
+  train("t.toml");
+  EXPECT_EQ(sample({"--start", "h", "--length", "7", "--temperature", "0"}), "ha\u00e9\nha\u00e9\n\n");
+}
+
 TEST_F(CliSample, RefusesWhatItCannotSpell) {
   train();
   EXPECT_EQ(refused({"--start", "abx"}),

@@ -37,6 +37,8 @@ TEST(Values, ANegativeLossThatFallsIsNoneThatGrows) {
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.err, "");
   EXPECT_NE(ended.out.find("train loss -39.9"), std::string::npos) << ended.out;
+  const Ended again = workshop.run({"resume", "run", "trainer.epochs=41"});
+  EXPECT_EQ(again.code, 0) << again.err;
 }
 
 TEST(Values, AreCountedInThePlaceOfClasses) {

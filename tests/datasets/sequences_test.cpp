@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "datasets/data_config.h"
 #include "datasets/load.h"
 #include "datasets/npy.h"
 #include "tests/support/datasets_support.h"
@@ -197,6 +198,45 @@ TEST_F(SequenceFiles, OfNumPy) {
                              "from ",
                              folder_.path("x.npy"), " and ", folder_.path("y.npy"), "\n  valid 2 sequences from ",
                              folder_.path("vx.npy"), " and ", folder_.path("vy.npy")));
+}
+
+// Through the keys of an experiment file.
+TEST_F(SequenceFiles, ItsKeysMatter) {
+  write_npy(folder_.path("vl.npy"), Tensor::of(std::vector<int64_t>{3, 6}, {2}));
+  write_npy(folder_.path("classes.npy"), Tensor::zeros(DType::kInt64, {3}));
+  NpyConfig config;
+  config.train = folder_.path("x.npy");
+  config.train_labels = folder_.path("y.npy");
+  config.valid = config.test = folder_.path("vx.npy");
+  config.valid_labels = config.test_labels = folder_.path("vy.npy");
+  config.sequences = true;
+  config.train_lengths = folder_.path("l.npy");
+  auto all = [](NpyConfig c) {
+    DatasetOptions options{.name = "npy"};
+    c.fill(options);
+    for (const DataFile& file : c.files()) options.files[file.part] = {*file.path};
+    try {
+      const Dataset data = load_dataset(options, k32);
+      return str(data.text(), ' ', data.train.step_count(), ' ', data.valid.step_count(), ' ', data.test.step_count());
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string plain = all(config);
+  EXPECT_TRUE(plain.ends_with(" 7 12 12")) << plain;
+  auto differs = [&](auto change) {
+    NpyConfig other = config;
+    change(other);
+    EXPECT_NE(all(other), plain);
+  };
+  differs([&](auto& c) { c.valid_lengths = folder_.path("vl.npy"); });
+  differs([&](auto& c) { c.test_lengths = folder_.path("vl.npy"); });
+  differs([](auto& c) { c.train_lengths.reset(); });  // NaN behind the ends
+  differs([&](auto& c) {
+    c.sequences = false;
+    c.train_lengths.reset();
+    c.train_labels = folder_.path("classes.npy");
+  });
 }
 
 TEST_F(SequenceFiles, ThatAreStreamed) {

@@ -76,7 +76,7 @@ void RandomScan::draw() {
   const size_t sequences = below(4);
   steps_ = sequences == 0 ? Steps::kNumber : static_cast<Steps>(below(4));
   if (sequences == 0 && one_in(2)) steps_ = Steps::kVariable;
-  if (!has_until && one_in(12)) limit_ = 0;
+  if (one_in(12)) limit_ = 0;
   const bool negative = (steps_ == Steps::kNumber || steps_ == Steps::kVariable) && one_in(3);
   n_steps_ = negative ? -limit_ : limit_;
 

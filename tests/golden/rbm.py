@@ -9,9 +9,9 @@ free_energy, free_energy_gaussian of each example: -log of the sum over all hidd
 pseudo_K                          for the unit K: 6 log P(x_K | the other x) of each rounded example, by the
                                   probabilities of the two whole states, each a sum over all hidden states
 RULE/W, RULE/a, RULE/b            after three steps of learning rate 0.1 on all examples, for the rules cd1, cd3,
-RULE/visible_random, ...          pcd2 and gaussian (CD-1 with Gaussian units); the generators after them
+RULE/visible_random, ...          pcd2, gaussian (CD-1 with Gaussian units) and gaussian_pcd2; the generators
 RULE/shown                        what each step shows; of pcd2 by all probabilities again, the unit of step t is t
-pcd2/chains                       where the chains are
+RULE/chains                       where the chains are
 
 The uniform numbers of a draw of n elements from `streams` streams: number i is the next of stream i mod streams.
 """
@@ -65,7 +65,9 @@ def learn(x, k, persistent=False, gaussian=False):
                 sample = (of_visible.uniform(5, 6) < sigmoid(z)) * 1.0
             h = (of_hidden.uniform(5, 4) < sigmoid(sample @ w + d)) * 1.0
         chains = h
-        if persistent:
+        if persistent and gaussian:
+            shown.append(0.5 * ((x - sigmoid(x @ w + d) @ w.T - c) ** 2).sum(1).mean())
+        elif persistent:
             shown.append(-pseudo(x, step, w, c, d).mean())
         elif gaussian:
             shown.append(0.5 * ((x - z) ** 2).sum(1).mean())
@@ -96,7 +98,8 @@ write("free_energy_gaussian", [-log_sum(v, lambda v: 0.5 * np.sum((v - a) ** 2))
 for unit in range(6):
     write(f"pseudo_{unit}", pseudo(x, unit))
 for rule, result in {"cd1": learn(x, 1), "cd3": learn(x, 3), "pcd2": learn(x, 2, persistent=True),
-                     "gaussian": learn(x_gaussian, 1, gaussian=True)}.items():
+                     "gaussian": learn(x_gaussian, 1, gaussian=True),
+                     "gaussian_pcd2": learn(x_gaussian, 2, persistent=True, gaussian=True)}.items():
     for name, value in result.items():
         write(f"{rule}/{name}", value)
 pathlib.Path(__file__).with_suffix(".txt").write_text("\n".join(lines) + "\n")

@@ -149,8 +149,7 @@ TEST_F(CheckCheckpoint, ValuesThatAreNotFinite) {
                           " at element 3 of float32[10]"));
     }
   EXPECT_EQ(with_number("run.epoch", 0, kNan),
-            "run.epoch[0], the sum of the losses, is not finite\n  expected: a finite number, at least 0\n"
-            "  got:      nan");
+            "run.epoch[0], the sum of the losses, is not finite\n  expected: a finite number\n  got:      nan");
   EXPECT_EQ(with_number("run.epoch", 4, -kInf),
             "run.epoch[4], the seconds, is not finite\n  expected: a finite number, at least 0\n  got:      -inf");
 }
@@ -210,14 +209,10 @@ TEST_F(CheckCheckpoint, HistoriesThatNoRunHas) {
   std::fill_n(all.data<double>(), 8, -1e300);
   EXPECT_EQ(with_array("run.history", all),
             "run.history[0, 0], the epoch, is not what a run writes\n  expected: 1\n  got:      -1e+300");
-  EXPECT_EQ(with_number("run.history", 1, -1e300),
-            "run.history[0, 1], the training loss, is not what a run writes\n"
-            "  expected: a finite number, at least 0\n  got:      -1e+300");
   for (double value : {kNan, kInf})
-    EXPECT_EQ(with_number("run.history", 1, value),
-              str("run.history[0, 1], the training loss, is not finite\n  expected: a finite number, at least 0\n"
-                  "  got:      ",
-                  value));
+    EXPECT_EQ(
+        with_number("run.history", 1, value),
+        str("run.history[0, 1], the training loss, is not finite\n  expected: a finite number\n  got:      ", value));
   EXPECT_EQ(with_number("run.history", 2, 101),
             "run.history[0, 2], the validation error, is not what a run writes\n"
             "  expected: 0 to 100, or NaN where it was not measured\n  got:      101");

@@ -92,7 +92,7 @@ TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
 TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
   Experiment e = machine();
   const Dataset data = load_data(e, "");
-  const Model model = build_model(e, {784}, data.classes());
+  const Model model = build_model(e, {"x", {784}}, data.classes());
   const Rbm& rbm = dynamic_cast<const Rbm&>(*model.layers()[0]);
   const GreyPicture got = Pictures(e, data, model).samples({.mode = Mode::kReference});
   const Shared v(data.test.read(0, 4, model.dtype()).x.reshape({4, 784}), "v"),
@@ -125,7 +125,7 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
 TEST(PicturesOfRuns, TheirKeysMatter) {
   const Experiment standard = machine();
   const Dataset data = load_data(standard, "");
-  const Model model = build_model(standard, {784}, data.classes());
+  const Model model = build_model(standard, {"x", {784}}, data.classes());
   auto drawn = [&](int64_t OutputConfig::*key, int64_t value) {
     Experiment e = standard;
     if (key) e.output.*key = value;

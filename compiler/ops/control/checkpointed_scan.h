@@ -10,6 +10,11 @@
 
 namespace thtrain {
 
+// ---- for other parts of the compiler --------------------------------------------------------------------------------
+
+Scanned<std::vector<Expr>> checkpointed_scan_of(const ScanStep& step, const ScanOptions& options,
+                                                std::optional<int64_t> save_every_N, const std::source_location& where);
+
 // ---- control --------------------------------------------------------------------------------------------------------
 
 /// A scan whose states are kept after every `save_every_N` steps alone; its gradient computes the steps between two of
@@ -27,16 +32,7 @@ namespace thtrain {
 /// scan_checkpoints.
 template <class Step>
 auto checkpointed_scan(const Step& step, const ScanOptions& options, std::optional<int64_t> save_every_N = {},
-                       std::source_location where = std::source_location::current());
-
-// ---- for other parts of the compiler --------------------------------------------------------------------------------
-
-Scanned<std::vector<Expr>> checkpointed_scan_of(const ScanStep& step, const ScanOptions& options,
-                                                std::optional<int64_t> save_every_N, const std::source_location& where);
-
-template <class Step>
-auto checkpointed_scan(const Step& step, const ScanOptions& options, std::optional<int64_t> save_every_N,
-                       std::source_location where) {
+                       std::source_location where = std::source_location::current()) {
   Scanned<std::vector<Expr>> made = checkpointed_scan_of(ScanStep(step), options, save_every_N, where);
   return Scanned<typename ScanStep::OutputsOf<Step>>{ScanStep::outputs_of<Step>(std::move(made.outputs)),
                                                      std::move(made.updates)};

@@ -209,6 +209,12 @@ class ScanBuilder {
       state_inputs_.push_back(make_body_input(type, name_or(info.initial, "state"), where_));
     outputs_.push_back({.state = taps_.size()});
     initial_.push_back(info.initial);
+    if (!taps.is_plain()) {
+      Type all = info.initial.type();
+      all.dims[0] = taps.depth();
+      const std::string what = str("the initial values of ", output_name(k), " do not fit the taps ");
+      initial_.back() = typed_as(info.initial, all, whose(what + taps_text(info.taps)), where_);
+    }
     state_types_.push_back(type);
     taps_.push_back(std::move(taps));
   }

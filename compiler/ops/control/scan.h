@@ -58,7 +58,9 @@ struct ScanOptions {
   bool go_backwards = false;
   /// What the step function reads from outside must be among `non_sequences`.
   bool strict = false;
-  std::string name = {};  // for texts and the profile
+  /// Of the loop, for texts and for the function's profile, whose steps inside loops have it. A loop has no mode and no
+  /// profile of its own: it is part of the function's program.
+  std::string name = {};
 };
 
 /// outputs: what the step function gave in each step, along a new first axis: an Expr where it gives one value, a
@@ -94,7 +96,7 @@ Scanned<std::vector<Expr>> scan_replaced(const ScanStep& step, const ScanOptions
 /// until(condition), in any order; the condition ends the loop after the step in which it holds, and must be last. An
 /// update changes a shared variable after each step. What the step function builds is run in each step; what it uses
 /// from outside is computed once, before the loop. With `until` the number of steps is what the data decides; n_steps,
-/// or the shortest sequence, is its limit.
+/// or the shortest sequence, is its limit. Where no step runs the results have no rows.
 ///
 /// UserError: a step function that takes or gives another number of values; an output of a wider dtype than its initial
 /// values, or of other axes; no sequence and no n_steps; taps of an output that are not negative. A sequence that is

@@ -253,7 +253,7 @@ class Backward {
 
   // Values of the forward body that the gradient reads, and that take a product to compute from what is kept anyway.
   std::vector<Expr> expensive_values(const std::vector<Expr>& values) const {
-    if (parts_.until || parts_.token) return {};
+    if (parts_.until || parts_.token || parts_.in_turns) return {};
     std::unordered_set<const Node*> kept, takes_product;
     for (size_t o = 0; o < parts_.states + parts_.elements; ++o) kept.insert(&body_.outputs[o].node());
     const std::vector<const Node*> forward = topological_order(body_.outputs);

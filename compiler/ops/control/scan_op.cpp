@@ -110,15 +110,14 @@ Type value_type(const TypeArgs& a, size_t i, const StateTaps& taps) {
   return out;
 }
 
-void require_count(const TypeArgs& a, const Dim& count, bool until) {
-  const int64_t least = until ? 1 : 0;
-  const char* what = until ? "the limit of turns is less than 1" : "the number of turns is negative";
+void require_count(const TypeArgs& a, const Dim& count) {
+  const char* what = "the number of turns is negative";
   if (count.is_known()) {
-    a.require(count.value() >= least, what, until ? "at least 1" : "at least 0");
+    a.require(count.value() >= 0, what, "at least 0");
     a.require(count.value() < std::numeric_limits<int64_t>::max() / 2, "the number of turns is too large",
               "less than 2^62");
-  } else if (!is_nonnegative(count - least)) {
-    a.require_equal(max(count, Dim(least)), count, what);
+  } else if (!is_nonnegative(count)) {
+    a.require_equal(max(count, Dim(0)), count, what);
   }
 }
 
@@ -129,7 +128,7 @@ std::vector<Type> infer(const TypeArgs& a) {
   const size_t states = static_cast<size_t>(a.props.get<int64_t>("states"));
   const size_t sequences = static_cast<size_t>(a.props.get<int64_t>("sequences"));
   const bool until = a.props.get<bool>("until"), token = carries_token(body);
-  require_count(a, count, until);
+  require_count(a, count);
   const Ints& encoded = a.props.get_or<Ints>("taps", {});
   a.require(std::all_of(encoded.begin(), encoded.end(), [](int64_t delay) { return delay >= 0; }) &&
                 (encoded.empty() || encoded.back() == 0),

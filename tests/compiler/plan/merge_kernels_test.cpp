@@ -137,6 +137,8 @@ TEST(Join, ColumnsAreComputedWhereTheyAreJoined) {
   const Tensor out = native({value})[0];
   EXPECT_EQ(out.shape(), (Shape{2, 6}));
   EXPECT_DOUBLE_EQ(out.at<double>({1, 5}), std::sin(5.0));
+  Function debug = function({x}, {sum(join(1, {exp(x), sin(x)}))}, {}, {.mode = Mode::kDebug});
+  EXPECT_NO_THROW(debug({value})) << "a part that is no block of memory is where it may be written";
 }
 
 // A product writes whole rows of its own; a last axis of joined numbers has no rows that vectors could store.

@@ -48,6 +48,28 @@ TEST(PianoRolls, IsADataSetOfSequences) {
   EXPECT_EQ(data.outputs(), 4);
 }
 
+TEST(PianoRolls, ItsKeysMatter) {
+  TemporaryFolder folder;
+  PianoRollsConfig config;
+  config.file = folder.write("a.txt", kSmall);
+  auto all = [](PianoRollsConfig c) {
+    DatasetOptions options{.name = "piano_rolls", .files = {{"file", {c.file}}}};
+    c.fill(options);
+    const Dataset data = load_dataset(options, k32);
+    return data.text() + join(data.class_names, " ") + data.train.all(k32).x.text(200);
+  };
+  const std::string plain = all(config);
+  PianoRollsConfig other = config;
+  other.file = folder.write("b.txt", "@ train 2 4\n1\n2\n");
+  EXPECT_NE(all(other), plain);
+  other = config;
+  other.standardize = Standardization::By::kAll;
+  EXPECT_NE(all(other), plain);
+  other = config;
+  other.class_names = {"C", "D", "E", "F"};
+  EXPECT_NE(all(other), plain);
+}
+
 TEST(PianoRolls, MessagesForBadFiles) {
   TemporaryFolder folder;
   const std::pair<const char*, const char*> cases[] = {

@@ -18,6 +18,7 @@
 #include "nn/layers/rnn.h"
 #include "nn/model.h"
 #include "nn/sequences.h"
+#include "tests/support/error_text.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/modes.h"
 
@@ -204,6 +205,9 @@ TEST(Recurrent, StateIsCarriedOverMinibatches) {
   const Tensor expected = function({x}, {Out(whole.output(x))})({values})[0];  // [6 * 2, 3]
   const Tensor of_first = expected.view({8, 3}, {3, 1}, 0), of_second = expected.view({4, 3}, {3, 1}, 24);
   Function evaluate = function({x}, {Out(model.output(x))});
+  const Expr one = tensor("x", {1, 6, 2}, k64);  // of a minibatch of another size
+  const Tensor alone = function({one}, {Out(model.output(one))})({values.rows(0, 1)})[0];
+  expect_near(alone, expected.view({6, 3}, {6, 1}, 0), 1e-14, "the first sequence alone");
   for (Phase phase : {Phase::kTraining, Phase::kGeneration})
     for (Mode mode : {Mode::kNative, Mode::kReference}) {
       for (const Param& state : model.carried_state()) state.variable.set_value(Tensor::zeros(k64, {2, 3}));
@@ -215,6 +219,32 @@ TEST(Recurrent, StateIsCarriedOverMinibatches) {
       expect_near(evaluate({first})[0], of_first, 1e-14, "evaluation begins with zeros");
       expect_near(run({second})[0], of_second, 1e-14, "the second window");
     }
+}
+
+// Weights of a run are those of minibatches of any size, and of runs that carried nothing.
+TEST(Recurrent, CarriedStateIsNotMissedInFiles) {
+  Lstm::Options carry = lstm();
+  carry.carry = true;
+  Model model = lstm_model(carry, 2), other = lstm_model(carry, 5);
+  std::map<std::string, Tensor> arrays;
+  for (const Param& param : model.params()) arrays[param.name] = param.variable.get_value();
+  auto states = [](const Model& of) {
+    return str(of.state()[0].variable.get_value().text(), of.state()[1].variable.get_value().text());
+  };
+  const Tensor h = Tensor::matrix<double>({{1, 2, 3}, {4, 5, 6}}), zero = Tensor::zeros(k64, {2, 3});
+  arrays["lstm/h"] = arrays["lstm/c"] = h;
+  model.load(arrays, "w.npz");
+  EXPECT_EQ(states(model), h.text() + h.text());
+  other.load(arrays, "w.npz");
+  EXPECT_EQ(states(other), str(Tensor::zeros(k64, {5, 3}).text(), Tensor::zeros(k64, {5, 3}).text()));
+  arrays.erase("lstm/h");
+  model.load(arrays, "w.npz");
+  EXPECT_EQ(states(model), zero.text() + h.text());
+  arrays["lstm/c"] = Tensor::zeros(k64, {2, 4});
+  EXPECT_EQ(error_text([&] { model.load(arrays, "w.npz"); }),
+            "error: w.npz: lstm/c does not fit the model\n"
+            "  expected: float64[2, 3]\n"
+            "  got:      float64[2, 4]");
 }
 
 // Gradients that go back through the last two of four steps are those of a window of two that begins with the state.
