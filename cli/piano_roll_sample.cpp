@@ -153,8 +153,7 @@ bool gives_piano_rolls(const Experiment& experiment) {
 std::string sample_piano_roll(const LoadedExperiment& loaded, const SampleArguments& arguments,
                               const std::string& weights) {
   const bool has_machine = machine_of(loaded.experiment);
-  if (!arguments.start.empty())
-    refuse_option("--start", "the run's model gives piano rolls, which begin with a silent step");
+  if (!arguments.start.empty()) refuse_option("--start", "the run's model gives piano rolls");
   if (has_machine && arguments.temperature != 1)
     refuse_option("--temperature", "an rnn_rbm draws its steps from a chain");
   if (!has_machine && arguments.gibbs) refuse_option("--gibbs", "the run's model has no layer of type rnn_rbm");

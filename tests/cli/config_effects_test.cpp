@@ -131,7 +131,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
     add_sequence_layers(w);
     for (const char* layer :
-         {"dense", "softmax", "maxout", "rbm", "rnn", "lstm", "gru", "bidirectional", "embedding"}) {
+         {"dense", "softmax", "maxout", "rbm", "rnn_rbm", "rnn", "lstm", "gru", "bidirectional", "embedding"}) {
       std::string key = std::string("model.layers[") + layer + "].",
                   init = "model.layers." + std::to_string(kLayers.at(layer).layer) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};

@@ -96,6 +96,15 @@ inline const char* const kMachine =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
+/// A machine for each step: each example has two steps of two numbers.
+inline const char* const kMachineSteps =
+    "scale = 0.25\n"  // of [data]
+    "[[model.layers]]\ntype = \"rnn_rbm\"\nunits = 3\nrecurrent_units = 2\n"
+    "[loss]\ntype = \"contrastive_divergence\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
 /// A model that gives one value, for the objectives that take no classes.
 inline const char* const kValue =
     "[[model.layers]]\ntype = \"dense\"\nunits = 3\nactivation = \"tanh\"\n"
@@ -124,6 +133,7 @@ inline const std::map<std::string, Place> kLayers = {{"flatten", {kRest, 0}},
                                                      {"corrupt", {kNoise, 2}},
                                                      {"transposed", {kNoise, 4}},
                                                      {"rbm", {kMachine, 0}},
+                                                     {"rnn_rbm", {kMachineSteps, 0, true}},
                                                      {"rnn", {kSequences, 0, true}},
                                                      {"lstm", {kSequences, 1, true}},
                                                      {"gru", {kSequences, 2, true}},

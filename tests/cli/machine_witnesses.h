@@ -11,11 +11,12 @@ inline void add_machines(std::map<std::string, Witness>& w) {
   w["model.layers[corrupt].inputs"] = {.values = {"[\"flatten1\"]", "[\"x\"]"}, .may_fail = true};
   for (const char* layer : {"dropout", "corrupt"})
     w[std::string("model.layers[") + layer + "].seed"] = {.values = {"5", "6"}};
-  w["model.layers[rbm].trained"] = {.may_fail = true};
+  w["model.layers[rbm].trained"] = w["model.layers[rnn_rbm].trained"] = {.may_fail = true};
   w["model.layers[corrupt].deviation"] = {.with = {"model.layers.2.noise=gaussian"}};
   w["model.layers[transposed].inputs"] = {.values = {"[\"x\"]"}, .may_fail = true};
   w["model.layers[transposed].of"] = {.values = {"again"}, .may_fail = true};
-  w["model.layers[rbm].inputs"] = {.values = {"[\"nobody\"]"}, .may_fail = true};
+  for (const char* layer : {"rbm", "rnn_rbm"})
+    w[str("model.layers[", layer, "].inputs")] = {.values = {"[\"nobody\"]"}, .may_fail = true};
   w["loss.compare_layer"] = {
       .with = {"loss.type=squared_error", "loss.compare_with=layer", "loss.compare_layer=dense1"},
       .values = {"activation1"}};
