@@ -77,15 +77,13 @@ class Recurrent : public Layer {
   /// Columns number * units to (number + 1) * units of z [batch, gates * units].
   Expr gate(const Expr& z, int64_t number) const;
 
-  Expr b_;  // empty without a bias
-
  private:
   RecurrentOutput output_;
   bool go_backwards_;
   int64_t truncate_;  // -1: not
   std::vector<std::string> states_;
   std::vector<Shared> carried_;  // none without `carry`
-  Expr w_, u_;
+  Expr w_, u_, b_;               // b_ is empty without a bias
 };
 
 // ---- what recurrent layers declare

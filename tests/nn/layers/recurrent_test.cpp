@@ -205,6 +205,9 @@ TEST(Recurrent, StateIsCarriedOverMinibatches) {
   const Tensor expected = function({x}, {Out(whole.output(x))})({values})[0];  // [6 * 2, 3]
   const Tensor of_first = expected.view({8, 3}, {3, 1}, 0), of_second = expected.view({4, 3}, {3, 1}, 24);
   Function evaluate = function({x}, {Out(model.output(x))});
+  const Expr one = tensor("x", {1, 6, 2}, k64);  // of a minibatch of another size
+  const Tensor alone = function({one}, {Out(model.output(one))})({values.rows(0, 1)})[0];
+  expect_near(alone, expected.view({6, 3}, {6, 1}, 0), 1e-14, "the first sequence alone");
   for (Phase phase : {Phase::kTraining, Phase::kGeneration})
     for (Mode mode : {Mode::kNative, Mode::kReference}) {
       for (const Param& state : model.carried_state()) state.variable.set_value(Tensor::zeros(k64, {2, 3}));
