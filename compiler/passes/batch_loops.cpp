@@ -126,10 +126,20 @@ class LoopBatcher {
     if (is_product || !std::all_of(out->terms.begin(), out->terms.end(),
                                    [&](const Expr& term) { return known.is_known(term) && known.varies(term); }))
       return std::nullopt;
+    if (!is_read(parts_.history(i)) && !is_read_by_others(state(i), i) && !is_summed_as_read(*out, i))
+      return std::nullopt;
     if (!out->has_running_values() &&
         (!parts_.count.is_at_least(1) || is_read(parts_.history(i)) || is_read_by_others(state(i), i)))
       return std::nullopt;
     return out;
+  }
+
+  // Are the terms collected while they are computed? A reduction over the first axis of longer values keeps all terms
+  // in memory, which the loop does not.
+  bool is_summed_as_read(const Accumulation& of_state, size_t i) const {
+    constexpr int64_t kFusedRow = 1024;  // fuse_reductions
+    if (state(i).rank() == 0 || (parts_.count.is_known() && parts_.count.value() <= kFusedRow)) return true;
+    return std::all_of(of_state.terms.begin(), of_state.terms.end(), [](const Expr& term) { return !computes(term); });
   }
 
   // What stays in the loop and reads such a state keeps it there.

@@ -28,10 +28,21 @@ size_t work_of(const std::vector<Expr>& outputs) {
   }));
 }
 
+// The loop with a body of its own. Loops may share one: a loop that `substitute` copies does, with other inputs.
+Loop with_own_body(const Node& loop) {
+  const Graph& body = *loop.bodies[0];
+  std::vector<std::pair<Expr, Expr>> renamed;
+  for (const Expr& input : body.inputs) renamed.emplace_back(input, make_body_input(input.type(), input.name()));
+  Graph own = substitute(body, renamed);
+  for (size_t i = 0; i < renamed.size(); ++i) own.inputs.at(i) = renamed[i].second;
+  return clone_with_inputs(loop, loop.inputs, {std::make_shared<const Graph>(std::move(own))});
+}
+
 // Several loops as one, of which equal parts are one.
 class JoinedLoops {
  public:
-  explicit JoinedLoops(std::vector<Loop> loops) : loops_(std::move(loops)) {
+  explicit JoinedLoops(std::vector<Loop> loops) : given_(std::move(loops)) {
+    for (const Loop& loop : given_) loops_.push_back(with_own_body(*loop));
     for (const Loop& loop : loops_) parts_.emplace_back(*loop);
     for (size_t l = 0; l < loops_.size(); ++l) {
       for (size_t k = 0; k < parts_[l].sequences; ++k)
@@ -83,11 +94,11 @@ class JoinedLoops {
     for (size_t l = 0; l < loops_.size(); ++l) {
       for (size_t i = 0; i < parts_[l].states; ++i) {
         const size_t state = classes_.at({l, i});
-        out.emplace_back(Expr(loops_[l], i), outputs[state]);
-        out.emplace_back(Expr(loops_[l], parts_[l].history(i)), outputs[states + state]);
+        out.emplace_back(Expr(given_[l], i), outputs[state]);
+        out.emplace_back(Expr(given_[l], parts_[l].history(i)), outputs[states + state]);
       }
       for (size_t k = 0; k < parts_[l].elements; ++k)
-        out.emplace_back(Expr(loops_[l], parts_[l].element(k)), outputs[2 * states + elements_.at({l, k})]);
+        out.emplace_back(Expr(given_[l], parts_[l].element(k)), outputs[2 * states + elements_.at({l, k})]);
     }
     return out;
   }
@@ -162,7 +173,8 @@ class JoinedLoops {
     return join(names, ", ", [](const std::string& n) { return n; });
   }
 
-  const std::vector<Loop> loops_;
+  const std::vector<Loop> given_;
+  std::vector<Loop> loops_;  // the same, with bodies of their own
   std::vector<ScanParts> parts_;
   Inputs sequences_, captures_;
   std::vector<std::pair<Expr, Expr>> replaced_;  // sequences and captures of the bodies that stand for others

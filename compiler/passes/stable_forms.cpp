@@ -52,13 +52,35 @@ static const std::vector<const Rule*>& differentiable_rules() {
   return rules;
 }
 
-std::vector<Expr> values_of_forms(const std::vector<Expr>& derivatives) {
-  const std::vector<const Node*> order = topological_order(derivatives);
-  if (std::ranges::none_of(order, [](const Node* node) { return node->op == &derived_as_op(); })) return derivatives;
-  Rebuilder rebuilder;
-  return rebuilder.rebuild(derivatives, [](const Node& node, const std::vector<Expr>& inputs) {
-    return node.op == &derived_as_op() ? std::vector<Expr>{inputs[0]} : std::vector<Expr>{};
+static bool has_forms(const std::vector<Expr>& roots) {
+  const std::vector<const Node*> order = topological_order(roots);
+  return std::ranges::any_of(order, [](const Node* node) {
+    return node->op == &derived_as_op() ||
+           std::ranges::any_of(node->bodies, [](const GraphPtr& body) { return has_forms(body->roots()); });
   });
+}
+
+// Forms stand in the bodies of loops and branches too: those of the derivatives are made of them.
+static std::vector<Expr> value_of_form(const Node& node, const std::vector<Expr>& inputs) {
+  if (node.op == &derived_as_op()) return {inputs[0]};
+  if (std::ranges::none_of(node.bodies, [](const GraphPtr& body) { return has_forms(body->roots()); })) return {};
+  std::vector<GraphPtr> bodies;
+  for (const GraphPtr& body : node.bodies) {
+    Rebuilder rebuilder;
+    bodies.push_back(std::make_shared<const Graph>(
+        map_roots(*body, [&](const Expr& root) { return rebuilder.rebuild(root, value_of_form); })));
+  }
+  InheritOrigin origin(node.origin);
+  const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
+  std::vector<Expr> out;
+  for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
+  return out;
+}
+
+std::vector<Expr> values_of_forms(const std::vector<Expr>& derivatives) {
+  if (!has_forms(derivatives)) return derivatives;
+  Rebuilder rebuilder;
+  return rebuilder.rebuild(derivatives, value_of_form);
 }
 
 // A number of elements, or a label: what a mean divides by.

@@ -17,6 +17,7 @@
 #include "datasets/npz.h"
 #include "datasets/warnings.h"
 #include "tests/cli/effect_experiments.h"
+#include "tests/cli/effects_seen_elsewhere.h"
 #include "tests/cli/machine_witnesses.h"
 #include "tests/cli/schedule_witnesses.h"
 #include "tests/cli/sequence_layer_witnesses.h"
@@ -201,39 +202,6 @@ const std::map<std::string, Witness>& witnesses() {
     return w;
   }();
   return out;
-}
-
-/// Keys whose effect cannot be seen in a short run of the reference, and the test that sees it.
-const std::map<std::string, std::string> kSeenElsewhere = {
-    {"data[friedman].", "Friedman.ItsKeysMatter"},  // all of them
-    {"data[two_digits].", "TwoDigits.ItsKeysMatter"},
-    {"data[moons].", "Moons.ItsKeysMatter"},
-    {"loss.outputs[contrastive_divergence].", "ContrastiveDivergenceTest.PersistentChainsAreNumPys"},
-    {"output.filter_rows", "PicturesOfRuns.TheirKeysMatter"},
-    {"output.filter_columns", "PicturesOfRuns.TheirKeysMatter"},
-    {"output.samples", "PicturesOfRuns.TheirKeysMatter"},
-    {"output.sample_chains", "PicturesOfRuns.TheirKeysMatter"},
-    {"output.sample_rows", "PicturesOfRuns.TheirKeysMatter"},
-    {"output.sample_steps", "PicturesOfRuns.TheirKeysMatter"},
-    {"data[reber].", "Reber.ItsKeysMatter"},
-    {"data[adding].", "Adding.ItsKeysMatter"},
-    {"data[text].", "Text.ItsKeysMatter"},
-    {"data[piano_rolls].", "PianoRolls.ItsKeysMatter"},
-    {"data[strokes].", "StrokesSource.ItsKeysMatter"},
-    {"data[npy].sequences", "SequenceFiles.ItsKeysMatter"},
-    {"data[npy].train_lengths", "SequenceFiles.ItsKeysMatter"},
-    {"data[npy].valid_lengths", "SequenceFiles.ItsKeysMatter"},
-    {"data[npy].test_lengths", "SequenceFiles.ItsKeysMatter"},
-    {"loss[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
-    {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
-    {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
-    {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
-};
-
-bool is_seen_elsewhere(const std::string& label) {
-  return std::any_of(kSeenElsewhere.begin(), kSeenElsewhere.end(), [&](const auto& entry) {
-    return label == entry.first || (entry.first.ends_with('.') && label.starts_with(entry.first));
-  });
 }
 
 // ---- outcomes

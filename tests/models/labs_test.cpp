@@ -113,6 +113,8 @@ TEST_P(Labs, TrainsInDebugMode) {
   for (const std::string& small : small_sequence_files(GetParam(), temporary)) overrides.push_back(small);
   if (GetParam() == "rnn_chars") overrides.push_back("data.tracks=20");
   if (GetParam() == "lstm_adding") overrides.push_back("data.steps=10");
+  if (GetParam() == "lstm_adding" || GetParam() == "rnn_jsb") overrides.push_back("model.layers.0.units=10");
+  if (GetParam() == "rnn_chars") overrides.push_back("model.layers.1.units=10");
   if (GetParam() == "mlp_cifar10")  // its pictures cannot be fewer: two steps in an epoch
     overrides.insert(overrides.end(), {"trainer.batch_size=100", "data.n_valid=1800", "model.layers.1.units=20"});
   if (GetParam() == "rbm_mnist") overrides.push_back("loss.k=3");

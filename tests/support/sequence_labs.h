@@ -8,12 +8,12 @@
 
 namespace thtrain {
 
-/// A text of 3,000 characters, and pieces of music of 4 keys; what makes such a lab small.
+/// A text of 7,000 characters, and pieces of music of 4 keys; what makes such a lab small.
 inline std::vector<std::string> small_sequence_files(const std::string& lab, const TemporaryFolder& folder) {
   if (lab == "rnn_chars") {
     std::string text;
-    while (text.size() < 3000) text += "to be, or not to be, that is the question\n";
-    return {"data.file=" + folder.write("text.txt", text), "data.steps=20"};
+    while (text.size() < 7000) text += "to be, or not to be, that is the question\n";
+    return {"data.file=" + folder.write("text.txt", text), "data.steps=10"};
   }
   if (lab != "rnn_jsb" && lab != "rnnrbm_jsb") return {};
   std::string pieces;

@@ -101,7 +101,8 @@ std::optional<WrittenSlices> written_slices(const Expr& value) {
   return out;
 }
 
-// Parts that fill the axis lie inside. zeros with x[:, 0:2] and x[:, 2:5] increased by y and z -> join(1, y, z); with all parts set, whatever x is.
+// zeros with x[:, 0:2] and x[:, 2:5] increased by y and z -> join(1, y, z); with all parts set, whatever x is. Parts
+// that fill the axis lie inside x.
 Expr writes_of_all_parts(const Expr& value, RuleContext& context, bool set) {
   constexpr size_t kMostParts = 64;
   std::vector<std::pair<WrittenSlices, Expr>> parts;

@@ -7,6 +7,7 @@
 #include "compiler/autodiff/gradient.h"
 #include "compiler/ir/print.h"
 #include "compiler/ir/variables.h"
+#include "compiler/ops/control/scan.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/nnet/losses.h"
@@ -14,6 +15,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/shape/shape.h"
 #include "tests/compiler/autodiff/stable_programs.h"
+#include "tests/support/modes.h"
 
 namespace thtrain {
 namespace {
@@ -380,6 +382,21 @@ TEST(StableGradients, WithRespectToAValueThatHasAForm) {
       EXPECT_NEAR(out[2].as_double(i), out[3].as_double(i), 1e-14) << expr_text(s);
     }
   }
+}
+
+// Forms inside the body of a loop: h = log(sum of exp(x_t)), whose derivative is softmax(x).
+TEST(StableGradients, InsideALoop) {
+  const Expr x = vector("x", {4});
+  const Expr h =
+      reduce([](Expr x_t, Expr h) { return log(exp(x_t) + exp(h)); }, {.sequences = {x}, .outputs_info = {-1.0}})
+          .outputs;
+  expect_gradient(sin(h), {x}, {Tensor::vector({0.5, -0.25, 1.0, 0.75})});
+  const std::vector<double> points = {900.0, -800.0, 901.0, 899.5};
+  const Tensor out = computed({grad(h, x)}, {{x, Tensor::of(points, {4})}})[0];
+  double total = 0;
+  for (double point : points) total += std::exp(point - 901);
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(out.as_double(i), std::exp(points[static_cast<size_t>(i)] - 901) / total, 1e-12);
 }
 
 }  // namespace

@@ -101,6 +101,22 @@ TEST(MergeLoops, LoopsOfOtherLengthsStayApart) {
   EXPECT_EQ(loops_of(merged({recurrent(x), recurrent(subtensor(x, {Slice{.stop = 5}}))})).size(), 2u);
 }
 
+// substitute() copies a loop with other inputs, and leaves its body as it is.
+TEST(MergeLoops, LoopsThatShareABodyAreNotTakenForEachOther) {
+  const Expr b = tensor("b", {3}, DType::kFloat64), h0 = tensor("h0", {3}, DType::kFloat64);
+  const Expr one = scan([](Expr s, Expr h, Expr w) { return tanh(h * w + s); },
+                        {.sequences = {x}, .outputs_info = {h0}, .non_sequences = {a}})
+                       .outputs;
+  std::vector<Expr> roots = {one};
+  auto with = [&](std::vector<std::pair<Expr, Expr>> replaced) { return substitute(roots, replaced)[0]; };
+  const Expr other_capture = with({{a, b}}), other_sequence = with({{x, y}}), other_start = with({{h0, b}});
+  const std::vector<Expr> all = {one, other_capture, other_sequence, other_start};
+  EXPECT_EQ(loops_of(merged(all)).size(), 4u);
+  in_all_modes({x, y, a, b, h0}, all, {kValues[0], kValues[1], kValues[2], drawn({3}, 5), drawn({3}, 6)});
+  const std::vector<Expr> g = grad(sum(one) + sum(sqr(other_capture)), {a, b});
+  in_all_modes({x, a, b, h0}, g, {kValues[0], kValues[2], drawn({3}, 5), drawn({3}, 6)});
+}
+
 TEST(MergeLoops, LoopsInsideALoopAreMerged) {
   const Expr sums = scan(
                         [](Expr s) {
