@@ -17,7 +17,7 @@ inline std::vector<std::string> small_sequence_files(const std::string& lab, con
   }
   if (lab != "rnn_jsb" && lab != "rnnrbm_jsb") return {};
   std::string pieces;
-  for (int piece = 0; piece < 60; ++piece) {
+  for (int piece = 0; piece < 150; ++piece) {
     const int steps = 5 + piece % 7;
     pieces += std::string("@ ") +
               (piece % 6 == 4   ? "valid "
