@@ -76,6 +76,25 @@ Experiment machine_and_dropout(const TemporaryFolder& folder) {
                        "[[phase.model.layers]]\ntype = \"softmax\"\nname = \"top\"\n");
 }
 
+// The states that minibatches of a text hand to the next ones, and a dropout's generator.
+Experiment carried_states(const TemporaryFolder& folder) {
+  RandomState random(5);
+  std::string text;
+  while (text.size() < 3000) text += "abcdefg "[random.integer(0, 7)];
+  const std::string file = folder.write("text.txt", text);
+  const std::string layers =
+      "[[phase.model.layers]]\nname = \"memory\"\ntype = \"lstm\"\nunits = 6\ncarry = true\n"
+      "[[phase.model.layers]]\ntype = \"dropout\"\nrate = 0.2\n"
+      "[[phase.model.layers]]\nname = \"top\"\ntype = \"softmax\"\n";
+  return experiment_in("[data]\nsource = \"text\"\nfile = \"" + file +
+                       "\"\nsteps = 6\ntracks = 10\nvalid_fraction = 0.2\n"
+                       "[trainer]\nlearning_rate = 0.1\nbatch_size = 10\nepochs = 30\nshuffle = false\n"
+                       "validation_frequency = 7\ncheckpoint_seconds = 0.004\ncheckpoint_epochs = 1\n"
+                       "[compiler]\nthreads = 1\n[output]\nplots = false\n"
+                       "[[phase]]\nname = \"first\"\n" +
+                       layers + "[[phase]]\nname = \"second\"\n" + layers + "[phase.trainer]\nlearning_rate = 0.05\n");
+}
+
 // Where a process ends itself.
 enum class End { kNever, kAfterAnEpoch, kAfterThePhase, kBeforeThePhase, kAfterItsCheckpoint };
 
@@ -188,6 +207,11 @@ TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
 TEST(Kills, ChainsAndGeneratorsGoOnWithTheirBits) {
   TemporaryFolder temporary;
   expect_the_bits_after_kills(temporary, machine_and_dropout(temporary));
+}
+
+TEST(Kills, CarriedStatesGoOnWithTheirBits) {
+  TemporaryFolder temporary;
+  expect_the_bits_after_kills(temporary, carried_states(temporary));
 }
 
 }  // namespace
