@@ -39,6 +39,7 @@ int run_eval(const EvalArguments& arguments) {
   if (arguments.json) {
     JsonObject out;
     out.add("part", arguments.part).add("weights", weights).add("examples", found.examples);
+    if (found.steps > 0) out.add("steps", found.steps);
     if (found.has_errors) out.add("errors", found.errors);
     const std::string key = str(arguments.part, '_', found.metric.name);
     if (found.metric.unit == "%")
@@ -56,11 +57,14 @@ int run_eval(const EvalArguments& arguments) {
     if (found.metric.name != "loss")
       text += str(metric_label(found.metric.name), ' ',
                   found.metric.unit == "%" ? error_text(found.error) : loss_text(found.error));
-    if (found.has_errors) text += str(" (", count_text(found.errors), " of ", count_text(found.examples), " examples)");
+    if (found.has_errors)
+      text += str(" (", count_text(found.errors), " of ",
+                  found.steps > 0 ? count_text(found.steps, "step") : count_text(found.examples) + " examples", ")");
     text += str(found.metric.name == "loss" ? "" : ", ", "loss ", loss_text(found.loss, 6), "\n");
     for (const Evaluation::Value& value : found.others)
       if (value.name != "loss" && value.number) text += str(name, ' ', metric_label(value.name), ' ', value.text, "\n");
-    print_text(str(text, "weights ", weights, "\n", found.confusion ? confusion_text(*found.confusion) : ""));
+    print_text(
+        str(text, "weights ", weights, "\n", found.confusion ? confusion_text(*found.confusion, found.steps > 0) : ""));
   }
   return kDone;
 }
