@@ -3,6 +3,8 @@
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
+#include "nn/layers/rbm.h"
+#include "nn/objectives/contrastive_divergence.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -26,6 +28,19 @@ static void check_has_examples(const Dataset& data, const std::string& part, con
                           .expected = str("at least ", trainer.batch_size),
                           .got = std::to_string(size),
                           .hint = "trainer.full_batches_only=false takes them too"});
+}
+
+// What the loss is, where its objective does not say it.
+static std::string loss_meaning(const Experiment& experiment) {
+  const std::vector<OutputLossConfig> outputs = output_losses(experiment);
+  if (outputs.size() > 1 || outputs[0].objective.name() != ContrastiveDivergence::Options::kName) return "";
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
+    const auto* machine = layer.get_if<Rbm::Options>();
+    const bool is_judged = layer->name == outputs[0].layer || &layer == &experiment.model.layers.back();
+    if (machine && is_judged && machine->visible == Rbm::Visible::kGaussian)
+      return " (the error of the reconstruction)";
+  }
+  return " (minus the pseudo-likelihood)";
 }
 
 int run_eval(const EvalArguments& arguments) {
@@ -60,7 +75,8 @@ int run_eval(const EvalArguments& arguments) {
     if (found.has_errors)
       text += str(" (", count_text(found.errors), " of ",
                   found.steps > 0 ? count_text(found.steps, "step") : count_text(found.examples) + " examples", ")");
-    text += str(found.metric.name == "loss" ? "" : ", ", "loss ", loss_text(found.loss, 6), "\n");
+    text += str(found.metric.name == "loss" ? "" : ", ", "loss ", loss_text(found.loss, 6),
+                loss_meaning(loaded.experiment), "\n");
     for (const Evaluation::Value& value : found.others)
       if (value.name != "loss" && value.number) text += str(name, ' ', metric_label(value.name), ' ', value.text, "\n");
     print_text(
