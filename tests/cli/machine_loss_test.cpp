@@ -29,7 +29,14 @@ TEST(CliMachineLoss, OtherObjectivesAreToldOfContrastiveDivergence) {
   workshop.write("e.toml", kMachine);
   const Ended ended = workshop.run({"check", "e.toml", "loss.type=squared_error"});
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err, "");
+  EXPECT_EQ(ended.err,
+            "error: objective \"squared_error\" cannot take these targets\n"
+            "  expected: float32[20, 6] (values)\n"
+            "  got:      int64[20] beside an output float32[20, 6]\n"
+            "  config:   e.toml:10:1\n"
+            "     10 | [loss]\n"
+            "        | ^^^^^^\n"
+            "  hint:     loss.type = \"contrastive_divergence\" trains the layer machine, without targets\n");
 }
 
 }  // namespace

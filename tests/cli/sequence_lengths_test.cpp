@@ -118,7 +118,7 @@ TEST_F(CliSequenceLengths, ValuesBehindAnEndAre0) {
 TEST_F(CliSequenceLengths, SaysWhereNoneAreGiven) {
   train();
   EXPECT_EQ(refused({"--input", "x.npy"}),
-            "error: x.npy: row 0, column 6: not a finite number\n"
+            "error: x.npy: row 0, element [3, 0]: not a finite number\n"
             "  expected: numbers that are finite in float32\n"
             "  got:      nan\n"
             "  hint:     rows and columns count from 0;\n"
