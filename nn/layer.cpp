@@ -94,7 +94,8 @@ void check_init(const Section& section, const Init& init, const Init& standard, 
 // ---------------------------------------------------------------------------------------------
 
 static std::string shapes_text(const LayerInput& input) {
-  if (input.shapes.size() == 1) return str(input.has_sequence() ? "steps" : "examples", " of shape ", shape_text(input.shapes[0]));
+  if (input.shapes.size() == 1)
+    return str(input.has_sequence() ? "steps" : "examples", " of shape ", shape_text(input.shapes[0]));
   std::vector<std::string> parts;
   for (size_t i = 0; i < input.shapes.size(); ++i)
     parts.push_back(str(input.names[i], ' ', shape_text(input.shapes[i])));
