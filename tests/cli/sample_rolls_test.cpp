@@ -101,19 +101,32 @@ TEST_F(CliSampleRolls, GoesOnWithTheKeysThatFollow) {
 
 TEST_F(CliSampleRolls, RefusesOptionsWithoutUse) {
   train("machine.toml", {"trainer.epochs=1"});
-  EXPECT_EQ(refused({"--start", "0"}), "");
-  EXPECT_EQ(refused({"--temperature", "2"}), "");
+  EXPECT_EQ(refused({"--start", "0"}),
+            "error: thtrain sample: --start has no use: the run's model gives piano rolls, which no text begins\n"
+            "  expected: no --start\n");
+  EXPECT_EQ(refused({"--temperature", "2"}),
+            "error: thtrain sample: --temperature has no use: an rnn_rbm draws its steps from a chain\n"
+            "  expected: no --temperature\n");
 }
 
 TEST_F(CliSampleRolls, RefusesStepsOfChainsWithoutAMachine) {
   train("keys.toml", {"trainer.epochs=1"});
-  EXPECT_EQ(refused({"--gibbs", "2"}), "");
+  EXPECT_EQ(refused({"--gibbs", "2"}),
+            "error: thtrain sample: --gibbs has no use: the run's model has no layer of type rnn_rbm\n"
+            "  expected: no --gibbs\n");
 }
 
 TEST_F(CliSampleRolls, RefusesModelsThatTellNoKeys) {
   workshop.write("squares.toml", experiment(kKeys, "type = \"squared_error\"\n"));
   train("squares.toml", {"trainer.epochs=1"});
-  EXPECT_EQ(refused({}), "");
+  EXPECT_EQ(refused({}),
+            "error: the output next does not tell the next keys of a piano roll\n"
+            "  expected: the objective \"binary_crossentropy\", and at each step of a sequence the probabilities of 5 "
+            "keys, or their logits\n"
+            "  got:      the objective \"squared_error\", and at each step float32[1, 5]\n"
+            "  config:   run/config.toml:31:1\n"
+            "     31 | [[model.layers]]\n"
+            "        | ^^^^^^^^^^^^^^^^\n");
 }
 
 TEST_F(CliSampleRolls, RefusesMachinesOnOtherLayers) {
@@ -121,12 +134,22 @@ TEST_F(CliSampleRolls, RefusesMachinesOnOtherLayers) {
                  experiment(str("[[model.layers]]\ntype = \"dense\"\nunits = 3\nactivation = \"sigmoid\"\n", kMachine),
                             "type = \"contrastive_divergence\"\n"));
   train("stack.toml", {"trainer.epochs=1"});
-  EXPECT_EQ(refused({}), "");
+  EXPECT_EQ(refused({}),
+            "error: layer machine (rnn_rbm) takes what another layer gives: its visible units are no keys\n"
+            "  expected: an rnn_rbm layer that takes the examples\n"
+            "  config:   run/config.toml:26:1\n"
+            "     26 | [[model.layers]]\n"
+            "        | ^^^^^^^^^^^^^^^^\n");
 }
 
 TEST_F(CliSampleRolls, RefusesLayersThatGoBackwards) {
   train("keys.toml", {"trainer.epochs=1", "model.layers.0.go_backwards=true", "model.layers.0.name=memory"});
-  EXPECT_EQ(refused({}), "");
+  EXPECT_EQ(refused({}),
+            "error: layer memory walks sequences backwards: it cannot write piano rolls\n"
+            "  expected: go_backwards = false\n"
+            "  config:   run/config.toml:27:16\n"
+            "     27 | go_backwards = true\n"
+            "        |                ^^^^\n");
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST_F(CliSequenceLengths, RefusesOthersThanLengths) {
             "error: bad.npy: row 2: the length of the sequence is out of range\n"
             "  expected: from 1 to 5, the steps in x.npy\n"
             "  got:      6\n"
-            "  hint:     rows count from 0\n");
+            "  hint:     rows and columns count from 0\n");
   write_npy(workshop.path("bad.npy"), Tensor::vector<int64_t>({3, 5}));
   EXPECT_EQ(refused({"--input", "x.npy", "--lengths", "bad.npy"}),
             "error: sequences and lengths differ in number\n"

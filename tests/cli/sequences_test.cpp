@@ -24,9 +24,9 @@ TEST(CliSequences, DataTellsOfTheirStepsAndWhatIsBehindTheirEnds) {
   EXPECT_TRUE(
       ended.out.starts_with("reber: 7 classes by step, in memory\n\n"
                             "train\n"
-                            "  sequences  40 of 8 to 22 steps, of [7] each; 442 steps\n"
-                            "  x          uint8[40, 22 steps, 7], the generator \"reber\", seed 5\n"
-                            "  y          int64[40, 22 steps], the generator \"reber\", seed 5\n"
+                            "  sequences  40 of 8 to 20 steps, of [7] each; 423 steps\n"
+                            "  x          uint8[40, 20 steps, 7], the generator \"reber\", seed 5\n"
+                            "  y          int64[40, 20 steps], the generator \"reber\", seed 5\n"
                             "  lengths    int64[40], the generator \"reber\", seed 5\n"
                             "  range      0 to 1, mean 0.142857 (scaled)\n"))
       << ended.out;
@@ -68,14 +68,20 @@ TEST(CliSequences, LengthsNeedSequences) {
   EXPECT_EQ(workshop.run({"data", "e.toml"}).err,
             "error: data.train_lengths has no effect\n"
             "  expected: data.sequences = true\n"
-            "  at:       e.toml:5:1\n"
+            "  config:   e.toml:5:17\n"
+            "      5 | train_lengths = \"l.npy\"\n"
+            "        |                 ^^^^^^^\n"
             "error: data.valid_lengths has no effect\n"
             "  expected: data.sequences = true\n"
-            "  at:       e.toml:6:1\n");
+            "  config:   e.toml:6:17\n"
+            "      6 | valid_lengths = \"v.npy\"\n"
+            "        |                 ^^^^^^^\n");
   EXPECT_EQ(workshop.run({"data", "e.toml", "data.sequences=true"}).err,
             "error: data.valid is missing\n"
             "  expected: a file to go with data.valid_lengths\n"
-            "  at:       e.toml:6:1\n");
+            "  config:   e.toml:6:17\n"
+            "      6 | valid_lengths = \"v.npy\"\n"
+            "        |                 ^^^^^^^\n");
 }
 
 TEST(CliSequences, TheBarCountsSteps) {
@@ -88,7 +94,7 @@ TEST(CliSequences, TheBarCountsSteps) {
                       .steps_of_epoch = 1000,
                       .steps_per_second = 12345},
                      9, 200),
-            "epoch 2/9 [======                  ]   25 %  loss 0.5000  12,345 steps/s");
+            "epoch 2/9 [======                  ]  25 %  loss 0.5000  12,345 steps/s");
 }
 
 }  // namespace
