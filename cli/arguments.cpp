@@ -198,6 +198,9 @@ void CommandLine::add_predict() {
   c->add_option("--input", predict.input, "examples, as the data files have them: .npy, .npz[NAME], IDX or CSV")
       ->required()
       ->type_name("FILE");
+  c->add_option("--lengths", predict.lengths,
+                "steps of each sequence, an .npy of integers; without it each has all that --input has room for")
+      ->type_name("FILE");
   c->add_option("--output", predict.output, "file to write: .npy or .csv for classes, .npz for probabilities too")
       ->required()
       ->type_name("FILE");
@@ -215,7 +218,7 @@ void CommandLine::add_sample() {
   c->add_option("--weights", sample.weights, "weights in an .npz file; without it the best weights of the run")
       ->type_name("FILE");
   c->add_option("--start", sample.start, "text that is gone on with; without it a symbol that is drawn")
-      ->type_name("TEXT");
+      ->type_name("TEXT ");  // "TEXT" alone stands for what has no name
   c->add_option("--length", sample.length,
                 "how many symbols (500 unless given) or steps of a piano roll (200) are written")
       ->type_name("N")

@@ -85,6 +85,8 @@ class WordCheck {
       refuse(str("unknown option ", given), hint);
     }
     const bool is_flag = found->get_items_expected_max() == 0;
+    std::string type = found->get_type_name();
+    if (type.ends_with(' ')) type.pop_back();
     if (is_flag && equals != std::string::npos) refuse(str(given, " takes no value"), str("write ", given));
     const bool is_list = found->get_items_expected_max() > 1;
     if (!is_flag && !is_list && std::find(given_.begin(), given_.end(), found) != given_.end())
@@ -93,14 +95,14 @@ class WordCheck {
     if (is_flag) return 0;
     if (equals != std::string::npos) {
       check_elements(*found, given, word.substr(equals + 1));
-      if (equals + 1 == word.size()) refuse(str(given, " is empty"), str("write ", given, ' ', found->get_type_name()));
+      if (equals + 1 == word.size()) refuse(str(given, " is empty"), str("write ", given, ' ', type));
       return 0;
     }
     const bool has_value = at + 1 < words_.size() && words_[at + 1] != "--" && !is_known_option(words_[at + 1]);
-    if (!has_value) refuse(str(given, " needs a value"), str("write ", given, ' ', found->get_type_name()));
+    if (!has_value) refuse(str(given, " needs a value"), str("write ", given, ' ', type));
     const std::string& value = words_[at + 1];
     if (value.empty() || (is_list && value.find_first_not_of(',') == std::string::npos))
-      refuse(str(given, " is empty"), str("write ", given, ' ', found->get_type_name()));
+      refuse(str(given, " is empty"), str("write ", given, ' ', type));
     check_elements(*found, given, value);
     const bool is_number = value.find_first_not_of("-+.0123456789") == std::string::npos;
     if (value.size() > 1 && value[0] == '-' && !is_number)

@@ -21,6 +21,9 @@ namespace thtrain {
 namespace {
 
 constexpr int64_t kLength = 200, kGibbsSteps = 25;  // as the Deep Learning Tutorials (rnnrbm)
+// Steps of a model of the next keys that are drawn before those that are kept. The first follows a silent one, and how
+// a piece begins was not learned: a piece's first step is never a target.
+constexpr int64_t kLeadIn = 16;
 constexpr const char* kWhat = "piano rolls";
 
 const OneOf<LayerOptions>* machine_of(const Experiment& experiment) {
@@ -129,17 +132,19 @@ Tensor drawn_by_key(const Model& model, const Experiment& experiment, int64_t ke
   RandomState random(arguments.seed);
   const int64_t steps = arguments.length.value_or(kLength);
   Tensor roll = Tensor::zeros(DType::kFloat64, {steps, 1, keys}), now = Tensor::zeros(model.dtype(), {1, 1, keys});
-  for (int64_t t = 0; t < steps; ++t) {
+  std::vector<double> sounds(static_cast<size_t>(keys));
+  for (int64_t t = -kLeadIn; t < steps; ++t) {
     const Tensor logits = step({now})[0];
     if (first_non_finite(logits))
       throw UserError(Message{.what = str(weights, ": the model gives numbers that are not finite"),
                               .expected = "weights of a run that did not diverge"});
-    double* sounds = roll.data<double>() + t * keys;
     for (int64_t key = 0; key < keys; ++key) {
       const double logit = logits.as_double(key), temperature = arguments.temperature;
-      sounds[key] = temperature == 0 ? logit > 0 : random.uniform(0, 1) < 1 / (1 + std::exp(-logit / temperature));
+      sounds[static_cast<size_t>(key)] =
+          temperature == 0 ? logit > 0 : random.uniform(0, 1) < 1 / (1 + std::exp(-logit / temperature));
     }
-    now = Tensor::of(std::vector<double>(sounds, sounds + keys), {1, 1, keys}).cast(model.dtype());
+    if (t >= 0) std::copy(sounds.begin(), sounds.end(), roll.data<double>() + t * keys);
+    now = Tensor::of(sounds, {1, 1, keys}).cast(model.dtype());
   }
   return roll;
 }
@@ -153,7 +158,8 @@ bool gives_piano_rolls(const Experiment& experiment) {
 std::string sample_piano_roll(const LoadedExperiment& loaded, const SampleArguments& arguments,
                               const std::string& weights) {
   const bool has_machine = machine_of(loaded.experiment);
-  if (!arguments.start.empty()) refuse_option("--start", "the run's model gives piano rolls");
+  if (!arguments.start.empty())
+    refuse_option("--start", "the run's model gives piano rolls, which no text begins");
   if (has_machine && arguments.temperature != 1)
     refuse_option("--temperature", "an rnn_rbm draws its steps from a chain");
   if (!has_machine && arguments.gibbs) refuse_option("--gibbs", "the run's model has no layer of type rnn_rbm");

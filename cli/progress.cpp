@@ -193,8 +193,9 @@ void Progress::print_summary(const TrainSummary& summary) {
   if (summary.confusion) {
     const std::string text = confusion_text(*summary.confusion);
     if (!text.empty())
-      print_line(str("confusion matrix of the ", summary.confusion_part == Part::kTest ? "test" : "validation",
-                     " examples, ", text.substr(0, text.size() - 1)));
+      print_line(str("confusion matrix of the ", summary.confusion_of_steps ? "steps of the " : "",
+                     summary.confusion_part == Part::kTest ? "test" : "validation", " examples, ",
+                     text.substr(0, text.size() - 1)));
   }
   print_line(str("run folder ", printable(summary.run_dir)));
   if (!summary.plot.empty()) print_line(str("learning curves ", printable(summary.plot)));

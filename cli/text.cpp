@@ -184,7 +184,7 @@ std::string confusion_json(const Tensor& matrix) {
   return str('[', join(rows, ", "), ']');
 }
 
-std::string confusion_text(const Tensor& matrix) {
+std::string confusion_text(const Tensor& matrix, bool of_steps) {
   constexpr int64_t kMost = 30;
   if (matrix.dim(0) > kMost) return "";
   std::vector<std::vector<std::string>> rows = {{"class"}};
@@ -194,7 +194,7 @@ std::string confusion_text(const Tensor& matrix) {
     for (int64_t j = 0; j < matrix.dim(1); ++j)
       rows.back().push_back(count_or_sum(matrix.as_double(i * matrix.dim(1) + j)));
   }
-  return str("taken for\n", table_text(rows, "  "));
+  return str(of_steps ? "steps taken for\n" : "taken for\n", table_text(rows, "  "));
 }
 
 }  // namespace thtrain

@@ -42,6 +42,8 @@ struct DataConfig : Section {
   std::vector<DataFile> all_files();
   /// Are its examples sequences?
   virtual bool has_sequences() const { return false; }
+  /// Are they sequences that may have different numbers of steps?
+  virtual bool has_lengths() const { return false; }
   /// Where sequence i + tracks goes on where sequence i ended: their number; 0 of other data.
   virtual int64_t tracks() const { return 0; }
   /// What it says beside its name and its files.
@@ -151,6 +153,7 @@ struct NpyConfig : ArrayFiles {
   bool sequences = false;
   std::optional<std::string> train_lengths, valid_lengths, test_lengths;
   bool has_sequences() const override { return sequences; }
+  bool has_lengths() const override { return train_lengths.has_value(); }
   std::vector<DataFile> files() override;
   void fill(DatasetOptions& out) const override;
   static void describe(Fields<NpyConfig>& f);

@@ -94,7 +94,8 @@ void check_init(const Section& section, const Init& init, const Init& standard, 
 // ---------------------------------------------------------------------------------------------
 
 static std::string shapes_text(const LayerInput& input) {
-  if (input.shapes.size() == 1) return str("examples of shape ", shape_text(input.shapes[0]));
+  if (input.shapes.size() == 1)
+    return str(input.has_sequence() ? "steps" : "examples", " of shape ", shape_text(input.shapes[0]));
   std::vector<std::string> parts;
   for (size_t i = 0; i < input.shapes.size(); ++i)
     parts.push_back(str(input.names[i], ' ', shape_text(input.shapes[i])));
@@ -137,7 +138,9 @@ const std::vector<Shape>& several_inputs(std::string_view type, const LayerOptio
 int64_t row_length(std::string_view type, const LayerOptions& layer, const LayerInput& input) {
   const Shape& shape = only_input(type, layer, input);
   if (shape.size() != 1)
-    fail_layer(type, layer, input, "one row of numbers for each example", "a flatten layer before it makes rows");
+    fail_layer(type, layer, input, str("one row of numbers for each ", input.has_sequence() ? "step" : "example"),
+               input.has_sequence() ? "a flatten layer before it makes a row of each step"
+                                    : "a flatten layer before it makes rows");
   return shape[0];
 }
 

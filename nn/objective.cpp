@@ -3,6 +3,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "nn/boltzmann_machine.h"
 
 namespace thtrain {
 namespace {
@@ -25,7 +26,17 @@ std::optional<Message> Objective::misfit(const ModelOutput&, TargetForm) const {
 
 TargetForm Objective::check(const ModelOutput& output, const TargetInput& targets) const {
   const std::string who = str("objective \"", name_, '"');
-  TargetForm form = form_of(who, target_forms(), output.value, targets, position_);
+  const TargetForm form = [&] {
+    try {
+      return form_of(who, target_forms(), output.value, targets, position_);
+    } catch (const UserError& error) {
+      if (!dynamic_cast<const MachineLayer*>(output.layer)) throw;
+      std::vector<Message> messages = error.messages();
+      messages.back().hint =
+          str("loss.type = \"contrastive_divergence\" trains the layer ", output.layer->name(), ", without targets");
+      throw UserError(std::move(messages));
+    }
+  }();
   TH_CHECK((output.link != ModelOutput::Link::kNone) == output.logits.has_value(), "logits belong to a link");
   if (auto message = misfit(output, form)) {
     message->what = who + " cannot read the output of the model";

@@ -63,22 +63,45 @@ static Expr labels_within(const ModelOutput& output, const Expr& y) {
   return where(gt(time_major(steps_of_rows(output.mask, output.steps, y.dims()[0])), 0), y, int64_t{-1});
 }
 
+// What an output gives for a minibatch: [batch, steps, ...] of a sequence.
+static std::string given_text(const ModelOutput& output) {
+  Type type = output.value.type();
+  if (output.is_sequence) {
+    type.dims[0] = output.steps;
+    type.dims.insert(type.dims.begin(), output.batch);
+  }
+  return type.text();
+}
+
+// How the model comes to give what it gives.
+std::string TrainedOutput::kind_hint(bool gives_steps) const {
+  if (!gives_steps)
+    return has_recurrent_layer
+               ? "a recurrent layer with output = \"all\" gives its outputs of all steps"
+               : "without a layer of type \"last_step\" or \"mean_steps\", which make one value of a sequence";
+  std::string out = "a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence";
+  if (has_recurrent_layer)
+    out += "; so does a recurrent layer with output = \"last\"";
+  else
+    out += ";\nthe model has no recurrent layer, so that it sees each step by itself";
+  return has_flatten_layer ? out + ";\na flatten layer makes a row of each step, not of the sequence" : out;
+}
+
 // The output's layer and its line are those of its value.
 void TrainedOutput::check_kind(const ModelOutput& output) const {
   if (output.is_sequence == (has_step_targets || compare_with == CompareWith::kInputs)) return;
-  const bool gives = output.is_sequence;
-  throw UserError(
-      Message{.what = str("the output ", layer,
-                          gives ? " gives something for each step, and the data has one target "
-                                  "for each sequence"
-                                : " gives something for each sequence, and the data has a target "
-                                  "for each step"),
-              .expected = gives ? "a layer that makes one value of a sequence" : "a layer that gives sequences",
-              .got = type_text(output.value),
-              .config = output.value.node().origin.config(),
-              .hint = gives ? "a layer of type \"last_step\" takes the last step; so does a recurrent layer with "
-                              "output = \"last\""
-                            : "a recurrent layer with output = \"all\" gives its outputs of all steps"});
+  const bool gives = output.is_sequence, may_be_steps = gives && !row_targets.empty();
+  std::string expected = gives ? "a layer that makes one value of a sequence" : "a layer that gives sequences";
+  if (may_be_steps) expected += str("; or targets of the steps, one number of each: ", shape_text(as_step_targets));
+  throw UserError(Message{.what = str("the output ", layer,
+                                      gives ? " gives something for each step, and the data has one target "
+                                              "for each sequence"
+                                            : " gives something for each sequence, and the data has a target "
+                                              "for each step"),
+                          .expected = expected,
+                          .got = given_text(output) + (may_be_steps ? str(" beside ", row_targets) : ""),
+                          .config = output.value.node().origin.config(),
+                          .hint = kind_hint(gives)});
 }
 
 Expr TrainedOutput::compared(ModelPass& pass, const Expr& x) const {
@@ -115,6 +138,13 @@ Expr TrainedOutput::unit(const ModelOutput& output) const {
   return Shared(element_count(shape) == count ? scale.reshape(shape) : scale, "unit", true).expr();
 }
 
+static bool has_layer(const Experiment& experiment, std::initializer_list<std::string_view> types) {
+  const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
+  return std::any_of(layers.begin(), layers.end(), [&](const OneOf<LayerOptions>& layer) {
+    return std::find(types.begin(), types.end(), layer.name()) != types.end();
+  });
+}
+
 std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
   std::vector<TrainedOutput> out;
   for (const OutputLossConfig& config : output_losses(experiment)) {
@@ -127,6 +157,8 @@ std::vector<TrainedOutput> outputs_of(const Experiment& experiment) {
       one.class_weights =
           Shared(Tensor::of(config.class_weights, {count}).cast(floatX()), "class_weights", true).expr();
     one.position = config.at("columns");
+    one.has_recurrent_layer = has_layer(experiment, {"rnn", "lstm", "gru", "bidirectional", "rnn_rbm"});
+    one.has_flatten_layer = has_layer(experiment, {"flatten"});
     out.push_back(std::move(one));
   }
   return out;
@@ -144,7 +176,16 @@ void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* s
 }
 
 void set_step_targets(std::vector<TrainedOutput>& outputs, const Split& split) {
-  for (TrainedOutput& output : outputs) output.has_step_targets = split.has_step_targets();
+  const bool may_be_steps = split.is_sequence() && !split.has_step_targets() &&
+                            (split.targets() == Targets::kValues || split.targets() == Targets::kLabels) &&
+                            split.target_shape() == Shape{split.steps()};
+  for (TrainedOutput& output : outputs) {
+    output.has_step_targets = split.has_step_targets();
+    if (!may_be_steps) continue;
+    const DataArray& y = split.y_array();
+    output.row_targets = str(y.raw.type_text(), " in ", y.origin);
+    output.as_step_targets = {y.raw.dim(0), split.steps(), 1};
+  }
 }
 
 // ---- what cannot be

@@ -19,6 +19,10 @@ struct TrainedOutput : OutputObjective {
   Standard standard = {};                                   // of what it gives; empty: it has the data's units
   ConfigPosition position = {};
   bool has_step_targets = false;  // do the data's targets belong to the steps of sequences?
+  std::string row_targets =
+      {};                      // "float32[400, 12] in y.npy", where such a row for each sequence has its steps' length
+  Shape as_step_targets = {};  // [400, 12, 1]: those as one number of each step
+  bool has_recurrent_layer = true, has_flatten_layer = false;  // has the model?
 
   /// Is what it should give the number of a class, in one column of the targets?
   bool takes_class_column() const;
@@ -39,13 +43,14 @@ struct TrainedOutput : OutputObjective {
 
  private:
   void check_kind(const ModelOutput& output) const;
+  std::string kind_hint(bool gives_steps) const;
 };
 
 /// In the order of loss.outputs; the last layer where there are none.
 std::vector<TrainedOutput> outputs_of(const Experiment& experiment);
 /// Those of the data's numbers that each output gives. Null: they are not standardized.
 void set_standards(std::vector<TrainedOutput>& outputs, const Standardization* standardization);
-/// Whether these targets belong to the steps of sequences.
+/// Whether these targets belong to the steps of sequences, and what they might be.
 void set_step_targets(std::vector<TrainedOutput>& outputs, const Split& split);
 
 /// UserError: an output takes classes alone and the examples have others, or columns that the targets have not.

@@ -43,10 +43,25 @@ static const Param& weights_of(const Layer& layer, int64_t pixels, const OutputC
                           .config = output.at(key)});
 }
 
+static const Rbm& machine_of(const Model& model, const OutputConfig& output) {
+  const Layer& sampled = layer_of(model, output.samples);
+  if (const auto* machine = dynamic_cast<const Rbm*>(&sampled)) return *machine;
+  throw UserError(Message{.what = str("output.samples: the layer ", sampled.name(), " draws none"),
+                          .expected = "a layer of the type \"rbm\"",
+                          .got = str("type = \"", sampled.type(), '"'),
+                          .config = output.at("samples")});
+}
+
 Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Model& model) : output_(experiment.output) {
   const bool wants_filters = !output_.filters.empty(), wants_samples = !output_.samples.empty();
   if (!wants_filters && !wants_samples) return;
   const char* key = wants_filters ? "filters" : "samples";
+  if (wants_samples) rbm_ = &machine_of(model, output_);
+  if (data.is_sequence())
+    throw UserError(Message{.what = str("output.", key, ": filters of a layer that takes sequences are no pictures"),
+                            .expected = "examples that are pictures, without data.sequences",
+                            .got = str("sequences, whose steps are ", shape_text(data.train.step_shape())),
+                            .config = output_.at(key)});
   const Shape shape = picture_of(data.input_shape());
   if (shape.empty())
     throw UserError(Message{.what = str("output.", key, ": the examples are no grey pictures"),
@@ -57,14 +72,7 @@ Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Mode
   width_ = shape[1];
   if (wants_filters) filters_ = &weights_of(layer_of(model, output_.filters), height_ * width_, output_, "filters");
   if (!wants_samples) return;
-  const Layer& sampled = layer_of(model, output_.samples);
-  weights_of(sampled, height_ * width_, output_, "samples");
-  rbm_ = dynamic_cast<const Rbm*>(&sampled);
-  if (!rbm_)
-    throw UserError(Message{.what = str("output.samples: the layer ", sampled.name(), " draws none"),
-                            .expected = "a layer of the type \"rbm\"",
-                            .got = str("type = \"", sampled.type(), '"'),
-                            .config = output_.at("samples")});
+  weights_of(*rbm_, height_ * width_, output_, "samples");
   const Split& from = data.test.size() > 0 ? data.test : data.train;
   if (from.size() < output_.sample_chains)
     throw UserError(Message{

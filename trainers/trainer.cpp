@@ -17,6 +17,7 @@
 #include "trainers/data_state.h"
 #include "trainers/evaluator.h"
 #include "trainers/outputs.h"
+#include "trainers/pictures.h"
 #include "trainers/run.h"
 #include "trainers/table_facts.h"
 
@@ -66,7 +67,9 @@ void add_confusion(TrainSummary& summary, const Experiment& experiment, const Da
     return;
   for (const auto& [part, split] : {std::pair(Part::kTest, &data.test), std::pair(Part::kValid, &data.valid)})
     if (split->size() >= (trainer.full_batches_only ? trainer.batch_size : 1)) {
-      summary.confusion = evaluate(experiment, data, part, folder.best()).confusion;
+      const Evaluation found = evaluate(experiment, data, part, folder.best());
+      summary.confusion = found.confusion;
+      summary.confusion_of_steps = found.steps > 0;
       summary.confusion_part = part;
       return;
     }
@@ -107,8 +110,10 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
   out.metric = names_of(metrics).front();
-  out.has_errors = classifies && out.metric.name == "error" && !split.has_weights() && !split.has_step_targets();
-  if (out.has_errors) out.errors = std::llround(out.error / 100 * static_cast<double>(count));
+  out.has_errors = classifies && out.metric.name == "error" && !split.has_weights();
+  for (int64_t i = 0; i < count && split.has_step_targets(); ++i) out.steps += split.length(i);
+  const int64_t counted = out.steps > 0 ? out.steps : count;
+  if (out.has_errors) out.errors = std::llround(out.error / 100 * static_cast<double>(counted));
   for (size_t i = 1; i < own; ++i)
     out.others.push_back({metrics[i].metric->name(), metrics[i].metric->text(values[i]), values[i].number});
   if (classifies) out.confusion = *values.back().matrix;
@@ -128,7 +133,7 @@ static int64_t classes_in(const std::map<std::string, Tensor>& weights, const Ex
 
 // The first weights take as many numbers as they have rows. An example of another size is the examples' fault.
 static void check_example_size(const Model& model, const std::map<std::string, Tensor>& arrays, const Tensor& x,
-                               const std::string& weights, const DataArray& origin) {
+                               const std::string& weights, const DataArray& origin, bool is_sequence) {
   if (model.params().empty()) return;
   Param first = model.params().front();
   Shape wanted = first.variable.type().known_shape();
@@ -137,11 +142,13 @@ static void check_example_size(const Model& model, const std::map<std::string, T
     return;
   int64_t takes = found->second.dim(0);
   if (takes == wanted[0]) return;
-  throw UserError(Message{.what = str(origin.origin, ": the examples have another size than the model takes"),
-                          .expected = str(takes, " numbers for each example, as ", first.name, ' ',
-                                          found->second.type_text(), " in ", weights, " has rows"),
-                          .got = str(x.type_text(), ": ", wanted[0], " for each"),
-                          .hint = x.dim(0) == takes ? str("one example alone is an array [1, ", takes, ']') : ""});
+  throw UserError(
+      Message{.what = str(origin.origin, ": the examples have another size than the model takes"),
+              .expected = str(takes, " numbers for each ", is_sequence ? "step" : "example", ", as ", first.name, ' ',
+                              found->second.type_text(), " in ", weights, " has rows"),
+              .got = str(origin.raw.rank() > 0 ? origin.raw.type_text() : x.type_text(), ": ", wanted[0], " for each",
+                         is_sequence ? " step" : ""),
+              .hint = x.dim(0) == takes && !is_sequence ? str("one example alone is an array [1, ", takes, ']') : ""});
 }
 
 static void check_finite(const std::map<std::string, Tensor>& arrays, const std::string& weights) {
@@ -178,6 +185,7 @@ namespace {
 // What is computed of one output.
 struct PredictedOutput {
   Expr scores, classes;  // classes: empty where it gives values
+  bool is_sequence = false;
 };
 
 // Of rows for each step: [examples, steps, ...].
@@ -193,7 +201,18 @@ PredictedOutput predicted(const TrainedOutput& output, ModelPass& pass, const Di
     scores.value = softmax(given.value);
   const bool classifies = output.compare_with == CompareWith::kTargets && gives_classes(*output.objective, given);
   return {of_examples(scores.value, given, examples),
-          classifies ? of_examples(predicted_classes(scores), given, examples) : Expr()};
+          classifies ? of_examples(predicted_classes(scores), given, examples) : Expr(), given.is_sequence};
+}
+
+// What stands behind the ends is no answer.
+void clear_behind_ends(Prediction& of, const Tensor& lengths) {
+  clear_behind_end(of.probabilities, lengths);
+  if (!of.has_classes) return;
+  const int64_t steps = of.classes.dim(1);
+  for (int64_t i = 0; i < of.classes.dim(0); ++i) {
+    int64_t* classes = of.classes.data<int64_t>() + i * steps;
+    std::fill(classes + lengths.data<int64_t>()[i], classes + steps, -1);
+  }
 }
 
 Prediction empty_prediction(const TrainedOutput& output, const PredictedOutput& of, int64_t count) {
@@ -208,7 +227,7 @@ Prediction empty_prediction(const TrainedOutput& output, const PredictedOutput& 
 }  // namespace
 
 std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tensor& x, const std::string& weights,
-                                        const DataArray& origin) {
+                                        const DataArray& origin, const Tensor& lengths) {
   if (x.rank() == 0 || is_complex(x.dtype()))
     throw UserError(Message{.what = "these are no examples to predict",
                             .expected = "an array of real numbers, one example for each row",
@@ -218,41 +237,54 @@ std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tens
   std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights);  // `x` is as the model takes it
   const ModelInput input = input_of_rows(experiment, x.shape());
   Model model = build_model(experiment, input, classes_in(arrays, experiment));
-  check_example_size(model, arrays, x, weights, origin);
+  check_example_size(model, arrays, x, weights, origin, input.is_sequence);
   check_finite(arrays, weights);
   model.load(arrays, weights);
 
   Shape one = input.shape;  // example
   if (input.is_sequence) one.insert(one.begin(), x.dim(1));
-  Dims lengths = {"n"};
-  lengths.insert(lengths.end(), one.begin(), one.end());
-  Expr rows = tensor("x", lengths, floatX());
-  ModelPass pass = model.pass({rows}, Phase::kEvaluation);
+  const bool has_lengths = lengths.rank() > 0;
+  TH_CHECK(!has_lengths || (input.is_sequence && lengths.shape() == Shape{x.dim(0)}), lengths.type_text());
+  Dims dims = {"n"};
+  dims.insert(dims.end(), one.begin(), one.end());
+  const Expr rows = tensor("x", dims, floatX());
+  std::vector<In> inputs = {rows};
+  Expr steps;
+  if (has_lengths) inputs.emplace_back(steps = tensor("lengths", {"n"}, DType::kInt64));
+  ModelPass pass = model.pass({rows}, Phase::kEvaluation, steps);
   std::vector<TrainedOutput> outputs = outputs_of(experiment);
   set_standards(outputs, kept.get());
   const int64_t count = x.dim(0), chunk = 1024;
   std::vector<Prediction> out;
   std::vector<Out> values;
+  std::vector<bool> by_step;
   for (const TrainedOutput& output : outputs) {
     const PredictedOutput of = predicted(output, pass, "n");
     values.emplace_back(of.scores, true);
     if (of.classes.has_value()) values.emplace_back(of.classes, true);
+    by_step.push_back(of.is_sequence);
     out.push_back(empty_prediction(output, of, count));
   }
-  Function f = function({rows}, values, {}, function_options(experiment.compiler, "predict"));
+  FunctionOptions options = function_options(experiment.compiler, "predict");
+  options.allow_unused_inputs = true;  // lengths, of layers that look at no other step
+  Function f = function(inputs, values, {}, options);
   for (int64_t begin = 0; begin < count; begin += chunk) {
     const int64_t length = std::min(chunk, count - begin);
     Shape shape = {length};
     shape.insert(shape.end(), one.begin(), one.end());
-    std::vector<Tensor> results = f({x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)});
+    std::vector<Tensor> arguments = {x.rows(begin, length).cast(floatX()).contiguous().reshape(shape)};
+    if (has_lengths) arguments.push_back(lengths.rows(begin, length));
+    std::vector<Tensor> results = f(arguments);
     for (size_t i = 0; Prediction & one : out) {
       check_finite(results[i], begin, x.rows(begin, length), origin);
       one.probabilities.rows(begin, length).assign(results[i++]);
       if (one.has_classes) one.classes.rows(begin, length).assign(results[i++]);
     }
   }
-  for (size_t k = 0; k < out.size(); ++k)
+  for (size_t k = 0; k < out.size(); ++k) {
     if (!out[k].has_classes) outputs[k].standard.undo(out[k].probabilities);
+    if (has_lengths && by_step[k]) clear_behind_ends(out[k], lengths);
+  }
   return out;
 }
 
@@ -262,6 +294,7 @@ Prediction predict(const Experiment& experiment, const Tensor& x, const std::str
 
 CheckReport check_experiment(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {
   TrainingProgram program(experiment, data, config_folder);
+  const Pictures pictures(experiment, data, program.model());  // says which cannot be drawn
   RandomState random = program.model().random();
   program.begin_epoch(random);
   const double loss = program.try_step();

@@ -136,6 +136,7 @@ struct TrainSummary {
   /// run that is over, where the metric confusion_matrix is asked for.
   std::optional<Tensor> confusion = {};
   Part confusion_part = Part::kTest;
+  bool confusion_of_steps = false;  // does it count steps of sequences?
   std::string run_dir;
   std::string plot;                             // of the learning curves; empty where none was drawn
   std::optional<Profile> profile = {};          // where TrainOptions::profile wanted one
@@ -181,14 +182,15 @@ struct Evaluation {
     std::optional<double> number = {};  // none of a matrix
   };
   int64_t examples = 0;
-  int64_t errors = 0;  // where the metric "error" counts examples, which have no weights
+  int64_t errors = 0;  // where the metric "error" counts examples or steps, which have no weights
+  int64_t steps = 0;   // of those examples, where each step has a target; else 0
   double error = 0;    // of the metric that the run goes by
   double loss = 0;     // of the objective over the examples, without penalties
   MetricName metric = {};
   bool has_errors = false;         // is `errors` their number?
   std::vector<Value> others = {};  // the other metrics
-  /// float64 [classes, classes]: how many examples of each class (rows; or the sum of their weights) were taken for
-  /// each class (columns).
+  /// float64 [classes, classes]: how many examples (steps, where each has a target) of each class (rows; or the sum of
+  /// their weights) were taken for each class (columns).
   std::optional<Tensor> confusion = {};
 };
 /// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
@@ -204,10 +206,13 @@ struct Prediction {
 };
 /// Of each output, in the order of loss.outputs. `x` [n, ...] holds examples as the model takes them (scaled), of any
 /// real dtype; the number of classes comes from the weights. `origin` says where they come from, for messages. Values
-/// that were standardized come back in the units of the data. UserError as evaluate(), for examples of another size
-/// than the weights take, weights that are not finite, and the first example whose probabilities are not.
+/// that were standardized come back in the units of the data. `lengths`: int64 [n], the steps of each sequence, from 1
+/// to those of x, and finite numbers stand behind them; empty: each has all. Behind the end of a sequence the class of a
+/// step is -1, and its probabilities and values are 0. UserError as evaluate(), for examples of another size than the
+/// weights take, weights that are not finite, and the first example whose probabilities are not.
 std::vector<Prediction> predict_outputs(const Experiment& experiment, const Tensor& x, const std::string& weights,
-                                        const DataArray& origin = {.raw = {}, .origin = "the examples", .where = {}});
+                                        const DataArray& origin = {.raw = {}, .origin = "the examples", .where = {}},
+                                        const Tensor& lengths = {});
 /// Of the first output.
 Prediction predict(const Experiment& experiment, const Tensor& x, const std::string& weights,
                    const DataArray& origin = {.raw = {}, .origin = "the examples", .where = {}});

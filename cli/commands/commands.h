@@ -56,6 +56,7 @@ struct PredictArguments {
   std::string phase = {};          // "": the last one
   std::string weights = {};        // "": the run folder's
   std::string input, output;
+  std::string lengths = {};    // file of the steps of each sequence; "": each has all
   bool probabilities = false;  // into an .npy; an .npz gets both
 };
 int run_predict(const PredictArguments& arguments);

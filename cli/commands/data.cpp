@@ -70,17 +70,28 @@ std::string sequences_text(const Split& split) {
              count_text(split.step_count(), "step"));
 }
 
+// "float32[400, 12 steps, 3]": as many rows of the array as the set has.
+std::string own_type_text(const DataArray& array, int64_t size, bool has_steps) {
+  const Shape& shape = array.raw.shape();
+  std::vector<std::string> lengths;
+  for (size_t i = 0; i < shape.size(); ++i)
+    lengths.push_back(str(i == 0 ? size : shape[i], i == 1 && has_steps ? " steps" : ""));
+  return str(name_of(array.raw.dtype()), '[', join(lengths, ", "), ']');
+}
+
 std::string set_text(const SetFacts& facts) {
   const Split& split = *facts.split;
+  auto type_of_array = [&](const DataArray& array, bool has_steps) {
+    return str(own_type_text(array, split.size(), has_steps), ", ", array.origin);
+  };
   std::vector<std::pair<std::string, std::string>> lines = {
       split.is_sequence() ? std::pair<std::string, std::string>("sequences", sequences_text(split))
                           : std::pair<std::string, std::string>(
                                 "examples", str(count_text(split.size()), " of ", shape_text(split.input_shape()))),
-      {"x", str(split.x_array().raw.type_text(), ", ", split.x_array().origin)}};
+      {"x", type_of_array(split.x_array(), split.is_sequence())}};
   if (split.targets() != Targets::kNone)
-    lines.emplace_back("y", str(split.y_array().raw.type_text(), ", ", split.y_array().origin));
-  if (split.has_lengths())
-    lines.emplace_back("lengths", str(split.lengths_array().raw.type_text(), ", ", split.lengths_array().origin));
+    lines.emplace_back("y", type_of_array(split.y_array(), split.has_step_targets()));
+  if (split.has_lengths()) lines.emplace_back("lengths", type_of_array(split.lengths_array(), false));
   if (facts.was_read)
     lines.emplace_back(
         "range", str(number_text(static_cast<float>(facts.low)), " to ", number_text(static_cast<float>(facts.high)),

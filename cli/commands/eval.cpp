@@ -3,6 +3,8 @@
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
+#include "nn/layers/rbm.h"
+#include "nn/objectives/contrastive_divergence.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -28,6 +30,19 @@ static void check_has_examples(const Dataset& data, const std::string& part, con
                           .hint = "trainer.full_batches_only=false takes them too"});
 }
 
+// What the loss is, where its objective does not say it.
+static std::string loss_meaning(const Experiment& experiment) {
+  const std::vector<OutputLossConfig> outputs = output_losses(experiment);
+  if (outputs.size() > 1 || outputs[0].objective.name() != ContrastiveDivergence::Options::kName) return "";
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
+    const auto* machine = layer.get_if<Rbm::Options>();
+    const bool is_judged = layer->name == outputs[0].layer || &layer == &experiment.model.layers.back();
+    if (machine && is_judged && machine->visible == Rbm::Visible::kGaussian)
+      return " (the error of the reconstruction)";
+  }
+  return " (minus the pseudo-likelihood)";
+}
+
 int run_eval(const EvalArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   take_phase(loaded, arguments.phase);
@@ -39,6 +54,7 @@ int run_eval(const EvalArguments& arguments) {
   if (arguments.json) {
     JsonObject out;
     out.add("part", arguments.part).add("weights", weights).add("examples", found.examples);
+    if (found.steps > 0) out.add("steps", found.steps);
     if (found.has_errors) out.add("errors", found.errors);
     const std::string key = str(arguments.part, '_', found.metric.name);
     if (found.metric.unit == "%")
@@ -56,11 +72,15 @@ int run_eval(const EvalArguments& arguments) {
     if (found.metric.name != "loss")
       text += str(metric_label(found.metric.name), ' ',
                   found.metric.unit == "%" ? error_text(found.error) : loss_text(found.error));
-    if (found.has_errors) text += str(" (", count_text(found.errors), " of ", count_text(found.examples), " examples)");
-    text += str(found.metric.name == "loss" ? "" : ", ", "loss ", loss_text(found.loss, 6), "\n");
+    if (found.has_errors)
+      text += str(" (", count_text(found.errors), " of ",
+                  found.steps > 0 ? count_text(found.steps, "step") : count_text(found.examples) + " examples", ")");
+    text += str(found.metric.name == "loss" ? "" : ", ", "loss ", loss_text(found.loss, 6),
+                loss_meaning(loaded.experiment), "\n");
     for (const Evaluation::Value& value : found.others)
       if (value.name != "loss" && value.number) text += str(name, ' ', metric_label(value.name), ' ', value.text, "\n");
-    print_text(str(text, "weights ", weights, "\n", found.confusion ? confusion_text(*found.confusion) : ""));
+    print_text(
+        str(text, "weights ", weights, "\n", found.confusion ? confusion_text(*found.confusion, found.steps > 0) : ""));
   }
   return kDone;
 }

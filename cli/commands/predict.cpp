@@ -1,10 +1,12 @@
 // `thtrain predict`: a trained model's answers for the examples of a file.
+#include <cstdio>
 #include <filesystem>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
+#include "datasets/array_file.h"
 #include "datasets/dataset.h"
 #include "datasets/npy.h"
 #include "datasets/npz.h"
@@ -41,18 +43,61 @@ TableFacts facts_of(const LoadedExperiment& loaded) {
   return table_facts(load_data(loaded.experiment, loaded.config_folder));
 }
 
-// As the data files have them, scaled as the experiment says, standardized as the model was trained. Infinite ones and
-// NaN are refused.
-Tensor examples_of(const DataArray& input, const Experiment& experiment, const std::string& weights) {
-  Split split = experiment.data->has_sequences() ? Split(input, {}, Targets::kNone, experiment.data->scale, Sequences{})
-                                                 : Split(input, {}, Targets::kNone, experiment.data->scale);
-  check_all(split, experiment.compiler.floatX);
+// Of other data, and of those whose lengths are in the overrides, which tell of the training data.
+void check_lengths(const PredictArguments& arguments, const Experiment& experiment) {
+  if (!arguments.lengths.empty() && !experiment.data->has_sequences())
+    throw UserError(Message{.what = "thtrain predict: --lengths has no use: the model's examples are no sequences",
+                            .expected = "no --lengths"});
+  for (const std::string& word : arguments.experiment.overrides)
+    for (const char* key : {"data.train_lengths", "data.valid_lengths", "data.test_lengths"})
+      if (word.starts_with(str(key, '=')))
+        throw UserError(Message{.what = str("thtrain predict: ", key, " has no effect"),
+                                .expected = "--lengths with the file of the lengths of the sequences in --input",
+                                .got = word});
+}
+
+// Were they sequences of different lengths that the model was trained on, and none are given?
+bool lacks_lengths(const PredictArguments& arguments, const Experiment& experiment) {
+  return experiment.data->has_lengths() && arguments.lengths.empty();
+}
+
+Split split_of(const DataArray& input, const PredictArguments& arguments, const DataConfig& data) {
+  if (!data.has_sequences()) return {input, {}, Targets::kNone, data.scale};
+  Sequences sequences;
+  if (!arguments.lengths.empty())
+    sequences.lengths = ArrayFile(arguments.lengths, ArrayFile::Format::kNpy, {}).in_memory();
+  return {input, {}, Targets::kNone, data.scale, sequences};
+}
+
+// As the data files have them, scaled as the experiment says, standardized as the model was trained; with the lengths
+// that are given. Infinite ones and NaN are refused.
+Batch examples_of(const DataArray& input, const PredictArguments& arguments, const Experiment& experiment,
+                  const std::string& weights) {
+  Split split = split_of(input, arguments, *experiment.data);
+  try {
+    check_all(split, experiment.compiler.floatX);
+  } catch (const UserError& error) {
+    if (!lacks_lengths(arguments, experiment)) throw;
+    std::vector<Message> messages = error.messages();
+    std::string& hint = messages.back().hint;
+    hint += str(hint.empty() ? "" : ";\n",
+                "--lengths FILE says where each sequence ends; what stands behind it may be anything");
+    throw UserError(std::move(messages));
+  }
   std::map<std::string, Tensor> arrays = read_weights(weights);
   if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights)) {
     check_standardization(*kept, split, weights);
     split.set_standardization(kept);
   }
-  return split.all(experiment.compiler.floatX).x;
+  return split.all(experiment.compiler.floatX);
+}
+
+void warn_of_lengths(const PredictArguments& arguments, const Experiment& experiment, const Tensor& x) {
+  if (!lacks_lengths(arguments, experiment)) return;
+  std::fprintf(stderr,
+               "warning: the run was trained on sequences of different lengths; without --lengths every example has "
+               "all %s\n",
+               count_text(x.dim(1), "step").c_str());
 }
 
 // The columns of the last weights say how many classes there are. Where these weights are not in the file, what is
@@ -200,6 +245,7 @@ int run_predict(const PredictArguments& arguments) {
   Output output = output_of(arguments.output);
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
   take_phase(loaded, arguments.phase);
+  check_lengths(arguments, loaded.experiment);
   if (const std::vector<OutputLossConfig>& several = loaded.experiment.loss.outputs;
       output == Output::kNpy && several.size() > 1)
     throw UserError(Message{.what = "a .npy file holds one array, and the model has several outputs",
@@ -208,14 +254,18 @@ int run_predict(const PredictArguments& arguments) {
   std::string weights = weights_of(loaded, arguments.weights);
   warn_of_first_weights(loaded, weights);
   refuse_to_overwrite("--output", arguments.output, ArrayPath(arguments.input).file, "the input");
+  if (!arguments.lengths.empty())
+    refuse_to_overwrite("--output", arguments.output, ArrayPath(arguments.lengths).file, "the lengths");
   refuse_to_overwrite("--output", arguments.output, weights, "the weights");
   refuse_to_overwrite("--output", arguments.output, loaded);
   TableFacts facts = facts_of(loaded);
   DataArray input = read_prediction_input(arguments.input, loaded.experiment, facts);
-  Tensor x = examples_of(input, loaded.experiment, weights);
+  const Batch examples = examples_of(input, arguments, loaded.experiment, weights);
+  const Tensor& x = examples.x;
   check_names(weights, loaded.experiment, x.shape());
-  std::vector<Prediction> all = predict_outputs(loaded.experiment, x, weights, input);
+  std::vector<Prediction> all = predict_outputs(loaded.experiment, x, weights, input, examples.lengths);
   check_table(all, output, arguments.output);
+  warn_of_lengths(arguments, loaded.experiment, x);
   if (all.size() > 1) {
     write_outputs(arguments.output, output, all, names_of(all, loaded.experiment, facts), arguments.probabilities);
     print_text(str(join(all, ", ", [](const Prediction& one) { return one.output; }), " of ",

@@ -28,17 +28,19 @@ constexpr int64_t kLength = 500;
 
 // The texts of the symbols, which the run keeps as the names of its classes.
 std::vector<std::string> symbols_of(const LoadedExperiment& loaded) {
-  auto refuse = [&](const std::string& got) {
+  auto refuse = [&](const std::string& got, const std::string& hint = "") {
     throw UserError(
         Message{.what = str(loaded.run->path(), ": this run's model gives no text"),
                 .expected = "a run of sequences whose classes have names, the symbols of a text; or of piano rolls",
-                .got = got});
+                .got = got,
+                .hint = hint});
   };
   std::vector<std::string> out;
   std::error_code ignored;
   if (!loaded.experiment.data->has_sequences()) refuse("examples that are no sequences");
   if (std::filesystem::exists(loaded.run->table(), ignored)) out = read_table_facts(loaded.run->table()).classes;
-  if (out.empty()) refuse("no names of classes");
+  if (out.empty())
+    refuse("no names of classes", "data.class_names in the experiment gives them, in the order of the classes");
   return out;
 }
 

@@ -34,6 +34,7 @@ struct PianoRollsConfig : DataConfig {
   PianoRollsConfig() { target = Targets::kLabels; }
   std::string file;
   bool has_sequences() const override { return true; }
+  bool has_lengths() const override { return true; }
   SetSizes sizes() const override { return {}; }
   std::vector<DataFile> files() override;
   void fill(DatasetOptions& out) const override;

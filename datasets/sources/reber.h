@@ -46,6 +46,7 @@ ReberArrays reber_arrays(const ReberStrings& strings);
 struct ReberConfig : GeneratorConfig {
   static constexpr std::string_view kName = "reber";
   bool has_sequences() const override { return true; }
+  bool has_lengths() const override { return true; }
   void fill(DatasetOptions& out) const override;
   static void describe(Fields<ReberConfig>& f);
 };

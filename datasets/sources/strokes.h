@@ -24,6 +24,7 @@ Strokes generate_strokes(int64_t n, int64_t seed, int64_t part);
 struct StrokesConfig : GeneratorConfig {
   static constexpr std::string_view kName = "strokes";
   bool has_sequences() const override { return true; }
+  bool has_lengths() const override { return true; }
   void fill(DatasetOptions& out) const override;
   static void describe(Fields<StrokesConfig>& f);
 };

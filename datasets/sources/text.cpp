@@ -81,6 +81,8 @@ Tensor one_hot_of(const Tensor& x, int64_t count) {
   return out;
 }
 
+constexpr char32_t kByteOrderMark = 0xfeff;
+
 class TextReader {
  public:
   TextReader(const TextConfig& config, const DatasetOptions& options, DType floatx)
@@ -92,11 +94,12 @@ class TextReader {
 
   SourceData read() {
     const std::string text = read_file(path_);
-    const std::vector<char32_t> all = characters_of(text, path_);
+    std::vector<char32_t> all = characters_of(text, path_);
+    if (!all.empty() && all.front() == kByteOrderMark) all.erase(all.begin());
     auto part = [&](double fraction) { return std::llround(fraction * static_cast<double>(all.size())); };
     const int64_t valid = part(config_.valid_fraction), test = part(config_.test_fraction),
                   train = std::ssize(all) - valid - test;
-    known_.assign(all.begin(), all.begin() + train);
+    known_ = all;
     std::sort(known_.begin(), known_.end());
     known_.erase(std::unique(known_.begin(), known_.end()), known_.end());
     const auto numbers = static_cast<double>(all.size()) * static_cast<double>(config_.one_hot ? known_.size() : 1);
@@ -114,15 +117,7 @@ class TextReader {
   std::vector<int64_t> numbers_of(const std::vector<char32_t>& all, int64_t begin, int64_t count) const {
     std::vector<int64_t> out;
     for (int64_t i = begin; i < begin + count; ++i) {
-      const char32_t character = all[static_cast<size_t>(i)];
-      const auto place = std::lower_bound(known_.begin(), known_.end(), character);
-      if (place == known_.end() || *place != character) {
-        const auto line = 1 + std::count(all.begin(), all.begin() + i, U'\n');
-        throw file_error(path_, str("line ", line, ": a character that the training part has not"),
-                         str("one of the ", known_.size(), " characters of the training part"),
-                         str('"', printable(text_of(character)), '"'),
-                         "smaller parts for validation and test, or a text without it");
-      }
+      const auto place = std::lower_bound(known_.begin(), known_.end(), all[static_cast<size_t>(i)]);
       out.push_back(place - known_.begin());
     }
     return out;
@@ -168,8 +163,9 @@ void TextConfig::fill(DatasetOptions& out) const {
 void TextConfig::describe(Fields<TextConfig>& f) {
   f.about(
       "A text file in UTF-8 as sequences of characters: windows of it, and at each step the class of the character "
-      "that follows. The classes are the characters of the training part, sorted by their code points. The path is "
-      "looked for as those of `npy`.");
+      "that follows. The classes are the characters of the whole file, also of the parts for validation and test, "
+      "sorted "
+      "by their code points; a byte-order mark at its beginning is none. The path is looked for as those of `npy`.");
   f.field("file", &TextConfig::file).required().help("The text file.");
   f.field("steps", &TextConfig::steps)
       .range(between(1, 1000000))

@@ -5,7 +5,7 @@
 namespace thtrain {
 
 void Flatten::Options::describe(Fields<Options>& f) {
-  f.about("Turns each example into one row of numbers.");
+  f.about("Turns each example into one row of numbers; of sequences, each step.");
   describe_layer(f);
 }
 

@@ -13,7 +13,8 @@ namespace thtrain {
 void ContrastiveDivergence::Options::describe(Fields<Options>& f) {
   f.about(
       "Trains an rbm or rnn_rbm layer without targets: the free energy of examples falls, that of what the machine "
-      "makes of them rises. Shown is minus the pseudo-likelihood, or the error of the reconstruction.");
+      "makes of them rises. Its loss, in the lines of epochs and in `thtrain eval`, is minus the pseudo-likelihood; of "
+      "Gaussian visible units, and in training of chains that begin at the examples, the error of the reconstruction.");
   f.field("k", &Options::k)
       .range(at_least(1))
       .unit("steps")

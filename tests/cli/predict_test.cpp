@@ -299,7 +299,7 @@ error: wide.npy: the examples have another size than the model takes
   expect_error({"run", "--input", "one.npy", "--output", "p.npy"}, R"(
 error: one.npy: the examples have another size than the model takes
   expected: 2 numbers for each example, as softmax/W float32[2, 2] in run/best.npz has rows
-  got:      float32[2, 1]: 1 for each
+  got:      float32[2]: 1 for each
   hint:     one example alone is an array [1, 2]
 )");
   workshop.write("x.csv", "width,depth\n3,1\n");

@@ -160,7 +160,8 @@ TEST_F(CliSample, RefusesRunsWithoutNames) {
   EXPECT_EQ(refused({}),
             "error: run: this run's model gives no text\n"
             "  expected: a run of sequences whose classes have names, the symbols of a text; or of piano rolls\n"
-            "  got:      no names of classes\n");
+            "  got:      no names of classes\n"
+            "  hint:     data.class_names in the experiment gives them, in the order of the classes\n");
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ TEST(CliSequences, DataTellsOfTheirStepsAndWhatIsBehindTheirEnds) {
       ended.out.starts_with("reber: 7 classes by step, in memory\n\n"
                             "train\n"
                             "  sequences  40 of 8 to 20 steps, of [7] each; 423 steps\n"
-                            "  x          uint8[40, 20, 7], the generator \"reber\", seed 5\n"
-                            "  y          int64[40, 20], the generator \"reber\", seed 5\n"
+                            "  x          uint8[40, 20 steps, 7], the generator \"reber\", seed 5\n"
+                            "  y          int64[40, 20 steps], the generator \"reber\", seed 5\n"
                             "  lengths    int64[40], the generator \"reber\", seed 5\n"
                             "  range      0 to 1, mean 0.142857 (scaled)\n"))
       << ended.out;

@@ -111,12 +111,12 @@ TEST(SequenceModelErrors, StepsThatAreNoRows) {
   Model model = model_of_sequences({28, 28});
   EXPECT_EQ(error_text([&] { model.add(rnn(2)); }),
             "error: layer rnn (rnn) does not fit the layer before it\n"
-            "  expected: one row of numbers for each example\n"
-            "  got:      examples of shape [28, 28]\n"
+            "  expected: one row of numbers for each step\n"
+            "  got:      steps of shape [28, 28]\n"
             "  config:   a.toml:5:1\n"
             "      5 | [[model.layers]]\n"
             "        | ^^^^^^^^^^^^^^^^\n"
-            "  hint:     a flatten layer before it makes rows");
+            "  hint:     a flatten layer before it makes a row of each step");
 }
 
 }  // namespace

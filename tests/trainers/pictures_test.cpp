@@ -5,13 +5,16 @@
 
 #include <filesystem>
 
+#include "datasets/sources/reber.h"
 #include "nn/layers/rbm.h"
+#include "nn/layers/rnn.h"
 #include "nn/objectives/contrastive_divergence.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
 #include "trainers/load_data.h"
 #include "trainers/program.h"
+#include "trainers/trainer.h"
 
 namespace thtrain {
 namespace {
@@ -180,6 +183,32 @@ TEST(PicturesOfRuns, WhatIsNoPicture) {
             "error: output.sample_chains: chains begin at examples, each at its own\n"
             "  expected: at most 40 (test examples)\n"
             "  got:      41");
+}
+
+// `thtrain check` refuses what training refuses.
+TEST(PicturesOfRuns, SequencesAreNoPictures) {
+  Experiment e;
+  ReberConfig data;
+  data.n_train = 40;
+  data.n_valid = data.n_test = 0;
+  e.data = data;
+  Rnn::Options rnn;
+  rnn.name = "rnn";
+  e.model.layers = {rnn, Softmax::Options{}};
+  e.trainer.batch_size = 8;
+  e.compiler.mode = CompilerConfig::Mode::kReference;
+  e.output.filters = "rnn";
+  const auto error = [&] { return error_text([&] { check_experiment(e, load_data(e, ""), ""); }); };
+  EXPECT_EQ(error(),
+            "error: output.filters: filters of a layer that takes sequences are no pictures\n"
+            "  expected: examples that are pictures, without data.sequences\n"
+            "  got:      sequences, whose steps are [7]");
+  e.output.filters = "";
+  e.output.samples = "rnn";
+  EXPECT_EQ(error(),
+            "error: output.samples: the layer rnn draws none\n"
+            "  expected: a layer of the type \"rbm\"\n"
+            "  got:      type = \"rnn\"");
 }
 
 }  // namespace

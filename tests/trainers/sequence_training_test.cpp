@@ -3,9 +3,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "datasets/npy.h"
 #include "datasets/sources/reber.h"
 #include "datasets/sources/text.h"
+#include "nn/layers/flatten.h"
+#include "nn/layers/last_step.h"
 #include "nn/layers/rnn.h"
+#include "nn/objectives/squared_error.h"
 #include "tests/support/run_result.h"
 #include "trainers/epoch_order.h"
 #include "trainers/feed.h"
@@ -273,6 +277,51 @@ TEST(SequenceTraining, MessagesForTargetsOfAnotherKind) {
             "  expected: a layer that gives sequences\n"
             "  got:      float32[8, 7]\n"
             "  hint:     a recurrent layer with output = \"all\" gives its outputs of all steps");
+  e.model.layers = {LastStep::Options{}, softmax_layer()};
+  EXPECT_EQ(training_error(e),
+            "error: the output softmax gives something for each sequence, and the data has a target for each step\n"
+            "  expected: a layer that gives sequences\n"
+            "  got:      float32[8, 7]\n"
+            "  hint:     without a layer of type \"last_step\" or \"mean_steps\", which make one value of a sequence");
+}
+
+TEST(SequenceTraining, MessagesForOneTargetOfASequence) {
+  TemporaryFolder folder;
+  write_npy(folder.path("x.npy"), Tensor::zeros(k32, {40, 12, 3}));
+  write_npy(folder.path("y.npy"), Tensor::zeros(k32, {40, 12}));
+  NpyConfig data;
+  data.train = folder.path("x.npy");
+  data.train_labels = folder.path("y.npy");
+  data.sequences = true;
+  data.target = Targets::kValues;
+  Dense::Options dense;
+  dense.name = "out";
+  Experiment e = reber_experiment();
+  e.data = data;
+  e.loss.objective = SquaredError::Options{};
+  e.model.layers = {rnn_layer(RecurrentOutput::kAll), dense};
+  const std::string what =
+      "error: the output out gives something for each step, and the data has one target for each sequence\n";
+  EXPECT_EQ(training_error(e),
+            str(what,
+                "  expected: a layer that makes one value of a sequence; or targets of the steps, one number of each: "
+                "[40, 12, 1]\n"
+                "  got:      float32[8, 12, 1] beside float32[40, 12] in ",
+                folder.path("y.npy"),
+                "\n"
+                "  hint:     a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence; so does a "
+                "recurrent layer with output = \"last\""));
+  write_npy(folder.path("y.npy"), Tensor::zeros(k32, {40}));
+  Flatten::Options flat;
+  flat.name = "flat";
+  e.model.layers = {flat, dense};
+  EXPECT_EQ(training_error(e),
+            str(what,
+                "  expected: a layer that makes one value of a sequence\n"
+                "  got:      float32[8, 12, 1]\n"
+                "  hint:     a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence;\n"
+                "            the model has no recurrent layer, so that it sees each step by itself;\n"
+                "            a flatten layer makes a row of each step, not of the sequence"));
 }
 
 TEST(SequenceTraining, MessagesForCarriedState) {

@@ -65,21 +65,30 @@ TEST(Text, MessagesForTextsThatDoNotFit) {
   TemporaryFolder folder;
   TextConfig config;
   config.file = folder.write("t.txt", "aaaa\naaaa\nab");
-  config.steps = 2;
-  config.valid_fraction = 0.25;
-  EXPECT_EQ(error_text([&] { load(config); }),
-            str("error: ", config.file,
-                ": line 3: a character that the training part has not\n"
-                "  expected: one of the 2 characters of the training part\n"
-                "  got:      \"b\"\n"
-                "  hint:     smaller parts for validation and test, or a text without it"));
-  config.valid_fraction = 0;
   config.steps = 6;
   config.window_tracks = 2;
   EXPECT_EQ(error_text([&] { load(config); }), str("error: ", config.file,
                                                    ": the text is too short for training windows\n"
                                                    "  expected: at least 13 characters, 2 tracks of 6 steps and one\n"
                                                    "  got:      12 characters"));
+}
+
+// Of 11 characters the last three validate; "b" is one of them.
+TEST(Text, TheAlphabetIsThatOfTheWholeFile) {
+  TemporaryFolder folder;
+  TextConfig config;
+  config.file = folder.write("t.txt",
+                             "\xef\xbb\xbf"
+                             "aaca\naac\nab");
+  config.steps = 2;
+  config.valid_fraction = 0.25;
+  config.one_hot = false;
+  const Dataset data = load(config);
+  EXPECT_EQ(join(data.class_names, "|"), "\n|a|b|c");
+  EXPECT_EQ(data.train.size(), 3);
+  EXPECT_EQ(data.train.read(0, 1, k32).x.text(), "[[[1], [1]]]");
+  EXPECT_EQ(data.valid.read(0, 1, k32).x.text(), "[[[0], [1]]]");
+  EXPECT_EQ(data.valid.read(0, 1, k32).y.text(), "[[1, 2]]");
 }
 
 TEST(Text, ItsKeysMatter) {
