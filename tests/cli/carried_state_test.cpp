@@ -8,6 +8,13 @@
 namespace thtrain {
 namespace {
 
+// Without the folder that it is in.
+std::string without_folder(std::string text, const Workshop& workshop) {
+  const std::string folder = workshop.path() + "/";
+  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
+  return text;
+}
+
 // What `check` says of 12 sequences of 4 steps.
 std::string error_of(const std::string& data, const std::string& layer, const std::string& trainer) {
   Workshop workshop;
@@ -23,11 +30,11 @@ std::string error_of(const std::string& data, const std::string& layer, const st
                      "[compiler]\nmode = \"reference\"\n"));
   const Ended ended = workshop.run({"check", "e.toml"});
   EXPECT_EQ(ended.code, 2) << ended.err;
-  return ended.err.substr(std::min(ended.err.find("error: "), ended.err.size()));
+  return without_folder(ended.err.substr(std::min(ended.err.find("error: "), ended.err.size())), workshop);
 }
 
 const std::string kRows =
-    "error: layer rnn carries its state from minibatch to minibatch, and these do not go on in each other's rows\n";
+    "error: layer rnn1 carries its state from minibatch to minibatch, and these do not go on in each other's rows\n";
 
 std::string at(int line) {
   return str("  config:   e.toml:", line, ":1\n      ", line, " | [[model.layers]]\n        | ^^^^^^^^^^^^^^^^\n");
@@ -35,7 +42,7 @@ std::string at(int line) {
 
 TEST(CliCarriedState, DoesNotWalkBackwards) {
   EXPECT_EQ(error_of("", "go_backwards = true\n", "shuffle = false\n"),
-            "error: layer rnn (rnn) walks backwards, and has no state that the next minibatch goes on from\n"
+            "error: layer rnn1 (rnn) walks backwards, and has no state that the next minibatch goes on from\n"
             "  expected: go_backwards = false beside carry = true\n"
             "  got:      go_backwards = true\n"
             "  config:   e.toml:9:9\n"
@@ -58,7 +65,7 @@ TEST(CliCarriedState, NeedsRowsThatGoOn) {
 
 TEST(CliCarriedState, IsNotForBatchMethods) {
   EXPECT_EQ(error_of("", "", "optimizer = \"lbfgs\"\n"),
-            "error: layer rnn carries its state from minibatch to minibatch, which does not go with a batch method\n"
+            "error: layer rnn1 carries its state from minibatch to minibatch, which does not go with a batch method\n"
             "  expected: carry = false, or an optimizer that takes a step for each minibatch\n"
             "  got:      trainer.optimizer = \"lbfgs\"\n" +
                 at(6));

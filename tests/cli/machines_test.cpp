@@ -30,7 +30,7 @@ TEST(CliMachines, BinaryUnitsTakeSharesThroughLayersThatReshape) {
   Workshop workshop;
   workshop.write("e.toml", experiment("scale = 1.0\n", "[[model.layers]]\ntype = \"flatten\"\n" + kRbm));
   const std::string error = error_of(workshop.run({"check", "e.toml"}));
-  EXPECT_NE(error.find(": the visible units of rbm are binary\n  expected: numbers from 0 to 1\n  got:      "),
+  EXPECT_NE(error.find(": the visible units of rbm1 are binary\n  expected: numbers from 0 to 1\n  got:      "),
             std::string::npos)
       << error;
   EXPECT_TRUE(
@@ -46,9 +46,9 @@ TEST(CliMachines, BinaryUnitsDoNotTakeWhatOtherKindsOfLayersGive) {
                                                 activation, "\"\n") +
                                                 kRbm));
     EXPECT_EQ(error_of(workshop.run({"check", "e.toml"})),
-              str("error: the visible units of rbm are binary\n"
+              str("error: the visible units of rbm1 are binary\n"
                   "  expected: numbers from 0 to 1\n"
-                  "  got:      what the layer dense gives, with activation = \"",
+                  "  got:      what the layer dense1 gives, with activation = \"",
                   activation,
                   "\"\n"
                   "  config:   e.toml:10:1\n"
@@ -71,15 +71,18 @@ TEST(CliMachines, ChainsAreAsManyAsAMinibatchHasExamples) {
             "  config:   command line:1:20\n"
             "      1 | trainer.batch_size=5\n"
             "        |                    ^\n"
-            "  hint:     a new run with model.weights begins with the weights of this one, and with new chains\n");
+            "  hint:     a new run with model.weights begins with the weights of this one, and with new chains;\n"
+            "            the experiment was edited since the checkpoint: trainer.batch_size: 10 then, 5 now; "
+            "trainer.epochs: 1 then, 2 now;\n"
+            "            weights of another model cannot go on: undo the edit, or train another run\n");
 }
 
 TEST(CliMachines, ASignalEndsTheSamplingBetweenTwoRows) {
   Workshop workshop;
   workshop.write("e.toml", experiment("", kRbm,
-                                      "[output]\nplots = false\nsamples = \"rbm\"\nsample_chains = 4\n"
+                                      "[output]\nplots = false\nsamples = \"rbm1\"\nsample_chains = 4\n"
                                       "sample_rows = 1000\nsample_steps = 200\n"));
-  const std::string line = "drawing samples of rbm: 1000 rows of 200 steps of Gibbs sampling\n";
+  const std::string line = "drawing samples of rbm1: 1000 rows of 200 steps of Gibbs sampling\n";
   const pid_t process = workshop.start({"train", "e.toml", "--run-dir", "run"});
   for (int i = 0; i < 6000 && workshop.read("log").find(line) == std::string::npos; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -30,6 +30,13 @@ std::string experiment(const std::string& data, const std::string& layer) {
 
 const char* kEmbedding = "type = \"embedding\"\nunits = 2\n";
 
+// Without the folder that it is in.
+std::string without_folder(std::string text, const Workshop& workshop) {
+  const std::string folder = workshop.path() + "/";
+  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
+  return text;
+}
+
 std::string error_of(const std::string& command, const std::string& data, const std::string& layer, float other) {
   Workshop workshop;
   write_symbols(workshop, other);
@@ -38,7 +45,7 @@ std::string error_of(const std::string& command, const std::string& data, const 
   if (command == "train") arguments.insert(arguments.end(), {"--run-dir", "run", "--quiet"});
   const Ended ended = workshop.run(arguments);
   EXPECT_EQ(ended.code, 2) << ended.err;
-  return ended.err.substr(std::min(ended.err.find("error: "), ended.err.size()));
+  return without_folder(ended.err.substr(std::min(ended.err.find("error: "), ended.err.size())), workshop);
 }
 
 const std::string kLayer =
@@ -49,18 +56,18 @@ const std::string kLayer =
 TEST(CliSymbols, OutOfRangeAreFoundBeforeTheRun) {
   for (const char* command : {"train", "check"})
     EXPECT_EQ(error_of(command, "", str(kEmbedding, "count = 5\n"), 9),
-              "error: s.npy: row 3, step 2: symbol 9, and layer embedding has 5 symbols\n"
+              "error: s.npy: row 3, step 2: symbol 9, and layer embedding1 has 5 symbols\n"
               "  expected: integers from 0 to 4\n"
               "  got:      9\n" +
                   kLayer + "  hint:     model.layers.0.count is the number of symbols\n");
   EXPECT_EQ(error_of("train", "", "type = \"one_hot\"\n", 3),
-            "error: s.npy: row 3, step 2: symbol 3, and layer one_hot has 3 symbols\n"
+            "error: s.npy: row 3, step 2: symbol 3, and layer one_hot1 has 3 symbols\n"
             "  expected: integers from 0 to 2\n"
             "  got:      3\n" +
                 kLayer +
                 "  hint:     model.layers.0.count is not given, and is the number of classes of the targets, 3\n");
   EXPECT_EQ(error_of("train", "", str(kEmbedding, "count = 5\n"), 0.5),
-            "error: s.npy: row 3, step 2: not a symbol, which layer embedding takes\n"
+            "error: s.npy: row 3, step 2: not a symbol, which layer embedding1 takes\n"
             "  expected: integers from 0 to 4\n"
             "  got:      0.5\n" +
                 kLayer + "  hint:     model.layers.0.count is the number of symbols\n");
@@ -68,7 +75,7 @@ TEST(CliSymbols, OutOfRangeAreFoundBeforeTheRun) {
 
 TEST(CliSymbols, OfStreamsComeWithTheirMinibatch) {
   const std::string error = error_of("train", "memory_limit = 1e-7\n", str(kEmbedding, "count = 5\n"), 9);
-  EXPECT_NE(error.find("s.npy: row 3, step 2: symbol 9, and layer embedding has 5 symbols\n"
+  EXPECT_NE(error.find("s.npy: row 3, step 2: symbol 9, and layer embedding1 has 5 symbols\n"
                        "  expected: integers from 0 to 4\n"
                        "  got:      9\n"),
             std::string::npos)
@@ -77,14 +84,14 @@ TEST(CliSymbols, OfStreamsComeWithTheirMinibatch) {
 
 TEST(CliSymbols, ScaledOrStandardizedAreNone) {
   EXPECT_EQ(error_of("train", "scale = 0.5\n", str(kEmbedding, "count = 5\n"), 1),
-            "error: layer embedding takes symbols, which data.scale changes\n"
+            "error: layer embedding1 takes symbols, which data.scale changes\n"
             "  expected: data.scale = 1\n"
             "  got:      data.scale = 0.5\n"
             "  config:   e.toml:6:9\n"
             "      6 | scale = 0.5\n"
             "        |         ^^^\n");
   EXPECT_EQ(error_of("train", "standardize = \"all\"\n", str(kEmbedding, "count = 5\n"), 1),
-            "error: layer embedding takes symbols, which data.standardize changes\n"
+            "error: layer embedding1 takes symbols, which data.standardize changes\n"
             "  expected: data.standardize = \"none\"\n"
             "  config:   e.toml:6:15\n"
             "      6 | standardize = \"all\"\n"
