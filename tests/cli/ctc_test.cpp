@@ -146,12 +146,13 @@ TEST(CtcRun, RefusesLabelsThatNoPathSpells) {
           "  hint:     rows and columns count from 0; classes are numbered 0, 1, 2, ..., and -1 stands behind the "
           "last label\n");
   EXPECT_EQ(error_of({{1, 2, 3}}),
-            "error: layer softmax has fewer outputs than there are classes\n"
+            "error: model.layers.1.units is below the number of classes in the data\n"
             "  expected: at least 4 (classes)\n"
             "  got:      3\n"
-            "  config:   e.toml:11:1\n"
-            "     11 | [[model.layers]]\n"
-            "        | ^^^^^^^^^^^^^^^^\n");
+            "  config:   e.toml:13:9\n"
+            "     13 | units = 3\n"
+            "        |         ^\n"
+            "  hint:     without units the layer takes as many as the data has\n");
 }
 
 TEST(CtcRun, RefusesDataOfOneClassForASequence) {
