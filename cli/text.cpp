@@ -89,6 +89,8 @@ std::string targets_text(const Dataset& data) {
       return "no targets";
     case Targets::kClasses:
       return str(count_text(data.classes()), data.classes() == 1 ? " class" : " classes", by_step);
+    case Targets::kLabelSequences:
+      return str("label sequences of ", count_text(data.classes()), data.classes() == 1 ? " class" : " classes");
     case Targets::kValues:
       return count_text(width, "value") + by_step;
     case Targets::kLabels:

@@ -52,30 +52,108 @@ void check_weights(const Split& split, const Tensor& weights, const RowOf& row_o
                        .hint = counting_hint(split.weights_array())});
 }
 
+// Numbers of classes in a row of y.
+int64_t labels_of_row(const Split& split) {
+  return std::max<int64_t>(element_count(split.target_shape()), 1);
+}
+
 std::string label_place(const Split& split, int64_t row, int64_t step) {
   const std::string place = row_place(split.y_array(), row);
+  if (split.targets() == Targets::kLabelSequences) return str(place, ", label ", step);
   return split.has_step_targets() ? str(place, ", step ", step) : place;
+}
+
+// "x.npy: row 3, step 2".
+std::string symbol_place(const Split& split, int64_t row, int64_t position) {
+  const DataArray& x = split.x_array();
+  if (!split.is_sequence()) return element_place(x, split.input_shape(), row, position);
+  const int64_t of_step = element_count(split.step_shape());
+  const std::string step = str(row_place(x, row), ", step ", position / of_step);
+  return of_step == 1 ? step : str(step, ", number ", position % of_step);
+}
+
+void check_symbols(const Split& split, const Tensor& x, const RowOf& row_of) {
+  const Demands& demands = *split.demands();
+  const int64_t of_row = element_count(split.input_shape());
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      const T* symbols = x.data<T>();
+      for (int64_t i = 0; i < x.size(); ++i) {
+        const bool is_integer = std::trunc(symbols[i]) == symbols[i];
+        if (is_integer && symbols[i] >= 0 && symbols[i] < static_cast<T>(demands.symbols)) continue;
+        const std::string place = symbol_place(split, row_of(i / of_row), i % of_row), got = number_text(symbols[i]);
+        throw UserError({.what = is_integer ? str(place, ": symbol ", got, ", and layer ", demands.layer, " has ",
+                                                  demands.symbols, demands.symbols == 1 ? " symbol" : " symbols")
+                                            : str(place, ": not a symbol, which layer ", demands.layer, " takes"),
+                         .expected = str("integers from 0 to ", demands.symbols - 1),
+                         .got = got,
+                         .config = demands.where,
+                         .hint = demands.hint});
+      }
+    }
+  });
+}
+
+// Labels that a path over the steps spells: none stands behind the end, and there are steps for all.
+void check_spelled(const Split& split, const Tensor& y, const RowOf& row_of) {
+  const int64_t blank = *split.demands()->blank, width = labels_of_row(split);
+  for (int64_t i = 0; i < y.size() / width; ++i) {
+    const int64_t* labels = y.data<int64_t>() + i * width;
+    const auto* end = std::find_if(labels, labels + width, [&](int64_t label) { return label < 0 || label == blank; });
+    const auto* behind = std::find_if(end, labels + width, [&](int64_t label) { return label >= 0 && label != blank; });
+    const int64_t row = row_of(i), count = end - labels, length = split.length_of_row(row);
+    if (behind != labels + width)
+      throw UserError({.what = str(label_place(split, row, behind - labels), ": a label behind the end of the labels"),
+                       .expected = str("-1, or the blank, ", blank, ", behind the first of them"),
+                       .got = str(*behind),
+                       .config = split.y_array().where,
+                       .hint = counting_hint(split.y_array())});
+    int64_t repeats = 0;
+    for (int64_t k = 1; k < count; ++k) repeats += labels[k] == labels[k - 1];
+    if (count + repeats <= length) continue;
+    throw UserError(
+        {.what = str(row_place(split.y_array(), row), ": the sequence has fewer steps than its labels need"),
+         .expected = str("at least ", count + repeats, " steps: ", count, count == 1 ? " label" : " labels",
+                         repeats == 0 ? "" : str(", and one between each of ", repeats, " equal neighbours")),
+         .got = str(length, length == 1 ? " step" : " steps"),
+         .config = split.y_array().where,
+         .hint = counting_hint(split.y_array())});
+  }
+}
+
+// What x and y are where the model demands something of them.
+void check_demanded(const Split& split, const Batch& batch, const RowOf& row_of) {
+  if (!split.demands()) return;
+  if (split.demands()->symbols > 0 && batch.x.rank() > 0) check_symbols(split, batch.x, row_of);
+  if (split.demands()->blank && split.targets() == Targets::kLabelSequences) check_spelled(split, batch.y, row_of);
+}
+
+void check_labels(const Split& split, const Tensor& y, const RowOf& row_of) {
+  const auto* labels = y.data<int64_t>();
+  const int64_t of_row = labels_of_row(split), least = split.targets() == Targets::kLabelSequences ? -1 : 0;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    if (labels[i] >= least && (split.classes() == 0 || labels[i] < split.classes())) continue;
+    const std::string counting = counting_hint(split.y_array());
+    const char* classes = least == 0 ? "classes are numbered 0, 1, 2, ..."
+                                     : "classes are numbered 0, 1, 2, ..., and -1 stands behind the last label";
+    throw UserError({.what = str(label_place(split, row_of(i / of_row), i % of_row), ": the label is out of range"),
+                     .expected = split.classes() == 0 ? str(least, " or more")
+                                                      : str(least, " to ", split.classes() - 1,
+                                                            ", the classes of the training examples"),
+                     .got = str(labels[i]),
+                     .config = split.y_array().where,
+                     .hint = labels[i] >= 0 ? counting : str(counting, counting.empty() ? "" : "; ", classes)});
+  }
 }
 
 void check(const Split& split, const Batch& batch, const RowOf& row_of) {
   if (is_float(split.x_array().raw.dtype())) check_finite(split.x_array(), batch.x, row_of);
   if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of);
   if (batch.weights.rank() > 0) check_weights(split, batch.weights, row_of);
-  if (split.targets() != Targets::kClasses) return;
-  const auto* labels = batch.y.data<int64_t>();
-  const int64_t of_row = split.has_step_targets() ? split.steps() : 1;
-  for (int64_t i = 0; i < batch.y.size(); ++i) {
-    if (labels[i] >= 0 && (split.classes() == 0 || labels[i] < split.classes())) continue;
-    const std::string counting = counting_hint(split.y_array());
-    const char* classes = "classes are numbered 0, 1, 2, ...";
-    throw UserError({.what = str(label_place(split, row_of(i / of_row), i % of_row), ": the label is out of range"),
-                     .expected = split.classes() == 0
-                                     ? "0 or more"
-                                     : str("0 to ", split.classes() - 1, ", the classes of the training examples"),
-                     .got = str(labels[i]),
-                     .config = split.y_array().where,
-                     .hint = labels[i] >= 0 ? counting : str(counting, counting.empty() ? "" : "; ", classes)});
-  }
+  if (split.targets() == Targets::kClasses || split.targets() == Targets::kLabelSequences)
+    check_labels(split, batch.y, row_of);
+  check_demanded(split, batch, row_of);
 }
 
 /// Is the label in the first line of a table without a header the only one that is no class?
@@ -86,6 +164,11 @@ bool only_first_line_is_none(const Split& split, int64_t row) {
   Tensor labels = split.read_targets(0, split.size(), DType::kFloat32);
   return std::count_if(labels.data<int64_t>(), labels.data<int64_t>() + labels.size(),
                        [&](int64_t label) { return label < 0 || label >= most; }) == 1;
+}
+
+// What the largest label may count: more classes are never learned.
+int64_t most_classes(const Split& split) {
+  return split.targets() == Targets::kLabelSequences ? split.size() * labels_of_row(split) : split.target_count();
 }
 
 UserError too_many_classes(const Split& split, int64_t row, int64_t step, int64_t label) {
@@ -108,7 +191,10 @@ UserError too_many_classes(const Split& split, int64_t row, int64_t step, int64_
                  "data.target = \"values\" takes numbers to approximate"});
   return UserError({.what = str(label_place(split, row, step), ": the label is too large"),
                     .expected = str("classes numbered from 0 on, and no more of them than ",
-                                    split.has_step_targets() ? "steps (" : "examples (", split.target_count(), ')'),
+                                    split.targets() == Targets::kLabelSequences ? "labels ("
+                                    : split.has_step_targets()                  ? "steps ("
+                                                                                : "examples (",
+                                    most_classes(split), ')'),
                     .got = str(label),
                     .config = y.where,
                     .hint = str(counting, counting.empty() ? "" : ";\n",
@@ -143,12 +229,27 @@ void check_all(const Split& split, DType floatx) {
   }
 }
 
+void check_demands(const Split& split, DType floatx) {
+  if (!split.demands()) return;
+  const bool inputs = split.demands()->symbols > 0;
+  if (!inputs && !split.demands()->blank) return;
+  constexpr int64_t kElements = int64_t{1} << 20;
+  const int64_t rows = std::max<int64_t>(1, kElements / element_count(split.input_shape()));
+  for (int64_t first = 0; first < split.size(); first += rows) {
+    const int64_t count = std::min(rows, split.size() - first);
+    const Batch batch =
+        inputs ? split.read(first, count, floatx) : Batch{Tensor(), split.read_targets(first, count, floatx)};
+    check_demanded(split, batch, [&](int64_t i) { return split.file_row(first + i); });
+  }
+}
+
 int64_t count_classes(const Split& split) {
-  TH_CHECK(split.targets() == Targets::kClasses, "classes of targets that are none");
+  TH_CHECK(split.targets() == Targets::kClasses || split.targets() == Targets::kLabelSequences,
+           "classes of targets that are none");
   Split unbounded = split;
   unbounded.set_classes(0);
   int64_t classes = 0;
-  const int64_t of_row = split.has_step_targets() ? split.steps() : 1, most = split.target_count();
+  const int64_t of_row = labels_of_row(split), most = most_classes(split);
   const int64_t kRows = std::max<int64_t>((int64_t{1} << 16) / of_row, 1);
   for (int64_t first = 0; first < split.size(); first += kRows) {
     Batch batch{Tensor(), split.read_targets(first, std::min(kRows, split.size() - first), DType::kFloat32)};

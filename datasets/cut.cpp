@@ -51,7 +51,8 @@ class Cutter {
     if (options_.targets != Targets::kClasses || whole.has_step_targets())
       throw UserError({.what = "data.split = \"stratified\" needs classes",
                        .expected = "data.split = \"last\" or \"shuffled\"",
-                       .got = options_.targets == Targets::kClasses
+                       .got = options_.targets == Targets::kLabelSequences ? "label sequences"
+                              : options_.targets == Targets::kClasses
                                   ? "a class for each step of the sequences"
                                   : str("data.target = \"", name_of(options_.targets), '"'),
                        .config = place_of(options_.split_where)});

@@ -17,6 +17,8 @@ const char* name_of(Targets targets) {
       return "values";
     case Targets::kLabels:
       return "labels";
+    case Targets::kLabelSequences:
+      return "label sequences";
   }
   return "";
 }
@@ -73,6 +75,7 @@ void Split::take_targets() {
                      .config = y_.where});
   }
   target_shape_.assign(y_.raw.shape().begin() + 1, y_.raw.shape().end());
+  if (targets_ == Targets::kLabelSequences) return check_label_sequences();
   const bool has_classes = targets_ == Targets::kClasses;
   if (has_classes && target_shape_ == Shape{1} && steps() == 1) {
     y_.raw = y_.raw.view({size_}, {y_.raw.strides()[0]}, 0);
@@ -106,6 +109,16 @@ void Split::check_step_targets() const {
                    .hint = targets_ == Targets::kClasses
                                ? "classes are [sequences], or [sequences, steps]"
                                : "targets are [sequences, numbers], or [sequences, steps, numbers]"});
+}
+
+void Split::check_label_sequences() const {
+  if (target_shape_.size() == 1 && target_shape_[0] > 0) return;
+  throw UserError(
+      {.what = str(y_.origin, ": the labels are not a sequence of labels for each sequence"),
+       .expected = str("an array [", size_, ", labels] as wide as the longest of them, -1 behind the end"),
+       .got = y_.raw.type_text(),
+       .config = y_.where,
+       .hint = "the objective learns label sequences: [[1, 2, 1], [2, -1, -1]] are those of two sequences"});
 }
 
 int64_t Split::step_count() const {
@@ -162,7 +175,8 @@ Split Split::part(std::vector<int64_t> rows) const {
 }
 
 static DType dtype_of(Targets targets, DType floatx) {
-  return targets == Targets::kClasses ? DType::kInt64 : targets == Targets::kLabels ? DType::kUInt8 : floatx;
+  if (targets == Targets::kLabels) return DType::kUInt8;
+  return targets == Targets::kValues ? floatx : DType::kInt64;
 }
 
 uint64_t Split::bytes(DType floatx) const {
@@ -252,7 +266,7 @@ void Split::fill_targets(const Tensor& into, const RowOf& row_of) const {
     within = [&](int64_t i) {
       return lengths_->of_rows[static_cast<size_t>(row_of(i))] * element_count(step_target_shape());
     };
-  if (targets_ == Targets::kClasses)
+  if (targets_ == Targets::kClasses || targets_ == Targets::kLabelSequences)
     convert_labels(y_, row_of, into, within);
   else if (targets_ == Targets::kLabels)
     convert_bits(y_, row_of, into, within);
@@ -317,7 +331,8 @@ void Dataset::set_standardization(std::shared_ptr<const Standardization> standar
 }
 
 int64_t Dataset::outputs() const {
-  return targets() == Targets::kClasses ? classes() : element_count(train.step_target_shape());
+  const bool has_classes = targets() == Targets::kClasses || targets() == Targets::kLabelSequences;
+  return has_classes ? classes() : element_count(train.step_target_shape());
 }
 
 // "examples of [28, 28]", "sequences of 7 to 25 steps of [7]".
@@ -336,6 +351,7 @@ std::string Dataset::text() const {
   const char* by_step = train.has_step_targets() ? " by step" : "";
   std::string out = str("data set ", name, ": ", examples_text(train));
   if (targets() == Targets::kClasses) out += str(", ", classes(), " classes", by_step);
+  if (targets() == Targets::kLabelSequences) out += str(", label sequences of ", classes(), " classes");
   if (targets() == Targets::kValues) out += str(", targets of ", shape_text(train.step_target_shape()), by_step);
   if (targets() == Targets::kLabels) out += str(", labels of ", shape_text(train.step_target_shape()), by_step);
   if (streamed) out += ", streamed";

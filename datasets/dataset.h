@@ -15,17 +15,27 @@
 
 namespace thtrain {
 
-/// What y holds: nothing, the number of a class for each example, values to approximate, or several labels that an
-/// example has (1) or has not (0).
-enum class Targets { kNone, kClasses, kValues, kLabels };
-/// "none", "classes", "values", "labels".
+/// What y holds: nothing, the number of a class for each example, values to approximate, several labels that an
+/// example has (1) or has not (0), or a sequence of classes for each sequence, with -1 behind the last one.
+enum class Targets { kNone, kClasses, kValues, kLabels, kLabelSequences };
+/// "none", "classes", "values", "labels", "label sequences".
 const char* name_of(Targets targets);
 
 /// Some examples, row-major. x: floatX [n, ...input shape], scaled. y: int64 [n] classes, floatX [n, ...] values, uint8
-/// [n, ...] labels, or int64 [0]. weights: floatX [n], 0 or more; of rank 0 where each example counts alike. lengths:
-/// int64 [n], the steps of each sequence, behind which there are zeros; of rank 0 where all have the same.
+/// [n, ...] labels, int64 [n, labels] label sequences, or int64 [0]. weights: floatX [n], 0 or more; of rank 0 where
+/// each example counts alike. lengths: int64 [n], the steps of each sequence, behind which there are zeros; of rank 0
+/// where all have the same.
 struct Batch {
   Tensor x, y, weights = {}, lengths = {};
+};
+
+/// What a model takes x and y for, beyond their shapes.
+struct Demands {
+  int64_t symbols = 0;                // x are integers from 0 to below it; 0: any numbers
+  std::string layer = {};             // that takes these symbols
+  ConfigPosition where = {};          // of that layer
+  std::string hint = {};              // for a symbol beyond them
+  std::optional<int64_t> blank = {};  // label sequences that a path over the steps spells, with this blank (Ctc)
 };
 
 /// Some rows of two arrays. Copies share the arrays; reading is const and may be done from several threads.
@@ -37,7 +47,8 @@ class Split {
   Split(DataArray x, DataArray y, Targets targets, double scale);
   /// The same of sequences: x [n, steps, numbers of a step...], where [n, steps] stands for one number at each step.
   /// Targets are those of the steps where y is [n, steps] classes, or [n, steps, k...] values or labels; else one for
-  /// each sequence, [n] or [n, k]. UserError as above, as SequenceLengths, and for targets of another number of steps.
+  /// each sequence, [n] or [n, k]; label sequences are [n, labels]. UserError as above, as SequenceLengths, and for
+  /// targets of another number of steps.
   Split(DataArray x, DataArray y, Targets targets, double scale, Sequences sequences);
   /// How much each example counts: one number for each row. UserError as above.
   void set_weights(DataArray weights);
@@ -60,14 +71,20 @@ class Split {
   bool has_lengths() const { return lengths_ != nullptr; }
   const DataArray& lengths_array() const { return lengths_->array; }
   /// Steps of one sequence; 1 where they are no sequences.
-  int64_t length(int64_t example) const {
-    return lengths_ ? lengths_->of_rows[static_cast<size_t>(file_row(example))] : steps();
-  }
+  int64_t length(int64_t example) const { return length_of_row(file_row(example)); }
+  /// The same of a row of the file.
+  int64_t length_of_row(int64_t row) const { return lengths_ ? lengths_->of_rows[static_cast<size_t>(row)] : steps(); }
   /// Of all sequences together.
   int64_t step_count() const;
   /// What has a target: all steps of all sequences, or all examples.
   int64_t target_count() const { return has_step_targets_ ? step_count() : size_; }
   Targets targets() const { return targets_; }
+  /// What multiplies x.
+  double scale() const { return scale_; }
+  const Standardization* standardization() const { return standardization_.get(); }
+  /// What check_batch looks for besides; null: nothing.
+  const Demands* demands() const { return demands_.get(); }
+  void set_demands(Demands demands) { demands_ = std::make_shared<const Demands>(std::move(demands)); }
   /// Labels from here on are out of range; 0 while it is not known.
   int64_t classes() const { return classes_; }
   void set_classes(int64_t classes) { classes_ = classes; }
@@ -109,6 +126,7 @@ class Split {
   void take_targets();
   void check_target_shape() const;
   void check_step_targets() const;
+  void check_label_sequences() const;
   Tensor read_lengths(int64_t count, const RowOf& row_of) const;
   Tensor make_targets(int64_t count, DType floatx) const;
   void fill(const Batch& into, const RowOf& row_of) const;
@@ -124,16 +142,21 @@ class Split {
   Shape input_shape_, target_shape_;
   bool is_sequence_ = false, has_step_targets_ = false;
   std::shared_ptr<const SequenceLengths> lengths_;  // null: all have the same
+  std::shared_ptr<const Demands> demands_;
 };
 
-/// UserError for the first x, value of y or weight that is NaN or infinite, for a weight below 0 and for a class below
-/// 0 or not below split.classes(). `batch` holds examples `first` and on of `split`, in order (or `examples`).
+/// UserError for the first x, value of y or weight that is NaN or infinite, for a weight below 0, for a class below 0
+/// (in label sequences, -1) or not below split.classes(), and for what split.demands() does not allow. `batch` holds
+/// examples `first` and on of `split`, in order (or `examples`).
 void check_batch(const Split& split, const Batch& batch, int64_t first);
 void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples);
 /// Reads and checks every example, a few MiB at a time.
 void check_all(const Split& split, DType floatx);
-/// 1 + the largest label; 0 for no examples. UserError for a label below 0, and for one that is not below
-/// split.target_count(): so many classes cannot be learned, and one wild label would ask for all of the memory.
+/// The same of split.demands() alone, of every example.
+void check_demands(const Split& split, DType floatx);
+/// 1 + the largest label; 0 for no examples. UserError for a label below 0 (in label sequences, -1), and for one that
+/// is not below split.target_count(), or the number of labels in label sequences: so many classes cannot be learned,
+/// and one wild label would ask for all of the memory.
 int64_t count_classes(const Split& split);
 
 struct Dataset {
@@ -153,7 +176,7 @@ struct Dataset {
   bool cut_from_end = false;       // validation examples are the last of the training file
 
   Targets targets() const { return train.targets(); }
-  /// Of kClasses; 0 otherwise.
+  /// Of kClasses and kLabelSequences; 0 otherwise.
   int64_t classes() const { return train.classes(); }
   /// Of all splits, in the place of what they have.
   void set_standardization(std::shared_ptr<const Standardization> standard);

@@ -359,7 +359,8 @@ class Loader {
     }
     int64_t classes = options_.classes;
     name_classes();
-    if (out_.targets() == Targets::kClasses && classes == 0) {
+    const bool has_classes = out_.targets() == Targets::kClasses || out_.targets() == Targets::kLabelSequences;
+    if (has_classes && classes == 0) {
       // A class may stand only in the rows that are kept for validation: it counts too.
       classes = known_classes_ ? known_classes_ : count_classes(whole_);
     }

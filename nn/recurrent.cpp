@@ -68,6 +68,12 @@ Recurrent::Recurrent(std::string_view type, const RecurrentOptions& options, con
                             .expected = "minibatches of one size",
                             .config = options.section.at("carry"),
                             .hint = "in a program, Model::set_batch gives it before layers are added"});
+  if (options.carry && go_backwards_)
+    throw UserError(Message{.what = str("layer ", options.name, " (", type,
+                                        ") walks backwards, and has no state that the next minibatch goes on from"),
+                            .expected = "go_backwards = false beside carry = true",
+                            .got = "go_backwards = true",
+                            .config = options.section.at("carry")});
   w_ = add_param("W", blocks(gates, length, n, [&] { return draw_weights(options.init, length, n, input.random); }),
                  input.dtype, true)
            .expr();

@@ -144,9 +144,10 @@ void require_classes(const Split& split) {
   if (split.size() == 0 || split.targets() == Targets::kClasses) return;
   throw UserError(Message{.what = str(split.x_array().origin, ": a classifier learns from class numbers"),
                           .expected = "a label for each example: the number of its class",
-                          .got = split.targets() == Targets::kNone     ? "no labels"
-                                 : split.targets() == Targets::kValues ? "target values"
-                                                                       : "several labels of each example",
+                          .got = split.targets() == Targets::kNone             ? "no labels"
+                                 : split.targets() == Targets::kValues         ? "target values"
+                                 : split.targets() == Targets::kLabelSequences ? "a sequence of labels of each sequence"
+                                                                               : "several labels of each example",
                           .config = split.x_array().where});
 }
 

@@ -33,6 +33,18 @@ static void describe_compare_with(Fields<T>& f) {
   });
 }
 
+// Weights of which none is above 0 train nothing.
+template <class T>
+static void check_class_weights(const T& c, Findings& findings) {
+  if (c.class_weights.empty() ||
+      std::count(c.class_weights.begin(), c.class_weights.end(), 0.0) != std::ssize(c.class_weights))
+    return;
+  findings.add({.what = str(c.name_of("class_weights"), " are all 0: nothing would be trained"),
+                .expected = "a weight above 0 for one of them",
+                .got = str('[', join(c.class_weights, ", "), ']'),
+                .config = c.at("class_weights")});
+}
+
 void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
   using C = OutputLossConfig;
   f.about(
@@ -51,6 +63,7 @@ void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
           "first three. An objective of classes takes one column, of class numbers. Empty: all.");
   f.field("class_weights", &C::class_weights).range(at_least(0)).help("As `loss.class_weights`, of this output.");
   f.check([](const C& c, Findings& findings) {
+    check_class_weights(c, findings);
     if (c.columns.empty()) return;
     if (c.columns.size() != 2 || c.columns[0] >= c.columns[1])
       findings.add({.what = str(c.name_of("columns"), " is no range"),
@@ -107,6 +120,7 @@ void LossConfig::describe(Fields<LossConfig>& f) {
       .help("Of a model with several outputs: how each of them is judged, in the place of `type`.");
   f.check([](const LossConfig& c, Findings& findings) {
     check_alone(c, findings);
+    check_class_weights(c, findings);
     const bool has_factor = c.contraction > 0, has_layer = !c.contracted.empty();
     if (has_factor == has_layer) return;
     findings.add({.what = str("loss.", has_factor ? "contraction" : "contracted", " has no effect"),

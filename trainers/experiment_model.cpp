@@ -168,6 +168,38 @@ static void check_named_layer(const Section& section, const char* key, const std
                 .hint = near.empty() ? "" : str("did you mean ", near, '?')});
 }
 
+// Does the layer `later` compute with what the layer `layer` gives?
+static bool stands_behind(const std::vector<OneOf<LayerOptions>>& layers, const std::vector<std::string>& names,
+                          size_t later, size_t layer) {
+  std::vector<bool> depends(layers.size());
+  depends[layer] = true;
+  for (size_t i = layer + 1; i < layers.size(); ++i) {
+    const std::vector<std::string>& inputs = layers[i]->inputs;
+    if (inputs.empty()) depends[i] = depends[i - 1];
+    for (size_t k = layer; k < i; ++k)
+      if (depends[k] && std::count(inputs.begin(), inputs.end(), names[k]) > 0) depends[i] = true;
+  }
+  return depends[later];
+}
+
+// What an output should give does not follow from it.
+static void check_compared(const OutputLossConfig& output, const std::vector<OneOf<LayerOptions>>& layers,
+                           const std::vector<std::string>& names, Findings& findings) {
+  auto place_of = [&](const std::string& name) {
+    return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  const size_t own = output.layer.empty() ? names.size() - 1 : place_of(output.layer),
+               other = place_of(output.compare_layer);
+  if (output.compare_with != CompareWith::kLayer || own == names.size() || other == names.size() ||
+      !stands_behind(layers, names, other, own))
+    return;
+  findings.add({.what = str(output.name_of("compare_layer"),
+                            own == other ? " is the output itself" : " stands behind the output"),
+                .expected = str("a layer that does not follow from ", names[own]),
+                .got = output.compare_layer,
+                .config = output.at("compare_layer")});
+}
+
 void check_outputs(const Experiment& experiment, Findings& findings) {
   const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
   if (layers.empty()) return;
@@ -178,6 +210,7 @@ void check_outputs(const Experiment& experiment, Findings& findings) {
   check_named_layer(experiment.output, "samples", experiment.output.samples, names, findings);
   if (experiment.loss.outputs.empty()) {
     check_layer_of(output_losses(experiment)[0], layers.back(), true, findings);
+    check_compared(output_losses(experiment)[0], layers, names, findings);
     return;
   }
   check_output_weights(experiment, findings);
@@ -192,6 +225,7 @@ void check_outputs(const Experiment& experiment, Findings& findings) {
                     .expected = "one for each layer",
                     .config = output.at("layer")});
     check_layer_of(output, layers[static_cast<size_t>(found - names.begin())], false, findings);
+    check_compared(output, layers, names, findings);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "trainers/load_data.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "datasets/class_names.h"
@@ -33,10 +34,21 @@ std::vector<std::string> named_files(const Experiment& experiment) {
   return out;
 }
 
+// Does an output learn label sequences? Then arrays in files hold those.
+static bool learns_label_sequences(const Experiment& experiment) {
+  const std::vector<OutputLossConfig> outputs = output_losses(experiment);
+  return std::any_of(outputs.begin(), outputs.end(), [](const OutputLossConfig& output) {
+    const std::vector<TargetForm> forms = output.objective->make()->target_forms();
+    return output.compare_with == CompareWith::kTargets && forms == std::vector{TargetForm::kLabelSequences};
+  });
+}
+
 Dataset load_data(const Experiment& experiment, const std::string& config_folder) {
   OneOf<DataConfig> data = experiment.data;
   DatasetOptions options{.name = std::string(data.name()), .where = data->position, .config_folder = config_folder};
   data->fill(options);
+  if (data.is<NpyConfig>() && options.targets == Targets::kClasses && learns_label_sequences(experiment))
+    options.targets = Targets::kLabelSequences;
   for (const DataFile& file : data->all_files()) {
     const ConfigPosition& where = data->at(file.key);
     options.files[file.part] = {absolute_path(*file.path, where, config_folder), where};

@@ -8,8 +8,8 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/shared.h"
+#include "nn/model.h"
 #include "nn/objectives/binary_crossentropy.h"
-#include "nn/objectives/contrastive_divergence.h"
 #include "nn/sequences.h"
 #include "trainers/examples.h"
 
@@ -57,7 +57,7 @@ static Expr step_weights(const ModelOutput& output, const Expr& weights) {
   return rows_of_steps(expand_dims(weights, {0}) * ones({Length(output.steps), Length(batch)}, weights.dtype()));
 }
 
-// Labels [batch, steps] of sequences, -1 behind the end of each.
+// Labels [batch, steps] that belong to the steps of sequences, -1 behind the end of each.
 static Expr labels_within(const ModelOutput& output, const Expr& y) {
   if (!output.mask.has_value() || y.rank() != 2) return y;
   return where(gt(time_major(steps_of_rows(output.mask, output.steps, y.dims()[0])), 0), y, int64_t{-1});
@@ -111,7 +111,8 @@ Expr TrainedOutput::compared(ModelPass& pass, const Expr& x) const {
 TargetInput TrainedOutput::targets(const ModelOutput& output, const Expr& x, const Expr& y, const Expr& weights) const {
   if (takes_only(*objective, TargetForm::kNone)) return {.weights = output.mask};
   if (takes_only(*objective, TargetForm::kLabelSequences))
-    return {.value = labels_within(output, y), .weights = weights, .class_weights = class_weights};
+    return {
+        .value = has_step_targets ? labels_within(output, y) : y, .weights = weights, .class_weights = class_weights};
   const bool of_inputs = compare_with == CompareWith::kInputs, of_layer = compare_with == CompareWith::kLayer;
   if (!of_layer && (has_step_targets || output.is_sequence)) check_kind(output);
   TargetInput out{.value = of_inputs || of_layer ? x : y, .weights = weights, .class_weights = class_weights};
@@ -275,7 +276,7 @@ static void check_range(const Dataset& data, bool of_inputs, const std::optional
 }
 
 // Of other numbers the loss may fall below 0 without end. What is streamed is not read for it.
-static void check_shares(const TrainedOutput& output, const Model& model, const Dataset& data) {
+static void check_shares(const TrainedOutput& output, const Dataset& data) {
   if (data.streamed || output.compare_with == CompareWith::kLayer) return;
   const char* scaling = "data.scale brings the examples there; data.standardize does not";
   const bool of_inputs = output.compare_with == CompareWith::kInputs;
@@ -283,10 +284,6 @@ static void check_shares(const TrainedOutput& output, const Model& model, const 
       (of_inputs || data.targets() == Targets::kValues))
     check_range(data, of_inputs, output.columns,
                 str("objective \"", output.objective->name(), "\" learns probabilities"), of_inputs ? scaling : "");
-  const auto* machine = dynamic_cast<const MachineLayer*>(model.layers().front().get());  // it takes the examples
-  if (output.objective->name() != ContrastiveDivergence::Options::kName || !machine || machine->is_gaussian()) return;
-  check_range(data, true, {}, str("the visible units of ", machine->name(), " are binary"),
-              str(scaling, machine->is_one_machine() ? "; visible = \"gaussian\" takes other numbers" : ""));
 }
 
 static const Layer& layer_of(const Model& model, const std::string& name) {
@@ -300,7 +297,8 @@ static const Layer& layer_of(const Model& model, const std::string& name) {
 static void check_classes(const TrainedOutput& output, const Model& model, const Dataset& data) {
   const Layer& layer = layer_of(model, output.layer);
   const Shape& shape = layer.output_shape();
-  if (!output.classifies(data) || shape.size() != 1) return;
+  const bool has_classes = output.classifies(data) || data.targets() == Targets::kLabelSequences;
+  if (!has_classes || output.compare_with != CompareWith::kTargets || shape.size() != 1) return;
   if (output.takes_class_column()) {
     for (const Split* split : {&data.train, &data.valid, &data.test}) check_class_column(output, *split, shape[0]);
     return;
@@ -324,7 +322,7 @@ void check_outputs(const std::vector<TrainedOutput>& outputs, const Model& model
   }
   for (const TrainedOutput& output : outputs) {
     check_classes(output, model, data);
-    check_shares(output, model, data);
+    check_shares(output, data);
   }
 }
 

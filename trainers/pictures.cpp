@@ -93,7 +93,7 @@ GreyPicture Pictures::filters() const {
                   output_.filter_columns);
 }
 
-GreyPicture Pictures::samples(const FunctionOptions& options) const {
+std::optional<GreyPicture> Pictures::samples(const FunctionOptions& options, const std::function<bool()>& stops) const {
   TH_CHECK(has_samples(), "no samples are asked for");
   const Shared v(first_, "samples"), of_visible(rbm_->visible_random().get_value(), "visible_random"),
       of_hidden(rbm_->hidden_random().get_value(), "hidden_random");
@@ -104,6 +104,7 @@ GreyPicture Pictures::samples(const FunctionOptions& options) const {
   const int64_t chains = output_.sample_chains, pixels = height_ * width_;
   Tensor all = Tensor::empty(DType::kFloat64, {output_.sample_rows * chains, pixels});
   for (int64_t i = 0; i < output_.sample_rows; ++i) {
+    if (stops && stops()) return std::nullopt;
     const Tensor means = row({})[0].cast(DType::kFloat64);
     std::copy_n(means.data<double>(), chains * pixels, all.data<double>() + i * chains * pixels);
   }

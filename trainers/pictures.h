@@ -1,6 +1,8 @@
 // Pictures of what a model has learned: filters, and samples of a restricted Boltzmann machine.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "compiler/runtime/function.h"
@@ -27,8 +29,9 @@ class Pictures {
   GreyPicture filters() const;
   /// A row of tiles for each of output.sample_rows: means of the visible units in the last of output.sample_steps steps
   /// of Gibbs sampling, which go on from the row above. The chains begin at the first output.sample_chains test
-  /// examples (training examples where there are none), and draw from copies of the layer's generators.
-  GreyPicture samples(const FunctionOptions& options) const;
+  /// examples (training examples where there are none), and draw from copies of the layer's generators. Before each row
+  /// `stops` is asked, where there is one: nothing where it says yes.
+  std::optional<GreyPicture> samples(const FunctionOptions& options, const std::function<bool()>& stops = {}) const;
 
  private:
   const OutputConfig& output_;

@@ -15,6 +15,7 @@
 #include "trainers/build_model.h"
 #include "trainers/carried_state.h"
 #include "trainers/data_state.h"
+#include "trainers/demands.h"
 #include "trainers/objective_step.h"
 
 namespace thtrain {
@@ -114,8 +115,8 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
       kernels_before_(compile_stats().kernels_compiled),
       input_(model_input(experiment, data.train.step_shape(), data.is_sequence())),
       model_(build_model(experiment, input_, data.classes())),
-      valid_(data.valid, input_.shape, floatX(), data.streamed),
-      test_(data.test, input_.shape, floatX(), data.streamed) {
+      valid_(demanding(experiment, data, data.valid), input_.shape, floatX(), data.streamed),
+      test_(demanding(experiment, data, data.test), input_.shape, floatX(), data.streamed) {
   for (const auto& [name, value] : arrays_of(data.standardization, floatX()))
     data_state_.emplace_back(name, Shared(value, name, true));
   outputs_ = outputs_of(experiment);
@@ -123,12 +124,15 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   set_step_targets(outputs_, data.train);
   objectives_.emplace(std::vector<OutputObjective>(outputs_.begin(), outputs_.end()));
   check_outputs(outputs_, model_, data);
+  check_demands(experiment, data);
+  check_visible_units(experiment, model_, data);
   load_first_weights(model_, experiment, config_folder);
   hand_weights(model_, first);
   check_start(model_, experiment);
   const TrainerConfig& trainer = experiment.trainer;
-  feed_.emplace(Examples(data.train, input_.shape, floatX(), data.streamed), "train",
-                trainer.shuffle && !is_batch_method(), data.shuffle_window);
+  const Split train = demanding(experiment, data, data.train);
+  feed_.emplace(Examples(train, input_.shape, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method(),
+                data.shuffle_window);
   const bool classifies = outputs_[0].classifies(data);
   classes_ = classifies ? data.classes() : 0;
   loss_sum_ = Shared(0.0, "loss_sum");
@@ -152,7 +156,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   evaluator_.emplace(model_, outputs_, std::move(metrics), function_options(experiment.compiler, "errors"));
   evaluator_->check(feed_->examples());
   if (most_measured() < size)
-    train_sample_.emplace(sample_of(data.train, train_count(), data.streamed), input_.shape, floatX(), data.streamed);
+    train_sample_.emplace(sample_of(train, train_count(), data.streamed), input_.shape, floatX(), data.streamed);
 }
 
 double TrainingProgram::largest_input(int64_t batch) {

@@ -91,6 +91,7 @@ class Run {
   void finish();
   std::string plot_path(const std::string& name) const;
   void draw_filters();
+  void draw_samples();
   void draw_plots();
   void measure_test_of_best();
   bool is_over() const;

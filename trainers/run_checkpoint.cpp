@@ -42,6 +42,24 @@ std::optional<Checkpoint> checkpoint_to_resume(const Experiment& experiment, con
   return out;
 }
 
+// Persistent chains are as many as a minibatch has examples.
+static void check_chains(const Checkpoint& checkpoint, const NamedState& kept, const Experiment& experiment,
+                         const std::string& path) {
+  for (const auto& [name, variable] : kept) {
+    const Shape wanted = variable.type().known_shape();
+    for (const auto& [given, array] : checkpoint.optimizer)
+      if (name == "chains" && given == name && array.rank() == 2 && array.dim(1) == wanted.at(1) &&
+          array.dim(0) != wanted[0])
+        throw UserError(
+            Message{.what = str(path, ": the persistent chains of the run are of ", array.dim(0),
+                                " examples; trainer.batch_size cannot change"),
+                    .expected = str("trainer.batch_size = ", array.dim(0)),
+                    .got = std::to_string(experiment.trainer.batch_size),
+                    .config = experiment.trainer.at("batch_size"),
+                    .hint = "a new run with model.weights begins with the weights of this one, and with new chains"});
+  }
+}
+
 NamedArrays Run::weight_arrays() const {
   NamedArrays out;
   for (const auto& [name, variable] : program_.weights()) out.emplace_back(name, variable.get_value(true));
@@ -89,6 +107,7 @@ void Run::restore_arrays(const Checkpoint& checkpoint) {
   std::map<std::string, Tensor> weights(checkpoint.weights.begin(), checkpoint.weights.end());
   take_standardization(weights, folder_.checkpoint());  // the data's own, which the fingerprint holds
   program_.model().load(weights, folder_.checkpoint());
+  check_chains(checkpoint, kept_state(), experiment_, folder_.checkpoint());
   check_checkpoint(folder_.checkpoint(), checkpoint, weight_arrays(), program_.model().state(), kept_state());
   std::map<std::string, Tensor> kept(checkpoint.optimizer.begin(), checkpoint.optimizer.end());
   for (const auto& [name, variable] : kept_state()) {

@@ -21,10 +21,23 @@ void Run::draw_filters() {
   pictures_.filters().write_png(plot_path(str("filters_at_epoch_", state_.history.back().epoch, ".png")));
 }
 
+// A signal ends it between two rows; who resumes the run draws all of them.
+void Run::draw_samples() {
+  if (!pictures_.has_samples() || interrupted_) return;
+  const OutputConfig& output = experiment_.output;
+  if (hooks_.on_message)
+    hooks_.on_message(str("drawing samples of ", output.samples, ": ", output.sample_rows,
+                          output.sample_rows == 1 ? " row of " : " rows of ", output.sample_steps,
+                          output.sample_steps == 1 ? " step" : " steps", " of Gibbs sampling"));
+  const std::optional<GreyPicture> drawn =
+      pictures_.samples(function_options(experiment_.compiler, "samples"), [this] { return stop_wanted(); });
+  if (drawn) return drawn->write_png(plot_path("samples.png"));
+  interrupted_ = summary_.interrupted = true;
+}
+
 void Run::draw_plots() {
   if (state_.history.empty()) return;
-  if (pictures_.has_samples() && !interrupted_)
-    pictures_.samples(function_options(experiment_.compiler, "samples")).write_png(plot_path("samples.png"));
+  draw_samples();
   if (!experiment_.output.plots) return;
   plot_path("");
   draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0]);

@@ -15,6 +15,7 @@
 #include "nn/sequences.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
+#include "trainers/demands.h"
 #include "trainers/evaluator.h"
 #include "trainers/outputs.h"
 #include "trainers/pictures.h"
@@ -98,6 +99,9 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   set_standards(outputs, kept ? kept.get() : data.standardization.get());
   set_step_targets(outputs, split);
   check_outputs(outputs, model, data);
+  check_visible_units(experiment, model, data);
+  standardized = demanding(experiment, data, standardized);
+  if (!data.streamed) check_demands(standardized, floatX());
   Examples examples(standardized, input.shape, floatX(), data.streamed);
   const WeightedObjectives objectives({outputs.begin(), outputs.end()});
   const bool classifies = outputs[0].classifies(data);

@@ -48,8 +48,9 @@ void read_set(SetFacts& facts, DType floatx, int64_t classes) {
       scan(batch.x.data<float>());
     else
       scan(batch.x.data<double>());
-    if (split.targets() != Targets::kClasses) continue;
+    if (split.targets() != Targets::kClasses && split.targets() != Targets::kLabelSequences) continue;
     for (int64_t i = 0; i < batch.y.size(); ++i) {
+      if (batch.y.data<int64_t>()[i] < 0) continue;  // behind the end of a label sequence
       auto label = static_cast<size_t>(batch.y.data<int64_t>()[i]);
       if (label >= facts.histogram.size()) facts.histogram.resize(label + 1);
       ++facts.histogram[label];

@@ -30,9 +30,22 @@ Expr jacobian(const Expr& y, const Expr& wrt, const GradOptions& options, std::s
   return jacobian(y, std::vector<Expr>{wrt}, options, where)[0];
 }
 
+// The gradient of a cost, which `who` differentiates again.
+static std::vector<Expr> gradients_of(const char* who, const Expr& cost, const std::vector<Expr>& wrt,
+                                      const GradOptions& options, const std::source_location& where) {
+  if (cost.has_value() && (!cost.type().is_scalar() || !is_float(cost.dtype())))
+    throw UserError({.what = str(who, ": the cost must be a floating scalar"),
+                     .got = readable(cost.type().text()),
+                     .node = cost.node().origin.text(),
+                     .config = cost.node().origin.config(),
+                     .hint = "take its sum or mean first; jacobian(grad(sum(y), x), x) has the second derivatives of y "
+                             "where each element of y is made of its own element of x"});
+  return grad(cost, wrt, options, where);
+}
+
 std::vector<Expr> hessian(const Expr& cost, const std::vector<Expr>& wrt, const GradOptions& options,
                           std::source_location where) {
-  const std::vector<Expr> gradients = grad(cost, wrt, options, where);
+  const std::vector<Expr> gradients = gradients_of("hessian", cost, wrt, options, where);
   GradOptions of_gradients = options;
   of_gradients.disconnected = Disconnected::kZero;  // of a linear cost
   of_gradients.known_grads = {};
@@ -47,7 +60,7 @@ Expr hessian(const Expr& cost, const Expr& wrt, const GradOptions& options, std:
 
 std::vector<Expr> hessian_vector_product(const Expr& cost, const std::vector<Expr>& wrt, const std::vector<Expr>& v,
                                          const GradOptions& options, std::source_location where) {
-  return jvp(grad(cost, wrt, options, where), wrt, v,
+  return jvp(gradients_of("hessian_vector_product", cost, wrt, options, where), wrt, v,
              {.consider_constant = options.consider_constant, .disconnected = Disconnected::kZero}, where);
 }
 

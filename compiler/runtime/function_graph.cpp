@@ -139,12 +139,13 @@ void add_default_updates(Graph& graph, const FunctionOptions& options) {
     if (left_alone && std::any_of(left_alone->begin(), left_alone->end(), is_this)) continue;
     const Origin& origin = update.variable.node().origin;
     if (!update.value.has_value())
-      throw UserError({.what = str("function: a random draw in the body of a loop or a branch reads ",
-                                   escaped(update.variable.name()), ", and would give the same numbers in every turn"),
-                       .expected = "draws outside of bodies, or generators that are states of the loop",
-                       .node = origin.text(),
-                       .config = origin.config(),
-                       .hint = "draw the numbers of all turns before the loop"});
+      throw UserError(
+          {.what = str("function: a random draw in the body of a loop or a branch reads ",
+                       escaped(update.variable.name()), ", and would give the same numbers in every turn"),
+           .expected = "draws outside of bodies, or generators that are states of the loop",
+           .node = origin.text(),
+           .config = origin.config(),
+           .hint = "scan() draws anew in every step; repeat() takes numbers that were drawn before the loop"});
     graph.updates.push_back(std::move(update));
   }
 }

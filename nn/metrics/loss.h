@@ -23,7 +23,7 @@ class Loss : public Metric {
 
  protected:
   std::vector<TargetForm> target_forms() const override {
-    return {TargetForm::kClasses, TargetForm::kValues, TargetForm::kNone};
+    return {TargetForm::kClasses, TargetForm::kValues, TargetForm::kNone, TargetForm::kLabelSequences};
   }
   std::vector<MetricPart> parts_of(const MetricInput& input, TargetForm form) const override;
 };

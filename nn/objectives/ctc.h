@@ -28,6 +28,7 @@ class Ctc : public Objective {
   Ctc() : Ctc(Options()) {}
   explicit Ctc(const Options& options) : Objective(Options::kName, options), blank_(options.blank) {}
 
+  int64_t blank() const { return blank_; }
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kLabelSequences}; }
 
  protected:

@@ -97,7 +97,7 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
   const Dataset data = load_data(e, "");
   const Model model = build_model(e, {"x", {784}}, data.classes());
   const Rbm& rbm = dynamic_cast<const Rbm&>(*model.layers()[0]);
-  const GreyPicture got = Pictures(e, data, model).samples({.mode = Mode::kReference});
+  const GreyPicture got = *Pictures(e, data, model).samples({.mode = Mode::kReference});
   const Shared v(data.test.read(0, 4, model.dtype()).x.reshape({4, 784}), "v"),
       visible(rbm.visible_random().get_value(), "visible"), hidden(rbm.hidden_random().get_value(), "hidden");
   const Drawn h = rbm.machine().sample_hidden(v, hidden);
@@ -122,7 +122,7 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
     std::copy_n(means.data<double>(), 4 * 784, all.data<double>() + row * 4 * 784);
   }
   EXPECT_EQ(got.pixels, tiles_of(all, 28, 28, 3, 4).pixels);
-  EXPECT_EQ(Pictures(e, data, model).samples({.mode = Mode::kReference}).pixels, got.pixels);
+  EXPECT_EQ(Pictures(e, data, model).samples({.mode = Mode::kReference})->pixels, got.pixels);
 }
 
 TEST(PicturesOfRuns, TheirKeysMatter) {
@@ -133,7 +133,7 @@ TEST(PicturesOfRuns, TheirKeysMatter) {
     Experiment e = standard;
     if (key) e.output.*key = value;
     const Pictures pictures(e, data, model);
-    const GreyPicture filters = pictures.filters(), samples = pictures.samples({.mode = Mode::kReference});
+    const GreyPicture filters = pictures.filters(), samples = *pictures.samples({.mode = Mode::kReference});
     std::vector<uint8_t> out = filters.pixels;
     out.insert(out.end(), samples.pixels.begin(), samples.pixels.end());
     return out;

@@ -38,8 +38,10 @@ class ScanBuilder {
 
   ScanBuilder(const ScanStep& step, const ScanOptions& options, const std::source_location& where, Replace replace = {})
       : step_(step), o_(options), where_(where), replace_(std::move(replace)), backwards_(options.go_backwards) {
-    if (o_.truncate_gradient < -1)
-      fail("truncate_gradient is negative", "the number of steps that a gradient goes back through, or -1 for all",
+    if (o_.truncate_gradient < -1 || o_.truncate_gradient == 0)
+      fail(o_.truncate_gradient == 0 ? "truncate_gradient is 0, which leaves no gradient"
+                                     : "truncate_gradient is negative",
+           "at least 1, the number of steps that a gradient goes back through, or -1 for all",
            std::to_string(o_.truncate_gradient));
     find_steps();
     for (size_t k = 0; k < o_.sequences.size(); ++k) add_sequence(k);
@@ -147,7 +149,8 @@ class ScanBuilder {
   void add_sequence(size_t k) {
     const ScanSequence& s = o_.sequences[k];
     const std::string what =
-        o_.n_steps ? str("the sequence ", sequence_name(k), " has not enough elements for n_steps")
+        o_.n_steps ? str("the sequence ", sequence_name(k), " has not enough elements for ",
+                         sign_is_known_ ? "n_steps" : str("|n_steps| = ", readable(count_.text())))
                    : str("the sequence ", sequence_name(k), " is too short for its taps ", taps_text(s.taps));
     const Dim needed = (o_.n_steps ? count_ : Dim(0)) + margin(s), given = s.input.dims()[0];
     if (needed.is_known() && given.is_known() && given.value() < needed.value())

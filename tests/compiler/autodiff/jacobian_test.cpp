@@ -7,6 +7,7 @@
 
 #include "compiler/api.h"
 #include "compiler/passes/pipeline.h"
+#include "tests/support/error_text.h"
 #include "tests/support/modes.h"
 #include "tests/support/numbers.h"
 
@@ -122,6 +123,17 @@ TEST(Hessian, VectorProductsAgreeWithTheHessianOfALoop) {
     }
     EXPECT_NEAR(out[1].as_double(i), product, 1e-12);
   }
+}
+
+TEST(Hessian, IsThatOfAScalar) {
+  const Expr x = vector("x", {3}), v = vector("v", {3});
+  const std::string rest =
+      ": the cost must be a floating scalar\n"
+      "  got:      float64[3]\n"
+      "  hint:     take its sum or mean first; jacobian(grad(sum(y), x), x) has the second derivatives of y where each "
+      "element of y is made of its own element of x";
+  EXPECT_EQ(error_text([&] { hessian(sqr(x), x); }), "error: hessian" + rest);
+  EXPECT_EQ(error_text([&] { hessian_vector_product(sqr(x), x, v); }), "error: hessian_vector_product" + rest);
 }
 
 TEST(Jacobian, SaysWhatIsNotConnected) {

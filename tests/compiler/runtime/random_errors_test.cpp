@@ -176,7 +176,7 @@ TEST(RandomErrors, DrawsInTheBodyOfALoop) {
             "error: function: a random draw in the body of a loop or a branch reads random/1, and would give the same "
             "numbers in every turn\n"
             "  expected: draws outside of bodies, or generators that are states of the loop\n"
-            "  hint:     draw the numbers of all turns before the loop");
+            "  hint:     scan() draws anew in every step; repeat() takes numbers that were drawn before the loop");
   Function same = function({start}, {total}, {}, {.no_default_updates = true});
   EXPECT_EQ(same({Tensor(0.0)})[0].as_double(), same({Tensor(0.0)})[0].as_double());
   // What was drawn before is a value like any other.

@@ -200,8 +200,12 @@ TEST(ScanMistakes, SequencesAndNumbersOfSteps) {
             "  got:      level float64[]");
   EXPECT_EQ(error_text([&] { scan(same, {.sequences = {u}, .truncate_gradient = -2}); }),
             "error: scan: truncate_gradient is negative\n"
-            "  expected: the number of steps that a gradient goes back through, or -1 for all\n"
+            "  expected: at least 1, the number of steps that a gradient goes back through, or -1 for all\n"
             "  got:      -2");
+  EXPECT_EQ(error_text([&] { scan(same, {.sequences = {u}, .truncate_gradient = 0}); }),
+            "error: scan: truncate_gradient is 0, which leaves no gradient\n"
+            "  expected: at least 1, the number of steps that a gradient goes back through, or -1 for all\n"
+            "  got:      0");
   EXPECT_EQ(error_text([&] { scan([](Expr x) { return std::pair(x, until(x)); }, {.sequences = {u}}); }),
             "error: scan: the condition of until is no bool scalar\n"
             "  expected: bool[]\n"

@@ -368,7 +368,7 @@ TEST(ScanErrors, MoreStepsThanTheSequenceHas) {
   EXPECT_EQ(error_text([&] {
               f({Tensor::vector({1.0, 2.0}), Tensor(int64_t{-3})});
             }),
-            "error: scan: the sequence v has not enough elements for n_steps\n"
+            "error: scan: the sequence v has not enough elements for |n_steps| = max(-n, n)\n"
             "  expected: max(-n, n) <= v.0\n"
             "  got:      3 and 2");
 }
