@@ -97,7 +97,11 @@ TEST(RnnRbmRun, RefusesOtherNumbers) {
   data.train = Split({.raw = x, .origin = "pieces.txt"}, {.raw = x, .origin = "pieces.txt"}, Targets::kLabels, 1,
                      {DataArray{.raw = rows.lengths, .origin = "pieces.txt"}});
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
-  EXPECT_EQ(error_text([&] { train(e, data, folder); }), "");
+  EXPECT_EQ(error_text([&] { train(e, data, folder); }),
+            "error: pieces.txt: row 0, element [1, 1]: not a label that an example has or has not\n"
+            "  expected: 0 or 1\n"
+            "  got:      2\n"
+            "  hint:     rows and columns count from 0");
 }
 
 }  // namespace
