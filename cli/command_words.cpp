@@ -86,7 +86,7 @@ class WordCheck {
     }
     const bool is_flag = found->get_items_expected_max() == 0;
     std::string type = found->get_type_name();
-    if (type.ends_with(' ')) type.pop_back();
+    if (type.ends_with(' ')) type.pop_back();  // of --start
     if (is_flag && equals != std::string::npos) refuse(str(given, " takes no value"), str("write ", given));
     const bool is_list = found->get_items_expected_max() > 1;
     if (!is_flag && !is_list && std::find(given_.begin(), given_.end(), found) != given_.end())

@@ -50,8 +50,8 @@ void print_text(const std::string& text);
 
 /// Evaluation::confusion as JSON: an array of a row for each class.
 std::string confusion_json(const Tensor& matrix);
-/// The same as a table for people; empty where there are more than 30 classes. `of_steps`: its title says that it counts
-/// steps.
+/// The same as a table for people; empty where there are more than 30 classes. `of_steps`: its title says that it
+/// counts steps.
 std::string confusion_text(const Tensor& matrix, bool of_steps = false);
 
 }  // namespace thtrain

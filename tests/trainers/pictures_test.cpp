@@ -194,7 +194,9 @@ TEST(PicturesOfRuns, SequencesAreNoPictures) {
   e.data = data;
   Rnn::Options rnn;
   rnn.name = "rnn";
-  e.model.layers = {rnn, Softmax::Options{}};
+  Softmax::Options softmax;
+  softmax.name = "softmax";
+  e.model.layers = {rnn, softmax};
   e.trainer.batch_size = 8;
   e.compiler.mode = CompilerConfig::Mode::kReference;
   e.output.filters = "rnn";
