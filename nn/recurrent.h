@@ -55,7 +55,7 @@ struct RecurrentOptions : LayerOptions {
 /// others), [batch, units]; gradients do not go back there. Evaluation begins with zeros.
 ///
 /// UserError: the input is no sequence, or its steps are no rows of numbers; `carry` where the size of minibatches is
-/// not known.
+/// not known, and with go_backwards.
 class Recurrent : public Layer {
  public:
   static constexpr bool kTakesRows = true;

@@ -85,7 +85,7 @@ TEST(CtcRun, DataCountsTheLabels) {
   workshop.write("e.toml", experiment("[loss]\ntype = \"ctc\"\n"));
   const Ended ended = workshop.run({"data", "e.toml", "--check"});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_EQ(ended.out.substr(0, ended.out.find('\n')), "npy: label sequences of 3 classes, in memory");
+  EXPECT_EQ(ended.out.substr(0, ended.out.find('\n')), "npy: label sequences of 2 classes, in memory");
   EXPECT_NE(ended.out.find("\nlabel  train  valid\n    0      0      0\n"), std::string::npos) << ended.out;
 }
 

@@ -17,13 +17,13 @@ Scanned<std::vector<Expr>> checkpointed_scan_of(const ScanStep& step, const Scan
 
 // ---- control --------------------------------------------------------------------------------------------------------
 
-/// A scan whose states are kept after every `save_every_N` steps alone; its gradient computes the steps between two of
-/// them again, block by block. With `save_every_N` = k, T steps and S bytes of states that needs S (T / k + k) bytes in
-/// the place of S T, for the time of one more forward loop. None: the root of the number of steps, rounded up. T need
-/// not be a multiple of it: the last steps, fewer than k, are a loop of their own.
+/// A scan that gives of outputs with an initial value the last value alone, and keeps states after every `save_every_N`
+/// steps alone; its gradient computes the steps between two of them again, block by block. With `save_every_N` = k, T
+/// steps and S bytes of states that needs S (T / k + k) bytes in the place of S T, for the time of one more forward
+/// loop. None: the root of the number of steps, rounded up. T need not be a multiple of it: the last steps, fewer than
+/// k, are a loop of their own.
 ///
-/// outputs: of an output with an initial value the last value alone; of one without, the values of all steps, which are
-/// kept. Values and updates are those of scan(); gradients are to rounding.
+/// Of outputs without an initial value, all steps are kept. Values and updates as scan(); gradients are to rounding.
 ///
 /// UserError: taps (of a sequence other than 0, of an output other than -1), `until`, truncate_gradient, save_every_N
 /// less than 1, and what scan() refuses.
