@@ -94,14 +94,14 @@ TEST(RnnRbmRun, RefusesOtherNumbers) {
   const Batch rows = data.train.read(0, 7, DType::kFloat64);
   Tensor x = rows.x.copy();
   x.data<double>()[7] = 2;
-  data.train = Split({.raw = x, .origin = "pieces.txt"}, {.raw = rows.y, .origin = "pieces.txt"}, Targets::kLabels, 1,
+  data.train = Split({.raw = x, .origin = "pieces.txt"}, {.raw = x, .origin = "pieces.txt"}, Targets::kLabels, 1,
                      {DataArray{.raw = rows.lengths, .origin = "pieces.txt"}});
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   EXPECT_EQ(error_text([&] { train(e, data, folder); }),
-            "error: pieces.txt: row 0: the visible units of machine are binary\n"
-            "  expected: numbers from 0 to 1\n"
+            "error: pieces.txt: row 0, element [1, 1]: not a label that an example has or has not\n"
+            "  expected: 0 or 1\n"
             "  got:      2\n"
-            "  hint:     data.scale brings the examples there; data.standardize does not");
+            "  hint:     rows and columns count from 0");
 }
 
 }  // namespace
