@@ -24,9 +24,9 @@ bool is_heavy(const Node& node) {
   return node.op->scalar ? weight_of(node) > kLight : true;
 }
 
-// Does it give a value whatever its inputs are?
+// Does it give a value whatever its inputs are? A slice may begin outside.
 bool cannot_fail(const Node& node) {
-  return node.op->scalar || node.op->turns || is_view(node[0]);
+  return node.op->scalar || node.op->turns;
 }
 
 // The values of a loop's body that follow from its captures, and are worth computing once. What may fail stays in a

@@ -20,9 +20,10 @@ inline void add_machines(std::map<std::string, Witness>& w) {
   w["loss.compare_layer"] = {
       .with = {"loss.type=squared_error", "loss.compare_with=layer", "loss.compare_layer=dense1"},
       .values = {"activation1"}};
-  w["loss.outputs.compare_layer"] = {.with = {"loss.outputs.1.compare_with=layer", "loss.outputs.1.compare_layer=copy"},
-                                     .values = {"start"},
-                                     .may_fail = true};
+  w["loss.outputs.compare_layer"] = {
+      .with = {"model.layers.2.units=3", "loss.outputs.1.compare_with=layer", "loss.outputs.1.compare_layer=start"},
+      .values = {"copy"},
+      .may_fail = true};
   w["loss.contraction"] = {.with = {"loss.contraction=0.5", "loss.contracted=dense1"}};
   w["loss.contracted"] = {
       .with = {"loss.contraction=0.5", "loss.contracted=dense1"}, .values = {"softmax"}, .may_fail = true};

@@ -72,7 +72,7 @@ void RandomScan::draw() {
   limit_ = static_cast<int64_t>(1 + below(5));
   go_backwards_ = one_in(4);
   const bool has_until = one_in(4);
-  if (one_in(5)) truncate_ = static_cast<int64_t>(below(4));
+  if (one_in(5)) truncate_ = 1 + static_cast<int64_t>(below(3));
   const size_t sequences = below(4);
   steps_ = sequences == 0 ? Steps::kNumber : static_cast<Steps>(below(4));
   if (sequences == 0 && one_in(2)) steps_ = Steps::kVariable;

@@ -150,7 +150,7 @@ class ScanBuilder {
     const ScanSequence& s = o_.sequences[k];
     const std::string what =
         o_.n_steps ? str("the sequence ", sequence_name(k), " has not enough elements for ",
-                         sign_is_known_ ? "n_steps" : str("|n_steps| = ", readable(count_.text())))
+                         sign_is_known_ ? "n_steps" : "|n_steps|")
                    : str("the sequence ", sequence_name(k), " is too short for its taps ", taps_text(s.taps));
     const Dim needed = (o_.n_steps ? count_ : Dim(0)) + margin(s), given = s.input.dims()[0];
     if (needed.is_known() && given.is_known() && given.value() < needed.value())

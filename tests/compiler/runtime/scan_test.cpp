@@ -192,7 +192,7 @@ TEST(Scan, TheGradientOfACarriedStateEndsWithTheCondition) {
 // The steps before the last `truncate` ones count as constants.
 TEST(Scan, ATruncatedGradientGoesBackThroughTheLastSteps) {
   const Expr x = vector("x"), h0 = scalar("h0"), w = scalar("w");
-  for (int64_t truncate : {0, 1, 3, 5, 9}) {
+  for (int64_t truncate : {1, 3, 5, 9}) {
     SCOPED_TRACE(truncate);
     const auto [h, updates] =
         scan([](Expr x, Expr h, Expr w) { return tanh(w * h + x); },
@@ -368,7 +368,7 @@ TEST(ScanErrors, MoreStepsThanTheSequenceHas) {
   EXPECT_EQ(error_text([&] {
               f({Tensor::vector({1.0, 2.0}), Tensor(int64_t{-3})});
             }),
-            "error: scan: the sequence v has not enough elements for |n_steps| = max(-n, n)\n"
+            "error: scan: the sequence v has not enough elements for |n_steps|\n"
             "  expected: max(-n, n) <= v.0\n"
             "  got:      3 and 2");
 }
