@@ -13,6 +13,7 @@
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/turns_rule.h"
 #include "compiler/passes/accumulations.h"
+#include "compiler/passes/bodies.h"
 #include "compiler/passes/over_turns.h"
 
 namespace thtrain {
@@ -377,17 +378,12 @@ class LoopBatcher {
   std::vector<Expr> made_;                                    // outputs of the new loop
 };
 
-bool has_bodies(const Node* node) {
-  return !node->bodies.empty() && !node->op->fused;
-}
-
 }  // namespace
 
 Graph batch_loops(const Graph& graph, const PassContext& context) {
-  if (!context.has_bodies) return graph;
+  if (!context.has_bodies || !has_bodies(graph)) return graph;
   if (!allowed(Safety::kReassociating, context.level)) return graph;
-  const std::vector<const Node*> order = topological_order(graph.roots());
-  if (std::none_of(order.begin(), order.end(), has_bodies)) return graph;
+  const Graph inner = in_bodies(graph, batch_loops, context);
   NodeMap<std::vector<bool>> read;
   auto note = [&](const Expr& value) {
     if (value.node().op != &scan_op()) return;
@@ -395,29 +391,22 @@ Graph batch_loops(const Graph& graph, const PassContext& context) {
     outputs.resize(value.node().types.size());
     outputs[value.output()] = true;
   };
-  for (const Node* node : order)
+  for (const Node* node : topological_order(inner.roots()))
     for (const Expr& input : node->inputs) note(input);
-  for (const Expr& root : graph.roots()) note(root);
+  for (const Expr& root : inner.roots()) note(root);
   Rebuilder rebuilder;
   const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (!has_bodies(&node)) return {};
+    if (node.op != &scan_op()) return {};
+    if (const ScanParts parts(node); parts.until || parts.token || parts.in_turns) return {};
     InheritOrigin origin(node.origin);
-    std::vector<GraphPtr> bodies;
-    for (const GraphPtr& body : node.bodies)
-      bodies.push_back(std::make_shared<const Graph>(batch_loops(*body, context)));
-    const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    std::vector<Expr> out;
-    for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
-    if (made->op != &scan_op()) return out;
-    if (const ScanParts parts(*made); parts.until || parts.token || parts.in_turns) return out;
+    const std::shared_ptr<const Node> loop = clone_with_inputs(node, inputs, node.bodies);
     const std::vector<bool>& is_read = read[&node];
-    const std::vector<Expr> batched = LoopBatcher(made, is_read).run();
-    if (batched.empty()) return out;
-    for (size_t o = 0; o < out.size(); ++o)
-      if (is_read[o]) context.note("batch_loops", "batch_loops", out[o], batched[o], Safety::kReassociating);
+    const std::vector<Expr> batched = LoopBatcher(loop, is_read).run();
+    for (size_t o = 0; o < batched.size(); ++o)
+      if (is_read[o]) context.note("batch_loops", "batch_loops", Expr(loop, o), batched[o], Safety::kReassociating);
     return batched;
   };
-  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+  return map_roots(inner, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
 }
 
 }  // namespace thtrain

@@ -8,6 +8,7 @@
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/body_code.h"
+#include "compiler/passes/bodies.h"
 
 namespace thtrain {
 namespace {
@@ -98,37 +99,28 @@ std::shared_ptr<const Node> with_captures(const Node& loop, const std::vector<Ex
   return clone_with_inputs(loop, std::move(inputs), {std::move(changed)});
 }
 
-bool has_bodies(const Node* node) {
-  return !node->bodies.empty() && !node->op->fused;
-}
-
 }  // namespace
 
 Graph hoist_from_loops(const Graph& graph, const PassContext& context) {
-  if (!context.has_bodies) return graph;
-  const std::vector<const Node*> order = topological_order(graph.roots());
-  if (std::none_of(order.begin(), order.end(), has_bodies)) return graph;
+  if (!context.has_bodies || !has_bodies(graph)) return graph;
+  const Graph inner = in_bodies(graph, hoist_from_loops, context);
   Rebuilder rebuilder;
   const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (!has_bodies(&node)) return {};
+    if (node.op != &scan_op() || ScanParts(node).count.is(0)) return {};
     InheritOrigin origin(node.origin);
-    std::vector<GraphPtr> bodies;
-    for (const GraphPtr& body : node.bodies)
-      bodies.push_back(std::make_shared<const Graph>(hoist_from_loops(*body, context)));
-    std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    if (made->op == &scan_op() && !ScanParts(*made).count.is(0))
-      if (const std::vector<Expr> values = Invariants(ScanParts(*made)).found(); !values.empty()) {
-        const std::shared_ptr<const Node> before = made;
-        made = with_captures(*before, values);
-        for (size_t o = 0; o < made->types.size(); ++o)
-          if (made->types[o].kind == TypeKind::kTensor)
-            context.note("hoist_from_loops", "hoist_from_loops", Expr(before, o), Expr(made, o), Safety::kExact);
-      }
+    const std::shared_ptr<const Node> loop = clone_with_inputs(node, inputs, node.bodies);
+    const std::vector<Expr> values = Invariants(ScanParts(*loop)).found();
+    if (values.empty()) return {};
+    const std::shared_ptr<const Node> made = with_captures(*loop, values);
     std::vector<Expr> out;
-    for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
+    for (size_t o = 0; o < made->types.size(); ++o) {
+      out.emplace_back(made, o);
+      if (made->types[o].kind == TypeKind::kTensor)
+        context.note("hoist_from_loops", "hoist_from_loops", Expr(loop, o), out[o], Safety::kExact);
+    }
     return out;
   };
-  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
+  return map_roots(inner, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
 }
 
 }  // namespace thtrain

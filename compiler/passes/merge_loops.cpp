@@ -8,6 +8,7 @@
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
+#include "compiler/passes/bodies.h"
 
 namespace thtrain {
 namespace {
@@ -235,33 +236,12 @@ std::map<size_t, std::vector<Loop>> loops_by_depth(const Graph& graph) {
   return out;
 }
 
-bool has_bodies(const Node* node) {
-  return !node->bodies.empty() && !node->op->fused;
-}
-
-Graph with_joined_bodies(const Graph& graph, const PassContext& context) {
-  Rebuilder rebuilder;
-  const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (!has_bodies(&node)) return {};
-    InheritOrigin origin(node.origin);
-    std::vector<GraphPtr> bodies;
-    for (const GraphPtr& body : node.bodies)
-      bodies.push_back(std::make_shared<const Graph>(merge_loops(*body, context)));
-    const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    std::vector<Expr> out;
-    for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
-    return out;
-  };
-  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
-}
-
 }  // namespace
 
 Graph merge_loops(const Graph& graph, const PassContext& context) {
   if (!context.has_bodies) return graph;
-  const std::vector<const Node*> order = topological_order(graph.roots());
-  if (std::none_of(order.begin(), order.end(), has_bodies)) return graph;
-  Graph out = with_joined_bodies(graph, context);
+  if (!has_bodies(graph)) return graph;
+  Graph out = in_bodies(graph, merge_loops, context);
   for (size_t level = 0;; ++level) {
     const std::map<size_t, std::vector<Loop>> loops = loops_by_depth(out);
     const auto at = loops.lower_bound(level);

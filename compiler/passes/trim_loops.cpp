@@ -6,13 +6,10 @@
 #include "compiler/ir/node_map.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/control/scan_parts.h"
+#include "compiler/passes/bodies.h"
 
 namespace thtrain {
 namespace {
-
-bool has_bodies(const Node* node) {
-  return !node->bodies.empty() && !node->op->fused;
-}
 
 // Which outputs of a loop stay, and the loop with those alone.
 class Trimmer {
@@ -114,8 +111,6 @@ class Trimmer {
   std::unordered_set<const Node*> needed_;  // inputs of the body
 };
 
-Graph trimmed_bodies(const Graph& graph, const PassContext& context);
-
 // The loops of this graph, not those inside.
 Graph trimmed_here(const Graph& graph, const PassContext& context) {
   NodeMap<std::vector<bool>> read;
@@ -148,29 +143,11 @@ Graph trimmed_here(const Graph& graph, const PassContext& context) {
   return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
 }
 
-Graph trimmed_bodies(const Graph& graph, const PassContext& context) {
-  const std::vector<const Node*> order = topological_order(graph.roots());
-  if (std::none_of(order.begin(), order.end(), has_bodies)) return graph;
-  Rebuilder rebuilder;
-  const Rebuilder::Rewrite rewrite = [&](const Node& node, const std::vector<Expr>& inputs) -> std::vector<Expr> {
-    if (!has_bodies(&node)) return {};
-    InheritOrigin origin(node.origin);
-    std::vector<GraphPtr> bodies;
-    for (const GraphPtr& body : node.bodies)
-      bodies.push_back(std::make_shared<const Graph>(trim_loops(*body, context)));
-    const std::shared_ptr<const Node> made = clone_with_inputs(node, inputs, std::move(bodies));
-    std::vector<Expr> out;
-    for (size_t o = 0; o < made->types.size(); ++o) out.emplace_back(made, o);
-    return out;
-  };
-  return map_roots(graph, [&](const Expr& root) { return rebuilder.rebuild(root, rewrite); });
-}
-
 }  // namespace
 
 Graph trim_loops(const Graph& graph, const PassContext& context) {
   if (!context.has_bodies) return graph;
-  return trimmed_bodies(trimmed_here(graph, context), context);
+  return in_bodies(trimmed_here(graph, context), trim_loops, context);
 }
 
 }  // namespace thtrain
