@@ -9,7 +9,6 @@
 #include "compiler/ops/control/body.h"
 #include "compiler/ops/control/scan_parts.h"
 #include "compiler/ops/elemwise/elemwise.h"
-#include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/turns_rule.h"
 #include "compiler/passes/accumulations.h"
@@ -34,26 +33,6 @@ std::optional<Addend> addend_of(const Expr& value) {
   if (!rule || !rule->summed) return std::nullopt;
   std::vector<Expr> needs = rule->summed(value.node());
   return needs.empty() ? std::nullopt : std::optional<Addend>({rule, std::move(needs)});
-}
-
-// The terms of a sum that has `state` as one of them; empty where it has not, or where another one follows from it.
-std::vector<Expr> terms_beside(const Expr& state, const Expr& next) {
-  std::vector<Expr> terms, stack = {next};
-  size_t found = 0;
-  while (!stack.empty()) {
-    const Expr value = stack.back();
-    stack.pop_back();
-    if (value.same(state))
-      ++found;
-    else if (value.node().op == &add_op() && value.type() == state.type())
-      stack.insert(stack.end(), value.node().inputs.begin(), value.node().inputs.end());
-    else
-      terms.push_back(value);
-  }
-  if (found != 1) return {};
-  for (const Expr& leaf : leaves_of(terms))
-    if (leaf.same(state)) return {};
-  return terms;
 }
 
 // One loop, taken apart and put together again.
@@ -183,16 +162,15 @@ class LoopBatcher {
   void find_sums() {
     for (size_t i = 0; i < parts_.states; ++i) {
       if (accumulated_.count(i) || !parts_.taps[i].is_plain() || is_read(parts_.history(i)) || !is_read(i)) continue;
-      const Expr& state = parts_.body.inputs[parts_.body_state(i)];
-      if (is_read_by_others(state, i)) continue;
-      const std::vector<Expr> terms = terms_beside(state, next(i));
+      if (is_read_by_others(state(i), i)) continue;
+      const std::optional<Accumulation> sum = accumulation_of(state(i), next(i));
+      if (!sum || !sum->has_running_values()) continue;
       std::vector<Addend> addends;
-      for (const Expr& term : terms)
-        if (std::optional<Addend> addend = addend_of(term); addend && term.type() == state.type())
-          addends.push_back(*addend);
-      if (!terms.empty() && addends.size() == terms.size()) sums_.emplace_back(i, addends);
+      for (const Expr& term : sum->terms)
+        if (std::optional<Addend> addend = addend_of(term)) addends.push_back(*addend);
+      if (addends.size() == sum->terms.size()) sums_.emplace_back(i, addends);
     }
-    for (const auto& [state, addends] : sums_)
+    for (const auto& [i, addends] : sums_)
       for (const Addend& addend : addends)
         for (const Expr& side : addend.needs) {
           before_.find({side});

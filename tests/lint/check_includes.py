@@ -76,7 +76,7 @@ NAMES_OPS = {
     "compiler/passes/choose_gradients.cpp": {"stable_gradient"},  # the op is there for this pass
     "compiler/passes/find_gemm.cpp": {"add", "sub", "neg", "mul", "true_div"},  # the algebra of sums and multiples
     "compiler/passes/accumulations.cpp": {"add", "mul", "maximum", "minimum"},  # what states collect by
-    "compiler/passes/batch_loops.cpp": {"scan", "add"},  # and sums over its turns
+    "compiler/passes/batch_loops.cpp": {"scan"},  # of whose turns one computation is made
     "compiler/passes/hoist_from_loops.cpp": {"scan"},  # whose turns run again and again
     "compiler/passes/fuse_scatters.cpp": {"fused"},  # what fuse_elementwise has made
     "compiler/passes/match.cpp": {"switch", "broadcast_to", "dimshuffle", "reshape"},  # part of the rules
