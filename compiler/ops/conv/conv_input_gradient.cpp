@@ -1,0 +1,41 @@
+// The gradient of a convolution to its images, which is the transposed convolution.
+#include "compiler/ops/conv/conv.h"
+#include "compiler/ops/conv/conv_cases.h"
+#include "compiler/ops/conv/conv_step.h"
+#include "compiler/ops/jvp_rules.h"
+
+namespace thtrain {
+
+const Op& conv_input_gradient_op() {
+  static const Op op{
+      .name = "conv_input_gradient",
+      .doc =
+          "The gradient of conv to its images of spatial `lengths`: filters w [F, C / groups, K...], dy [N, F, O...] "
+          "-> "
+          "[N, C, lengths...].",
+      .infer =
+          [](const TypeArgs& args) {
+            const Type &w = args.type(0), &dy = args.type(1);
+            return std::vector<Type>{{.dtype = w.dtype, .dims = conv_input_lengths(args, w, dy).of_x()}};
+          },
+      .reference = conv_reference,
+      .error = conv_error(),
+      .gradient =
+          [](const GradientArgs& args) {
+            const Expr &w = args.input(0), &dy = args.input(1), &dx = args.cotangent();
+            Props of_w = args.node.props, plain;
+            of_w.set("lengths", lengths_of_conv(args.node).kernel);
+            ConvGeometry::of(args.node.props).add_to(plain);
+            return std::vector<Expr>{apply(conv_weight_gradient_op(), {dx, dy}, std::move(of_w)),
+                                     apply(conv_op(), {dx, w}, std::move(plain))};
+          },
+      .jvp = multilinear_jvp,
+      .lower = lower_conv,
+      .accepts_layout = conv_accepts_layout,
+      .cost = conv_cost,
+      .cases = conv_input_gradient_cases,
+  };
+  return op;
+}
+
+}  // namespace thtrain

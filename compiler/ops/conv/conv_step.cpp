@@ -1,0 +1,16 @@
+#include "compiler/ops/conv/conv_step.h"
+
+#include "compiler/ops/conv/conv.h"
+
+namespace thtrain {
+
+bool conv_accepts_layout(const Node& node, size_t input, const Layout& layout) {
+  const bool is_filters = node.op == &conv_op() ? input == 1 : node.op == &conv_input_gradient_op() && input == 0;
+  return is_filters || is_row_major(node.inputs[input].dims(), layout);
+}
+
+void lower_conv(kernel::StepBuilder& builder) {
+  lower_conv_loops(builder);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,146 @@
+#include "compiler/ops/conv/correlation.h"
+
+namespace thtrain {
+
+using kernel::LoopMark;
+using kernel::Operand;
+using kernel::StepBuilder;
+using kernel::Term;
+
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// The padded images, row by row.
+Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image) {
+  const auto& [d, h, w] = c.axes;
+  const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.padded * h.padded;
+  const Operand out = b.workspace(c.dtype, rows * w.padded);
+  const int lanes = b.lanes_of(c.dtype);
+  kernel::Code& code = b.code();
+  const Term zero = kernel::splat(kernel::constant(c.dtype, 0), lanes);
+  auto zeros = [&](const Term& row, int64_t first, int64_t last) {
+    for (int64_t at = first; at < last; at += lanes)
+      b.store(out, row + Term(at), zero, 1, last - at < lanes ? Term(last - at) : Term());
+  };
+  // The elements of the image that lie inside: q gap + before in [0, padded).
+  const int64_t first = w.before >= 0 ? 0 : ceil_div(-w.before, w.gap),
+                last = std::min(w.in, ceil_div(w.padded - w.before, w.gap));
+  code.loop("row", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& row) {
+    const Term y = code.let("y", row % Term(h.padded) - Term(h.before)),
+               z = code.let("z", row / Term(h.padded) % Term(d.padded) - Term(d.before)),
+               plane = code.let("plane", row / Term(h.padded * d.padded)), to = code.let("to", row * Term(w.padded));
+    auto holds = [](const CorrelationAxis& axis, const Term& at) {
+      Term inside = at >= Term(0) && at <= Term((axis.in - 1) * axis.gap);
+      return axis.gap == 1 ? inside : inside && at % Term(axis.gap) == Term(0);
+    };
+    code.if_(
+        holds(h, y) && holds(d, z),
+        [&] {
+          const Term from =
+              code.let("from", ((plane * Term(d.in) + z / Term(d.gap)) * Term(h.in) + y / Term(h.gap)) * Term(w.in));
+          if (w.gap > 1 || first >= last) {
+            zeros(to, 0, w.padded);
+            if (first < last)
+              code.loop("x", first, last, 1, LoopMark::kSequential, [&](const Term& x) {
+                b.store(out, to + x * Term(w.gap) + Term(w.before), b.load(image, from + x));
+              });
+            return;
+          }
+          zeros(to, 0, std::max<int64_t>(0, w.before));
+          const int64_t whole = first + (last - first) / lanes * lanes;
+          auto copy = [&](const Term& x, const Term& count) {
+            b.store(out, to + x + Term(w.before), b.load(image, from + x, lanes, 1, count), 1, count);
+          };
+          if (whole > first)
+            code.loop("x", first, whole, lanes, LoopMark::kSequential, [&](const Term& x) { copy(x, {}); });
+          if (whole < last) copy(Term(whole), Term(last - whole));
+          zeros(to, last + w.before, w.padded);
+        },
+        [&] { zeros(to, 0, w.padded); });
+  });
+  b.finish_kernel(
+      "conv_pad",
+      str("images with ", c.axes[2].gap > 1 ? "zeros around and between their elements" : "zeros around them"), rows,
+      std::max<int64_t>(1, (1 << 16) / w.padded));
+  return out;
+}
+
+// [group][block][input][tap][filter of the block].
+Operand packed_filters(StepBuilder& b, const Correlation& c, const Operand& w, int64_t block) {
+  const int64_t blocks = ceil_div(c.outputs, block), taps = c.taps();
+  const Operand out = b.workspace(c.dtype, c.groups * blocks * c.inputs * taps * block);
+  kernel::Code& code = b.code();
+  const auto& [d, h, v] = c.axes;
+  code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
+    const Term input = code.let("input", i % Term(c.inputs)),
+               first = code.let("first", i / Term(c.inputs) % Term(blocks) * Term(block)),
+               group = code.let("group", i / Term(c.inputs * blocks));
+    code.loop("tap", Term(taps), [&](const Term& tap) {
+      std::vector<Term> k = {tap / Term(h.kernel * v.kernel), tap / Term(v.kernel) % Term(h.kernel),
+                             tap % Term(v.kernel)};
+      if (c.is_gradient)
+        for (size_t axis = 0; axis < 3; ++axis) k[axis] = Term(c.axes[axis].kernel - 1) - k[axis];
+      code.loop("o", Term(block), [&](const Term& o) {
+        const Term filter = code.let("filter", first + o);
+        std::vector<Term> at = c.is_gradient ? std::vector{group * Term(c.inputs) + input, filter}
+                                             : std::vector{group * Term(c.outputs) + filter, input};
+        at.insert(at.end(), k.end() - static_cast<ptrdiff_t>(c.rank), k.end());
+        const Term to = (i * Term(taps) + tap) * Term(block) + o;
+        auto copy = [&] { b.store(out, to, b.load(w, b.index_of(w, at))); };
+        if (c.outputs % block == 0) return copy();
+        code.if_(filter < Term(c.outputs), copy, [&] { b.store(out, to, kernel::constant(c.dtype, 0)); });
+      });
+    });
+  });
+  b.finish_kernel("conv_pack", str("filters in blocks of ", block), c.groups * blocks * c.inputs,
+                  std::max<int64_t>(1, (1 << 14) / (taps * block)));
+  return out;
+}
+
+}  // namespace
+
+bool Correlation::is_copied() const {
+  for (const CorrelationAxis& axis : axes)
+    if (axis.before != 0 || axis.gap != 1 || axis.padded != axis.in) return true;
+  return false;
+}
+
+Correlation correlation_of(const Convolution& c) {
+  Correlation out{.dtype = c.dtype,
+                  .n = c.n,
+                  .groups = c.groups,
+                  .inputs = c.channels(),
+                  .outputs = c.filters(),
+                  .axes = {},
+                  .is_gradient = c.pass == ConvPass::kInputGradient,
+                  .rank = c.rank};
+  if (out.is_gradient) std::swap(out.inputs, out.outputs);
+  for (size_t i = 0; i < 3; ++i) {
+    const ConvAxis& axis = c.axes[i];
+    if (out.is_gradient)
+      out.axes[i] = {axis.out,    axis.in + axis.span() - 1,    axis.in, axis.kernel, 1, axis.dilation,
+                     axis.stride, axis.span() - 1 - axis.before};
+    else
+      out.axes[i] = {axis.in, axis.padded(), axis.out, axis.kernel, axis.stride, axis.dilation, 1, axis.before};
+  }
+  return out;
+}
+
+int64_t prepared_bytes(const Correlation& c, int64_t block) {
+  const int64_t w = c.groups * ceil_div(c.outputs, block) * block * c.inputs * c.taps(),
+                image = c.is_copied() ? c.n * c.groups * c.inputs * c.padded_pixels() : 0;
+  return (w + image) * static_cast<int64_t>(size_of(c.dtype));
+}
+
+CorrelationOperands prepare(StepBuilder& b, const Correlation& c, int64_t block) {
+  const Operand &image = b.input(c.is_gradient ? 1 : 0), &w = b.input(c.is_gradient ? 0 : 1);
+  CorrelationOperands out{image, w, b.output()};
+  if (c.is_copied()) out.image = padded_images(b, c, image);
+  out.w = packed_filters(b, c, w, block);
+  return out;
+}
+
+}  // namespace thtrain

@@ -1,0 +1,45 @@
+// The forward pass and the gradient to the images, as one thing: a correlation of images, that may have zeros around
+// and between their elements, with filters that are read in either direction.
+#pragma once
+
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/conv/convolution.h"
+
+namespace thtrain {
+
+/// One spatial axis: `out` places, `stride` apart, over an image of `padded` elements. Element q of the image lies at
+/// q gap + before; before may be negative.
+struct CorrelationAxis {
+  int64_t in, padded, out, kernel, stride, dilation, gap, before;
+};
+
+/// y[n, g, o, place] = sum over i, k of image[n, g, i, place stride + k dilation] w(g, o, i, k).
+struct Correlation {
+  DType dtype;
+  int64_t n, groups, inputs, outputs;  // channels of a group
+  std::array<CorrelationAxis, 3> axes;
+  bool is_gradient;  // then filters are read as w[g inputs + i, o, K - 1 - k], else as w[g outputs + o, i, k]
+  size_t rank;
+
+  int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  int64_t places() const { return axes[0].out * axes[1].out * axes[2].out; }
+  int64_t padded_pixels() const { return axes[0].padded * axes[1].padded * axes[2].padded; }
+  bool is_copied() const;  // the image has zeros around or between its elements
+};
+
+/// Of the forward pass or the gradient to the images.
+Correlation correlation_of(const Convolution& convolution);
+
+/// The operands of a correlation's kernels, prepared by kernels of their own.
+struct CorrelationOperands {
+  kernel::Operand image;  // row-major [n, groups inputs, padded...]
+  kernel::Operand w;      // row-major [groups, blocks, inputs, taps, block]; 0 beyond the filters
+  kernel::Operand out;    // row-major [n, groups outputs, out...]
+};
+
+/// Bytes of workspace that prepare() takes for filters packed in blocks of `block`.
+int64_t prepared_bytes(const Correlation& c, int64_t block);
+/// Writes the kernels that pad the images, where that is needed, and pack the filters.
+CorrelationOperands prepare(kernel::StepBuilder& builder, const Correlation& c, int64_t block);
+
+}  // namespace thtrain

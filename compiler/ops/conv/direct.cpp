@@ -1,0 +1,372 @@
+#include "compiler/ops/conv/direct.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+namespace thtrain {
+namespace {
+
+using kernel::Code;
+using kernel::LoopMark;
+using kernel::StepBuilder;
+using kernel::Term;
+using Grid = std::vector<std::vector<Term>>;  // of accumulators
+
+constexpr int64_t kSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
+constexpr int64_t kSumsBytes = 16 << 10;  // what a block of rows may have of sums, where one row has no more
+constexpr int64_t kStackBytes = 256 << 10;
+constexpr int64_t kGrainFlops = 500'000;
+constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Places along a row in tiles as even as can be: `high` of `tile` places and then some of one less.
+struct Tiles {
+  int64_t tile, count, high;
+
+  Tiles(int64_t length, int64_t most)
+      : tile(ceil_div(length, ceil_div(length, most))),
+        count(ceil_div(length, tile)),
+        high(length - count * (tile - 1)) {}
+};
+
+int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
+  const int64_t all = ceil_div(c.outputs, lanes);
+  return static_cast<int>(ceil_div(all, ceil_div(all, t.vectors)));  // blocks of one width
+}
+
+int64_t block_of(const DirectTiling& t, const Correlation& c, int lanes) {
+  if (t.over_filters) return int64_t{vectors_of_filters(t, c, lanes)} * lanes;
+  return ceil_div(c.outputs, ceil_div(c.outputs, t.tile));
+}
+
+int64_t sums_of_row(const DirectTiling& t, const Correlation& c, int vector_bytes) {
+  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  return c.axes[2].out * block_of(t, c, lanes) * static_cast<int64_t>(size_of(c.dtype));
+}
+
+class Direct {
+ public:
+  Direct(StepBuilder& builder, const Correlation& c, const DirectTiling& tiling)
+      : builder_(builder),
+        code_(builder.code()),
+        c_(c),
+        tiling_(tiling),
+        lanes_(builder.lanes_of(c.dtype)),
+        block_(block_of(tiling, c, lanes_)),
+        blocks_(ceil_div(c.outputs, block_)),
+        rows_(c.axes[0].out * c.axes[1].out),
+        at_(prepare(builder, c, block_)) {}
+
+  void run() {
+    if (tiling_.over_filters)
+      over_filters();
+    else
+      over_rows();
+  }
+
+ private:
+  const CorrelationAxis& depth() const { return c_.axes[0]; }
+  const CorrelationAxis& height() const { return c_.axes[1]; }
+  const CorrelationAxis& width() const { return c_.axes[2]; }
+
+  // ---- what both forms share
+
+  // Which image, group and block of filters a part of the range belongs to.
+  void locate(const Term& part, int64_t parts_of_rows) {
+    const Term block = code_.let("block", part / Term(parts_of_rows) % Term(blocks_)),
+               group = code_.let("group", part / Term(parts_of_rows * blocks_) % Term(c_.groups)),
+               image = code_.let("image", part / Term(parts_of_rows * blocks_ * c_.groups));
+    const Term of_group = code_.let("of_group", image * Term(c_.groups) + group);
+    first_filter_ = code_.let("filter", block * Term(block_));
+    image_ = code_.let("image_at", of_group * Term(c_.inputs * c_.padded_pixels()));
+    w_ = code_.let("w_at", (group * Term(blocks_) + block) * Term(c_.inputs * c_.taps() * block_));
+    out_ = code_.let("out_at", (of_group * Term(c_.outputs) + first_filter_) * Term(c_.places()));
+  }
+
+  Dim grain(int64_t parts) const {
+    const double flops = 2.0 * static_cast<double>(c_.n * c_.groups * c_.outputs) *
+                         static_cast<double>(c_.places() * c_.inputs * c_.taps()) / static_cast<double>(parts);
+    return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(kGrainFlops) / flops));
+  }
+
+  // Where channel 0 of the image has what tap 0 of a row's place 0 reads.
+  Term row_start(const Term& row) {
+    const Term y = row % Term(height().out), z = row / Term(height().out);
+    return code_.let("start", image_ + (z * Term(depth().stride * height().padded) + y * Term(height().stride)) *
+                                           Term(width().padded));
+  }
+
+  // For each channel of [first, last) and each tap: body(place of the element under the tap, place of its filters).
+  // Taps along the width are unrolled as far as `work` multiply-adds for each leave the code small.
+  void each_tap(const Term& start, const Term& first, const Term& last, int64_t work,
+                const std::function<void(const Term&, const Term&)>& body) {
+    const int64_t unrolled = width().kernel * work <= kMostUnrolled || width().kernel == 1 ? width().kernel : 1;
+    auto taps = [&](const Term& image, const Term& w) {
+      auto tap = [&](const Term& k) { body(image + k * Term(width().dilation), w + k * Term(block_)); };
+      if (unrolled == 1 && width().kernel > 1) return code_.loop("kx", width().kernel, tap);
+      for (int64_t k = 0; k < width().kernel; ++k) tap(k);
+    };
+    auto loop_or_once = [&](const char* name, int64_t length, const std::function<void(const Term&)>& inside) {
+      if (length == 1) return inside(0);
+      code_.loop(name, length, inside);
+    };
+    code_.loop("c", first, last, 1, LoopMark::kSequential, [&](const Term& c) {
+      const Term image = code_.let("plane", start + c * Term(c_.padded_pixels())),
+                 w = code_.let("taps", w_ + c * Term(c_.taps() * block_));
+      loop_or_once("kz", depth().kernel, [&](const Term& z) {
+        loop_or_once("ky", height().kernel, [&](const Term& y) {
+          const Term row =
+              (z * Term(depth().dilation * height().padded) + y * Term(height().dilation)) * Term(width().padded);
+          taps(code_.let("at", image + row),
+               code_.let("w", w + (z * Term(height().kernel) + y) * Term(width().kernel * block_)));
+        });
+      });
+    });
+  }
+
+  Grid accumulators(int64_t rows, int64_t columns, const std::function<Term(int64_t, int64_t)>& start) {
+    Grid out(static_cast<size_t>(rows));
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t k = 0; k < columns; ++k)
+        out[static_cast<size_t>(r)].push_back(code_.var(str("s", r, "_", k), start(r, k)));
+    return out;
+  }
+  Term zero() const { return kernel::splat(kernel::constant(c_.dtype, 0), lanes_); }
+
+  // ---- over filters
+
+  void over_filters() {
+    vectors_ = static_cast<int>(block_ / lanes_);
+    const int64_t row_bytes = width().out * block_ * static_cast<int64_t>(size_of(c_.dtype));
+    const int64_t rows = std::clamp<int64_t>(kSumsBytes / row_bytes, 1, rows_), parts = ceil_div(rows_, rows);
+    const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
+    slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
+    slab_ = ceil_div(c_.inputs, ceil_div(c_.inputs, slab_));
+    sums_ = code_.local_array("sums", {c_.dtype, 1, 0}, rows * width().out * block_).node().name;
+    const int64_t range = c_.n * c_.groups * blocks_ * parts;
+    code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
+      locate(part, parts);
+      const Term first = code_.let("first", part % Term(parts) * Term(rows));
+      Term last = first + Term(rows);
+      if (rows_ % rows != 0) last = select(last < Term(rows_), last, Term(rows_));
+      last = code_.let("last", last);
+      auto slab = [&](const Term& begin, const Term& end, bool is_first) {
+        code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
+          row_of_tiles(row_start(row), code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end,
+                       is_first);
+        });
+      };
+      slab(0, slab_, true);
+      if (slab_ < c_.inputs)
+        code_.loop("slab", slab_, c_.inputs, slab_, LoopMark::kSequential, [&](const Term& begin) {
+          Term end = begin + Term(slab_);
+          if (c_.inputs % slab_ != 0) end = select(end < Term(c_.inputs), end, Term(c_.inputs));
+          slab(begin, code_.let("end", end), false);
+        });
+      write_transposed(first, (last - first) * Term(width().out));
+    });
+    builder_.finish_kernel(str("conv_filters_", tiling_.tile, "x", vectors_), comment(), range, grain(range));
+  }
+
+  void row_of_tiles(const Term& start, const Term& sums, const Term& begin, const Term& end, bool is_first) {
+    const Tiles tiles(width().out, tiling_.tile);
+    auto run = [&](int64_t tile, int64_t first, int64_t last) {
+      if (first >= last) return;
+      auto at = [&](const Term& x) { filters_tile(tile, start, sums, x, begin, end, is_first); };
+      if (last - first == tile) return at(first);
+      code_.loop("x", first, last, tile, LoopMark::kSequential, at);
+    };
+    run(tiles.tile, 0, tiles.high * tiles.tile);
+    run(tiles.tile - 1, tiles.high * tiles.tile, width().out);
+  }
+
+  void filters_tile(int64_t tile, const Term& start, const Term& sums, const Term& x, const Term& begin,
+                    const Term& end, bool is_first) {
+    auto place = [&](int64_t p, int64_t v) { return sums + (x + Term(p)) * Term(block_) + Term(v * lanes_); };
+    const Grid acc = accumulators(tile, vectors_, [&](int64_t p, int64_t v) {
+      return is_first ? zero() : kernel::load(sums_, c_.dtype, lanes_, place(p, v), 1);
+    });
+    const Term from = code_.let("from", start + x * Term(width().stride));
+    each_tap(from, begin, end, tile * vectors_, [&](const Term& image, const Term& w) {
+      std::vector<Term> filters;
+      for (int v = 0; v < vectors_; ++v)
+        filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
+      for (int64_t p = 0; p < tile; ++p) {
+        const Term element = builder_.load(at_.image, image + Term(p * width().stride));
+        const Term a = code_.let(str("a", p), kernel::splat(element, lanes_));
+        for (size_t v = 0; v < filters.size(); ++v) {
+          const Term& sum = acc[static_cast<size_t>(p)][v];
+          code_.assign(sum, fma(a, filters[v], sum));
+        }
+      }
+    });
+    for (int64_t p = 0; p < tile; ++p)
+      for (int v = 0; v < vectors_; ++v)
+        code_.store(sums_, place(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
+  }
+
+  // Rows of the block lie one behind the other in the result: `count` places from row `first` on, of each filter.
+  void write_transposed(const Term& first, const Term& count) {
+    const Term places = code_.let("places", count), to = code_.let("to", out_ + first * Term(width().out));
+    for (int v = 0; v < vectors_; ++v) {
+      auto square = [&](const Term& p, const Term& exist, int64_t most) {
+        std::vector<Term> rows;
+        for (int64_t i = 0; i < lanes_; ++i)
+          rows.push_back(i < most ? code_.let("r", kernel::load(sums_, c_.dtype, lanes_,
+                                                                (p + Term(i)) * Term(block_) + Term(v * lanes_), 1))
+                                  : zero());
+        rows = transposed(code_, std::move(rows));
+        auto store = [&](int64_t o) {
+          builder_.store(at_.out, to + Term((v * lanes_ + o) * c_.places()) + p, rows[static_cast<size_t>(o)], 1,
+                         exist);
+        };
+        for (int64_t o = 0; o < lanes_; ++o) {
+          const bool always = c_.outputs % block_ == 0 || v * lanes_ + o < c_.outputs - (blocks_ - 1) * block_;
+          if (always)
+            store(o);
+          else if (blocks_ > 1)
+            code_.if_(first_filter_ + Term(v * lanes_ + o) < Term(c_.outputs), [&] { store(o); });
+        }
+      };
+      const Term whole = code_.let("whole", places / Term(lanes_) * Term(lanes_));
+      code_.loop("p", 0, whole, lanes_, LoopMark::kSequential, [&](const Term& p) { square(p, {}, lanes_); });
+      code_.if_(whole < places, [&] {
+        // What lies behind the last row's sums belongs to places that do not exist.
+        code_.loop("p", whole, places, 1, LoopMark::kSequential, [&](const Term& p) {
+          for (int64_t o = 0; o < lanes_; ++o) {
+            const bool always = c_.outputs % block_ == 0 || v * lanes_ + o < c_.outputs - (blocks_ - 1) * block_;
+            auto store = [&] {
+              builder_.store(at_.out, to + Term((v * lanes_ + o) * c_.places()) + p,
+                             kernel::load(sums_, c_.dtype, 1, p * Term(block_) + Term(v * lanes_ + o), 1));
+            };
+            if (always)
+              store();
+            else if (blocks_ > 1)
+              code_.if_(first_filter_ + Term(v * lanes_ + o) < Term(c_.outputs), store);
+          }
+        });
+      });
+    }
+  }
+
+  // ---- over rows
+
+  void over_rows() {
+    const int64_t range = c_.n * c_.groups * blocks_ * rows_;
+    code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
+      locate(part, rows_);
+      const Term row = code_.let("row", part % Term(rows_)), start = row_start(row),
+                 to = code_.let("to", out_ + row * Term(width().out));
+      auto tiles = [&](int64_t filters) {
+        const int64_t all = ceil_div(width().out, lanes_);
+        const Tiles t(all, tiling_.vectors);
+        auto run = [&](int64_t vectors, int64_t first, int64_t last) {
+          if (first >= last) return;
+          // The last vector may be shorter: its tile stands alone.
+          const bool ends = last == all && width().out % lanes_ != 0;
+          const int64_t whole = ends ? last - vectors : last;
+          auto tile = [&](const Term& x, int64_t left) { rows_tile(filters, vectors, start, to, x, left); };
+          if (whole - first == vectors)
+            tile(first * lanes_, vectors * lanes_);
+          else if (whole > first)
+            code_.loop("x", first * lanes_, whole * lanes_, vectors * lanes_, LoopMark::kSequential,
+                       [&](const Term& x) { tile(x, vectors * lanes_); });
+          if (ends) tile(whole * lanes_, width().out - whole * lanes_);
+        };
+        run(t.tile, 0, t.high * t.tile);
+        run(t.tile - 1, t.high * t.tile, all);
+      };
+      const int64_t rest = c_.outputs - (blocks_ - 1) * block_;
+      if (rest == block_) return tiles(block_);
+      code_.if_(
+          first_filter_ < Term((blocks_ - 1) * block_), [&] { tiles(block_); }, [&] { tiles(rest); });
+    });
+    builder_.finish_kernel(str("conv_rows_", block_, "x", tiling_.vectors), comment(), range, grain(range));
+  }
+
+  // `filters` filters, places x to x + columns of a row.
+  void rows_tile(int64_t filters, int64_t vectors, const Term& start, const Term& to, const Term& x, int64_t columns) {
+    auto count = [&](int64_t v) { return columns - v * lanes_ < lanes_ ? Term(columns - v * lanes_) : Term(); };
+    const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
+    each_tap(code_.let("from", start + x), 0, c_.inputs, filters * vectors, [&](const Term& image, const Term& w) {
+      std::vector<Term> elements;
+      for (int64_t v = 0; v < vectors; ++v)
+        elements.push_back(
+            code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
+      for (int64_t o = 0; o < filters; ++o) {
+        const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
+        for (size_t v = 0; v < elements.size(); ++v) {
+          const Term& sum = acc[static_cast<size_t>(o)][v];
+          code_.assign(sum, fma(elements[v], filter, sum));
+        }
+      }
+    });
+    for (int64_t o = 0; o < filters; ++o)
+      for (int64_t v = 0; v < vectors; ++v)
+        builder_.store(at_.out, to + Term(o * c_.places()) + x + Term(v * lanes_),
+                       acc[static_cast<size_t>(o)][static_cast<size_t>(v)], 1, count(v));
+  }
+
+  std::string comment() const {
+    return str(c_.n, " images of ", c_.groups * c_.inputs, " channels, ", c_.groups * c_.outputs, " filters of ",
+               c_.taps(), " taps, ", c_.places(), " places; ", name_of(tiling_));
+  }
+
+  StepBuilder& builder_;
+  Code& code_;
+  const Correlation& c_;
+  DirectTiling tiling_;
+  int lanes_;
+  int64_t block_, blocks_, rows_;  // filters of a block, blocks of a group, rows of the result
+  CorrelationOperands at_;
+  int vectors_ = 0;
+  int64_t slab_ = 0;
+  std::string sums_;
+  Term first_filter_, image_, w_, out_;
+};
+
+}  // namespace
+
+std::string name_of(const DirectTiling& t) {
+  return str(t.over_filters ? "filters " : "rows ", t.tile, "x", t.vectors);
+}
+
+std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
+  DirectTiling out;
+  out.over_filters = name.starts_with("filters ");
+  if (!out.over_filters && !name.starts_with("rows ")) return std::nullopt;
+  name.remove_prefix(name.find(' ') + 1);
+  for (int* number : {&out.tile, &out.vectors}) {
+    if (number == &out.vectors) {
+      if (!name.starts_with('x')) return std::nullopt;
+      name.remove_prefix(1);
+    }
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), *number);
+    if (error != std::errc() || *number < 1 || *number > 64) return std::nullopt;
+    name.remove_prefix(static_cast<size_t>(end - name.data()));
+  }
+  return name.empty() ? std::optional(out) : std::nullopt;
+}
+
+bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes) {
+  const int registers = vector_bytes == 64 ? 32 : 16;
+  // Accumulators, the vectors that all of a tile share, and one that is broadcast.
+  if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
+  if (t.over_filters) return sums_of_row(t, c, vector_bytes) <= kStackBytes;
+  return c.axes[2].stride == 1;
+}
+
+int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
+  return prepared_bytes(c, block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
+}
+
+void lower_direct(StepBuilder& builder, const Correlation& c, const DirectTiling& tiling) {
+  TH_CHECK(is_possible(tiling, c, builder.vector_bytes()), "conv: ", name_of(tiling), " does not fit");
+  Direct(builder, c, tiling).run();
+}
+
+}  // namespace thtrain

@@ -1,0 +1,47 @@
+// Convolutions computed directly, without patches or transforms, by kernels generated for their lengths.
+//
+// Over filters: vectors hold neighbouring filters. `tile` places of a row and `vectors` vectors of filters are
+// accumulators that stay in registers over all channels and taps; an element of the image is broadcast. For many
+// filters and any strides. Sums of some rows stand in a small array, and are transposed on their way out.
+//
+//   for each image, block of filters, block of rows                      (threads share them)
+//     for each slab of channels, whose filters stay in the first cache
+//       for each row, each tile of places
+//         sums += for each channel, tap: broadcast of `tile` elements times `vectors` vectors of filters
+//     sums, transposed, to the result
+//
+// Over rows: vectors hold neighbouring places of a row. `tile` filters and `vectors` vectors of places are the
+// accumulators; an element of a filter is broadcast. For few filters or channels and long rows, with stride 1 along
+// them.
+//
+// Each element's products are added in the order of channels and taps: the bits depend on neither tile nor threads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compiler/ops/conv/correlation.h"
+
+namespace thtrain {
+
+struct DirectTiling {
+  bool over_filters = true;
+  int tile = 1;     // places, or over rows filters
+  int vectors = 1;  // of filters, or over rows of places
+
+  friend bool operator==(const DirectTiling&, const DirectTiling&) = default;
+};
+
+/// "filters 6x4", "rows 6x4"; and back (nullopt where it is no such name).
+std::string name_of(const DirectTiling& tiling);
+std::optional<DirectTiling> direct_tiling_named(std::string_view name);
+
+/// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
+bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
+/// Bytes of workspace that lower_direct takes.
+int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
+/// Writes the step of the forward pass or the gradient to the images.
+void lower_direct(kernel::StepBuilder& builder, const Correlation& c, const DirectTiling& tiling);
+
+}  // namespace thtrain
