@@ -150,8 +150,9 @@ void AugmentConfig::describe(Fields<AugmentConfig>& f) {
       .unit("pixels")
       .synonyms({"translate", "translation", "shift_range"})
       .help("Move the image up to so many pixels up or down, and left or right.");
-  f.choice("flip", &C::flip,
-           {{"none", Flip::kNone}, {"horizontal", Flip::kHorizontal}, {"vertical", Flip::kVertical}, {"both", Flip::kBoth}})
+  f.choice(
+       "flip", &C::flip,
+       {{"none", Flip::kNone}, {"horizontal", Flip::kHorizontal}, {"vertical", Flip::kVertical}, {"both", Flip::kBoth}})
       .synonyms({"mirror", "hflip", "horizontal_flip", "fliplr"})
       .help("Mirror the image with probability 1/2: left to right, upside down, or each of both by itself.");
   f.field("crop", &C::crop)

@@ -40,8 +40,8 @@ struct AugmentConfig : Section {
 ///
 /// What is drawn for an example is a function of seed, part, epoch and its number alone: the words of
 /// SplitMix::of(mix(seed, part, epoch), 0, example), in the order shift_y, shift_x, crop_y, crop_x, vertical flip,
-/// horizontal flip, t, noise, all of them drawn whatever is asked for. Normal numbers come in pairs, by G. E. P. Box and
-/// M. E. Muller, "A note on the generation of random normal deviates", 1958.
+/// horizontal flip, t, noise, all of them drawn whatever is asked for. Normal numbers come in pairs, by G. E. P. Box
+/// and M. E. Muller, "A note on the generation of random normal deviates", 1958.
 class Augmentation {
  public:
   /// For images of this shape. UserError: images that are smaller than a shift, or than a crop less its padding.

@@ -8,13 +8,12 @@ namespace thtrain {
 ImageShape require_images(const Split& split, const ConfigPosition& where) {
   if (std::optional<ImageShape> image = split.image_shape()) return *image;
   const bool are_rows = !split.is_sequence() && split.input_shape().size() == 1;
-  throw UserError({.what = "trainer.augment changes images, and the examples are none",
-                   .expected = "examples of [height, width] or [channels, height, width] numbers",
-                   .got = str(split.is_sequence() ? "sequences, whose steps are " : "examples of ",
-                              shape_text(split.step_shape())),
-                   .config = where,
-                   .hint = are_rows ? "data.image_shape, of the sources npy, idx and csv, says that rows are images"
-                                    : ""});
+  throw UserError(
+      {.what = "trainer.augment changes images, and the examples are none",
+       .expected = "examples of [height, width] or [channels, height, width] numbers",
+       .got = str(split.is_sequence() ? "sequences, whose steps are " : "examples of ", shape_text(split.step_shape())),
+       .config = where,
+       .hint = are_rows ? "data.image_shape, of the sources npy, idx and csv, says that rows are images" : ""});
 }
 
 void Split::set_image_shape(const ImageShape& shape, const ConfigPosition& where) {
@@ -68,8 +67,7 @@ void Split::fill_cropped(const Tensor& into, const RowOf& row_of) const {
         convert_rows(
             x_, scale_, [&](int64_t i) { return row_of(begin + i); }, images);
         for (int64_t i = 0; i < images.dim(0); ++i)
-          copy_window(images.data<T>() + i * taken, whole, window, crop_->border,
-                      into.data<T>() + (begin + i) * given);
+          copy_window(images.data<T>() + i * taken, whole, window, crop_->border, into.data<T>() + (begin + i) * given);
       }
   });
 }
