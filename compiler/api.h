@@ -23,6 +23,7 @@
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/nnet/losses.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/pool/pool.h"
 #include "compiler/ops/random/random.h"
 #include "compiler/ops/reduce/cumsum.h"
 #include "compiler/ops/reduce/max_abs.h"
