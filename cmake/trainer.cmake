@@ -2,8 +2,10 @@
 thtrain_room(nn       nn       COMPONENT nn       LINKS compiler)
 thtrain_room(datasets datasets COMPONENT datasets LINKS compiler ZLIB::ZLIB PNG::PNG)
 thtrain_room(trainers trainers COMPONENT trainers LINKS nn datasets)
-# Loops over every number of streamed examples, and the parser of every cell: a step may wait for them.
-set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_text.cpp PROPERTIES COMPILE_OPTIONS -O3
+# Loops over every number of streamed examples and of augmented images, and the parser of every cell: a step may wait
+# for them.
+set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_text.cpp datasets/images.cpp
+                            datasets/augmentation.cpp PROPERTIES COMPILE_OPTIONS -O3
                             SKIP_PRECOMPILE_HEADERS ON)  # those are of other options
 thtrain_room(bench    bench    LINKS trainers)
 thtrain_define(bench "THTRAIN_PEERS_DIR=\"${CMAKE_SOURCE_DIR}/bench/peers\"")

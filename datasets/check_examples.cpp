@@ -201,13 +201,26 @@ UserError too_many_classes(const Split& split, int64_t row, int64_t step, int64_
                                 "numpy.unique(labels, return_inverse=True)[1] numbers classes from 0 on")});
 }
 
+// What is not finite in the middle of an image is told by its place in the file.
+bool is_bad_within(const Split& split, const Batch& batch) {
+  return split.is_cropped() && batch.x.rank() > 0 && !has_only_finite(batch.x);
+}
+
 }  // namespace
 
 void check_batch(const Split& split, const Batch& batch, int64_t first) {
+  if (is_bad_within(split, batch)) {
+    const Split whole = split.whole_images();
+    check_batch(whole, whole.read(first, batch.x.dim(0), batch.x.dtype()), first);
+  }
   check(split, batch, [&](int64_t i) { return split.file_row(first + i); });
 }
 
 void check_batch(const Split& split, const Batch& batch, std::span<const int64_t> examples) {
+  if (is_bad_within(split, batch)) {
+    const Split whole = split.whole_images();
+    check_batch(whole, whole.read(examples, batch.x.dtype()), examples);
+  }
   check(split, batch, [&](int64_t i) { return split.file_row(examples[static_cast<size_t>(i)]); });
 }
 

@@ -98,6 +98,7 @@ void ArrayFiles::describe_files(Fields<T>& f) {
   describe_fractions(f);
   describe_split(f);
   describe_streams(f);
+  describe_image_shape(f);
   f.check([](const T& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);
@@ -222,6 +223,7 @@ void CsvConfig::describe(Fields<CsvConfig>& f) {
   describe_fractions(f);
   describe_split(f);
   describe_streams(f);
+  describe_image_shape(f);
   f.check([](const CsvConfig& c, Findings& findings) {
     check_split(c, is_cut(c), findings);
     check_targets(c, findings);

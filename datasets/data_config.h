@@ -33,6 +33,7 @@ struct DataConfig : Section {
   bool standardize_targets = false;
   std::vector<std::string> class_names;
   std::optional<std::string> class_names_file;  // in their place
+  std::vector<int64_t> image_shape;             // of rows: [channels, height, width]; none: as the source has them
 
   virtual ~DataConfig() = default;
   virtual SetSizes sizes() const = 0;
@@ -55,6 +56,9 @@ struct DataConfig : Section {
   void fill_common(DatasetOptions& out) const;
   template <class T>
   static void describe_common(Fields<T>& f);
+  /// Of sources whose examples may be rows.
+  template <class T>
+  static void describe_image_shape(Fields<T>& f);
 };
 
 /// Which examples of the training file are kept for validation.

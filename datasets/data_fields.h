@@ -41,6 +41,27 @@ void DataConfig::describe_common(Fields<T>& f) {
 }
 
 template <class T>
+void DataConfig::describe_image_shape(Fields<T>& f) {
+  f.field("image_shape", &T::image_shape)
+      .range(between(1, kLargestImageSide))
+      .synonyms({"input_shape", "image_size"})
+      .help(
+          "`[channels, height, width]` of examples that are rows of their pixels, channel by channel and row by row. "
+          "Empty: as the files have them; an example `[height, width]` has one channel.");
+  f.check([](const T& c, Findings& findings) {
+    if (!c.image_shape.empty() && c.image_shape.size() != 3)
+      findings.add({.what = "data.image_shape is no shape of images",
+                    .expected = "[channels, height, width]",
+                    .got = str('[', join(c.image_shape, ", "), ']'),
+                    .config = c.at("image_shape")});
+    if (!c.image_shape.empty() && c.has_sequences())
+      findings.add({.what = "data.image_shape has no effect",
+                    .expected = "examples that are no sequences",
+                    .config = c.at("image_shape")});
+  });
+}
+
+template <class T>
 void SplitConfig::describe_split(Fields<T>& f) {
   f.choice("split", &T::split,
            {{"last", SplitBy::kOrder}, {"shuffled", SplitBy::kShuffled}, {"stratified", SplitBy::kStratified}})

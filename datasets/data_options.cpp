@@ -62,6 +62,8 @@ void DataConfig::fill_common(DatasetOptions& out) const {
   out.standardize_where = at("standardize_targets");
   out.class_names = class_names;
   out.class_names_where = at("class_names");
+  out.image_shape = image_shape;
+  out.image_shape_where = at("image_shape");
 }
 
 std::vector<DataFile> DataConfig::all_files() {

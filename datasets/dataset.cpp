@@ -241,8 +241,11 @@ Tensor Split::read_lengths(int64_t count, const RowOf& row_of) const {
 void Split::fill(const Batch& into, const RowOf& row_of) const {
   TH_CHECK(into.x.is_contiguous() && into.x.rank() > 0 && into.x.size() == into.x.dim(0) * element_count(input_shape_),
            into.x.type_text(), " for examples of ", shape_text(input_shape_));
-  convert_rows(x_, scale_, row_of, into.x);
-  if (standardization_) standardization_->inputs.apply(into.x);
+  if (crop_)
+    fill_cropped(into.x, row_of);
+  else
+    convert_rows(x_, scale_, row_of, into.x);
+  if (standardizes_inputs_) standardize(into.x);
   if (has_lengths()) {
     TH_CHECK(into.lengths.shape() == Shape{into.x.dim(0)}, into.lengths.type_text(), " for lengths");
     into.lengths.assign(read_lengths(into.x.dim(0), row_of));
@@ -318,7 +321,7 @@ Tensor Split::read_weights(int64_t begin, int64_t count, DType floatx) const {
 Batch Split::all(DType floatx) const {
   bool as_it_stands = !rows_ && !x_.source && !has_lengths() &&
                       !(standardization_ && !standardization_->inputs.empty()) && scale_ == 1 && !x_.swapped &&
-                      x_.raw.dtype() == floatx && x_.raw.is_contiguous();
+                      x_.raw.dtype() == floatx && x_.raw.is_contiguous() && !crop_;
   if (!as_it_stands) return read(0, size_, floatx);
   Batch out{x_.raw.rows(first_, size_), read_targets(0, size_, floatx)};
   if (has_weights()) out.weights = read_weights(0, size_, floatx);

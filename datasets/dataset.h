@@ -10,6 +10,7 @@
 #include "compiler/ir/tensor.h"
 #include "datasets/data_array.h"
 #include "datasets/held_rows.h"
+#include "datasets/images.h"
 #include "datasets/sequences.h"
 #include "datasets/standardization.h"
 
@@ -50,6 +51,11 @@ class Split {
   /// each sequence, [n] or [n, k]; label sequences are [n, labels]. UserError as above, as SequenceLengths, and for
   /// targets of another number of steps.
   Split(DataArray x, DataArray y, Targets targets, double scale, Sequences sequences);
+  /// Takes rows as images: each row is one of this shape. UserError where it has another number of numbers.
+  void set_image_shape(const ImageShape& shape, const ConfigPosition& where);
+  /// From now on an example is the middle of its image; the numbers of those that are read are not looked at beyond it.
+  /// UserError where the examples are no images, or smaller.
+  void set_crop(const ImageCrop& crop);
   /// How much each example counts: one number for each row. UserError as above.
   void set_weights(DataArray weights);
   /// Rows `begin` to `begin + count` of this one; or these rows, in this order.
@@ -59,6 +65,13 @@ class Split {
   int64_t size() const { return size_; }
   /// Of one example: [28, 28]; of a sequence [steps, numbers of a step...].
   const Shape& input_shape() const { return input_shape_; }
+  /// Channels, height and width of examples that are images: [28, 28], [3, 32, 32]. Nothing of others, and of sequences.
+  std::optional<ImageShape> image_shape() const;
+  /// The same examples as their images are before crop and standardization; of y nothing is changed.
+  Split whole_images() const;
+  /// What whole_images() leaves out beside the crop, in place; x [n, ...].
+  void standardize(const Tensor& x) const;
+  bool is_cropped() const { return crop_.has_value(); }
   /// [steps, ...] where each step has a target.
   const Shape& target_shape() const { return target_shape_; }
   bool is_sequence() const { return is_sequence_; }
@@ -131,6 +144,7 @@ class Split {
   Tensor make_targets(int64_t count, DType floatx) const;
   void fill(const Batch& into, const RowOf& row_of) const;
   void fill_targets(const Tensor& into, const RowOf& row_of) const;
+  void fill_cropped(const Tensor& into, const RowOf& row_of) const;
 
   DataArray x_, y_;
   std::shared_ptr<const DataArray> weights_;                // null: all alike
@@ -140,10 +154,15 @@ class Split {
   int64_t first_ = 0, size_ = 0, classes_ = 0;
   std::shared_ptr<const std::vector<int64_t>> rows_;  // null: the rows as they stand
   Shape input_shape_, target_shape_;
+  std::optional<ImageCrop> crop_;    // none: an example is the whole image
+  bool standardizes_inputs_ = true;  // where there is a standardization
   bool is_sequence_ = false, has_step_targets_ = false;
   std::shared_ptr<const SequenceLengths> lengths_;  // null: all have the same
   std::shared_ptr<const Demands> demands_;
 };
+
+/// Of examples that are images. UserError at `where`, which asks for them, where they are none.
+ImageShape require_images(const Split& split, const ConfigPosition& where);
 
 /// UserError for the first x, value of y or weight that is NaN or infinite, for a weight below 0, for a class below 0
 /// (in label sequences, -1) or not below split.classes(), and for what split.demands() does not allow. `batch` holds
@@ -183,6 +202,7 @@ struct Dataset {
   /// What a model gives for an example: a probability for each class or label, or the values.
   int64_t outputs() const;
   const Shape& input_shape() const { return train.input_shape(); }
+  std::optional<ImageShape> image_shape() const { return train.image_shape(); }
   bool is_sequence() const { return train.is_sequence(); }
   /// Lines for people: the splits with sizes, shapes, and the files that they come from.
   std::string text() const;

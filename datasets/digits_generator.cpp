@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "datasets/digit_strokes.h"
+#include "datasets/split_mix.h"
 
 namespace thtrain {
 
@@ -33,33 +34,6 @@ constexpr int32_t kSoftEdge = 420;                   // the way over which the i
 constexpr int32_t kFaintest = 190;                   // ink, of 255, from
 constexpr int32_t kMaxNoise = 24;                    // of 255, to
 constexpr int kCurveSteps = 8;                       // straight lines for each curve
-
-/// SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-class SplitMix {
- public:
-  explicit SplitMix(uint64_t state) : state_(state) {}
-  uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  /// 0 <= i < n, for n below 2^32.
-  uint64_t below(uint64_t n) { return (next() >> 32) * n >> 32; }
-  /// -most to most, all alike.
-  int32_t even(int32_t most) { return static_cast<int32_t>(below(2 * static_cast<uint64_t>(most) + 1)) - most; }
-  /// -most to most, small ones more often: the mean of two.
-  int32_t small(int32_t most) { return (even(most) + even(most)) / 2; }
-
- private:
-  uint64_t state_;
-};
-
-SplitMix generator_of(uint64_t seed, uint64_t part, uint64_t index) {
-  uint64_t key = SplitMix(seed).next();
-  key = SplitMix(key ^ part).next();
-  return SplitMix(SplitMix(key ^ index).next());
-}
 
 struct Point {
   int32_t x = 0, y = 0;
@@ -264,10 +238,10 @@ Digits generate_digits(int64_t n, uint64_t seed, uint64_t part) {
   Digits out{Tensor::empty(DType::kUInt8, {n, kSide, kSide}), Tensor::empty(DType::kUInt8, {n})};
   auto* labels = out.labels.data<uint8_t>();
   for (int64_t i = 0; i < n; ++i) labels[i] = static_cast<uint8_t>(i % 10);
-  SplitMix order = generator_of(seed, part, ~uint64_t{0});
+  SplitMix order = SplitMix::of(seed, part, ~uint64_t{0});
   for (int64_t i = n - 1; i > 0; --i) std::swap(labels[i], labels[order.below(static_cast<uint64_t>(i) + 1)]);
   for (int64_t i = 0; i < n; ++i) {
-    SplitMix random = generator_of(seed, part, static_cast<uint64_t>(i));
+    SplitMix random = SplitMix::of(seed, part, static_cast<uint64_t>(i));
     draw_digit(labels[i], random, out.images.data<uint8_t>() + i * kSide * kSide);
   }
   return out;

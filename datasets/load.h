@@ -78,6 +78,10 @@ struct DatasetOptions {
   /// Of the classes from 0 on, or of the labels; their number is that of the classes. None: numbers, or the table's.
   std::vector<std::string> class_names = {};
   ConfigPosition class_names_where = {};
+  /// Channels, height and width of an example that is a row; none: as it stands in its file.
+  std::vector<int64_t> image_shape = {};
+  ConfigPosition image_shape_where = {};
+  std::optional<ImageCrop> crop = {};  // of the examples of all sets, which are images then
   CsvOptions csv = {};  // of CSV files: label column, header, delimiter
   /// Bytes that the examples may fill. Of more, what does not fit stays in its files and is read while training; what
   /// cannot (arrays in Fortran order, generators) is refused. Labels, weights and where each line of a text file begins

@@ -74,10 +74,14 @@ static Tensor orthogonal(int64_t n_in, int64_t n_out, double scale, RandomState&
 }
 
 Tensor draw_weights(const Init& init, int64_t n_in, int64_t n_out, RandomState& random) {
-  auto count = static_cast<size_t>(n_in * n_out);
+  return draw_weights(init, {n_in, n_out}, n_in, n_out, random);
+}
+
+Tensor draw_weights(const Init& init, const Shape& shape, int64_t n_in, int64_t n_out, RandomState& random) {
+  auto count = static_cast<size_t>(element_count(shape));
   double in = static_cast<double>(n_in), both = static_cast<double>(n_in + n_out);
-  auto uniform = [&](double bound) { return Tensor::of(random.uniform(-bound, bound, count), {n_in, n_out}); };
-  auto normal = [&](double deviation) { return Tensor::of(random.normal(0, deviation, count), {n_in, n_out}); };
+  auto uniform = [&](double bound) { return Tensor::of(random.uniform(-bound, bound, count), shape); };
+  auto normal = [&](double deviation) { return Tensor::of(random.normal(0, deviation, count), shape); };
   switch (init.law) {
     case Init::Law::kGlorotUniform:
       return uniform(init.scale * std::sqrt(6 / both));
@@ -92,14 +96,14 @@ Tensor draw_weights(const Init& init, int64_t n_in, int64_t n_out, RandomState& 
     case Init::Law::kUniform:
       return uniform(init.range);
     case Init::Law::kOrthogonal:
-      return orthogonal(n_in, n_out, init.scale, random);
+      return orthogonal(shape[0], element_count(shape) / shape[0], init.scale, random).reshape(shape);
     case Init::Law::kConstant: {
-      Tensor out = Tensor::empty(DType::kFloat64, {n_in, n_out});
+      Tensor out = Tensor::empty(DType::kFloat64, shape);
       for (size_t i = 0; i < count; ++i) out.data<double>()[i] = init.value;
       return out;
     }
     case Init::Law::kZeros:
-      return Tensor::zeros(DType::kFloat64, {n_in, n_out});
+      return Tensor::zeros(DType::kFloat64, shape);
   }
   TH_CHECK(false, "no such initializer");
   __builtin_unreachable();

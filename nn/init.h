@@ -9,7 +9,8 @@ namespace thtrain {
 /// Seeds are integers from 0 to 2^32 - 1: what NumPy's RandomState takes.
 inline constexpr double kLargestSeed = 4294967295.0;
 
-/// How a weight matrix [n_in, n_out] starts. U(a, b) is uniform, N(m, s) normal with standard deviation s.
+/// How a weight matrix [n_in, n_out] starts, or another array of weights with n_in terms for each output, which is one
+/// of n_out that an input goes to. U(a, b) is uniform, N(m, s) normal with standard deviation s.
 struct Init {
   enum class Law {
     /// scale * U(-a, a), a = sqrt(6 / (n_in + n_out)). X. Glorot, Y. Bengio, "Understanding the difficulty of training
@@ -48,6 +49,9 @@ struct Init {
 /// A float64 matrix [n_in, n_out], drawn in row-major order; kConstant and kZeros draw nothing. A cast to floatX comes
 /// after the drawing, so that float32 and float64 start from the same numbers.
 Tensor draw_weights(const Init& init, int64_t n_in, int64_t n_out, RandomState& random);
+/// The same of an array of another shape: the filters [filters, channels, taps...] of a convolution, n_in = channels
+/// taps, n_out = filters taps. For kOrthogonal it is the matrix [first length, product of the others].
+Tensor draw_weights(const Init& init, const Shape& shape, int64_t n_in, int64_t n_out, RandomState& random);
 
 /// The Q of above, for a [rows, columns] with rows >= columns, by Householder's reflections; overwrites `a`. The same
 /// bits on every machine. InternalError for fewer rows than columns.

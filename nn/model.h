@@ -27,6 +27,7 @@ struct ModelInput {
   std::string name;
   Shape shape;  // of sequences, of one step
   bool is_sequence = false;
+  std::optional<std::array<int64_t, 3>> image = {};  // channels, height, width, where an example is an image
 };
 
 class ModelPass;

@@ -167,6 +167,7 @@ void check_batch_keys(const Experiment& experiment, Findings& findings) {
   refuse(trainer, "momentum_schedule", trainer.momentum_schedule.has_value(), line_search);
   refuse(trainer, "shuffle", trainer.shuffle != standard.shuffle,
          "each iteration takes all training examples, in the order of the file");
+  refuse(trainer, "augment", trainer.augment.has_value(), "a line search compares losses of the same examples");
   refuse(trainer, "accumulate", trainer.accumulate != standard.accumulate, exact);
   refuse(trainer, "clip_value", trainer.clip_value != 0, exact);
   refuse(trainer, "clip_norm", trainer.clip_norm != 0, exact);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "datasets/content.h"
+#include "datasets/images.h"
 #include "datasets/npz.h"
 #include "trainers/data_state.h"
 #include "trainers/load_data.h"
@@ -19,7 +20,8 @@ ModelInput model_input(const Experiment& experiment, const Shape& example, bool 
     return takes_examples && layer.kind_of().maker.takes_rows;
   };
   const bool takes_rows = std::any_of(layers.begin(), layers.end(), wants_rows);
-  return {"x", takes_rows ? Shape{element_count(example)} : example, is_sequence};
+  return {"x", takes_rows ? Shape{element_count(example)} : example, is_sequence,
+          is_sequence ? std::nullopt : image_shape(example)};
 }
 
 ModelInput input_of_rows(const Experiment& experiment, const Shape& rows) {
@@ -30,7 +32,11 @@ ModelInput input_of_rows(const Experiment& experiment, const Shape& rows) {
                             .expected = is_sequence ? "an array of sequences, steps and numbers of a step"
                                                     : "an array of real numbers, one example for each row",
                             .got = str("an array ", shape_text(rows))});
-  return model_input(experiment, Shape(rows.begin() + outer, rows.end()), is_sequence);
+  Shape example(rows.begin() + outer, rows.end());
+  if (experiment.data.has_value() && !is_sequence && example.size() == 1 &&
+      element_count(experiment.data->image_shape) == example[0] && !experiment.data->image_shape.empty())
+    example = experiment.data->image_shape;
+  return model_input(experiment, example, is_sequence);
 }
 
 Model build_model(const Experiment& experiment, const ModelInput& input, int64_t classes) {

@@ -3,12 +3,15 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace thtrain {
 
-ExampleStream::ExampleStream(Split split, Shape input, DType floatx, bool shuffled, int64_t window)
-    : split_(std::move(split)),
+ExampleStream::ExampleStream(Split split, Shape input, DType floatx, bool shuffled, int64_t window,
+                             std::shared_ptr<const Augmentation> augmentation)
+    : augmentation_(std::move(augmentation)),
+      split_(std::move(split)),
       held_split_(split_),
       input_(std::move(input)),
       floatx_(floatx),
@@ -36,7 +39,7 @@ Batch ExampleStream::new_buffer(int64_t count) const {
   Batch out = split_.buffer(count, floatx_);
   Shape lengths = {count};
   lengths.insert(lengths.end(), input_.begin(), input_.end());
-  out.x = out.x.reshape(lengths);
+  out.x = augmentation_ ? Tensor::empty(floatx_, lengths) : out.x.reshape(lengths);
   return out;
 }
 
@@ -70,6 +73,13 @@ void ExampleStream::begin_pass(RandomState& random) {
   random = current_->after;
 }
 
+// The ring stays where it holds minibatches of that epoch, or will. It goes on with a new pass where that one is begun.
+void ExampleStream::set_epoch(int64_t epoch) {
+  const int64_t of_ring = expected_ == 0 ? epoch_ + 1 : epoch_;
+  if (augmentation_ && epoch != of_ring) stop();
+  epoch_ = epoch;
+}
+
 const Batch& ExampleStream::at(int64_t start, int64_t count) {
   TH_CHECK(!shuffled_ || current_, "a shuffled pass without an order");
   if (plan_.batch == 0 || start % plan_.batch != 0 || start >= plan_.count || count != length_at(start)) {
@@ -86,8 +96,9 @@ const Batch& ExampleStream::at(int64_t start, int64_t count) {
   wake_caller_.wait(lock, [this] { return taken_ < produced_; });
   caller_waits_ = false;
   Slot& slot = ring_[static_cast<size_t>(taken_) % ring_.size()];
-  TH_CHECK(slot.pass == current_ && slot.start == start && slot.count == count, "a minibatch from ", start,
-           " on was not read ahead");
+  TH_CHECK(
+      slot.pass == current_ && slot.start == start && slot.count == count && (!augmentation_ || slot.epoch == epoch_),
+      "a minibatch from ", start, " on was not read ahead");
   ++taken_;
   const bool wakes = thread_sleeps_ && produced_ - taken_ <= static_cast<int64_t>(ring_.size()) / 2;
   const std::exception_ptr error = slot.error;
@@ -103,16 +114,36 @@ const Batch& ExampleStream::at(int64_t start, int64_t count) {
 
 const Batch& ExampleStream::read_alone(int64_t start, int64_t count) {
   alone_ = new_buffer(count);
-  if (shuffled_) {
-    auto examples = std::span<const int64_t>(current_->order.examples)
-                        .subspan(static_cast<size_t>(start), static_cast<size_t>(count));
-    split_.read_into(alone_, examples);
-    check_batch(split_, alone_, examples);
-  } else {
-    split_.read_into(alone_, start);
-    check_batch(split_, alone_, start);
-  }
+  const std::vector<int64_t> in_order = neighbours(start, count);
+  const std::vector<int64_t>& order = shuffled_ ? current_->order.examples : in_order;
+  const auto first = static_cast<size_t>(shuffled_ ? start : 0);
+  read(split_, alone_, std::span<const int64_t>(order).subspan(first, static_cast<size_t>(count)), epoch_);
   return alone_;
+}
+
+std::vector<int64_t> ExampleStream::neighbours(int64_t start, int64_t count) const {
+  std::vector<int64_t> out(static_cast<size_t>(shuffled_ ? 0 : count));
+  std::iota(out.begin(), out.end(), start);
+  return out;
+}
+
+// As `split`, of which this thread reads.
+void ExampleStream::read(const Split& split, const Batch& into, std::span<const int64_t> examples,
+                         int64_t epoch) const {
+  if (!augmentation_) {
+    split.read_into(into, examples);
+    check_batch(split_, into, examples);
+    return;
+  }
+  const Split images = split.whole_images();
+  Batch whole = into;
+  Shape shape = {std::ssize(examples)};
+  shape.insert(shape.end(), images.input_shape().begin(), images.input_shape().end());
+  whole.x = Tensor::empty(floatx_, shape);
+  images.read_into(whole, examples);
+  check_batch(split_.whole_images(), whole, examples);
+  augmentation_->apply(whole.x, examples, epoch, into.x);
+  split.standardize(into.x);
 }
 
 // Nothing is read, and nothing is in the ring.
@@ -135,6 +166,7 @@ void ExampleStream::start_at(int64_t start) {
   }
   pass_ = current_;
   next_ = start;
+  reading_epoch_ = epoch_;
   fills_window_ = !held_.empty();
   {
     std::lock_guard lock(mutex_);
@@ -202,6 +234,7 @@ void ExampleStream::produce(Slot& slot) {
   slot.pass = pass_;
   slot.start = next_;
   slot.count = length_at(next_);
+  slot.epoch = reading_epoch_;
   Batch& batch = slot.batch(plan_);
   if (batch.x.rank() == 0) batch = new_buffer(slot.count);
   if (fills_window_) fill_window(next_);
@@ -209,13 +242,11 @@ void ExampleStream::produce(Slot& slot) {
     auto examples = std::span<const int64_t>(pass_->order.examples)
                         .subspan(static_cast<size_t>(next_), static_cast<size_t>(slot.count));
     if (!held_.empty()) arrive(slot.count);  // the last turn of it takes from among all but one of these
-    held_split_.read_into(batch, examples);
-    check_batch(split_, batch, examples);
+    read(held_split_, batch, examples, reading_epoch_);
     for (int64_t example : examples)
       for (const auto& rows : held_) rows->drop(split_.file_row(example));
   } else {
-    split_.read_into(batch, next_);
-    check_batch(split_, batch, next_);
+    read(split_, batch, neighbours(next_, slot.count), reading_epoch_);
   }
   next_ += slot.count;
   if (next_ == plan_.count) end_pass();
@@ -223,6 +254,7 @@ void ExampleStream::produce(Slot& slot) {
 
 void ExampleStream::end_pass() {
   next_ = 0;
+  ++reading_epoch_;
   if (!shuffled_) return;
   // Examples that no minibatch takes.
   const std::vector<int64_t>& order = pass_->order.examples;

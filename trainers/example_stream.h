@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "datasets/augmentation.h"
 #include "datasets/dataset.h"
 #include "datasets/held_rows.h"
 #include "trainers/epoch_order.h"
@@ -20,7 +21,8 @@ namespace thtrain {
 std::vector<int64_t> lengths_of(const Split& split);
 
 /// Pass after pass over the examples, in order or shuffled; the minibatches behind those that were asked for are read
-/// meanwhile, also those of the next pass: about 1 MiB of them, at least one and at most 64.
+/// meanwhile, also those of the next pass: about 1 MiB of them, at least one and at most 64. Images may be augmented as
+/// they are read; these may stand in memory.
 class ExampleStream {
  public:
   /// What one pass takes: examples 0 to `count` of the order, `batch` at a time and the rest at the end.
@@ -32,7 +34,9 @@ class ExampleStream {
   /// Each example gets the lengths `input`. Sequences come with all the steps that there is room for. A shuffled stream
   /// waits for begin_pass(); with a `window` (see EpochOrder) its rows are read as they come, and held in memory until
   /// they are taken.
-  ExampleStream(Split split, Shape input, DType floatx, bool shuffled, int64_t window);
+  /// With an `augmentation` the examples are images as it takes them, whole.
+  ExampleStream(Split split, Shape input, DType floatx, bool shuffled, int64_t window,
+                std::shared_ptr<const Augmentation> augmentation = nullptr);
   /// Waits for what is being read.
   ~ExampleStream();
   ExampleStream(const ExampleStream&) = delete;
@@ -42,6 +46,8 @@ class ExampleStream {
   void set_plan(const Plan& plan);
   /// Draws the order of the next pass. Where `random` stands as the draw before left it, that is what was read ahead.
   void begin_pass(RandomState& random);
+  /// What augmentation draws for the passes from now on: those of this epoch, and of the next ones in turn.
+  void set_epoch(int64_t epoch);
   /// Examples `start` to `start + count` of the pass; valid until the next call. UserError as Split::read_into and
   /// check_batch, of these examples and not of those behind them.
   const Batch& at(int64_t start, int64_t count);
@@ -61,7 +67,7 @@ class ExampleStream {
   /// A minibatch of the ring.
   struct Slot {
     std::shared_ptr<Pass> pass;
-    int64_t start = 0, count = 0;
+    int64_t start = 0, count = 0, epoch = 0;
     Batch full, rest;  // buffers
     std::exception_ptr error;
     Batch& batch(const Plan& plan) { return count == plan.batch ? full : rest; }
@@ -74,6 +80,8 @@ class ExampleStream {
   std::shared_ptr<Pass> draw(const RandomState& random) const;
   Pass& next_of(Pass& pass) const;
   const Batch& read_alone(int64_t start, int64_t count);
+  void read(const Split& split, const Batch& into, std::span<const int64_t> examples, int64_t epoch) const;
+  std::vector<int64_t> neighbours(int64_t start, int64_t count) const;
   void produce(Slot& slot);
   void fill_window(int64_t start);
   void arrive(int64_t count);
@@ -81,6 +89,7 @@ class ExampleStream {
   void end_pass();
   int64_t length_at(int64_t start) const { return std::min(plan_.batch, plan_.count - start); }
 
+  std::shared_ptr<const Augmentation> augmentation_;  // null: examples are as they stand
   const Split split_;
   Split held_split_;  // the thread's: through held_
   Shape input_;
@@ -96,10 +105,12 @@ class ExampleStream {
   std::vector<std::shared_ptr<HeldRows>> held_;  // none without a window
   std::shared_ptr<Pass> pass_, arriving_;        // of the next minibatch; of what comes into the window
   std::optional<Arrivals> arrivals_;
-  int64_t next_ = 0;  // start of the next minibatch
+  int64_t next_ = 0;           // start of the next minibatch
+  int64_t reading_epoch_ = 0;  // of the next minibatch
   bool fills_window_ = false;
 
   std::shared_ptr<Pass> current_;  // the caller's pass
+  int64_t epoch_ = 0;              // of it
 
   std::mutex mutex_;
   std::condition_variable wake_thread_, wake_caller_;

@@ -21,8 +21,9 @@ Examples::Examples(const Split& split, const Shape& input, DType floatx, bool st
   all_.x = all_.x.reshape(with_count(split.size(), input_));
 }
 
-std::unique_ptr<ExampleStream> Examples::stream(bool shuffled, int64_t window) const {
-  return std::make_unique<ExampleStream>(split_, input_, floatx_, shuffled, window);
+std::unique_ptr<ExampleStream> Examples::stream(bool shuffled, int64_t window,
+                                                std::shared_ptr<const Augmentation> augmentation) const {
+  return std::make_unique<ExampleStream>(split_, input_, floatx_, shuffled, window, std::move(augmentation));
 }
 
 Batch Examples::like(int64_t count) const {

@@ -239,6 +239,9 @@ void TrainerConfig::describe(Fields<TrainerConfig>& f) {
       .help(
           "Seconds of training, those of the processes before a resumption included; the run ends with the minibatch "
           "in which they are spent. 0: no limit.");
+  f.field("augment", &C::augment)
+      .synonyms({"augmentation", "transforms", "transform"})
+      .help("Random changes of the training images.");
   describe_step(f);
   f.check([](const C& c, Findings& findings) {
     if (c.momentum_schedule && !(momentum_of(c) > 0))

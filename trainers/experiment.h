@@ -11,6 +11,7 @@
 #include "compiler/ir/dtype.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
+#include "datasets/augmentation.h"
 #include "datasets/data_config.h"
 #include "nn/metric.h"
 #include "nn/model.h"
@@ -83,6 +84,7 @@ struct TrainerConfig : StepOptions {
   int64_t checkpoint_epochs = 0;              // 0: none by epochs
   int64_t keep_checkpoints = 1;
   double max_seconds = 0;  // 0: none
+  std::optional<AugmentConfig> augment;
 
   double learning_rate() const { return optimizer->rate(); }
   static void describe(Fields<TrainerConfig>& f);

@@ -7,12 +7,13 @@
 
 namespace thtrain {
 
-Feed::Feed(Examples examples, const std::string& name, bool shuffled, int64_t window)
+Feed::Feed(Examples examples, const std::string& name, bool shuffled, int64_t window,
+           std::shared_ptr<const Augmentation> augmentation)
     : examples_(std::move(examples)), shuffled_(shuffled), window_(window) {
   if (examples_.has_lengths())
     for (int64_t i = 0; i < examples_.size(); ++i) lengths_.push_back(examples_.length(i));
-  if (examples_.streamed()) {
-    stream_ = examples_.stream(shuffled_, window_);
+  if (examples_.streamed() || augmentation) {
+    stream_ = examples_.stream(shuffled_, window_, std::move(augmentation));
     return;
   }
   if (examples_.has_lengths()) return;
@@ -86,6 +87,10 @@ void Feed::begin_epoch(RandomState& random) {
     order_ = std::move(order.examples);
   else
     std::copy(order.examples.begin(), order.examples.end(), order_in_memory_[0].get_value(true).data<int64_t>());
+}
+
+void Feed::set_epoch(int64_t epoch) {
+  if (stream_) stream_->set_epoch(epoch);
 }
 
 int64_t Feed::steps_of_first(int64_t count) const {

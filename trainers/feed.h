@@ -23,14 +23,16 @@ struct Minibatch {
 
 /// In memory, x, y and weights are shared variables and a minibatch is a slice of them from the input `start` on (no
 /// copy), or the rows that a slice of `order` names. Streamed, and where sequences differ in length, the inputs are x,
-/// y, weights and lengths themselves; x and the targets of steps have then as many steps as the longest sequence of the
-/// minibatch, a length with the name "steps". Shuffled minibatches hold sequences of about the same length
-/// (trainers/epoch_order.h), unless there is a window.
+/// y, weights and lengths themselves, and so they are where images are augmented; x and the targets of steps have then
+/// as many steps as the longest sequence of the minibatch, a length with the name "steps". Shuffled minibatches hold
+/// sequences of about the same length (trainers/epoch_order.h), unless there is a window.
 class Feed {
  public:
   /// Shared variables are called `name`_x, `name`_y, `name`_weights and `name`_order. Shuffled ones wait for
-  /// begin_epoch(), and are shuffled within `window` (trainers/epoch_order.h).
-  Feed(Examples examples, const std::string& name, bool shuffled, int64_t window = 0);
+  /// begin_epoch(), and are shuffled within `window` (trainers/epoch_order.h). With an `augmentation` the examples are
+  /// images, and minibatches hold what it makes of them; another thread computes them ahead.
+  Feed(Examples examples, const std::string& name, bool shuffled, int64_t window = 0,
+       std::shared_ptr<const Augmentation> augmentation = nullptr);
 
   const Examples& examples() const { return examples_; }
   Examples& examples() { return examples_; }
@@ -43,12 +45,14 @@ class Feed {
   std::span<const Tensor> arguments(int64_t start, int64_t count);
   /// Draws the examples' order from now on.
   void begin_epoch(RandomState& random);
+  /// What augmentation draws from now on; behind begin_epoch() where examples are shuffled.
+  void set_epoch(int64_t epoch);
   /// Steps of the first `count` examples of the order, where sequences differ in length; else 0.
   int64_t steps_of_first(int64_t count) const;
 
  private:
   Type target_type(int64_t count) const;
-  bool gives_values() const { return examples_.streamed() || examples_.has_lengths(); }
+  bool gives_values() const { return stream_ || examples_.has_lengths(); }
 
   Examples examples_;
   bool shuffled_;
@@ -59,7 +63,7 @@ class Feed {
   std::vector<int64_t> lengths_;         // of the examples, where they differ
   int64_t batch_ = 0;                    // of the plan
   std::vector<Tensor> arguments_;
-  std::unique_ptr<ExampleStream> stream_;  // none where they are in memory
+  std::unique_ptr<ExampleStream> stream_;  // none where they are in memory, as they stand there
 };
 
 }  // namespace thtrain

@@ -7,6 +7,7 @@
 #include "datasets/load.h"
 #include "datasets/locate.h"
 #include "datasets/npz.h"
+#include "trainers/image_data.h"
 
 namespace thtrain {
 
@@ -47,6 +48,7 @@ Dataset load_data(const Experiment& experiment, const std::string& config_folder
   OneOf<DataConfig> data = experiment.data;
   DatasetOptions options{.name = std::string(data.name()), .where = data->position, .config_folder = config_folder};
   data->fill(options);
+  options.crop = crop_of(experiment);
   if (data.is<NpyConfig>() && options.targets == Targets::kClasses && learns_label_sequences(experiment))
     options.targets = Targets::kLabelSequences;
   for (const DataFile& file : data->all_files()) {

@@ -139,14 +139,14 @@ class Replay {
 
   // To the first bad step, which is undone; false if there is none.
   bool go() {
-    run_.program.begin_epoch(random_);
+    run_.program.begin_epoch(random_, epoch_);
     if (batch_ == 0) run_.program.clear_carried_state();
     run_.program.set_loss_sum(run_.start.loss_sum);
     for (; step_ <= run_.last_step; ++step_, ++batch_) {
       if (batch_ == run_.program.batches()) {
         ++epoch_;
         batch_ = 0;
-        run_.program.begin_epoch(random_);
+        run_.program.begin_epoch(random_, epoch_);
         run_.program.clear_carried_state();
       }
       for (size_t i = 0; i < variables_.size(); ++i) before_[i].assign(variables_[i].get_value(true));

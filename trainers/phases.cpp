@@ -9,6 +9,7 @@
 #include "datasets/npz.h"
 #include "trainers/build_model.h"
 #include "trainers/config_edits.h"
+#include "trainers/image_data.h"
 #include "trainers/run.h"
 #include "trainers/table_facts.h"
 
@@ -18,7 +19,10 @@ namespace thtrain {
 
 std::string PhaseData::key_of(size_t phase) const {
   OneOf<DataConfig> data = phase_of(experiment_, phase).data;
-  return str(data.name(), '\n', toml_text(resolved_config(data.kind_of().schema(), data.object())));
+  std::string out = str(data.name(), '\n', toml_text(resolved_config(data.kind_of().schema(), data.object())));
+  if (const std::optional<ImageCrop> crop = crop_of(phase_of(experiment_, phase)))
+    out += str("crop ", crop->height, ' ', crop->width, ' ', crop->padding, ' ', static_cast<int>(crop->border));
+  return out;
 }
 
 const Dataset& PhaseData::load(size_t phase) {

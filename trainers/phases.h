@@ -32,7 +32,7 @@ class PhaseData {
     std::map<std::string, std::string> files;
   };
   const Facts* facts(size_t phase) const;
-  /// Have the phases the same [data]?
+  /// Have the phases the same [data], cut to the same size?
   bool are_alike(size_t a, size_t b) const { return key_of(a) == key_of(b); }
 
  private:

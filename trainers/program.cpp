@@ -16,6 +16,7 @@
 #include "trainers/carried_state.h"
 #include "trainers/data_state.h"
 #include "trainers/demands.h"
+#include "trainers/image_data.h"
 #include "trainers/objective_step.h"
 
 namespace thtrain {
@@ -132,7 +133,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   const TrainerConfig& trainer = experiment.trainer;
   const Split train = demanding(experiment, data, data.train);
   feed_.emplace(Examples(train, input_.shape, floatX(), data.streamed), "train", trainer.shuffle && !is_batch_method(),
-                data.shuffle_window);
+                data.shuffle_window, augmentation_of(experiment, train));
   const bool classifies = outputs_[0].classifies(data);
   classes_ = classifies ? data.classes() : 0;
   loss_sum_ = Shared(0.0, "loss_sum");
@@ -288,8 +289,9 @@ Function& TrainingProgram::function_of(int64_t chunk) {
   return last_step_ && chunk + 1 == chunks_ ? *last_step_ : *step_;
 }
 
-void TrainingProgram::begin_epoch(RandomState& random) {
+void TrainingProgram::begin_epoch(RandomState& random, int64_t epoch) {
   if (experiment_.trainer.shuffle && !is_batch_method()) feed_->begin_epoch(random);
+  feed_->set_epoch(epoch);
   set_loss_sum(0);
 }
 void TrainingProgram::clear_carried_state() {

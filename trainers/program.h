@@ -68,9 +68,9 @@ class TrainingProgram {
   const BatchMethod* method() const { return batch_training_ ? &batch_training_->method() : nullptr; }
   BatchMethod* method() { return batch_training_ ? &batch_training_->method() : nullptr; }
 
-  /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles; the loss's sum becomes
-  /// 0.
-  void begin_epoch(RandomState& random);
+  /// Sets the order of an epoch's examples, drawn from `random`, where the experiment shuffles, and what augmentation
+  /// draws by the number of the epoch, from 0; the loss's sum becomes 0.
+  void begin_epoch(RandomState& random, int64_t epoch = 0);
   /// Layers that go on from the minibatch before begin with zeros again: where an epoch begins.
   void clear_carried_state();
   /// Of sequences that differ in length, the steps of the epoch's first minibatches; else 0.

@@ -140,7 +140,7 @@ void Run::train_epoch() {
   epoch_began_ = Clock::now();
   next_random_ = state_.random;
   double loss_sum = state_.loss_sum;
-  program_.begin_epoch(next_random_);
+  program_.begin_epoch(next_random_, state_.epochs);
   program_.set_loss_sum(loss_sum);  // not 0 where the epoch was begun before a resumption
   if (state_.batch == 0) program_.clear_carried_state();
   reported_steps_ = program_.steps_of_first(state_.batch);

@@ -18,7 +18,7 @@ PhaseStart Run::next_phase() {
   for (auto& [name, value] : out.weights) value = value.copy();
   if (state_.batch > 0) {  // an epoch that was not finished: its order was drawn, also where the run is resumed here
     RandomState random = state_.random;
-    program_.begin_epoch(random);
+    program_.begin_epoch(random, state_.epochs);
     out.random = random;
   }
   if (experiment_.phase.back().pass_on == PhaseConfig::PassOn::kLast) return out;

@@ -12,6 +12,7 @@
 #include "datasets/npz.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
+#include "trainers/image_data.h"
 #include "trainers/load_data.h"
 #include "trainers/prediction_input.h"
 #include "trainers/program.h"
@@ -84,6 +85,7 @@ Batch examples_of(const DataArray& input, const PredictArguments& arguments, con
                 "--lengths FILE says where each sequence ends; what stands behind it may be anything");
     throw UserError(std::move(messages));
   }
+  take_images(split, experiment);
   std::map<std::string, Tensor> arrays = read_weights(weights);
   if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights)) {
     check_standardization(*kept, split, weights);

@@ -49,7 +49,7 @@ static std::string element_text(const FieldSpec& field) {
     case Value::kBool:
       return "true or false";
     case Value::kInt:
-      return number("an integer");
+      return number("an integer") + (field.choices.empty() ? "" : str(", or ", one_of_text(field.choices)));
     case Value::kFloat:
       return number("a number");
     case Value::kString:
@@ -71,6 +71,7 @@ static std::string element_text(const FieldSpec& field) {
 
 std::string expected_text(const FieldSpec& field) {
   std::string element = element_text(field);
+  if (field.one_or_list) return str(element, ", or an array of these");
   return field.access->container == Container::kList ? str("an array, each element ", element) : element;
 }
 
@@ -183,6 +184,13 @@ class Reader {
       read_element(field, node, path, [&] { return access.append(member); });
       return;
     }
+    if (field.one_or_list && !node.is_array()) {
+      read_element(field, node, path, [&] {
+        access.clear(member);
+        return access.append(member);
+      });
+      return;
+    }
     if (!node.is_array()) {
       wrong(str(path, " is not an array"), expected_text(field), node,
             node.is_table() ? str("write [[", path, "]], with two brackets, before each element") : help_hint(field));
@@ -253,8 +261,9 @@ class Reader {
       node.kind = NodeKind::kString;
     bool is_number = node.kind == NodeKind::kInt || node.kind == NodeKind::kFloat;
     bool fits = node.kind == NodeKind::kString;
+    const bool is_word = fits && !field.choices.empty();
     if (access.value == Value::kBool) fits = node.kind == NodeKind::kBool;
-    if (access.value == Value::kInt) fits = node.kind == NodeKind::kInt;
+    if (access.value == Value::kInt) fits = node.kind == NodeKind::kInt || is_word;
     if (access.value == Value::kFloat) fits = is_number;
     if (!fits) {
       wrong(str(path, " has the wrong type"), element_text(field), node, type_hint(field, node));

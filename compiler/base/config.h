@@ -84,8 +84,9 @@ struct FieldSpec {
   bool by_name = false;  // of a OneOf: the kind's name alone stands for its table
   bool required = false;
   Range range = {};
-  std::vector<std::string> choices = {};    // of strings and enumerations
-  std::vector<int64_t> choice_values = {};  // of enumerations
+  bool one_or_list = false;                 // of a list: one value stands for a list of it alone
+  std::vector<std::string> choices = {};    // of strings and enumerations; of integers, words that stand for some
+  std::vector<int64_t> choice_values = {};  // of enumerations and integers
   std::vector<std::string> synonyms = {};   // what other programs call it: suggested, not accepted
   const FieldAccess* access = nullptr;
   std::function<void*(void*)> member = {};  // of an object
@@ -128,6 +129,19 @@ class FieldBuilder {
   /// Of a list: at least one element.
   FieldBuilder& required() {
     spec().required = true;
+    return *this;
+  }
+  /// Of a list of scalars: `size = 5` stands for `size = [5]`.
+  FieldBuilder& one_or_list() {
+    spec().one_or_list = true;
+    return *this;
+  }
+  /// Of integers: words that stand for these numbers, be they in the range or not.
+  FieldBuilder& words(std::initializer_list<std::pair<std::string, int64_t>> words) {
+    for (const auto& [word, value] : words) {
+      spec().choices.push_back(word);
+      spec().choice_values.push_back(value);
+    }
     return *this;
   }
   FieldBuilder& synonyms(std::vector<std::string> names) {

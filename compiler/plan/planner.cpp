@@ -127,7 +127,7 @@ void Planner::want_at_destinations(const Schedule& order) {
     if (!wanted) wanted = new_place(node.types[0], node.op->name);
     const BufferView out = *wanted;
     const std::vector<Layout> there = node.op->destinations(node, out.layout);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
+    for (size_t i = 0; i < there.size(); ++i) {
       const Expr& part = node.inputs[i];
       PlanScope::Value& value = scope_->value(part);
       // A value that is joined twice has the first place only.

@@ -1,0 +1,407 @@
+#include "compiler/ops/image/pad.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ops/error_rules.h"
+#include "compiler/ops/index/index.h"
+#include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/copy_loops.h"
+#include "compiler/ops/shape/length_list.h"
+#include "compiler/ops/shape/shape.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::Term;
+
+struct Padding {
+  explicit Padding(const Props& props)
+      : before(props.get<Ints>("before")),
+        after(props.get<Ints>("after")),
+        mode(static_cast<PadMode>(props.get<int64_t>("mode"))),
+        value(props.get<double>("value")) {}
+
+  bool is_padded(size_t axis) const { return before[axis] > 0 || after[axis] > 0; }
+
+  Ints before, after;  // of every axis
+  PadMode mode;
+  double value;
+};
+
+// The least length that an axis can have in this mode, and why.
+std::pair<int64_t, const char*> least_length(PadMode mode, int64_t width) {
+  switch (mode) {
+    case PadMode::kConstant:
+      return {0, ""};
+    case PadMode::kEdge:
+      return {1, "has no ends to repeat"};
+    case PadMode::kReflect:
+      return {width + 1, "is too short for its mirror image"};
+    case PadMode::kWrap:
+      return {width, "is too short to be repeated"};
+  }
+  return {0, ""};
+}
+
+std::vector<Type> infer(const TypeArgs& args) {
+  Type out = args.type(0);
+  const Padding padding(args.props);
+  args.require(padding.before.size() == out.rank() && padding.after.size() == out.rank(),
+               "there is no width for each axis", "two lists of as many numbers as the value has axes");
+  for (size_t axis = 0; axis < out.rank(); ++axis) {
+    const int64_t width = std::max(padding.before[axis], padding.after[axis]);
+    args.require(std::min(padding.before[axis], padding.after[axis]) >= 0,
+                 str("a width of axis ", axis, " is negative"), "widths of at least 0");
+    const auto [least, why] = least_length(padding.mode, width);
+    if (padding.is_padded(axis))
+      require_at_most(args, least, out.dims[axis], str("axis ", axis, " ", why, ", with a width of ", width));
+    out.dims[axis] = out.dims[axis] + (padding.before[axis] + padding.after[axis]);
+  }
+  return {out};
+}
+
+// The position in the value that a position of the result shows, both along one axis; outside of [0, length) where that
+// is the constant's.
+int64_t source_of(PadMode mode, int64_t position, int64_t length) {
+  switch (mode) {
+    case PadMode::kConstant:
+      return position;
+    case PadMode::kEdge:
+      return std::clamp<int64_t>(position, 0, length - 1);
+    case PadMode::kReflect:
+      return position < 0 ? -position : position >= length ? 2 * (length - 1) - position : position;
+    case PadMode::kWrap:
+      return position < 0 ? position + length : position >= length ? position - length : position;
+  }
+  return position;
+}
+
+std::vector<Tensor> reference(const ReferenceArgs& args) {
+  const Tensor& x = args.inputs[0];
+  Tensor out = args.make_output();
+  const Padding padding(args.node.props);
+  for (size_t axis = 0; axis < x.rank(); ++axis) {
+    const int64_t width = std::max(padding.before[axis], padding.after[axis]);
+    const auto [least, why] = least_length(padding.mode, width);
+    if (padding.is_padded(axis) && x.dim(axis) < least)
+      throw UserError({.what = str("pad: axis ", axis, " ", why, ", with a width of ", width),
+                       .expected = str(least, " <= ", x.dim(axis)),
+                       .node = args.node.origin.text(),
+                       .config = args.node.origin.config()});
+  }
+  visit(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for_each_index(out.shape(), [&](const Shape& at) {
+      Shape from = at;
+      bool inside = true;
+      for (size_t axis = 0; axis < at.size(); ++axis) {
+        from[axis] = source_of(padding.mode, at[axis] - padding.before[axis], x.dim(axis));
+        inside = inside && from[axis] >= 0 && from[axis] < x.dim(axis);
+      }
+      out.data<T>()[out.offset(at)] = inside ? x.data<T>()[x.offset(from)] : T(padding.value);
+    });
+  });
+  return {out};
+}
+
+// The cotangent of x, where `g` is that of x with one axis padded.
+Expr without_padding(const Expr& g, const Padding& padding, size_t axis, const Dim& length) {
+  const int64_t a = static_cast<int64_t>(axis), before = padding.before[axis], after = padding.after[axis];
+  auto part = [&](const Expr& of, const Dim& start, const Dim& count) { return slice_of_axis(of, a, start, count); };
+  auto mirrored = [&](const Expr& x) {
+    std::vector<Index> indices(axis, Slice{});
+    indices.emplace_back(Slice{.step = -1});
+    return subtensor(x, indices);
+  };
+  const Expr left = part(g, 0, before), right = part(g, length + before, after);
+  Expr out = part(g, before, length);
+  auto add = [&](int64_t width, const Dim& start, const Expr& elements) {
+    if (width == 0) return;
+    out = inc_subtensor(part(out, start, elements.dims()[axis]), elements);
+  };
+  switch (padding.mode) {
+    case PadMode::kConstant:
+      break;
+    case PadMode::kEdge:
+      add(before, 0, sum(left, a, true));
+      add(after, length - 1, sum(right, a, true));
+      break;
+    case PadMode::kReflect:
+      add(before, 1, mirrored(left));
+      add(after, length - 1 - after, mirrored(right));
+      break;
+    case PadMode::kWrap:
+      add(before, length - before, left);
+      add(after, 0, right);
+      break;
+  }
+  return out;
+}
+
+std::vector<Expr> gradient(const GradientArgs& args) {
+  const Padding padding(args.node.props);
+  Expr out = args.cotangent();
+  for (size_t axis = 0; axis < out.rank(); ++axis)
+    if (padding.is_padded(axis)) out = without_padding(out, padding, axis, args.input(0).dims()[axis]);
+  return {out};
+}
+
+std::vector<Expr> jvp(const JvpArgs& args) {
+  Props props = args.node.props;
+  props.set("value", 0.0);
+  return {apply(pad_op(), {args.tangent()}, std::move(props))};
+}
+
+std::vector<Layout> destinations(const Node& node, const Layout& output) {
+  const Padding padding(node.props);
+  Layout out = output;
+  for (size_t axis = 0; axis < output.strides.size(); ++axis)
+    out.offset = out.offset + Dim(padding.before[axis]) * output.strides[axis];
+  return {out};
+}
+
+// ---- the kernel ----------------------------------------------------------------------------------------------------
+
+// An axis of the loops. Neighbours without padding that both operands step through as through one are one.
+struct PadAxis {
+  Dim length, in_stride, out_stride;  // of the value; in elements
+  int64_t before, after;
+  Dim whole() const { return length + (before + after); }
+};
+
+std::vector<PadAxis> loop_axes(const Padding& padding, const kernel::Operand& in, const kernel::Operand& out) {
+  std::vector<PadAxis> axes;
+  for (size_t i = 0; i < in.type.rank(); ++i) {
+    PadAxis next{in.type.dims[i], in.layout.strides[i], out.layout.strides[i], padding.before[i], padding.after[i]};
+    if (!axes.empty() && !padding.is_padded(i) && axes.back().before + axes.back().after == 0 &&
+        axes.back().in_stride == next.in_stride * next.length &&
+        axes.back().out_stride == next.out_stride * next.length)
+      next.length = next.length * axes.back().length, axes.pop_back();
+    axes.push_back(next);
+  }
+  if (axes.empty()) axes.push_back({.length = 1, .in_stride = 0, .out_stride = 0, .before = 0, .after = 0});
+  return axes;
+}
+
+// One loop nest over the result; the last axis is up to three loops, none of which asks where it is.
+class PadLoops {
+ public:
+  PadLoops(kernel::StepBuilder& b, const Padding& padding)
+      : b_(b),
+        code_(b.code()),
+        mode_(padding.mode),
+        in_(bits_of(b.input(0))),
+        out_(bits_of(b.output())),
+        copies_(!b.is_at_destination(0)),
+        axes_(loop_axes(padding, in_, out_)) {
+    const DType dtype = out_.type.dtype;
+    value_ = is_float(dtype) ? kernel::constant(dtype, padding.value)
+                             : kernel::constant_int(dtype, static_cast<int64_t>(padding.value));
+  }
+
+  void run() {
+    Dim each = 1;
+    for (size_t k = 1; k < axes_.size(); ++k) each = each * axes_[k].whole();
+    if (axes_.size() == 1) {
+      // One row is the work of one thread.
+      row(0, 0, {});
+      b_.finish_kernel("pad", "out0 = in0 with elements around it", 1);
+      return;
+    }
+    code_.loop("i", b_.begin(), b_.end(), 1, kernel::LoopMark::kSequential,
+               [&](const Term& i) { at_position(0, i, 0, 0, {}); });
+    b_.finish_kernel("pad", "out0 = in0 with elements around it", axes_[0].whole(), grain_of(each));
+  }
+
+ private:
+  // The elements at a position of axis k; `inside`: none, or whether the axes before show elements of the value.
+  void at_position(size_t k, const Term& i, const Term& from, const Term& to, Term inside) {
+    const PadAxis& axis = axes_[k];
+    Term source = i;
+    if (axis.before + axis.after > 0) {
+      source = code_.let("source", source_of_axis(axis, i));
+      if (mode_ == PadMode::kConstant) {
+        const Term here = source >= Term(0) && source < b_.length(axis.length);
+        inside = inside ? inside && here : here;
+      }
+    }
+    const Term next_from = code_.let("from", from + source * b_.length(axis.in_stride));
+    const Term next_to = code_.let("to", to + i * b_.length(axis.out_stride));
+    if (k + 2 == axes_.size()) return row(next_from, next_to, inside);
+    code_.loop("i", b_.length(axes_[k + 1].whole()),
+               [&](const Term& j) { at_position(k + 1, j, next_from, next_to, inside); });
+  }
+
+  Term source_of_axis(const PadAxis& axis, const Term& i) {
+    const Term position = i - Term(axis.before), length = b_.length(axis.length), zero = 0;
+    switch (mode_) {
+      case PadMode::kConstant:
+        return position;
+      case PadMode::kEdge:
+        return select(position < zero, zero, select(position >= length, length - Term(1), position));
+      case PadMode::kReflect:
+        return select(position < zero, zero - position,
+                      select(position >= length, Term(2) * (length - Term(1)) - position, position));
+      case PadMode::kWrap:
+        return select(position < zero, position + length, select(position >= length, position - length, position));
+    }
+    return position;
+  }
+
+  void row(const Term& from, const Term& to, const Term& inside) {
+    const PadAxis& axis = axes_.back();
+    if (!inside) return inner_row(axis, from, to);
+    code_.if_(
+        inside, [&] { inner_row(axis, from, to); }, [&] { fill(axis, to, 0, axis.whole()); });
+  }
+
+  void inner_row(const PadAxis& axis, const Term& from, const Term& to) {
+    const Term length = b_.length(axis.length);
+    if (mode_ == PadMode::kConstant) {
+      fill(axis, to, 0, axis.before);
+      if (copies_) copy(axis, to, axis.before, axis.length, from, 0, 1);
+      fill(axis, to, axis.length + axis.before, axis.after);
+      return;
+    }
+    copy(axis, to, axis.before, axis.length, from, 0, 1);
+    const Dim right = axis.length + axis.before;
+    if (mode_ == PadMode::kEdge) {
+      copy(axis, to, 0, axis.before, from, 0, 0);
+      copy(axis, to, right, axis.after, from, axis.length - 1, 0);
+    } else if (mode_ == PadMode::kReflect) {
+      copy(axis, to, 0, axis.before, from, axis.before, -1);
+      copy(axis, to, right, axis.after, from, axis.length - 2, -1);
+    } else {
+      copy(axis, to, 0, axis.before, from, axis.length - axis.before, 1);
+      copy(axis, to, right, axis.after, from, 0, 1);
+    }
+  }
+
+  void fill(const PadAxis& axis, const Term& to, const Dim& first, const Dim& count) {
+    if (count.is(0)) return;
+    const Term start = code_.let("first", to + b_.length(first * axis.out_stride));
+    code_.loop("j", b_.length(count),
+               [&](const Term& j) { b_.store(out_, start + j * b_.length(axis.out_stride), value_); });
+  }
+
+  // Elements [first, first + count) of a row of the result: those of the value from `start` on, `step` apart.
+  void copy(const PadAxis& axis, const Term& to, const Dim& first, const Dim& count, const Term& from, const Dim& start,
+            int64_t step) {
+    if (count.is(0)) return;
+    const Term write = code_.let("first", to + b_.length(first * axis.out_stride));
+    const Term read = code_.let("source", from + b_.length(start * axis.in_stride));
+    code_.loop("j", b_.length(count), [&](const Term& j) {
+      const Term x = b_.load(in_, read + j * b_.length(axis.in_stride * Dim(step)));
+      b_.store(out_, write + j * b_.length(axis.out_stride), x);
+    });
+  }
+
+  kernel::StepBuilder& b_;
+  kernel::Code& code_;
+  PadMode mode_;
+  kernel::Operand in_, out_;
+  bool copies_;  // or the value is where the result has it
+  std::vector<PadAxis> axes_;
+  Term value_;
+};
+
+void lower(kernel::StepBuilder& b) {
+  if (is_complex(b.output().type.dtype)) return b.call_reference();
+  PadLoops(b, Padding(b.node().props)).run();
+}
+
+std::vector<OpCase> cases() {
+  auto padded = [](std::vector<PadWidth> widths, PadMode mode, double value = 0) {
+    return [=](const std::vector<Expr>& in) { return std::vector{pad(in[0], widths, mode, value)}; };
+  };
+  auto f64 = [](Dims dims) { return std::vector{Type{.dtype = DType::kFloat64, .dims = std::move(dims)}}; };
+  auto f32 = [](Dims dims) { return std::vector{Type{.dtype = DType::kFloat32, .dims = std::move(dims)}}; };
+  std::vector<OpCase> out{
+      {.name = "value", .inputs = f64({2, 3, 4}), .build = padded({{1, 2}, {2, 1}}, PadMode::kConstant, -1.5)},
+      {.name = "nothing", .inputs = f32({3, 4}), .build = padded({{0, 0}}, PadMode::kConstant)},
+      {.name = "of_nothing", .inputs = f64({0, 3}), .build = padded({{1, 1}, {0, 2}}, PadMode::kConstant)},
+      {.name = "ints",
+       .inputs = {{.dtype = DType::kInt8, .dims = {3, 5}}},
+       .build = padded({{1, 0}, {2, 2}}, PadMode::kConstant, 7)},
+      {.name = "bools",
+       .inputs = {{.dtype = DType::kBool, .dims = {3, 5}}},
+       .build = padded({{1, 1}, {1, 1}}, PadMode::kConstant, 1)},
+      {.name = "complex",
+       .inputs = {{.dtype = DType::kComplex64, .dims = {3, 2}}},
+       .build = padded({{1, 1}}, PadMode::kEdge)},
+      {.name = "channels", .inputs = f64({2, 3, 2, 5}), .build = padded({{2, 2}, {0, 0}, {0, 0}}, PadMode::kConstant)},
+      {.name = "of_a_sum", .inputs = f64({2, 3, 9}), .build = [](const std::vector<Expr>& in) {
+         return std::vector{pad(sum(in[0], 0, true), {{1, 1}, {1, 1}}, PadMode::kConstant)};
+       }}};
+  const std::vector<std::pair<const char*, PadMode>> modes{{"constant", PadMode::kConstant},
+                                                           {"edge", PadMode::kEdge},
+                                                           {"reflect", PadMode::kReflect},
+                                                           {"wrap", PadMode::kWrap}};
+  for (const auto& [name, mode] : modes) {
+    out.push_back({.name = str(name, "_vector"), .inputs = f64({5}), .build = padded({{4, 2}}, mode)});
+    out.push_back(
+        {.name = str(name, "_images"), .inputs = f32({2, 3, 4, 17}), .build = padded({{3, 1}, {2, 3}}, mode)});
+    out.push_back(
+        {.name = str(name, "_left"), .inputs = f64({3, 4, 2}), .build = padded({{2, 0}, {1, 1}, {0, 1}}, mode)});
+  }
+  return out;
+}
+
+// The value as the dtype of x holds it.
+double value_in(DType dtype, double value, const Expr& x, const std::source_location& where) {
+  const Tensor held = Tensor(value).cast(dtype);
+  const double back = held.cast(DType::kFloat64).as_double();
+  if (!is_float(dtype) && !is_complex(dtype) && back != value)
+    fail_build(where, str("pad: the dtype does not hold the value ", value), str("a number of ", name_of(dtype)),
+               value_text(x));
+  return value;
+}
+
+}  // namespace
+
+const Op& pad_op() {
+  static const Op op{
+      .name = "pad",
+      .doc =
+          "x with before[a] elements before and after[a] elements after each axis a. mode: 0 the number value, 1 the\n"
+          "ends, 2 the mirror image without the ends, 3 the value again.\n"
+          "Shapes: y[a] = x[a] + before[a] + after[a]. dtypes: any.\n"
+          "Gradient: the part of the cotangent that shows x, with what other elements show of x added to it.",
+      .infer = infer,
+      .reference = reference,
+      .error = moved_error,
+      .gradient = gradient,
+      .jvp = jvp,
+      .lower = lower,
+      .destinations =
+          [](const Node& node, const Layout& output) {
+            // The other modes read the value beside writing the result.
+            return Padding(node.props).mode == PadMode::kConstant ? destinations(node, output) : std::vector<Layout>{};
+          },
+      .cost =
+          [](const Node& node) {
+            return Cost{0, node.types[0].elements() * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
+          },
+      .cases = cases};
+  return op;
+}
+
+Expr pad(const Operand& operand, const std::vector<PadWidth>& widths, PadMode mode, double value) {
+  const Expr x = operand.expr();
+  if (widths.size() > x.rank())
+    fail_build(operand.where(), str("pad: there are ", widths.size(), " pairs of widths"),
+               str("at most ", x.rank(), ", one for each axis"), value_text(x));
+  Ints before(x.rank(), 0), after(x.rank(), 0);
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const size_t axis = x.rank() - widths.size() + i;
+    before[axis] = widths[i].first;
+    after[axis] = widths[i].second;
+  }
+  value = mode == PadMode::kConstant ? value_in(x.dtype(), value, x, operand.where()) : 0;
+  return apply(pad_op(), {x},
+               {{"before", before}, {"after", after}, {"mode", static_cast<int64_t>(mode)}, {"value", value}},
+               operand.where());
+}
+
+}  // namespace thtrain

@@ -1,0 +1,50 @@
+// What pooling keeps of the elements that it has met: of a column of windows, then of the windows.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ops/pool/window_loops.h"
+
+namespace thtrain {
+
+/// What a window is reduced to.
+enum class Pooled : uint8_t {
+  kSum,
+  kMaximum,
+  kPicked,  // the element of another image at the maximum
+  kPlace,   // which of the window's columns, and rows, has the maximum
+};
+
+/// The first part of pooling a row of windows: every column of the image is reduced over the rows of the windows, in
+/// vectors along the row, and then the columns of each window, in vectors of windows.
+class WindowValues : public WindowLoops {
+ public:
+  WindowValues(kernel::StepBuilder& b, const PoolWindows& windows, const Dims& image, DType dtype, Pooled what);
+
+ protected:
+  /// The buffers of columns; ends with the function.
+  void declare_buffers();
+  /// The columns of these windows, into the buffers. `picked`: the image that kPicked takes from.
+  void reduce_rows(const WindowRow& at, const Chunk& chunk, const Term& first_element);
+  /// Of windows i and those after it in the chunk: the sum, the maximum, what is picked, or the number of the column
+  /// that has the maximum.
+  Term reduce_columns(const Term& i);
+
+  bool needs_row() const { return (what_ == Pooled::kPicked || what_ == Pooled::kPlace) && rows_of_window() > 1; }
+
+  Pooled what_;
+  std::string best_, row_, picked_;  // buffers: sum or maximum; its row in the window; the element that is picked
+
+ private:
+  struct Column {
+    Term best, row, picked;
+  };
+  Column outside(int lanes) const;
+  Column met(const Column& before, const Column& element);
+  Column reduced_column(const WindowRow& at, const Term& offset, const Term& count);
+  void store(const Term& at, const Column& column);
+  Term larger(const Term& a, const Term& b) const;
+  Term chosen_column(const Term& i);
+};
+
+}  // namespace thtrain
