@@ -67,7 +67,8 @@ Window ImageCrop::centre(const ImageShape& image) const {
 void ImageCrop::check(const ImageShape& image) const {
   const int64_t rows = image[1] + 2 * padding, columns = image[2] + 2 * padding;
   if (height <= rows && width <= columns) return;
-  const std::string around = padding > 0 ? str(", with ", padding, " pixels of padding on each side") : "";
+  const std::string around =
+      padding > 0 ? str(", with ", padding, padding == 1 ? " pixel" : " pixels", " of padding on each side") : "";
   throw UserError({.what = "trainer.augment.crop is larger than the images",
                    .expected = str("at most [", rows, ", ", columns, "]: the images are ", image[1], 'x', image[2],
                                    " pixels", around),

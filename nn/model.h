@@ -10,6 +10,7 @@
 //   model.add(Add::Options{{.name = "sum", .inputs = {"right", "hidden"}}});          // of nn/layers/add.h
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <span>

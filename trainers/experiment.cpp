@@ -331,6 +331,10 @@ void Experiment::describe(Fields<Experiment>& f) {
                     .expected = "trainer.shuffle = true",
                     .config = files->at("shuffle_window"),
                     .hint = "it says among how many examples an epoch's order is drawn"});
+    if (e.output.augmented > 0 && !trainer.augment)
+      findings.add({.what = "output.augmented has no effect",
+                    .expected = "[trainer.augment]",
+                    .config = e.output.at("augmented")});
     if (!trainer.optimizer->batch_method()) fits(sizes.train, "training");
     fits(sizes.valid, "validation");
     fits(sizes.test, "test");

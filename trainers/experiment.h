@@ -107,7 +107,8 @@ struct OutputConfig : Section {
   bool plots = true;
   std::string filters;  // the layer whose weights are drawn; "": none
   int64_t filter_rows = 10, filter_columns = 10;
-  std::string samples;  // the rbm layer that samples are drawn of; "": none
+  std::string samples;    // the rbm layer that samples are drawn of; "": none
+  int64_t augmented = 0;  // training examples that are drawn with their changes
   int64_t sample_chains = 20, sample_rows = 10, sample_steps = 1000;
   static void describe(Fields<OutputConfig>& f);
 };

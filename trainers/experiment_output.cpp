@@ -39,6 +39,12 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
       .range(at_least(1))
       .unit("steps")
       .help("Steps of Gibbs sampling from row to row.");
+  f.field("augmented", &OutputConfig::augmented)
+      .range(between(0, 1000))
+      .unit("images")
+      .help(
+          "Draw the first training images as `trainer.augment` changes them, as `plots/augmented.png`: a row for each, "
+          "the image itself and what the first nine epochs make of it, all channels as one grey. 0: none.");
   f.check([](const OutputConfig& c, Findings& findings) {
     const OutputConfig standard;
     auto useless = [&](const char* key, int64_t value, int64_t unsaid, const char* owner, const std::string& layer) {

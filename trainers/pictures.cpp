@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "compiler/runtime/shared.h"
 #include "datasets/dataset.h"
 #include "nn/layers/rbm.h"
+#include "trainers/image_data.h"
 
 namespace thtrain {
 
@@ -52,7 +54,32 @@ static const Rbm& machine_of(const Model& model, const OutputConfig& output) {
                           .config = output.at("samples")});
 }
 
+static GreyPicture draw_augmented(const Experiment& experiment, const Split& train) {
+  constexpr int64_t kColumns = 10;
+  const std::shared_ptr<const Augmentation> augmentation = augmentation_of(experiment, train);
+  const auto [channels, height, width] = augmentation->output();
+  const int64_t rows = std::min(experiment.output.augmented, train.size()), pixels = height * width;
+  std::vector<int64_t> examples(static_cast<size_t>(rows));
+  std::iota(examples.begin(), examples.end(), 0);
+  const Tensor images = train.whole_images().read(0, rows, DType::kFloat64).x;
+  Tensor of_column = train.read(0, rows, DType::kFloat64).x.copy();
+  Tensor all = Tensor::zeros(DType::kFloat64, {rows * kColumns, pixels});
+  for (int64_t column = 0; column < kColumns; ++column) {
+    if (column > 0) {
+      augmentation->apply(images, examples, column - 1, of_column);
+      train.standardize(of_column);
+    }
+    for (int64_t i = 0; i < of_column.size(); ++i) {
+      const int64_t row = i / (channels * pixels);
+      all.data<double>()[(row * kColumns + column) * pixels + i % pixels] +=
+          of_column.data<double>()[i] / static_cast<double>(channels);
+    }
+  }
+  return tiles_of(all, height, width, rows, kColumns);
+}
+
 Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Model& model) : output_(experiment.output) {
+  if (output_.augmented > 0 && experiment.trainer.augment) augmented_ = draw_augmented(experiment, data.train);
   const bool wants_filters = !output_.filters.empty(), wants_samples = !output_.samples.empty();
   if (!wants_filters && !wants_samples) return;
   const char* key = wants_filters ? "filters" : "samples";

@@ -1,4 +1,5 @@
-// Pictures of what a model has learned: filters, and samples of a restricted Boltzmann machine.
+// Pictures of what a model has learned: filters, and samples of a restricted Boltzmann machine; and of augmented
+// images.
 #pragma once
 
 #include <functional>
@@ -27,6 +28,9 @@ class Pictures {
   bool has_samples() const { return rbm_ != nullptr; }
   /// The first output.filter_rows * output.filter_columns columns of the layer's matrix.
   GreyPicture filters() const;
+  /// A row for each of the first output.augmented training examples: the image, cut as the model takes it, and what
+  /// trainer.augment makes of it in epochs 0 to 8; the mean of its channels. None where it is not asked for.
+  const std::optional<GreyPicture>& augmented() const { return augmented_; }
   /// A row of tiles for each of output.sample_rows: means of the visible units in the last of output.sample_steps steps
   /// of Gibbs sampling, which go on from the row above. The chains begin at the first output.sample_chains test
   /// examples (training examples where there are none), and draw from copies of the layer's generators. Before each row
@@ -39,6 +43,7 @@ class Pictures {
   const Param* filters_ = nullptr;
   const Rbm* rbm_ = nullptr;
   Tensor first_;  // [chains, pixels]
+  std::optional<GreyPicture> augmented_;
 };
 
 }  // namespace thtrain

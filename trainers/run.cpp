@@ -113,6 +113,7 @@ void Run::begin() {
   if (was_resumed_ && !monitor_.has_best() && !is_over()) std::filesystem::remove(folder_.best(), ignored);
   if (hooks_.on_start) hooks_.on_start(program_.summary());
   has_begun_ = true;
+  draw_augmented();
   if (options_.profile) program_.start_profile();
   report_chunks();
   began_ = reported_ = Clock::now();

@@ -90,6 +90,7 @@ class Run {
   void warn_if_growing();
   void finish();
   std::string plot_path(const std::string& name) const;
+  void draw_augmented();
   void draw_filters();
   void draw_samples();
   void draw_plots();

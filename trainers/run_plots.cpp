@@ -16,6 +16,10 @@ std::string Run::plot_path(const std::string& name) const {
   return folder_.file(str("plots/", phase_.empty() ? "" : phase_ + "_", name));
 }
 
+void Run::draw_augmented() {
+  if (pictures_.augmented()) pictures_.augmented()->write_png(plot_path("augmented.png"));
+}
+
 void Run::draw_filters() {
   if (!pictures_.has_filters()) return;
   pictures_.filters().write_png(plot_path(str("filters_at_epoch_", state_.history.back().epoch, ".png")));

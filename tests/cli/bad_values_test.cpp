@@ -88,7 +88,7 @@ void collect(const Schema& schema, const Case& outer, std::vector<Case>& out) {
     key.path += (outer.path.empty() ? "" : ".") + field.name;
     key.field = &field;
     if (access.value == Value::kTable) {
-      if (access.container == Container::kOne) collect(access.schema(), key, out);
+      if (access.container != Container::kList) collect(access.schema(), key, out);
       continue;
     }
     if (access.value != Value::kKind) {

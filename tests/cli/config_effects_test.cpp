@@ -19,6 +19,7 @@
 #include "tests/cli/effect_experiments.h"
 #include "tests/cli/effects_seen_elsewhere.h"
 #include "tests/cli/image_layer_witnesses.h"
+#include "tests/cli/image_witnesses.h"
 #include "tests/cli/machine_witnesses.h"
 #include "tests/cli/schedule_witnesses.h"
 #include "tests/cli/sequence_layer_witnesses.h"
@@ -126,6 +127,7 @@ const std::map<std::string, Witness>& witnesses() {
     w["model.layers[columns].count"] = {.values = {"4", "6"}};
     w["model.layers[scale].inputs"] = {.values = {"[\"concat1\"]"}, .may_fail = true};
     add_machines(w);
+    add_images(w);
     w["model.layers[maxout].pieces"] = {.values = {"3", "4"}};
     // The sum's inputs are of one length.
     w["model.layers[maxout].units"] = {.with = {"model.layers.3.inputs=[\"prelu1\", \"maxout1\"]"},

@@ -95,6 +95,25 @@ Experiment carried_states(const TemporaryFolder& folder) {
                        layers + "[[phase]]\nname = \"second\"\n" + layers + "[phase.trainer]\nlearning_rate = 0.05\n");
 }
 
+// What is drawn for an image follows from the epoch and its number. Streamed examples, read through a window.
+Experiment augmented_images(const TemporaryFolder& folder) {
+  write_examples(folder.path("x.npy"), folder.path("y.npy"), 400);
+  const std::string at = "\"" + folder.path() + "/";
+  const std::string layers =
+      "[[phase.model.layers]]\nname = \"hidden\"\ntype = \"dense\"\nunits = 9\nactivation = \"tanh\"\n"
+      "[[phase.model.layers]]\nname = \"top\"\ntype = \"softmax\"\n";
+  return experiment_in("[data]\nsource = \"npy\"\ntrain = " + at + "x.npy\"\ntrain_labels = " + at +
+                       "y.npy\"\nn_valid = 100\nimage_shape = [1, 3, 4]\n"
+                       "[trainer]\nlearning_rate = 0.05\nbatch_size = 20\nepochs = 40\n"
+                       "validation_frequency = 7\ncheckpoint_seconds = 0.004\ncheckpoint_epochs = 1\n"
+                       "[compiler]\nthreads = 1\n[output]\nplots = false\n"
+                       "[[phase]]\nname = \"first\"\n[phase.data]\nmemory_limit = 1e-7\nshuffle_window = 50\n" +
+                       layers +
+                       "[phase.trainer]\naugment = {shift = 1, flip = \"both\", crop = [3, 3], noise = 0.2}\n"
+                       "[[phase]]\nname = \"second\"\n" +
+                       layers + "[phase.trainer]\naugment = {crop = [3, 3], rotation = 20}\n");
+}
+
 // Where a process ends itself.
 enum class End { kNever, kAfterAnEpoch, kAfterThePhase, kBeforeThePhase, kAfterItsCheckpoint };
 
@@ -207,6 +226,13 @@ TEST(Kills, EveryResumptionEndsWithTheBitsOfTheUninterruptedRun) {
 TEST(Kills, ChainsAndGeneratorsGoOnWithTheirBits) {
   TemporaryFolder temporary;
   expect_the_bits_after_kills(temporary, machine_and_dropout(temporary));
+}
+
+TEST(Kills, AugmentedImagesGoOnWithTheirBits) {
+  TemporaryFolder temporary;
+  const Experiment e = augmented_images(temporary);
+  ASSERT_TRUE(load_data(e.phases[0], "").streamed);
+  expect_the_bits_after_kills(temporary, e);
 }
 
 TEST(Kills, CarriedStatesGoOnWithTheirBits) {

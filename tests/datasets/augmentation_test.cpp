@@ -106,7 +106,7 @@ TEST(Augmentation, RefusesWhatIsLargerThanTheImages) {
             "  hint:     trainer.augment.padding puts pixels around them");
   EXPECT_EQ(error(config_of({"0", "none", "10", "9", "1", "0", "0", "constant"})),
             "error: trainer.augment.crop is larger than the images\n"
-            "  expected: at most [10, 8]: the images are 8x6 pixels, with 1 pixels of padding on each side\n"
+            "  expected: at most [10, 8]: the images are 8x6 pixels, with 1 pixel of padding on each side\n"
             "  got:      [10, 9]\n"
             "  hint:     trainer.augment.padding puts pixels around them");
   EXPECT_EQ(error(config_of({"6", "none", "0", "0", "0", "0", "0", "constant"})),

@@ -12,6 +12,7 @@
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
+#include "trainers/image_data.h"
 #include "trainers/load_data.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"
@@ -89,6 +90,31 @@ TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
   const GreyPicture samples = read_png(folder.file("plots/samples.png"));
   EXPECT_EQ(samples.width, 4 * 29 - 1);
   EXPECT_EQ(samples.height, 3 * 29 - 1);
+}
+
+// Ten tiles in a row: the image, and nine changes of it.
+TEST(PicturesOfRuns, AugmentedImagesStandBesideTheirChanges) {
+  TemporaryFolder temporary;
+  Experiment e = small_experiment();
+  e.trainer.epochs = 1;
+  e.trainer.augment.emplace().shift = 3;
+  e.output.augmented = 2;
+  const Dataset data = load_data(e, ".");
+  RunFolder folder = RunFolder::create(temporary.path("run"), e);
+  train(e, data, folder);
+  const GreyPicture got = read_png(folder.file("plots/augmented.png"));
+  EXPECT_EQ(got.width, 10 * 29 - 1);
+  EXPECT_EQ(got.height, 2 * 29 - 1);
+  const Tensor images = data.train.read(0, 2, DType::kFloat64).x;
+  Tensor all = Tensor::empty(DType::kFloat64, {20, 784}), changed = Tensor::empty(DType::kFloat64, {2, 784});
+  for (int64_t column = 0; column < 10; ++column) {
+    if (column == 0)
+      changed.assign(images.reshape({2, 784}));
+    else
+      augmentation_of(e, data.train)->apply(images, std::vector<int64_t>{0, 1}, column - 1, changed);
+    for (int64_t row = 0; row < 2; ++row) all.rows(10 * row + column, 1).assign(changed.rows(row, 1));
+  }
+  EXPECT_EQ(got.pixels, tiles_of(all, 28, 28, 2, 10).pixels);
 }
 
 // A step at a time from the same examples and generators; drawing them leaves the model as it is.
