@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,9 @@ struct LayerInput {
   std::vector<bool> is_sequence = {};  // of each input; none: no input is a sequence
   int64_t batch = 0;                   // examples of a training minibatch; 0: not known
   std::span<const std::shared_ptr<const Layer>> before = {};  // all layers that stand before it
+  /// Channels, height and width of the one input where it is the examples and these are images, which may come as rows
+  /// [channels * height * width] or without channels, [height, width].
+  std::optional<std::array<int64_t, 3>> image = {};
 
   bool has_sequence() const { return std::find(is_sequence.begin(), is_sequence.end(), true) != is_sequence.end(); }
 };
@@ -62,12 +66,13 @@ struct LayerOptions {
   std::optional<double> weight_decay = {};  // of its weight matrices, instead of the optimizer's
 
   struct Maker {
-    bool takes_rows = false;
+    bool takes_rows = false, takes_images = false;
     std::shared_ptr<const Layer> (*make)(const LayerOptions& of_this_kind, const LayerInput& input) = nullptr;
 
     template <class Options>
     static constexpr Maker of() {
       return {.takes_rows = Options::Makes::kTakesRows,
+              .takes_images = Options::Makes::kTakesImages,
               .make = [](const LayerOptions& options, const LayerInput& input) -> std::shared_ptr<const Layer> {
                 return std::make_shared<const typename Options::Makes>(static_cast<const Options&>(options), input);
               }};
@@ -87,8 +92,11 @@ constexpr LayerKind layer_kind() {
 
 class Layer {
  public:
-  /// Does it take rows of numbers only? Then examples of any shape come to it as rows.
+  /// Does it take rows of numbers only? Then examples of any shape come to it as rows, and so do images [channels,
+  /// height, width] of other layers.
   static constexpr bool kTakesRows = false;
+  /// Does it take images only? Then examples that are images come to it as [channels, height, width].
+  static constexpr bool kTakesImages = false;
 
   Layer(std::string_view type, const LayerOptions& options, Shape output)
       : type_(type), options_(options), output_(std::move(output)) {}

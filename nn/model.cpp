@@ -4,7 +4,7 @@
 #include <set>
 
 #include "compiler/ir/op.h"
-
+#include "compiler/ops/shape/shape.h"
 #include "nn/finite.h"
 #include "nn/sequences.h"
 
@@ -20,7 +20,8 @@ Model::Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed,
 
 void Model::add(OneOf<LayerOptions> options) {
   const LayerOptions::Maker& maker = options.kind_of().maker;
-  add_layer(*options, options.name(), [&](const LayerInput& input) { return maker.make(*options, input); });
+  add_layer(*options, options.name(), maker.takes_rows,
+            [&](const LayerInput& input) { return maker.make(*options, input); });
 }
 
 std::string Model::name_at(size_t place) const {
@@ -70,7 +71,7 @@ static void check_same_kind(const LayerOptions& options, std::string_view type, 
                           .hint = "a layer of type \"last_step\" or \"mean_steps\" makes one value of a sequence"});
 }
 
-void Model::add_layer(LayerOptions& options, std::string_view type, const Make& make) {
+void Model::add_layer(LayerOptions& options, std::string_view type, bool takes_rows, const Make& make) {
   auto same_type = [&](const auto& layer) { return layer->type() == type; };
   auto same_name = [&](const auto& layer) { return layer->name() == options.name; };
   if (options.name.empty()) options.name = str(type, std::count_if(layers_.begin(), layers_.end(), same_type) + 1);
@@ -90,12 +91,15 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const Make& 
                    .before = layers_};
   for (size_t place : sources) {
     input.names.push_back(name_at(place));
-    input.shapes.push_back(shape_at(place));
+    const Shape& shape = shape_at(place);
+    input.shapes.push_back(takes_rows && is_image_at(place) ? Shape{element_count(shape)} : shape);
     input.is_sequence.push_back(is_sequence_at(place));
   }
+  if (sources.size() == 1 && sources[0] < inputs_.size()) input.image = inputs_[sources[0]].image;
   check_same_kind(options, type, input);
   layers_.push_back(make(input));
   gives_sequence_.push_back(input.has_sequence() && layers_.back()->gives_sequence());
+  takes_rows_.push_back(takes_rows);
   sources_.push_back(std::move(sources));
 }
 
@@ -165,6 +169,12 @@ const Expr& ModelPass::sequences_at(size_t place) {
   return value.sequences;
 }
 
+// What the layer takes of that place, which is no sequence to it.
+Expr ModelPass::taken_from(size_t layer, size_t place) {
+  const Expr& rows = rows_at(place);
+  return model_.takes_rows_[layer] && model_.is_image_at(place) ? flatten(rows, 2) : rows;
+}
+
 // What a layer takes stands before it.
 void ModelPass::compute(size_t place) {
   const size_t inputs = model_.inputs_.size();
@@ -181,7 +191,7 @@ void ModelPass::compute_layer(size_t number) {
   const Layer& layer = *model_.layers_[number];
   std::vector<Expr> inputs;
   for (size_t source : model_.sources_[number])
-    inputs.push_back(layer.takes_sequences() ? sequences_at(source) : rows_at(source));
+    inputs.push_back(layer.takes_sequences() ? sequences_at(source) : taken_from(number, source));
   const size_t updates_before = updates_.size();
   LayerPass pass{.phase = phase_, .updates = updates_, .mask = mask_};
   Expr out = layer(inputs, pass);
@@ -216,7 +226,8 @@ ModelOutput ModelPass::model_output_at(size_t place) {
   }
   if (place >= model_.inputs_.size()) {
     out.layer = model_.layers_[place - model_.inputs_.size()].get();
-    for (size_t source : model_.sources_[place - model_.inputs_.size()]) out.inputs.push_back(rows_at(source));
+    const size_t layer = place - model_.inputs_.size();
+    for (size_t source : model_.sources_[layer]) out.inputs.push_back(taken_from(layer, source));
   }
   const Node& node = out.value.node();
   if (softmax_at(place)) {
@@ -238,7 +249,8 @@ const Softmax* ModelPass::softmax_at(size_t place) const {
 Expr ModelPass::logits_at(size_t place) {
   const Softmax* softmax = softmax_at(place);
   TH_CHECK(softmax != nullptr, "logits of ", model_.name_at(place), ", which is no softmax");
-  return softmax->logits(rows_at(model_.sources_[place - model_.inputs_.size()].front()));
+  const size_t layer = place - model_.inputs_.size();
+  return softmax->logits(taken_from(layer, model_.sources_[layer].front()));
 }
 Expr ModelPass::logits() {
   TH_CHECK(!model_.layers_.empty(), "a model without layers");

@@ -49,7 +49,7 @@ class Model {
   template <std::derived_from<LayerOptions> O>
   void add(O options, std::optional<int64_t> seed = {}) {
     if (seed) options.seed = seed;
-    add_layer(options, O::kName, [&](const LayerInput& input) -> std::shared_ptr<const Layer> {
+    add_layer(options, O::kName, O::Makes::kTakesRows, [&](const LayerInput& input) -> std::shared_ptr<const Layer> {
       return std::make_shared<const typename O::Makes>(options, input);
     });
   }
@@ -106,13 +106,14 @@ class Model {
   Model(Several, std::vector<ModelInput> inputs, DType dtype, int64_t seed, int64_t classes);
 
   using Make = std::function<std::shared_ptr<const Layer>(const LayerInput&)>;
-  void add_layer(LayerOptions& options, std::string_view type, const Make& make);
+  void add_layer(LayerOptions& options, std::string_view type, bool takes_rows, const Make& make);
   std::vector<size_t> sources_of(const LayerOptions& options, std::string_view type) const;
   /// Places count the inputs, then the layers.
   size_t place_of(const std::string& name) const;
   std::string name_at(size_t place) const;
   const Shape& shape_at(size_t place) const;
   bool is_sequence_at(size_t place) const;
+  bool is_image_at(size_t place) const { return !is_sequence_at(place) && shape_at(place).size() == 3; }
   const Softmax* classifier() const;
 
   std::vector<ModelInput> inputs_;
@@ -123,6 +124,7 @@ class Model {
   std::vector<std::shared_ptr<const Layer>> layers_;
   std::vector<std::vector<size_t>> sources_;  // of each layer: the places of what it takes
   std::vector<bool> gives_sequence_;          // of each layer
+  std::vector<bool> takes_rows_;              // of each layer: images come to it as rows
 };
 
 /// The expressions of one minibatch in one phase. A layer is computed when it is first asked for, and once. Sequences
@@ -157,6 +159,7 @@ class ModelPass {
 
   const Expr& rows_at(size_t place);
   const Expr& sequences_at(size_t place);
+  Expr taken_from(size_t layer, size_t place);
   void compute(size_t place);
   void compute_layer(size_t layer);
   Expr logits_at(size_t place);

@@ -13,15 +13,18 @@ namespace thtrain {
 
 ModelInput model_input(const Experiment& experiment, const Shape& example, bool is_sequence) {
   const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
-  auto wants_rows = [&](const OneOf<LayerOptions>& layer) {
+  bool takes_rows = false, takes_images = false;
+  for (const OneOf<LayerOptions>& layer : layers) {
     const std::vector<std::string>& inputs = layer->inputs;
     const bool takes_examples =
         inputs.empty() ? &layer == &layers.front() : std::count(inputs.begin(), inputs.end(), "x") > 0;
-    return takes_examples && layer.kind_of().maker.takes_rows;
-  };
-  const bool takes_rows = std::any_of(layers.begin(), layers.end(), wants_rows);
-  return {"x", takes_rows ? Shape{element_count(example)} : example, is_sequence,
-          is_sequence ? std::nullopt : image_shape(example)};
+    takes_rows = takes_rows || (takes_examples && layer.kind_of().maker.takes_rows);
+    takes_images = takes_images || (takes_examples && layer.kind_of().maker.takes_images);
+  }
+  ModelInput out{"x", example, is_sequence, is_sequence ? std::nullopt : image_shape(example)};
+  if (takes_rows) out.shape = {element_count(example)};
+  if (takes_images && !takes_rows && out.image) out.shape = Shape(out.image->begin(), out.image->end());
+  return out;
 }
 
 ModelInput input_of_rows(const Experiment& experiment, const Shape& rows) {

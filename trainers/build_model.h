@@ -11,8 +11,9 @@
 namespace thtrain {
 
 /// What the model takes of examples of the shape `example`, of sequences of steps of that shape: rows where a layer
-/// that takes the examples takes rows only (dense, softmax), so that images need no flatten layer in front; else the
-/// shape itself. `image` is said where the examples are images.
+/// that takes the examples takes rows only (dense, softmax), so that images need no flatten layer in front; else
+/// [channels, height, width], where one takes images only (conv, pool) and the examples are images; else the shape
+/// itself. `image` is said where the examples are images.
 ModelInput model_input(const Experiment& experiment, const Shape& example, bool is_sequence = false);
 /// Of the examples in an array [n, ...], which the experiment's data source says to be sequences or not. UserError for
 /// an array of too few axes.

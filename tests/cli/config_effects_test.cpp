@@ -18,6 +18,7 @@
 #include "datasets/warnings.h"
 #include "tests/cli/effect_experiments.h"
 #include "tests/cli/effects_seen_elsewhere.h"
+#include "tests/cli/image_layer_witnesses.h"
 #include "tests/cli/image_witnesses.h"
 #include "tests/cli/machine_witnesses.h"
 #include "tests/cli/schedule_witnesses.h"
@@ -133,8 +134,9 @@ const std::map<std::string, Witness>& witnesses() {
                                        .values = {"5", "7"}};
     w["model.layers[prelu].slope"] = {.values = {"0.75", "-1.0"}};
     add_sequence_layers(w);
-    for (const char* layer :
-         {"dense", "softmax", "maxout", "rbm", "rnn_rbm", "rnn", "lstm", "gru", "bidirectional", "embedding"}) {
+    add_image_layers(w);
+    for (const char* layer : {"dense", "softmax", "maxout", "rbm", "rnn_rbm", "rnn", "lstm", "gru", "bidirectional",
+                              "embedding", "conv", "conv_transposed"}) {
       std::string key = std::string("model.layers[") + layer + "].",
                   init = "model.layers." + std::to_string(kLayers.at(layer).layer) + ".init=";
       w[key + "init_scale"] = {.with = {init + "orthogonal"}};

@@ -87,6 +87,21 @@ inline const char* const kNoise =
     "[compiler]\nmode = \"reference\"\nthreads = 1\n"
     "[output]\nplots = false\n";
 
+/// Layers of images: each example is one of two rows and columns.
+inline const char* const kImages =
+    "[[model.layers]]\ntype = \"flatten\"\n"
+    "[[model.layers]]\ntype = \"conv\"\nimage_shape = [1, 2, 2]\nunits = 4\nsize = 3\npadding = \"half\"\n"
+    "[[model.layers]]\ntype = \"batch_norm\"\n"
+    "[[model.layers]]\ntype = \"local_response_norm\"\n"
+    "[[model.layers]]\ntype = \"upsample\"\n"
+    "[[model.layers]]\ntype = \"conv_transposed\"\nunits = 2\nsize = 3\n"
+    "[[model.layers]]\ntype = \"pool\"\n"
+    "[[model.layers]]\ntype = \"layer_norm\"\n"
+    "[[model.layers]]\ntype = \"softmax\"\n"
+    "[trainer]\nlearning_rate = 0.1\nbatch_size = 3\nepochs = 3\n"
+    "[compiler]\nmode = \"reference\"\nthreads = 1\n"
+    "[output]\nplots = false\n";
+
 /// A restricted Boltzmann machine.
 inline const char* const kMachine =
     "scale = 0.25\n"  // of [data]
@@ -140,6 +155,13 @@ inline const std::map<std::string, Place> kLayers = {{"flatten", {kRest, 0}},
                                                      {"bidirectional", {kSequences, 3, true}},
                                                      {"last_step", {kSequences, 4, true}},
                                                      {"mean_steps", {kSequences, 5, true}},
+                                                     {"conv", {kImages, 1}},
+                                                     {"batch_norm", {kImages, 2}},
+                                                     {"local_response_norm", {kImages, 3}},
+                                                     {"upsample", {kImages, 4}},
+                                                     {"conv_transposed", {kImages, 5}},
+                                                     {"pool", {kImages, 6}},
+                                                     {"layer_norm", {kImages, 7}},
                                                      {"embedding", {kSymbols, 0}},
                                                      {"one_hot", {kSymbols, 1}}};
 

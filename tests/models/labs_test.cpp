@@ -5,6 +5,7 @@
 #include "datasets/sources/cifar10.h"
 #include "datasets/sources/piano_rolls.h"
 #include "datasets/sources/text.h"
+#include "nn/layers/conv.h"
 #include "nn/layers/rbm.h"
 #include "nn/layers/rnn_rbm.h"
 #include "nn/objectives/contrastive_divergence.h"
@@ -69,6 +70,15 @@ void expect_falling(const LabResult& done, const Experiment& experiment) {
   }
 }
 
+// The paper's networks of large images get smaller ones, with fewer examples.
+bool is_of_paper(const std::string& name) {
+  return name == "convsmall" || name == "convmed" || name == "convlarge";
+}
+void make_images_smaller(const std::string& name, std::vector<std::string>& overrides) {
+  if (name == "convlarge")
+    overrides.insert(overrides.end(), {"trainer.augment.crop=[92, 92]", "trainer.augment.padding=32"});
+}
+
 TEST_P(Labs, RunsShortened) {
   TemporaryFolder temporary;
   // Stacks are large, and one of them takes one example at a time.
@@ -76,8 +86,12 @@ TEST_P(Labs, RunsShortened) {
   std::vector<std::string> overrides = small_sequence_files(GetParam(), temporary);
   if (is_stack) overrides.push_back("trainer.batch_size=10");
   if (GetParam() == "rnnrbm_jsb") overrides.push_back("trainer.batch_size=5");  // the lab takes one piece at a time
-  std::optional<Experiment> experiment =
-      small_lab(GetParam(), is_stack ? 1000 : 3000, is_stack ? 400 : 1200, overrides);
+  const bool is_paper = is_of_paper(GetParam()), is_lenet = GetParam() == "lenet_mnist";
+  if (is_paper) overrides.push_back("trainer.batch_size=10");
+  if (is_lenet) overrides.push_back("trainer.batch_size=50");
+  make_images_smaller(GetParam(), overrides);
+  const int64_t examples = is_paper ? 600 : is_stack || is_lenet ? 1000 : 3000;
+  std::optional<Experiment> experiment = small_lab(GetParam(), examples, examples * 2 / 5, overrides);
   if (!experiment) GTEST_SKIP() << "no such data in THTRAIN_DATA";
   experiment->output.sample_steps = 20;
   LabResult done = run_lab(*experiment, temporary.path("run"));
@@ -86,19 +100,20 @@ TEST_P(Labs, RunsShortened) {
   expect_falling(done, *experiment);
   ASSERT_TRUE(done.summary.valid_error && done.summary.test_error);
   if (experiment->trainer.metrics.empty() && done.summary.metric.unit == "%") {
-    const double chance = GetParam() == "mlp_cifar10" ? 80 : 60;  // 90 is chance
+    const double chance = GetParam().ends_with("_cifar10") ? 80 : 60;  // 90 is chance
     EXPECT_LT(*done.summary.valid_error, chance);
     EXPECT_LT(*done.summary.test_error, chance);
   }
   EXPECT_TRUE(fs::exists(temporary.path("run/plots/learning_curves.png")));
 }
 
-// Large layers get 50 units (the last one has those of the targets), and samples are few.
+// Large layers get 50 units (the last one has those of the targets), filters are 3 in each layer, and samples are few.
 void make_small(Experiment& experiment) {
   for (OneOf<LayerOptions>& layer : experiment.model.layers) {
     const bool is_last = &layer == &experiment.model.layers.back();
     if (auto* dense = layer.get_if<Dense::Options>(); dense && !is_last)
       dense->units = std::min<int64_t>(dense->units, 50);
+    if (auto* conv = layer.get_if<Conv::Options>()) conv->units = 3;
     if (auto* rbm = layer.get_if<Rbm::Options>()) rbm->units = std::min<int64_t>(rbm->units, 50);
     if (auto* machine = layer.get_if<RnnRbm::Options>()) machine->units = machine->recurrent_units = 20;
   }
@@ -117,6 +132,9 @@ TEST_P(Labs, TrainsInDebugMode) {
   if (GetParam() == "rnn_chars") overrides.push_back("model.layers.1.units=10");
   if (GetParam() == "mlp_cifar10")  // its pictures cannot be fewer: two steps in an epoch
     overrides.insert(overrides.end(), {"trainer.batch_size=100", "data.n_valid=1800", "model.layers.1.units=20"});
+  if (GetParam() == "convnet_cifar10")
+    overrides.insert(overrides.end(), {"trainer.batch_size=100", "data.n_valid=1800"});
+  make_images_smaller(GetParam(), overrides);
   if (GetParam() == "rbm_mnist") overrides.push_back("loss.k=3");
   if (GetParam() == "sda_mnist")  // in so few steps
     for (int phase : {0, 1, 2}) overrides.push_back(str("phase.", phase, ".trainer.learning_rate=0.05"));
