@@ -318,8 +318,11 @@ static bool is_of_other_batch(const Param& state, const Tensor& array) {
 void Model::load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where) {
   std::vector<Message> messages;
   std::vector<Param> all = params();
-  std::set<std::string> carried;
+  std::set<std::string> carried, generators;
   for (const Param& state : carried_state()) carried.insert(state.name);
+  for (const auto& layer : layers_)
+    for (const Param& generator : layer->generators()) generators.insert(generator.name);
+  auto stays = [&](const Param& param) { return generators.contains(param.name) && !arrays.contains(param.name); };
   auto begins_anew = [&](const Param& param) {
     auto found = arrays.find(param.name);
     return carried.contains(param.name) && (found == arrays.end() || is_of_other_batch(param, found->second));
@@ -330,7 +333,7 @@ void Model::load(const std::map<std::string, Tensor>& arrays, const std::string&
   auto names = [](const auto& map) { return join(map, ", ", [](const auto& entry) { return entry.first; }); };
   for (const Param& param : all) {
     auto found = arrays.find(param.name);
-    if (begins_anew(param)) continue;
+    if (begins_anew(param) || stays(param)) continue;
     if (found == arrays.end())
       messages.push_back({.what = str(source, ": there is no ", param.name),
                           .expected = names(wanted),
@@ -346,6 +349,7 @@ void Model::load(const std::map<std::string, Tensor>& arrays, const std::string&
                           .config = where});
   if (!messages.empty()) throw UserError(std::move(messages));
   for (const Param& param : all) {
+    if (stays(param)) continue;
     const Type& type = param.variable.type();
     param.variable.set_value(begins_anew(param) ? Tensor::zeros(type.dtype, type.known_shape())
                                                 : arrays.at(param.name).cast(type.dtype));

@@ -141,16 +141,29 @@ void check_visible_units_of(size_t place, const Experiment& experiment, const Ma
   }
 }
 
+// The objective would pass over them.
+void check_weights(const Dataset& data) {
+  for (const Split* split : {&data.train, &data.valid, &data.test})
+    if (split->has_weights())
+      throw UserError(Message{
+          .what = str("objective \"", ContrastiveDivergence::Options::kName, "\" takes no weights of the examples"),
+          .expected = "examples that count alike",
+          .got = str("weights in ", split->weights_array().origin),
+          .config = split->weights_array().where});
+}
+
 }  // namespace
 
-void check_visible_units(const Experiment& experiment, const Model& model, const Dataset& data) {
-  for (const OutputLossConfig& output : output_losses(experiment))
+void check_machines(const Experiment& experiment, const Model& model, const Dataset& data) {
+  for (const OutputLossConfig& output : output_losses(experiment)) {
+    if (!output.objective.is<ContrastiveDivergence::Options>()) continue;
+    check_weights(data);
     for (size_t i = 0; i < model.layers().size(); ++i) {
       const auto* machine = dynamic_cast<const MachineLayer*>(model.layers()[i].get());
-      if (machine && !machine->is_gaussian() && machine->name() == output.layer &&
-          output.objective.is<ContrastiveDivergence::Options>())
+      if (machine && !machine->is_gaussian() && machine->name() == output.layer)
         check_visible_units_of(i, experiment, *machine, data);
     }
+  }
 }
 
 }  // namespace thtrain

@@ -71,6 +71,9 @@ TEST(Sequences, TheShapeOfYTellsWhatATargetBelongsTo) {
   EXPECT_EQ(kind({3, 4}, Targets::kValues), "sequence [4]");
   EXPECT_EQ(kind({3, 4, 1}, Targets::kValues), "step [1]");
   EXPECT_EQ(kind({3, 4, 5}, Targets::kLabels), "step [5]");
+  Split of_one_step(array(Tensor::zeros(k32, {3, 1, 2}), "x.npy"), array(Tensor::zeros(DType::kInt64, {3, 1}), "y.npy"),
+                    Targets::kClasses, 1, Sequences{});
+  EXPECT_TRUE(of_one_step.has_step_targets());
   Split vector(array(Tensor::zeros(k32, {3, 4}), "x.npy"), {}, Targets::kNone, 1, Sequences{});
   EXPECT_EQ(vector.input_shape(), (Shape{4, 1}));  // one number at each step
 }
