@@ -70,6 +70,9 @@ static std::string form_text(TargetForm form, const ModelOutput& output) {
 TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accepted, const ModelOutput& of,
                    const TargetInput& targets, const ConfigPosition& where) {
   const Expr& output = of.value;
+  // Label sequences are no rows of steps.
+  const bool are_rows = accepted != std::vector{TargetForm::kLabelSequences};
+  auto target_text = [&](const Expr& value) { return are_rows ? type_text(value, of) : type_text(value); };
   if (output.rank() == 0 || !is_float(output.dtype()))
     throw UserError(Message{.what = who + " cannot read the output of the model",
                             .expected = "float32 or float64, an example along the first axis",
@@ -82,13 +85,13 @@ TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accept
         (!is_float(weights.dtype()) || weights.rank() != 1 || !may_equal(weights.dims()[0], weighed.dims()[0])))
       throw UserError(Message{.what = who + " cannot take these weights of the examples",
                               .expected = row_text(output.dtype(), weighed, of),
-                              .got = type_text(weights, of),
+                              .got = target_text(weights),
                               .config = where});
     return form;
   }
   throw UserError(Message{.what = who + " cannot take these targets",
                           .expected = join(accepted, ", or ", [&](TargetForm form) { return form_text(form, of); }),
-                          .got = str(targets.value.has_value() ? type_text(targets.value, of) : "no targets",
+                          .got = str(targets.value.has_value() ? target_text(targets.value) : "no targets",
                                      " beside an output ", type_text(output, of)),
                           .config = where});
 }
