@@ -118,11 +118,12 @@ void check_visible_units_of(size_t place, const Experiment& experiment, const Ma
                             const Dataset& data) {
   const std::string source = source_of(experiment, place),
                     gaussian = machine.is_one_machine() ? "visible = \"gaussian\" takes other numbers" : "";
-  const char* scaling = "data.scale brings the examples there; data.standardize does not";
+  const bool is_standardized = data.standardization && !data.standardization->inputs.empty();
+  const char* scaling = is_standardized ? "data.standardize = \"none\" leaves the examples as they are"
+                                        : "data.scale brings the examples there; data.standardize does not";
   if (source == "x" && !data.streamed)
     return check_examples_of(machine, data, gaussian.empty() ? scaling : str(scaling, "; ", gaussian));
   const std::string what = str("the visible units of ", machine.name(), " are binary");
-  const bool is_standardized = data.standardization && !data.standardization->inputs.empty();
   if (source == "x" && is_standardized)
     throw UserError(Message{.what = what,
                             .expected = "numbers from 0 to 1",

@@ -45,6 +45,12 @@ TEST(CliMachines, BinaryUnitsTakeSharesThroughLayersThatReshape) {
       error.ends_with("  hint:     data.scale brings the examples there; data.standardize does not; visible = "
                       "\"gaussian\" takes other numbers\n"))
       << error;
+  workshop.write("e.toml", experiment("standardize = \"all\"\n", kRbm));
+  const std::string standardized = error_of(workshop.run({"check", "e.toml"}));
+  EXPECT_TRUE(standardized.ends_with(
+      "  hint:     data.standardize = \"none\" leaves the examples as they are; visible = \"gaussian\" takes other "
+      "numbers\n"))
+      << standardized;
 }
 
 TEST(CliMachines, BinaryUnitsDoNotTakeWhatOtherKindsOfLayersGive) {
