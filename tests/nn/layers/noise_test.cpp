@@ -162,7 +162,7 @@ TEST(NoiseLayers, TheSeedDecidesAllBits) {
   expect_reproducible(Corrupt::Options{{.name = "noise"}, Corrupt::Noise::kSaltAndPepper});
 }
 
-// Weights may come from a model that draws nothing.
+// Weights may come from a model that draws nothing, and be those of one that does.
 TEST(NoiseLayers, GeneratorsAreNotMissedInFiles) {
   Model model({kColumns}, DType::kFloat64, 7);
   model.add(Dropout::Options{{.name = "noise"}, 0.5});
@@ -173,6 +173,11 @@ TEST(NoiseLayers, GeneratorsAreNotMissedInFiles) {
   model.load(arrays, "w.npz");
   EXPECT_TRUE(same_bits(generator.get_value(), first));
   EXPECT_TRUE(same_bits(model.params().at(0).variable.get_value(), w));
+  Model without({kColumns}, DType::kFloat64, 7);
+  without.add(Dense::Options{{.name = "dense"}, 2});
+  arrays["noise/random"] = first;
+  without.load(arrays, "w.npz");
+  EXPECT_TRUE(same_bits(without.params().at(0).variable.get_value(), w));
   arrays["noise/random"] = Tensor::zeros(DType::kInt32, {6, 3});
   EXPECT_EQ(error_text([&] { model.load(arrays, "w.npz"); }), str("error: w.npz: noise/random does not fit the model\n"
                                                                   "  expected: int32[6, ",
