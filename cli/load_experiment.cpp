@@ -129,8 +129,17 @@ void refuse_to_overwrite(const std::string& option, const std::string& output, c
     refuse_to_overwrite(option, output, file, "a file of the run");
 }
 
+// Does an output learn the targets? An autoencoder does not, nor does contrastive divergence.
+static bool learns_targets(const Experiment& experiment) {
+  const std::vector<OutputLossConfig> outputs = output_losses(experiment);
+  return std::any_of(outputs.begin(), outputs.end(), [](const OutputLossConfig& output) {
+    return output.compare_with == CompareWith::kTargets &&
+           output.objective->make()->target_forms() != std::vector{TargetForm::kNone};
+  });
+}
+
 void print_warnings(const Experiment& experiment, const Dataset& data) {
-  for (const std::string& warning : data_warnings(data, experiment.trainer.shuffle))
+  for (const std::string& warning : data_warnings(data, experiment.trainer.shuffle, learns_targets(experiment)))
     std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
 }
 

@@ -1,6 +1,7 @@
 // What is refused in examples: numbers that are not finite, weights below 0, classes out of range.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "datasets/dataset.h"
 #include "datasets/elements.h"
@@ -19,7 +20,7 @@ double element(const DataArray& array, int64_t row, int64_t position) {
   return one.as_double(position);
 }
 
-void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_of) {
+void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_of, std::string_view hint = {}) {
   visit(batch.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
@@ -36,9 +37,16 @@ void check_finite(const DataArray& array, const Tensor& batch, const RowOf& row_
            .got = std::isfinite(static_cast<T>(raw)) ? str(static_cast<T>(raw), ", multiplied by data.scale")
                                                      : number_text(raw),
            .config = array.where,
-           .hint = counting_hint(array)});
+           .hint = str(counting_hint(array), hint.empty() ? "" : ";\n", hint)});
     }
   });
+}
+
+// Sequences that may be padded, in files that an experiment names.
+std::string_view lengths_hint(const Split& split) {
+  if (!split.is_sequence() || split.has_lengths() || !split.x_array().where) return "";
+  return "a file of lengths, such as data.train_lengths, says where each sequence ends; what stands behind it may be "
+         "anything";
 }
 
 void check_weights(const Split& split, const Tensor& weights, const RowOf& row_of) {
@@ -148,8 +156,8 @@ void check_labels(const Split& split, const Tensor& y, const RowOf& row_of) {
 }
 
 void check(const Split& split, const Batch& batch, const RowOf& row_of) {
-  if (is_float(split.x_array().raw.dtype())) check_finite(split.x_array(), batch.x, row_of);
-  if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of);
+  if (is_float(split.x_array().raw.dtype())) check_finite(split.x_array(), batch.x, row_of, lengths_hint(split));
+  if (split.targets() == Targets::kValues) check_finite(split.y_array(), batch.y, row_of, lengths_hint(split));
   if (batch.weights.rank() > 0) check_weights(split, batch.weights, row_of);
   if (split.targets() == Targets::kClasses || split.targets() == Targets::kLabelSequences)
     check_labels(split, batch.y, row_of);

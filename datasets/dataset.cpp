@@ -77,7 +77,7 @@ void Split::take_targets() {
   target_shape_.assign(y_.raw.shape().begin() + 1, y_.raw.shape().end());
   if (targets_ == Targets::kLabelSequences) return check_label_sequences();
   const bool has_classes = targets_ == Targets::kClasses;
-  if (has_classes && target_shape_ == Shape{1} && steps() == 1) {
+  if (has_classes && target_shape_ == Shape{1} && !is_sequence_) {
     y_.raw = y_.raw.view({size_}, {y_.raw.strides()[0]}, 0);
     target_shape_.clear();
   }

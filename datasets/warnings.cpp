@@ -139,10 +139,10 @@ class Doubts {
 
 }  // namespace
 
-std::vector<std::string> data_warnings(const Dataset& data, bool shuffled) {
+std::vector<std::string> data_warnings(const Dataset& data, bool shuffled, bool are_learned) {
   std::vector<std::string> out;
   // Classes of steps, such as the next character, need not be balanced or mixed.
-  const bool has_classes = data.targets() == Targets::kClasses && !data.train.has_step_targets();
+  const bool has_classes = are_learned && data.targets() == Targets::kClasses && !data.train.has_step_targets();
   if (has_classes && data.train.size() > 0) out = Doubts(data, shuffled).list();
   if (shuffled && data.is_window_default && data.shuffle_window > 0 && data.shuffle_window < data.train.size())
     out.push_back(str(data.train.x_array().origin, ": packed, so that ", data.shuffle_window,

@@ -64,6 +64,7 @@ class MachineLayer : public Layer {
   /// Is it the same for all rows?
   virtual bool is_one_machine() const = 0;
   virtual bool is_gaussian() const = 0;
+  std::vector<Param> generators() const override { return state(); }
   const Shared& visible_random() const { return *visible_random_; }
   const Shared& hidden_random() const { return *hidden_random_; }
 

@@ -115,6 +115,8 @@ class Layer {
 
   /// Those of state() that begin with zeros in every epoch.
   virtual std::vector<Param> carried_state() const { return {}; }
+  /// Those of state() that are generators of random numbers: what is evaluated does not depend on them.
+  virtual std::vector<Param> generators() const { return {}; }
 
   /// Does it compute with whole sequences? Then inputs that are sequences come as [steps, batch, lengths of a step...].
   /// To other layers each step comes as an example of its own: [steps * batch, lengths of a step...].

@@ -19,7 +19,9 @@ bool Metric::compares_decisions() const {
 
 std::vector<MetricPart> Metric::parts(const MetricInput& input) const {
   const std::string who = str("metric \"", name_, '"');
-  TargetForm form = form_of(who, target_forms(), input.scores.value, input.targets, position_);
+  const ModelOutput scores{
+      .value = input.scores.value, .is_sequence = input.is_sequence, .steps = input.steps, .batch = input.batch};
+  TargetForm form = form_of(who, target_forms(), scores, input.targets, position_);
   if (auto message = misfit(input.scores, form)) {
     message->what = who + " cannot read the output of the model";
     if (!message->config) message->config = position_;

@@ -40,6 +40,8 @@ struct MetricInput {
   /// How much of the data's units one of the scores' is, where targets are standardized: a float, or one for each of
   /// the numbers of a score, [...]. Empty: 1. What has a unit is given in the data's.
   Expr unit = {};
+  bool is_sequence = false;  // do the n examples stand for the steps of sequences, n = steps * batch?
+  Dim steps = 1, batch = 1;
 };
 
 struct MetricValue {

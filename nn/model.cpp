@@ -327,11 +327,19 @@ static bool is_of_other_batch(const Param& state, const Tensor& array) {
   return own == other;
 }
 
+// A state of MRG31k3p: what a layer that draws leaves in files of weights.
+static bool is_generator(const Tensor& array) {
+  return array.dtype() == DType::kInt32 && array.rank() == 2 && array.dim(0) == 6;
+}
+
 void Model::load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where) {
   std::vector<Message> messages;
   std::vector<Param> all = params();
-  std::set<std::string> carried;
+  std::set<std::string> carried, generators;
   for (const Param& state : carried_state()) carried.insert(state.name);
+  for (const auto& layer : layers_)
+    for (const Param& generator : layer->generators()) generators.insert(generator.name);
+  auto stays = [&](const Param& param) { return generators.contains(param.name) && !arrays.contains(param.name); };
   auto begins_anew = [&](const Param& param) {
     auto found = arrays.find(param.name);
     return carried.contains(param.name) && (found == arrays.end() || is_of_other_batch(param, found->second));
@@ -342,7 +350,7 @@ void Model::load(const std::map<std::string, Tensor>& arrays, const std::string&
   auto names = [](const auto& map) { return join(map, ", ", [](const auto& entry) { return entry.first; }); };
   for (const Param& param : all) {
     auto found = arrays.find(param.name);
-    if (begins_anew(param)) continue;
+    if (begins_anew(param) || stays(param)) continue;
     if (found == arrays.end())
       messages.push_back({.what = str(source, ": there is no ", param.name),
                           .expected = names(wanted),
@@ -352,12 +360,13 @@ void Model::load(const std::map<std::string, Tensor>& arrays, const std::string&
       messages.push_back(std::move(*message));
   }
   for (const auto& [name, array] : arrays)
-    if (!wanted.contains(name))
+    if (!wanted.contains(name) && !is_generator(array))
       messages.push_back({.what = str(source, ": the model has no ", name, " ", array.type_text()),
                           .expected = names(wanted),
                           .config = where});
   if (!messages.empty()) throw UserError(std::move(messages));
   for (const Param& param : all) {
+    if (stays(param)) continue;
     const Type& type = param.variable.type();
     param.variable.set_value(begins_anew(param) ? Tensor::zeros(type.dtype, type.known_shape())
                                                 : arrays.at(param.name).cast(type.dtype));

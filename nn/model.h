@@ -96,8 +96,9 @@ class Model {
   /// Gives every parameter and all state the array of its name; parameters cast to dtype(), state to its own dtype
   /// (state of integers takes its own dtype only). UserError, and nothing is changed: arrays are missing, have another
   /// shape, are not real or not finite, or nothing has their name; all of these together. carried_state() begins with
-  /// zeros where there is none, or that of minibatches of another size. `source` names the file, `where` the
-  /// configuration's line that asked for it.
+  /// zeros where there is none, or that of minibatches of another size. Weights may come from a model that draws less,
+  /// where generators stay as they are, or more, whose other generators are left out. `source` names the file, `where`
+  /// the configuration's line that asked for it.
   void load(const std::map<std::string, Tensor>& arrays, const std::string& source, const ConfigPosition& where = {});
 
  private:

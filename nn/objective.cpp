@@ -28,7 +28,7 @@ TargetForm Objective::check(const ModelOutput& output, const TargetInput& target
   const std::string who = str("objective \"", name_, '"');
   const TargetForm form = [&] {
     try {
-      return form_of(who, target_forms(), output.value, targets, position_);
+      return form_of(who, target_forms(), output, targets, position_);
     } catch (const UserError& error) {
       if (!dynamic_cast<const MachineLayer*>(output.layer)) throw;
       std::vector<Message> messages = error.messages();
@@ -58,7 +58,7 @@ TargetForm Objective::check(const ModelOutput& output, const TargetInput& target
           Message{.what = who + " cannot take these weights of the classes",
                   .expected = str("floats, one for each ", form == TargetForm::kClasses ? "class" : "output",
                                   wanted < 0 ? "" : str(": ", name_of(output.value.dtype()), '[', wanted, ']')),
-                  .got = str(type_text(weights), " beside an output ", type_text(output.value)),
+                  .got = str(type_text(weights), " beside an output ", type_text(output.value, output)),
                   .config = position_});
   }
   return form;

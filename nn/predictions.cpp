@@ -36,31 +36,47 @@ std::string type_text(const Expr& value) {
   return readable(value.type().text());
 }
 
-// The type of one number for each example.
-static std::string row_text(DType dtype, const Expr& output) {
-  return readable(Type{.dtype = dtype, .dims = {output.dims()[0]}}.text());
+static std::string type_text(Type type, const ModelOutput& output) {
+  if (output.is_sequence && !type.dims.empty() && type.dims[0] == output.value.dims()[0]) {
+    type.dims[0] = output.steps;
+    type.dims.insert(type.dims.begin(), output.batch);
+  }
+  return readable(type.text());
 }
 
-static std::string form_text(TargetForm form, const Expr& output) {
+std::string type_text(const Expr& value, const ModelOutput& output) {
+  return type_text(value.type(), output);
+}
+
+// The type of one number for each row of `of`.
+static std::string row_text(DType dtype, const Expr& of, const ModelOutput& output) {
+  return type_text(Type{.dtype = dtype, .dims = {of.dims()[0]}}, output);
+}
+
+static std::string form_text(TargetForm form, const ModelOutput& output) {
   switch (form) {
     case TargetForm::kNone:
       return "no targets";
     case TargetForm::kClasses:
-      return row_text(DType::kInt64, output) + " (classes)";
+      return row_text(DType::kInt64, output.value, output) + " (classes)";
     case TargetForm::kValues:
-      return type_text(output) + " (values)";
+      return type_text(output.value, output) + " (values)";
     case TargetForm::kLabelSequences:
       return "int64[sequences, labels] (labels of each sequence, -1 behind the last one)";
   }
   return "";
 }
 
-TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accepted, const Expr& output,
+TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accepted, const ModelOutput& of,
                    const TargetInput& targets, const ConfigPosition& where) {
+  const Expr& output = of.value;
+  // Label sequences are no rows of steps.
+  const bool are_rows = accepted != std::vector{TargetForm::kLabelSequences};
+  auto target_text = [&](const Expr& value) { return are_rows ? type_text(value, of) : type_text(value); };
   if (output.rank() == 0 || !is_float(output.dtype()))
     throw UserError(Message{.what = who + " cannot read the output of the model",
                             .expected = "float32 or float64, an example along the first axis",
-                            .got = type_text(output),
+                            .got = type_text(output, of),
                             .config = where});
   for (TargetForm form : accepted) {
     if (!has_form(form, output, targets.value)) continue;
@@ -68,15 +84,15 @@ TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accept
     if (weights.has_value() &&
         (!is_float(weights.dtype()) || weights.rank() != 1 || !may_equal(weights.dims()[0], weighed.dims()[0])))
       throw UserError(Message{.what = who + " cannot take these weights of the examples",
-                              .expected = row_text(output.dtype(), weighed),
-                              .got = type_text(weights),
+                              .expected = row_text(output.dtype(), weighed, of),
+                              .got = target_text(weights),
                               .config = where});
     return form;
   }
   throw UserError(Message{.what = who + " cannot take these targets",
-                          .expected = join(accepted, ", or ", [&](TargetForm form) { return form_text(form, output); }),
-                          .got = str(targets.value.has_value() ? type_text(targets.value) : "no targets",
-                                     " beside an output ", type_text(output)),
+                          .expected = join(accepted, ", or ", [&](TargetForm form) { return form_text(form, of); }),
+                          .got = str(targets.value.has_value() ? target_text(targets.value) : "no targets",
+                                     " beside an output ", type_text(output, of)),
                           .config = where});
 }
 

@@ -50,10 +50,10 @@ enum class TargetForm {
   kLabelSequences,
 };
 
-/// The form of these targets beside an output [n, ...]. UserError at `where`, in the name of `who` (`objective
+/// The form of these targets beside an output. UserError at `where`, in the name of `who` (`objective
 /// "hinge"`): they have none of the accepted forms (lengths that only a call knows are checked by the call), or weights
 /// are no floats [n].
-TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accepted, const Expr& output,
+TargetForm form_of(const std::string& who, const std::vector<TargetForm>& accepted, const ModelOutput& output,
                    const TargetInput& targets, const ConfigPosition& where);
 
 /// Targets of the form kValues, cast to the dtype of the output and in its shape.
@@ -61,6 +61,9 @@ Expr values_beside(const Expr& output, const Expr& targets);
 
 /// "float64[n, 10]", for messages.
 std::string type_text(const Expr& value);
+/// The same of what stands beside an output; rows of all steps of sequences as the data has them,
+/// "float64[batch, steps, 10]".
+std::string type_text(const Expr& value, const ModelOutput& output);
 
 /// Is this one number for each example, [n] or [n, 1]?
 bool is_single(const Expr& scores);

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "datasets/content.h"
 #include "datasets/images.h"
 #include "datasets/npz.h"
+#include "nn/layers/dense.h"
+#include "nn/layers/rbm.h"
+#include "nn/layers/softmax.h"
 #include "trainers/data_state.h"
 #include "trainers/load_data.h"
 
@@ -89,35 +93,61 @@ void load_first_weights(Model& model, const Experiment& experiment, const std::s
   model.load(arrays, path, where);
 }
 
-static std::vector<Param> arrays_of(const Model& model) {
-  std::vector<Param> out = model.params();
-  for (const Param& state : model.state()) out.push_back(state);
+// Of one layer, or of all of a model.
+template <class T>
+static std::vector<Param> handed_arrays(const T& of) {
+  std::vector<Param> out = of.params();
+  std::set<std::string> carried;
+  for (const Param& state : of.carried_state()) carried.insert(state.name);
+  for (const Param& state : of.state())
+    if (!carried.contains(state.name)) out.push_back(state);
   return out;
 }
 
-std::map<std::string, Shape> handed_shapes(const Model& model) {
-  std::map<std::string, Shape> out;
-  for (const Param& array : arrays_of(model)) out[array.name] = array.variable.type().known_shape();
+Handed handed_by(const Model& model) {
+  Handed out;
+  for (const auto& layer : model.layers())
+    for (const Param& array : handed_arrays(*layer)) {
+      out.shapes[array.name] = array.variable.type().known_shape();
+      out.type_of_layer[array.name] = layer->type();
+    }
   return out;
 }
 
-void check_handed(const Model& model, const std::map<std::string, Shape>& before, const Experiment& experiment) {
-  for (const Param& array : arrays_of(model)) {
-    auto found = before.find(array.name);
-    const Shape shape = array.variable.type().known_shape();
-    if (found == before.end() || found->second == shape) continue;
-    const std::string own = phase_name(experiment), &earlier = experiment.phase.at(experiment.phase.size() - 2).name;
-    throw UserError(Message{.what = str("phase ", own, ": ", array.name, " has another shape than in phase ", earlier),
-                            .expected = shape_text(found->second),
-                            .got = shape_text(shape),
-                            .config = array.config,
-                            .hint = "a layer of another name begins with weights of its own"});
-  }
+// W and b of f(x W + b).
+static bool is_affine(std::string_view type) {
+  return type == Dense::Options::kName || type == Softmax::Options::kName || type == Rbm::Options::kName;
+}
+
+void check_handed(const Model& model, const Handed& before, const Experiment& experiment) {
+  const std::string own = phase_name(experiment), &earlier = experiment.phase.at(experiment.phase.size() - 2).name;
+  const char* hint = "a layer of another name begins with weights of its own";
+  for (const auto& layer : model.layers())
+    for (const Param& array : handed_arrays(*layer)) {
+      auto found = before.shapes.find(array.name);
+      if (found == before.shapes.end()) continue;
+      const std::string& type = before.type_of_layer.at(array.name);
+      if (type != layer->type() && !(is_affine(type) && is_affine(layer->type())))
+        throw UserError(Message{
+            .what = str("phase ", own, ": ", array.name, " is of a layer of another type than in phase ", earlier),
+            .expected = str("type = \"", type, '"'),
+            .got = str("type = \"", layer->type(), '"'),
+            .config = array.config,
+            .hint = hint});
+      const Shape shape = array.variable.type().known_shape();
+      if (found->second != shape)
+        throw UserError(
+            Message{.what = str("phase ", own, ": ", array.name, " has another shape than in phase ", earlier),
+                    .expected = shape_text(found->second),
+                    .got = shape_text(shape),
+                    .config = array.config,
+                    .hint = hint});
+    }
 }
 
 void hand_weights(const Model& model, const NamedArrays& arrays) {
   const std::map<std::string, Tensor> given(arrays.begin(), arrays.end());
-  for (const Param& array : arrays_of(model))
+  for (const Param& array : handed_arrays(model))
     if (auto found = given.find(array.name); found != given.end())
       array.variable.set_value(found->second.cast(array.variable.type().dtype));
 }

@@ -33,10 +33,17 @@ void load_first_weights(Model& model, const Experiment& experiment, const std::s
 
 // ---- from phase to phase: parameters and state of layers, by name ----
 
-std::map<std::string, Shape> handed_shapes(const Model& model);
-/// `before` are those of the phase before. UserError where an array has another shape than the one of its name there.
+/// What a phase hands on. States of sequences that go on from minibatch to minibatch are no part of it: an epoch begins
+/// with zeros.
+struct Handed {
+  std::map<std::string, Shape> shapes;               // of arrays
+  std::map<std::string, std::string> type_of_layer;  // of the layer of each
+};
+Handed handed_by(const Model& model);
+/// `before` is that of the phase before. UserError where an array has another shape than the one of its name there, or
+/// is of a layer of another type: only dense, softmax and rbm layers, whose W and b mean the same, take each other's.
 /// `experiment` is that of the phase.
-void check_handed(const Model& model, const std::map<std::string, Shape>& before, const Experiment& experiment);
+void check_handed(const Model& model, const Handed& before, const Experiment& experiment);
 /// Gives the model the arrays of its names, which have the shapes of its own.
 void hand_weights(const Model& model, const NamedArrays& arrays);
 

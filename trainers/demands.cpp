@@ -118,11 +118,12 @@ void check_visible_units_of(size_t place, const Experiment& experiment, const Ma
                             const Dataset& data) {
   const std::string source = source_of(experiment, place),
                     gaussian = machine.is_one_machine() ? "visible = \"gaussian\" takes other numbers" : "";
-  const char* scaling = "data.scale brings the examples there; data.standardize does not";
+  const bool is_standardized = data.standardization && !data.standardization->inputs.empty();
+  const char* scaling = is_standardized ? "data.standardize = \"none\" leaves the examples as they are"
+                                        : "data.scale brings the examples there; data.standardize does not";
   if (source == "x" && !data.streamed)
     return check_examples_of(machine, data, gaussian.empty() ? scaling : str(scaling, "; ", gaussian));
   const std::string what = str("the visible units of ", machine.name(), " are binary");
-  const bool is_standardized = data.standardization && !data.standardization->inputs.empty();
   if (source == "x" && is_standardized)
     throw UserError(Message{.what = what,
                             .expected = "numbers from 0 to 1",
@@ -141,16 +142,29 @@ void check_visible_units_of(size_t place, const Experiment& experiment, const Ma
   }
 }
 
+// The objective would pass over them.
+void check_weights(const Dataset& data) {
+  for (const Split* split : {&data.train, &data.valid, &data.test})
+    if (split->has_weights())
+      throw UserError(Message{
+          .what = str("objective \"", ContrastiveDivergence::Options::kName, "\" takes no weights of the examples"),
+          .expected = "examples that count alike",
+          .got = str("weights in ", split->weights_array().origin),
+          .config = split->weights_array().where});
+}
+
 }  // namespace
 
-void check_visible_units(const Experiment& experiment, const Model& model, const Dataset& data) {
-  for (const OutputLossConfig& output : output_losses(experiment))
+void check_machines(const Experiment& experiment, const Model& model, const Dataset& data) {
+  for (const OutputLossConfig& output : output_losses(experiment)) {
+    if (!output.objective.is<ContrastiveDivergence::Options>()) continue;
+    check_weights(data);
     for (size_t i = 0; i < model.layers().size(); ++i) {
       const auto* machine = dynamic_cast<const MachineLayer*>(model.layers()[i].get());
-      if (machine && !machine->is_gaussian() && machine->name() == output.layer &&
-          output.objective.is<ContrastiveDivergence::Options>())
+      if (machine && !machine->is_gaussian() && machine->name() == output.layer)
         check_visible_units_of(i, experiment, *machine, data);
     }
+  }
 }
 
 }  // namespace thtrain

@@ -19,8 +19,9 @@ Split demanding(const Experiment& experiment, const Dataset& data, const Split& 
 /// UserError for the first example of the data that is not what demanding() wants. What is streamed is checked as it is
 /// read.
 void check_demands(const Experiment& experiment, const Dataset& data);
-/// UserError: what the binary visible units of a machine take that contrastive divergence trains are no numbers from 0
-/// to 1, examples (of which those that are streamed are not read), or what the layer before gives by its kind.
-void check_visible_units(const Experiment& experiment, const Model& model, const Dataset& data);
+/// UserError where contrastive divergence trains a machine: the examples have weights, or what its binary visible units
+/// take are no numbers from 0 to 1, examples (of which those that are streamed are not read), or what the layer before
+/// gives by its kind.
+void check_machines(const Experiment& experiment, const Model& model, const Dataset& data);
 
 }  // namespace thtrain

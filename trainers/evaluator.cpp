@@ -76,7 +76,10 @@ MetricInput Evaluator::input_of(size_t output, ModelPass& pass, const Expression
   const TargetInput targets = of.targets(given, of.compared(pass, examples.x), examples.y, examples.weights);
   MetricInput out{.scores = of.objective->scores(given),
                   .targets = {.value = targets.value, .weights = targets.weights},
-                  .unit = of.unit(given)};
+                  .unit = of.unit(given),
+                  .is_sequence = given.is_sequence,
+                  .steps = given.steps,
+                  .batch = given.batch};
   const bool has_losses = std::any_of(metrics_.begin(), metrics_.end(), [&](const OutputMetric& m) {
     return m.output == output && m.metric->reads_losses();
   });

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "nn/objectives/contrastive_divergence.h"
 #include "trainers/batch_training.h"
 
 namespace thtrain {
@@ -45,6 +46,16 @@ static void check_class_weights(const T& c, Findings& findings) {
                 .config = c.at("class_weights")});
 }
 
+// An objective without targets has no classes.
+template <class T>
+static void check_class_weights_are_read(const T& c, Findings& findings) {
+  if (c.class_weights.empty() || !c.objective.template is<ContrastiveDivergence::Options>()) return;
+  findings.add({.what = str(c.name_of("class_weights"), " has no effect"),
+                .expected = "an objective of targets",
+                .got = str("type = \"", ContrastiveDivergence::Options::kName, '"'),
+                .config = c.at("class_weights")});
+}
+
 void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
   using C = OutputLossConfig;
   f.about(
@@ -64,6 +75,7 @@ void OutputLossConfig::describe(Fields<OutputLossConfig>& f) {
   f.field("class_weights", &C::class_weights).range(at_least(0)).help("As `loss.class_weights`, of this output.");
   f.check([](const C& c, Findings& findings) {
     check_class_weights(c, findings);
+    check_class_weights_are_read(c, findings);
     if (c.columns.empty()) return;
     if (c.columns.size() != 2 || c.columns[0] >= c.columns[1])
       findings.add({.what = str(c.name_of("columns"), " is no range"),
@@ -121,6 +133,7 @@ void LossConfig::describe(Fields<LossConfig>& f) {
   f.check([](const LossConfig& c, Findings& findings) {
     check_alone(c, findings);
     check_class_weights(c, findings);
+    check_class_weights_are_read(c, findings);
     const bool has_factor = c.contraction > 0, has_layer = !c.contracted.empty();
     if (has_factor == has_layer) return;
     findings.add({.what = str("loss.", has_factor ? "contraction" : "contracted", " has no effect"),

@@ -63,16 +63,6 @@ static Expr labels_within(const ModelOutput& output, const Expr& y) {
   return where(gt(time_major(steps_of_rows(output.mask, output.steps, y.dims()[0])), 0), y, int64_t{-1});
 }
 
-// What an output gives for a minibatch: [batch, steps, ...] of a sequence.
-static std::string given_text(const ModelOutput& output) {
-  Type type = output.value.type();
-  if (output.is_sequence) {
-    type.dims[0] = output.steps;
-    type.dims.insert(type.dims.begin(), output.batch);
-  }
-  return type.text();
-}
-
 // How the model comes to give what it gives.
 std::string TrainedOutput::kind_hint(bool gives_steps) const {
   if (!gives_steps)
@@ -99,7 +89,7 @@ void TrainedOutput::check_kind(const ModelOutput& output) const {
                                             : " gives something for each sequence, and the data has a target "
                                               "for each step"),
                           .expected = expected,
-                          .got = given_text(output) + (may_be_steps ? str(" beside ", row_targets) : ""),
+                          .got = type_text(output.value, output) + (may_be_steps ? str(" beside ", row_targets) : ""),
                           .config = output.value.node().origin.config(),
                           .hint = kind_hint(gives)});
 }

@@ -105,7 +105,7 @@ static UserError of_phase(const UserError& error, const std::string& name) {
 }
 
 void PhaseData::check(size_t first, const std::string& config_folder) {
-  std::map<std::string, Shape> before;
+  Handed before;
   for (size_t i = first; i < phase_count(experiment_); ++i) {
     const Experiment& phase = phase_of(experiment_, i);
     Experiment reference = phase;
@@ -116,7 +116,7 @@ void PhaseData::check(size_t first, const std::string& config_folder) {
       TrainingProgram program(reference, data, config_folder);
       facts_[i] = {program.data_fingerprint(), lengths_of(data), files_of(data)};
       if (i > first) check_handed(program.model(), before, phase);
-      before = handed_shapes(program.model());
+      before = handed_by(program.model());
     } catch (const UserError& error) {
       throw of_phase(error, phase_name(phase));
     }

@@ -126,7 +126,7 @@ TrainingProgram::TrainingProgram(const Experiment& experiment, const Dataset& da
   objectives_.emplace(std::vector<OutputObjective>(outputs_.begin(), outputs_.end()));
   check_outputs(outputs_, model_, data);
   check_demands(experiment, data);
-  check_visible_units(experiment, model_, data);
+  check_machines(experiment, model_, data);
   load_first_weights(model_, experiment, config_folder);
   hand_weights(model_, first);
   check_start(model_, experiment);

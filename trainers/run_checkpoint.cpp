@@ -4,6 +4,7 @@
 
 #include "datasets/npz.h"
 #include "nn/finite.h"
+#include "nn/objectives/contrastive_divergence.h"
 #include "trainers/check_checkpoint.h"
 #include "trainers/config_edits.h"
 #include "trainers/data_state.h"
@@ -42,21 +43,34 @@ std::optional<Checkpoint> checkpoint_to_resume(const Experiment& experiment, con
   return out;
 }
 
-// Persistent chains are as many as a minibatch has examples.
+// Persistent chains stay persistent, and are as many as a minibatch has examples.
 static void check_chains(const Checkpoint& checkpoint, const NamedState& kept, const Experiment& experiment,
                          const std::string& path) {
+  const char* hint = "a new run with model.weights begins with the weights of this one, and with new chains";
+  auto has_chains = [](const auto& arrays) {
+    return std::any_of(arrays.begin(), arrays.end(), [](const auto& entry) { return entry.first == "chains"; });
+  };
+  const auto* divergence = experiment.loss.objective.get_if<ContrastiveDivergence::Options>();
+  const bool persisted = has_chains(checkpoint.optimizer);
+  if (divergence && persisted != has_chains(kept))
+    throw UserError(
+        Message{.what = str(path, ": the chains of the run ", persisted ? "persist" : "begin at the examples",
+                            "; loss.persistent cannot change"),
+                .expected = str("loss.persistent = ", persisted ? "true" : "false"),
+                .got = persisted ? "false" : "true",
+                .config = divergence->at("persistent"),
+                .hint = hint});
   for (const auto& [name, variable] : kept) {
     const Shape wanted = variable.type().known_shape();
     for (const auto& [given, array] : checkpoint.optimizer)
       if (name == "chains" && given == name && array.rank() == 2 && array.dim(1) == wanted.at(1) &&
           array.dim(0) != wanted[0])
-        throw UserError(
-            Message{.what = str(path, ": the persistent chains of the run are of ", array.dim(0),
-                                " examples; trainer.batch_size cannot change"),
-                    .expected = str("trainer.batch_size = ", array.dim(0)),
-                    .got = std::to_string(experiment.trainer.batch_size),
-                    .config = experiment.trainer.at("batch_size"),
-                    .hint = "a new run with model.weights begins with the weights of this one, and with new chains"});
+        throw UserError(Message{.what = str(path, ": the persistent chains of the run are of ", array.dim(0),
+                                            " examples; trainer.batch_size cannot change"),
+                                .expected = str("trainer.batch_size = ", array.dim(0)),
+                                .got = std::to_string(experiment.trainer.batch_size),
+                                .config = experiment.trainer.at("batch_size"),
+                                .hint = hint});
   }
 }
 

@@ -104,7 +104,8 @@ static void remove_unfinished_run(const std::string& path) {
     const std::string name = at->path().filename().string();
     has_config |= name == "config.toml";
     has_facts |= name == "run.json";
-    if (name != "config.toml" && name != "run.json" && name != "table.json" && name != "lock") return;
+    const bool is_of_start = name == "config.toml" || name == "run.json" || name == "table.json" || name == "lock";
+    if (!is_of_start && !is_unfinished_file(name)) return;
   }
   if (error || !has_config || !has_facts) return;
   try {
@@ -112,6 +113,7 @@ static void remove_unfinished_run(const std::string& path) {
     RunLock lock(path);
     const std::string aside = set_aside(path);
     lock.moved_to(aside);
+    remove_stale_files(aside);
     for (const char* name : {"table.json", "run.json", "config.toml"}) fs::remove(aside + "/" + name, error);
     if (aside != path) fs::remove_all(aside, error);
   } catch (const UserError&) {  // it is taken, then

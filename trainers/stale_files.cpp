@@ -39,25 +39,28 @@ static std::vector<fs::path> entries(const fs::path& folder, const std::function
   return out;
 }
 
-static bool is_kept_file(std::string_view name) {
-  const bool is_best = name.starts_with("best_"), is_step = name.find("step_") != std::string_view::npos;
-  return (is_best || is_step) && name.ends_with(".npz");
+// Those whose names a phase or a step has a part in.
+static bool is_one_of_several(std::string_view name) {
+  const bool is_best = name.starts_with("best_"), is_step = name.find("step_") != std::string_view::npos,
+             are_filters = name.find("filters_at_epoch_") != std::string_view::npos;
+  return ((is_best || is_step) && name.ends_with(".npz")) ||
+         ((are_filters || name.ends_with("samples.png")) && name.ends_with(".png"));
 }
 
-static bool is_unfinished(std::string_view name) {
+bool is_unfinished_file(std::string_view name) {
   const size_t mark = name.rfind(kTemporary);
-  if (mark != std::string_view::npos && is_kept_file(name.substr(0, mark)))
-    return are_numbers(name.substr(mark + kTemporary.size()));
-  for (std::string_view file : {"config.toml", "run.json", "metrics.jsonl", "checkpoint.npz", "best.npz",
-                                "learning_curves.png", "profile.json", "trace.json"})
-    if (name.starts_with(file) && name.substr(file.size()).starts_with(kTemporary))
-      return are_numbers(name.substr(file.size() + kTemporary.size()));
+  if (mark == std::string_view::npos || !are_numbers(name.substr(mark + kTemporary.size()))) return false;
+  const std::string_view file = name.substr(0, mark);
+  if (is_one_of_several(file)) return true;
+  for (std::string_view known : {"config.toml", "run.json", "table.json", "metrics.jsonl", "checkpoint.npz", "best.npz",
+                                 "learning_curves.png", "profile.json", "trace.json"})
+    if (file == known) return true;
   return false;
 }
 
 void remove_stale_files(const std::string& run_folder) {
   for (const char* folder : {"", "plots", "profile", "checkpoints"})
-    for (const fs::path& path : entries(fs::path(run_folder) / folder, is_unfinished)) ::unlink(path.c_str());
+    for (const fs::path& path : entries(fs::path(run_folder) / folder, is_unfinished_file)) ::unlink(path.c_str());
 }
 
 std::string new_folder_name(const std::string& parent) {

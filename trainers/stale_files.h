@@ -2,9 +2,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace thtrain {
 
+/// "checkpoint.npz.tmp-1234-0" and the like: a file of a run folder that was not finished.
+bool is_unfinished_file(std::string_view name);
 /// Removes the unfinished files in a run folder: "checkpoint.npz.tmp-1234-0" and the like, of the names that a run
 /// writes. Nobody else may be writing to it: the caller holds its lock.
 void remove_stale_files(const std::string& run_folder);

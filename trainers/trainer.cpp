@@ -99,7 +99,7 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   set_standards(outputs, kept ? kept.get() : data.standardization.get());
   set_step_targets(outputs, split);
   check_outputs(outputs, model, data);
-  check_visible_units(experiment, model, data);
+  check_machines(experiment, model, data);
   standardized = demanding(experiment, data, standardized);
   if (!data.streamed) check_demands(standardized, floatX());
   Examples examples(standardized, input.shape, floatX(), data.streamed);

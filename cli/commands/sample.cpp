@@ -13,6 +13,7 @@
 #include "compiler/base/random_state.h"
 #include "compiler/ir/variables.h"
 #include "compiler/runtime/function.h"
+#include "datasets/sources/text.h"
 #include "nn/finite.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/one_hot.h"
@@ -46,6 +47,7 @@ std::vector<std::string> symbols_of(const LoadedExperiment& loaded) {
 
 // Does the model take the number of a symbol, and not a row of zeros with a one?
 bool takes_numbers(const Experiment& experiment) {
+  if (const auto* text = experiment.data.get_if<TextConfig>()) return !text->one_hot;
   const std::vector<OneOf<LayerOptions>>& layers = experiment.model.layers;
   return std::any_of(layers.begin(), layers.end(), [&](const OneOf<LayerOptions>& layer) {
     const std::vector<std::string>& inputs = layer->inputs;

@@ -11,6 +11,7 @@ namespace thtrain {
 namespace {
 
 constexpr int64_t kSymbols = std::ssize(kReberSymbols);
+constexpr int64_t kLeastSteps = 8;  // of "BTBTXSETE", whose last symbol is a target alone
 
 int64_t number_of(char symbol) {
   return static_cast<int64_t>(kReberSymbols.find(symbol));
@@ -133,6 +134,9 @@ void ReberConfig::fill(DatasetOptions& out) const {
   GeneratorConfig::fill(out);
   out.read = [](const DatasetOptions& options, DType floatx) {
     const std::string origin = str("the generator \"reber\", seed ", options.seed);
+    // Before any is drawn: what strings of the least length need.
+    const int64_t least = kLeastSteps * kSymbols * (options.train + options.valid + options.test);
+    require_fits(options, origin, least, DType::kUInt8, floatx);
     std::vector<ReberStrings> sets;
     for (int64_t n : {options.train, options.valid, options.test})
       sets.push_back(generate_reber(n, options.seed, std::ssize(sets), sets));

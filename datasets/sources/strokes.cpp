@@ -22,6 +22,7 @@ struct Point {
   int64_t x = 0, y = 0;
 };
 using Move = std::array<double, 3>;
+constexpr int64_t kLeastMoves = 4;  // of a digit
 
 /// One digit's way of being written.
 class Writer {
@@ -114,6 +115,9 @@ void StrokesConfig::fill(DatasetOptions& out) const {
   GeneratorConfig::fill(out);
   out.read = [](const DatasetOptions& options, DType floatx) {
     const std::string origin = str("the generator \"strokes\", seed ", options.seed);
+    // Before any is made: what digits of the fewest moves need.
+    const int64_t least = 3 * kLeastMoves * (options.train + options.valid + options.test);
+    require_fits(options, origin, least, DType::kFloat64, floatx);
     auto set = [&](int64_t n, int64_t part) {
       Strokes made = generate_strokes(n, options.seed, part);
       require_fits(options, origin, made.x.size(), DType::kFloat64, floatx);

@@ -26,6 +26,7 @@ class Corrupt : public Layer {
     static void describe(Fields<Options>& f);
   };
   Corrupt(const Options& options, const LayerInput& input);
+  std::vector<Param> generators() const override { return state(); }
 
  protected:
   Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;

@@ -18,6 +18,7 @@ class Dropout : public Layer {
     static void describe(Fields<Options>& f);
   };
   Dropout(const Options& options, const LayerInput& input);
+  std::vector<Param> generators() const override { return state(); }
 
  protected:
   Expr forward(std::span<const Expr> inputs, LayerPass& pass) const override;

@@ -26,14 +26,14 @@ std::optional<Message> BinaryCrossentropy::misfit(const ModelOutput& output, Tar
   if (form == TargetForm::kClasses && !is_single(output.value))
     return Message{.what = "",
                    .expected = "one number for each example, beside classes 0 and 1",
-                   .got = type_text(output.value),
+                   .got = type_text(output.value, output),
                    .hint = "a softmax and negative_log_likelihood tell several classes apart"};
   const size_t given = options_.pos_weight.size();
   const Dim width = output.value.rank() == 1 ? Dim(1) : output.value.dims().back();
   if (given > 1 && !(width.is_known() && width.value() == static_cast<int64_t>(given)))
     return Message{.what = "",
                    .expected = str(options_.name_of("pos_weight"), " of one number, or of one for each label"),
-                   .got = str(given, " numbers beside an output ", type_text(output.value)),
+                   .got = str(given, " numbers beside an output ", type_text(output.value, output)),
                    .config = options_.at("pos_weight")};
   return {};
 }

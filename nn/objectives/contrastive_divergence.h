@@ -24,7 +24,7 @@ namespace thtrain {
 /// the cross-entropy of v against the means of the last v', or of Gaussian units half the squared distance, summed over
 /// the units. On examples that are not trained on (`losses`): minus the pseudo-likelihood, with i = k modulo in for the
 /// example k of a chunk; of Gaussian units half the squared distance between v and E(v' | E(h | v)). Weights of
-/// examples are not looked at.
+/// examples are not looked at (check_machines refuses them).
 ///
 /// G. Hinton, "Training products of experts by minimizing contrastive divergence", 2002; T. Tieleman, "Training
 /// restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008; the figures as the Deep

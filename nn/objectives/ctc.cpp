@@ -28,13 +28,16 @@ std::optional<Message> Ctc::misfit(const ModelOutput& output, TargetForm) const 
                    .expected = "the output of a softmax or linear layer, a row of classes at each step of a sequence",
                    .got = !output.is_sequence ? "no sequence"
                           : is_sigmoid        ? "the output of a sigmoid"
-                                              : type_text(output.value),
+                                              : type_text(output.value, output),
                    .hint = "recurrent layers give sequences with output = \"all\""};
-  const int64_t classes = classes_of(output.value);
+  const int64_t classes = is_single(output.value) ? 1 : classes_of(output.value);
+  if (classes == 1)
+    return Message{.what = "", .expected = "at least 2 classes (the blank is one of them)", .got = "1 class"};
   if (classes < 0 || blank_ < classes) return {};
   return Message{.what = "",
                  .expected = str("more than ", blank_, " classes (the blank is one of them)"),
-                 .got = str(classes, " classes")};
+                 .got = str(classes, " classes"),
+                 .config = blank_position_};
 }
 
 namespace {

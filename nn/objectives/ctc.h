@@ -26,7 +26,8 @@ class Ctc : public Objective {
     static void describe(Fields<Options>& f);
   };
   Ctc() : Ctc(Options()) {}
-  explicit Ctc(const Options& options) : Objective(Options::kName, options), blank_(options.blank) {}
+  explicit Ctc(const Options& options)
+      : Objective(Options::kName, options), blank_(options.blank), blank_position_(options.at("blank")) {}
 
   int64_t blank() const { return blank_; }
   std::vector<TargetForm> target_forms() const override { return {TargetForm::kLabelSequences}; }
@@ -37,6 +38,7 @@ class Ctc : public Objective {
 
  private:
   int64_t blank_;
+  ConfigPosition blank_position_;
 };
 
 }  // namespace thtrain

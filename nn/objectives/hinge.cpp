@@ -23,7 +23,7 @@ std::unique_ptr<Objective> Hinge::Options::make() const {
 
 std::optional<Message> Hinge::misfit(const ModelOutput& output, TargetForm form) const {
   if (form == TargetForm::kValues || output.value.rank() <= 2) return {};
-  return Message{.what = "", .expected = "a row of scores for each example", .got = type_text(output.value)};
+  return Message{.what = "", .expected = "a row of scores for each example", .got = type_text(output.value, output)};
 }
 
 // Of each row the largest score but that of the label; -inf where there is no other.

@@ -17,7 +17,7 @@ std::optional<Message> NegativeLogLikelihood::misfit(const ModelOutput& output, 
   return Message{
       .what = "",
       .expected = "the output of a softmax or linear layer, a row of classes for each example",
-      .got = output.link == ModelOutput::Link::kSigmoid ? "the output of a sigmoid" : type_text(output.value),
+      .got = output.link == ModelOutput::Link::kSigmoid ? "the output of a sigmoid" : type_text(output.value, output),
       .hint = "binary_crossentropy is for sigmoids"};
 }
 

@@ -1,6 +1,6 @@
 // A run that is killed at random moments ends with the bits of one that was not: two phases, Adam, a plateau schedule,
-// streamed examples; the persistent chains of a restricted Boltzmann machine, then dropout and noise.
-// THTRAIN_KILLS=500 makes the long test of it.
+// streamed examples; the persistent chains of a restricted Boltzmann machine, then dropout and noise; the states that a
+// text carries; the machines of an RNN-RBM. THTRAIN_KILLS=500 makes the long test of it.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +112,27 @@ Experiment augmented_images(const TemporaryFolder& folder) {
                        "[phase.trainer]\naugment = {shift = 1, flip = \"both\", crop = [3, 3], noise = 0.2}\n"
                        "[[phase]]\nname = \"second\"\n" +
                        layers + "[phase.trainer]\naugment = {crop = [3, 3], rotation = 20}\n");
+}
+
+// The generators of an rnn_rbm, whose sequences of several lengths each epoch draws an order for.
+Experiment machines_of_steps(const TemporaryFolder& folder) {
+  RandomState random(7);
+  std::string rolls;
+  for (int64_t piece = 0; piece < 80; ++piece) {
+    const int64_t steps = random.integer(2, 9);
+    rolls += str("@ ", piece % 5 == 0 ? "valid " : "train ", steps, " 6\n");
+    for (int64_t t = 0; t < steps; ++t) rolls += str(t % 3, ' ', random.integer(3, 6), '\n');
+  }
+  const std::string file = folder.write("rolls.txt", rolls);
+  const std::string layers =
+      "[[phase.model.layers]]\nname = \"machine\"\ntype = \"rnn_rbm\"\nunits = 5\nrecurrent_units = 4\n"
+      "[phase.loss]\ntype = \"contrastive_divergence\"\nk = 2\n";
+  return experiment_in("[data]\nsource = \"piano_rolls\"\nfile = \"" + file +
+                       "\"\n[trainer]\nlearning_rate = 0.05\nbatch_size = 4\nepochs = 30\n"
+                       "validation_frequency = 7\ncheckpoint_seconds = 0.004\ncheckpoint_epochs = 1\n"
+                       "[compiler]\nthreads = 1\n[output]\nplots = false\n"
+                       "[[phase]]\nname = \"first\"\n" +
+                       layers + "[[phase]]\nname = \"second\"\n" + layers + "[phase.trainer]\nlearning_rate = 0.02\n");
 }
 
 // Where a process ends itself.
@@ -238,6 +259,11 @@ TEST(Kills, AugmentedImagesGoOnWithTheirBits) {
 TEST(Kills, CarriedStatesGoOnWithTheirBits) {
   TemporaryFolder temporary;
   expect_the_bits_after_kills(temporary, carried_states(temporary));
+}
+
+TEST(Kills, MachinesOfStepsGoOnWithTheirBits) {
+  TemporaryFolder temporary;
+  expect_the_bits_after_kills(temporary, machines_of_steps(temporary));
 }
 
 }  // namespace

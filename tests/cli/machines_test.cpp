@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "compiler/base/str.h"
+#include "datasets/npy.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {
@@ -26,6 +27,13 @@ std::string error_of(const Ended& ended) {
   return ended.err.substr(std::min(ended.err.find("error: "), ended.err.size()));
 }
 
+// Without the folder that it is in.
+std::string without_folder(std::string text, const Workshop& workshop) {
+  const std::string folder = workshop.path() + "/";
+  for (size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
+  return text;
+}
+
 TEST(CliMachines, BinaryUnitsTakeSharesThroughLayersThatReshape) {
   Workshop workshop;
   workshop.write("e.toml", experiment("scale = 1.0\n", "[[model.layers]]\ntype = \"flatten\"\n" + kRbm));
@@ -37,6 +45,12 @@ TEST(CliMachines, BinaryUnitsTakeSharesThroughLayersThatReshape) {
       error.ends_with("  hint:     data.scale brings the examples there; data.standardize does not; visible = "
                       "\"gaussian\" takes other numbers\n"))
       << error;
+  workshop.write("e.toml", experiment("standardize = \"all\"\n", kRbm));
+  const std::string standardized = error_of(workshop.run({"check", "e.toml"}));
+  EXPECT_TRUE(standardized.ends_with(
+      "  hint:     data.standardize = \"none\" leaves the examples as they are; visible = \"gaussian\" takes other "
+      "numbers\n"))
+      << standardized;
 }
 
 TEST(CliMachines, BinaryUnitsDoNotTakeWhatOtherKindsOfLayersGive) {
@@ -58,6 +72,37 @@ TEST(CliMachines, BinaryUnitsDoNotTakeWhatOtherKindsOfLayersGive) {
   }
 }
 
+TEST(CliMachines, NoWeightsOfExamplesOrClasses) {
+  Workshop workshop;
+  write_npy(workshop.path("x.npy"), Tensor::zeros(DType::kFloat32, {4, 3}));
+  write_npy(workshop.path("y.npy"), Tensor::zeros(DType::kInt64, {4}));
+  write_npy(workshop.path("w.npy"), Tensor::zeros(DType::kFloat32, {4}));
+  const std::string files = "[data]\nsource = \"npy\"\ntrain = \"x.npy\"\ntrain_labels = \"y.npy\"\n",
+                    loss = "[loss]\ntype = \"contrastive_divergence\"\n",
+                    more = "[trainer]\nbatch_size = 2\n[compiler]\nmode = \"reference\"\n";
+  workshop.write("e.toml", files + "train_weights = \"w.npy\"\n" + kRbm + loss + more);
+  EXPECT_EQ(without_folder(error_of(workshop.run({"check", "e.toml"})), workshop),
+            "error: objective \"contrastive_divergence\" takes no weights of the examples\n"
+            "  expected: examples that count alike\n"
+            "  got:      weights in w.npy\n"
+            "  config:   e.toml:5:17\n"
+            "      5 | train_weights = \"w.npy\"\n"
+            "        |                 ^^^^^^^\n");
+  workshop.write("e.toml", files + kRbm + loss + "class_weights = [1, 2]\n" + more);
+  EXPECT_EQ(error_of(workshop.run({"check", "e.toml"})),
+            "error: loss.class_weights has no effect\n"
+            "  expected: an objective of targets\n"
+            "  got:      type = \"contrastive_divergence\"\n"
+            "  config:   e.toml:10:17\n"
+            "     10 | class_weights = [1, 2]\n"
+            "        |                 ^^^^^^\n");
+  // Nobody learns the labels, which are all alike.
+  workshop.write("e.toml", files + kRbm + loss + more);
+  const Ended ended = workshop.run({"check", "e.toml"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err.find("warning"), std::string::npos) << ended.err;
+}
+
 TEST(CliMachines, ChainsAreAsManyAsAMinibatchHasExamples) {
   Workshop workshop;
   workshop.write("e.toml", experiment("", kRbm));
@@ -73,6 +118,17 @@ TEST(CliMachines, ChainsAreAsManyAsAMinibatchHasExamples) {
             "        |                    ^\n"
             "  hint:     a new run with model.weights begins with the weights of this one, and with new chains;\n"
             "            the experiment was edited since the checkpoint: trainer.batch_size: 10 then, 5 now; "
+            "trainer.epochs: 1 then, 2 now;\n"
+            "            weights of another model cannot go on: undo the edit, or train another run\n");
+  EXPECT_EQ(error_of(workshop.run({"resume", "run", "loss.persistent=false", "trainer.epochs=2"})),
+            "error: run/checkpoint.npz: the chains of the run persist; loss.persistent cannot change\n"
+            "  expected: loss.persistent = true\n"
+            "  got:      false\n"
+            "  config:   command line:1:17\n"
+            "      1 | loss.persistent=false\n"
+            "        |                 ^^^^^\n"
+            "  hint:     a new run with model.weights begins with the weights of this one, and with new chains;\n"
+            "            the experiment was edited since the checkpoint: loss.persistent: true then, false now; "
             "trainer.epochs: 1 then, 2 now;\n"
             "            weights of another model cannot go on: undo the edit, or train another run\n");
 }

@@ -260,6 +260,41 @@ error: phase wide: hidden/W has another shape than in phase phase1
 )");
 }
 
+// Their arrays would mean something else. Those of dense, softmax and rbm layers mean the same.
+TEST(PhaseMessages, WeightsOfAnotherTypeOfLayer) {
+  const std::string hidden = "[[phase.model.layers]]\nname = \"hidden\"\n",
+                    top = "[[phase.model.layers]]\ntype = \"softmax\"\n";
+  EXPECT_EQ(refused("[[phase]]\n[[phase]]\nname = \"two\"\n" + hidden + "type = \"scale\"\n" + top), R"(
+error: phase two: hidden/b is of a layer of another type than in phase phase1
+  expected: type = "dense"
+  got:      type = "scale"
+  config:   e.toml:27:1
+     27 | [[phase.model.layers]]
+        | ^^^^^^^^^^^^^^^^^^^^^^
+  hint:     a layer of another name begins with weights of its own
+)");
+  const Experiment e = experiment_in(kSmallTop + "[[phase]]\n[[phase]]\n" + hidden + "type = \"rbm\"\nunits = 8\n" +
+                                         "[phase.loss]\ntype = \"contrastive_divergence\"\n[[phase]]\n" + hidden +
+                                         "type = \"dense\"\nunits = 8\nactivation = \"sigmoid\"\n" + top,
+                                     {"trainer.epochs=1"});
+  TemporaryFolder temporary;
+  EXPECT_FALSE(train_in(temporary.path("run"), e).interrupted);
+}
+
+// An epoch begins with zeros: the states at the end of the phase before are not passed on.
+TEST(PhaseMessages, CarriedStatesOfOtherMinibatchesAreNoWeights) {
+  TemporaryFolder temporary;
+  std::string text;
+  while (text.size() < 400) text += "abcab";
+  const Experiment e =
+      experiment_in("[data]\nsource = \"text\"\nfile = \"" + temporary.write("t.txt", text) +
+                    "\"\nsteps = 1\ntracks = 4\n[trainer]\nbatch_size = 4\nepochs = 1\nshuffle = false\n"
+                    "[[model.layers]]\ntype = \"rnn\"\nunits = 3\ncarry = true\n[[model.layers]]\ntype = \"softmax\"\n"
+                    "[output]\nplots = false\n[compiler]\nmode = \"reference\"\n"
+                    "[[phase]]\n[[phase]]\n[phase.data]\ntracks = 8\n[phase.trainer]\nbatch_size = 8\n");
+  EXPECT_FALSE(train_in(temporary.path("run"), e).interrupted);
+}
+
 TEST(PhaseMessages, TheBestWeightsNeedValidationExamples) {
   EXPECT_EQ(refused("[[phase]]\nname = \"a\"\npass_on = \"best\"\n[[phase]]\n", {"data.n_valid=0"}), R"(
 error: phase a: pass_on = "best" needs validation examples

@@ -101,6 +101,20 @@ TEST_F(CliSample, ModelsOfATextFile) {
   EXPECT_EQ(sample({"--start", "h", "--length", "7", "--temperature", "0"}), "ha\u00e9\nha\u00e9\n\n");
 }
 
+// Its characters are numbers that no layer takes for symbols.
+TEST_F(CliSample, ModelsOfTheNumbersOfCharacters) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "ab";
+  workshop.write("t.txt", text);
+  workshop.write("t.toml",
+                 "[data]\nsource = \"text\"\nfile = \"t.txt\"\nsteps = 8\none_hot = false\n"
+                 "[[model.layers]]\ntype = \"gru\"\nunits = 8\n[[model.layers]]\ntype = \"softmax\"\n"
+                 "[trainer]\noptimizer = \"adam\"\nlearning_rate = 0.05\nbatch_size = 4\nepochs = 20\n"
+                 "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
+  train("t.toml");
+  EXPECT_EQ(sample({"--start", "a", "--length", "5", "--temperature", "0"}), "ababab\n");
+}
+
 TEST_F(CliSample, RefusesWhatItCannotSpell) {
   train();
   EXPECT_EQ(refused({"--start", "abx"}),

@@ -71,8 +71,27 @@ TEST(Sequences, TheShapeOfYTellsWhatATargetBelongsTo) {
   EXPECT_EQ(kind({3, 4}, Targets::kValues), "sequence [4]");
   EXPECT_EQ(kind({3, 4, 1}, Targets::kValues), "step [1]");
   EXPECT_EQ(kind({3, 4, 5}, Targets::kLabels), "step [5]");
+  Split of_one_step(array(Tensor::zeros(k32, {3, 1, 2}), "x.npy"), array(Tensor::zeros(DType::kInt64, {3, 1}), "y.npy"),
+                    Targets::kClasses, 1, Sequences{});
+  EXPECT_TRUE(of_one_step.has_step_targets());
   Split vector(array(Tensor::zeros(k32, {3, 4}), "x.npy"), {}, Targets::kNone, 1, Sequences{});
   EXPECT_EQ(vector.input_shape(), (Shape{4, 1}));  // one number at each step
+}
+
+TEST(Sequences, WhatMayBePaddingIsToldOfLengths) {
+  DataArray x = array(padded_x(), "x.npy");
+  x.where = {.file = "a.toml", .line = 2, .column = 9, .length = 7, .source_line = "train = \"x.npy\""};
+  const Split split(x, {}, Targets::kNone, 1, Sequences{});
+  EXPECT_EQ(error_text([&] { check_all(split, k32); }),
+            "error: x.npy: row 0, element [2, 0]: not a finite number\n"
+            "  expected: numbers that are finite in float32\n"
+            "  got:      nan\n"
+            "  config:   a.toml:2:9\n"
+            "      2 | train = \"x.npy\"\n"
+            "        |         ^^^^^^^\n"
+            "  hint:     rows and columns count from 0;\n"
+            "            a file of lengths, such as data.train_lengths, says where each sequence ends; what stands "
+            "behind it may be anything");
 }
 
 TEST(Sequences, MessagesForWrongLengths) {

@@ -7,6 +7,7 @@
 #include "nn/layers/add.h"
 #include "nn/layers/rnn.h"
 #include "nn/model.h"
+#include "nn/objectives/squared_error.h"
 #include "nn/sequences.h"
 #include "tests/support/datasets_support.h"
 #include "tests/support/modes.h"
@@ -90,6 +91,19 @@ TEST(SequenceModelErrors, WhatTakesSequencesIsGivenNone) {
             "        | ^^^^^^^^^^^^^^^^\n"
             "  hint:     data of sequences has steps along its second axis; a recurrent layer with output = \"all\" "
             "gives them");
+}
+
+// As the data has it, [batch, steps, ...], whatever the rows are that objectives read.
+TEST(SequenceModelErrors, TargetsAreNamedByTheirSequences) {
+  Model model = model_of_sequences();
+  model.add(rnn(2));
+  ModelPass pass = model.pass({tensor("x", {10, "steps", 3}, k64)}, Phase::kEvaluation);
+  const ModelOutput out = pass.model_output();
+  const Expr targets = rows_of_steps(time_major(tensor("y", {10, "steps", 5}, k64)));
+  EXPECT_EQ(error_text([&] { SquaredError().cost(out, {.value = targets}); }),
+            "error: objective \"squared_error\" cannot take these targets\n"
+            "  expected: float64[10, steps, 2] (values)\n"
+            "  got:      float64[10, steps, 5] beside an output float64[10, steps, 2]");
 }
 
 TEST(SequenceModelErrors, ASequenceBesideWhatIsNone) {

@@ -72,6 +72,9 @@ TEST(RunFolder, AnUnfinishedRunGivesWay) {
     EXPECT_FALSE(fs::exists(folder.table()));
     EXPECT_THROW(RunFolder::create(path, other), UserError);  // it has the lock
   }
+  leave();
+  temporary.write("run/checkpoint.npz.tmp-17-2", "");  // killed while it wrote the first one
+  EXPECT_FALSE(fs::exists(RunFolder::create(path, other).path() + "/checkpoint.npz.tmp-17-2"));
   for (const char* more : {"run/checkpoint.npz", "run/metrics.jsonl", "run/notes"}) {
     leave();
     temporary.write(more, "");

@@ -155,6 +155,23 @@ TEST(Reber, ItsKeysMatter) {
       config, [](auto differs) { differs([](auto& c) { c.class_names = {"a", "b", "c", "d", "e", "f", "g"}; }); });
 }
 
+// Told before the first one is drawn, which would take hours and more memory than there is.
+TEST(SequenceSources, WhatCannotFitIsNotMade) {
+  ReberConfig strings;
+  StrokesConfig digits;
+  strings.n_train = digits.n_train = 1000000000000;
+  EXPECT_EQ(error_text([&] { load(strings, 1000); }),
+            "error: the generator \"reber\", seed 1: the data does not fit in memory\n"
+            "  expected: at most 1000 B\n"
+            "  got:      458 TiB as float64\n"
+            "  hint:     examples in files are read while training");
+  EXPECT_EQ(error_text([&] { load(digits, 1000); }),
+            "error: the generator \"strokes\", seed 1: the data does not fit in memory\n"
+            "  expected: at most 1000 B\n"
+            "  got:      175 TiB as float64\n"
+            "  hint:     examples in files are read while training");
+}
+
 // NumPy 2.4.6: see generate_adding.
 TEST(Adding, TheNumbersOfNumPy) {
   const uint32_t pinned[3][2] = {{1894712587, 2429834642}, {214631513, 2974375158}, {3740260875, 2596765516}};

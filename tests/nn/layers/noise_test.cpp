@@ -11,8 +11,10 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/function.h"
 #include "nn/layers/corrupt.h"
+#include "nn/layers/dense.h"
 #include "nn/layers/dropout.h"
 #include "nn/model.h"
+#include "tests/support/error_text.h"
 
 namespace thtrain {
 namespace {
@@ -158,6 +160,30 @@ TEST(NoiseLayers, TheSeedDecidesAllBits) {
   expect_reproducible(Dropout::Options{{.name = "noise"}, 0.5});
   expect_reproducible(Corrupt::Options{{.name = "noise"}, Corrupt::Noise::kMasking});
   expect_reproducible(Corrupt::Options{{.name = "noise"}, Corrupt::Noise::kSaltAndPepper});
+}
+
+// Weights may come from a model that draws nothing, and be those of one that does.
+TEST(NoiseLayers, GeneratorsAreNotMissedInFiles) {
+  Model model({kColumns}, DType::kFloat64, 7);
+  model.add(Dropout::Options{{.name = "noise"}, 0.5});
+  model.add(Dense::Options{{.name = "dense"}, 2});
+  const Shared generator = model.state().at(0).variable;
+  const Tensor first = generator.get_value(), w = Tensor::zeros(DType::kFloat64, {kColumns, 2});
+  std::map<std::string, Tensor> arrays{{"dense/W", w}, {"dense/b", Tensor::vector({1.0, 2.0})}};
+  model.load(arrays, "w.npz");
+  EXPECT_TRUE(same_bits(generator.get_value(), first));
+  EXPECT_TRUE(same_bits(model.params().at(0).variable.get_value(), w));
+  Model without({kColumns}, DType::kFloat64, 7);
+  without.add(Dense::Options{{.name = "dense"}, 2});
+  arrays["noise/random"] = first;
+  without.load(arrays, "w.npz");
+  EXPECT_TRUE(same_bits(without.params().at(0).variable.get_value(), w));
+  arrays["noise/random"] = Tensor::zeros(DType::kInt32, {6, 3});
+  EXPECT_EQ(error_text([&] { model.load(arrays, "w.npz"); }), str("error: w.npz: noise/random does not fit the model\n"
+                                                                  "  expected: int32[6, ",
+                                                                  kColumns,
+                                                                  "]\n"
+                                                                  "  got:      int32[6, 3]"));
 }
 
 TEST(NoiseLayers, OfNoNoiseGiveWhatTheyTake) {
