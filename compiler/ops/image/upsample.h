@@ -17,7 +17,7 @@ Expr nearest_upsampling(const Operand& images, int64_t ratio);
 /// one. This is Theano's bilinear_upsampling: the transposed convolution with the kernel 1 - |k| / ratio, for |k| <
 /// ratio, of images whose ends are repeated. For odd ratios it is PyTorch's interpolate(mode="bilinear",
 /// align_corners=False), which lies at (i - (ratio - 1) / 2) / ratio; for even ones half an element of the result away
-/// from it. x: float32 or float64. UserError: another dtype, no 4 axes, a ratio below 1, images without elements.
+/// from it. x: float32 or float64. UserError: another dtype, no 4 axes, a ratio below 1.
 Expr bilinear_upsampling(const Operand& images, int64_t ratio);
 
 }  // namespace thtrain
