@@ -170,4 +170,12 @@ void cut_dataset(const DatasetOptions& options, DType floatx, const FileSplits& 
   Cutter(options, floatx, out).cut(files.whole, files.valid, files.test, files.valid_default);
 }
 
+void cut_images(const DatasetOptions& options, Dataset& data) {
+  const std::vector<int64_t>& shape = options.image_shape;
+  for (Split* split : {&data.train, &data.valid, &data.test}) {
+    if (!shape.empty()) split->set_image_shape({shape.at(0), shape.at(1), shape.at(2)}, options.image_shape_where);
+    if (options.crop) split->set_crop(*options.crop);
+  }
+}
+
 }  // namespace thtrain

@@ -18,4 +18,8 @@ struct FileSplits {
 /// UserError at their places: rows that are not there, examples or targets of other shapes than the training file's.
 void cut_dataset(const DatasetOptions& options, DType floatx, const FileSplits& files, Dataset& out);
 
+/// Gives the examples of all sets the shape and the crop of the options, where there are some. UserError as
+/// Split::set_image_shape and Split::set_crop.
+void cut_images(const DatasetOptions& options, Dataset& data);
+
 }  // namespace thtrain

@@ -369,7 +369,7 @@ class Loader {
       check_weight_sums(*split, floatx_);
       if (!out_.streamed || split->bytes(floatx_) <= memory_limit_) check_all(*split, floatx_);
     }
-    take_images();
+    cut_images(options_, out_);  // behind the checks, which name columns of rows and see whole images
     standardize();
     out_.shuffle_window = window();
     out_.is_window_default = options_.shuffle_window == 0;
@@ -382,16 +382,6 @@ class Loader {
     if (!x.source || !x.source->is_sequential()) return 0;
     const uint64_t most = options_.memory_limit ? std::min(kPackedWindow, memory_limit_ / 4) : kPackedWindow;
     return std::max<int64_t>(static_cast<int64_t>(most) / std::max<int64_t>(row_bytes(x), 1), 1);
-  }
-
-  /// Behind the checks, which name the columns of rows and see whole images.
-  void take_images() {
-    const std::vector<int64_t>& shape = options_.image_shape;
-    for (Split* split : {&out_.train, &out_.valid, &out_.test}) {
-      if (!shape.empty())
-        split->set_image_shape({shape.at(0), shape.at(1), shape.at(2)}, options_.image_shape_where);
-      if (options_.crop) split->set_crop(*options_.crop);
-    }
   }
 
   void name_classes() {
