@@ -37,7 +37,7 @@ std::string type_text(const Expr& value) {
 }
 
 static std::string type_text(Type type, const ModelOutput& output) {
-  if (output.is_sequence && !type.dims.empty() && type.dims[0] == output.value.dims()[0]) {
+  if (output.is_sequence && !type.dims.empty() && type.dims[0] == output.steps * output.batch) {
     type.dims[0] = output.steps;
     type.dims.insert(type.dims.begin(), output.batch);
   }

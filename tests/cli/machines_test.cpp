@@ -76,7 +76,7 @@ TEST(CliMachines, NoWeightsOfExamplesOrClasses) {
   Workshop workshop;
   write_npy(workshop.path("x.npy"), Tensor::zeros(DType::kFloat32, {4, 3}));
   write_npy(workshop.path("y.npy"), Tensor::zeros(DType::kInt64, {4}));
-  write_npy(workshop.path("w.npy"), Tensor::zeros(DType::kFloat32, {4}));
+  write_npy(workshop.path("w.npy"), Tensor::vector({1.0, 2.0, 1.0, 1.0}));
   const std::string files = "[data]\nsource = \"npy\"\ntrain = \"x.npy\"\ntrain_labels = \"y.npy\"\n",
                     loss = "[loss]\ntype = \"contrastive_divergence\"\n",
                     more = "[trainer]\nbatch_size = 2\n[compiler]\nmode = \"reference\"\n";

@@ -264,10 +264,10 @@ error: phase wide: hidden/W has another shape than in phase phase1
 TEST(PhaseMessages, WeightsOfAnotherTypeOfLayer) {
   const std::string hidden = "[[phase.model.layers]]\nname = \"hidden\"\n",
                     top = "[[phase.model.layers]]\ntype = \"softmax\"\n";
-  EXPECT_EQ(refused("[[phase]]\n[[phase]]\nname = \"two\"\n" + hidden + "type = \"scale\"\n" + top), R"(
-error: phase two: hidden/b is of a layer of another type than in phase phase1
+  EXPECT_EQ(refused("[[phase]]\n[[phase]]\nname = \"two\"\n" + hidden + "type = \"maxout\"\nunits = 4\n" + top), R"(
+error: phase two: hidden/W is of a layer of another type than in phase phase1
   expected: type = "dense"
-  got:      type = "scale"
+  got:      type = "maxout"
   config:   e.toml:27:1
      27 | [[phase.model.layers]]
         | ^^^^^^^^^^^^^^^^^^^^^^
@@ -276,7 +276,7 @@ error: phase two: hidden/b is of a layer of another type than in phase phase1
   const Experiment e = experiment_in(kSmallTop + "[[phase]]\n[[phase]]\n" + hidden + "type = \"rbm\"\nunits = 8\n" +
                                          "[phase.loss]\ntype = \"contrastive_divergence\"\n[[phase]]\n" + hidden +
                                          "type = \"dense\"\nunits = 8\nactivation = \"sigmoid\"\n" + top,
-                                     {"trainer.epochs=1"});
+                                     {"trainer.epochs=1", "compiler.mode=reference"});
   TemporaryFolder temporary;
   EXPECT_FALSE(train_in(temporary.path("run"), e).interrupted);
 }
