@@ -44,7 +44,7 @@ struct ConvOptions {
   bool unshared = false;  // filters of their own for every place: w [F, O..., C / groups, K...]
 };
 
-// ---- convolution ---------------------------------------------------------------------------------------------------
+// ---- neural networks -----------------------------------------------------------------------------------------------
 
 /// Images x [N, C, S...] with filters w [F, C / groups, K...] -> [N, F, O...], of one, two or three spatial axes and
 /// one floating dtype: y[n, f, o] = sum over c, k of x[n, c, o stride + k dilation - before] w[f, c, K - 1 - k]

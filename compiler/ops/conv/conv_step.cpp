@@ -1,6 +1,8 @@
 #include "compiler/ops/conv/conv_step.h"
 
+#include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/conv.h"
+#include "compiler/ops/conv/convolution.h"
 
 namespace thtrain {
 
@@ -10,6 +12,8 @@ bool conv_accepts_layout(const Node& node, size_t input, const Layout& layout) {
 }
 
 void lower_conv(kernel::StepBuilder& builder) {
+  const std::optional<Convolution> known = known_convolution(builder.node());
+  if (known) return lower_chosen(builder, key_of(*known));
   lower_conv_loops(builder);
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/ops/conv/correlation.h"
 
+#include "compiler/ops/conv/tiles.h"
+
 namespace thtrain {
 
 using kernel::LoopMark;
@@ -8,65 +10,6 @@ using kernel::StepBuilder;
 using kernel::Term;
 
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-// The padded images, row by row.
-Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image) {
-  const auto& [d, h, w] = c.axes;
-  const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.padded * h.padded;
-  const Operand out = b.workspace(c.dtype, rows * w.padded);
-  const int lanes = b.lanes_of(c.dtype);
-  kernel::Code& code = b.code();
-  const Term zero = kernel::splat(kernel::constant(c.dtype, 0), lanes);
-  auto zeros = [&](const Term& row, int64_t first, int64_t last) {
-    for (int64_t at = first; at < last; at += lanes)
-      b.store(out, row + Term(at), zero, 1, last - at < lanes ? Term(last - at) : Term());
-  };
-  // The elements of the image that lie inside: q gap + before in [0, padded).
-  const int64_t first = w.before >= 0 ? 0 : ceil_div(-w.before, w.gap),
-                last = std::min(w.in, ceil_div(w.padded - w.before, w.gap));
-  code.loop("row", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& row) {
-    const Term y = code.let("y", row % Term(h.padded) - Term(h.before)),
-               z = code.let("z", row / Term(h.padded) % Term(d.padded) - Term(d.before)),
-               plane = code.let("plane", row / Term(h.padded * d.padded)), to = code.let("to", row * Term(w.padded));
-    auto holds = [](const CorrelationAxis& axis, const Term& at) {
-      Term inside = at >= Term(0) && at <= Term((axis.in - 1) * axis.gap);
-      return axis.gap == 1 ? inside : inside && at % Term(axis.gap) == Term(0);
-    };
-    code.if_(
-        holds(h, y) && holds(d, z),
-        [&] {
-          const Term from =
-              code.let("from", ((plane * Term(d.in) + z / Term(d.gap)) * Term(h.in) + y / Term(h.gap)) * Term(w.in));
-          if (w.gap > 1 || first >= last) {
-            zeros(to, 0, w.padded);
-            if (first < last)
-              code.loop("x", first, last, 1, LoopMark::kSequential, [&](const Term& x) {
-                b.store(out, to + x * Term(w.gap) + Term(w.before), b.load(image, from + x));
-              });
-            return;
-          }
-          zeros(to, 0, std::max<int64_t>(0, w.before));
-          const int64_t whole = first + (last - first) / lanes * lanes;
-          auto copy = [&](const Term& x, const Term& count) {
-            b.store(out, to + x + Term(w.before), b.load(image, from + x, lanes, 1, count), 1, count);
-          };
-          if (whole > first)
-            code.loop("x", first, whole, lanes, LoopMark::kSequential, [&](const Term& x) { copy(x, {}); });
-          if (whole < last) copy(Term(whole), Term(last - whole));
-          zeros(to, last + w.before, w.padded);
-        },
-        [&] { zeros(to, 0, w.padded); });
-  });
-  b.finish_kernel(
-      "conv_pad",
-      str("images with ", c.axes[2].gap > 1 ? "zeros around and between their elements" : "zeros around them"), rows,
-      std::max<int64_t>(1, (1 << 16) / w.padded));
-  return out;
-}
 
 // [group][block][input][tap][filter of the block].
 Operand packed_filters(StepBuilder& b, const Correlation& c, const Operand& w, int64_t block) {
@@ -129,16 +72,73 @@ Correlation correlation_of(const Convolution& c) {
   return out;
 }
 
+int64_t padded_bytes(const Correlation& c) {
+  return c.is_copied() ? c.n * c.groups * c.inputs * c.padded_pixels() * static_cast<int64_t>(size_of(c.dtype)) : 0;
+}
+
+Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image) {
+  if (!c.is_copied()) return image;
+  const auto& [d, h, w] = c.axes;
+  const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.padded * h.padded;
+  const Operand out = b.workspace(c.dtype, rows * w.padded);
+  const int lanes = b.lanes_of(c.dtype);
+  kernel::Code& code = b.code();
+  const Term zero = kernel::splat(kernel::constant(c.dtype, 0), lanes);
+  auto zeros = [&](const Term& row, int64_t first, int64_t last) {
+    for (int64_t at = first; at < last; at += lanes)
+      b.store(out, row + Term(at), zero, 1, last - at < lanes ? Term(last - at) : Term());
+  };
+  // The elements of the image that lie inside: q gap + before in [0, padded).
+  const int64_t first = w.before >= 0 ? 0 : ceil_div(-w.before, w.gap),
+                last = std::min(w.in, ceil_div(w.padded - w.before, w.gap));
+  code.loop("row", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& row) {
+    const Term y = code.let("y", row % Term(h.padded) - Term(h.before)),
+               z = code.let("z", row / Term(h.padded) % Term(d.padded) - Term(d.before)),
+               plane = code.let("plane", row / Term(h.padded * d.padded)), to = code.let("to", row * Term(w.padded));
+    auto holds = [](const CorrelationAxis& axis, const Term& at) {
+      Term inside = at >= Term(0) && at <= Term((axis.in - 1) * axis.gap);
+      return axis.gap == 1 ? inside : inside && at % Term(axis.gap) == Term(0);
+    };
+    code.if_(
+        holds(h, y) && holds(d, z),
+        [&] {
+          const Term from =
+              code.let("from", ((plane * Term(d.in) + z / Term(d.gap)) * Term(h.in) + y / Term(h.gap)) * Term(w.in));
+          if (w.gap > 1 || first >= last) {
+            zeros(to, 0, w.padded);
+            if (first < last)
+              code.loop("x", first, last, 1, LoopMark::kSequential, [&](const Term& x) {
+                b.store(out, to + x * Term(w.gap) + Term(w.before), b.load(image, from + x));
+              });
+            return;
+          }
+          zeros(to, 0, std::max<int64_t>(0, w.before));
+          const int64_t whole = first + (last - first) / lanes * lanes;
+          auto copy = [&](const Term& x, const Term& count) {
+            b.store(out, to + x + Term(w.before), b.load(image, from + x, lanes, 1, count), 1, count);
+          };
+          if (whole > first)
+            code.loop("x", first, whole, lanes, LoopMark::kSequential, [&](const Term& x) { copy(x, {}); });
+          if (whole < last) copy(Term(whole), Term(last - whole));
+          zeros(to, last + w.before, w.padded);
+        },
+        [&] { zeros(to, 0, w.padded); });
+  });
+  b.finish_kernel(
+      "conv_pad",
+      str("images with ", c.axes[2].gap > 1 ? "zeros around and between their elements" : "zeros around them"), rows,
+      std::max<int64_t>(1, (1 << 16) / w.padded));
+  return out;
+}
+
 int64_t prepared_bytes(const Correlation& c, int64_t block) {
-  const int64_t w = c.groups * ceil_div(c.outputs, block) * block * c.inputs * c.taps(),
-                image = c.is_copied() ? c.n * c.groups * c.inputs * c.padded_pixels() : 0;
-  return (w + image) * static_cast<int64_t>(size_of(c.dtype));
+  const int64_t w = c.groups * ceil_div(c.outputs, block) * block * c.inputs * c.taps();
+  return w * static_cast<int64_t>(size_of(c.dtype)) + padded_bytes(c);
 }
 
 CorrelationOperands prepare(StepBuilder& b, const Correlation& c, int64_t block) {
   const Operand &image = b.input(c.is_gradient ? 1 : 0), &w = b.input(c.is_gradient ? 0 : 1);
-  CorrelationOperands out{image, w, b.output()};
-  if (c.is_copied()) out.image = padded_images(b, c, image);
+  CorrelationOperands out{padded_images(b, c, image), w, b.output()};
   out.w = packed_filters(b, c, w, block);
   return out;
 }

@@ -37,6 +37,11 @@ struct CorrelationOperands {
   kernel::Operand out;    // row-major [n, groups outputs, out...]
 };
 
+/// The images with their zeros, row-major [n, groups inputs, padded...]: `image` itself where it has none.
+kernel::Operand padded_images(kernel::StepBuilder& builder, const Correlation& c, const kernel::Operand& image);
+/// Bytes of workspace that padded_images() takes.
+int64_t padded_bytes(const Correlation& c);
+
 /// Bytes of workspace that prepare() takes for filters packed in blocks of `block`.
 int64_t prepared_bytes(const Correlation& c, int64_t block);
 /// Writes the kernels that pad the images, where that is needed, and pack the filters.

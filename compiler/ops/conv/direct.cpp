@@ -1,8 +1,9 @@
 #include "compiler/ops/conv/direct.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
+
+#include "compiler/ops/conv/tiles.h"
 
 namespace thtrain {
 namespace {
@@ -19,28 +20,13 @@ constexpr int64_t kStackBytes = 256 << 10;
 constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-// Places along a row in tiles as even as can be: `high` of `tile` places and then some of one less.
-struct Tiles {
-  int64_t tile, count, high;
-
-  Tiles(int64_t length, int64_t most)
-      : tile(ceil_div(length, ceil_div(length, most))),
-        count(ceil_div(length, tile)),
-        high(length - count * (tile - 1)) {}
-};
-
 int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
-  const int64_t all = ceil_div(c.outputs, lanes);
-  return static_cast<int>(ceil_div(all, ceil_div(all, t.vectors)));  // blocks of one width
+  return static_cast<int>(even_part(ceil_div(c.outputs, lanes), t.vectors));
 }
 
 int64_t block_of(const DirectTiling& t, const Correlation& c, int lanes) {
   if (t.over_filters) return int64_t{vectors_of_filters(t, c, lanes)} * lanes;
-  return ceil_div(c.outputs, ceil_div(c.outputs, t.tile));
+  return even_part(c.outputs, t.tile);
 }
 
 int64_t sums_of_row(const DirectTiling& t, const Correlation& c, int vector_bytes) {
@@ -93,9 +79,29 @@ class Direct {
     return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(kGrainFlops) / flops));
   }
 
+  // Taps of an axis that fall on elements of the image, not on zeros around or between them.
+  struct TapRange {
+    Term begin, end, step;
+  };
+  TapRange taps_at(const CorrelationAxis& axis, const Term& place) {
+    const bool is_between = axis.gap > 1 && axis.dilation == 1;
+    if (axis.kernel == 1 || (axis.before <= 0 && axis.padded == axis.in && !is_between))
+      return {0, Term(axis.kernel), 1};
+    // Tap 0 falls on element `first`, and tap k on first + k dilation.
+    const Term first = code_.let("first", place * Term(axis.stride) - Term(axis.before)),
+               last = Term((axis.in - 1) * axis.gap) - first;
+    Term begin = select(first < Term(0), (Term(axis.dilation - 1) - first) / Term(axis.dilation), Term(0));
+    if (is_between) begin = begin + (Term(axis.gap) - (first + begin) % Term(axis.gap)) % Term(axis.gap);
+    const Term most = code_.let("most", select(last < Term(0), Term(0), last / Term(axis.dilation) + Term(1)));
+    return {code_.let("begin", begin), code_.let("end", select(most < Term(axis.kernel), most, Term(axis.kernel))),
+            Term(is_between ? axis.gap : 1)};
+  }
+
   // Where channel 0 of the image has what tap 0 of a row's place 0 reads.
   Term row_start(const Term& row) {
-    const Term y = row % Term(height().out), z = row / Term(height().out);
+    const Term y = code_.let("y", row % Term(height().out)), z = code_.let("z", row / Term(height().out));
+    ky_ = taps_at(height(), y);
+    kz_ = taps_at(depth(), z);
     return code_.let("start", image_ + (z * Term(depth().stride * height().padded) + y * Term(height().stride)) *
                                            Term(width().padded));
   }
@@ -110,15 +116,16 @@ class Direct {
       if (unrolled == 1 && width().kernel > 1) return code_.loop("kx", width().kernel, tap);
       for (int64_t k = 0; k < width().kernel; ++k) tap(k);
     };
-    auto loop_or_once = [&](const char* name, int64_t length, const std::function<void(const Term&)>& inside) {
+    auto loop_or_once = [&](const char* name, int64_t length, const TapRange& range,
+                            const std::function<void(const Term&)>& inside) {
       if (length == 1) return inside(0);
-      code_.loop(name, length, inside);
+      code_.loop(name, range.begin, range.end, range.step, LoopMark::kSequential, inside);
     };
     code_.loop("c", first, last, 1, LoopMark::kSequential, [&](const Term& c) {
       const Term image = code_.let("plane", start + c * Term(c_.padded_pixels())),
                  w = code_.let("taps", w_ + c * Term(c_.taps() * block_));
-      loop_or_once("kz", depth().kernel, [&](const Term& z) {
-        loop_or_once("ky", height().kernel, [&](const Term& y) {
+      loop_or_once("kz", depth().kernel, kz_, [&](const Term& z) {
+        loop_or_once("ky", height().kernel, ky_, [&](const Term& y) {
           const Term row =
               (z * Term(depth().dilation * height().padded) + y * Term(height().dilation)) * Term(width().padded);
           taps(code_.let("at", image + row),
@@ -145,7 +152,7 @@ class Direct {
     const int64_t rows = std::clamp<int64_t>(kSumsBytes / row_bytes, 1, rows_), parts = ceil_div(rows_, rows);
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
     slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
-    slab_ = ceil_div(c_.inputs, ceil_div(c_.inputs, slab_));
+    slab_ = even_part(c_.inputs, slab_);
     sums_ = code_.local_array("sums", {c_.dtype, 1, 0}, rows * width().out * block_).node().name;
     const int64_t range = c_.n * c_.groups * blocks_ * parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
@@ -175,13 +182,11 @@ class Direct {
   void row_of_tiles(const Term& start, const Term& sums, const Term& begin, const Term& end, bool is_first) {
     const Tiles tiles(width().out, tiling_.tile);
     auto run = [&](int64_t tile, int64_t first, int64_t last) {
-      if (first >= last) return;
       auto at = [&](const Term& x) { filters_tile(tile, start, sums, x, begin, end, is_first); };
       if (last - first == tile) return at(first);
       code_.loop("x", first, last, tile, LoopMark::kSequential, at);
     };
-    run(tiles.tile, 0, tiles.high * tiles.tile);
-    run(tiles.tile - 1, tiles.high * tiles.tile, width().out);
+    tiles.each(run);
   }
 
   void filters_tile(int64_t tile, const Term& start, const Term& sums, const Term& x, const Term& begin,
@@ -265,7 +270,6 @@ class Direct {
         const int64_t all = ceil_div(width().out, lanes_);
         const Tiles t(all, tiling_.vectors);
         auto run = [&](int64_t vectors, int64_t first, int64_t last) {
-          if (first >= last) return;
           // The last vector may be shorter: its tile stands alone.
           const bool ends = last == all && width().out % lanes_ != 0;
           const int64_t whole = ends ? last - vectors : last;
@@ -277,8 +281,7 @@ class Direct {
                        [&](const Term& x) { tile(x, vectors * lanes_); });
           if (ends) tile(whole * lanes_, width().out - whole * lanes_);
         };
-        run(t.tile, 0, t.high * t.tile);
-        run(t.tile - 1, t.high * t.tile, all);
+        t.each(run);
       };
       const int64_t rest = c_.outputs - (blocks_ - 1) * block_;
       if (rest == block_) return tiles(block_);
@@ -327,29 +330,19 @@ class Direct {
   int64_t slab_ = 0;
   std::string sums_;
   Term first_filter_, image_, w_, out_;
+  TapRange kz_, ky_;  // of the row
 };
 
 }  // namespace
 
 std::string name_of(const DirectTiling& t) {
-  return str(t.over_filters ? "filters " : "rows ", t.tile, "x", t.vectors);
+  return name_of_tiling(t.over_filters, t.tile, t.vectors);
 }
 
 std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
-  DirectTiling out;
-  out.over_filters = name.starts_with("filters ");
-  if (!out.over_filters && !name.starts_with("rows ")) return std::nullopt;
-  name.remove_prefix(name.find(' ') + 1);
-  for (int* number : {&out.tile, &out.vectors}) {
-    if (number == &out.vectors) {
-      if (!name.starts_with('x')) return std::nullopt;
-      name.remove_prefix(1);
-    }
-    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), *number);
-    if (error != std::errc() || *number < 1 || *number > 64) return std::nullopt;
-    name.remove_prefix(static_cast<size_t>(end - name.data()));
-  }
-  return name.empty() ? std::optional(out) : std::nullopt;
+  const auto parts = tiling_named(name);
+  if (!parts) return std::nullopt;
+  return DirectTiling{parts->over_filters, parts->first, parts->second};
 }
 
 bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes) {

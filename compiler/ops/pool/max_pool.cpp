@@ -146,9 +146,7 @@ std::vector<Tensor> error_gradient(const ErrorArgs& args) {
   const Tensor& dy = args.inputs[1];
   const double* error = args.errors[1].data<double>();
   Tensor out = args.make_error();
-  const PoolWindows windows = PoolWindows::of(args.node);
-  int64_t sharing = 1;  // windows that one element is in
-  for (size_t k = 0; k < windows.axes(); ++k) sharing *= (windows.window[k] - 1) / windows.stride[k] + 1;
+  const int64_t sharing = PoolWindows::of(args.node).sharing();
   const double rounding = sharing == 1 ? 0 : static_cast<double>(sharing) * precision_of(dy.dtype()).unit;
   each_candidate(args, dy.shape(), [&](int64_t window, int64_t place, int64_t i) {
     const double size = std::abs(dy.as_double(window));

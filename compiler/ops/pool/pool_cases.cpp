@@ -1,5 +1,7 @@
 #include "compiler/ops/pool/pool_cases.h"
 
+#include "compiler/ops/pool/pool.h"
+
 namespace thtrain {
 namespace {
 
@@ -62,17 +64,23 @@ std::vector<OpCase> pool_cases(PoolInputs inputs, const PoolBuild& build) {
   std::vector<OpCase> out;
   for (const Row& row : rows())
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
-      const Type image{.dtype = dtype, .dims = row.image},
-          pooled{.dtype = dtype, .dims = row.windows.pooled(row.image)};
-      std::vector<Type> types;
-      if (inputs != PoolInputs::kPooled) types.push_back(image);
-      if (inputs == PoolInputs::kTwoImages) types.push_back(image);
-      if (inputs == PoolInputs::kPooled || inputs == PoolInputs::kImageAndPooled) types.push_back(pooled);
+      const Dims pooled = row.windows.pooled(row.image);
+      const bool takes_pooled = inputs == PoolInputs::kPooled || inputs == PoolInputs::kImageAndPooled;
+      // Lengths that follow from names are no input's: what is pooled is made of an image.
+      const bool is_made = takes_pooled && !Type{.dtype = dtype, .dims = pooled}.is_known();
+      std::vector<Type> types(inputs == PoolInputs::kImageAndPooled || inputs == PoolInputs::kTwoImages ? 2 : 1,
+                              {.dtype = dtype, .dims = row.image});
+      if (takes_pooled && !is_made) types.back().dims = pooled;
       out.push_back({.name = str(name_of(dtype), text_of(row)),
                      .inputs = std::move(types),
-                     .build = [build, row](const std::vector<Expr>& in) {
-                       return std::vector{build(in, row.windows, row.image)};
-                     }});
+                     .build =
+                         [build, row, is_made](std::vector<Expr> in) {
+                           Props props;
+                           row.windows.add_to(props);
+                           if (is_made) in.back() = apply(max_pool_op(), {in.back()}, props);
+                           return std::vector{build(in, row.windows, row.image)};
+                         },
+                     .bound = inputs == PoolInputs::kImageAndPooled && row.windows.sharing() > 1 ? 16.0 : 0.0});
     }
   return out;
 }

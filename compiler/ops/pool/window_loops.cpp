@@ -135,7 +135,7 @@ Term WindowLoops::lane_numbers(int lanes) const {
 }
 
 Term WindowLoops::padded(const Term& vector, const Term& count, const Term& value) const {
-  if (!count) return vector;
+  if (!static_cast<bool>(count)) return vector;
   return kernel::select(lane_numbers(vector.lanes()) < kernel::splat(kernel::cast(count, dtype_), vector.lanes()),
                         vector, value);
 }

@@ -114,7 +114,8 @@ Term WindowValues::reduce_columns(const Term& i) {
   if (what_ == Pooled::kPicked || what_ == Pooled::kPlace) return chosen_column(i);
   const bool in_loop = !is_short(columns().window);
   auto column = [&](const Term& k) { return code_.let("column", column_of_windows(best_, i, k)); };
-  Running out(code_, in_loop, "of_window", column(0));
+  const Term start = in_loop && what_ == Pooled::kSum ? constant(0, window_lanes_) : column(0);
+  Running out(code_, in_loop, "of_window", start);
   bool is_first = !in_loop;
   each_in_window("k", columns().window, false, [&](const Term& k) {
     if (is_first) {

@@ -40,6 +40,12 @@ Dims PoolWindows::pooled(const Dims& image) const {
   return out;
 }
 
+int64_t PoolWindows::sharing() const {
+  int64_t out = 1;
+  for (size_t k = 0; k < axes(); ++k) out *= (window[k] - 1) / stride[k] + 1;
+  return out;
+}
+
 void PoolWindows::require_fit(const TypeArgs& args, const Dims& image) const {
   const size_t n = axes();
   if (n < 1 || n > 3) args.fail(str("windows of ", n, " axes"), "1 to 3 axes");

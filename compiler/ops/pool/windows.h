@@ -21,6 +21,8 @@ struct PoolWindows {
   Dim count(size_t k, const Dim& length) const;
   /// The lengths of what is pooled from these.
   Dims pooled(const Dims& image) const;
+  /// The most windows that one element is in.
+  int64_t sharing() const;
   /// UserError where no window lies over images of these lengths; what only a call can tell is checked there.
   void require_fit(const TypeArgs& args, const Dims& image) const;
 

@@ -1,0 +1,177 @@
+// Every candidate of a convolution against the definition: strides, paddings, dilations, groups, one place, one tap,
+// filters as large as the image; both dtypes, every width of vectors, and the same bits for every number of threads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "compiler/api.h"
+#include "compiler/ops/candidates.h"
+#include "compiler/ops/conv/convolution.h"
+#include "compiler/ops/conv/geometry.h"
+#include "compiler/runtime/threads.h"
+#include "tests/support/conv_candidates.h"
+
+namespace thtrain {
+namespace {
+
+const char* const kShapes[] = {
+    "b2 i3x9x21 k5x3x4",
+    "b1 i1x12x40 k6x5x5",
+    "b2 i2x7x18 k3x3x3 p1:1x1:1",
+    "b1 i2x5x6 k2x3x3 p0:2x3:1",
+    "b2 i3x8x19 k4x3x2 s2x3",
+    "b1 i3x9x19 k4x3x3 s2x2 p1:1x1:1",
+    "b1 i2x8x29 k2x3x2 d2x3",
+    "b1 i2x9x9 k2x2x3 s2x1 p1:2x2:2 d3x2",
+    "b2 i4x5x6 k6x3x2 g2",
+    "b2 i5x6x17 k5x3x3 p1:1x1:1 g5",
+    "b2 i5x4x6 k7x1x1",
+    "b2 i3x4x5 k3x4x5",
+    "b2 i3x9 k4x4 s2",
+    "b1 i2x4x5x4 k3x2x3x2 p1:0x0:0x1:1",
+    "b1 i4x6x9 k37x3x3",
+    "b3 i37x4x5 k3x3x3 p2:2x2:2",
+    "b1 i2x6x7 k3x3x3 p5:4x4:6",
+    "b1 i1x1x1 k1x1x1",
+    "b2 i40x3x17 k2x1x17 p0:0x16:16",
+    "b1 i3x5x70 k2x2x9",
+};
+
+const char* const kTilings[] = {"filters 14x1", "filters 6x4", "filters 4x2", "filters 3x1", "filters 1x1",
+                                "rows 12x1",    "rows 6x4",    "rows 3x2",    "rows 2x1",    "rows 1x1"};
+
+ThContext context_of(int threads) {
+  ThContext context{};
+  context.version = TH_ABI_VERSION;
+  context.threads = threads;
+  context.parallel_for = parallel_for;
+  return context;
+}
+
+kernel::Target target_of(int vector_bytes) {
+  return {.isa = vector_bytes == 64 ? "avx512" : "avx2", .vector_bytes = vector_bytes};
+}
+
+// The operands of the pass, and what the definition makes of them: values, and the sum of the terms' sizes.
+template <class T>
+struct Defined {
+  std::vector<T> operands[2];
+  std::vector<double> values, sizes;
+
+  explicit Defined(const Convolution& c) {
+    const kernel::ChoiceKey key = key_of(c);
+    const Graph graph = find_computation(key.computation)->example(key.properties).value();
+    const Node& node = graph.outputs[0].node();
+    const ConvLengths l = lengths_of_conv(node);
+    const ConvGeometry g = ConvGeometry::of(node.props);
+    auto shape = [](const Dims& dims) {
+      Shape out;
+      for (const Dim& dim : dims) out.push_back(dim.value());
+      return out;
+    };
+    for (int i = 0; i < 2; ++i) {
+      int64_t count = 1;
+      for (const Dim& dim : node.inputs[static_cast<size_t>(i)].dims()) count *= dim.value();
+      const std::vector<double> random =
+          RandomState(static_cast<uint64_t>(i) + 1).normal(0, 1, static_cast<size_t>(count));
+      operands[i].assign(random.begin(), random.end());
+    }
+    values.assign(static_cast<size_t>(product(node.types[0].dims).value()), 0);
+    sizes = values;
+    Ints before;
+    for (const Dim& zeros : g.before) before.push_back(zeros.value());
+    for_each_conv_term(g, before, shape(l.of_x()), shape(l.of_w(g)), shape(l.of_y()),
+                       [&](int64_t x, int64_t w, int64_t y) {
+                         const int64_t at[3] = {x, w, y};
+                         // Places of the output and of the two operands.
+                         const int places[3][3] = {{2, 0, 1}, {0, 1, 2}, {1, 0, 2}};
+                         const int* p = places[static_cast<size_t>(c.pass)];
+                         const double term = static_cast<double>(operands[0][static_cast<size_t>(at[p[1]])]) *
+                                             static_cast<double>(operands[1][static_cast<size_t>(at[p[2]])]);
+                         values[static_cast<size_t>(at[p[0]])] += term;
+                         sizes[static_cast<size_t>(at[p[0]])] += std::fabs(term);
+                       });
+  }
+};
+
+template <class T>
+void expect_definition(const ConvCandidates& candidates, const std::vector<ConvCandidates::One>& all) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Convolution& c = all[i].convolution;
+    SCOPED_TRACE(str(key_of(c).text(), " by ", all[i].name));
+    const Defined<T> defined(c);
+    std::vector<T> one(defined.values.size(), std::numeric_limits<T>::quiet_NaN());
+    ThContext context = context_of(1);
+    candidates.run(i, context, defined.operands[0].data(), defined.operands[1].data(), one.data());
+    for (int threads : {2, 3}) {
+      std::vector<T> many(one.size(), std::numeric_limits<T>::quiet_NaN());
+      context = context_of(threads);
+      candidates.run(i, context, defined.operands[0].data(), defined.operands[1].data(), many.data());
+      ASSERT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)), 0) << threads << " threads";
+    }
+    const double terms = c.flops() / 2 / static_cast<double>(one.size());
+    for (size_t k = 0; k < one.size(); ++k)
+      ASSERT_NEAR(one[k], defined.values[k], (terms + 4) * std::numeric_limits<T>::epsilon() * defined.sizes[k])
+          << "element " << k;
+  }
+}
+
+class OfPass : public testing::TestWithParam<std::tuple<ConvPass, int>> {};
+
+TEST_P(OfPass, EveryCandidateIsTheDefinition) {
+  const auto [pass, vector_bytes] = GetParam();
+  const kernel::Target target = target_of(vector_bytes);
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    std::vector<ConvCandidates::One> all;
+    for (const char* shape : kShapes) {
+      const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
+      const std::optional<Convolution> c = convolution_of(key);
+      ASSERT_TRUE(c) << shape;
+      EXPECT_EQ(key_of(*c), key);
+      // All tilings for some shapes, three for the others: what differs is where they end.
+      size_t taken = 0;
+      for (const char* name : kTilings)
+        if (find_candidate(key, name, target) && (all.size() % 4 == 0 || ++taken <= 4)) all.push_back({*c, name});
+    }
+    const ConvCandidates candidates(all, target);
+    if (dtype == DType::kFloat32)
+      expect_definition<float>(candidates, all);
+    else
+      expect_definition<double>(candidates, all);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ConvCandidates, OfPass,
+    testing::Combine(testing::Values(ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient),
+                     testing::Values(32, 64)),
+    [](const auto& info) { return str(name_of(std::get<0>(info.param)), "_", std::get<1>(info.param), "_bytes"); });
+
+TEST(ConvKeys, AreReadBack) {
+  for (const char* text : {"float32 b16 i64x56x56 k64x3x3 p1:1x1:1", "float64 b1 i4x9 k6x3 s2 d3 g2",
+                           "float32 b2 i3x4x5x6 k7x1x2x3 s1x2x1 p0:1x0:0x2:2"}) {
+    const std::optional<Convolution> c = convolution_of({"conv", text});
+    ASSERT_TRUE(c) << text;
+    EXPECT_EQ(key_of(*c).properties, text);
+  }
+  for (const char* text :
+       {"", "float16 b1 i1x3 k1x2", "float32 b0 i1x3 k1x2", "float32 b1 i1x3 k1x4", "float32 b1 i3x4x4 k2x2x2 g2",
+        "float32 b1 i1x3 k1x2x2", "float32 b1 i1x3 k1x2 s0", "float32 b1 i1x3 k1x2 p1", "float32 b1 i1x3 k1x2 q"})
+    EXPECT_FALSE(convolution_of({"conv", text})) << text;
+  EXPECT_FALSE(convolution_of({"matrix_product", "float32 b1 i1x3 k1x2"}));
+}
+
+TEST(ConvRule, TakesATilingThatApplies) {
+  for (const char* shape : kShapes)
+    for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient}) {
+      const kernel::ChoiceKey key{name_of(pass), str("float32 ", shape)};
+      const std::string name = find_computation(key.computation)->rule(key, target_of(64), 1);
+      EXPECT_NE(name, "loops") << key.text();
+      EXPECT_TRUE(find_candidate(key, name, target_of(64))) << key.text() << " by " << name;
+    }
+}
+
+}  // namespace
+}  // namespace thtrain

@@ -1,0 +1,38 @@
+// Candidates of a convolution outside of any program, with vectors of any width: what the tests compare.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/entry_abi.h"
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/conv/convolution.h"
+#include "compiler/runtime/cache.h"
+
+namespace thtrain {
+
+/// Candidates of convolutions, compiled in one translation unit.
+class ConvCandidates {
+ public:
+  struct One {
+    Convolution convolution;
+    std::string name;
+  };
+  ConvCandidates(std::vector<One> all, const kernel::Target& target);
+
+  size_t size() const { return steps_.size(); }
+  /// The output of candidate i for row-major operands; `out` has its elements.
+  void run(size_t i, ThContext& context, const void* a, const void* b, void* out) const;
+
+ private:
+  using Kernel = void (*)(ThContext*, void* const* buffers);
+  struct Step {
+    std::vector<Kernel> kernels;
+    std::vector<int64_t> workspace_bytes;
+  };
+  std::vector<Step> steps_;
+  std::shared_ptr<const SharedObject> object_;
+};
+
+}  // namespace thtrain
