@@ -14,6 +14,9 @@ namespace {
 
 // The longest row along other axes than the last: its elements lie far apart in memory.
 constexpr int64_t kMaxStridedRows = 1024;
+// Such a row may be longer where it is made of runs of so many elements side by side, and where so many rows are there
+// for the threads.
+constexpr int64_t kMinRun = 64, kMinRowsOfRuns = 8;
 // One row alone is the work of one thread: the most elements that it may write.
 constexpr int64_t kMaxSingleRow = 1 << 14;
 
@@ -22,6 +25,15 @@ bool is_trailing(const RowDomain& rows) {
   for (size_t i = 0; i < rows.axes.size(); ++i)
     if (rows.axes[i] != static_cast<int64_t>(first + i)) return false;
   return true;
+}
+
+// Images of a batch, of which each channel is a row: the last axes are reduced, and some before axes that stay.
+bool has_long_runs(const RowDomain& rows) {
+  Dim run = 1, count = 1;
+  size_t axis = rows.dims.size();
+  while (axis > 0 && rows.reduces(axis - 1)) run = run * rows.dims[--axis];
+  for (const Dim& length : rows.dropped()) count = count * length;
+  return run.is_known() && run.value() >= kMinRun && count.is_known() && count.value() >= kMinRowsOfRuns;
 }
 
 // Rows of more than one element, as far as is known (elements and per-row scalars are told apart by their lengths),
@@ -33,7 +45,8 @@ bool is_suitable(const RowDomain& rows) {
     if (length.is_known() && length.value() < 2) return false;
     count = count * length;
   }
-  return !rows.axes.empty() && (is_trailing(rows) || (count.is_known() && count.value() <= kMaxStridedRows));
+  return !rows.axes.empty() &&
+         (is_trailing(rows) || has_long_runs(rows) || (count.is_known() && count.value() <= kMaxStridedRows));
 }
 
 // The axes of the reduction over `domain` that the value is computed from by a few elementwise operations on per-row

@@ -36,7 +36,7 @@ Expr exactly_filled(const std::string& builder, const Expr& x, RowsColumns windo
                  "ignore_borders leaves out what is left over");
     length = whole;
   }
-  return dims == x.dims() ? x : specify_lengths(x, dims);
+  return dims == x.dims() ? x : specify_lengths(x, dims, str(builder, ": windows do not fill the image"));
 }
 
 Expr padded(const Expr& images, RowsColumns width, PadMode mode = PadMode::kConstant) {
@@ -106,13 +106,18 @@ Expr neighbours_to_images(const Operand& operand, RowsColumns window, const Leng
                    str(builder, ": windows of ", rows, " rows and ", columns, " columns do not fill the images"),
                    "lengths that are multiples of the window's", readable(str("[", dims_text(to), "]")),
                    "ignore_borders leaves what is left over 0");
+  const Dims matrix{to[0] * to[1] * down * across, rows * columns};
+  for (size_t axis = 0; axis < 2; ++axis)
+    if (matrix[axis].is_known() && x.dims()[axis].is_known() && !(matrix[axis] == x.dims()[axis]))
+      fail_build(operand.where(), str(builder, ": the matrix does not hold the windows of such images"),
+                 readable(str("[", dims_text(matrix), "], of images [", dims_text(to), "]")), value_text(x));
   // [N, C, down, across, rows, columns] -> [N, C, down, rows, across, columns]
-  const Expr parts = reshape(specify_lengths(x, {to[0] * to[1] * down * across, rows * columns}),
-                             Dims{to[0], to[1], down, across, rows, columns});
+  const Expr parts = reshape(specify_lengths(x, matrix, builder), Dims{to[0], to[1], down, across, rows, columns});
   const Expr images =
       reshape(transpose(parts, {0, 1, 2, 4, 3, 5}), Dims{to[0], to[1], down * Dim(rows), across * Dim(columns)});
   if (left_rows.is(0) && left_columns.is(0)) return images;
-  if (mode == NeighbourMode::kValid) return specify_lengths(images, to);
+  if (mode == NeighbourMode::kValid)
+    return specify_lengths(images, to, str(builder, ": windows do not fill the images"));
   const Expr wide =
       left_columns.is(0) ? images : join(3, {images, zeros({to[0], to[1], down * Dim(rows), left_columns}, x.dtype())});
   return left_rows.is(0) ? wide : join(2, {wide, zeros({to[0], to[1], left_rows, to[3]}, x.dtype())});

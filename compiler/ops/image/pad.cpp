@@ -251,7 +251,7 @@ class PadLoops {
 
   void row(const Term& from, const Term& to, const Term& inside) {
     const PadAxis& axis = axes_.back();
-    if (!inside) return inner_row(axis, from, to);
+    if (!static_cast<bool>(inside)) return inner_row(axis, from, to);
     code_.if_(
         inside, [&] { inner_row(axis, from, to); }, [&] { fill(axis, to, 0, axis.whole()); });
   }

@@ -78,7 +78,7 @@ BatchNormalization batch_normalization_training(const Operand& operand, const Op
   out.running_mean = updated("running mean", running->mean, moments.mean);
   Dim count = 1;
   for (int64_t axis : axes) count = count * x.dims()[static_cast<size_t>(axis)];
-  const Expr others = cast(length_of(max(count - Dim(1), Dim(1))), x.dtype());
+  const Expr others = count_as(x.dtype(), max(count - Dim(1), Dim(1)));
   out.running_variance = updated("running variance", running->variance, moments.squares / others);
   return out;
 }

@@ -150,8 +150,9 @@ const Op& normalize_op() {
   return op;
 }
 
-Expr length_of(const Dim& length) {
-  return apply(length_op(), {}, {{"dim", Dims{length}}});
+Expr count_as(DType dtype, const Dim& count) {
+  if (count.is_known()) return make_constant(Tensor(count.value()).cast(dtype));
+  return cast(apply(length_op(), {}, {{"dim", Dims{count}}}), dtype);
 }
 
 Moments moments_of(const Expr& x, const Ints& axes, double epsilon) {
@@ -160,7 +161,7 @@ Moments moments_of(const Expr& x, const Ints& axes, double epsilon) {
   Moments out;
   out.mean = mean(x, axes, true);
   out.squares = sum(sqr(x - out.mean), axes, true);
-  out.inverse_deviation = 1 / sqrt(out.squares / cast(length_of(count), x.dtype()) + epsilon);
+  out.inverse_deviation = 1 / sqrt(out.squares / count_as(x.dtype(), count) + epsilon);
   return out;
 }
 

@@ -23,8 +23,8 @@ Expr normalized(const Expr& x, const Moments& moments, const std::vector<int64_t
 Expr normalized(const Expr& x, const Moments& moments, const std::vector<int64_t>& axes, const Expr& scale,
                 const Expr& shift);
 
-/// A length as an int64 scalar.
-Expr length_of(const Dim& length);
+/// A length as a scalar of a floating dtype.
+Expr count_as(DType dtype, const Dim& count);
 
 const Op& normalize_op();
 
