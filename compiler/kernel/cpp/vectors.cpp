@@ -1,5 +1,7 @@
 #include "compiler/kernel/cpp/vectors.h"
 
+#include <algorithm>
+
 #include "compiler/kernel/cpp/types.h"
 
 namespace thtrain::kernel::cpp {
@@ -26,6 +28,29 @@ std::string streaming(const TermType& type, Helpers& h) {
              floats, ")v);\n#endif\n    return;\n  }\n#endif\n");
 }
 
+// Lanes so few elements apart are taken out of whole vectors, the last of which ends with the last lane.
+constexpr int64_t kNearStride = 8;
+
+std::string near_lanes_body(const TermType& t, int64_t stride, const std::string& anywhere) {
+  std::string out;
+  for (int64_t part = 0; part < stride; ++part) {
+    const int64_t last = (t.lanes - 1) * stride + 1 - t.lanes, begin = part + 1 < stride ? part * t.lanes : last;
+    const std::string vector = str("*(const ", anywhere, "*)(p + ", begin, ")");
+    if (part == 0) {
+      out += str("  v = ", vector, ";\n");
+      continue;
+    }
+    std::vector<int64_t> order;  // lanes of v count from 0, those of the part follow
+    for (int64_t lane = 0; lane < t.lanes; ++lane) {
+      const int64_t at = lane * stride;
+      const bool is_here = at >= part * t.lanes && at < (part + 1) * t.lanes;
+      order.push_back(is_here ? t.lanes + at - begin : part == 1 && at < t.lanes ? at : lane);
+    }
+    out += str("  v = __builtin_shufflevector(v, ", vector, ", ", join(order, ", "), ");\n");
+  }
+  return out;
+}
+
 std::string unwrapped(const std::string& text) {
   bool whole = text.size() > 2 && text.front() == '(' && text.find(')') == text.size() - 1;
   return whole ? text.substr(1, text.size() - 2) : text;
@@ -33,11 +58,29 @@ std::string unwrapped(const std::string& text) {
 
 }  // namespace
 
+static std::string load_near_text(const TermNode& n, const Texts& a, int64_t stride, Helpers& h) {
+  const DType dtype = n.type.dtype == DType::kBool ? DType::kInt8 : n.type.dtype;
+  const std::string v = vector_type(dtype, n.type.lanes, h), name = str("load_", v, "_by_", stride);
+  const char* element = name_of_element(dtype).c;
+  if (h.need(name))
+    h.add(str(kInline, v, " ", name, "(const ", element, "* p) {\n  ", v, " v;\n",
+              near_lanes_body({dtype, n.type.lanes, 0}, stride, unaligned_type(dtype, n.type.lanes, h)),
+              "  return v;\n}\n"));
+  const std::string text = str(name, "((const ", element, "*)(", n.name, " + ", a[0], "))");
+  return n.type.dtype == DType::kBool ? str("(", text, " != 0)") : text;
+}
+
 std::string load_text(const TermNode& n, const Texts& a, Helpers& h) {
   if (!n.type.is_vector()) return str(n.name, "[", unwrapped(a[0]), "]");
   bool near = is_constant(n.args[1], 1), padded = a.size() == 3;
   DType dtype = n.type.dtype == DType::kBool ? DType::kInt8 : n.type.dtype;
   std::string v = vector_type(dtype, n.type.lanes, h);
+  const TermNode& step = n.args[1].node();
+  const int64_t stride = !near && !padded && step.prim == Prim::kConstant && step.integer > 1 &&
+                                 step.integer <= std::min<int64_t>(kNearStride, n.type.lanes)
+                             ? step.integer
+                             : 0;
+  if (stride > 0) return load_near_text(n, a, stride, h);
   std::string name = str("load_", v, near ? "" : "_strided", padded ? "_n" : "");
   const char* element = name_of_element(dtype).c;
   if (h.need(name)) {
