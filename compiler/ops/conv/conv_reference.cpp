@@ -1,3 +1,4 @@
+// The definition of the three convolutions, and the error of computing them in any order.
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/conv/conv_step.h"
 #include "compiler/ops/error_rules.h"
