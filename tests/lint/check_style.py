@@ -15,8 +15,8 @@ LONG_FILES = {
 TEXT_ENDINGS = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", "CMakeLists.txt", ".toml", ".sh")
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
-# Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, convolutions
-# and windows are written by hand.
+# Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, of
+# convolutions and of windows are written by hand.
 OPS, KERNELS_BY_HAND = "compiler/ops/", ("compiler/ops/linalg/", "compiler/ops/conv/", "compiler/ops/pool/",
                                          "compiler/ops/random/mrg_uniform.cpp")
 CHOICES_OF_SCHEDULES = re.compile(
