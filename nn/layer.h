@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,9 @@ struct LayerInput {
   std::vector<bool> is_sequence = {};  // of each input; none: no input is a sequence
   int64_t batch = 0;                   // examples of a training minibatch; 0: not known
   std::span<const std::shared_ptr<const Layer>> before = {};  // all layers that stand before it
+  /// Channels, height and width of the one input where it is the examples and these are images, which may come as rows
+  /// [channels * height * width] or without channels, [height, width].
+  std::optional<std::array<int64_t, 3>> image = {};
 
   bool has_sequence() const { return std::find(is_sequence.begin(), is_sequence.end(), true) != is_sequence.end(); }
 };

@@ -93,6 +93,7 @@ void Model::add_layer(LayerOptions& options, std::string_view type, const Make& 
     input.shapes.push_back(shape_at(place));
     input.is_sequence.push_back(is_sequence_at(place));
   }
+  if (sources.size() == 1 && sources[0] < inputs_.size()) input.image = inputs_[sources[0]].image;
   check_same_kind(options, type, input);
   layers_.push_back(make(input));
   gives_sequence_.push_back(input.has_sequence() && layers_.back()->gives_sequence());
