@@ -65,8 +65,7 @@ class Split {
   int64_t size() const { return size_; }
   /// Of one example: [28, 28]; of a sequence [steps, numbers of a step...].
   const Shape& input_shape() const { return input_shape_; }
-  /// Channels, height and width of examples that are images: [28, 28], [3, 32, 32]. Nothing of others, and of
-  /// sequences.
+  /// Channels, height and width of examples that are images: [28, 28], [3, 32, 32]. Nothing of others.
   std::optional<ImageShape> image_shape() const;
   /// The same examples as their images are before crop and standardization; of y nothing is changed.
   Split whole_images() const;
