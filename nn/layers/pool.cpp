@@ -8,13 +8,18 @@ namespace thtrain {
 // A window that stands on padding alone would have no maximum, and no average.
 static void check_pool(const Pool::Options& c, Findings& findings) {
   const Section& section = c.section;
-  if (c.global)
-    for (const char* key : {"size", "stride", "padding", "ignore_border"})
-      if (section.has(key))
-        findings.add({.what = str(section.name_of(key), " has no effect"),
-                      .expected = "global = false",
-                      .config = section.at(key),
-                      .hint = "a global layer has one window, the whole image"});
+  const Pool::Options plain;
+  auto has_no_effect = [&](const char* key, bool is_plain) {
+    if (c.global && !is_plain)
+      findings.add({.what = str(section.name_of(key), " has no effect"),
+                    .expected = "global = false",
+                    .config = section.at(key),
+                    .hint = "a global layer has one window, the whole image"});
+  };
+  has_no_effect("size", c.window.size == plain.window.size);
+  has_no_effect("stride", c.window.stride == plain.window.stride);
+  has_no_effect("padding", c.window.padding == plain.window.padding);
+  has_no_effect("ignore_border", c.ignore_border == plain.ignore_border);
   for (const WindowAxis& axis : axes_of(c.window, true)) {
     if (axis.before < axis.size && axis.after < axis.size) continue;
     findings.add({.what = str(section.name_of("padding"), " is too large: a window could stand beyond the image"),

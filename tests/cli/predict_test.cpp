@@ -196,14 +196,14 @@ TEST_F(CliPredict, SaysWhatIsWrongWithWeights) {
 error: all.npz: there is no softmax/W
   expected: softmax/W, softmax/b
   got:      x
-  config:   run/config.toml:26:1
-     26 | [[model.layers]]
+  config:   run/config.toml:27:1
+     27 | [[model.layers]]
         | ^^^^^^^^^^^^^^^^
 error: all.npz: there is no softmax/b
   expected: softmax/W, softmax/b
   got:      x
-  config:   run/config.toml:26:1
-     26 | [[model.layers]]
+  config:   run/config.toml:27:1
+     27 | [[model.layers]]
         | ^^^^^^^^^^^^^^^^
 error: all.npz: the model has no x float64[1, 2]
   expected: softmax/W, softmax/b
