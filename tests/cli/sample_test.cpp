@@ -130,8 +130,8 @@ TEST_F(CliSample, RefusesModelsThatTellNoNextSymbol) {
   EXPECT_EQ(refused({}),
             "error: layer both walks sequences backwards: it cannot write text\n"
             "  expected: layers of one direction, such as type = \"lstm\"\n"
-            "  config:   run/config.toml:30:8\n"
-            "     30 | type = \"bidirectional\"\n"
+            "  config:   run/config.toml:31:8\n"
+            "     31 | type = \"bidirectional\"\n"
             "        |        ^^^^^^^^^^^^^^^\n");
 }
 
@@ -140,8 +140,8 @@ TEST_F(CliSample, RefusesLayersThatGoBackwards) {
   EXPECT_EQ(refused({}),
             "error: layer memory walks sequences backwards: it cannot write text\n"
             "  expected: go_backwards = false\n"
-            "  config:   run/config.toml:53:16\n"
-            "     53 | go_backwards = true\n"
+            "  config:   run/config.toml:54:16\n"
+            "     54 | go_backwards = true\n"
             "        |                ^^^^\n");
 }
 
@@ -152,8 +152,8 @@ TEST_F(CliSample, RefusesModelsOfWholeSequences) {
             "error: the output softmax does not tell the next symbol of a text\n"
             "  expected: logits of 3 symbols at each step of a sequence: the layer softmax\n"
             "  got:      of each sequence float32[1, 3]\n"
-            "  config:   run/config.toml:57:1\n"
-            "     57 | [[model.layers]]\n"
+            "  config:   run/config.toml:58:1\n"
+            "     58 | [[model.layers]]\n"
             "        | ^^^^^^^^^^^^^^^^\n");
 }
 

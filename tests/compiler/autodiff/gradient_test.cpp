@@ -319,6 +319,7 @@ TEST(Grad, ThroughEveryView) {
                                            {subtensor(m, {Slice{.step = -2}, Slice{.start = 1, .stop = -1}}), m},
                                            {subtensor(m, {2}), m},
                                            {rows(m, 1, 2), m},
+                                           {windows(m, {1}, {3}, {1}), m},
                                            {specify_lengths(open, {3, 4}), open},
                                            {stable_gradient(m, 2 * m), m}};
   std::set<const Op*> met;
