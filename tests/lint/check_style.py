@@ -15,8 +15,8 @@ LONG_FILES = {
 TEXT_ENDINGS = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", "CMakeLists.txt", ".toml", ".sh")
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
-# Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products and of pooling
-# are written by hand.
+# Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products and of
+# pooling are written by hand.
 OPS = "compiler/ops/"
 KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/pool/lower_pool", "compiler/ops/pool/window_",
                    "compiler/ops/random/mrg_uniform.cpp")
