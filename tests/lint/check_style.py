@@ -16,9 +16,10 @@ TEXT_ENDINGS = (".h", ".cpp", ".inc", ".cuh", ".py", ".cmake", "CMakeLists.txt",
 GUARD = re.compile(r"^[ \t]*#[ \t]*(pragma[ \t]+once|ifndef[ \t]+\w+_H\w*)", re.M)
 
 # Only a schedule (compiler/kernel/schedule/) knows vectors, caches and threads; kernels of matrix products, of
-# convolutions and of windows are written by hand.
-OPS, KERNELS_BY_HAND = "compiler/ops/", ("compiler/ops/linalg/", "compiler/ops/conv/", "compiler/ops/pool/",
-                                         "compiler/ops/random/mrg_uniform.cpp")
+# convolutions and of pooling are written by hand.
+OPS = "compiler/ops/"
+KERNELS_BY_HAND = ("compiler/ops/linalg/", "compiler/ops/conv/", "compiler/ops/pool/lower_pool",
+                   "compiler/ops/pool/window_", "compiler/ops/random/mrg_uniform.cpp")
 CHOICES_OF_SCHEDULES = re.compile(
     r"\b(vector_bytes|lanes_of|LoopMark::k(Vector|Parallel|Unrolled)|kernel::(iota|splat|reduce_lanes)|"
     r"non_temporal\w*|[Pp]refetch\w*|each_vector)\b")
