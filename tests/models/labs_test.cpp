@@ -78,6 +78,14 @@ void make_images_smaller(const std::string& name, std::vector<std::string>& over
   if (name == "convlarge")
     overrides.insert(overrides.end(), {"trainer.augment.crop=[92, 92]", "trainer.augment.padding=32"});
 }
+// For the debug mode, whose references take a second for an image of 92 x 92.
+void make_images_small(const std::string& name, std::vector<std::string>& overrides) {
+  if (name == "convlarge")
+    overrides.insert(overrides.end(), {"trainer.augment.crop=[56, 56]", "trainer.augment.padding=14"});
+  if (name == "convmed")
+    overrides.insert(overrides.end(), {"trainer.augment.crop=[40, 40]", "trainer.augment.padding=6"});
+  if (is_of_paper(name)) overrides.push_back("trainer.learning_rate=0.05");
+}
 
 TEST_P(Labs, RunsShortened) {
   TemporaryFolder temporary;
@@ -89,6 +97,7 @@ TEST_P(Labs, RunsShortened) {
   const bool is_paper = is_of_paper(GetParam()), is_lenet = GetParam() == "lenet_mnist";
   if (is_paper) overrides.push_back("trainer.batch_size=10");
   if (is_lenet) overrides.push_back("trainer.batch_size=50");
+  if (GetParam() == "resnet_digits") overrides.push_back("trainer.batch_size=20");
   make_images_smaller(GetParam(), overrides);
   const int64_t examples = is_paper ? 600 : is_stack || is_lenet ? 1000 : 3000;
   std::optional<Experiment> experiment = small_lab(GetParam(), examples, examples * 2 / 5, overrides);
@@ -134,7 +143,7 @@ TEST_P(Labs, TrainsInDebugMode) {
     overrides.insert(overrides.end(), {"trainer.batch_size=100", "data.n_valid=1800", "model.layers.1.units=20"});
   if (GetParam() == "convnet_cifar10")
     overrides.insert(overrides.end(), {"trainer.batch_size=100", "data.n_valid=1800"});
-  make_images_smaller(GetParam(), overrides);
+  make_images_small(GetParam(), overrides);
   if (GetParam() == "rbm_mnist") overrides.push_back("loss.k=3");
   if (GetParam() == "sda_mnist")  // in so few steps
     for (int phase : {0, 1, 2}) overrides.push_back(str("phase.", phase, ".trainer.learning_rate=0.05"));
