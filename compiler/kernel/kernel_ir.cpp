@@ -243,6 +243,10 @@ Term bit_cast(Term a, DType dtype) {
   return make(Prim::kBitCast, type, {std::move(a)});
 }
 
+Term in_register(Term vector) {
+  return unary(Prim::kInRegister, std::move(vector));
+}
+
 Term unary(Prim prim, Term a) {
   TermType type = a.type();
   return make(prim, type, {std::move(a)});

@@ -29,6 +29,7 @@ enum class Prim : uint8_t {
   kAnd, kOr, kNot,                                          // of bools
   kSelect, kCast,
   kBitCast,                                                 // the same bits as another dtype of that size
+  kInRegister,                                              // the same vector, which no reader loads again
   kSqrt, kFabs, kFloor, kCeil, kRint, kTrunc, kFma,         // one instruction each, correctly rounded
   kCopySign, kScale,                                        // few instructions, correctly rounded
   kMath,                                                    // a function of the target's table, by name
@@ -105,6 +106,9 @@ Term select(Term condition, Term yes, Term no);
 Term cast(Term a, DType dtype);
 /// The bits of numbers (no bools) as another dtype of the same size.
 Term bit_cast(Term a, DType dtype);
+/// The same vector, in a register: a compiler may not load it again in the instruction of each reader. Worth it where
+/// the load crosses cache lines.
+Term in_register(Term vector);
 Term unary(Prim prim, Term a);
 inline Term sqrt(Term a) { return unary(Prim::kSqrt, a); }
 inline Term fabs(Term a) { return unary(Prim::kFabs, a); }

@@ -11,6 +11,7 @@ PrimCost cost_of(Prim prim) {
     case Prim::kSelect:
     case Prim::kCast:
     case Prim::kBitCast:
+    case Prim::kInRegister:
     case Prim::kLoad:
     case Prim::kGather:
     case Prim::kSplat:

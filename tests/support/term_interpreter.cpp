@@ -26,6 +26,7 @@ double math_function(const std::string& name, T x) {
 template <class T>
 T float_unary(Prim prim, T x) {
   switch (prim) {
+    case Prim::kInRegister: return x;
     case Prim::kSqrt: return std::sqrt(x);
     case Prim::kFabs: return std::fabs(x);
     case Prim::kFloor: return std::floor(x);

@@ -101,6 +101,8 @@ std::string term_text(const TermNode& n, const std::vector<std::string>& a, cons
       return str("__builtin_convertvector(", a[0], ", ", type_text(n.type, h), ")");
     case Prim::kBitCast:
       return bit_cast_text(n, a[0], h);
+    case Prim::kInRegister:
+      return in_register_text(n, a[0], h);
     case Prim::kSqrt:
       return lanewise_text("sqrt", n, a, h);
     case Prim::kFabs:

@@ -126,6 +126,20 @@ std::string store_text(const Statement& s, const StoreText& text, Helpers& h) {
              count.empty() ? "" : ", " + count, ")");
 }
 
+// An empty instruction that takes the value from a register and leaves it there.
+std::string in_register_text(const TermNode& n, const std::string& a, Helpers& h) {
+  const size_t bytes = size_of(n.type.dtype) * static_cast<size_t>(n.type.lanes);
+  if (!n.type.is_vector() || bytes < 16 || bytes > 64) return a;
+  const std::string v = type_text(n.type, h), name = str("in_register_", v);
+  if (h.need(name))
+    h.add(str(kInline, v, " ", name, "(", v, " a) {\n#ifdef ",
+              bytes == 64   ? "__AVX512F__"
+              : bytes == 32 ? "__AVX__"
+                            : "__SSE2__",
+              "\n  __asm__(\"\" : \"+", bytes == 64 ? "v" : "x", "\"(a));\n#endif\n  return a;\n}\n"));
+  return str(name, "(", a, ")");
+}
+
 std::string splat_text(const TermNode& n, const std::string& a, Helpers& h) {
   return str(splat_helper(n.type, h), "(", a, ")");
 }

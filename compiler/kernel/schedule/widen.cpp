@@ -59,6 +59,7 @@ Term with_args(const TermNode& node, std::vector<Term> a) {
       return scale(a[0], a[1]);
     case Prim::kMath:
       return math(node.name, std::move(a));
+    case Prim::kInRegister:
     case Prim::kNegate:
     case Prim::kSqrt:
     case Prim::kFabs:

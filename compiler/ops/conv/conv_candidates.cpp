@@ -18,7 +18,7 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "1";
+constexpr const char* kDirectVersion = "2";
 constexpr const char* kLoops = "loops";
 
 bool has_fma(const Target& target) {
@@ -119,7 +119,7 @@ double cycles(const WeightTiling& t, const Convolution& c, const Target& target)
     return rows * width * (blocks * tiles * tile_cycles(taps, vectors, taps + vectors) + all * 8);
   }
   // Most loads of both cross a cache line, and rows are short.
-  constexpr double kOfRows = 2;
+  constexpr double kOfRows = 1.25;
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
   return kOfRows * rows * up(width, lanes) * blocks * tiles * tile_cycles(taps, of_tile, 2 * (taps + of_tile));
 }

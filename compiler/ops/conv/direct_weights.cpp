@@ -270,7 +270,9 @@ class DirectWeights {
       size_t next = 0;
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t k = 0; k < taps; ++k) {
-          const Term a = code_.let("a", builder_.load(image_, element(x_row + x, c, k), lanes_, 1, count));
+          // Most of these loads cross a cache line.
+          const Term a =
+              code_.let("a", kernel::in_register(builder_.load(image_, element(x_row + x, c, k), lanes_, 1, count)));
           for (const Term& filter : d) {
             code_.assign(acc[next], fma(a, filter, acc[next]));
             ++next;

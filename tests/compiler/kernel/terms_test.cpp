@@ -59,6 +59,23 @@ TEST(Terms, BitCastKeepsTheBitsOfNumbersAndVectors) {
     }
 }
 
+TEST(Terms, AVectorInARegisterIsTheSame) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    const Expr x = tensor("x", {32}, dtype);
+    const Tensor values = counted(dtype, 32, -5);
+    for (const Target& target : runnable())
+      for (int lanes : {1, 2, 4, 8, 16, 32}) {
+        const Tensor got = run(x, {x}, {values}, target, [&](kernel::Code& code) {
+          code.loop("i", 0, 32, Term(lanes), kernel::LoopMark::kSequential, [&](Term i) {
+            code.store("out0", i, 1, kernel::in_register(kernel::load("in0", dtype, lanes, i, 1)));
+          });
+        });
+        for (int64_t i = 0; i < 32; ++i)
+          EXPECT_EQ(got.as_double(i), values.as_double(i)) << lanes << " of " << target.text();
+      }
+  }
+}
+
 TEST(Terms, BitsAreOfOneSize) {
   const Term x = kernel::variable("x", {DType::kFloat32, 1, 0});
   EXPECT_THROW(bit_cast(x, DType::kInt64), std::exception);
@@ -106,9 +123,9 @@ TEST(Terms, AGatherLoadsTheElementsAtItsIndices) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt16})
     for (const Target& target : runnable()) {
       const Expr x = tensor("x", {10}, dtype);
-      const Tensor got = run(take(x, at), {x, at}, {counted(dtype, 10, 100), indices}, target,
-                             [&](kernel::Code& code) { write(dtype, code); })
-                             .cast(DType::kFloat64);
+      const Tensor got = run(take(x, at), {x, at}, {counted(dtype, 10, 100), indices}, target, [&](kernel::Code& code) {
+                           write(dtype, code);
+                         }).cast(DType::kFloat64);
       for (size_t i = 0; i < 48; ++i) {
         const auto [lanes, padded] = ways[i / 8];
         const bool exists = !padded || static_cast<int>(i) % lanes != lanes - 1;
