@@ -271,6 +271,7 @@ CompileOptions compile_options(const State& s) {
   out.pipeline.extra = s.options.extra_passes;
   out.threads = s.context.threads;
   out.tune = s.options.tune;
+  out.conv_tolerance = s.options.conv_tolerance;
   out.candidates = s.options.candidates;
   return out;
 }

@@ -133,7 +133,7 @@ TEST(Tuner, WhatDoesNotApplyHereIsNotChosen) {
 TEST(Tuner, AlwaysMeasuresOnceAndRemembers) {
   const ChoiceKey key = key_of_columns(80);
   const std::string choice = tuner(Tune::kAlways, kOtherThreads).choose(key);
-  const std::vector<std::string> all = names_of(usable_candidates(key, false));
+  const std::vector<std::string> all = names_of(usable_candidates(key, 0));
   EXPECT_EQ(std::count(all.begin(), all.end(), choice), 1) << choice;
   const std::vector<Measured> measured = remembered(kOtherThreads).of(key.text());
   EXPECT_EQ(measured.size(), all.size());
@@ -182,7 +182,7 @@ TEST(Tuner, LargeGradientsAreWalkedByRows) {
 TEST(Tuner, TimesEveryCandidate) {
   for (bool accumulates : {false, true}) {
     const ChoiceKey key = key_of({DType::kFloat32, 8, 40, 20, true, false, accumulates});
-    const std::vector<Candidate> candidates = usable_candidates(key, false);
+    const std::vector<Candidate> candidates = usable_candidates(key, 0);
     const std::vector<CandidateTrial> trials = time_candidates(key, candidates, 1);
     ASSERT_EQ(trials.size(), candidates.size());
     for (size_t i = 0; i < trials.size(); ++i) {
@@ -291,7 +291,12 @@ void add_mine() {
            auto lower = [function](kernel::StepBuilder& b) { call_product(b, function); };
            return std::vector<Candidate>{
                {.name = "mine", .functions = {"my_gemm"}, .lower = lower},
-               {.name = "loose", .rounding = RoundingClass::kOther, .functions = {"my_gemm"}, .lower = lower},
+               {.name = "loose",
+                .rounding = RoundingClass::kOther,
+                .error_bound = 1e-3,
+                .functions = {"my_gemm"},
+                .lower = lower},
+               {.name = "unbounded", .rounding = RoundingClass::kOther, .functions = {"my_gemm"}, .lower = lower},
                {.name = "dice", .deterministic = false, .functions = {"my_gemm"}, .lower = lower},
                {.name = "absent", .functions = {"no_such_function"}, .lower = lower}};
          }});
@@ -331,24 +336,26 @@ TEST(UserCandidates, ComputeWhereTheyApply) {
 TEST(UserCandidates, AreTimedWithTheOthers) {
   add_mine();
   const ChoiceKey key = key_of({DType::kFloat32, 3, 29, 4, false, false, false});
-  const std::vector<std::string> usable = names_of(usable_candidates(key, false)),
-                                 strict = names_of(usable_candidates(key, true));
+  const std::vector<std::string> usable = names_of(usable_candidates(key, 1e-3)),
+                                 exact = names_of(usable_candidates(key, 0));
   auto has = [](const std::vector<std::string>& names, const char* name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   EXPECT_TRUE(has(usable, "mine") && has(usable, "loose"));
-  EXPECT_TRUE(has(strict, "mine"));
-  EXPECT_FALSE(has(strict, "loose")) << "larger errors";
+  EXPECT_TRUE(has(exact, "mine"));
+  EXPECT_FALSE(has(exact, "loose")) << "larger errors";
+  EXPECT_FALSE(has(names_of(usable_candidates(key, 0.9e-3)), "loose")) << "larger errors than the tolerance";
+  EXPECT_FALSE(has(names_of(usable_candidates(key, 1)), "unbounded")) << "no bound";
   EXPECT_FALSE(has(usable, "dice")) << "not deterministic";
   EXPECT_FALSE(has(usable, "absent")) << "not installed";
   calls_of_mine = 0;
-  const std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, true), 1);
-  EXPECT_EQ(trials.size(), strict.size());
+  const std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, 0), 1);
+  EXPECT_EQ(trials.size(), exact.size());
   EXPECT_GT(calls_of_mine, 0);
 
   for (const char* name : {"loose", "dice"}) remember_time(key, name, 1e-9, kThreads);
-  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "loose");
-  EXPECT_EQ(Tuner({.threads = kThreads, .strict = true}).choose(key), rule_choice(key, kThreads));
+  EXPECT_EQ(Tuner({.threads = kThreads, .tolerance = 1e-3}).choose(key), "loose");
+  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), rule_choice(key, kThreads));
 }
 
 TEST(UserCandidates, AFailedCallIsALocatedError) {
