@@ -10,6 +10,7 @@
 #include "compiler/ops/conv/direct.h"
 #include "compiler/ops/conv/direct_weights.h"
 #include "compiler/ops/conv/winograd.h"
+#include "compiler/ops/conv/winograd_weights.h"
 
 namespace thtrain {
 namespace {
@@ -129,17 +130,26 @@ Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const T
 // Of tiles of 2 x 2 and 4 x 4 places: "winograd 2", "winograd 4".
 std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target) {
   std::vector<Candidate> out;
-  const Convolution convolution = *convolution_of(key);
-  if (convolution.pass == ConvPass::kWeightGradient || !has_fma(target)) return out;
-  const Correlation c = correlation_of(convolution);
-  for (int64_t tile : {2, 4})
-    if (is_winograd(c, tile))
-      out.push_back({.name = str("winograd ", tile),
-                     .version = kWinogradVersion,
-                     .rounding = RoundingClass::kOther,
-                     .error_bound = winograd_error_bound(c, tile),
-                     .workspace_bytes = winograd_workspace(c, tile, target.vector_bytes),
-                     .lower = [c, tile](StepBuilder& builder) { lower_winograd(builder, c, tile); }});
+  if (!has_fma(target)) return out;
+  const Convolution c = *convolution_of(key);
+  const int bytes = target.vector_bytes;
+  for (int64_t tile : {2, 4}) {
+    Candidate one{
+        .name = str("winograd ", tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
+    if (c.pass != ConvPass::kWeightGradient) {
+      const Correlation correlation = correlation_of(c);
+      if (!is_winograd(correlation, tile)) continue;
+      one.error_bound = winograd_error_bound(correlation, tile);
+      one.workspace_bytes = winograd_workspace(correlation, tile, bytes);
+      one.lower = [correlation, tile](StepBuilder& builder) { lower_winograd(builder, correlation, tile); };
+    } else {
+      if (!is_winograd_weights(c, tile)) continue;
+      one.error_bound = winograd_weights_error_bound(c, tile);
+      one.workspace_bytes = winograd_weights_workspace(c, tile, bytes);
+      one.lower = [c, tile](StepBuilder& builder) { lower_winograd_weights(builder, c, tile); };
+    }
+    out.push_back(std::move(one));
+  }
   return out;
 }
 

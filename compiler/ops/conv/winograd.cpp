@@ -18,7 +18,7 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kChunkBytes = 512 << 10;  // of V and M, on the stack
+static const int64_t kChunkBytes = (std::getenv("TH_CHUNK") ? std::atol(std::getenv("TH_CHUNK")) : 512) << 10;  // of V and M, on the stack
 constexpr int64_t kSlabBytes = 16 << 10;    // of U, half of a first cache of 32 KiB
 constexpr int64_t kFewTiles = 24;           // chunks of no more: U is read too often
 constexpr int64_t kManyTiles = 252;         // that one part of the products has

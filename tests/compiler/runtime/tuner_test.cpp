@@ -13,6 +13,7 @@
 #include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/candidate_trials.h"
+#include "compiler/runtime/compile.h"
 #include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/onednn.h"
@@ -92,6 +93,24 @@ TEST(Tuner, ForgetsOnlyWhatChanged) {
   EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "library") << "the fastest that is what was measured";
   remember_time(key, "tile 1x1x5", 1e-6, kThreads);
   EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "tile 1x1x5");
+}
+
+TEST(Tuner, LargerErrorsAreTakenWithinTheToleranceOnly) {
+  const ChoiceKey key{"conv", "float32 b1 i4x8x8 k4x3x3 p1:1x1:1"};
+  const std::optional<Candidate> winograd = find_candidate(key, "winograd 2", machine());
+  if (!winograd) GTEST_SKIP() << "a processor without fused multiply-adds";
+  remember_time(key, winograd->name, 1e-9, kThreads);
+  const double bound = winograd->error_bound;
+  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), rule_choice(key, kThreads));
+  EXPECT_EQ(Tuner({.threads = kThreads, .tolerance = 0.99 * bound}).choose(key), rule_choice(key, kThreads));
+  const Tuner tolerant({.threads = kThreads, .tolerance = bound});
+  EXPECT_EQ(tolerant.choose(key), "winograd 2");
+  EXPECT_FALSE(tuner(Tune::kCached, kThreads).agrees(tolerant.answers())) << "finished programs are made anew";
+
+  EXPECT_EQ(tuner_options({.conv_tolerance = bound}).tolerance, bound);
+  CompileOptions strict{.conv_tolerance = bound};
+  strict.pipeline.level = Level::kStrict;
+  EXPECT_EQ(tuner_options(strict).tolerance, 0);
 }
 
 TEST(Tuner, ProcessesThatRememberAtTheSameTimeForgetNothing) {
