@@ -298,7 +298,8 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
       .help(
           "The error that an implementation of a convolution may have that computes other terms than its definition "
           "(Winograd's), by its derived bound: a part of the largest element of the images times the largest sum of "
-          "sizes of a filter's elements. 0: no such implementation. With `optimizer = \"strict\"` it is 0.");
+          "sizes of a filter's elements. 0: no such implementation. It is 0 with "
+          "`optimizer = \"strict\"`, and with `mode = \"debug\"`, which compares with the definition.");
   f.field("background", &CompilerConfig::background)
       .help(
           "Start training at once in reference mode while the training step is compiled, and change to native code "

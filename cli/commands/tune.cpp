@@ -69,8 +69,7 @@ int run_tune(const TuneArguments& arguments) {
   std::vector<Tuned> tuned;
   TuningTable table;
   const CompilerConfig& compiler = loaded.experiment.compiler;
-  const double tolerance =
-      compiler.optimizer == CompilerConfig::Optimizer::kStrict ? 0 : compiler.conv_tolerance;
+  const double tolerance = compiler.optimizer == CompilerConfig::Optimizer::kStrict ? 0 : compiler.conv_tolerance;
   for (const kernel::ChoiceKey& key : choices_of_phases(loaded)) {
     std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, tolerance), threads);
     std::stable_sort(trials.begin(), trials.end(),

@@ -68,8 +68,8 @@ struct FunctionOptions {
   bool use_cache = true;  // the second key: finished programs
   Tune tune = Tune::kCached;
   /// The largest error that an implementation of a convolution may have that computes other terms than its definition
-  /// (Winograd's), by its bound: a part of the largest |image| times the largest sum of |w| of a filter. With 0, and at
-  /// Level::kStrict, none is taken but by name.
+  /// (Winograd's), by its bound: a part of the largest |image| times the largest sum of |w| of a filter. With 0, at
+  /// Level::kStrict and in debug mode none is taken but by name.
   double conv_tolerance = 0;
   /// Candidates to take wherever they apply, before what was measured and the rule: {{"matrix_product", "library"}}.
   std::vector<TakenCandidate> candidates = {};

@@ -36,8 +36,7 @@ TuningTable& table_for(const std::string& machine, bool anew) {
 }
 
 bool may_be_chosen(const Candidate& candidate, double tolerance) {
-  return candidate.deterministic &&
-         (candidate.rounding != RoundingClass::kOther || candidate.error_bound <= tolerance);
+  return candidate.deterministic && (candidate.rounding != RoundingClass::kOther || candidate.error_bound <= tolerance);
 }
 
 }  // namespace

@@ -134,8 +134,7 @@ std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target
   const Convolution c = *convolution_of(key);
   const int bytes = target.vector_bytes;
   for (int64_t tile : {2, 4}) {
-    Candidate one{
-        .name = str("winograd ", tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
+    Candidate one{.name = str("winograd ", tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
     if (c.pass != ConvPass::kWeightGradient) {
       const Correlation correlation = correlation_of(c);
       if (!is_winograd(correlation, tile)) continue;
@@ -262,8 +261,10 @@ CandidateSource loops_of(ConvPass pass) {
     return loops_of(pass);                                                            \
   }
 TH_CONV_PASS(ConvPass::kForward, conv_forward_choice, direct_forward, winograd_forward, loop_forward)
-TH_CONV_PASS(ConvPass::kInputGradient, conv_input_choice, direct_input_gradients, winograd_input_gradients, loop_input_gradients)
-TH_CONV_PASS(ConvPass::kWeightGradient, conv_weight_choice, direct_weight_gradients, winograd_weight_gradients, loop_weight_gradients)
+TH_CONV_PASS(ConvPass::kInputGradient, conv_input_choice, direct_input_gradients, winograd_input_gradients,
+             loop_input_gradients)
+TH_CONV_PASS(ConvPass::kWeightGradient, conv_weight_choice, direct_weight_gradients, winograd_weight_gradients,
+             loop_weight_gradients)
 #undef TH_CONV_PASS
 
 }  // namespace thtrain

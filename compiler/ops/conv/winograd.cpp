@@ -1,7 +1,6 @@
 #include "compiler/ops/conv/winograd.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 
@@ -18,9 +17,9 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-static const int64_t kChunkBytes = (std::getenv("TH_CHUNK") ? std::atol(std::getenv("TH_CHUNK")) : 512) << 10;  // of V and M, on the stack
+constexpr int64_t kChunkBytes = 768 << 10;  // of V and M, on the stack
 constexpr int64_t kSlabBytes = 16 << 10;    // of U, half of a first cache of 32 KiB
-constexpr int64_t kFewTiles = 24;           // chunks of no more: U is read too often
+constexpr int64_t kFewTiles = 24;           // of a chunk, if more parts are not of use
 constexpr int64_t kManyTiles = 252;         // that one part of the products has
 constexpr int64_t kParts = 16;              // that threads share, where there are as many
 constexpr int64_t kStripBytes = 64 << 10;
@@ -57,8 +56,12 @@ struct Plan {
     sums = std::min<int64_t>(most / vectors, 12);
     slab = even_part(c.inputs, std::max<int64_t>(1, kSlabBytes / (block * size)));
     const int64_t of_chunk = kChunkBytes / (products * size * (inputs + block)), all = rows * row;
-    is_whole = of_chunk < std::min(kFewTiles, all);
-    if (const char* e = std::getenv("TH_WINO")) is_whole = *e == 'w';
+    // Elements that are read and written again: U for each chunk, or else V and M, which are further away.
+    constexpr double kFurther = 2.5;
+    const double u = static_cast<double>(blocks * block * c.inputs),
+                 tiles_of_all = 4.0 * static_cast<double>(all) * static_cast<double>(inputs + blocks * block),
+                 reads = static_cast<double>(ceil_div(all, std::max<int64_t>(1, of_chunk)));
+    is_whole = all <= of_chunk || u * reads > kFurther * (u + tiles_of_all);
     const int64_t of_strip = kStripBytes / ((tile + kTaps - 1) * tile * lanes * size);
     piece = even_part(row, std::max<int64_t>(1, is_whole ? of_strip : std::min(of_strip, of_chunk)));
     pieces = ceil_div(row, piece);
@@ -83,7 +86,9 @@ struct Plan {
     return (ceil_div(elements * size, kLine) | 1) * kLine / size;
   }
   int64_t u_block(const Correlation& c) const { return c.inputs * block; }
-  int64_t u_product(const Correlation& c) const { return blocks * u_block(c); }
+  int64_t u_product(const Correlation& c) const {
+    return spread(blocks * u_block(c), static_cast<int64_t>(size_of(c.dtype)));
+  }
 };
 
 // V or M: of a chunk, on the stack, or of all tiles.
@@ -146,7 +151,8 @@ class Lowering {
         builder_.store(u_, to + Term((a * transforms_.points() + b) * plan_.u_product(c_)), x);
       };
       auto exist = [&](const Term& count) {
-        transforms_.filter(code_, [&](int64_t a, int64_t b) { return taps(first, input, a, b, count); }, store);
+        transforms_.filter(
+            code_, [&](int64_t a, int64_t b) { return taps(first, input, a, b, count); }, store);
       };
       const int64_t whole = c_.outputs / lanes_, rest = c_.outputs % lanes_;
       auto none = [&] {
@@ -155,14 +161,16 @@ class Lowering {
       };
       auto behind = [&] {
         if (rest == 0) return none();
-        code_.if_(vector == Term(whole), [&] { exist(Term(rest)); }, none);
+        code_.if_(
+            vector == Term(whole), [&] { exist(Term(rest)); }, none);
       };
       if (whole == plan_.blocks * plan_.vectors)
         exist({});
       else if (whole == 0)
         behind();
       else
-        code_.if_(vector < Term(whole), [&] { exist({}); }, behind);
+        code_.if_(
+            vector < Term(whole), [&] { exist({}); }, behind);
     });
     builder_.finish_kernel(name("winograd2_filters", "winograd4_filters"), comment("filters, transformed"), range,
                            std::max<int64_t>(1, (1 << 14) / (plan_.products * lanes_)));
@@ -170,9 +178,10 @@ class Lowering {
 
   // One tap of neighbouring outputs.
   Term taps(const Term& first, const Term& input, int64_t a, int64_t b, const Term& count) {
-    const Term row = c_.is_gradient ? Term(kTaps - 1 - a) : Term(a), column = c_.is_gradient ? Term(kTaps - 1 - b) : Term(b);
-    const Term at = builder_.index_of(w_, c_.is_gradient ? std::vector{input, first, row, column}
-                                                         : std::vector{first, input, row, column});
+    const Term row = c_.is_gradient ? Term(kTaps - 1 - a) : Term(a),
+               column = c_.is_gradient ? Term(kTaps - 1 - b) : Term(b);
+    const Term at = builder_.index_of(
+        w_, c_.is_gradient ? std::vector{input, first, row, column} : std::vector{first, input, row, column});
     return builder_.load(w_, at, lanes_, builder_.length(w_.layout.strides[c_.is_gradient ? 1 : 0]), count);
   }
 
@@ -220,10 +229,10 @@ class Lowering {
       const Term block = code_.let("block", i % Term(plan_.blocks)),
                  tile = code_.let("tile", i / Term(plan_.blocks) % Term(plan_.parts) * Term(plan_.tiles)),
                  product = code_.let("product", i / Term(plan_.blocks * plan_.parts));
-      products(v, code_.let("v_at", product * Term(plan_.v_product) + tile * Term(plan_.inputs)),
-               code_.let("u_at", product * Term(plan_.u_product(c_)) + block * Term(plan_.u_block(c_))), m,
-               code_.let("m_at", product * Term(plan_.m_product) + tile * Term(plan_.m_row) +
-                                     block * Term(plan_.block)));
+      products(
+          v, code_.let("v_at", product * Term(plan_.v_product) + tile * Term(plan_.inputs)),
+          code_.let("u_at", product * Term(plan_.u_product(c_)) + block * Term(plan_.u_block(c_))), m,
+          code_.let("m_at", product * Term(plan_.m_product) + tile * Term(plan_.m_row) + block * Term(plan_.block)));
     });
     builder_.finish_kernel(name("winograd2_products", "winograd4_products"), comment("products"), range, 1);
     {

@@ -98,15 +98,14 @@ void ResultStrip::write(const Term& image, const Term& output, const Term& y, co
   const CorrelationAxis &height = c_.axes[1], &width = c_.axes[2];
   const Term count = code_.let("count", least(columns, Term(width.out) - x)),
              rows = code_.let("rows", least(rows_, Term(height.out) - y)),
-             first = code_.let(
-                 "first", ((image * Term(c_.outputs) + output) * Term(height.out) + y) * Term(width.out) + x);
+             first =
+                 code_.let("first", ((image * Term(c_.outputs) + output) * Term(height.out) + y) * Term(width.out) + x);
   code_.loop("r", 0, rows, 1, LoopMark::kSequential, [&](const Term& r) {
     const Term to = code_.let("to", first + r * Term(width.out)), from = code_.let("from", r * Term(pitch_));
     auto square = [&](const Term& s, const Term& exist) {
       std::vector<Term> lines;
       for (int64_t k = 0; k < lanes_; ++k)
-        lines.push_back(
-            code_.let("l", kernel::load(array_, c_.dtype, lanes_, (from + s + Term(k)) * Term(lanes_), 1)));
+        lines.push_back(code_.let("l", kernel::load(array_, c_.dtype, lanes_, (from + s + Term(k)) * Term(lanes_), 1)));
       lines = transposed(code_, std::move(lines));
       for (int64_t k = 0; k < lanes_; ++k) {
         auto line = [&] {

@@ -8,8 +8,8 @@
 
 namespace thtrain {
 
-/// `rows` rows of `columns` elements of a correlation's image, with the zeros around it, of as many channels as a vector
-/// has lanes. A local array of the kernel that is being written.
+/// `rows` rows of `columns` elements of a correlation's image, with the zeros around it, of as many channels as a
+/// vector has lanes. A local array of the kernel that is being written.
 class ImageStrip {
  public:
   ImageStrip(kernel::StepBuilder& builder, const Correlation& c, const kernel::Operand& image, int64_t rows,

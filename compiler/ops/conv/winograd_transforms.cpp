@@ -165,9 +165,8 @@ double Winograd::growth() const {
 }
 
 double Winograd::error_bound(double terms) const {
-  const double u = (dtype_ == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
-                                              : std::numeric_limits<double>::epsilon()) /
-                   2;
+  const double u =
+      (dtype_ == DType::kFloat32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon()) / 2;
   constexpr double kTransforms = 20;
   const double n = (terms + kTransforms) * u;
   return n / (1 - n) * growth() * growth();

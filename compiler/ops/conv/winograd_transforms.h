@@ -16,8 +16,8 @@
 namespace thtrain {
 
 /// Matrices and transforms for `places` x `places` places and `taps` x `taps` taps, with places + taps - 1 = 4 or 6.
-/// For 4 the points are 0, 1, -1; for 6 they are 0, 5/8, -5/8, 3/2, -3/2, whose errors are smaller than those of Lavin's
-/// 0, 1, -1, 2, -2 (growth() is 13.2 instead of 29.3) and whose products are exact in float32.
+/// For 4 the points are 0, 1, -1; for 6 they are 0, 5/8, -5/8, 3/2, -3/2, whose errors are smaller than those of
+/// Lavin's 0, 1, -1, 2, -2 (growth() is 13.2 instead of 29.3) and whose products are exact in float32.
 class Winograd {
  public:
   using Vectors = std::vector<kernel::Term>;
@@ -53,7 +53,7 @@ class Winograd {
   Vectors inverse_line(kernel::Code& code, const Vectors& m) const;
   kernel::Term scaled(double factor, const kernel::Term& x) const;
   kernel::Term added(double factor, const kernel::Term& x, const kernel::Term& to) const;
-  std::vector<double> all_points() const;     // without infinity
+  std::vector<double> all_points() const;  // without infinity
   double denominator(double point) const;  // the product of its differences from the others
 
   int64_t places_, taps_;

@@ -17,9 +17,9 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kChunkBytes = 512 << 10;  // of V and D, on the stack
+constexpr int64_t kChunkBytes = 768 << 10;  // of V and D, on the stack
 constexpr int64_t kSlabBytes = 16 << 10;    // of D, half of a first cache of 32 KiB
-constexpr int64_t kFewTiles = 24;           // chunks of no more: sums are read and written too often
+constexpr int64_t kFewTiles = 24;           // of a slab at least
 constexpr int64_t kStripBytes = 64 << 10;
 constexpr int64_t kParts = 16;
 constexpr int64_t kSumsBytes = 4 << 20;  // of all parts, if there is more than one
@@ -28,7 +28,7 @@ constexpr int64_t kTaps = 3;
 // How the lengths are cut. Everything follows from lengths and the width of vectors.
 struct Plan {
   int64_t tile, products, lanes;
-  int64_t rows_of_image, row, rows;  // rows of tiles of an image, tiles of a row; rows of all images
+  int64_t rows_of_image, row, rows;                   // rows of tiles of an image, tiles of a row; rows of all images
   int64_t channels, vectors, block, blocks, filters;  // channels and filters are whole vectors and blocks
   int64_t sums;                                       // channels of the accumulators
   bool is_whole;
@@ -52,8 +52,12 @@ struct Plan {
     filters = blocks * block;
     sums = std::min<int64_t>(most / vectors, 12);
     const int64_t of_chunk = kChunkBytes / (products * size * (channels + filters)), all = rows * row;
-    is_whole = of_chunk < std::min(kFewTiles, all);
-    if (const char* e = std::getenv("TH_WINO")) is_whole = *e == 'w';
+    // Elements that are read and written again: S for each chunk, or else V and D, which are further away.
+    constexpr double kFurther = 2.5;
+    const double s = 2.0 * static_cast<double>(filters * c.c),
+                 tiles_of_all = 4.0 * static_cast<double>(all) * static_cast<double>(channels + filters),
+                 reads = static_cast<double>(ceil_div(all, std::max<int64_t>(1, of_chunk)));
+    is_whole = all <= of_chunk || s * reads > kFurther * (s + tiles_of_all);
     const int64_t of_strip = kStripBytes / ((tile + kTaps - 1) * tile * lanes * size);
     piece = even_part(row, std::max<int64_t>(1, is_whole ? of_strip : std::min(of_strip, of_chunk)));
     pieces = ceil_div(row, piece);
@@ -147,8 +151,8 @@ class Lowering {
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       const Term sums = code_.let("sums", part * Term(plan_.s_part)),
                  chunk0 = code_.let("chunk0", part * Term(plan_.chunks_of_part)),
-                 chunk1 = code_.let("chunk1", minimum(chunk0 + Term(plan_.chunks_of_part), plan_.chunks,
-                                                      plan_.chunks_of_part));
+                 chunk1 = code_.let("chunk1",
+                                    minimum(chunk0 + Term(plan_.chunks_of_part), plan_.chunks, plan_.chunks_of_part));
       code_.loop("z", plan_.s_part / lanes_,
                  [&](const Term& z) { builder_.store(s_, sums + z * Term(lanes_), zero()); });
       code_.loop("chunk", chunk0, chunk1, 1, LoopMark::kSequential, [&](const Term& chunk) {
@@ -213,9 +217,7 @@ class Lowering {
   ImageStrip image_strip() {
     return {builder_, image_, builder_.input(0), plan_.tile + kTaps - 1, plan_.piece * plan_.tile + kTaps - 1};
   }
-  ImageStrip gradient_strip() {
-    return {builder_, gradient_, builder_.input(1), plan_.tile, plan_.piece * plan_.tile};
-  }
+  ImageStrip gradient_strip() { return {builder_, gradient_, builder_.input(1), plan_.tile, plan_.piece * plan_.tile}; }
 
   // The tiles of a piece of a row.
   Term tiles_from(const Term& x) {
@@ -253,8 +255,8 @@ class Lowering {
   }
 
   // Adds tiles [begin, end) of one product and a block of filters to the sums, for all channels.
-  void products(const Place& v, const Term& v_at, const Place& d, const Term& d_at, const Term& s_at,
-                const Term& begin, const Term& end, bool is_first) {
+  void products(const Place& v, const Term& v_at, const Place& d, const Term& d_at, const Term& s_at, const Term& begin,
+                const Term& end, bool is_first) {
     const Tiles groups(c_.c, plan_.sums);
     groups.each([&](int64_t group, int64_t first, int64_t last) {
       auto at = [&](const Term& channel) {
@@ -263,8 +265,7 @@ class Lowering {
         std::vector<Term> acc;
         for (int64_t c = 0; c < group; ++c)
           for (int64_t k = 0; k < plan_.vectors; ++k)
-            acc.push_back(
-                code_.var(str("s", c, "_", k), is_first ? zero() : builder_.load(s_, place(c, k), lanes_)));
+            acc.push_back(code_.var(str("s", c, "_", k), is_first ? zero() : builder_.load(s_, place(c, k), lanes_)));
         code_.loop("t", begin, end, 1, LoopMark::kSequential, [&](const Term& t) {
           std::vector<Term> gradients;
           for (int64_t k = 0; k < plan_.vectors; ++k)
@@ -272,8 +273,7 @@ class Lowering {
                 code_.let(str("d", k), load(d, d_at + t * Term(plan_.filters) + Term(k * lanes_), lanes_)));
           size_t next = 0;
           for (int64_t c = 0; c < group; ++c) {
-            const Term a =
-                code_.let("a", kernel::splat(load(v, from + t * Term(plan_.channels) + Term(c), 1), lanes_));
+            const Term a = code_.let("a", kernel::splat(load(v, from + t * Term(plan_.channels) + Term(c), 1), lanes_));
             for (const Term& gradient : gradients) {
               code_.assign(acc[next], fma(a, gradient, acc[next]));
               ++next;
@@ -293,7 +293,8 @@ class Lowering {
   void write() {
     const int64_t range = ceil_div(c_.f, lanes_) * c_.c, step = c_.c * kTaps * kTaps, rest = c_.f % lanes_;
     code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
-      const Term channel = code_.let("channel", i % Term(c_.c)), first = code_.let("first", i / Term(c_.c) * Term(lanes_)),
+      const Term channel = code_.let("channel", i % Term(c_.c)),
+                 first = code_.let("first", i / Term(c_.c) * Term(lanes_)),
                  from = code_.let("from", channel * Term(plan_.filters) + first),
                  to = code_.let("to", first * Term(step) + channel * Term(kTaps * kTaps));
       auto sum = [&](int64_t a, int64_t b) {
@@ -309,7 +310,8 @@ class Lowering {
       };
       if (rest == 0) return exist({});
       if (c_.f < lanes_) return exist(Term(rest));
-      code_.if_(first < Term(c_.f - rest), [&] { exist({}); }, [&] { exist(Term(rest)); });
+      code_.if_(
+          first < Term(c_.f - rest), [&] { exist({}); }, [&] { exist(Term(rest)); });
     });
     builder_.finish_kernel(name("winograd2_taps", "winograd4_taps"), comment("sums, transformed"), range,
                            std::max<int64_t>(1, (1 << 14) / (plan_.products * lanes_ * plan_.parts)));

@@ -46,8 +46,10 @@ const char* const kTilings[] = {"filters 14x1", "filters 6x4", "filters 4x2", "f
 // Of 3 x 3 taps: places that are no whole tiles, channels and filters that are no whole vectors or blocks, rows of many
 // tiles, more channels than stay in the first cache, all tiles at once.
 const char* const kWinogradShapes[] = {
-    "b2 i2x7x18 k3x3x3 p1:1x1:1", "b3 i37x4x5 k3x3x3 p2:2x2:2",  "b1 i2x6x7 k3x3x3 p5:4x4:6", "b1 i4x6x9 k37x3x3",
-    "b1 i1x3x3 k1x3x3",           "b4 i16x9x8 k32x3x3 p1:1x1:1", "b1 i3x8x140 k5x3x3",        "b2 i80x7x7 k90x3x3 p1:1x1:1",
+    "b2 i2x7x18 k3x3x3 p1:1x1:1", "b3 i37x4x5 k3x3x3 p2:2x2:2",
+    "b1 i2x6x7 k3x3x3 p5:4x4:6",  "b1 i4x6x9 k37x3x3",
+    "b1 i1x3x3 k1x3x3",           "b4 i16x9x8 k32x3x3 p1:1x1:1",
+    "b1 i3x8x140 k5x3x3",         "b2 i80x7x7 k90x3x3 p1:1x1:1",
     "b1 i64x28x6 k16x3x3",        "b1 i300x9x9 k130x3x3",
 };
 const char* const kWinograd[] = {"winograd 2", "winograd 4"};
@@ -151,7 +153,8 @@ void expect_definition(const ConvCandidates& candidates, const std::vector<ConvC
           << "element " << k;
       error = std::max(error, std::fabs(static_cast<double>(one[k]) - defined.values[k]));
     }
-    if (getenv("TH_SHOW") && is_other) printf("%s %s: %.2e of the bound\n", all[i].name.c_str(), key_of(c).text().c_str(), error / bound);
+    if (getenv("TH_SHOW") && is_other)
+      printf("%s %s: %.2e of the bound\n", all[i].name.c_str(), key_of(c).text().c_str(), error / bound);
   }
 }
 

@@ -21,7 +21,8 @@ TEST(WinogradTransforms, TheirGrowthIsNumPys) {
 TEST(WinogradTransforms, BoundsGrowWithTheTerms) {
   const double u = 1.0 / (1 << 24);
   EXPECT_NEAR(Winograd(2, 3, DType::kFloat32, 1).error_bound(64), (64 + 20) * u * 16, 1e-5 * (64 + 20) * u * 16);
-  EXPECT_GT(Winograd(4, 3, DType::kFloat32, 1).error_bound(64), 10 * Winograd(2, 3, DType::kFloat32, 1).error_bound(64));
+  EXPECT_GT(Winograd(4, 3, DType::kFloat32, 1).error_bound(64),
+            10 * Winograd(2, 3, DType::kFloat32, 1).error_bound(64));
   EXPECT_LT(Winograd(4, 3, DType::kFloat64, 1).error_bound(512), 1e-10);
 }
 
@@ -34,9 +35,9 @@ TEST(WinogradCandidates, AreThoseOfThreeByThreeTaps) {
   };
   for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient}) {
     EXPECT_EQ(names(pass, "float32 b2 i5x9x8 k6x3x3 p1:1x0:3"), "winograd 2;winograd 4;");
-    for (const char* other : {"float32 b2 i5x9 k6x3", "float32 b2 i5x9x9x9 k6x3x3x3", "float32 b2 i5x9x8 k6x3x5",
-                              "float32 b2 i5x9x8 k6x3x3 s1x2", "float32 b2 i5x9x8 k6x3x3 d2x1",
-                              "float32 b2 i4x9x8 k6x3x3 g2"})
+    for (const char* other :
+         {"float32 b2 i5x9 k6x3", "float32 b2 i5x9x9x9 k6x3x3x3", "float32 b2 i5x9x8 k6x3x5",
+          "float32 b2 i5x9x8 k6x3x3 s1x2", "float32 b2 i5x9x8 k6x3x3 d2x1", "float32 b2 i4x9x8 k6x3x3 g2"})
       EXPECT_EQ(names(pass, other), "") << other;
   }
 }
