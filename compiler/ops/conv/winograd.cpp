@@ -220,7 +220,7 @@ class Lowering {
     const int64_t size = static_cast<int64_t>(size_of(c_.dtype)), row_bytes = plan_.piece * plan_.products * size;
     {
       ImageStrip in(builder_, c_, image_, plan_.tile + kTaps - 1, plan_.piece * plan_.tile + kTaps - 1);
-      each_row([&](const Term& row, const Term& x, const Term& at) { tiles_of_row(in, v, row, x, at); }, 1);
+      each_row([&](const Term& row, const Term& x, const Term& at) { tiles_of_row(in, v, row, x, at); });
       builder_.finish_kernel(name("winograd2_tiles", "winograd4_tiles"), comment("tiles, transformed"), plan_.chunks,
                              std::max<int64_t>(1, kChunkBytes / (row_bytes * plan_.inputs)));
     }
@@ -237,20 +237,18 @@ class Lowering {
     builder_.finish_kernel(name("winograd2_products", "winograd4_products"), comment("products"), range, 1);
     {
       ResultStrip out(builder_, c_, builder_.output(), plan_.tile, plan_.piece * plan_.tile);
-      each_row(
-          [&](const Term& row, const Term& x, const Term& at) {
-            code_.loop("block", plan_.blocks, [&](const Term& block) {
-              places_of_row(out, m, row, x, block,
-                            code_.let("sums_at", at * Term(plan_.m_row) + block * Term(plan_.block)));
-            });
-          },
-          1);
+      each_row([&](const Term& row, const Term& x, const Term& at) {
+        code_.loop("block", plan_.blocks, [&](const Term& block) {
+          places_of_row(out, m, row, x, block,
+                        code_.let("sums_at", at * Term(plan_.m_row) + block * Term(plan_.block)));
+        });
+      });
       builder_.finish_kernel(name("winograd2_places", "winograd4_places"), comment("sums, transformed"), plan_.chunks,
                              std::max<int64_t>(1, kChunkBytes / (row_bytes * plan_.m_row)));
     }
   }
 
-  void each_row(const std::function<void(const Term& row, const Term& x, const Term& at)>& body, int) {
+  void each_row(const std::function<void(const Term& row, const Term& x, const Term& at)>& body) {
     code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
       const Term row = code_.let("row", i / Term(plan_.pieces)),
                  x = code_.let("tile0", i % Term(plan_.pieces) * Term(plan_.piece));
