@@ -306,6 +306,13 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
           "tune` measured on this machine, or by the rule where it measured nothing; `always`: measured before the "
           "first "
           "step where it was not before.");
+  f.field("conv_tolerance", &CompilerConfig::conv_tolerance)
+      .range(between(0, 1))
+      .help(
+          "The error that an implementation of a convolution may have that computes other terms than its definition "
+          "(Winograd's), by its derived bound: a part of the largest element of the images times the largest sum of "
+          "sizes of a filter's elements. 0: no such implementation. It is 0 with "
+          "`optimizer = \"strict\"`, and with `mode = \"debug\"`, which compares with the definition.");
   f.field("background", &CompilerConfig::background)
       .help(
           "Start training at once in reference mode while the training step is compiled, and change to native code "

@@ -98,6 +98,7 @@ struct CompilerConfig : Section {
   Optimizer optimizer = Optimizer::kDefault;
   int64_t threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   Tune tune = Tune::kCached;
+  double conv_tolerance = 0;
   bool background = false;
   static void describe(Fields<CompilerConfig>& f);
 };

@@ -47,6 +47,7 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
   }
   out.threads = static_cast<int>(config.threads);
   out.tune = config.tune;
+  out.conv_tolerance = config.conv_tolerance;
   out.name = std::move(name);
   return out;
 }

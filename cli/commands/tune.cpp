@@ -68,9 +68,10 @@ int run_tune(const TuneArguments& arguments) {
   int threads = thread_count(static_cast<int>(loaded.experiment.compiler.threads));
   std::vector<Tuned> tuned;
   TuningTable table;
-  const bool strict = loaded.experiment.compiler.optimizer == CompilerConfig::Optimizer::kStrict;
+  const CompilerConfig& compiler = loaded.experiment.compiler;
+  const double tolerance = compiler.optimizer == CompilerConfig::Optimizer::kStrict ? 0 : compiler.conv_tolerance;
   for (const kernel::ChoiceKey& key : choices_of_phases(loaded)) {
-    std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, strict), threads);
+    std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, tolerance), threads);
     std::stable_sort(trials.begin(), trials.end(),
                      [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });
     table.merge(tuning_of(key, trials));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ namespace thtrain {
 enum class RoundingClass : uint8_t {
   kSame,       // in no bit: all candidates of this class agree
   kReordered,  // the same terms, added in an order of its own
-  kOther,      // other terms, whose errors may be larger (Winograd's products): not where the level is strict
+  kOther,      // other terms, whose errors may be larger (Winograd's products): only within a tolerance
 };
 const char* name_of(RoundingClass rounding);
 
@@ -27,6 +28,9 @@ struct Candidate {
   std::string name;           // among those of its computation; on one line, without "; " and " ["
   std::string version = "1";  // a new one where the same name became other code: what was measured is forgotten then
   RoundingClass rounding = RoundingClass::kReordered;
+  /// Of a kOther: what the error of no result exceeds, relative to a norm of the arguments that the computation's op
+  /// states. Where the bound is above the function's tolerance the candidate is only taken by name.
+  double error_bound = std::numeric_limits<double>::infinity();
   bool deterministic = true;                // equal arguments give equal bits; one that is not is only taken by name
   int64_t workspace_bytes = 0;              // the most that `lower` asks StepBuilder::workspace() for
   std::vector<std::string> functions = {};  // of libraries, that it calls: it applies where all are installed

@@ -40,7 +40,7 @@ std::string origins_text(const Graph& graph) {
 TunerOptions tuner_options(const CompileOptions& options) {
   return {.policy = options.tune,
           .threads = options.threads,
-          .strict = options.pipeline.level == Level::kStrict,
+          .tolerance = options.pipeline.level == Level::kStrict ? 0 : options.conv_tolerance,
           .taken = options.candidates};
 }
 

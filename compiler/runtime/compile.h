@@ -31,6 +31,7 @@ struct CompileOptions {
   bool probes = false;
   bool use_cache = true;
   Tune tune = Tune::kCached;
+  double conv_tolerance = 0;
   std::vector<TakenCandidate> candidates = {};
 };
 TunerOptions tuner_options(const CompileOptions& options);

@@ -271,6 +271,8 @@ CompileOptions compile_options(const State& s) {
   out.pipeline.extra = s.options.extra_passes;
   out.threads = s.context.threads;
   out.tune = s.options.tune;
+  // Debug mode compares with what sums of the definition's terms may differ by.
+  out.conv_tolerance = s.options.mode == Mode::kDebug ? 0 : s.options.conv_tolerance;
   out.candidates = s.options.candidates;
   return out;
 }

@@ -67,6 +67,10 @@ struct FunctionOptions {
   bool allow_unused_inputs = false;
   bool use_cache = true;  // the second key: finished programs
   Tune tune = Tune::kCached;
+  /// The largest error that an implementation of a convolution may have that computes other terms than its definition
+  /// (Winograd's), by its bound: a part of the largest |image| times the largest sum of |w| of a filter. With 0, at
+  /// Level::kStrict and in debug mode none is taken but by name.
+  double conv_tolerance = 0;
   /// Candidates to take wherever they apply, before what was measured and the rule: {{"matrix_product", "library"}}.
   std::vector<TakenCandidate> candidates = {};
   /// In native mode: a program that must be compiled is compiled by another thread. Calls run the reference until it is

@@ -35,8 +35,8 @@ TuningTable& table_for(const std::string& machine, bool anew) {
   return at->second;
 }
 
-bool may_be_chosen(const Candidate& candidate, bool strict) {
-  return candidate.deterministic && !(strict && candidate.rounding == RoundingClass::kOther);
+bool may_be_chosen(const Candidate& candidate, double tolerance) {
+  return candidate.deterministic && (candidate.rounding != RoundingClass::kOther || candidate.error_bound <= tolerance);
 }
 
 }  // namespace
@@ -51,9 +51,9 @@ std::optional<std::string> version_of(const Candidate& candidate) {
   return out;
 }
 
-std::vector<Candidate> usable_candidates(const ChoiceKey& key, bool strict) {
+std::vector<Candidate> usable_candidates(const ChoiceKey& key, double tolerance) {
   std::vector<Candidate> out = candidates_of(key, machine());
-  std::erase_if(out, [&](const Candidate& c) { return !may_be_chosen(c, strict) || !version_of(c); });
+  std::erase_if(out, [&](const Candidate& c) { return !may_be_chosen(c, tolerance) || !version_of(c); });
   return out;
 }
 
@@ -93,7 +93,7 @@ std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const 
   const TuningTable table = remembered(options_.threads);
   if (options_.policy == Tune::kAlways && cache().has_compiler()) {
     const std::vector<Measured>& known = table.of(key.text());
-    const std::vector<Candidate> usable = usable_candidates(key, options_.strict);
+    const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance);
     const bool is_complete = std::all_of(usable.begin(), usable.end(), [&](const Candidate& c) {
       return std::any_of(known.begin(), known.end(),
                          [&](const Measured& m) { return m.candidate == c.name && m.version == version_of(c); });
@@ -106,7 +106,7 @@ std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const 
   }
   for (const Measured& m : table.of(key.text())) {
     const std::optional<Candidate> candidate = find_candidate(key, m.candidate, machine());
-    if (candidate && may_be_chosen(*candidate, options_.strict) && version_of(*candidate) == m.version)
+    if (candidate && may_be_chosen(*candidate, options_.tolerance) && version_of(*candidate) == m.version)
       return m.candidate;
   }
   return std::nullopt;

@@ -28,15 +28,17 @@ struct TakenCandidate {
 struct TunerOptions {
   Tune policy = Tune::kCached;
   int threads = 1;
-  bool strict = false;  // no candidate whose errors may be larger (RoundingClass::kOther)
+  /// A candidate whose errors may be larger (RoundingClass::kOther) answers where its error_bound is at most this.
+  double tolerance = 0;
   std::vector<TakenCandidate> taken = {};
 };
 
 /// The version of a candidate and of the libraries that it calls; nullopt where one is not installed.
 std::optional<std::string> version_of(const Candidate& candidate);
 
-/// Candidates that a trial may take: they apply, are installed, and are deterministic; with `strict` no kOther.
-std::vector<Candidate> usable_candidates(const kernel::ChoiceKey& key, bool strict);
+/// Candidates that a trial may take: they apply, are installed, are deterministic, and if they are kOther, have an
+/// error_bound of at most `tolerance`.
+std::vector<Candidate> usable_candidates(const kernel::ChoiceKey& key, double tolerance);
 
 /// Chooses for functions that are compiled for this machine, and keeps what it was asked.
 class Tuner : public kernel::Chooser {

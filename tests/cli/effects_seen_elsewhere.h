@@ -31,6 +31,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"data[npy].test_lengths", "SequenceFiles.ItsKeysMatter"},
     {"loss[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
+    {"compiler.conv_tolerance", "Tuner.LargerErrorsAreTakenWithinTheToleranceOnly"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };

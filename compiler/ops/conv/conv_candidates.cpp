@@ -9,6 +9,8 @@
 #include "compiler/ops/conv/conv_step.h"
 #include "compiler/ops/conv/direct.h"
 #include "compiler/ops/conv/direct_weights.h"
+#include "compiler/ops/conv/winograd.h"
+#include "compiler/ops/conv/winograd_weights.h"
 
 namespace thtrain {
 namespace {
@@ -19,6 +21,7 @@ using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
 constexpr const char* kDirectVersion = "2";
+constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
 
 bool has_fma(const Target& target) {
@@ -131,6 +134,33 @@ Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const T
           .lower = [c, tiling](StepBuilder& builder) { lower_direct_weights(builder, c, tiling); }};
 }
 
+// ---- Winograd's
+
+// Of tiles of 2 x 2 and 4 x 4 places: "winograd 2", "winograd 4".
+std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target) {
+  std::vector<Candidate> out;
+  if (!has_fma(target)) return out;
+  const Convolution c = *convolution_of(key);
+  const int bytes = target.vector_bytes;
+  for (int64_t tile : {2, 4}) {
+    Candidate one{.name = str("winograd ", tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
+    if (c.pass != ConvPass::kWeightGradient) {
+      const Correlation correlation = correlation_of(c);
+      if (!is_winograd(correlation, tile)) continue;
+      one.error_bound = winograd_error_bound(correlation, tile);
+      one.workspace_bytes = winograd_workspace(correlation, tile, bytes);
+      one.lower = [correlation, tile](StepBuilder& builder) { lower_winograd(builder, correlation, tile); };
+    } else {
+      if (!is_winograd_weights(c, tile)) continue;
+      one.error_bound = winograd_weights_error_bound(c, tile);
+      one.workspace_bytes = winograd_weights_workspace(c, tile, bytes);
+      one.lower = [c, tile](StepBuilder& builder) { lower_winograd_weights(builder, c, tile); };
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 // ---- both
 
 // The tilings, the best by the model first.
@@ -225,7 +255,7 @@ CandidateSource loops_of(ConvPass pass) {
 
 }  // namespace
 
-#define TH_CONV_PASS(pass, choice, direct, loops)                                     \
+#define TH_CONV_PASS(pass, choice, direct, winograd, loops)                           \
   const Computation& choice() {                                                       \
     static const Computation computation{name_of(pass), kLoops, example<pass>, rule}; \
     return computation;                                                               \
@@ -233,12 +263,17 @@ CandidateSource loops_of(ConvPass pass) {
   CandidateSource direct() {                                                          \
     return {name_of(pass), offer_direct, find_direct};                                \
   }                                                                                   \
+  CandidateSource winograd() {                                                        \
+    return {name_of(pass), offer_winograd};                                           \
+  }                                                                                   \
   CandidateSource loops() {                                                           \
     return loops_of(pass);                                                            \
   }
-TH_CONV_PASS(ConvPass::kForward, conv_forward_choice, direct_forward, loop_forward)
-TH_CONV_PASS(ConvPass::kInputGradient, conv_input_choice, direct_input_gradients, loop_input_gradients)
-TH_CONV_PASS(ConvPass::kWeightGradient, conv_weight_choice, direct_weight_gradients, loop_weight_gradients)
+TH_CONV_PASS(ConvPass::kForward, conv_forward_choice, direct_forward, winograd_forward, loop_forward)
+TH_CONV_PASS(ConvPass::kInputGradient, conv_input_choice, direct_input_gradients, winograd_input_gradients,
+             loop_input_gradients)
+TH_CONV_PASS(ConvPass::kWeightGradient, conv_weight_choice, direct_weight_gradients, winograd_weight_gradients,
+             loop_weight_gradients)
 #undef TH_CONV_PASS
 
 }  // namespace thtrain

@@ -13,6 +13,7 @@
 #include "compiler/ops/linalg/matrix_product.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/candidate_trials.h"
+#include "compiler/runtime/compile.h"
 #include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/onednn.h"
@@ -94,6 +95,24 @@ TEST(Tuner, ForgetsOnlyWhatChanged) {
   EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "tile 1x1x5");
 }
 
+TEST(Tuner, LargerErrorsAreTakenWithinTheToleranceOnly) {
+  const ChoiceKey key{"conv", "float32 b1 i4x8x8 k4x3x3 p1:1x1:1"};
+  const std::optional<Candidate> winograd = find_candidate(key, "winograd 2", machine());
+  if (!winograd) GTEST_SKIP() << "a processor without fused multiply-adds";
+  remember_time(key, winograd->name, 1e-9, kThreads);
+  const double bound = winograd->error_bound;
+  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), rule_choice(key, kThreads));
+  EXPECT_EQ(Tuner({.threads = kThreads, .tolerance = 0.99 * bound}).choose(key), rule_choice(key, kThreads));
+  const Tuner tolerant({.threads = kThreads, .tolerance = bound});
+  EXPECT_EQ(tolerant.choose(key), "winograd 2");
+  EXPECT_FALSE(tuner(Tune::kCached, kThreads).agrees(tolerant.answers())) << "finished programs are made anew";
+
+  EXPECT_EQ(tuner_options({.conv_tolerance = bound}).tolerance, bound);
+  CompileOptions strict{.conv_tolerance = bound};
+  strict.pipeline.level = Level::kStrict;
+  EXPECT_EQ(tuner_options(strict).tolerance, 0);
+}
+
 TEST(Tuner, ProcessesThatRememberAtTheSameTimeForgetNothing) {
   constexpr int kProcesses = 4, kEach = 25;
   auto key = [](int process, int i) { return key_of_columns(100'000 + process * kEach + i).text(); };
@@ -133,7 +152,7 @@ TEST(Tuner, WhatDoesNotApplyHereIsNotChosen) {
 TEST(Tuner, AlwaysMeasuresOnceAndRemembers) {
   const ChoiceKey key = key_of_columns(80);
   const std::string choice = tuner(Tune::kAlways, kOtherThreads).choose(key);
-  const std::vector<std::string> all = names_of(usable_candidates(key, false));
+  const std::vector<std::string> all = names_of(usable_candidates(key, 0));
   EXPECT_EQ(std::count(all.begin(), all.end(), choice), 1) << choice;
   const std::vector<Measured> measured = remembered(kOtherThreads).of(key.text());
   EXPECT_EQ(measured.size(), all.size());
@@ -182,7 +201,7 @@ TEST(Tuner, LargeGradientsAreWalkedByRows) {
 TEST(Tuner, TimesEveryCandidate) {
   for (bool accumulates : {false, true}) {
     const ChoiceKey key = key_of({DType::kFloat32, 8, 40, 20, true, false, accumulates});
-    const std::vector<Candidate> candidates = usable_candidates(key, false);
+    const std::vector<Candidate> candidates = usable_candidates(key, 0);
     const std::vector<CandidateTrial> trials = time_candidates(key, candidates, 1);
     ASSERT_EQ(trials.size(), candidates.size());
     for (size_t i = 0; i < trials.size(); ++i) {
@@ -291,7 +310,12 @@ void add_mine() {
            auto lower = [function](kernel::StepBuilder& b) { call_product(b, function); };
            return std::vector<Candidate>{
                {.name = "mine", .functions = {"my_gemm"}, .lower = lower},
-               {.name = "loose", .rounding = RoundingClass::kOther, .functions = {"my_gemm"}, .lower = lower},
+               {.name = "loose",
+                .rounding = RoundingClass::kOther,
+                .error_bound = 1e-3,
+                .functions = {"my_gemm"},
+                .lower = lower},
+               {.name = "unbounded", .rounding = RoundingClass::kOther, .functions = {"my_gemm"}, .lower = lower},
                {.name = "dice", .deterministic = false, .functions = {"my_gemm"}, .lower = lower},
                {.name = "absent", .functions = {"no_such_function"}, .lower = lower}};
          }});
@@ -331,24 +355,26 @@ TEST(UserCandidates, ComputeWhereTheyApply) {
 TEST(UserCandidates, AreTimedWithTheOthers) {
   add_mine();
   const ChoiceKey key = key_of({DType::kFloat32, 3, 29, 4, false, false, false});
-  const std::vector<std::string> usable = names_of(usable_candidates(key, false)),
-                                 strict = names_of(usable_candidates(key, true));
+  const std::vector<std::string> usable = names_of(usable_candidates(key, 1e-3)),
+                                 exact = names_of(usable_candidates(key, 0));
   auto has = [](const std::vector<std::string>& names, const char* name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   EXPECT_TRUE(has(usable, "mine") && has(usable, "loose"));
-  EXPECT_TRUE(has(strict, "mine"));
-  EXPECT_FALSE(has(strict, "loose")) << "larger errors";
+  EXPECT_TRUE(has(exact, "mine"));
+  EXPECT_FALSE(has(exact, "loose")) << "larger errors";
+  EXPECT_FALSE(has(names_of(usable_candidates(key, 0.9e-3)), "loose")) << "larger errors than the tolerance";
+  EXPECT_FALSE(has(names_of(usable_candidates(key, 1)), "unbounded")) << "no bound";
   EXPECT_FALSE(has(usable, "dice")) << "not deterministic";
   EXPECT_FALSE(has(usable, "absent")) << "not installed";
   calls_of_mine = 0;
-  const std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, true), 1);
-  EXPECT_EQ(trials.size(), strict.size());
+  const std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, 0), 1);
+  EXPECT_EQ(trials.size(), exact.size());
   EXPECT_GT(calls_of_mine, 0);
 
   for (const char* name : {"loose", "dice"}) remember_time(key, name, 1e-9, kThreads);
-  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), "loose");
-  EXPECT_EQ(Tuner({.threads = kThreads, .strict = true}).choose(key), rule_choice(key, kThreads));
+  EXPECT_EQ(Tuner({.threads = kThreads, .tolerance = 1e-3}).choose(key), "loose");
+  EXPECT_EQ(tuner(Tune::kCached, kThreads).choose(key), rule_choice(key, kThreads));
 }
 
 TEST(UserCandidates, AFailedCallIsALocatedError) {
@@ -373,7 +399,8 @@ TEST(UserCandidates, MistakesAreNamed) {
   EXPECT_EQ(error_text([] {
               add_candidates({"matmul", nullptr});
             }),
-            "error: candidates for the computation matmul, which there is not\n  expected: matrix_product");
+            "error: candidates for the computation matmul, which there is not\n"
+            "  expected: matrix_product, conv, conv_input_gradient, conv_weight_gradient");
   EXPECT_EQ(error_text([] { add_library_function("my_gemm", nullptr); }),
             "error: there is a library function my_gemm already");
   EXPECT_EQ(error_text([] { add_library_function("my gemm", nullptr); }),

@@ -1,0 +1,46 @@
+// Winograd's transforms: how much they enlarge errors, and which convolutions have them. (The convolutions themselves:
+// conv_candidates_test.cpp.)
+#include "compiler/ops/conv/winograd_transforms.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ops/candidates.h"
+#include "compiler/ops/conv/convolution.h"
+
+namespace thtrain {
+namespace {
+
+// By NumPy, from the matrices of the same points: (abs(A) * abs(B).sum(1)) @ abs(G), its largest element.
+TEST(WinogradTransforms, TheirGrowthIsNumPys) {
+  EXPECT_NEAR(Winograd(2, 3, DType::kFloat32, 1).growth(), 4, 1e-14);
+  EXPECT_NEAR(Winograd(3, 2, DType::kFloat32, 1).growth(), 4, 1e-14);
+  EXPECT_NEAR(Winograd(4, 3, DType::kFloat32, 1).growth(), 13.244481792717087, 1e-13);
+  EXPECT_NEAR(Winograd(3, 4, DType::kFloat32, 1).growth(), 13.244481792717087, 1e-13);
+}
+
+TEST(WinogradTransforms, BoundsGrowWithTheTerms) {
+  const double u = 1.0 / (1 << 24);
+  EXPECT_NEAR(Winograd(2, 3, DType::kFloat32, 1).error_bound(64), (64 + 20) * u * 16, 1e-5 * (64 + 20) * u * 16);
+  EXPECT_GT(Winograd(4, 3, DType::kFloat32, 1).error_bound(64),
+            10 * Winograd(2, 3, DType::kFloat32, 1).error_bound(64));
+  EXPECT_LT(Winograd(4, 3, DType::kFloat64, 1).error_bound(512), 1e-10);
+}
+
+TEST(WinogradCandidates, AreThoseOfThreeByThreeTaps) {
+  auto names = [](ConvPass pass, const char* properties) {
+    std::string out;
+    for (const Candidate& c : candidates_of({name_of(pass), properties}, {.isa = "avx512", .vector_bytes = 64}))
+      if (c.rounding == RoundingClass::kOther) out += c.name + ";";
+    return out;
+  };
+  for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient}) {
+    EXPECT_EQ(names(pass, "float32 b2 i5x9x8 k6x3x3 p1:1x0:3"), "winograd 2;winograd 4;");
+    for (const char* other :
+         {"float32 b2 i5x9 k6x3", "float32 b2 i5x9x9x9 k6x3x3x3", "float32 b2 i5x9x8 k6x3x5",
+          "float32 b2 i5x9x8 k6x3x3 s1x2", "float32 b2 i5x9x8 k6x3x3 d2x1", "float32 b2 i4x9x8 k6x3x3 g2"})
+      EXPECT_EQ(names(pass, other), "") << other;
+  }
+}
+
+}  // namespace
+}  // namespace thtrain
