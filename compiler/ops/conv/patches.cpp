@@ -11,8 +11,9 @@ namespace {
 
 using kernel::PointerTo;
 
-constexpr int64_t kSlabBytes = 256 << 10;  // of patches
-constexpr int64_t kLeastPlaces = 64;       // fewer make slow products
+constexpr int64_t kSlabBytes = 512 << 10;  // of patches, half of a second cache of 1 MiB
+constexpr int64_t kLeastPlaces = 256;      // fewer make slow products
+constexpr int64_t kUnit = 16;              // the widest vectors of BLAS kernels
 constexpr int64_t kMostWalkers = 16;
 constexpr int64_t kSumsBytes = 4 << 20;  // of gradients to the filters that are added in the end
 
@@ -32,7 +33,8 @@ PatchesWalk patches_walk(const Convolution& c, bool by_slabs) {
   const int64_t rows = c.channels() * c.taps(), size = static_cast<int64_t>(size_of(c.dtype));
   PatchesWalk out{.places = c.places(), .walkers = 1, .patch_elements = 0, .sum_elements = 0};
   if (by_slabs) {
-    out.places = even_part(c.places(), std::max(kSlabBytes / (rows * size), kLeastPlaces));
+    const int64_t part = even_part(c.places(), std::max(kSlabBytes / (rows * size), kLeastPlaces));
+    out.places = std::min(c.places(), ceil_div(part, kUnit) * kUnit);
     const int64_t slabs = ceil_div(c.places(), out.places);
     if (c.pass == ConvPass::kWeightGradient)
       out.walkers = std::clamp<int64_t>(kSumsBytes / (filter_elements(c) * size), 1, c.n);

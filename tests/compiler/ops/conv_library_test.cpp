@@ -41,7 +41,7 @@ const char* const kShapes[] = {
     "b3 i37x4x5 k3x3x3 p2:2x2:2",
     "b1 i2x6x7 k3x3x3 p5:4x4:6",
     "b1 i1x1x1 k1x1x1",
-    "b2 i3x5x4 k2x2x1 p0:3x5:0 s1x2",
+    "b2 i3x5x4 k2x2x1 s1x2 p0:3x5:0",
     "b2 i24x40x41 k2x5x5",
     "b1 i70x30x31 k34x3x3 p1:1x1:1",
     "b20 i2x6x5 k3x3x3",
