@@ -6,6 +6,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/runtime/conv_fft.h"
 #include "compiler/runtime/conv_patches.h"
 #include "compiler/runtime/lapack.h"
 #include "compiler/runtime/matrix_products.h"
@@ -37,7 +38,7 @@ class Functions {
   std::mutex mutex_;
   NamedFunctions all_ = [] {
     NamedFunctions out;
-    for (NamedFunctions (*of_library)() : {blas_functions, conv_patches_functions, lapack_functions,
+    for (NamedFunctions (*of_library)() : {blas_functions, conv_fft_functions, conv_patches_functions, lapack_functions,
                                            onednn_conv_functions, onednn_functions, random_functions})
       out.merge(of_library());
     return out;

@@ -1,7 +1,6 @@
 // The library functions behind candidates of convolutions, by what the runtime implements (runtime/conv_patches.h,
-// conv_fft.h,
-// onednn_conv.h). Images [n, c, in...], filters [f, c / groups, kernel...] and results [n, f, out...] are row-major.
-// `a` and `b` are the inputs of the pass: x and w, w and dy, or x and dy.
+// conv_fft.h, onednn_conv.h). Images [n, c, in...], filters [f, c / groups, kernel...] and results [n, f, out...] are
+// row-major. `a` and `b` are the inputs of the pass: x and w, w and dy, or x and dy.
 #pragma once
 
 #include "compiler/ops/conv/convolution.h"
@@ -33,7 +32,7 @@
   TH_CONV_PARAMETERS, long places, long walkers, const T *a, const T *b, T *out, T *patches, T *sums
 /// Transforms of depth_fft x height_fft x width_fft elements, for `batch` images at a time, with memory for their
 /// spectra and for threads (ops/conv/fft.cpp).
-#define TH_CONV_FFT_PARAMETERS(T)                                                                                    \
+#define TH_CONV_FFT_PARAMETERS(T)                                                                                  \
   TH_CONV_PARAMETERS, long depth_fft, long height_fft, long width_fft, long batch, const T *a, const T *b, T *out, \
       T *of_x, T *of_w, T *of_y, T *own
 #define TH_CONV_ONEDNN_PARAMETERS TH_CONV_PARAMETERS, const float *a, const float *b, float *out
