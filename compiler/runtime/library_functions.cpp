@@ -6,9 +6,12 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/runtime/conv_fft.h"
+#include "compiler/runtime/conv_patches.h"
 #include "compiler/runtime/lapack.h"
 #include "compiler/runtime/matrix_products.h"
 #include "compiler/runtime/onednn.h"
+#include "compiler/runtime/onednn_conv.h"
 #include "compiler/runtime/random_functions.h"
 
 namespace thtrain {
@@ -35,7 +38,8 @@ class Functions {
   std::mutex mutex_;
   NamedFunctions all_ = [] {
     NamedFunctions out;
-    for (NamedFunctions (*of_library)() : {blas_functions, lapack_functions, onednn_functions, random_functions})
+    for (NamedFunctions (*of_library)() : {blas_functions, conv_fft_functions, conv_patches_functions, lapack_functions,
+                                           onednn_conv_functions, onednn_functions, random_functions})
       out.merge(of_library());
     return out;
   }();

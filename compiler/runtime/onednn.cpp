@@ -32,6 +32,8 @@ std::unique_ptr<OneDnn> load() {
     find(library, "omp_set_num_threads", out->set_threads);
     if (version && out->sgemm) {
       const Version& v = *version();
+      out->library = library;
+      out->major = v.major;
       out->version = str("oneDNN ", v.major, ".", v.minor, ".", v.patch);
       return out;
     }
@@ -41,6 +43,12 @@ std::unique_ptr<OneDnn> load() {
 }
 
 }  // namespace
+
+void OneDnn::use_one_thread() const {
+  thread_local bool alone = false;  // OpenMP's setting belongs to the thread that makes it
+  if (!alone && set_threads) set_threads(1);
+  alone = true;
+}
 
 const OneDnn* onednn() {
   static const std::unique_ptr<OneDnn> once = load();
@@ -59,9 +67,7 @@ int onednn_f32(ThContext* context, TH_GEMM_PARAMETERS(float)) {
   Partition rows(m, 1, detail::kGemmUnit, grid.row_pieces), columns(n, 1, detail::kGemmUnit, grid.column_pieces);
   std::atomic<int> failed = 0;
   run_pieces(rows.pieces() * columns.pieces(), [&](int piece) {
-    thread_local bool alone = false;  // OpenMP's setting belongs to the thread that makes it
-    if (!alone && library.set_threads) library.set_threads(1);
-    alone = true;
+    library.use_one_thread();
     long i = rows.begin(piece / columns.pieces()), j = columns.begin(piece % columns.pieces());
     long height = rows.end(piece / columns.pieces()) - i, width = columns.end(piece % columns.pieces()) - j;
     const int status =

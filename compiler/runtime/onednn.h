@@ -14,6 +14,11 @@ struct OneDnn {
   int (*sgemm)(char trans_a, char trans_b, long m, long n, long k, float alpha, const float* a, long lda,
                const float* b, long ldb, float beta, float* c, long ldc) = nullptr;
   void (*set_threads)(int) = nullptr;  // of OpenMP, for the calling thread; null where it is built without
+  int major = 0;
+  void* library = nullptr;
+
+  /// The calling thread works alone in the library's functions from here on.
+  void use_one_thread() const;
 };
 
 /// Loaded at the first call and kept; null where there is none.

@@ -1,8 +1,11 @@
 #include "tests/support/conv_candidates.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/embedded_text.h"
 #include "compiler/kernel/printer.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/runtime/library_functions.h"
 
 namespace thtrain {
 namespace {
@@ -29,13 +32,36 @@ Lowered lowered(const ConvCandidates::One& one, const kernel::Target& target) {
 std::string entry_of(const kernel::KernelCall& call, const std::string& name, size_t number) {
   const std::string all = call.range.text();
   std::string text =
-      str("extern \"C\" void kernel_", number, "(ThContext* ctx, void* const* buffers) {\n", "  void* const b[] = {",
+      str("extern \"C\" int kernel_", number, "(ThContext* ctx, void* const* buffers) {\n", "  void* const b[] = {",
           join(call.operands, ", ", [](int k) { return str("buffers[", k, "]"); }), "};\n  ");
   if (!call.grain.is(0))
     text += str("if (ctx->threads > 1 && ", all, " > ", call.grain.text(), ") ctx->parallel_for(ctx, ", name,
                 ", b, 0, ", all, ", ", call.grain.text(), ", ", call.multiple, "); else ");
-  return text + str(name, "(ctx, b, 0, 0, ", all, ");\n}\n");
+  return text + str(name, "(ctx, b, 0, 0, ", all, ");\n  return 0;\n}\n");
 }
+
+// The same of a library function, which stands at `place` of the context's table.
+std::string entry_of(const kernel::LibraryCall& call, size_t place, size_t number) {
+  const std::string arguments = join(call.arguments, ", ", [](const auto& argument) {
+    if (const Dim* length = std::get_if<Dim>(&argument)) return length->text();
+    return str("Pointer{buffers[", std::get<kernel::PointerTo>(argument).operand, "]}");
+  });
+  const kernel::LibraryFunction& f = call.function;
+  return str("extern \"C\" int kernel_", number, "(ThContext* ctx, void* const* buffers) {\n  typedef ",
+             f.may_fail ? "int" : "void", " (*Function)(ThContext*, ", f.parameters, ");\n  ",
+             f.may_fail ? "return " : "", "((Function)ctx->library[", place, "])(ctx, ", arguments, ");\n",
+             f.may_fail ? "" : "  return 0;\n", "}\n");
+}
+
+constexpr const char* kPointer = R"(
+struct Pointer {
+  void* data;
+  template <class T>
+  operator T*() const {
+    return (T*)data;
+  }
+};
+)";
 
 }  // namespace
 
@@ -45,6 +71,7 @@ ConvCandidates::ConvCandidates(std::vector<One> all, const kernel::Target& targe
   std::string kernels;
   size_t number = 0;
   std::vector<size_t> counts;
+  std::vector<std::string> functions;
   for (const One& one : all) {
     const Lowered step = lowered(one, target);
     counts.push_back(step.code.size());
@@ -53,6 +80,12 @@ ConvCandidates::ConvCandidates(std::vector<One> all, const kernel::Target& targe
       bytes.push_back(w.elements.value() * static_cast<int64_t>(size_of(w.dtype)));
     steps_.push_back({{}, bytes});
     for (const kernel::StepCode& code : step.code) {
+      if (const auto* library = std::get_if<kernel::LibraryCall>(&code)) {
+        const auto at = std::find(functions.begin(), functions.end(), library->function.name);
+        kernels += entry_of(*library, static_cast<size_t>(at - functions.begin()), number++);
+        if (at == functions.end()) functions.push_back(library->function.name);
+        continue;
+      }
       const auto& call = std::get<kernel::KernelCall>(code);
       const std::string name = str("conv_", number);
       kernels += kernel::print_function(*call.function, dialect, helpers).named(name);
@@ -60,9 +93,10 @@ ConvCandidates::ConvCandidates(std::vector<One> all, const kernel::Target& targe
     }
   }
   const LoadedObject loaded = cache().load_object(
-      str("// Candidates of convolutions.\n", embedded::entry_abi_h, "\n", helpers.text(), kernels), "kernel_0");
+      str("// Candidates of convolutions.\n", embedded::entry_abi_h, kPointer, helpers.text(), kernels), "kernel_0");
   TH_CHECK(loaded.object, "the candidates of convolutions do not compile: ", loaded.reason);
   object_ = loaded.object;
+  library_ = library_table(functions);
   number = 0;
   for (size_t i = 0; i < counts.size(); ++i)
     for (size_t k = 0; k < counts[i]; ++k)
@@ -81,7 +115,11 @@ void ConvCandidates::run(size_t i, ThContext& context, const void* a, const void
     const size_t past = reinterpret_cast<uintptr_t>(owned.back().get()) % kLine;
     buffers.push_back(owned.back().get() + (past == 0 ? 0 : kLine - past));
   }
-  for (Kernel kernel : steps_[i].kernels) kernel(&context, buffers.data());
+  context.library = library_.data();
+  for (Kernel kernel : steps_[i].kernels) {
+    const int status = kernel(&context, buffers.data());
+    TH_CHECK(status == 0, "status ", status, " of a library function");
+  }
 }
 
 }  // namespace thtrain

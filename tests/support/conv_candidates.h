@@ -22,16 +22,18 @@ class ConvCandidates {
   ConvCandidates(std::vector<One> all, const kernel::Target& target);
 
   size_t size() const { return steps_.size(); }
-  /// The output of candidate i for row-major operands; `out` has its elements.
+  /// The output of candidate i for row-major operands; `out` has its elements. Sets context.library. InternalError
+  /// where a library function fails.
   void run(size_t i, ThContext& context, const void* a, const void* b, void* out) const;
 
  private:
-  using Kernel = void (*)(ThContext*, void* const* buffers);
+  using Kernel = int (*)(ThContext*, void* const* buffers);  // gives a library function's status, else 0
   struct Step {
     std::vector<Kernel> kernels;
     std::vector<int64_t> workspace_bytes;
   };
   std::vector<Step> steps_;
+  std::vector<void*> library_;
   std::shared_ptr<const SharedObject> object_;
 };
 

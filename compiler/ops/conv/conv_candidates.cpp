@@ -23,6 +23,7 @@ using kernel::Target;
 constexpr const char* kDirectVersion = "2";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
+constexpr const char* kPatches = "patches";  // by BLAS, where no generated kernel is good
 
 bool has_fma(const Target& target) {
   return target.isa == "avx512" || target.isa == "avx2" || target.isa == "arm64";
@@ -188,7 +189,7 @@ std::vector<Candidate> offer_tilings(const Lengths& c, const Target& target) {
 template <class Lengths>
 std::string first_tiling(const Lengths& c, const Target& target) {
   const auto tilings = sorted_tilings(c, target);
-  return tilings.empty() ? kLoops : name_of(tilings.front());
+  return tilings.empty() ? kPatches : name_of(tilings.front());
 }
 
 template <class Tiling, class Lengths>

@@ -1,0 +1,44 @@
+// Convolutions by fast Fourier transforms: products of spectra, for strides and dilations of 1.
+//
+//   forward                   Y = X conj(W), summed over channels
+//   gradient to the images    dX = W dY, summed over filters
+//   gradient to the filters   dW = X conj(dY), summed over images
+//
+// where X is the transform of an image with its zeros, and for each frequency the sum is a product of matrices.
+#pragma once
+
+#include "compiler/kernel/step_builder.h"
+#include "compiler/ops/conv/convolution.h"
+
+namespace thtrain {
+
+/// How the library function works.
+struct FftWork {
+  std::array<int64_t, 3> lengths;  // of the transforms, products of small primes
+  int64_t batch;                   // images at a time
+
+  int64_t elements() const { return lengths[0] * lengths[1] * lengths[2]; }
+  /// Complex numbers of a spectrum of real elements.
+  int64_t frequencies() const { return lengths[0] * lengths[1] * (lengths[2] / 2 + 1); }
+};
+
+constexpr int64_t kFftPlanes = 8;    // that a thread transforms before they are laid out by frequency
+constexpr int64_t kFftWalkers = 16;  // at most so many threads transform
+/// Elements of a thread's own memory: one plane, then kFftPlanes spectra; both parts begin at multiples of 16.
+int64_t fft_plane_elements(const FftWork& work);
+int64_t fft_spectrum_elements(const FftWork& work);
+
+/// Are strides and dilations 1?
+bool has_fft(const Convolution& c);
+FftWork fft_work(const Convolution& c);
+/// What the error of no result exceeds, over max |a| sum |b|: a the images (for the gradient to them dy), the sum over
+/// what one channel of the result takes of the other operand. Three transforms of L elements, each within
+/// log2(L) (mu + gamma_4 (sqrt 2 + mu)), about 7 log2(L) u, in the 2-norm (Higham, Accuracy and Stability of Numerical
+/// Algorithms, section 24.1), a sum of products of complex numbers, and |a|_2 <= sqrt(L) max |a|.
+double fft_error_bound(const Convolution& c);
+/// Bytes of workspace that lower_fft takes at most.
+int64_t fft_workspace(const Convolution& c);
+/// Writes the step of any of the three passes.
+void lower_fft(kernel::StepBuilder& builder, const Convolution& c);
+
+}  // namespace thtrain

@@ -1,0 +1,215 @@
+// Convolutions by libraries (BLAS over patches, oneDNN where it is installed) against the definition in float64, and
+// the rule where generated kernels have no fused multiply-add.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "compiler/api.h"
+#include "compiler/ops/candidates.h"
+#include "compiler/ops/conv/fft.h"
+#include "compiler/runtime/threads.h"
+#include "compiler/runtime/tuner.h"
+#include "tests/support/conv_candidates.h"
+
+namespace thtrain {
+namespace {
+
+constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient};
+
+// Strides, paddings (more than a filter, less at one side), dilations, groups, one place, one tap with and without
+// strides, filters as large as the image, one to three axes, several slabs of patches, many images.
+const char* const kShapes[] = {
+    "b2 i3x9x21 k5x3x4",
+    "b2 i2x7x18 k3x3x3 p1:1x1:1",
+    "b1 i2x5x6 k2x3x3 p0:2x3:1",
+    "b2 i3x8x19 k4x3x2 s2x3",
+    "b1 i3x9x19 k4x3x3 s2x2 p1:1x1:1",
+    "b1 i2x8x29 k2x3x2 d2x3",
+    "b1 i2x9x9 k2x2x3 s2x1 p1:2x2:2 d3x2",
+    "b2 i4x5x6 k6x3x2 g2",
+    "b1 i40x6x7 k36x3x3 g2",
+    "b2 i5x6x17 k5x3x3 p1:1x1:1 g5",
+    "b2 i5x4x6 k7x1x1",
+    "b3 i4x5x6 k6x1x1 g2",
+    "b3 i3x7x8 k4x1x1 s2x3",
+    "b2 i3x4x5 k3x4x5",
+    "b2 i3x9 k4x4 s2",
+    "b1 i2x4x5x4 k3x2x3x2 p1:0x0:0x1:1",
+    "b1 i4x6x9 k37x3x3",
+    "b3 i37x4x5 k3x3x3 p2:2x2:2",
+    "b1 i2x6x7 k3x3x3 p5:4x4:6",
+    "b1 i1x1x1 k1x1x1",
+    "b2 i3x5x4 k2x2x1 s1x2 p0:3x5:0",
+    "b2 i24x40x41 k2x5x5",
+    "b1 i70x30x31 k34x3x3 p1:1x1:1",
+    "b20 i2x6x5 k3x3x3",
+};
+
+bool is_installed(const kernel::ChoiceKey& key, const std::string& name, const kernel::Target& target) {
+  const std::optional<Candidate> found = find_candidate(key, name, target);
+  return found && version_of(*found);
+}
+
+ThContext context_of(int threads) {
+  ThContext context{};
+  context.version = TH_ABI_VERSION;
+  context.threads = threads;
+  context.parallel_for = parallel_for;
+  return context;
+}
+
+int64_t output_elements(const Convolution& c) {
+  if (c.pass == ConvPass::kForward) return c.n * c.f * c.places();
+  if (c.pass == ConvPass::kInputGradient) return c.n * c.c * c.pixels();
+  return c.f * c.channels() * c.taps();
+}
+
+template <class T>
+std::vector<T> random_elements(int64_t seed, int64_t count) {
+  const std::vector<double> values = RandomState(seed).normal(0, 1, static_cast<size_t>(count));
+  return {values.begin(), values.end()};
+}
+
+template <class T>
+std::vector<T> output_of(const ConvCandidates& candidates, size_t i, const Convolution& c, int threads,
+                         const std::vector<T>& a, const std::vector<T>& b) {
+  std::vector<T> out(static_cast<size_t>(output_elements(c)), std::numeric_limits<T>::quiet_NaN());
+  ThContext context = context_of(threads);
+  candidates.run(i, context, a.data(), b.data(), out.data());
+  return out;
+}
+
+// What an error by transforms is relative to, of operands without signs: the largest element of the images times the
+// largest sum of what one channel of the result takes of the other operand.
+double norm_of(const Convolution& c, const std::vector<double>& a, const std::vector<double>& b) {
+  const bool filters_first = c.pass == ConvPass::kInputGradient;
+  const std::vector<double>&images = filters_first ? b : a, &other = filters_first ? a : b;
+  const int64_t group = c.channels() * c.taps();
+  std::vector<double> sums(static_cast<size_t>(std::max(c.c, c.f)), 0);
+  for (size_t k = 0; k < other.size(); ++k) {
+    const auto at = static_cast<int64_t>(k);
+    int64_t channel = at / group;  // filters [f, c / groups, taps]
+    if (c.pass == ConvPass::kInputGradient)
+      channel = at / group / c.filters() * c.channels() + at / c.taps() % c.channels();
+    if (c.pass == ConvPass::kWeightGradient) channel = at / c.places() % c.f;  // gradients [n, f, places]
+    sums[static_cast<size_t>(channel)] += other[k];
+  }
+  return *std::max_element(images.begin(), images.end()) * *std::max_element(sums.begin(), sums.end());
+}
+
+// Candidate i is the definition, of which candidate `loops` adds the terms in float64.
+template <class T>
+void expect_definition(const ConvCandidates& candidates, size_t i, size_t loops, const ConvCandidates::One& one) {
+  const Convolution& c = one.convolution;
+  const int64_t x = c.n * c.c * c.pixels(), w = c.f * c.channels() * c.taps(), y = c.n * c.f * c.places();
+  const std::vector<T> a = random_elements<T>(1, c.pass == ConvPass::kInputGradient ? w : x),
+                       b = random_elements<T>(2, c.pass == ConvPass::kForward ? w : y);
+  std::vector<double> wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());
+  const std::vector<double> values = output_of(candidates, loops, c, 1, wide_a, wide_b);
+  for (std::vector<double>* operand : {&wide_a, &wide_b})
+    for (double& value : *operand) value = std::fabs(value);
+  const std::vector<double> sizes = output_of(candidates, loops, c, 1, wide_a, wide_b);
+  const double terms = c.flops() / 2 / static_cast<double>(output_elements(c));
+  const double of_norm = one.name == "FFT" ? fft_error_bound(c) * norm_of(c, wide_a, wide_b) : 0;
+  for (int threads : {1, 2, 3}) {
+    const std::vector<T> out = output_of(candidates, i, c, threads, a, b),
+                         again = output_of(candidates, i, c, threads, a, b);
+    ASSERT_EQ(std::memcmp(out.data(), again.data(), out.size() * sizeof(T)), 0) << threads << " threads, called twice";
+    for (size_t k = 0; k < out.size(); ++k)
+      ASSERT_NEAR(out[k], values[k], of_norm > 0 ? of_norm : (terms + 4) * std::numeric_limits<T>::epsilon() * sizes[k])
+          << "element " << k << " by " << threads << " threads";
+  }
+}
+
+const char* const kLibraries[] = {"patches", "patches by slabs", "oneDNN", "FFT"};
+
+TEST(ConvByLibraries, AreTheDefinition) {
+  const kernel::Target target{.isa = "avx2", .vector_bytes = 32};
+  std::vector<ConvCandidates::One> all;
+  for (const char* shape : kShapes)
+    for (ConvPass pass : kPasses)
+      for (DType dtype : {DType::kFloat64, DType::kFloat32}) {
+        const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
+        const std::optional<Convolution> c = convolution_of(key);
+        ASSERT_TRUE(c) << shape;
+        if (dtype == DType::kFloat64) all.push_back({*c, "loops"});
+        for (const char* name : kLibraries)
+          if (is_installed(key, name, target)) all.push_back({*c, name});
+      }
+  const ConvCandidates candidates(all, target);
+  size_t loops = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name == "loops") {
+      loops = i;
+      continue;
+    }
+    SCOPED_TRACE(str(key_of(all[i].convolution).text(), " by ", all[i].name));
+    if (all[i].convolution.dtype == DType::kFloat32)
+      expect_definition<float>(candidates, i, loops, all[i]);
+    else
+      expect_definition<double>(candidates, i, loops, all[i]);
+  }
+}
+
+// Several walkers leave one thread to each product, so that no bit depends on how many threads there are.
+TEST(ConvPatches, BySlabsHaveTheSameBitsForAnyThreads) {
+  const kernel::Target target{.isa = "avx2", .vector_bytes = 32};
+  std::vector<ConvCandidates::One> all;
+  for (ConvPass pass : kPasses)
+    all.push_back({*convolution_of({name_of(pass), "float32 b7 i24x40x41 k2x5x5"}), "patches by slabs"});
+  const ConvCandidates candidates(all, target);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Convolution& c = all[i].convolution;
+    const std::vector<float> a = random_elements<float>(1, c.n * c.c * c.pixels()),
+                             b = random_elements<float>(2, c.n * c.c * c.pixels());
+    const std::vector<float> one = output_of(candidates, i, c, 1, a, b);
+    for (int threads : {2, 3, 8}) {
+      const std::vector<float> out = output_of(candidates, i, c, threads, a, b);
+      EXPECT_EQ(std::memcmp(one.data(), out.data(), one.size() * sizeof(float)), 0) << threads << " threads";
+    }
+  }
+}
+
+TEST(ConvRule, TakesProductsOverPatchesWhereKernelsHaveNoFma) {
+  for (const char* isa : {"sse2", "other"})
+    for (ConvPass pass : kPasses) {
+      const kernel::ChoiceKey key{name_of(pass), "float32 b2 i3x9x21 k5x3x4"};
+      EXPECT_EQ(find_computation(key.computation)->rule(key, {.isa = isa, .vector_bytes = 16}, 1), "patches");
+    }
+}
+
+// Filters of a true convolution are read backwards: they need not be copied before the step.
+TEST(ConvByLibraries, TakesFiltersOfAnyLayout) {
+  const Expr x = tensor("x", {2, 3, 6, 7}, DType::kFloat32), w = tensor("w", {4, 3, 2, 3}, DType::kFloat32),
+             dy = tensor("dy", {2, 4, 5, 5}, DType::kFloat32);
+  std::vector<Tensor> operands;
+  for (const Expr& operand : {x, w, dy}) {
+    Shape shape;
+    for (const Dim& length : operand.dims()) shape.push_back(length.value());
+    const int64_t count = product(operand.dims()).value();
+    operands.push_back(
+        Tensor::of(RandomState(count).normal(0, 1, static_cast<size_t>(count)), shape).cast(DType::kFloat32));
+  }
+  auto by = [&](const std::string& name) {
+    const FunctionOptions options{.candidates = {{"conv", name}, {"conv_input_gradient", name}}};
+    Function f = function({x, w, dy}, {conv2d(x, w), conv_transposed(dy, w)}, {}, options);
+    EXPECT_EQ(f.info().choices.at(0).candidate, name);
+    std::vector<double> all;
+    for (const Tensor& out : f(operands))
+      for (int64_t i = 0; i < out.size(); ++i) all.push_back(out.as_double(i));
+    return all;
+  };
+  const std::vector<double> expected = by("loops");
+  for (const char* name : kLibraries) {
+    if (!is_installed({"conv", "float32 b2 i3x6x7 k4x2x3"}, name, {.isa = "avx2", .vector_bytes = 32})) continue;
+    const std::vector<double> values = by(name);
+    ASSERT_EQ(values.size(), expected.size());
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-5) << name << ", element " << i;
+  }
+}
+
+}  // namespace
+}  // namespace thtrain
