@@ -1,5 +1,6 @@
 #include "nn/layers/conv.h"
 
+#include "compiler/ir/variables.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "nn/activations.h"
 
