@@ -56,13 +56,22 @@ std::vector<DirectTiling> tilings_of(const Correlation& c, const Target& target)
   return out;
 }
 
+// Of the taps along a row, the share that falls on elements: what a tile that is a whole row computes.
+double share_of_elements(const CorrelationAxis& row) {
+  int64_t elements = 0;
+  for (int64_t place = 0; place < row.out; ++place)
+    for (int64_t k = 0; k < row.kernel; ++k) elements += !row.falls_on_zero(place, k);
+  return static_cast<double>(elements) / static_cast<double>(row.out * row.kernel);
+}
+
 double cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
   const double lanes = lanes_of(c.dtype, target), terms = static_cast<double>(c.inputs * c.taps()),
                width = static_cast<double>(c.axes[2].out), filters = static_cast<double>(c.outputs),
                rows = static_cast<double>(c.n * c.groups * c.axes[0].out * c.axes[1].out);
   if (t.over_filters) {
-    const double all = up(filters, lanes), blocks = up(all, t.vectors), vectors = all / blocks;
-    const double tiles = up(width, t.tile), tile = width / tiles;
+    const double all = up(filters, lanes), blocks = up(all, t.vectors), vectors = up(all, blocks);  // equal blocks
+    const double tiles = up(width, t.tile);
+    const double tile = tiles > 1 ? width / tiles : width * share_of_elements(c.axes[2]);
     // The sums are transposed on their way out.
     return rows * blocks * (tiles * terms * tile_cycles(tile, vectors, tile + vectors) + vectors * width * 8);
   }
@@ -105,7 +114,7 @@ double cycles(const WeightTiling& t, const Convolution& c, const Target& target)
     tiles /= channels;
   }
   if (t.over_filters) {
-    const double all = up(filters, lanes), blocks = up(all, t.width), vectors = all / blocks;
+    const double all = up(filters, lanes), blocks = up(all, t.width), vectors = up(all, blocks);
     // The gradient is transposed first.
     return rows * width * (blocks * tiles * tile_cycles(taps, vectors, taps + vectors) + all * 8);
   }

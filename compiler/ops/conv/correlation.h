@@ -11,6 +11,12 @@ namespace thtrain {
 /// q gap + before; before may be negative.
 struct CorrelationAxis {
   int64_t in, padded, out, kernel, stride, dilation, gap, before;
+
+  /// Does tap k of a place fall on a zero, around or between the elements?
+  bool falls_on_zero(int64_t place, int64_t k) const {
+    const int64_t at = place * stride + k * dilation - before;
+    return at < 0 || at % gap != 0 || at / gap >= in;
+  }
 };
 
 /// y[n, g, o, place] = sum over i, k of image[n, g, i, place stride + k dilation] w(g, o, i, k).

@@ -106,15 +106,19 @@ class Direct {
                                            Term(width().padded));
   }
 
-  // For each channel of [first, last) and each tap: body(place of the element under the tap, place of its filters).
-  // Taps along the width are unrolled as far as `work` multiply-adds for each leave the code small.
+  // For each channel of [first, last) and each tap: body(place of the element under the tap, place of its filters,
+  // which tap along the width: -1 in a loop). Taps along the width are unrolled as far as `work` multiply-adds for each
+  // leave the code small.
   void each_tap(const Term& start, const Term& first, const Term& last, int64_t work,
-                const std::function<void(const Term&, const Term&)>& body) {
+                const std::function<void(const Term&, const Term&, int64_t)>& body) {
     const int64_t unrolled = width().kernel * work <= kMostUnrolled || width().kernel == 1 ? width().kernel : 1;
     auto taps = [&](const Term& image, const Term& w) {
-      auto tap = [&](const Term& k) { body(image + k * Term(width().dilation), w + k * Term(block_)); };
-      if (unrolled == 1 && width().kernel > 1) return code_.loop("kx", width().kernel, tap);
-      for (int64_t k = 0; k < width().kernel; ++k) tap(k);
+      auto tap = [&](const Term& k, int64_t number) {
+        body(image + k * Term(width().dilation), w + k * Term(block_), number);
+      };
+      if (unrolled == 1 && width().kernel > 1)
+        return code_.loop("kx", width().kernel, [&](const Term& k) { tap(k, -1); });
+      for (int64_t k = 0; k < width().kernel; ++k) tap(k, k);
     };
     auto loop_or_once = [&](const char* name, int64_t length, const TapRange& range,
                             const std::function<void(const Term&)>& inside) {
@@ -196,11 +200,13 @@ class Direct {
       return is_first ? zero() : kernel::load(sums_, c_.dtype, lanes_, place(p, v), 1);
     });
     const Term from = code_.let("from", start + x * Term(width().stride));
-    each_tap(from, begin, end, tile * vectors_, [&](const Term& image, const Term& w) {
+    const bool is_whole_row = tile == width().out;
+    each_tap(from, begin, end, tile * vectors_, [&](const Term& image, const Term& w, int64_t k) {
       std::vector<Term> filters;
       for (int v = 0; v < vectors_; ++v)
         filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
       for (int64_t p = 0; p < tile; ++p) {
+        if (is_whole_row && k >= 0 && width().falls_on_zero(p, k)) continue;
         const Term element = builder_.load(at_.image, image + Term(p * width().stride));
         const Term a = code_.let(str("a", p), kernel::splat(element, lanes_));
         for (size_t v = 0; v < filters.size(); ++v) {
@@ -295,19 +301,20 @@ class Direct {
   void rows_tile(int64_t filters, int64_t vectors, const Term& start, const Term& to, const Term& x, int64_t columns) {
     auto count = [&](int64_t v) { return columns - v * lanes_ < lanes_ ? Term(columns - v * lanes_) : Term(); };
     const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
-    each_tap(code_.let("from", start + x), 0, c_.inputs, filters * vectors, [&](const Term& image, const Term& w) {
-      std::vector<Term> elements;
-      for (int64_t v = 0; v < vectors; ++v)
-        elements.push_back(
-            code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
-      for (int64_t o = 0; o < filters; ++o) {
-        const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
-        for (size_t v = 0; v < elements.size(); ++v) {
-          const Term& sum = acc[static_cast<size_t>(o)][v];
-          code_.assign(sum, fma(elements[v], filter, sum));
-        }
-      }
-    });
+    each_tap(code_.let("from", start + x), 0, c_.inputs, filters * vectors,
+             [&](const Term& image, const Term& w, int64_t) {
+               std::vector<Term> elements;
+               for (int64_t v = 0; v < vectors; ++v)
+                 elements.push_back(
+                     code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
+               for (int64_t o = 0; o < filters; ++o) {
+                 const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
+                 for (size_t v = 0; v < elements.size(); ++v) {
+                   const Term& sum = acc[static_cast<size_t>(o)][v];
+                   code_.assign(sum, fma(elements[v], filter, sum));
+                 }
+               }
+             });
     for (int64_t o = 0; o < filters; ++o)
       for (int64_t v = 0; v < vectors; ++v)
         builder_.store(at_.out, to + Term(o * c_.places()) + x + Term(v * lanes_),
