@@ -323,7 +323,7 @@ void CommandLine::add_bench() {
       ->type_name("PATH");
   c->add_option("--peers", o.peers_folder, "folder of the scripts that measure other libraries")->type_name("DIR");
   c->add_option("--mkl", o.mkl, "a libmkl_rt for NumPy and SciPy to use besides their own BLAS")->type_name("FILE");
-  c->add_option("--figures", bench.figures, "`paper`: folder for fig5.png and fig7.png; without it the working folder")
+  c->add_option("--figures", bench.figures, "`paper`: folder for its figures; without it the working folder")
       ->type_name("DIR");
   c->add_option("--markdown", bench.markdown, "write the tables into this page, in the place of this benchmark's")
       ->type_name("FILE");

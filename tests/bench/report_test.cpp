@@ -84,14 +84,15 @@ TEST(BenchReport, PublishedNumbersStandBesideOurs) {
   Measurement one = measured("thtrain", "", {1000}), two = measured("thtrain", "", {1650}),
               peer = measured("numpy", "user", {70});
   one.dtype = "float64", one.bench = two.bench = "convnet", one.case_name = two.case_name = "convlarge/1";
-  EXPECT_EQ(published_table({one, peer, two}),
-            "| case | dtype | threads | thtrain, examples/s | Theano 2010, Core 2 Duo | thtrain / it | Theano 2010, GTX "
-            "285, float32 | thtrain / it | others 2010 |\n"
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-            "| convlarge/1 | float64 | 1 | 1,000 | 15.4 | 65x | 79 | 12.7x | Torch 5 6.83; EBLearn 7.44; SciPy, forward "
-            "2.83 |\n"
-            "| convlarge/1 | float32 | 1 | 1,650 | 16.5 | 100x | 79 | 20.9x | Torch 5 6.83; EBLearn 7.44; SciPy, "
-            "forward 2.83 |\n");
+  EXPECT_EQ(
+      published_table({one, peer, two}),
+      "| case | dtype | threads | thtrain, examples/s | Theano 2010, Core 2 Duo | thtrain / it | Theano 2010, GTX "
+      "285, float32 | thtrain / it | others 2010 |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+      "| convlarge/1 | float64 | 1 | 1,000 | 15.4 | 65x | 79 | 12.7x | Torch 5 6.83; EBLearn 7.44; SciPy, forward "
+      "2.83 |\n"
+      "| convlarge/1 | float32 | 1 | 1,650 | 16.5 | 100x | 79 | 20.9x | Torch 5 6.83; EBLearn 7.44; SciPy, "
+      "forward 2.83 |\n");
   EXPECT_EQ(published_table({peer}), "");
 }
 
