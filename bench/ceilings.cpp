@@ -147,6 +147,17 @@ Workload rbm_ceiling(const std::string& text, const WorkloadOptions& options) {
   return out;
 }
 
+Workload conv_ceiling(const std::string& text, const WorkloadOptions& options) {
+  conv_case(text);
+  return multiply_adds(options);
+}
+
+Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options) {
+  Workload out = multiply_adds(options);
+  out.units *= 1e9 / flops_per_example(convnet_case(text));
+  return out;
+}
+
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options) {
   const Tensor out = Tensor::empty(options.dtype, {random_case(text).size});
   auto run = [out, threads = options.threads](long calls) {

@@ -19,6 +19,7 @@ std::string json_line(const Measurement& m) {
       .add("kind", m.kind)
       .add("setting", m.setting)
       .add("version", m.version)
+      .add("chosen", m.chosen)
       .add("unit", m.unit)
       .add("value", m.value)
       .add("low", m.low)

@@ -21,6 +21,7 @@ struct Measurement {
   std::string version = {};    // "numpy 1.24.2"
   std::string unit;            // "examples/s", "sequences/s", "elements/s", "GFLOP/s", "nodes/s"
   double value = 0, low = 0, high = 0;
+  std::string chosen = {};          // by thtrain, where a case is one computation: the candidate that computes it
   std::vector<double> rounds = {};  // of all turns, in order; those of different implementations belong together
 };
 
@@ -34,6 +35,7 @@ double median(std::vector<double> values);
 struct Workload {
   std::function<void(long calls)> run;
   double units = 1;
+  std::string chosen = {};  // see Measurement
 };
 
 struct Rate {

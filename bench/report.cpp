@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "bench/workloads.h"
 #include "compiler/base/str.h"
 
 namespace thtrain {
@@ -50,8 +51,9 @@ std::string ceiling_text(const Measurement& ours, const std::vector<Measurement>
   return "-";
 }
 
-// The elements of a formula's case, 0 of others: with them a rate is also the time of a call.
-double elements_of(const Measurement& m) {
+// What a call of a formula or of a convolution counts, 0 of others: with it a rate is also the time of a call.
+double units_of_call(const Measurement& m) {
+  if (m.bench == "conv") return 1e-9 * conv_case(m.case_name).flops();
   return m.unit == "elements/s" ? std::stod(m.case_name.substr(m.case_name.find('/') + 1)) : 0;
 }
 
@@ -92,18 +94,19 @@ std::string ratio_tables(const std::vector<Measurement>& all) {
   const Measurement* before = nullptr;
   for (const Measurement& ours : all) {
     if (ours.implementation != "thtrain" || ours.unit == "starts/s") continue;
-    bool has_times = elements_of(ours) > 0;
+    bool has_times = units_of_call(ours) > 0;
     if (!before || before->bench != ours.bench || before->dtype != ours.dtype || before->threads != ours.threads) {
       out += str(before ? "\n" : "", ours.bench, ", ", ours.dtype, ", ", ours.threads,
                  ours.threads == 1 ? " thread" : " threads", ", ", ours.unit, "\n\n");
-      out += head_text({"case", "output", "thtrain", has_times ? "a call" : "spread", "of the ceiling", "fastest peer",
-                        "thtrain / it", "fastest as users write", "thtrain / it"});
+      out +=
+          head_text({"case", ours.bench == "conv" ? "candidate" : "output", "thtrain", has_times ? "a call" : "spread",
+                     "of the ceiling", "fastest peer", "thtrain / it", "fastest as users write", "thtrain / it"});
     }
     before = &ours;
     Ratio best = ratio_to_fastest(ours, all, false), user = ratio_to_fastest(ours, all, true);
     out += row_text(
-        {ours.case_name, ours.form == "none" ? "" : ours.form, rate_text(ours.value),
-         has_times ? time_text(elements_of(ours) / ours.value) : str(rate_text(ours.low), "-", rate_text(ours.high)),
+        {ours.case_name, ours.form == "none" ? ours.chosen : ours.form, rate_text(ours.value),
+         has_times ? time_text(units_of_call(ours) / ours.value) : str(rate_text(ours.low), "-", rate_text(ours.high)),
          ceiling_text(ours, all), peer_text(best), ratio_text(best), peer_text(user), ratio_text(user)});
   }
   return out;

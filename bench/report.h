@@ -19,7 +19,8 @@ struct Ratio {
 Ratio ratio_to_fastest(const Measurement& ours, const std::vector<Measurement>& all, bool as_users_write);
 
 /// For each dtype and number of threads a table in Markdown: thtrain's rate, the part of the ceiling that it is, and
-/// its ratios over the fastest form of any peer and over the fastest form that peers' users write.
+/// its ratios over the fastest form of any peer and over the fastest form that peers' users write; of convolutions the
+/// candidate that computes each.
 std::string ratio_tables(const std::vector<Measurement>& all);
 
 /// Of the benchmark "compile": the seconds that each graph takes, by implementation, with the exponent of a power of

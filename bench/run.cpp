@@ -32,6 +32,9 @@ const std::vector<Bench>& benches() {
     for (const char* kind : {"mlp", "chain", "sum"})
       for (const char* nodes : {"100", "1000", "10000", "100000"}) graphs.push_back(str(kind, '/', nodes));
     for (const char* start : {"cold/784-500-10/20", "warm/784-500-10/20", "cold/1000-layers"}) graphs.push_back(start);
+    const std::vector<std::string> convolutions = conv_cases(
+        {"i3x64x64,k128x7x7,b64", "i32x15x80,k64x5x5,b256", "i128x36x12,k64x6x3,b256", "i1x256x256,k6x7x7,b20",
+         "i64x56x56,k64x3x3,p1x1,b16", "i256x14x14,k256x3x3,p1x1,b16", "i64x56x56,k256x1x1,b16"});
     for (const std::string& kind : large_graph_kinds()) graphs.push_back(str("cold/", kind, "/10000"));
     return std::vector<Bench>{
         {"mlp",
@@ -90,6 +93,21 @@ const std::vector<Bench>& benches() {
          {"784-500-1/20", "784-500-15/20", "1024-1024-1/60"},
          {"20-15-3/12"},
          {"none"}},
+        {"conv",
+         "conv",
+         "GFLOP/s",
+         "convolutions and their two gradients",
+         convolutions,
+         conv_cases({"i2x7x6,k3x3x2,b4,s2x1,p1x0"}),
+         {"none"}},
+        {"convnet",
+         "convnet",
+         "examples/s",
+         "training steps of networks with convolutions (Fig. 6 of the Theano paper), and of LeNet",
+         {"convsmall/1", "convsmall/60", "convmed/1", "convmed/60", "convlarge/1", "convlarge/60", "lenet/60",
+          "lenet/500"},
+         {"convsmall/1"},
+         {"none"}},
         {"compile",
          "compile",
          "nodes/s",
@@ -125,6 +143,8 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "random_numbers") random_case(text);
       if (bench.family == "rnn") rnn_case(text);
       if (bench.family == "rbm") rbm_case(text);
+      if (bench.family == "conv") conv_case(text);
+      if (bench.family == "convnet") convnet_case(text);
       if (bench.family == "compile") check_compile_case(text);
     } catch (const UserError& error) {
       const std::string near = nearest_name(text, bench.cases);
@@ -296,6 +316,7 @@ class Runner {
       return;
     }
     into.rounds.push_back(std::stod(answer.at("value")));
+    if (auto chosen = answer.find("chosen"); chosen != answer.end()) into.chosen = chosen->second;
     into.low = std::stod(answer.at("low"));
     into.high = std::stod(answer.at("high"));
   }

@@ -35,7 +35,9 @@ constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"loops", loop_workload, loop_by_hand},
                                 {"random_numbers", random_workload, random_ceiling},
                                 {"rnn", rnn_workload, rnn_ceiling},
-                                {"rbm", rbm_workload, rbm_ceiling}};
+                                {"rbm", rbm_workload, rbm_ceiling},
+                                {"conv", conv_workload, conv_ceiling},
+                                {"convnet", convnet_workload, convnet_ceiling}};
 
 Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,
                        const std::string& case_name) {
@@ -78,7 +80,11 @@ void serve_worker(const std::string& family, const std::string& implementation, 
         }
         rate = measure(workload, seconds);
       }
-      say(JsonObject().add("value", rate.value).add("low", rate.low).add("high", rate.high));
+      say(JsonObject()
+              .add("value", rate.value)
+              .add("low", rate.low)
+              .add("high", rate.high)
+              .add("chosen", workload.chosen));
     } catch (const Error& error) {
       say(JsonObject().add("error", error.messages().front().what));
     }

@@ -1,8 +1,8 @@
 // A process that measures one implementation, case by case, on request; and the other side of the talk with it.
 //
 // The talk is by lines. The worker begins with {"ready": ...} or {"missing": "why"}. A line "CASE SECONDS" is answered
-// with {"value": rate, "low": ..., "high": ...} or {"error": "why"}. It ends with its input. bench/peers/worker.py is
-// the peers' one.
+// with {"value": rate, "low": ..., "high": ..., "chosen": candidate or ""} or {"error": "why"}. It ends with its input.
+// bench/peers/worker.py is the peers' one, which says nothing of candidates.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,8 @@
 namespace thtrain {
 
 /// Serves `implementation` ("thtrain", "ceiling"; of "compile" "thtrain", "host_compiler") of a family ("net",
-/// "elementwise", "gemm", "loops", "random_numbers", "rnn", "rbm", "compile") on standard input and output.
+/// "elementwise", "gemm", "loops", "random_numbers", "rnn", "rbm", "conv", "convnet", "compile") on standard input and
+/// output.
 void serve_worker(const std::string& family, const std::string& implementation, const WorkloadOptions& options);
 
 /// The other side: a process with pipes to it.

@@ -7,6 +7,7 @@
 
 #include "bench/measurement.h"
 #include "compiler/ir/tensor.h"
+#include "compiler/ops/conv/convolution.h"
 
 namespace thtrain {
 
@@ -82,6 +83,39 @@ RbmCase rbm_case(const std::string& text);
 /// each step of the chain, and four for the update.
 double flops_per_example(const RbmCase& what);
 
+/// A convolution of images without flipped filters, and which of its three passes:
+/// "i64x56x48,k128x5x3,b16,s2x1,p1x2/fprop" is 16 images of 64 channels, 56 wide and 48 high, 128 filters 5 wide and 3
+/// high, strides and zeros around the image with the horizontal number first; "/inputs" and "/weights" are the
+/// gradients. The grammar is convnet-benchmarks', with p added: the parts in any order; without b the batch is 128, s2
+/// is s2x1. UserError, which names the part, for another text.
+struct ConvCase {
+  ConvPass pass = ConvPass::kForward;
+  int64_t batch = 128, channels = 1, width = 1, height = 1, filters = 1, kernel_width = 1, kernel_height = 1;
+  int64_t stride_x = 1, stride_y = 1, pad_x = 0, pad_y = 0;
+  int64_t out_width() const { return (width + 2 * pad_x - kernel_width) / stride_x + 1; }
+  int64_t out_height() const { return (height + 2 * pad_y - kernel_height) / stride_y + 1; }
+  double flops() const;  // two for each weight and place, padding too
+};
+ConvCase conv_case(const std::string& text);
+/// The three cases of each configuration, once; words 1 to 5, or L1 to L5, are the layers of convnet-benchmarks with
+/// batch 16. UserError, which names the word and its part, for another one.
+std::vector<std::string> conv_cases(const std::vector<std::string>& words);
+
+/// A network of two convolutions, two poolings and two dense layers, and the batch: "convsmall/1", "convmed/60",
+/// "convlarge/60" of the Theano paper, "lenet/500" of the Deep Learning Tutorials. UserError for another text.
+struct ConvnetCase {
+  int64_t image, kernel, pool1, pool2;
+  int64_t maps1 = 6, maps2 = 16, hidden = 120, examples = 120;
+  double learning_rate = 0.01;
+  bool is_lenet = false;  // tanh(pool(conv) + b), else tanh(pool(tanh(conv + b)))
+  int64_t batch = 1;
+  int64_t pooled1() const { return (image - kernel + 1) / pool1; }
+  int64_t pooled2() const { return (pooled1() - kernel + 1) / pool2; }
+};
+ConvnetCase convnet_case(const std::string& text);
+/// As for dense networks: no gradient goes down to the images.
+double flops_per_example(const ConvnetCase& net);
+
 /// A training step of a dense network (bench/peers/net.py says of which kind); units are examples.
 Workload net_workload(const std::string& text, const WorkloadOptions& options);
 /// How long it takes from the first expression of such a step to a function that can be called; "1000-layers" is one of
@@ -111,17 +145,30 @@ std::vector<double> rnn_costs(const std::string& text, const WorkloadOptions& op
 Workload rbm_workload(const std::string& text, const WorkloadOptions& options);
 Tensor rbm_weights(const std::string& text, const WorkloadOptions& options, int calls);
 
+/// A pass of a convolution whose lengths are all known (bench/peers/conv.py); units are 10^9 operations, and `chosen`
+/// is the candidate that computes it. conv_result(): what it gives.
+Workload conv_workload(const std::string& text, const WorkloadOptions& options);
+Tensor conv_result(const std::string& text, const WorkloadOptions& options);
+
+/// A training step of a network with convolutions (bench/peers/convnet.py); units are examples. convnet_costs(): the
+/// cost at each of the first `calls` steps.
+Workload convnet_workload(const std::string& text, const WorkloadOptions& options);
+std::vector<double> convnet_costs(const std::string& text, const WorkloadOptions& options, int calls);
+
 /// A call that draws so many numbers; units are numbers.
 Workload random_workload(const std::string& text, const WorkloadOptions& options);
 
 /// What the machine allows for the same case, in the same units: for networks, recurrent ones and Boltzmann machines,
-/// and products multiply-adds between registers, for formulae reading and writing arrays of the same size, with the
-/// better of ordinary and streaming stores, on one thread or on all. UserError where the case is too small to have one.
+/// convolutions and products multiply-adds between registers, for formulae reading and writing arrays of the same size,
+/// with the better of ordinary and streaming stores, on one thread or on all. UserError where the case is too small to
+/// have one.
 Workload net_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload gemm_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload rnn_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload rbm_ceiling(const std::string& text, const WorkloadOptions& options);
+Workload conv_ceiling(const std::string& text, const WorkloadOptions& options);
+Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options);
 /// Writing an array of that size.
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options);
 

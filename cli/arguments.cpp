@@ -285,6 +285,11 @@ void CommandLine::add_bench() {
   c->add_option("BENCH", bench.name,
                 "one of " + join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper, streams")
       ->required();
+  c->add_option("CONFIG", bench.configs,
+                "`conv`: convolutions such as i64x56x48,k128x5x3,b16,s2x1,p1x1 (channels, width and height of the "
+                "images; filters, their width and height; batch; strides; zeros around), or layers of "
+                "convnet-benchmarks, 1 to 5; without it seven")
+      ->type_name("");
   auto list = [&](CLI::Option* option, const char* type) {
     option->delimiter(',')->allow_extra_args(false)->type_name(type);
     return option;
@@ -318,7 +323,7 @@ void CommandLine::add_bench() {
       ->type_name("PATH");
   c->add_option("--peers", o.peers_folder, "folder of the scripts that measure other libraries")->type_name("DIR");
   c->add_option("--mkl", o.mkl, "a libmkl_rt for NumPy and SciPy to use besides their own BLAS")->type_name("FILE");
-  c->add_option("--figures", bench.figures, "`paper`: folder for fig5.png and fig7.png; without it the working folder")
+  c->add_option("--figures", bench.figures, "`paper`: folder for its figures; without it the working folder")
       ->type_name("DIR");
   c->add_option("--markdown", bench.markdown, "write the tables into this page, in the place of this benchmark's")
       ->type_name("FILE");

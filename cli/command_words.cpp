@@ -58,15 +58,20 @@ class WordCheck {
     return out;
   }
 
+  bool takes_pairs() const {
+    const std::vector<const CLI::Option*> places = positionals();
+    return places.size() > 1 && places.back()->get_name(true) == "key=value";
+  }
+
   void positional(const std::string& word) {
     std::vector<const CLI::Option*> places = positionals();
-    const bool takes_pairs = places.size() > 1;  // key=value ..., the last
-    if (positionals_ >= places.size() && !takes_pairs) refuse(str("unexpected argument ", word));
+    const bool takes_many = places.size() > 1;  // the last: key=value ..., CONFIG ...
+    if (positionals_ >= places.size() && !takes_many) refuse(str("unexpected argument ", word));
     if (positionals_ == 0) {
       const std::string name = places.front()->get_name(true);
       if (word.empty()) refuse(str(name, " is empty"), str("give ", about(*places.front())));
       std::error_code ignored;
-      if (takes_pairs && word.find('=') != std::string::npos && !std::filesystem::exists(word, ignored))
+      if (takes_pairs() && word.find('=') != std::string::npos && !std::filesystem::exists(word, ignored))
         refuse(str(name, " is missing before ", word), str("give ", about(*places.front()), " first"));
     }
     ++positionals_;
@@ -80,7 +85,7 @@ class WordCheck {
     if (!found) {
       const std::string near = near_option(command_, given);
       std::string hint = near.empty() ? "" : str("did you mean ", near, '?');
-      const bool is_pair = equals != std::string::npos && positionals().size() > 1 && near.empty();
+      const bool is_pair = equals != std::string::npos && takes_pairs() && near.empty();
       if (is_pair) hint = str("keys of the experiment are written without dashes: ", pair_of(word));
       refuse(str("unknown option ", given), hint);
     }

@@ -75,7 +75,8 @@ static const std::vector<HelpRow>& examples_of(const std::string& command) {
         {"thtrain data lab.toml --check", "read every example"}}},
       {"bench",
        {{"thtrain bench mlp", "training steps, beside every peer that is installed"},
-        {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"}}},
+        {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"},
+        {"thtrain bench conv i3x64x64,k128x7x7,b64", "the three passes of a convolution"}}},
   };
   auto found = examples.find(command);
   static const std::vector<HelpRow> none;

@@ -118,11 +118,12 @@ int run_data(const DataArguments& arguments);
 struct BenchArguments {
   std::string name;  // of the benchmark, or "maths" or "paper"
   BenchOptions options;
-  std::string figures = {};             // the folder for those of "paper"; "": the current one
-  std::string markdown = {};            // the page whose section is written anew; "": none
-  std::vector<int> vector_bytes = {};   // of "maths"; empty: all that the processor has
-  std::optional<int64_t> samples = {};  // of "maths"
-  bool all = false;                     // every measurement, beside the ratios
+  std::vector<std::string> configs = {};  // of "conv"; empty: its own
+  std::string figures = {};               // the folder for those of "paper"; "": the current one
+  std::string markdown = {};              // the page whose section is written anew; "": none
+  std::vector<int> vector_bytes = {};     // of "maths"; empty: all that the processor has
+  std::optional<int64_t> samples = {};    // of "maths"
+  bool all = false;                       // every measurement, beside the ratios
   bool json = false;
   std::string worker = {};          // "thtrain" or "ceiling": be that worker (bench/worker.h)
   std::string output = "borrowed";  // of the worker's function

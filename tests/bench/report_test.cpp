@@ -4,6 +4,7 @@
 #include <png.h>
 
 #include "bench/figures.h"
+#include "bench/published.h"
 #include "tests/support/datasets_support.h"
 #include "trainers/json.h"
 
@@ -62,6 +63,39 @@ TEST(BenchReport, APeerOfAnotherRowOrFormIsNoMatch) {
   EXPECT_NE(ratio_tables(all).find("| - | - | - | - |\n"), std::string::npos);
 }
 
+TEST(BenchReport, ConvolutionsHaveTheirCandidateAndTheTimeOfACall) {
+  Measurement ours = measured("thtrain", "", {100}), peer = measured("torch_cl", "best", {50});
+  for (Measurement* m : {&ours, &peer}) {
+    m->bench = "conv";
+    m->case_name = "i10x12x11,k5x3x2,b1000/fprop";  // 60 million operations
+    m->unit = "GFLOP/s";
+  }
+  ours.chosen = "direct 2x3";
+  EXPECT_EQ(ratio_tables({ours, peer}),
+            "conv, float32, 1 thread, GFLOP/s\n\n"
+            "| case | candidate | thtrain | a call | of the ceiling | fastest peer | thtrain / it | fastest as users "
+            "write | thtrain / it |\n"
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+            "| i10x12x11,k5x3x2,b1000/fprop | direct 2x3 | 100 | 600.00 us | - | torch_cl 50 | 2.00x (2.00-2.00) | - | "
+            "- |\n");
+}
+
+TEST(BenchReport, PublishedNumbersStandBesideOurs) {
+  Measurement one = measured("thtrain", "", {1000}), two = measured("thtrain", "", {1650}),
+              peer = measured("numpy", "user", {70});
+  one.dtype = "float64", one.bench = two.bench = "convnet", one.case_name = two.case_name = "convlarge/1";
+  EXPECT_EQ(
+      published_table({one, peer, two}),
+      "| case | dtype | threads | thtrain, examples/s | Theano 2010, Core 2 Duo | thtrain / it | Theano 2010, GTX "
+      "285, float32 | thtrain / it | others 2010 |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+      "| convlarge/1 | float64 | 1 | 1,000 | 15.4 | 65x | 79 | 12.7x | Torch 5 6.83; EBLearn 7.44; SciPy, forward "
+      "2.83 |\n"
+      "| convlarge/1 | float32 | 1 | 1,650 | 16.5 | 100x | 79 | 20.9x | Torch 5 6.83; EBLearn 7.44; SciPy, "
+      "forward 2.83 |\n");
+  EXPECT_EQ(published_table({peer}), "");
+}
+
 TEST(BenchReport, AMeasurementIsALineOfJson) {
   Measurement m = measured("numpy", "user", {50, 20, 40});
   m.setting = "openblas SkylakeX";
@@ -74,6 +108,7 @@ TEST(BenchReport, AMeasurementIsALineOfJson) {
                                                {"form", "none"},
                                                {"implementation", "numpy"},
                                                {"kind", "user"},
+                                               {"chosen", ""},
                                                {"setting", "openblas SkylakeX"},
                                                {"version", "numpy 1.24.2"},
                                                {"unit", "examples/s"},

@@ -36,7 +36,8 @@ TEST(RunBench, WhoIsOverTheLimitIsNotAskedForLargerCases) {
                              .limit_seconds = 0.5,
                              .pythons = {peer.string()},
                              .peers_folder = folder.path()};
-  const BenchResult result = run_bench(bench_named("compile"), options, [](auto&) {}, [](auto&) {});
+  const BenchResult result = run_bench(
+      bench_named("compile"), options, [](auto&) {}, [](auto&) {});
   std::vector<std::string> measured;
   for (const Measurement& m : result.measurements) {
     measured.push_back(m.case_name);

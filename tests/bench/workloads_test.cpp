@@ -47,6 +47,30 @@ TEST(BenchCases, TextsAreReadOrRefused) {
     EXPECT_THROW(rbm_case(text), UserError) << text;
 }
 
+TEST(BenchCases, ConfigurationsOfConvolutionsHaveTheWidthFirst) {
+  const ConvCase c = conv_case("k128x5x3,s2,i64x56x48,p1x2/inputs");
+  EXPECT_EQ(c.pass, ConvPass::kInputGradient);
+  EXPECT_EQ((std::vector<int64_t>{c.batch, c.channels, c.width, c.height, c.filters, c.kernel_width, c.kernel_height}),
+            (std::vector<int64_t>{128, 64, 56, 48, 128, 5, 3}));
+  EXPECT_EQ((std::vector<int64_t>{c.stride_x, c.stride_y, c.pad_x, c.pad_y, c.out_width(), c.out_height()}),
+            (std::vector<int64_t>{2, 1, 1, 2, 27, 50}));
+  EXPECT_DOUBLE_EQ(c.flops(), 2.0 * 128 * 128 * 27 * 50 * 64 * 15);
+  for (const char* text : {"i64x56x48,k128x5x3", "i64x56x48,k128x5x3/", "i64x56x48,k128x5x3/bprop", "/fprop",
+                           "i64x56x48,k128x5x3/fprop/fprop"})
+    EXPECT_THROW(conv_case(text), UserError) << text;
+}
+
+TEST(BenchCases, LayersAndConfigurationsHaveThreePassesEach) {
+  const std::vector<std::string> cases = conv_cases({"i3x8x8,k2x3x3", "4", "L4", "i3x8x8,k2x3x3"});
+  EXPECT_EQ(cases, (std::vector<std::string>{"i3x8x8,k2x3x3/fprop", "i3x8x8,k2x3x3/inputs", "i3x8x8,k2x3x3/weights",
+                                             "i128x16x16,k128x7x7,b16/fprop", "i128x16x16,k128x7x7,b16/inputs",
+                                             "i128x16x16,k128x7x7,b16/weights"}));
+  // The lengths of the results of convnet-benchmarks' layers.
+  const std::vector<int64_t> lengths = {118, 56, 24, 10, 11};
+  for (size_t i = 0; i < lengths.size(); ++i)
+    EXPECT_EQ(conv_case(conv_cases({std::to_string(i + 1)})[0]).out_width(), lengths[i]);
+}
+
 TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
   for (const Bench& bench : benches())
     for (const auto* cases : {&bench.cases, &bench.quick_cases})
@@ -58,6 +82,8 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "random_numbers") random_case(text);
         if (bench.family == "rnn") rnn_case(text);
         if (bench.family == "rbm") rbm_case(text);
+        if (bench.family == "conv") conv_case(text);
+        if (bench.family == "convnet") convnet_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
 }
@@ -72,6 +98,10 @@ TEST(BenchCases, OperationsOfAnExample) {
   // Five products of CD-1, with one more pair for each further step.
   EXPECT_DOUBLE_EQ(flops_per_example(rbm_case("784-500-1/20")), 10 * 392000);
   EXPECT_DOUBLE_EQ(flops_per_example(rbm_case("784-500-15/20")), 66 * 392000);
+  // Forward 36.75 million in the first convolution, 18.2 in the second and 0.47 in the dense layers; two passes of the
+  // first, which has no gradient to the images, and three of the others.
+  EXPECT_DOUBLE_EQ(flops_per_example(convnet_case("convlarge/1")),
+                   4.0 * 6 * 49 * 250 * 250 + 6.0 * (16 * 6 * 49 * 44 * 44 + 1936 * 120 + 1200));
 }
 
 TEST(BenchMeasure, ARateIsUnitsOverTime) {
@@ -97,6 +127,12 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
       for (const char* text : {"tanh-5-6-7/3", "lstm-5-6-7/1"})
         EXPECT_GT(measure(rnn_workload(text, options), 0.005).value, 0) << text;
       EXPECT_GT(measure(rbm_workload("20-15-3/12", options), 0.005).value, 0);
+      EXPECT_GT(measure(convnet_workload("convsmall/1", options), 0.005).value, 0);
+      for (const char* pass : {"fprop", "inputs", "weights"}) {
+        const Workload conv = conv_workload(str("i2x7x6,k3x3x2,b4,p1x0/", pass), options);
+        EXPECT_GT(measure(conv, 0.005).value, 0) << pass;
+        EXPECT_NE(conv.chosen, "") << pass;
+      }
     }
 }
 
@@ -123,6 +159,42 @@ TEST(BenchMeasure, BoltzmannMachinesTrainAsThePeersDo) {
   EXPECT_NEAR(squares, 285.64620738528, 1e-11);
 }
 
+// Those of `bench/peers/worker.py conv --check`: the sum of the results, and that of their products with 1, 2, ...
+TEST(BenchMeasure, ConvolutionsGiveWhatThePeersDo) {
+  const std::tuple<const char*, double, double> cases[] = {
+      {"i2x7x6,k3x3x2,b4/fprop", -24.900349798059, -4738.99740879112},
+      {"i2x7x6,k3x3x2,b4/inputs", 6.20785292620599, 1908.08198328205},
+      {"i2x7x6,k3x3x2,b4/weights", -37.808013083935, -667.953719169761},
+      {"i2x7x6,k3x3x2,b4,s2x1,p1x0/fprop", 21.4961300960613, 3722.17054308927},
+      {"i2x7x6,k3x3x2,b4,s2x1,p1x0/inputs", -6.6589590308138, -1325.84106801753},
+      {"i2x7x6,k3x3x2,b4,s2x1,p1x0/weights", -10.3226623042177, -415.659808594017}};
+  for (const auto& [text, wanted, wanted_products] : cases) {
+    const Tensor got = conv_result(text, {.dtype = DType::kFloat64, .threads = 1});
+    double sum = 0, products = 0;
+    for (int64_t i = 0; i < got.size(); ++i) {
+      sum += got.as_double(i);
+      products += got.as_double(i) * static_cast<double>(i + 1);
+    }
+    EXPECT_NEAR(sum, wanted, 1e-10) << text;
+    EXPECT_NEAR(products, wanted_products, 1e-8) << text;
+  }
+}
+
+// Those of `bench/peers/worker.py convnet --check`.
+TEST(BenchMeasure, NetworksWithConvolutionsTrainAsThePeersDo) {
+  const std::pair<const char*, std::vector<double>> cases[] = {
+      {"convsmall/3", {2.302585092994046, 2.328321667421104, 2.437684683284451}},
+      {"convmed/1", {2.302585092994046, 2.5139381813760107, 2.640239319772811}},
+      {"lenet/4", {2.302585092994046, 3.61393573734809, 2.3542244249675455}}};
+  for (const auto& [text, wanted] : cases)
+    for (DType dtype : {DType::kFloat64, DType::kFloat32}) {
+      const std::vector<double> got = convnet_costs(text, {.dtype = dtype, .threads = 1}, 3);
+      ASSERT_EQ(got.size(), wanted.size());
+      for (size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_NEAR(got[i], wanted[i], dtype == DType::kFloat64 ? 1e-11 : 1e-4) << text << ' ' << i;
+    }
+}
+
 TEST(BenchMeasure, TheLoopWrittenByHandComputesTheSame) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64})
     for (const char* text : {"state/21", "gradient/21"}) {
@@ -141,6 +213,8 @@ TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   EXPECT_GT(measure(gemm_ceiling("100x100x100/NN", options), 0.02).value, 1);
   EXPECT_GT(measure(rnn_ceiling("tanh-128-256-100/32", options), 0.02).value, 10);
   EXPECT_GT(measure(rbm_ceiling("784-500-1/20", options), 0.02).value, 200);
+  EXPECT_GT(measure(conv_ceiling("i2x7x6,k3x3x2,b4/fprop", options), 0.02).value, 1);
+  EXPECT_GT(measure(convnet_ceiling("convlarge/1", options), 0.02).value, 5);
   EXPECT_GT(measure(elementwise_ceiling("a+1/100000", options), 0.02).value, 1e7);
   EXPECT_GT(measure(random_ceiling("mt_normal/100000", options), 0.02).value, 1e7);
   EXPECT_THROW(elementwise_ceiling("a+1/4", options), UserError);

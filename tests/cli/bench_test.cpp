@@ -29,11 +29,10 @@ class CliBench : public testing::Test {
 };
 
 TEST_F(CliBench, EveryBenchmarkGivesItsNumbers) {
-  const std::map<std::string, std::pair<std::string, size_t>> wanted = {{"mlp", {"examples/s", 2}},
-                                                                        {"logreg", {"examples/s", 2}},
-                                                                        {"elementwise", {"elements/s", 3}},
-                                                                        {"gemm", {"GFLOP/s", 2}},
-                                                                        {"compile", {"nodes/s", 2}}};
+  const std::map<std::string, std::pair<std::string, size_t>> wanted = {
+      {"mlp", {"examples/s", 2}}, {"logreg", {"examples/s", 2}}, {"elementwise", {"elements/s", 3}},
+      {"gemm", {"GFLOP/s", 2}},   {"conv", {"GFLOP/s", 6}},      {"convnet", {"examples/s", 2}},
+      {"compile", {"nodes/s", 2}}};
   for (const auto& [name, of] : wanted) {
     std::vector<Row> found = rows({name, "--dtype", "float64", "--threads", "1"});
     EXPECT_EQ(found.size(), of.second) << name;
@@ -46,7 +45,8 @@ TEST_F(CliBench, EveryBenchmarkGivesItsNumbers) {
       EXPECT_GT(std::stod(row["value"]), 0);
       EXPECT_LE(std::stod(row["low"]), std::stod(row["value"]));
       EXPECT_GE(std::stod(row["high"]), std::stod(row["value"]));
-      for (const char* key : {"case", "form", "implementation", "setting", "version"}) EXPECT_TRUE(row.contains(key));
+      for (const char* key : {"case", "form", "implementation", "setting", "version", "chosen"})
+        EXPECT_TRUE(row.contains(key));
     }
     ASSERT_FALSE(found.empty());
     EXPECT_EQ(found[0]["implementation"], "thtrain");
@@ -64,14 +64,27 @@ TEST_F(CliBench, FormsDtypesThreadsAndCasesAreThoseAskedFor) {
                                             "sigm_tanh/300 2 owned", "sigm_tanh/300 2 borrowed"}));
 }
 
+TEST_F(CliBench, ConvolutionsAreGivenAsConfigurations) {
+  const std::vector<std::string> cases = {"i3x9x8,k4x3x2,b2,p1x0/fprop", "i3x9x8,k4x3x2,b2,p1x0/inputs",
+                                          "i3x9x8,k4x3x2,b2,p1x0/weights"};
+  std::vector<std::string> seen;
+  for (Row& row :
+       rows({"conv", "i3x9x8,k4x3x2,b2,p1x0", "--dtype", "float32", "--threads", "1", "--only", "thtrain"})) {
+    seen.push_back(row["case"]);
+    EXPECT_NE(row["chosen"], "");
+  }
+  EXPECT_EQ(seen, cases);
+}
+
 TEST_F(CliBench, ThePaperGivesTablesAndFigures) {
   Ended ended =
       workshop.run({"bench", "paper", "--quick", "--turns", "1", "--rounds", "1", "--python", "no-python", "--all"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   for (const char* part : {"mlp, float64, 1 thread, examples/s\n", "elementwise, float64, 1 thread, elements/s\n",
-                           "| 20-15-10/12 |", "| poly2/1000 | owned |", "figures: fig5.png, fig7.png\n"})
+                           "| 20-15-10/12 |", "| poly2/1000 | owned |", "convnet, float64, 1 thread, examples/s\n",
+                           "| convsmall/1 | float64 | 1 | ", " | 569 | ", "figures: fig5.png, fig6.png, fig7.png\n"})
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
-  EXPECT_EQ(workshop.list(), (std::vector<std::string>{"fig5.png", "fig7.png"}));
+  EXPECT_EQ(workshop.list(), (std::vector<std::string>{"fig5.png", "fig6.png", "fig7.png"}));
 }
 
 TEST_F(CliBench, MathsGivesTheErrorsOfFunctions) {
