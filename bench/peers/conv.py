@@ -4,8 +4,8 @@ A case is "i64x56x48,k128x5x3,b16,s2x1,p1x2/fprop": channels, width and height o
 width and height; the batch; strides; zeros around the image; the horizontal number first. After the slash fprop,
 inputs (the gradient to the images) or weights (to the filters). Rates are GFLOP/s, padding counted.
 
-PyTorch has oneDNN inside, which computes its convolutions of float32: `torch` gives it plain arrays, `torch_cl` those of
-channels_last, `torch_mkldnn` those of oneDNN's own choice, which stay in that layout from call to call.
+PyTorch has oneDNN inside, which computes its convolutions of float32: `torch` gives it plain arrays, `torch_cl` those
+of channels_last, `torch_mkldnn` those of oneDNN's own choice, which stay in that layout from call to call.
 """
 import importlib.util
 

@@ -6,8 +6,8 @@ maps, pool(tanh(conv + b)) and tanh again, 120 hidden units, learning rate 0.01,
 and [0, sqrt(6 / 16 / 25)), output weights zero); lenet is that of the Deep Learning Tutorials (20 and 50 maps,
 tanh(pool(conv) + b), 500 hidden units, learning rate 0.1, weights uniform in +-sqrt(6 / (in + out))). Images of
 standard normal numbers and random labels in memory, as many as the paper's scripts walk through. A step returns its
-cost as a Python number. Convolutions are true ones in thtrain and Theano, and correlations here: the filters of both are the same
-numbers, flipped.
+cost as a Python number. Convolutions are true ones in thtrain and Theano, and correlations here: the filters of both
+are the same numbers, flipped.
 """
 import importlib.util
 

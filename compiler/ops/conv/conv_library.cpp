@@ -54,6 +54,7 @@ std::optional<Candidate> find_fft(const ChoiceKey& key, const std::string& name,
   return Candidate{.name = kFft,
                    .version = kFftVersion,
                    .rounding = RoundingClass::kOther,
+                   .error_bound = fft_error_bound(c),
                    .workspace_bytes = fft_workspace(c),
                    .functions = {conv_fft_function(c.dtype).name},
                    .lower = [c](StepBuilder& builder) { lower_fft(builder, c); }};
