@@ -14,6 +14,7 @@
 #include "compiler/ops/control/repeat.h"
 #include "compiler/ops/control/stable_gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
+#include "compiler/ops/image/windows.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
