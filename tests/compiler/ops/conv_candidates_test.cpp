@@ -144,15 +144,11 @@ void expect_definition(const ConvCandidates& candidates, const std::vector<ConvC
     const bool is_other = candidate.rounding == RoundingClass::kOther;
     const double terms = c.flops() / 2 / static_cast<double>(one.size()),
                  bound = is_other ? candidate.error_bound * norm_of(c, defined) : 0;
-    double error = 0;
     for (size_t k = 0; k < one.size(); ++k) {
       ASSERT_NEAR(one[k], defined.values[k],
                   is_other ? bound : (terms + 4) * std::numeric_limits<T>::epsilon() * defined.sizes[k])
           << "element " << k;
-      error = std::max(error, std::fabs(static_cast<double>(one[k]) - defined.values[k]));
     }
-    if (getenv("TH_SHOW") && is_other)
-      printf("%s %s: %.2e of the bound\n", all[i].name.c_str(), key_of(c).text().c_str(), error / bound);
   }
 }
 
