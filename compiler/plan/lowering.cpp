@@ -137,6 +137,18 @@ std::vector<kernel::Operand> operands_of(std::span<const BufferView> views, size
   return out;
 }
 
+// Keeps the last answer.
+class Listener : public kernel::Chooser {
+ public:
+  explicit Listener(const kernel::Chooser& chooser) : chooser_(chooser) {}
+  std::string choose(const kernel::ChoiceKey& key) const override { return last_ = chooser_.choose(key); }
+  const std::string& last() const { return last_; }
+
+ private:
+  const kernel::Chooser& chooser_;
+  mutable std::string last_;
+};
+
 // A complex number is two floats side by side.
 BufferView as_pairs(BufferView view) {
   if (!is_complex(view.type.dtype)) return view;
@@ -152,13 +164,15 @@ BufferView as_pairs(BufferView view) {
 LoweredNode Lowering::lower(const Node& node, const Placement& at) {
   auto [known, fresh] = known_.try_emplace(Key(node, at).take());
   if (!fresh) return known->second;
+  std::optional<Listener> listener;
+  if (options_.chooser) listener.emplace(*options_.chooser);
   kernel::StepBuilder builder(
       node, operands_of(at.inputs, 0), operands_of(at.outputs, at.inputs.size()), options_.target,
       {.overwrites = overwritten(at),
        .at_destination = at_destination(node, at),
        .writes_variable = at.writes_variable,
        .non_temporal_threshold = at.is_unread ? options_.target.non_temporal_threshold(options_.threads) : 0,
-       .chooser = options_.chooser});
+       .chooser = listener ? &*listener : nullptr});
   if (node.op->scalar) {
     std::vector<Expr> results;
     for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
@@ -166,7 +180,7 @@ LoweredNode Lowering::lower(const Node& node, const Placement& at) {
   } else {
     node.op->lower(builder);
   }
-  LoweredNode out{builder.take(), builder.workspaces()};
+  LoweredNode out{builder.take(), builder.workspaces(), listener ? listener->last() : std::string()};
   if (std::any_of(out.code.begin(), out.code.end(), has_check))
     known_.erase(known);
   else

@@ -311,20 +311,19 @@ void Planner::place_step(const Node& node) {
   for (size_t o = 0; o < at.outputs.size(); ++o) at.is_unread = at.is_unread && goes_to_caller(node[o], at.outputs[o]);
   for (size_t o = 0; o < at.outputs.size(); ++o)
     if (!scope_->value(node[o]).view) scope_->set(node[o], at.outputs[o]);
-  std::vector<kernel::StepCode> code;
+  LoweredNode lower;
   if (calls_back)
-    code.emplace_back(kernel::ReferenceCall{});
+    lower.code.emplace_back(kernel::ReferenceCall{});
   else
-    code = lowered(node, at, operands);
-  emit(node, std::move(code), std::move(operands));
+    lower = lowered(node, at, operands);
+  emit(node, std::move(lower), std::move(operands));
 }
 
-std::vector<kernel::StepCode> Planner::lowered(const Node& node, const Placement& at,
-                                               std::vector<BufferView>& operands) {
+LoweredNode Planner::lowered(const Node& node, const Placement& at, std::vector<BufferView>& operands) {
   LoweredNode out = lowering_.lower(node, at);
   for (const kernel::Workspace& workspace : out.workspaces)
     operands.push_back(new_place({.dtype = workspace.dtype, .dims = {workspace.elements}}, "workspace"));
-  return std::move(out.code);
+  return out;
 }
 
 BufferView Planner::place_of(const Node& node, size_t o, std::span<const BufferView> inputs) {
@@ -336,19 +335,27 @@ BufferView Planner::place_of(const Node& node, size_t o, std::span<const BufferV
   return new_place(type, name);
 }
 
-void Planner::emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands) {
+void Planner::emit(const Node& node, LoweredNode lowered, std::vector<BufferView> operands) {
+  std::vector<kernel::StepCode>& code = lowered.code;
   if (code.empty()) return;  // all was computed where it would have been copied
   const std::string comment = comment_of(node);
   for (size_t k = 0; k + 1 < code.size(); ++k)
-    region_->items.push_back(
-        Step{&node, comment, operands, node.inputs.size(), node.types.size(), std::move(code[k]), node.origin});
+    region_->items.push_back(Step{&node,
+                                  comment,
+                                  operands,
+                                  node.inputs.size(),
+                                  node.types.size(),
+                                  std::move(code[k]),
+                                  node.origin,
+                                  {},
+                                  lowered.candidate});
   std::vector<LengthDefinition> defined;
   if (node.op->defines)
     for (DefinedLength& length : node.op->defines(node))
       defined.push_back(
           {std::move(length.name), std::move(length.bound), operands[node.inputs.size() + length.output]});
   region_->items.push_back(Step{&node, comment, std::move(operands), node.inputs.size(), node.types.size(),
-                                std::move(code.back()), node.origin, std::move(defined)});
+                                std::move(code.back()), node.origin, std::move(defined), lowered.candidate});
 }
 
 // ---- copies --------------------------------------------------------------------------------------------------------

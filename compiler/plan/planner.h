@@ -62,8 +62,8 @@ class Planner {
   /// Where output `o` goes: where it is wanted, over an input that dies, or into a temporary.
   BufferView place_of(const Node& node, size_t o, std::span<const BufferView> inputs);
   /// The node's code; its workspaces are added to the operands.
-  std::vector<kernel::StepCode> lowered(const Node& node, const Placement& at, std::vector<BufferView>& operands);
-  void emit(const Node& node, std::vector<kernel::StepCode> code, std::vector<BufferView> operands);
+  LoweredNode lowered(const Node& node, const Placement& at, std::vector<BufferView>& operands);
+  void emit(const Node& node, LoweredNode lowered, std::vector<BufferView> operands);
 
   // ---- copies
   /// Elements of one view into another, as a step of its own.

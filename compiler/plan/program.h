@@ -53,6 +53,7 @@ struct Step {
   kernel::StepCode code;             // operand numbers refer to `operands`
   Origin origin;
   std::vector<LengthDefinition> defines = {};
+  std::string candidate = {};  // that computes it, where its lowering asked the chooser
 };
 
 struct Region;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "compiler/base/escape.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ops/bounded.h"
 #include "compiler/ops/evaluate.h"
@@ -150,16 +151,20 @@ class StepChecker {
     }
     for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs)) add_ranges(workspace, written);
     if (std::optional<std::string> buffer = before_->changed(written))
-      throw InternalError(
-          {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer, " outside its outputs"),
-           .node = step.origin.text(),
-           .config = step.origin.config()});
+      throw InternalError({.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer,
+                                       " outside its outputs", by_candidate(step)),
+                           .node = step.origin.text(),
+                           .config = step.origin.config()});
   }
 
  private:
+  static std::string by_candidate(const Step& step) {
+    return step.candidate.empty() ? "" : str(", which the candidate ", escaped(step.candidate), " computes");
+  }
+
   [[noreturn]] void fail(const Step& step, size_t number, size_t output, const std::string& where) const {
     throw InternalError({.what = str("debug: native code and reference differ in step ", number, " (", step.comment,
-                                     "), output ", output),
+                                     "), output ", output, by_candidate(step)),
                          .got = str("at ", where),
                          .node = step.origin.text(),
                          .config = step.origin.config()});
