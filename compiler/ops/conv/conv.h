@@ -8,6 +8,8 @@
 
 namespace thtrain {
 
+// ---- neural networks -----------------------------------------------------------------------------------------------
+
 /// How many zeros stand around an image. `valid`: none, the filter stays inside. `full`: a window for every overlap
 /// with the image. `half`: as many on both sides as half the filter spans, so that odd filters with stride 1 keep the
 /// lengths.
@@ -43,8 +45,6 @@ struct ConvOptions {
   bool flip = true;  // a true convolution, whose filters are flipped; false: correlation
   bool unshared = false;  // filters of their own for every place: w [F, O..., C / groups, K...]
 };
-
-// ---- neural networks -----------------------------------------------------------------------------------------------
 
 /// Images x [N, C, S...] with filters w [F, C / groups, K...] -> [N, F, O...], of one, two or three spatial axes and
 /// one floating dtype: y[n, f, o] = sum over c, k of x[n, c, o stride + k dilation - before] w[f, c, K - 1 - k]
