@@ -77,8 +77,9 @@ std::vector<OpCase> pool_cases(PoolInputs inputs, const PoolBuild& build) {
                          [build, row, is_made](std::vector<Expr> in) {
                            Props props;
                            row.windows.add_to(props);
+                           const Dims image = is_made ? in.back().dims() : row.image;
                            if (is_made) in.back() = apply(max_pool_op(), {in.back()}, props);
-                           return std::vector{build(in, row.windows, row.image)};
+                           return std::vector{build(in, row.windows, image)};
                          },
                      .bound = inputs == PoolInputs::kImageAndPooled && row.windows.sharing() > 1 ? 16.0 : 0.0});
     }
