@@ -32,6 +32,7 @@ struct CompileOptions {
   bool use_cache = true;
   Tune tune = Tune::kCached;
   std::vector<TakenCandidate> candidates = {};
+  CandidateLists candidate_lists = {};
 };
 TunerOptions tuner_options(const CompileOptions& options);
 

@@ -272,6 +272,7 @@ CompileOptions compile_options(const State& s) {
   out.threads = s.context.threads;
   out.tune = s.options.tune;
   out.candidates = s.options.candidates;
+  out.candidate_lists = s.options.candidate_lists;
   return out;
 }
 
