@@ -98,6 +98,8 @@ struct CompilerConfig : Section {
   Optimizer optimizer = Optimizer::kDefault;
   int64_t threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   Tune tune = Tune::kCached;
+  std::vector<std::string> only_candidates, include_candidates, exclude_candidates;
+  int64_t workspace_limit = 0;  // bytes; 0: none
   bool background = false;
   static void describe(Fields<CompilerConfig>& f);
 };
