@@ -256,7 +256,7 @@ void CommandLine::add_explain() {
 }
 
 void CommandLine::add_tune() {
-  CLI::App* c = add("tune", "measure which implementation computes each matrix product fastest",
+  CLI::App* c = add("tune", "measure which implementation computes each matrix product and convolution fastest",
                     [this] { return run_tune(tune); });
   add_experiment(*c, tune.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
   c->add_flag("--json", tune.json, "print one JSON object");

@@ -313,6 +313,21 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
           "(Winograd's), by its derived bound: a part of the largest element of the images times the largest sum of "
           "sizes of a filter's elements. 0: no such implementation. It is 0 with "
           "`optimizer = \"strict\"`, and with `mode = \"debug\"`, which compares with the definition.");
+  f.field("only_candidates", &CompilerConfig::only_candidates)
+      .help(
+          "Implementations by name, such as `[\"library\"]` or `[\"conv*:rows *\"]`: `*` stands for any characters, "
+          "and "
+          "`COMPUTATION:NAME` is of one computation. Where one of them applies, no other is taken. `thtrain tune` "
+          "prints "
+          "the names.");
+  f.field("include_candidates", &CompilerConfig::include_candidates)
+      .help("Names, without `*`, of implementations that are timed although they are not worth a trial by the model.");
+  f.field("exclude_candidates", &CompilerConfig::exclude_candidates)
+      .help("Implementations, by name or pattern, that are never taken.");
+  f.field("workspace_limit", &CompilerConfig::workspace_limit)
+      .range(at_least(0))
+      .unit("bytes")
+      .help("No implementation is taken that needs a larger workspace; 0: no limit.");
   f.field("background", &CompilerConfig::background)
       .help(
           "Start training at once in reference mode while the training step is compiled, and change to native code "

@@ -99,6 +99,8 @@ struct CompilerConfig : Section {
   int64_t threads = 0;  // 0: OMP_NUM_THREADS, or all cores
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;
+  std::vector<std::string> only_candidates, include_candidates, exclude_candidates;
+  int64_t workspace_limit = 0;  // bytes; 0: none
   bool background = false;
   static void describe(Fields<CompilerConfig>& f);
 };

@@ -21,6 +21,10 @@
 
 namespace thtrain {
 
+CandidateLists candidate_lists(const CompilerConfig& config) {
+  return {config.only_candidates, config.include_candidates, config.exclude_candidates, config.workspace_limit};
+}
+
 FunctionOptions function_options(const CompilerConfig& config, std::string name) {
   FunctionOptions out;
   switch (config.mode) {
@@ -48,6 +52,7 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
   out.threads = static_cast<int>(config.threads);
   out.tune = config.tune;
   out.conv_tolerance = config.conv_tolerance;
+  out.candidate_lists = candidate_lists(config);
   out.name = std::move(name);
   return out;
 }

@@ -29,6 +29,8 @@ class FloatXScope {
   DType outer_;
 };
 
+/// The lists of candidates of an experiment.
+CandidateLists candidate_lists(const CompilerConfig& config);
 /// What [compiler] says, for a function of that name.
 FunctionOptions function_options(const CompilerConfig& config, std::string name);
 

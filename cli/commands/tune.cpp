@@ -1,5 +1,6 @@
 // `thtrain tune`: which implementations are the fastest on this machine, of what has several in an experiment.
 #include <algorithm>
+#include <cmath>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
@@ -10,6 +11,7 @@
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "trainers/load_data.h"
+#include "trainers/program.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -25,11 +27,43 @@ double gflops(const CandidateTrial& trial) {
   return 1e-9 * trial.flops / trial.seconds;
 }
 
-std::string tuned_text(const Tuned& tuned) {
-  std::vector<std::vector<std::string>> rows = {{"candidate", "GFLOP/s", "microseconds"}};
+// Four digits without an exponent: "0.00003502".
+std::string time_text(double seconds) {
+  const int before = static_cast<int>(std::floor(std::log10(seconds)));
+  return json_fixed(seconds, std::max(0, 3 - before));
+}
+
+std::string head_text(const kernel::ChoiceKey& key, size_t choices) {
+  return str(key.text(), " (", count_text(static_cast<int64_t>(choices), "choice"), "):\n");
+}
+
+// A line for each candidate, the fastest first.
+std::string trials_text(const Tuned& tuned, const std::vector<std::string>& absent) {
+  std::string out;
   for (const CandidateTrial& trial : tuned.trials)
-    rows.push_back({trial.candidate, json_fixed(gflops(trial), 1), json_fixed(1e6 * trial.seconds, 1)});
-  return str(tuned.key.text(), ": ", tuned.trials.front().candidate, "\n", table_text(rows));
+    out += str("* ", trial.candidate, ": ", time_text(trial.seconds), " sec",
+               trial.flops > 0 ? str(", ", json_fixed(gflops(trial), 1), " GFLOP/s") : std::string(), "\n");
+  for (const std::string& name : absent) out += str("* ", name, ": not installed\n");
+  return str(out, "= ", tuned.trials.empty() ? "none: no program ran" : tuned.trials.front().candidate, "\n\n");
+}
+
+// Candidates whose libraries are not here.
+std::vector<std::string> absent_candidates(const kernel::ChoiceKey& key, const CandidateLists& lists) {
+  std::vector<std::string> out;
+  for (const Candidate& candidate : listed_candidates(lists, key, machine()))
+    if (!version_of(candidate)) out.push_back(candidate.name);
+  return out;
+}
+
+// Not terminated: what other programs took.
+std::string busy_text(const std::vector<Tuned>& all) {
+  double load = 0;
+  for (const Tuned& tuned : all)
+    for (const CandidateTrial& trial : tuned.trials) load = std::max(load, trial.load);
+  if (load == 0) return "";
+  return str(
+      "the machine was busy: ", json_fixed(load, 1),
+      " programs wanted each core; with compiler.tune = \"always\", a run that finds it less busy times again\n");
 }
 
 std::string tuned_json(const Tuned& tuned) {
@@ -44,7 +78,7 @@ std::string tuned_json(const Tuned& tuned) {
   return JsonObject()
       .add("computation", tuned.key.computation)
       .add("properties", tuned.key.properties)
-      .add("choice", tuned.trials.front().candidate)
+      .add("choice", tuned.trials.empty() ? "" : tuned.trials.front().candidate)
       .add_raw("trials", str('[', join(tuned.trials, ", ", trial_json), ']'))
       .line();
 }
@@ -70,13 +104,19 @@ int run_tune(const TuneArguments& arguments) {
   TuningTable table;
   const CompilerConfig& compiler = loaded.experiment.compiler;
   const double tolerance = compiler.optimizer == CompilerConfig::Optimizer::kStrict ? 0 : compiler.conv_tolerance;
-  for (const kernel::ChoiceKey& key : choices_of_phases(loaded)) {
-    std::vector<CandidateTrial> trials = time_candidates(key, usable_candidates(key, tolerance), threads);
+  const CandidateLists lists = candidate_lists(compiler);
+  const std::vector<kernel::ChoiceKey> keys = choices_of_phases(loaded);
+  check_lists(lists, keys, machine());
+  for (const kernel::ChoiceKey& key : keys) {
+    const std::vector<Candidate> usable = usable_candidates(key, tolerance, lists);
+    const std::vector<std::string> absent = absent_candidates(key, lists);
+    if (!arguments.json) print_text(head_text(key, usable.size() + absent.size()));
+    std::vector<CandidateTrial> trials = time_candidates(key, usable, threads);
     std::stable_sort(trials.begin(), trials.end(),
                      [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });
     table.merge(tuning_of(key, trials));
     tuned.push_back({key, std::move(trials)});
-    if (!arguments.json) print_text(str(tuned_text(tuned.back()), "\n"));
+    if (!arguments.json) print_text(trials_text(tuned.back(), absent));
   }
   if (!tuned.empty()) remember(table, threads);
   measure_machine_again();
@@ -88,7 +128,8 @@ int run_tune(const TuneArguments& arguments) {
   }
   const bool is_reference = loaded.experiment.compiler.mode == CompilerConfig::Mode::kReference;
   const char* nothing = is_reference ? ": compiler.mode = \"reference\" computes without native code\n" : "\n";
-  print_text(str(count_text(static_cast<int64_t>(tuned.size()), "choice"), " for ", count_text(threads, "thread"),
+  print_text(str(busy_text(tuned), count_text(static_cast<int64_t>(tuned.size()), "choice"), " for ",
+                 count_text(threads, "thread"),
                  tuned.empty() ? nothing : str(", remembered in ", cache_folder_text(), "\n")));
   return kDone;
 }

@@ -18,9 +18,16 @@
 namespace thtrain {
 namespace {
 
-// How long all trials of one key may take, and one turn of one candidate.
-constexpr double kSeconds = 0.4, kTurnSeconds = 0.0005;
-constexpr int kLeastTurns = 9;
+// How long all trials of one key take if they are short, and one turn of one candidate.
+constexpr double kSeconds = 0.25, kTurnSeconds = 0.0005;
+// Long ones take so many turns, and of these only the first where they take longer than kMostSeconds.
+constexpr int kLeastTurns = 7, kFirstTurns = 2;
+constexpr double kMostSeconds = 2;
+// Slower than the fastest by these factors, after the first turn and after kFirstTurns more, none may become the
+// fastest.
+constexpr double kHopeless = 3, kSlower = 1.25;
+// Programs that want a core, for each of the cores. The compilers of a tuning are as many as there are cores.
+constexpr double kBusy = 1.5;
 // A step of training touches much else before it comes back to the same node: operands that the second cache does not
 // hold take turns, so that they are not found nearer than they will be there.
 constexpr int64_t kFitsCache = 1 << 20;
@@ -31,6 +38,12 @@ struct Forced : kernel::Chooser {
   std::string choose(const kernel::ChoiceKey&) const override { return candidate; }
   std::string candidate;
 };
+
+// The mean of the last minute; 0 where the system does not say it, or it is not above kBusy.
+double load_when_busy() {
+  const double load = load_of_cores();
+  return load > kBusy ? load : 0;
+}
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -85,7 +98,7 @@ class Trial {
     entry_ = reinterpret_cast<ThEntry>(object_->symbol("thtrain_entry"));
     library_ = library_table(source_.libraries);
     context_.library = library_.data();
-    arena_ = Tensor::empty(DType::kUInt8, {program_.memory.arena_bytes.value()});
+    arena_ = Tensor::zeros(DType::kUInt8, {program_.memory.arena_bytes.value()});  // each page is touched
     context_.arena = static_cast<char*>(arena_.raw());
     sets_.emplace_back(program_);
     if (sets_[0].bytes() >= kFitsCache)
@@ -96,7 +109,8 @@ class Trial {
   bool run() { return entry_(&context_, sets_[next_++ % sets_.size()].entry.data()) == 0; }
 
   int calls = 0;  // in one turn
-  bool failed = false;
+  bool failed = false, is_out = false;
+  double first = 0;  // seconds of a call in the first turn
   double fastest = std::numeric_limits<double>::infinity();
 
  private:
@@ -121,10 +135,41 @@ void take_turn(Trial& trial) {
     trial.failed = trial.failed || !trial.run();
     ++done;
   } while (!trial.failed && (is_first ? seconds_now() - start < kTurnSeconds : done < trial.calls));
-  if (is_first)
+  const double seconds = (seconds_now() - start) / done;
+  if (is_first) {
     trial.calls = done;
-  else
-    trial.fastest = std::min(trial.fastest, (seconds_now() - start) / done);
+    trial.first = seconds;
+  } else {
+    trial.fastest = std::min(trial.fastest, seconds);
+  }
+}
+
+using Trials = std::vector<std::unique_ptr<Trial>>;
+
+// Those that are slower than the fastest by `factor` take no other turn.
+void leave_out_slow(const Trials& trials, double Trial::*time, double factor) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const std::unique_ptr<Trial>& trial : trials)
+    if (!trial->failed && !trial->is_out) best = std::min(best, (*trial).*time);
+  for (const std::unique_ptr<Trial>& trial : trials) {
+    if (trial->failed || trial->is_out || (*trial).*time <= factor * best) continue;
+    trial->is_out = true;
+    trial->fastest = (*trial).*time;
+  }
+}
+
+void take_turns(const Trials& trials) {
+  const double begin = seconds_now();
+  auto has_time = [&](int turn) {
+    const double seconds = seconds_now() - begin;
+    return turn < kFirstTurns || seconds < kSeconds || (turn < kLeastTurns && seconds < kMostSeconds);
+  };
+  for (int turn = -1; has_time(turn); ++turn) {
+    for (const std::unique_ptr<Trial>& trial : trials)
+      if (!trial->failed && !trial->is_out) take_turn(*trial);
+    if (turn < 0) leave_out_slow(trials, &Trial::first, kHopeless);
+    if (turn == kFirstTurns - 1) leave_out_slow(trials, &Trial::fastest, kSlower);
+  }
 }
 
 double flops_of(const Graph& graph) {
@@ -141,27 +186,27 @@ std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const 
   const Computation* computation = find_computation(key.computation);
   const std::optional<Graph> graph = computation ? computation->example(key.properties) : std::nullopt;
   if (!graph) throw UserError({.what = "no computation can be timed by this key", .got = key.text()});
-  std::vector<std::unique_ptr<Trial>> trials;
+  Trials trials;
   for (const Candidate& candidate : candidates)
     trials.push_back(std::make_unique<Trial>(*graph, candidate.name, threads));
   run_side_by_side(
       trials.size(), static_cast<size_t>(std::max(1, machine().cores)), [&](size_t i) { trials[i]->load(); }, [] {});
 
-  const double begin = seconds_now();
-  for (int turn = -1; turn < kLeastTurns || seconds_now() - begin < kSeconds; ++turn)
-    for (const std::unique_ptr<Trial>& trial : trials)
-      if (!trial->failed) take_turn(*trial);
+  const double load = load_when_busy();
+  take_turns(trials);
 
   std::vector<CandidateTrial> out;
   for (size_t i = 0; i < trials.size(); ++i)
     if (!trials[i]->failed)
-      out.push_back({candidates[i].name, version_of(candidates[i]).value_or(""), trials[i]->fastest, flops_of(*graph)});
+      out.push_back(
+          {candidates[i].name, version_of(candidates[i]).value_or(""), trials[i]->fastest, flops_of(*graph), load});
   return out;
 }
 
 TuningTable tuning_of(const kernel::ChoiceKey& key, const std::vector<CandidateTrial>& trials) {
   TuningTable out;
-  for (const CandidateTrial& trial : trials) out.add(key.text(), {trial.candidate, trial.version, trial.seconds});
+  for (const CandidateTrial& trial : trials)
+    out.add(key.text(), {trial.candidate, trial.version, trial.seconds, trial.load});
   return out;
 }
 

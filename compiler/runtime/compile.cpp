@@ -41,7 +41,8 @@ TunerOptions tuner_options(const CompileOptions& options) {
   return {.policy = options.tune,
           .threads = options.threads,
           .tolerance = options.pipeline.level == Level::kStrict ? 0 : options.conv_tolerance,
-          .taken = options.candidates};
+          .taken = options.candidates,
+          .lists = options.candidate_lists};
 }
 
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {

@@ -33,6 +33,7 @@ struct CompileOptions {
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;
   std::vector<TakenCandidate> candidates = {};
+  CandidateLists candidate_lists = {};
 };
 TunerOptions tuner_options(const CompileOptions& options);
 

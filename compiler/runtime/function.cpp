@@ -274,6 +274,7 @@ CompileOptions compile_options(const State& s) {
   // Debug mode compares with what sums of the definition's terms may differ by.
   out.conv_tolerance = s.options.mode == Mode::kDebug ? 0 : s.options.conv_tolerance;
   out.candidates = s.options.candidates;
+  out.candidate_lists = s.options.candidate_lists;
   return out;
 }
 

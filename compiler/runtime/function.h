@@ -73,6 +73,8 @@ struct FunctionOptions {
   double conv_tolerance = 0;
   /// Candidates to take wherever they apply, before what was measured and the rule: {{"matrix_product", "library"}}.
   std::vector<TakenCandidate> candidates = {};
+  /// Which others may be taken: lists of names with `*`, and a limit for their workspaces (candidate_lists.h).
+  CandidateLists candidate_lists = {};
   /// In native mode: a program that must be compiled is compiled by another thread. Calls run the reference until it is
   /// there; from which call on the bits are the native code's is then an accident of that run.
   bool background = false;

@@ -1,6 +1,8 @@
 #include "compiler/runtime/tuner.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -51,8 +53,8 @@ std::optional<std::string> version_of(const Candidate& candidate) {
   return out;
 }
 
-std::vector<Candidate> usable_candidates(const ChoiceKey& key, double tolerance) {
-  std::vector<Candidate> out = candidates_of(key, machine());
+std::vector<Candidate> usable_candidates(const ChoiceKey& key, double tolerance, const CandidateLists& lists) {
+  std::vector<Candidate> out = listed_candidates(lists, key, machine());
   std::erase_if(out, [&](const Candidate& c) { return !may_be_chosen(c, tolerance) || !version_of(c); });
   return out;
 }
@@ -84,29 +86,59 @@ std::string Tuner::chosen(const ChoiceKey& key) const {
     if (taken.computation == key.computation && find_candidate(key, taken.candidate, machine())) return taken.candidate;
   if (options_.policy != Tune::kNever)
     if (std::optional<std::string> found = remembered_choice(key)) return *found;
-  return find_computation(key.computation)->rule(key, machine(), options_.threads);
+  return choice_by_rule(key);
 }
 
-// The fastest of those that are still what was measured. A candidate that was not measured yet calls for a new trial of
-// all, since times of different hours do not compare.
+// Where the lists do not allow what the rule says, the first that they allow.
+std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
+  const Computation& computation = *find_computation(key.computation);
+  std::string name = computation.rule(key, machine(), options_.threads);
+  if (options_.lists.is_empty()) return name;
+  auto is_allowed = [&](const std::string& of) {
+    const std::optional<Candidate> candidate = find_candidate(key, of, machine());
+    return candidate && is_listed(options_.lists, key, *candidate, machine());
+  };
+  if (is_allowed(name)) return name;
+  const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance, options_.lists);
+  if (!usable.empty()) return usable.front().name;
+  if (is_allowed(computation.plain)) return computation.plain;
+  fail_without_candidates(options_.lists, key, machine());
+}
+
+// A candidate that was not measured yet calls for a new trial of all, since times of different hours do not compare. So
+// does a time of a busy machine that is less busy now.
+bool Tuner::must_be_timed(const ChoiceKey& key, const std::vector<Candidate>& usable,
+                          const std::vector<Measured>& known) const {
+  auto measured = [&](const Candidate& c) {
+    return std::find_if(known.begin(), known.end(),
+                        [&](const Measured& m) { return m.candidate == c.name && m.version == version_of(c); });
+  };
+  double load = 0;
+  for (const Candidate& candidate : usable) {
+    const auto found = measured(candidate);
+    if (found == known.end()) return true;
+    load = std::max(load, found->load);
+  }
+  return load > 0 && load_of_cores() < load / 2;
+}
+
+// The fastest of those that are still what was measured.
 std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const {
   const TuningTable table = remembered(options_.threads);
   if (options_.policy == Tune::kAlways && cache().has_compiler()) {
-    const std::vector<Measured>& known = table.of(key.text());
-    const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance);
-    const bool is_complete = std::all_of(usable.begin(), usable.end(), [&](const Candidate& c) {
-      return std::any_of(known.begin(), known.end(),
-                         [&](const Measured& m) { return m.candidate == c.name && m.version == version_of(c); });
-    });
-    if (!is_complete) {
+    const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance, options_.lists);
+    if (must_be_timed(key, usable, table.of(key.text()))) {
+      std::fprintf(stderr, "thtrain: timing %zu candidates for %s, once on this machine\n", usable.size(),
+                   printable(key.text()).c_str());
       const TuningTable measured = tuning_of(key, time_candidates(key, usable, options_.threads));
       remember(measured, options_.threads);
-      return measured.of(key.text()).front().candidate;
+      if (!measured.of(key.text()).empty()) return measured.of(key.text()).front().candidate;
     }
   }
   for (const Measured& m : table.of(key.text())) {
     const std::optional<Candidate> candidate = find_candidate(key, m.candidate, machine());
-    if (candidate && may_be_chosen(*candidate, options_.tolerance) && version_of(*candidate) == m.version)
+    if (candidate && may_be_chosen(*candidate, options_.tolerance) && version_of(*candidate) == m.version &&
+        is_listed(options_.lists, key, *candidate, machine()))
       return m.candidate;
   }
   return std::nullopt;
@@ -118,6 +150,11 @@ bool Tuner::agrees(const std::vector<kernel::Choice>& answers) const {
     choose(answer.key);
     return std::find(answers_.begin(), answers_.end(), answer) != answers_.end();
   });
+}
+
+double load_of_cores() {
+  double minute = 0;
+  return getloadavg(&minute, 1) == 1 ? minute / std::max(1, machine().cores) : 0;
 }
 
 TuningTable remembered(int threads) {

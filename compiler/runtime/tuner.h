@@ -8,6 +8,7 @@
 
 #include "compiler/kernel/choice.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/runtime/candidate_lists.h"
 #include "compiler/runtime/tuning_table.h"
 
 namespace thtrain {
@@ -31,14 +32,16 @@ struct TunerOptions {
   /// A candidate whose errors may be larger (RoundingClass::kOther) answers where its error_bound is at most this.
   double tolerance = 0;
   std::vector<TakenCandidate> taken = {};
+  CandidateLists lists = {};  // of what is not taken by name
 };
 
 /// The version of a candidate and of the libraries that it calls; nullopt where one is not installed.
 std::optional<std::string> version_of(const Candidate& candidate);
 
-/// Candidates that a trial may take: they apply, are installed, are deterministic, and if they are kOther, have an
-/// error_bound of at most `tolerance`.
-std::vector<Candidate> usable_candidates(const kernel::ChoiceKey& key, double tolerance);
+/// Candidates that a trial may take: they apply, are installed, are deterministic, if they are kOther have an
+/// error_bound of at most `tolerance`, and the lists allow them.
+std::vector<Candidate> usable_candidates(const kernel::ChoiceKey& key, double tolerance,
+                                         const CandidateLists& lists = {});
 
 /// Chooses for functions that are compiled for this machine, and keeps what it was asked.
 class Tuner : public kernel::Chooser {
@@ -54,10 +57,16 @@ class Tuner : public kernel::Chooser {
  private:
   std::string chosen(const kernel::ChoiceKey& key) const;
   std::optional<std::string> remembered_choice(const kernel::ChoiceKey& key) const;
+  bool must_be_timed(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable,
+                     const std::vector<Measured>& known) const;
+  std::string choice_by_rule(const kernel::ChoiceKey& key) const;
 
   TunerOptions options_;
   mutable std::vector<kernel::Choice> answers_;
 };
+
+/// How many programs want each core of the process, in the mean over the last minute; 0 where the system does not say.
+double load_of_cores();
 
 /// What was measured on this machine (its processor) for that many threads.
 TuningTable remembered(int threads);

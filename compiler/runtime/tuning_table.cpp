@@ -11,7 +11,13 @@
 namespace thtrain {
 namespace {
 
-// "tile 6x4x392 [3] 3.5e-05"
+constexpr std::string_view kLoad = " load ";
+
+bool is_number(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+// "tile 6x4x392 [3] 3.5e-05", "tile 6x4x392 [3] 3.5e-05 load 7.5"
 std::optional<Measured> measured_of(std::string_view text) {
   const size_t open = text.find(" ["), close = text.find("] ");
   if (open == std::string_view::npos || close == std::string_view::npos || open == 0 || close < open + 2)
@@ -19,24 +25,35 @@ std::optional<Measured> measured_of(std::string_view text) {
   Measured out{std::string(text.substr(0, open)), std::string(text.substr(open + 2, close - open - 2))};
   const char *begin = text.data() + close + 2, *end = text.data() + text.size();
   const auto [last, error] = std::from_chars(begin, end, out.seconds);
-  if (error != std::errc() || last != end || !std::isfinite(out.seconds) || out.seconds <= 0) return std::nullopt;
+  if (error != std::errc() || !is_number(out.seconds)) return std::nullopt;
+  if (last == end) return out;
+  const std::string_view rest(last, static_cast<size_t>(end - last));
+  if (!rest.starts_with(kLoad)) return std::nullopt;
+  const auto [last_of_load, trouble] = std::from_chars(last + kLoad.size(), end, out.load);
+  if (trouble != std::errc() || last_of_load != end || !is_number(out.load)) return std::nullopt;
   return out;
 }
 
-std::string text_of(double seconds) {
+std::string time_text(double seconds) {
   char number[32];
   return {number, std::to_chars(number, number + sizeof number, seconds, std::chars_format::scientific, 3).ptr};
 }
 
+std::string load_text(double load) {
+  char number[32];
+  return {number, std::to_chars(number, number + sizeof number, load, std::chars_format::general, 3).ptr};
+}
+
 std::string text_of(const Measured& m) {
-  return str(m.candidate, " [", m.version, "] ", text_of(m.seconds));
+  return str(m.candidate, " [", m.version, "] ", time_text(m.seconds),
+             m.load > 0 ? str(kLoad, load_text(m.load)) : std::string());
 }
 
 // As its text says it, so that a table is what is read back.
-double rounded(double seconds) {
-  const std::string text = text_of(seconds);
-  std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return seconds;
+double rounded(const std::string& text) {
+  double out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
 }
 
 std::optional<std::vector<Measured>> list_of(std::string_view text) {
@@ -61,7 +78,8 @@ const std::vector<Measured>& TuningTable::of(const std::string& key) const {
 }
 
 void TuningTable::add(const std::string& key, Measured measured) {
-  measured.seconds = rounded(measured.seconds);
+  measured.seconds = rounded(time_text(measured.seconds));
+  measured.load = rounded(load_text(measured.load));
   std::vector<Measured>& all = measured_[key];
   std::erase_if(all, [&](const Measured& m) { return m.candidate == measured.candidate; });
   const auto slower =

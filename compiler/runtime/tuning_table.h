@@ -12,6 +12,8 @@ namespace thtrain {
 struct Measured {
   std::string candidate, version;
   double seconds = 0;
+  /// How many programs wanted each core while it was timed, where other programs were among them; 0: it was not busy.
+  double load = 0;
 
   friend bool operator==(const Measured&, const Measured&) = default;
 };
@@ -22,10 +24,11 @@ class TuningTable {
   const std::vector<Measured>& of(const std::string& key) const;
   /// Takes over the times of `table`: each in the place of that candidate's for that key. Others stay.
   void merge(const TuningTable& table);
-  /// The time is rounded to four digits.
+  /// The time is rounded to four digits, the load to three.
   void add(const std::string& key, Measured measured);
 
-  /// A line "key = candidate [version] 3.5e-05; ..." for each key; `head` is a comment above them.
+  /// A line "key = candidate [version] 3.5e-05; ..." for each key, with " load 7.5" behind the time where the machine
+  /// was busy; `head` is a comment above them.
   std::string text(const std::string& head) const;
   /// Lines that do not read so are kept as they are: another version of thtrain may have written them.
   static TuningTable parse(std::string_view text);

@@ -163,6 +163,28 @@ TEST(Tuner, AlwaysMeasuresOnceAndRemembers) {
   EXPECT_EQ(tuner(Tune::kAlways, kOtherThreads).choose(key), all.back());
 }
 
+TEST(Tuner, TimesOfABusyMachineAreTakenAgain) {
+  const ChoiceKey key = key_of_columns(81);
+  tuner(Tune::kAlways, kOtherThreads).choose(key);
+  auto remember_loaded = [&](double load) {
+    TuningTable table;
+    for (const Measured& m : remembered(kOtherThreads).of(key.text()))
+      table.add(key.text(), {m.candidate, m.version, 1, load});
+    table.add(key.text(), {"library", current_version(key, "library"), 1e-12, load});
+    remember(table, kOtherThreads);
+  };
+  remember_loaded(0);
+  EXPECT_EQ(tuner(Tune::kAlways, kOtherThreads).choose(key), "library");
+  EXPECT_EQ(remembered(kOtherThreads).of(key.text()).at(0).seconds, 1e-12) << "not timed again";
+  remember_loaded(1e9);  // more than any machine has now
+  EXPECT_EQ(tuner(Tune::kCached, kOtherThreads).choose(key), "library");
+  tuner(Tune::kAlways, kOtherThreads).choose(key);
+  for (const Measured& m : remembered(kOtherThreads).of(key.text())) {
+    EXPECT_GT(m.seconds, 1e-9) << m.candidate;
+    EXPECT_LT(m.load, 1e9) << m.candidate;
+  }
+}
+
 TEST(Tuner, CandidatesFitTheProcessor) {
   for (int64_t n : {2, 10, 500})
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {

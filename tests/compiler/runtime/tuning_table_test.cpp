@@ -16,6 +16,21 @@ TEST(TuningTable, TheFastestStandsFirst) {
   EXPECT_TRUE(table.of("another key").empty());
 }
 
+// A busy machine is remembered; lines without a load are those of before, or of a machine that was not busy.
+TEST(TuningTable, TheLoadStandsBehindTheTime) {
+  TuningTable table;
+  table.add("a key", {"busy", "1", 4e-5, 13.84});
+  table.add("a key", {"calm", "1", 3e-5});
+  EXPECT_EQ(table.text("m"), "# m\na key = calm [1] 3.000e-05; busy [1] 4.000e-05 load 13.8\n");
+  EXPECT_EQ(TuningTable::parse(table.text("m")), table);
+  EXPECT_EQ(table.of("a key").at(1).load, 13.8);
+  for (const char* end : {" load", " load ", " load x", " load -1", " load 0", " load 1 x", " load 1e999", "load 1"}) {
+    const std::string line = std::string("a key = one [1] 1e-05") + end + "\n";
+    EXPECT_TRUE(TuningTable::parse(line).of("a key").empty()) << line;
+    EXPECT_EQ(TuningTable::parse(line).text("m"), "# m\n" + line);
+  }
+}
+
 TEST(TuningTable, ANewTimeTakesThePlaceOfTheOld) {
   TuningTable table = TuningTable::parse("a key = one [1] 1e-05; two [1] 2e-05\nb key = one [1] 1e-05\n");
   TuningTable newer;

@@ -1,0 +1,42 @@
+// Which candidates a user allows: lists of names with `*`, and a limit for their workspaces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ops/candidates.h"
+
+namespace thtrain {
+
+/// A pattern is a candidate's name in which `*` stands for any characters: "rows *", "oneDNN". Of one computation alone
+/// it is "COMPUTATION:NAME": "conv*:rows *".
+struct CandidateLists {
+  std::vector<std::string> only = {};     // where one of these applies, no other is taken
+  std::vector<std::string> include = {};  // names, without `*`, that are timed although they are not worth a trial
+  std::vector<std::string> exclude = {};  // these are never taken
+  int64_t workspace_limit = 0;            // no candidate that needs more bytes; 0: no limit
+
+  bool is_empty() const { return only.empty() && include.empty() && exclude.empty() && workspace_limit == 0; }
+  friend bool operator==(const CandidateLists&, const CandidateLists&) = default;
+};
+
+/// Is `text` the pattern, in which each `*` stands for any characters, or none?
+bool matches_pattern(std::string_view pattern, std::string_view text);
+
+/// What applies to the key and the lists allow: candidates that are offered for trials, then those that the lists name.
+std::vector<Candidate> listed_candidates(const CandidateLists& lists, const kernel::ChoiceKey& key,
+                                         const kernel::Target& target);
+/// Do the lists allow this candidate of the key?
+bool is_listed(const CandidateLists& lists, const kernel::ChoiceKey& key, const Candidate& candidate,
+               const kernel::Target& target);
+
+/// UserError for each pattern that no candidate of any of these keys has, with those that there are.
+void check_lists(const CandidateLists& lists, const std::vector<kernel::ChoiceKey>& keys, const kernel::Target& target);
+
+/// What is said where the lists leave nothing for a key.
+[[noreturn]] void fail_without_candidates(const CandidateLists& lists, const kernel::ChoiceKey& key,
+                                          const kernel::Target& target);
+
+}  // namespace thtrain
