@@ -33,6 +33,10 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"loss.outputs[ctc].blank", "CtcRun.LearnsLabelsAndTheBlankIsThatOfTheOptions"},
     {"compiler.conv_tolerance", "Tuner.LargerErrorsAreTakenWithinTheToleranceOnly"},
     {"compiler.tune", "CliTune.MeasuresEveryProductAndRemembersTheFastest"},
+    {"compiler.only_candidates", "CliTune.TimesConvolutionsAndObeysLists"},
+    {"compiler.include_candidates", "CandidateLists.IncludeAddsAndExcludeTakesAway"},
+    {"compiler.exclude_candidates", "CliTune.TimesConvolutionsAndObeysLists"},
+    {"compiler.workspace_limit", "CandidateLists.WorkspacesHaveALimit"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };
 

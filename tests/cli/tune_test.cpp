@@ -64,11 +64,12 @@ TEST(CliTune, TimesConvolutionsAndObeysLists) {
                  "[data]\nsource = \"digits\"\nn_train = 40\nn_valid = 0\nn_test = 20\n"
                  "[[model.layers]]\ntype = \"conv\"\nunits = 2\nsize = 5\n"
                  "[[model.layers]]\ntype = \"softmax\"\n[trainer]\nbatch_size = 20\n");
-  Ended ended = workshop.run({"tune", "tiny.toml", "compiler.threads=1", "compiler.only_candidates=[\"library\"]",
-                              "compiler.exclude_candidates=[\"conv*:filters *\"]"});
+  Ended ended = workshop.run({"tune", "tiny.toml", "compiler.threads=1", "compiler.only_candidates=[\"conv*:rows *\"]",
+                              "compiler.exclude_candidates=[\"tile *\", \"oneDNN\"]"});
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(ended.out.find("* filters "), std::string::npos) << ended.out;
   EXPECT_EQ(ended.out.find("* tile "), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("* oneDNN"), std::string::npos) << ended.out;
   const std::string text = without_measurements(ended.out);
   EXPECT_NE(text.find("conv float32 b20 i1x28x28 k2x5x5 (#):\n* CANDIDATE #\n= CANDIDATE\n\n"), std::string::npos)
       << text;
