@@ -30,7 +30,7 @@ TEST(WinogradCandidates, AreThoseOfThreeByThreeTaps) {
   auto names = [](ConvPass pass, const char* properties) {
     std::string out;
     for (const Candidate& c : candidates_of({name_of(pass), properties}, {.isa = "avx512", .vector_bytes = 64}))
-      if (c.rounding == RoundingClass::kOther) out += c.name + ";";
+      if (c.name.starts_with("winograd")) out += c.name + ";";
     return out;
   };
   for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient}) {
