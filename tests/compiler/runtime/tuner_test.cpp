@@ -168,8 +168,8 @@ TEST(Tuner, TimesOfABusyMachineAreTakenAgain) {
   tuner(Tune::kAlways, kOtherThreads).choose(key);
   auto remember_loaded = [&](double load) {
     TuningTable table;
-    for (const Measured& m : remembered(kOtherThreads).of(key.text()))
-      table.add(key.text(), {m.candidate, m.version, 1, load});
+    const TuningTable before = remembered(kOtherThreads);
+    for (const Measured& m : before.of(key.text())) table.add(key.text(), {m.candidate, m.version, 1, load});
     table.add(key.text(), {"library", current_version(key, "library"), 1e-12, load});
     remember(table, kOtherThreads);
   };
@@ -179,7 +179,8 @@ TEST(Tuner, TimesOfABusyMachineAreTakenAgain) {
   remember_loaded(1e9);  // more than any machine has now
   EXPECT_EQ(tuner(Tune::kCached, kOtherThreads).choose(key), "library");
   tuner(Tune::kAlways, kOtherThreads).choose(key);
-  for (const Measured& m : remembered(kOtherThreads).of(key.text())) {
+  const TuningTable after = remembered(kOtherThreads);
+  for (const Measured& m : after.of(key.text())) {
     EXPECT_GT(m.seconds, 1e-9) << m.candidate;
     EXPECT_LT(m.load, 1e9) << m.candidate;
   }
