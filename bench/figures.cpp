@@ -6,7 +6,7 @@
 
 #include "bench/report.h"
 #include "bench/workloads.h"
-#include "trainers/plot.h"
+#include "reports/plot.h"
 
 namespace thtrain {
 

@@ -18,7 +18,7 @@
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/threads.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

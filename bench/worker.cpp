@@ -15,7 +15,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/blas.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

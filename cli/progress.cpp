@@ -9,7 +9,7 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/runtime/cache.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "datasets/dataset.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {

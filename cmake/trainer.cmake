@@ -1,7 +1,8 @@
-# What stands on the compiler: layers, data, training, benchmarks and the command line.
+# What stands on the compiler: layers, data, reports, training, benchmarks and the command line.
 thtrain_room(nn       nn       COMPONENT nn       LINKS compiler)
 thtrain_room(datasets datasets COMPONENT datasets LINKS compiler ZLIB::ZLIB PNG::PNG)
-thtrain_room(trainers trainers COMPONENT trainers LINKS nn datasets)
+thtrain_room(reports  reports  COMPONENT reports  LINKS nn datasets)
+thtrain_room(trainers trainers COMPONENT trainers LINKS reports)
 # Loops over every number of streamed examples and of augmented images, and the parser of every cell: a step may wait
 # for them.
 set_source_files_properties(datasets/elements.cpp datasets/csv.cpp datasets/csv_text.cpp datasets/images.cpp

@@ -10,7 +10,7 @@
 //   run.epoch                 float64: sum of this epoch's losses, validation error, test error, best, seconds,
 //                             validation loss, and of each other metric its validation and test value
 //   run.unmeasured            int64, only where it is 1: the errors after the last minibatch are still to be counted
-//   run.history               float64 [epochs, 8 + ...]; see trainers/history.h
+//   run.history               float64 [epochs, 8 + ...]; see reports/history.h
 //   run.out_of_time           int64, only where it is 1: trainer.max_seconds ended the run
 //   run.phase                 int64, only of a run in phases: the phase, from 0; and of the phases before it
 //   run.before/names          uint8: their names, a line each
@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "compiler/base/random_state.h"
+#include "reports/history.h"
 #include "trainers/fingerprint.h"
-#include "trainers/history.h"
 #include "trainers/monitor.h"
 
 namespace thtrain {

@@ -7,8 +7,8 @@
 
 #include "nn/metric.h"
 #include "nn/outputs.h"
+#include "reports/history.h"
 #include "trainers/experiment.h"
-#include "trainers/history.h"
 #include "trainers/outputs.h"
 
 namespace thtrain {

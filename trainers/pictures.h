@@ -8,8 +8,8 @@
 
 #include "compiler/runtime/function.h"
 #include "nn/model.h"
+#include "reports/tiles.h"
 #include "trainers/experiment.h"
-#include "trainers/tiles.h"
 
 namespace thtrain {
 

@@ -10,8 +10,8 @@
 #include "datasets/file.h"
 #include "datasets/npz.h"
 #include "nn/finite.h"
+#include "reports/json.h"
 #include "trainers/config_edits.h"
-#include "trainers/json.h"
 #include "trainers/load_data.h"
 #include "trainers/non_finite.h"
 

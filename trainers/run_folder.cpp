@@ -13,8 +13,8 @@
 #include "compiler/base/system_error.h"
 #include "compiler/runtime/machine.h"
 #include "datasets/file.h"
+#include "reports/json.h"
 #include "trainers/folder_guard.h"
-#include "trainers/json.h"
 #include "trainers/load_data.h"
 #include "trainers/stale_files.h"
 

@@ -3,7 +3,7 @@
 
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
-#include "trainers/learning_curves.h"
+#include "reports/learning_curves.h"
 #include "trainers/run.h"
 
 namespace thtrain {

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "datasets/file.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

@@ -14,8 +14,8 @@
 
 #include "compiler/runtime/function.h"
 #include "datasets/data_array.h"
+#include "reports/history.h"  // EpochReport
 #include "trainers/experiment.h"
-#include "trainers/history.h"  // EpochReport
 #include "trainers/run_folder.h"
 
 namespace thtrain {

@@ -6,8 +6,8 @@
 #include "cli/load_experiment.h"
 #include "cli/text.h"
 #include "datasets/file.h"
-#include "trainers/explain/page.h"
-#include "trainers/explain/pass_changes.h"
+#include "reports/explain/page.h"
+#include "reports/explain/pass_changes.h"
 #include "trainers/load_data.h"
 #include "trainers/trainer.h"
 

@@ -14,11 +14,11 @@
 #include "cli/text.h"
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
+#include "reports/profile_report.h"
 #include "trainers/config_edits.h"
 #include "trainers/folder_guard.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
-#include "trainers/profile_report.h"
 #include "trainers/run.h"
 #include "trainers/trainer.h"
 

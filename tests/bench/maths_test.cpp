@@ -13,7 +13,7 @@
 #include "compiler/base/error.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_op.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 namespace {

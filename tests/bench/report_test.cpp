@@ -5,8 +5,8 @@
 
 #include "bench/figures.h"
 #include "bench/published.h"
+#include "reports/json.h"
 #include "tests/support/datasets_support.h"
-#include "trainers/json.h"
 
 namespace thtrain {
 namespace {

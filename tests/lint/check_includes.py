@@ -1,7 +1,7 @@
 """A file includes its own room and rooms to its left, from the root of the tree, and no cycle comes of it.
 
     compiler/base < ir < kernel < ops < passes < autodiff < plan < codegen < runtime < compiler/*.h (api.h)
-    api.h < nn < trainers < bench < cli        api.h < datasets < trainers        all < tests, docs
+    api.h < nn < reports < trainers < bench < cli    api.h < datasets < reports    all < tests, docs
 
 Within compiler/ops the families stand in an order too, and passes know ops by their contract (compiler/ir/op.h).
 """
@@ -25,7 +25,8 @@ LEFT = {
     "compiler": ["compiler/runtime"],
     "nn": ["compiler"],
     "datasets": ["compiler"],
-    "trainers": ["nn", "datasets"],
+    "reports": ["nn", "datasets"],
+    "trainers": ["reports"],
     "bench": ["trainers"],
     "cli": ["bench"],
     "tests": ["cli"],

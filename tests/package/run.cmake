@@ -120,7 +120,7 @@ elseif(PART STREQUAL "guide")
 elseif(PART STREQUAL "components_that_are_not_there")
   configure_error(error -DASKED=compilr)
   require_text("${error}"
-               "thtrain has no component \"compilr\": its components are compiler, nn, datasets and trainers")
+               "thtrain has no component \"compilr\": its components are compiler, nn, datasets, reports and trainers")
   configure_error(error -DASKED=datasets -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON)
   require_text("${error}" "the component \"datasets\" of thtrain needs ZLIB, which is not found")
   execute_process(COMMAND ${configure_command} -S ${package}/components -B ${place}/components -DASKED=compiler

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

@@ -4,8 +4,8 @@
 
 #include "datasets/file.h"
 #include "datasets/npz.h"
+#include "reports/json.h"
 #include "tests/support/training_support.h"
-#include "trainers/json.h"
 
 namespace thtrain {
 namespace {

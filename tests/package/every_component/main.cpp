@@ -2,8 +2,8 @@
 #include <thtrain/datasets/digits_generator.h>
 #include <thtrain/datasets/npy.h>
 #include <thtrain/nn/model.h>
+#include <thtrain/reports/canvas.h>
 #include <thtrain/thtrain.h>
-#include <thtrain/trainers/canvas.h>
 
 int main() {
   using namespace thtrain;

@@ -1,4 +1,4 @@
-#include "trainers/learning_curves.h"
+#include "reports/learning_curves.h"
 
 #include <png.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "datasets/file.h"
+#include "reports/canvas.h"
+#include "reports/plot.h"
 #include "tests/support/datasets_support.h"
-#include "trainers/canvas.h"
-#include "trainers/plot.h"
 
 namespace thtrain {
 namespace {

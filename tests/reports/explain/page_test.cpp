@@ -1,4 +1,4 @@
-#include "trainers/explain/page.h"
+#include "reports/explain/page.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "compiler/api.h"
 #include "compiler/plan/program.h"
-#include "trainers/explain/graph_drawing.h"
-#include "trainers/explain/memory_drawing.h"
+#include "reports/explain/graph_drawing.h"
+#include "reports/explain/memory_drawing.h"
 
 namespace thtrain {
 namespace {
@@ -130,7 +130,7 @@ TEST(GraphDrawing, BoxesAndEdges) {
   EXPECT_EQ(count(svg, ">mul(·, 2)</text>"), 1u);
   EXPECT_EQ(count(svg, ">update w</text>"), 1u);
   EXPECT_EQ(count(svg, "aria-label=\"a &amp; b\""), 1u);
-  EXPECT_EQ(count(svg, "built at tests/trainers/explain/page_test.cpp:"), 5u) << svg;
+  EXPECT_EQ(count(svg, "built at tests/reports/explain/page_test.cpp:"), 5u) << svg;
 }
 
 TEST(MemoryDrawing, ARectangleForEachTemporary) {

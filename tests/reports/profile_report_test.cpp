@@ -1,8 +1,8 @@
-#include "trainers/profile_report.h"
+#include "reports/profile_report.h"
 
 #include <gtest/gtest.h>
 
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 namespace {

@@ -1,12 +1,12 @@
-#include "trainers/explain/graph_drawing.h"
+#include "reports/explain/graph_drawing.h"
 
 #include <algorithm>
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/dim.h"
 #include "compiler/ops/registry.h"
-#include "trainers/explain/layered_layout.h"
-#include "trainers/explain/markup.h"
+#include "reports/explain/layered_layout.h"
+#include "reports/explain/markup.h"
 
 namespace thtrain {
 namespace {

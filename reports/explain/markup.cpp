@@ -1,11 +1,11 @@
-#include "trainers/explain/markup.h"
+#include "reports/explain/markup.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 
 #include "compiler/base/str.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

@@ -1,4 +1,4 @@
-#include "trainers/json.h"
+#include "reports/json.h"
 
 #include <cmath>
 #include <cstdio>

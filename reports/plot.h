@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainers/canvas.h"
+#include "reports/canvas.h"
 
 namespace thtrain {
 

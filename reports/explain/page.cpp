@@ -1,4 +1,4 @@
-#include "trainers/explain/page.h"
+#include "reports/explain/page.h"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +6,11 @@
 #include <set>
 
 #include "compiler/plan/program.h"
-#include "trainers/explain/graph_drawing.h"
-#include "trainers/explain/markup.h"
-#include "trainers/explain/memory_drawing.h"
-#include "trainers/explain/pass_changes.h"
-#include "trainers/json.h"
+#include "reports/explain/graph_drawing.h"
+#include "reports/explain/markup.h"
+#include "reports/explain/memory_drawing.h"
+#include "reports/explain/pass_changes.h"
+#include "reports/json.h"
 
 namespace thtrain {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainers/history.h"
+#include "reports/history.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "datasets/file.h"
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 

@@ -1,10 +1,10 @@
-#include "trainers/profile_report.h"
+#include "reports/profile_report.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 
-#include "trainers/json.h"
+#include "reports/json.h"
 
 namespace thtrain {
 namespace {

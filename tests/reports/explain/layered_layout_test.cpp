@@ -1,4 +1,4 @@
-#include "trainers/explain/layered_layout.h"
+#include "reports/explain/layered_layout.h"
 
 #include <gtest/gtest.h>
 

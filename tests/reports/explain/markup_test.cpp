@@ -1,4 +1,4 @@
-#include "trainers/explain/markup.h"
+#include "reports/explain/markup.h"
 
 #include <gtest/gtest.h>
 

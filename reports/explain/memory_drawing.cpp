@@ -1,4 +1,4 @@
-#include "trainers/explain/memory_drawing.h"
+#include "reports/explain/memory_drawing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "compiler/base/escape.h"
 #include "compiler/plan/memory_plan.h"
-#include "trainers/explain/markup.h"
+#include "reports/explain/markup.h"
 
 namespace thtrain {
 namespace {

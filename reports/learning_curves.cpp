@@ -1,11 +1,11 @@
-#include "trainers/learning_curves.h"
+#include "reports/learning_curves.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "trainers/plot.h"
+#include "reports/plot.h"
 
 namespace thtrain {
 

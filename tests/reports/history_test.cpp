@@ -1,4 +1,4 @@
-#include "trainers/history.h"
+#include "reports/history.h"
 
 #include "datasets/file.h"
 #include "tests/support/datasets_support.h"

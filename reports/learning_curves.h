@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainers/history.h"
+#include "reports/history.h"
 
 namespace thtrain {
 

@@ -1,5 +1,5 @@
 // How the page looks, and the little that moves on it: zoom, and the edges of the node under the pointer.
-#include "trainers/explain/page.h"
+#include "reports/explain/page.h"
 
 namespace thtrain {
 

@@ -1,4 +1,4 @@
-#include "trainers/tiles.h"
+#include "reports/tiles.h"
 
 #include <png.h>
 

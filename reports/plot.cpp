@@ -1,4 +1,4 @@
-#include "trainers/plot.h"
+#include "reports/plot.h"
 
 #include <algorithm>
 #include <cmath>

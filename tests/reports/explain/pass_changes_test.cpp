@@ -1,4 +1,4 @@
-#include "trainers/explain/pass_changes.h"
+#include "reports/explain/pass_changes.h"
 
 #include <gtest/gtest.h>
 

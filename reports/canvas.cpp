@@ -1,4 +1,4 @@
-#include "trainers/canvas.h"
+#include "reports/canvas.h"
 
 #include <png.h>
 
