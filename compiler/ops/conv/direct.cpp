@@ -176,11 +176,9 @@ class Direct {
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       locate(part, parts);
       const auto [first, last] = rows_of(part, parts, rows);
-      results_.prefetch(first, last);
       auto slab = [&](const Term& begin, const Term& end, bool is_first) {
         code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-          row_of_tiles(row_start(row), code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end,
-                       is_first);
+          row_of_tiles(row, code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end, is_first);
         });
       };
       slab(0, slab_, true);
@@ -196,10 +194,16 @@ class Direct {
                            grain(range));
   }
 
-  void row_of_tiles(const Term& start, const Term& sums, const Term& begin, const Term& end, bool is_first) {
+  void row_of_tiles(const Term& row, const Term& sums, const Term& begin, const Term& end, bool is_first) {
     const Tiles tiles(width().out, tiling_.tile);
+    const Term start = row_start(row);
     auto run = [&](int64_t tile, int64_t first, int64_t last) {
-      auto at = [&](const Term& x) { filters_tile(tile, start, sums, x, begin, end, is_first); };
+      auto at = [&](const Term& x) {
+        if (is_first)
+          results_.prefetch(row, x * Term(block_) / Term(width().out),
+                            (x + Term(tile)) * Term(block_) / Term(width().out));
+        filters_tile(tile, start, sums, x, begin, end, is_first);
+      };
       if (last - first == tile) return at(first);
       code_.loop("x", first, last, tile, LoopMark::kSequential, at);
     };
@@ -237,7 +241,7 @@ class Direct {
 
   // Each row for itself, or for an epilogue some rows, whose sums stand in an array.
   void over_rows() {
-    const int64_t rows = step_.epilogue ? DirectResults::rows_by_filter(c_, lanes_) : 1, parts = ceil_div(rows_, rows),
+    const int64_t rows = step_.epilogue ? results_.rows_to_end() : 1, parts = ceil_div(rows_, rows),
                   range = c_.n * c_.groups * blocks_ * parts;
     if (step_.epilogue) results_.begin(rows);
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
@@ -247,7 +251,6 @@ class Direct {
         return row_of_vectors(start, code_.let("to", results_.out() + row * Term(width().out)));
       }
       const auto [first, last] = rows_of(part, parts, rows);
-      results_.prefetch(first, last);
       code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
         row_of_vectors(row_start(row), code_.let("sums_at", (row - first) * Term(width().out)));
       });

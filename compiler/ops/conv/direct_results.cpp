@@ -12,7 +12,9 @@ using kernel::Term;
 
 namespace {
 
-constexpr int64_t kFewVectors = 16;  // of places, by filter: the last one may be almost empty
+constexpr int64_t kFewVectors = 16;        // of places, by filter: the last one may be almost empty
+constexpr int64_t kLongBytes = 160 << 10;  // of an array by filter, if threads have enough to share
+constexpr int64_t kParts = 32;             // that threads share, where there are as many
 
 int64_t in_vectors(int64_t elements, int lanes) {
   return ceil_div(elements, lanes) * lanes;
@@ -34,6 +36,14 @@ DirectResults::DirectResults(StepBuilder& builder, const Correlation& c, const C
 int64_t DirectResults::rows_by_filter(const Correlation& c, int lanes) {
   const int64_t rows = c.axes[0].out * c.axes[1].out;
   return even_part(rows, ceil_div(kFewVectors * lanes, c.axes[2].out));
+}
+
+int64_t DirectResults::rows_to_end() const {
+  const int64_t rows = c_.axes[0].out * c_.axes[1].out,
+                row_bytes = block_ * width() * static_cast<int64_t>(size_of(c_.dtype)),
+                of_threads = std::max<int64_t>(1, rows * c_.n * c_.groups * blocks_ / kParts);
+  const int64_t most = std::min(rows, std::clamp<int64_t>(kLongBytes / row_bytes, 1, of_threads));
+  return std::max(rows_by_filter(c_, lanes_), even_part(rows, most));
 }
 
 int64_t DirectResults::elements(const Correlation& c, int64_t block, int64_t rows, bool by_filter, int lanes,
@@ -67,14 +77,14 @@ Term DirectResults::at(const Term& p, const Term& o) const {
   return by_filter_ ? o * Term(pitch_) + p : p * Term(block_) + o;
 }
 
-void DirectResults::prefetch(const Term& first, const Term& last) {
+void DirectResults::prefetch(const Term& row, const Term& first, const Term& last) {
   if (!step_.epilogue || !step_.epilogue->reads_elements()) return;
   constexpr int64_t kLineBytes = 64;
   const int64_t line = kLineBytes / static_cast<int64_t>(size_of(c_.dtype));
-  each_run(first, last, [&](const Term&, const Term& places, const Index& index) {
-    code_.loop("o", 0, existing(0, block_), 1, LoopMark::kSequential, [&](const Term& o) {
-      code_.loop("p", 0, places, line, LoopMark::kSequential,
-                 [&](const Term& p) { step_.epilogue->prefetch(index_of_result(c_, image_, filter_ + o, index(p))); });
+  const Term y = code_.let("y", row % Term(c_.axes[1].out)), z = code_.let("z", row / Term(c_.axes[1].out));
+  code_.loop("o", first, last, 1, LoopMark::kSequential, [&](const Term& o) {
+    code_.loop("p", 0, width(), line, LoopMark::kSequential, [&](const Term& p) {
+      step_.epilogue->prefetch(index_of_result(c_, image_, filter_ + o, {z, y, p}));
     });
   });
 }

@@ -15,11 +15,14 @@ class DirectResults {
   DirectResults(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t block,
                 bool by_filter);
 
-  /// Rows whose places fill vectors well where rows are short: what an epilogue takes by filter.
+  /// Rows whose places fill vectors well where rows are short: the fewest that an epilogue takes by filter.
   static int64_t rows_by_filter(const Correlation& c, int lanes);
   /// Elements that the array has for `rows` rows.
   static int64_t elements(const Correlation& c, int64_t block, int64_t rows, bool by_filter, int lanes, bool is_ended);
 
+  /// Rows by filter for the step's epilogue: as many as the second cache holds and threads can share, since it runs
+  /// through the places of a filter, and through what it reads of them, without a break.
+  int64_t rows_to_end() const;
   /// Makes the array, and begins the epilogue.
   void begin(int64_t rows);
   /// The image, the group and the block's first filter in it, of all that follows.
@@ -30,8 +33,9 @@ class DirectResults {
   /// Where the result has the first place of the block's first filter.
   const kernel::Term& out() const { return out_; }
 
-  /// Fetches what the epilogue will read of the rows [first, last).
-  void prefetch(const kernel::Term& first, const kernel::Term& last);
+  /// Place by place: fetches what the epilogue will read of a row, of the block's filters [first, last). Filters lie
+  /// far from each other in memory, so that nothing else would; and few at a time, or they wait for each other.
+  void prefetch(const kernel::Term& row, const kernel::Term& first, const kernel::Term& last);
   /// Rows [first, last) of the result, which lie one behind the other, or to the epilogue.
   void write(const kernel::Term& first, const kernel::Term& last);
 

@@ -50,20 +50,10 @@ void BodyElements::compute(BodyValues& values) const {
       write_node(b_.code(), *node, values);
 }
 
-bool BodyElements::has_whole() const {
-  return std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) { return is_whole(read); });
-}
-
 void BodyElements::each_whole(const std::vector<Term>& index,
                               const std::function<void(const kernel::Operand&, const Term&)>& visit) const {
   for (const Read& read : reads_)
-    if (is_whole(read)) visit(read.operand, place(read.strides, index));
-}
-
-bool BodyElements::is_whole(const Read& read) const {
-  for (size_t i = 0; i < domain_.size(); ++i)
-    if (read.strides[i].is(0) && !domain_[i].is(1)) return false;
-  return true;
+    if (has_each_element(domain_, read.strides)) visit(read.operand, place(read.strides, index));
 }
 
 Term BodyElements::place(const Dims& strides, const std::vector<Term>& index) const {

@@ -24,8 +24,6 @@ class BodyElements {
   BodyValues load(const std::vector<kernel::Term>& index, int lanes, const kernel::Term& count = {}) const;
   /// Adds what follows from the values; what follows from `anchor` only where that is among them.
   void compute(BodyValues& values) const;
-  /// Has an input an element for each of the domain?
-  bool has_whole() const;
   /// Calls with each input that has an element for each of the domain, and the number of the one at `index`.
   void each_whole(const std::vector<kernel::Term>& index,
                   const std::function<void(const kernel::Operand&, const kernel::Term& at)>& visit) const;
@@ -36,7 +34,6 @@ class BodyElements {
     kernel::Operand operand;
     Dims strides;
   };
-  bool is_whole(const Read& read) const;
   kernel::Term place(const Dims& strides, const std::vector<kernel::Term>& index) const;
 
   kernel::StepBuilder& b_;

@@ -72,7 +72,11 @@ void BodyEpilogue::write(const Term& results, const std::vector<Term>& index, co
 }
 
 bool BodyEpilogue::reads_elements() const {
-  return elements_->has_whole();
+  for (size_t k = 0; k < body_.inputs.size(); ++k)
+    if (is_read_by_element(body_.inputs[k]) &&
+        has_each_element(anchor_.types[0].dims, strides_over(anchor_.types[0].dims, b_.input(k))))
+      return true;
+  return false;
 }
 
 void BodyEpilogue::prefetch(const std::vector<Term>& index) const {
