@@ -56,11 +56,11 @@ Target usual_width(const std::string& compiler) {
 }
 
 static Program planned(const CanonicalGraph& canonical, const Target& target, bool optimized) {
-  PipelineOptions options;
+  PipelineOptions options{.chooser = target.chooser};
   if (!optimized)
     for (const PipelineEntry& entry : pipeline()) options.without.insert(entry.pass.name);
   return plan(optimize(canonical.graph, options), canonical.value_checks,
-              {.target = {.vector_bytes = target.vector_bytes, .memory = target.memory}});
+              {.target = {.vector_bytes = target.vector_bytes, .memory = target.memory}, .chooser = target.chooser});
 }
 
 bool is_all_native(const Graph& graph) {

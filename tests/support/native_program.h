@@ -16,7 +16,8 @@ struct Target {
   std::string compiler;  // "g++" or "clang++"
   int vector_bytes;
   kernel::MemoryLimits memory = {};
-  std::string text() const;  // "clang_32": a name for tests
+  const kernel::Chooser* chooser = nullptr;  // of passes and plan
+  std::string text() const;                  // "clang_32": a name for tests
 };
 
 /// Why nothing can be compiled or run for it here: the processor's vectors are shorter, or only g++ goes with the

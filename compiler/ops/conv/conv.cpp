@@ -3,6 +3,7 @@
 
 #include "compiler/ops/conv/conv_cases.h"
 #include "compiler/ops/conv/conv_step.h"
+#include "compiler/ops/conv/fused_conv.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/jvp_rules.h"
 
@@ -34,6 +35,7 @@ const Op& conv_op() {
           },
       .jvp = multilinear_jvp,
       .lower = lower_conv,
+      .epilogue = &conv_epilogue(),
       .accepts_layout = conv_accepts_layout,
       .cost = conv_cost,
       .cases = conv_cases,

@@ -89,7 +89,7 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
   return {.name = name_of(tiling),
           .version = kDirectVersion,
           .workspace_bytes = workspace_of(tiling, c, target.vector_bytes),
-          .lower = [c, tiling](StepBuilder& builder) { lower_direct(builder, c, tiling); }};
+          .lower = [c, tiling](StepBuilder& builder) { lower_direct(builder, c, step_of(builder, c), tiling); }};
 }
 
 // ---- the gradient to the filters
@@ -144,13 +144,15 @@ std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target
   const Convolution c = *convolution_of(key);
   const int bytes = target.vector_bytes;
   for (int64_t tile : {2, 4}) {
-    Candidate one{.name = str("winograd ", tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
+    Candidate one{.name = name_of_winograd(tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
     if (c.pass != ConvPass::kWeightGradient) {
       const Correlation correlation = correlation_of(c);
       if (!is_winograd(correlation, tile)) continue;
       one.error_bound = winograd_error_bound(correlation, tile);
       one.workspace_bytes = winograd_workspace(correlation, tile, bytes);
-      one.lower = [correlation, tile](StepBuilder& builder) { lower_winograd(builder, correlation, tile); };
+      one.lower = [correlation, tile](StepBuilder& builder) {
+        lower_winograd(builder, correlation, step_of(builder, correlation), tile);
+      };
     } else {
       if (!is_winograd_weights(c, tile)) continue;
       one.error_bound = winograd_weights_error_bound(c, tile);

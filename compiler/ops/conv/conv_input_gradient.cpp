@@ -2,6 +2,7 @@
 #include "compiler/ops/conv/conv.h"
 #include "compiler/ops/conv/conv_cases.h"
 #include "compiler/ops/conv/conv_step.h"
+#include "compiler/ops/conv/fused_conv.h"
 #include "compiler/ops/jvp_rules.h"
 
 namespace thtrain {
@@ -31,6 +32,7 @@ const Op& conv_input_gradient_op() {
           },
       .jvp = multilinear_jvp,
       .lower = lower_conv,
+      .epilogue = &conv_epilogue(),
       .accepts_layout = conv_accepts_layout,
       .cost = conv_cost,
       .cases = conv_input_gradient_cases,

@@ -72,6 +72,21 @@ Correlation correlation_of(const Convolution& c) {
   return out;
 }
 
+CorrelationStep step_of(const StepBuilder& b, const Correlation& c) {
+  return {b.input(c.is_gradient ? 1 : 0), b.input(c.is_gradient ? 0 : 1), b.output()};
+}
+
+std::string name_of_kernel(std::string name, const CorrelationStep& step) {
+  return step.epilogue ? str(name, "_", step.epilogue->name()) : name;
+}
+
+std::vector<Term> index_of_result(const Correlation& c, const Term& image, const Term& filter,
+                                  const std::array<Term, 3>& spatial) {
+  std::vector<Term> out = {image, filter};
+  out.insert(out.end(), spatial.end() - static_cast<ptrdiff_t>(c.rank), spatial.end());
+  return out;
+}
+
 int64_t padded_bytes(const Correlation& c) {
   return c.is_copied() ? c.n * c.groups * c.inputs * c.padded_pixels() * static_cast<int64_t>(size_of(c.dtype)) : 0;
 }
@@ -136,10 +151,9 @@ int64_t prepared_bytes(const Correlation& c, int64_t block) {
   return w * static_cast<int64_t>(size_of(c.dtype)) + padded_bytes(c);
 }
 
-CorrelationOperands prepare(StepBuilder& b, const Correlation& c, int64_t block) {
-  const Operand &image = b.input(c.is_gradient ? 1 : 0), &w = b.input(c.is_gradient ? 0 : 1);
-  CorrelationOperands out{padded_images(b, c, image), w, b.output()};
-  out.w = packed_filters(b, c, w, block);
+CorrelationOperands prepare(StepBuilder& b, const Correlation& c, const CorrelationStep& step, int64_t block) {
+  CorrelationOperands out{padded_images(b, c, step.image), {}};
+  out.w = packed_filters(b, c, step.w, block);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/conv/convolution.h"
+#include "compiler/ops/linalg/kernel_epilogue.h"
 
 namespace thtrain {
 
@@ -36,11 +37,23 @@ struct Correlation {
 /// Of the forward pass or the gradient to the images.
 Correlation correlation_of(const Convolution& convolution);
 
+/// What a step with a correlation reads, and what becomes of its results: they are stored, or an epilogue takes them.
+struct CorrelationStep {
+  kernel::Operand image, w, out;       // with an epilogue, `out` is not used
+  KernelEpilogue* epilogue = nullptr;  // its indices have an axis for images, one for filters, and the spatial ones
+};
+/// Of a step of conv or conv_input_gradient.
+CorrelationStep step_of(const kernel::StepBuilder& builder, const Correlation& c);
+/// The kernel's name with that of what it ends with.
+std::string name_of_kernel(std::string name, const CorrelationStep& step);
+/// A place of the result as an index with all spatial axes: those of `spatial` that the correlation has.
+std::vector<kernel::Term> index_of_result(const Correlation& c, const kernel::Term& image, const kernel::Term& filter,
+                                          const std::array<kernel::Term, 3>& spatial);
+
 /// The operands of a correlation's kernels, prepared by kernels of their own.
 struct CorrelationOperands {
   kernel::Operand image;  // row-major [n, groups inputs, padded...]
   kernel::Operand w;      // row-major [groups, blocks, inputs, taps, block]; 0 beyond the filters
-  kernel::Operand out;    // row-major [n, groups outputs, out...]
 };
 
 /// The images with their zeros, row-major [n, groups inputs, padded...]: `image` itself where it has none.
@@ -51,6 +64,7 @@ int64_t padded_bytes(const Correlation& c);
 /// Bytes of workspace that prepare() takes for filters packed in blocks of `block`.
 int64_t prepared_bytes(const Correlation& c, int64_t block);
 /// Writes the kernels that pad the images, where that is needed, and pack the filters.
-CorrelationOperands prepare(kernel::StepBuilder& builder, const Correlation& c, int64_t block);
+CorrelationOperands prepare(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step,
+                            int64_t block);
 
 }  // namespace thtrain

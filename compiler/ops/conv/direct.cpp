@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/ops/conv/direct_results.h"
 #include "compiler/ops/conv/tiles.h"
 
 namespace thtrain {
@@ -29,23 +30,28 @@ int64_t block_of(const DirectTiling& t, const Correlation& c, int lanes) {
   return even_part(c.outputs, t.tile);
 }
 
-int64_t sums_of_row(const DirectTiling& t, const Correlation& c, int vector_bytes) {
-  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
-  return c.axes[2].out * block_of(t, c, lanes) * static_cast<int64_t>(size_of(c.dtype));
+// Bytes of the array with the fewest sums that the kernel can have; 0 where it has none.
+int64_t fewest_sums(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
+  const int size = static_cast<int>(size_of(c.dtype)), lanes = vector_bytes / size;
+  if (!t.over_filters && !has_epilogue) return 0;
+  const int64_t rows = t.over_filters ? 1 : DirectResults::rows_by_filter(c, lanes);
+  return DirectResults::elements(c, block_of(t, c, lanes), rows, !t.over_filters, lanes, has_epilogue) * size;
 }
 
 class Direct {
  public:
-  Direct(StepBuilder& builder, const Correlation& c, const DirectTiling& tiling)
+  Direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
         c_(c),
+        step_(step),
         tiling_(tiling),
         lanes_(builder.lanes_of(c.dtype)),
         block_(block_of(tiling, c, lanes_)),
         blocks_(ceil_div(c.outputs, block_)),
         rows_(c.axes[0].out * c.axes[1].out),
-        at_(prepare(builder, c, block_)) {}
+        results_(builder, c, step, block_, !tiling.over_filters),
+        at_(prepare(builder, c, step, block_)) {}
 
   void run() {
     if (tiling_.over_filters)
@@ -70,7 +76,15 @@ class Direct {
     first_filter_ = code_.let("filter", block * Term(block_));
     image_ = code_.let("image_at", of_group * Term(c_.inputs * c_.padded_pixels()));
     w_ = code_.let("w_at", (group * Term(blocks_) + block) * Term(c_.inputs * c_.taps() * block_));
-    out_ = code_.let("out_at", (of_group * Term(c_.outputs) + first_filter_) * Term(c_.places()));
+    results_.set_block(image, group, first_filter_);
+  }
+
+  // Rows of a part of the range, of which each image's block of filters has `parts` of `rows` rows.
+  std::pair<Term, Term> rows_of(const Term& part, int64_t parts, int64_t rows) {
+    const Term first = code_.let("first", part % Term(parts) * Term(rows));
+    Term last = first + Term(rows);
+    if (rows_ % rows != 0) last = select(last < Term(rows_), last, Term(rows_));
+    return {first, code_.let("last", last)};
   }
 
   Dim grain(int64_t parts) const {
@@ -157,18 +171,14 @@ class Direct {
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
     slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
-    sums_ = code_.local_array("sums", {c_.dtype, 1, 0}, rows * width().out * block_).node().name;
+    results_.begin(rows);
     const int64_t range = c_.n * c_.groups * blocks_ * parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       locate(part, parts);
-      const Term first = code_.let("first", part % Term(parts) * Term(rows));
-      Term last = first + Term(rows);
-      if (rows_ % rows != 0) last = select(last < Term(rows_), last, Term(rows_));
-      last = code_.let("last", last);
+      const auto [first, last] = rows_of(part, parts, rows);
       auto slab = [&](const Term& begin, const Term& end, bool is_first) {
         code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-          row_of_tiles(row_start(row), code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end,
-                       is_first);
+          row_of_tiles(row, code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end, is_first);
         });
       };
       slab(0, slab_, true);
@@ -178,15 +188,22 @@ class Direct {
           if (c_.inputs % slab_ != 0) end = select(end < Term(c_.inputs), end, Term(c_.inputs));
           slab(begin, code_.let("end", end), false);
         });
-      write_transposed(first, (last - first) * Term(width().out));
+      results_.write(first, last);
     });
-    builder_.finish_kernel(str("conv_filters_", tiling_.tile, "x", vectors_), comment(), range, grain(range));
+    builder_.finish_kernel(name_of_kernel(str("conv_filters_", tiling_.tile, "x", vectors_), step_), comment(), range,
+                           grain(range));
   }
 
-  void row_of_tiles(const Term& start, const Term& sums, const Term& begin, const Term& end, bool is_first) {
+  void row_of_tiles(const Term& row, const Term& sums, const Term& begin, const Term& end, bool is_first) {
     const Tiles tiles(width().out, tiling_.tile);
+    const Term start = row_start(row);
     auto run = [&](int64_t tile, int64_t first, int64_t last) {
-      auto at = [&](const Term& x) { filters_tile(tile, start, sums, x, begin, end, is_first); };
+      auto at = [&](const Term& x) {
+        if (is_first)
+          results_.prefetch(row, x * Term(block_) / Term(width().out),
+                            (x + Term(tile)) * Term(block_) / Term(width().out));
+        filters_tile(tile, start, sums, x, begin, end, is_first);
+      };
       if (last - first == tile) return at(first);
       code_.loop("x", first, last, tile, LoopMark::kSequential, at);
     };
@@ -197,7 +214,7 @@ class Direct {
                     const Term& end, bool is_first) {
     auto place = [&](int64_t p, int64_t v) { return sums + (x + Term(p)) * Term(block_) + Term(v * lanes_); };
     const Grid acc = accumulators(tile, vectors_, [&](int64_t p, int64_t v) {
-      return is_first ? zero() : kernel::load(sums_, c_.dtype, lanes_, place(p, v), 1);
+      return is_first ? zero() : kernel::load(results_.array(), c_.dtype, lanes_, place(p, v), 1);
     });
     const Term from = code_.let("from", start + x * Term(width().stride));
     const bool is_whole_row = tile == width().out;
@@ -217,84 +234,55 @@ class Direct {
     });
     for (int64_t p = 0; p < tile; ++p)
       for (int v = 0; v < vectors_; ++v)
-        code_.store(sums_, place(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
-  }
-
-  // Rows of the block lie one behind the other in the result: `count` places from row `first` on, of each filter.
-  void write_transposed(const Term& first, const Term& count) {
-    const Term places = code_.let("places", count), to = code_.let("to", out_ + first * Term(width().out));
-    for (int v = 0; v < vectors_; ++v) {
-      auto square = [&](const Term& p, const Term& exist, int64_t most) {
-        std::vector<Term> rows;
-        for (int64_t i = 0; i < lanes_; ++i)
-          rows.push_back(i < most ? code_.let("r", kernel::load(sums_, c_.dtype, lanes_,
-                                                                (p + Term(i)) * Term(block_) + Term(v * lanes_), 1))
-                                  : zero());
-        rows = transposed(code_, std::move(rows));
-        auto store = [&](int64_t o) {
-          builder_.store(at_.out, to + Term((v * lanes_ + o) * c_.places()) + p, rows[static_cast<size_t>(o)], 1,
-                         exist);
-        };
-        for (int64_t o = 0; o < lanes_; ++o) {
-          const bool always = c_.outputs % block_ == 0 || v * lanes_ + o < c_.outputs - (blocks_ - 1) * block_;
-          if (always)
-            store(o);
-          else if (blocks_ > 1)
-            code_.if_(first_filter_ + Term(v * lanes_ + o) < Term(c_.outputs), [&] { store(o); });
-        }
-      };
-      const Term whole = code_.let("whole", places / Term(lanes_) * Term(lanes_));
-      code_.loop("p", 0, whole, lanes_, LoopMark::kSequential, [&](const Term& p) { square(p, {}, lanes_); });
-      code_.if_(whole < places, [&] {
-        // What lies behind the last row's sums belongs to places that do not exist.
-        code_.loop("p", whole, places, 1, LoopMark::kSequential, [&](const Term& p) {
-          for (int64_t o = 0; o < lanes_; ++o) {
-            const bool always = c_.outputs % block_ == 0 || v * lanes_ + o < c_.outputs - (blocks_ - 1) * block_;
-            auto store = [&] {
-              builder_.store(at_.out, to + Term((v * lanes_ + o) * c_.places()) + p,
-                             kernel::load(sums_, c_.dtype, 1, p * Term(block_) + Term(v * lanes_ + o), 1));
-            };
-            if (always)
-              store();
-            else if (blocks_ > 1)
-              code_.if_(first_filter_ + Term(v * lanes_ + o) < Term(c_.outputs), store);
-          }
-        });
-      });
-    }
+        code_.store(results_.array(), place(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
   }
 
   // ---- over rows
 
+  // Each row for itself, or for an epilogue some rows, whose sums stand in an array.
   void over_rows() {
-    const int64_t range = c_.n * c_.groups * blocks_ * rows_;
+    const int64_t rows = step_.epilogue ? results_.rows_to_end() : 1, parts = ceil_div(rows_, rows),
+                  range = c_.n * c_.groups * blocks_ * parts;
+    if (step_.epilogue) results_.begin(rows);
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
-      locate(part, rows_);
-      const Term row = code_.let("row", part % Term(rows_)), start = row_start(row),
-                 to = code_.let("to", out_ + row * Term(width().out));
-      auto tiles = [&](int64_t filters) {
-        const int64_t all = ceil_div(width().out, lanes_);
-        const Tiles t(all, tiling_.vectors);
-        auto run = [&](int64_t vectors, int64_t first, int64_t last) {
-          // The last vector may be shorter: its tile stands alone.
-          const bool ends = last == all && width().out % lanes_ != 0;
-          const int64_t whole = ends ? last - vectors : last;
-          auto tile = [&](const Term& x, int64_t left) { rows_tile(filters, vectors, start, to, x, left); };
-          if (whole - first == vectors)
-            tile(first * lanes_, vectors * lanes_);
-          else if (whole > first)
-            code_.loop("x", first * lanes_, whole * lanes_, vectors * lanes_, LoopMark::kSequential,
-                       [&](const Term& x) { tile(x, vectors * lanes_); });
-          if (ends) tile(whole * lanes_, width().out - whole * lanes_);
-        };
-        t.each(run);
-      };
-      const int64_t rest = c_.outputs - (blocks_ - 1) * block_;
-      if (rest == block_) return tiles(block_);
-      code_.if_(
-          first_filter_ < Term((blocks_ - 1) * block_), [&] { tiles(block_); }, [&] { tiles(rest); });
+      locate(part, parts);
+      if (!step_.epilogue) {
+        const Term row = code_.let("row", part % Term(rows_)), start = row_start(row);
+        return row_of_vectors(start, code_.let("to", results_.out() + row * Term(width().out)));
+      }
+      const auto [first, last] = rows_of(part, parts, rows);
+      code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
+        row_of_vectors(row_start(row), code_.let("sums_at", (row - first) * Term(width().out)));
+      });
+      results_.write(first, last);
     });
-    builder_.finish_kernel(str("conv_rows_", block_, "x", tiling_.vectors), comment(), range, grain(range));
+    builder_.finish_kernel(name_of_kernel(str("conv_rows_", block_, "x", tiling_.vectors), step_), comment(), range,
+                           grain(range));
+  }
+
+  // A row to the result, or to the array of sums, from `to` on.
+  void row_of_vectors(const Term& start, const Term& to) {
+    auto tiles = [&](int64_t filters) {
+      const int64_t all = ceil_div(width().out, lanes_);
+      const Tiles t(all, tiling_.vectors);
+      auto run = [&](int64_t vectors, int64_t first, int64_t last) {
+        // The last vector may be shorter: its tile stands alone.
+        const bool ends = last == all && width().out % lanes_ != 0;
+        const int64_t whole = ends ? last - vectors : last;
+        auto tile = [&](const Term& x, int64_t left) { rows_tile(filters, vectors, start, to, x, left); };
+        if (whole - first == vectors)
+          tile(first * lanes_, vectors * lanes_);
+        else if (whole > first)
+          code_.loop("x", first * lanes_, whole * lanes_, vectors * lanes_, LoopMark::kSequential,
+                     [&](const Term& x) { tile(x, vectors * lanes_); });
+        if (ends) tile(whole * lanes_, width().out - whole * lanes_);
+      };
+      t.each(run);
+    };
+    const int64_t rest = c_.outputs - (blocks_ - 1) * block_;
+    if (rest == block_) return tiles(block_);
+    code_.if_(
+        first_filter_ < Term((blocks_ - 1) * block_), [&] { tiles(block_); }, [&] { tiles(rest); });
   }
 
   // `filters` filters, places x to x + columns of a row.
@@ -316,27 +304,33 @@ class Direct {
                }
              });
     for (int64_t o = 0; o < filters; ++o)
-      for (int64_t v = 0; v < vectors; ++v)
-        builder_.store(at_.out, to + Term(o * c_.places()) + x + Term(v * lanes_),
-                       acc[static_cast<size_t>(o)][static_cast<size_t>(v)], 1, count(v));
+      for (int64_t v = 0; v < vectors; ++v) {
+        const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
+        if (step_.epilogue)
+          code_.store(results_.array(), results_.at(to + x + Term(v * lanes_), o), 1, sum, count(v));
+        else
+          builder_.store(step_.out, to + Term(o * c_.places()) + x + Term(v * lanes_), sum, 1, count(v));
+      }
   }
 
   std::string comment() const {
-    return str(c_.n, " images of ", c_.groups * c_.inputs, " channels, ", c_.groups * c_.outputs, " filters of ",
-               c_.taps(), " taps, ", c_.places(), " places; ", name_of(tiling_));
+    return str(step_.epilogue ? step_.epilogue->comment() + "; " : std::string(), c_.n, " images of ",
+               c_.groups * c_.inputs, " channels, ", c_.groups * c_.outputs, " filters of ", c_.taps(), " taps, ",
+               c_.places(), " places; ", name_of(tiling_));
   }
 
   StepBuilder& builder_;
   Code& code_;
   const Correlation& c_;
+  const CorrelationStep& step_;
   DirectTiling tiling_;
   int lanes_;
   int64_t block_, blocks_, rows_;  // filters of a block, blocks of a group, rows of the result
+  DirectResults results_;
   CorrelationOperands at_;
   int vectors_ = 0;
   int64_t slab_ = 0;
-  std::string sums_;
-  Term first_filter_, image_, w_, out_;
+  Term first_filter_, image_, w_;
   TapRange kz_, ky_;  // of the row
 };
 
@@ -352,21 +346,21 @@ std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
   return DirectTiling{parts->over_filters, parts->first, parts->second};
 }
 
-bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes) {
+bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
   const int registers = vector_bytes == 64 ? 32 : 16;
   // Accumulators, the vectors that all of a tile share, and one that is broadcast.
   if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
-  if (t.over_filters) return sums_of_row(t, c, vector_bytes) <= kStackBytes;
-  return c.axes[2].stride == 1;
+  if (!t.over_filters && c.axes[2].stride != 1) return false;
+  return fewest_sums(t, c, vector_bytes, has_epilogue) <= kStackBytes;
 }
 
 int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
   return prepared_bytes(c, block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
 }
 
-void lower_direct(StepBuilder& builder, const Correlation& c, const DirectTiling& tiling) {
-  TH_CHECK(is_possible(tiling, c, builder.vector_bytes()), "conv: ", name_of(tiling), " does not fit");
-  Direct(builder, c, tiling).run();
+void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling) {
+  TH_CHECK(is_possible(tiling, c, builder.vector_bytes(), step.epilogue), "conv: ", name_of(tiling), " does not fit");
+  Direct(builder, c, step, tiling).run();
 }
 
 }  // namespace thtrain

@@ -14,6 +14,9 @@
 // accumulators; an element of a filter is broadcast. For few filters or channels and long rows, with stride 1 along
 // them.
 //
+// With an epilogue the sums of some rows stand in such an array in both forms, and go from there to the epilogue, which
+// is written once for all of their vectors.
+//
 // Each element's products are added in the order of channels and taps: the bits depend on neither tile nor threads.
 #pragma once
 
@@ -38,10 +41,11 @@ std::string name_of(const DirectTiling& tiling);
 std::optional<DirectTiling> direct_tiling_named(std::string_view name);
 
 /// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
-bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
+bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false);
 /// Bytes of workspace that lower_direct takes.
 int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
-/// Writes the step of the forward pass or the gradient to the images.
-void lower_direct(kernel::StepBuilder& builder, const Correlation& c, const DirectTiling& tiling);
+/// Writes the step of the forward pass or the gradient to the images, or of one that ends with more.
+void lower_direct(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step,
+                  const DirectTiling& tiling);
 
 }  // namespace thtrain

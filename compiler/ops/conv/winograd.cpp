@@ -99,15 +99,16 @@ struct Place {
 
 class Lowering {
  public:
-  Lowering(StepBuilder& builder, const Correlation& c, int64_t tile)
+  Lowering(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile)
       : builder_(builder),
         code_(builder.code()),
         c_(c),
         plan_(c, tile, builder.vector_bytes()),
         lanes_(static_cast<int>(plan_.lanes)),
         transforms_(tile, kTaps, c.dtype, lanes_),
-        image_(builder.input(c.is_gradient ? 1 : 0)),
-        w_(builder.input(c.is_gradient ? 0 : 1)),
+        step_(step),
+        image_(step.image),
+        w_(step.w),
         u_(builder.workspace(c.dtype, plan_.products * plan_.u_product(c))) {}
 
   void run() {
@@ -190,7 +191,7 @@ class Lowering {
   void in_chunks() {
     const Place v = local("v", plan_.products * plan_.v_product), m = local("m", plan_.products * plan_.m_product);
     ImageStrip in(builder_, c_, image_, plan_.tile + kTaps - 1, plan_.piece * plan_.tile + kTaps - 1);
-    ResultStrip out(builder_, c_, builder_.output(), plan_.tile, plan_.piece * plan_.tile);
+    ResultStrip out(builder_, c_, step_, plan_.tile, plan_.piece * plan_.tile);
     code_.loop("chunk", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& chunk) {
       const Term first = code_.let("row0", chunk / Term(plan_.pieces) * Term(plan_.chunk_rows)),
                  last = code_.let("row1", minimum(first + Term(plan_.chunk_rows), plan_.rows, plan_.chunk_rows)),
@@ -209,7 +210,8 @@ class Lowering {
         });
       });
     });
-    builder_.finish_kernel(name("winograd2", "winograd4"), comment("Winograd's convolution"), plan_.chunks, 1);
+    builder_.finish_kernel(name_of_kernel(name("winograd2", "winograd4"), step_), comment("Winograd's convolution"),
+                           plan_.chunks, 1);
   }
 
   // ---- all tiles at once
@@ -236,14 +238,15 @@ class Lowering {
     });
     builder_.finish_kernel(name("winograd2_products", "winograd4_products"), comment("products"), range, 1);
     {
-      ResultStrip out(builder_, c_, builder_.output(), plan_.tile, plan_.piece * plan_.tile);
+      ResultStrip out(builder_, c_, step_, plan_.tile, plan_.piece * plan_.tile);
       each_row([&](const Term& row, const Term& x, const Term& at) {
         code_.loop("block", plan_.blocks, [&](const Term& block) {
           places_of_row(out, m, row, x, block,
                         code_.let("sums_at", at * Term(plan_.m_row) + block * Term(plan_.block)));
         });
       });
-      builder_.finish_kernel(name("winograd2_places", "winograd4_places"), comment("sums, transformed"), plan_.chunks,
+      builder_.finish_kernel(name_of_kernel(name("winograd2_places", "winograd4_places"), step_),
+                             comment("sums, transformed"), plan_.chunks,
                              std::max<int64_t>(1, kChunkBytes / (row_bytes * plan_.m_row)));
     }
   }
@@ -364,10 +367,21 @@ class Lowering {
   Plan plan_;
   int lanes_;
   Winograd transforms_;
+  const CorrelationStep& step_;
   Operand image_, w_, u_;
 };
 
 }  // namespace
+
+std::string name_of_winograd(int64_t tile) {
+  return str("winograd ", tile);
+}
+
+std::optional<int64_t> winograd_named(std::string_view name) {
+  for (int64_t tile : {2, 4})
+    if (name == name_of_winograd(tile)) return tile;
+  return std::nullopt;
+}
 
 bool is_winograd(const Correlation& c, int64_t tile) {
   if ((tile != 2 && tile != 4) || c.rank != 2 || c.groups != 1) return false;
@@ -386,9 +400,9 @@ int64_t winograd_workspace(const Correlation& c, int64_t tile, int vector_bytes)
   return plan.products * elements * static_cast<int64_t>(size_of(c.dtype));
 }
 
-void lower_winograd(StepBuilder& builder, const Correlation& c, int64_t tile) {
+void lower_winograd(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile) {
   TH_CHECK(is_winograd(c, tile), "conv: Winograd's tiles of ", tile, " places do not fit");
-  Lowering(builder, c, tile).run();
+  Lowering(builder, c, step, tile).run();
 }
 
 }  // namespace thtrain

@@ -14,10 +14,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "compiler/ops/conv/correlation.h"
 
 namespace thtrain {
+
+/// "winograd 2", for tiles of 2 or 4 places; and back (nullopt where it is no such name).
+std::string name_of_winograd(int64_t tile);
+std::optional<int64_t> winograd_named(std::string_view name);
 
 /// Has `c` two spatial axes of 3 taps, one group, and neither strides nor dilations? Then `tile` may be 2 or 4.
 bool is_winograd(const Correlation& c, int64_t tile);
@@ -25,7 +32,7 @@ bool is_winograd(const Correlation& c, int64_t tile);
 double winograd_error_bound(const Correlation& c, int64_t tile);
 /// Bytes of workspace that lower_winograd takes.
 int64_t winograd_workspace(const Correlation& c, int64_t tile, int vector_bytes);
-/// Writes the step of the forward pass or the gradient to the images.
-void lower_winograd(kernel::StepBuilder& builder, const Correlation& c, int64_t tile);
+/// Writes the step of the forward pass or the gradient to the images, or of one that ends with more.
+void lower_winograd(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile);
 
 }  // namespace thtrain

@@ -79,15 +79,18 @@ Term ImageStrip::load(const Term& row, const Term& column) const {
   return kernel::load(array_, c_.dtype, lanes_, (row * Term(pitch_) + column) * Term(lanes_), 1);
 }
 
-ResultStrip::ResultStrip(StepBuilder& builder, const Correlation& c, const Operand& out, int64_t rows, int64_t columns)
+ResultStrip::ResultStrip(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t rows,
+                         int64_t columns)
     : builder_(builder),
       code_(builder.code()),
       c_(c),
-      out_(out),
+      step_(step),
       lanes_(builder.lanes_of(c.dtype)),
       rows_(rows),
       pitch_(columns + lanes_) {
+  if (step.epilogue) step.epilogue->begin();
   array_ = code_.local_array("places", {c.dtype, 1, 0}, rows_ * pitch_ * lanes_).node().name;
+  if (step.epilogue) square_ = code_.local_array("square", {c.dtype, 1, 0}, lanes_ * lanes_).node().name;
 }
 
 void ResultStrip::store(const Term& row, const Term& column, const Term& value) {
@@ -100,6 +103,9 @@ void ResultStrip::write(const Term& image, const Term& output, const Term& y, co
              rows = code_.let("rows", least(rows_, Term(height.out) - y)),
              first =
                  code_.let("first", ((image * Term(c_.outputs) + output) * Term(height.out) + y) * Term(width.out) + x);
+  Term outputs = lanes_;
+  if (step_.epilogue && c_.outputs % lanes_ != 0)
+    outputs = code_.let("outputs", least(lanes_, Term(c_.outputs) - output));
   code_.loop("r", 0, rows, 1, LoopMark::kSequential, [&](const Term& r) {
     const Term to = code_.let("to", first + r * Term(width.out)), from = code_.let("from", r * Term(pitch_));
     auto square = [&](const Term& s, const Term& exist) {
@@ -107,9 +113,17 @@ void ResultStrip::write(const Term& image, const Term& output, const Term& y, co
       for (int64_t k = 0; k < lanes_; ++k)
         lines.push_back(code_.let("l", kernel::load(array_, c_.dtype, lanes_, (from + s + Term(k)) * Term(lanes_), 1)));
       lines = transposed(code_, std::move(lines));
+      if (step_.epilogue) {
+        for (int64_t k = 0; k < lanes_; ++k) code_.store(square_, Term(k * lanes_), 1, lines[static_cast<size_t>(k)]);
+        code_.loop("k", 0, outputs, 1, LoopMark::kSequential, [&](const Term& k) {
+          const Term sums = code_.let("sum", kernel::load(square_, c_.dtype, lanes_, k * Term(lanes_), 1));
+          step_.epilogue->write(sums, index_of_result(c_, image, output + k, {0, y + r, x + s}), exist);
+        });
+        return;
+      }
       for (int64_t k = 0; k < lanes_; ++k) {
         auto line = [&] {
-          builder_.store(out_, to + s + Term(k * height.out * width.out), lines[static_cast<size_t>(k)], 1, exist);
+          builder_.store(step_.out, to + s + Term(k * height.out * width.out), lines[static_cast<size_t>(k)], 1, exist);
         };
         if (c_.outputs % lanes_ == 0)
           line();

@@ -32,13 +32,15 @@ class ImageStrip {
   std::string array_;
 };
 
-/// `rows` rows of `columns` places of a correlation's result, of as many outputs as a vector has lanes.
+/// `rows` rows of `columns` places of a correlation's result, of as many outputs as a vector has lanes. Begins the
+/// step's epilogue.
 class ResultStrip {
  public:
-  ResultStrip(kernel::StepBuilder& builder, const Correlation& c, const kernel::Operand& out, int64_t rows,
+  ResultStrip(kernel::StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t rows,
               int64_t columns);
   void store(const kernel::Term& row, const kernel::Term& column, const kernel::Term& value);
-  /// Writes the first `columns` columns to places (y, x) and on, as far as places and outputs exist.
+  /// Writes the first `columns` columns to places (y, x) and on, as far as places and outputs exist, or gives them to
+  /// the epilogue.
   void write(const kernel::Term& image, const kernel::Term& output, const kernel::Term& y, const kernel::Term& x,
              const kernel::Term& columns);
 
@@ -46,10 +48,10 @@ class ResultStrip {
   kernel::StepBuilder& builder_;
   kernel::Code& code_;
   const Correlation& c_;
-  kernel::Operand out_;
+  const CorrelationStep& step_;
   int lanes_;
   int64_t rows_, pitch_;
-  std::string array_;
+  std::string array_, square_;
 };
 
 }  // namespace thtrain

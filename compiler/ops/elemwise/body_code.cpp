@@ -263,4 +263,10 @@ Dims strides_over(const Dims& domain, const kernel::Operand& operand) {
   return out;
 }
 
+bool has_each_element(const Dims& domain, const Dims& strides) {
+  for (size_t i = 0; i < domain.size(); ++i)
+    if (strides[i].is(0) && !domain[i].is(1)) return false;
+  return true;
+}
+
 }  // namespace thtrain

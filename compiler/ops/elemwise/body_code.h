@@ -71,5 +71,7 @@ std::string kernel_comment(std::span<const Node* const> nodes, std::span<const E
 
 /// Strides of an operand over a loop nest's axes, to which its own are aligned at the right; 0 where it is broadcast.
 Dims strides_over(const Dims& domain, const kernel::Operand& operand);
+/// Does an operand with these strides have an element for each of the domain?
+bool has_each_element(const Dims& domain, const Dims& strides);
 
 }  // namespace thtrain

@@ -53,8 +53,7 @@ void BodyElements::compute(BodyValues& values) const {
 void BodyElements::each_whole(const std::vector<Term>& index,
                               const std::function<void(const kernel::Operand&, const Term&)>& visit) const {
   for (const Read& read : reads_)
-    if (std::none_of(read.strides.begin(), read.strides.end(), [](const Dim& d) { return d.is(0); }))
-      visit(read.operand, place(read.strides, index));
+    if (has_each_element(domain_, read.strides)) visit(read.operand, place(read.strides, index));
 }
 
 Term BodyElements::place(const Dims& strides, const std::vector<Term>& index) const {

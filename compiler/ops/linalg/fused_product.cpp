@@ -5,7 +5,7 @@
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/fused.h"
 #include "compiler/ops/elemwise/fused_cases.h"
-#include "compiler/ops/linalg/body_elements.h"
+#include "compiler/ops/linalg/body_epilogue.h"
 #include "compiler/ops/linalg/linalg.h"
 #include "compiler/ops/linalg/matrix_layout.h"
 
@@ -27,88 +27,34 @@ bool plain_is_possible(const MatrixProduct& p) {
   return is_possible(plain_tiling(p), p, kWidestVector, true);
 }
 
-size_t place_in(const Graph& body, const Expr& e) {
-  for (size_t k = 0; k < body.inputs.size(); ++k)
-    if (body.inputs[k].same(e)) return k;
-  TH_CHECK(false, "a product in a loop's body whose factor is no input");
-  return 0;
-}
-
-const Node& product_in(std::span<const Node* const> nodes) {
-  auto at = std::find_if(nodes.begin(), nodes.end(), [](const Node* node) { return is_matrix_product(*node); });
-  TH_CHECK(at != nodes.end(), "fused_product: a body without a product");
-  return **at;
-}
-
-// What the body makes of each vector of the product's sums.
-class BodyEpilogue : public GemmEpilogue {
+// Ends with gemm's c where there is one.
+class ProductEpilogue : public BodyEpilogue {
  public:
-  explicit BodyEpilogue(StepBuilder& b)
-      : b_(b),
-        body_(*b.node().bodies[0]),
-        product_(product_in(topological_order(body_.outputs))),
-        elements_(b, body_, product_, product_.types[0].dims,
-                  [this](const Expr& input) { return is_read_by_element(input); }),
-        lanes_(b.lanes_of(product_.types[0].dtype)) {}
-
-  const Node& product() const { return product_; }
-  Operand factor(size_t i) const { return b_.input(place_in(body_, product_.inputs[i])); }
-
-  std::string name() const override { return kernel_name(elements_.nodes()); }
-  std::string comment() const override { return kernel_comment(elements_.nodes(), body_.inputs, body_.outputs); }
-
-  void write(const Term& sum, const Term& row, const Term& column, const Term& count) const override {
-    BodyValues values = elements_.load({row, column}, lanes_, count);
-    elements_.compute(values);  // gemm's c, and what else does not depend on the product
-    values.set(product_[0], b_.code().let(identifier(product_.name.empty() ? "product" : product_.name),
-                                          product_value(sum, values)));
-    elements_.compute(values);
-    for (size_t o = 0; o < body_.outputs.size(); ++o)
-      b_.store(b_.output(o), b_.index_of(b_.output(o), {row, column}),
-               kernel::splat(values.at(body_.outputs[o]), lanes_), 1, count);
-  }
-
-  void prefetch(const Term& row, const Term& column) const override {
-    elements_.each_whole({row, column}, [&](const Operand& operand, const Term& at) {
-      b_.prefetch(operand, at, kernel::Prefetch::kWrite);
-    });
-  }
+  using BodyEpilogue::BodyEpilogue;
 
  private:
-  bool is_read_by_element(const Expr& input) const {
-    for (const Node* node : topological_order(body_.outputs))
-      for (size_t i = 0; i < node->inputs.size(); ++i)
-        if (node->inputs[i].same(input) && access_of(*node, i) == Access::kElement) return true;
-    return std::any_of(body_.outputs.begin(), body_.outputs.end(), [&](const Expr& e) { return e.same(input); });
-  }
-
   // alpha sum + beta c, as gemm's own kernel computes it.
-  Term product_value(const Term& sum, const BodyValues& values) const {
-    if (product_.op == &dot_op()) return sum;
+  Term anchor_value(const Term& sum, const BodyValues& values) const override {
+    const Node& product = anchor();
+    if (product.op == &dot_op()) return sum;
     auto number = [&](size_t i) -> std::optional<double> {
-      const Tensor* value = constant_value(product_.inputs[i]);
+      const Tensor* value = constant_value(product.inputs[i]);
       return value ? std::optional(value->as_double()) : std::nullopt;
     };
     const std::optional<double> alpha = number(1), beta = number(4);
-    const Term factor = values.at(product_.inputs[1]), share = values.at(product_.inputs[4]);
+    const Term factor = values.at(product.inputs[1]), share = values.at(product.inputs[4]);
     if (beta == 0.0) return alpha == 1.0 ? sum : sum * factor;
-    Term c = kernel::splat(values.at(product_.inputs[0]), lanes_);
+    Term c = kernel::splat(values.at(product.inputs[0]), lanes_);
     if (beta != 1.0) c = c * share;
     return alpha == 1.0 ? c + sum : fma(sum, factor, c);
   }
-
-  StepBuilder& b_;
-  const Graph& body_;
-  const Node& product_;
-  const BodyElements elements_;
-  const int lanes_;
 };
 
 void lower(StepBuilder& b) {
-  const BodyEpilogue epilogue(b);
-  const size_t first = first_factor(epilogue.product());
-  const Operand x = epilogue.factor(first), y = epilogue.factor(first + 1);
-  std::optional<MatrixProduct> product = known_product(epilogue.product(), x.layout, y.layout);
+  ProductEpilogue epilogue(b);
+  const size_t first = first_factor(epilogue.anchor());
+  const Operand x = epilogue.operand(first), y = epilogue.operand(first + 1);
+  std::optional<MatrixProduct> product = known_product(epilogue.anchor(), x.layout, y.layout);
   TH_CHECK(product && plain_is_possible(*product), "fused_product: a product that no kernel can end with more");
   GemmCall call{.product = *product, .a = x, .b = y, .c = b.output(), .epilogue = &epilogue};
   call.lda = matrix_layout(x.type.dims, x.layout)->leading.value();
@@ -181,8 +127,7 @@ const Op& fused_product_op() {
                          cases);
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);
-      const std::vector<const Node*> nodes = topological_order(a.bodies[0]->outputs);
-      const Node& product = product_in(nodes);
+      const Node& product = anchor_of(*a.bodies[0]);
       const size_t first = first_factor(product);
       std::optional<MatrixProduct> known =
           known_product(product, row_major(product.inputs[first].dims()), row_major(product.inputs[first + 1].dims()));
@@ -190,9 +135,7 @@ const Op& fused_product_op() {
                 "known lengths, at least two rows and columns");
       return out;
     };
-    made.accepts_layout = [](const Node& node, size_t i, const Layout& layout) {
-      return access_of(node, i) == Access::kElement || matrix_layout(node.inputs[i].dims(), layout).has_value();
-    };
+    made.accepts_layout = anchor_accepts_layout;
     return made;
   }();
   return op;

@@ -53,6 +53,7 @@ class Gemm {
   void run() {
     int64_t tiles = ceil_div(p_.n, tile_columns_), last = p_.n - (tiles - 1) * tile_columns_;
     if (call_.epilogue) {
+      call_.epilogue->begin();
       sums_ = code_.local_array("sums", {p_.dtype, 1, 0}, summed_rows(tiling_, p_) * tile_columns_).node().name;
     } else {
       alpha_ = factor(call_.alpha);
@@ -274,7 +275,7 @@ class Gemm {
 
   void prefetch_c(const Block& block, const Slab& s, const Term& i) {
     auto line = [&](const Term& row, const Term& column) {
-      if (call_.epilogue) return call_.epilogue->prefetch(row, column);
+      if (call_.epilogue) return call_.epilogue->prefetch({row, column});
       builder_.prefetch(call_.c, row * Term(call_.ldc) + column, Prefetch::kWrite);
     };
     for (int r = 0; r < block.rows; ++r) {
@@ -330,7 +331,7 @@ class Gemm {
         Term row = code_.let("row", i + r);
         auto vector = [&](const Term& at, const Term& count) {
           Term sum = code_.let("sum", load(place(r, at)));
-          call_.epilogue->write(sum, row, code_.let("at", s.column + at), count);
+          call_.epilogue->write(sum, {row, code_.let("at", s.column + at)}, count);
         };
         if (whole > 0) code_.loop("j", 0, whole, lanes_, LoopMark::kSequential, [&](Term j) { vector(j, {}); });
         if (whole < block.columns) vector(Term(whole), Term(block.columns - whole));

@@ -28,6 +28,7 @@
 #include <variant>
 
 #include "compiler/kernel/step_builder.h"
+#include "compiler/ops/linalg/kernel_epilogue.h"
 #include "compiler/ops/linalg/product_key.h"
 
 namespace thtrain {
@@ -52,26 +53,12 @@ bool is_possible(const GemmTiling& tiling, const MatrixProduct& product, int vec
 /// A known factor, or the number of the input that holds it.
 using GemmFactor = std::variant<double, int>;
 
-/// What becomes of the sums of products, instead of C's elements. It may write over C: nobody else reads that.
-class GemmEpilogue {
- public:
-  virtual ~GemmEpilogue() = default;
-  virtual std::string name() const = 0;
-  /// "tanh(add(dot(in0, in1), in2))"
-  virtual std::string comment() const = 0;
-  /// Takes a vector of a row's sums from `column` on, of which `count` lanes exist (no term: all).
-  virtual void write(const kernel::Term& sum, const kernel::Term& row, const kernel::Term& column,
-                     const kernel::Term& count) const = 0;
-  /// Prefetches the cache lines that write() will read of element (row, column).
-  virtual void prefetch(const kernel::Term& row, const kernel::Term& column) const = 0;
-};
-
 struct GemmCall {
   MatrixProduct product;    // no length is 0
   kernel::Operand a, b, c;  // c: what is written, and read where beta is not 0
   int64_t lda = 0, ldb = 0, ldc = 0;
   GemmFactor alpha = 1.0, beta = 0.0;       // with a beta that is known to be 0, C is not used
-  const GemmEpilogue* epilogue = nullptr;   // then c, alpha and beta are not used
+  KernelEpilogue* epilogue = nullptr;       // then c, alpha and beta are not used
   const kernel::Operand* addend = nullptr;  // row-major, of C's shape: what beta multiplies, instead of C's elements
 };
 

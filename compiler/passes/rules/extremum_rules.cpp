@@ -1,10 +1,14 @@
-// The largest and the smallest elements: where they stand is told without the increasing function that was applied.
+// The largest and the smallest elements, of all and of windows: where they stand is told without the increasing
+// function that was applied.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/elemwise/scalar_table.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/pool/pool.h"
+#include "compiler/ops/pool/windows.h"
 #include "compiler/ops/reduce/reduce.h"
 #include "compiler/ops/reduce/reduce_op.h"
 #include "compiler/passes/rules.h"
@@ -47,6 +51,104 @@ Expr argument_of_increasing(const Expr& value, RuleContext&) {
   return apply(*value.node().op, {x}, value.node().props);
 }
 
+// ---- pooling: the largest element of each window of the last axes
+
+size_t pooled_axes(const Expr& pooling) {
+  return PoolWindows::of(pooling.node()).axes();
+}
+
+// Is the operand of an elementwise node the same along the last `axes` axes?
+bool is_same_along(const Expr& operand, size_t axes) {
+  for (size_t k = 0; k < std::min(axes, operand.rank()); ++k)
+    if (!operand.dims()[operand.rank() - 1 - k].is(1)) return false;
+  return true;
+}
+
+// What the elements of e are an increasing function of, the same one along the last `axes` axes: input `side` of e;
+// none where that is not known.
+std::optional<size_t> side_under_increasing(const Expr& e, size_t axes) {
+  if (is_increasing(e)) return input_of(e, 0).type() == e.type() ? std::optional<size_t>(0) : std::nullopt;
+  const bool bounds = is_op(e, maximum_op()) || is_op(e, minimum_op());
+  if (!bounds && !is_op(e, add_op()) && !is_op(e, sub_op())) return std::nullopt;
+  for (size_t i : {0, 1}) {
+    if (i == 1 && is_op(e, sub_op())) continue;
+    const Expr &x = input_of(e, i), &other = input_of(e, 1 - i);
+    if (x.type() == e.type() && other.dtype() == e.dtype() && is_same_along(other, axes)) return i;
+  }
+  return std::nullopt;
+}
+
+// max_pool(tanh(x + b)) -> tanh(max_pool(x) + b): fewer elements. Not where tanh(x + b) is computed anyway.
+Expr pool_of_increasing(const Expr& value, RuleContext& context) {
+  const Expr& e = input_of(value, 0);
+  if (!is_float(e.dtype()) || !context.has_one_use(e)) return {};
+  const std::optional<size_t> side = side_under_increasing(e, pooled_axes(value));
+  if (!side) return {};
+  std::vector<Expr> inputs = e.node().inputs;
+  inputs[*side] = apply(max_pool_op(), {inputs[*side]}, value.node().props);
+  return apply(*e.node().op, std::move(inputs), e.node().props);
+}
+
+// max_pool_gradient(tanh(x + b), dy) -> max_pool_gradient(x, dy), where that and the pooling alone read tanh(x + b).
+Expr pool_gradient_of_increasing(const Expr& value, RuleContext& context) {
+  Expr e = input_of(value, 0);
+  size_t uses = 2;
+  while (context.has_at_most_uses(e, uses)) {
+    const std::optional<size_t> side = side_under_increasing(e, pooled_axes(value));
+    if (!side) break;
+    e = Expr(input_of(e, *side));
+    uses = 1;
+  }
+  if (e.same(input_of(value, 0))) return {};
+  return apply(max_pool_gradient_op(), {e, input_of(value, 1)}, value.node().props);
+}
+
+// An elementwise expression of x and numbers, at the elements that `pooled` has of x; empty where it is none.
+Expr at_pooled(const Expr& e, const Expr& x, const Expr& pooled, int depth) {
+  if (e.same(x)) return pooled;
+  if (const Tensor* number = number_in(e)) return make_constant(*number);
+  if (!e.node().op->scalar || e.node().types.size() != 1 || depth == 0) return {};
+  std::vector<Expr> inputs;
+  for (const Expr& input : e.node().inputs) {
+    inputs.push_back(at_pooled(input, x, pooled, depth - 1));
+    if (!inputs.back().has_value()) return {};
+  }
+  return apply(*e.node().op, std::move(inputs), e.node().props);
+}
+
+// max_pool_gradient(x, dy) * f(x) -> max_pool_gradient(x, dy * f(max_pool(x))): all else is 0.
+Expr pool_gradient_times(const Expr& value, RuleContext& context) {
+  constexpr int kDepth = 6;
+  for (size_t i : {0, 1}) {
+    const Expr &gradient = input_of(value, i), &factor = input_of(value, 1 - i);
+    if (!is_op(gradient, max_pool_gradient_op()) || !context.has_one_use(gradient)) continue;
+    const Expr &x = input_of(gradient, 0), &dy = input_of(gradient, 1);
+    if (!(factor.type() == x.type()) || number_in(factor)) continue;
+    const Expr pooled = apply(max_pool_op(), {x}, gradient.node().props), f = at_pooled(factor, x, pooled, kDepth);
+    if (!f.has_value() || !(f.type() == dy.type())) continue;
+    return apply(max_pool_gradient_op(), {x, dy * f}, gradient.node().props);
+  }
+  return {};
+}
+
+// sum(max_pool_gradient(x, dy), {0, 2, 3}) -> sum(dy, {0, 2, 3}): each element of dy is in the sum once.
+Expr sum_of_pool_gradient(const Expr& value, RuleContext&) {
+  const Expr& gradient = input_of(value, 0);
+  if (!is_op(gradient, max_pool_gradient_op())) return {};
+  const Ints& axes = value.node().props.get<Ints>("axes");
+  for (size_t axis = gradient.rank() - pooled_axes(gradient); axis < gradient.rank(); ++axis)
+    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) == axes.end()) return {};
+  return apply(sum_op(), {input_of(gradient, 1)}, value.node().props);
+}
+
+// For examples: windows of 2 x 2.
+PoolOptions squares() {
+  return {.window = {2, 2}};
+}
+Expr pool_gradient(const Expr& x, const Expr& dy) {
+  return apply(max_pool_gradient_op(), {x, dy}, pool(x, squares()).node().props);
+}
+
 // -max(-x) -> min(x)
 Expr neg_of_extremum_of_neg(const Expr& value, RuleContext& context) {
   const Expr& extremum = input_of(value, 0);
@@ -73,6 +175,42 @@ const std::vector<Rule>& extremum_rules() {
                     {{f32({3, 5})}, [](In in) { return argmin(log_softmax(in[0], 0), 0); }},
                     {{f64({7})}, [](In in) { return argmax(sigmoid(2 * in[0] + 1)); }},
                     {{f64({3, 5})}, [](In in) { return argmax(tanh(in[0] / 3) - 0.5, 1, true); }}}},
+      {.name = "pool_of_increasing",
+       .safety = Safety::kRangeChanging,
+       .rewrite = pool_of_increasing,
+       .roots = {&max_pool_op()},
+       .examples = {{{f64({2, 3, 4, 6})}, [](In in) { return pool(tanh(in[0]), squares()); }},
+                    {{f32({2, 3, 4, 6}), f32({3, 1, 1})}, [](In in) { return pool(in[0] + in[1], squares()); }},
+                    {{f32({3, 4, 6})}, [](In in) { return pool(maximum(in[0], 0.0), squares()); }},
+                    {{f64({3, 4, 6}), f64({})}, [](In in) { return pool(in[0] - in[1], squares()); }}}},
+      {.name = "pool_gradient_of_increasing",
+       .safety = Safety::kRangeChanging,
+       .rewrite = pool_gradient_of_increasing,
+       .roots = {&max_pool_gradient_op()},
+       .examples = {{{f64({3, 4, 6}), f64({3, 2, 3})}, [](In in) { return pool_gradient(tanh(in[0]), in[1]); }},
+                    {{f32({3, 4, 6}), f32({3, 2, 3}), f32({3, 1, 1})},
+                     [](In in) { return pool_gradient(in[0] + in[2], in[1]); }}}},
+      {.name = "pool_gradient_times",
+       .safety = Safety::kFiniteMath,  // 0 times what is not finite
+       .for_gradients = true,
+       .rewrite = pool_gradient_times,
+       .roots = {&mul_op()},
+       .examples = {{{f64({3, 4, 6}), f64({3, 2, 3})},
+                     [](In in) { return pool_gradient(in[0], in[1]) * (1.0 - sqr(in[0])); }},
+                    {{f32({3, 4, 6}), f32({3, 2, 3})},
+                     [](In in) { return exp(in[0]) * pool_gradient(in[0], in[1]); }}}},
+      {.name = "sum_of_pool_gradient",
+       .safety = Safety::kReassociating,
+       .rewrite = sum_of_pool_gradient,
+       .roots = {&sum_op()},
+       .examples = {{{f64({2, 3, 4, 6}), f64({2, 3, 2, 3})},
+                     [](In in) {
+                       return sum(pool_gradient(in[0], in[1]), {0, 2, 3});
+                     }},
+                    {{f32({3, 4, 6}), f32({3, 2, 3})},
+                     [](In in) {
+                       return sum(pool_gradient(in[0], in[1]), {1, 2}, true);
+                     }}}},
       {.name = "neg_of_extremum_of_neg",
        .safety = Safety::kReassociating,
        .rewrite = neg_of_extremum_of_neg,

@@ -7,6 +7,7 @@
 #include "compiler/ir/variables.h"
 #include "compiler/ops/control/if_else.h"
 #include "compiler/ops/control/repeat.h"
+#include "compiler/ops/conv/conv.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/linalg/linalg.h"
@@ -16,6 +17,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/shared.h"
+#include "tests/support/always_chooser.h"
 #include "tests/support/golden_text.h"
 
 namespace thtrain {
@@ -23,10 +25,12 @@ namespace {
 
 // Without the interface that every generated source begins with.
 std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& outputs,
-                    const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0) {
+                    const std::vector<Update>& updates = {}, int64_t non_temporal_threshold = 0,
+                    const kernel::Chooser* chooser = nullptr) {
   CanonicalGraph canonical = canonical_lengths({inputs, outputs, updates});
-  Program program = plan(optimize(canonical.graph, {}), canonical.value_checks,
-                         {.target = {.vector_bytes = 32, .memory = {.non_temporal_bytes = non_temporal_threshold}}});
+  Program program = plan(
+      optimize(canonical.graph, {.chooser = chooser}), canonical.value_checks,
+      {.target = {.vector_bytes = 32, .memory = {.non_temporal_bytes = non_temporal_threshold}}, .chooser = chooser});
   std::string text = whole_text(emit_cpp(program).text), interface(embedded::entry_abi_h);
   size_t at = text.find(interface);
   EXPECT_NE(at, std::string::npos);
@@ -88,6 +92,15 @@ TEST(GoldenCode, ABranchOfTheProgram) {
   expect_golden(emitted({x, is_hot}, {if_else(
                                          is_hot, [&] { return x * 2; }, [&] { return x + 1; })}),
                 "code/branch_of_the_program.txt");
+}
+
+TEST(GoldenCode, AConvolutionThatEndsWithItsActivation) {
+  Expr x = input("x", {2, 1, 3, 9}, DType::kFloat32), w = input("w", {2, 1, 2, 2}, DType::kFloat32),
+       b = input("b", {2}, DType::kFloat32);
+  const Expr y = conv(x, w, {.flip = false});
+  const Always chooser("rows 2x1");
+  expect_golden(emitted({x, w, b}, {maximum(y + reshape(b, {1, 2, 1, 1}), 0)}, {}, 0, &chooser),
+                "code/convolution_and_rectifier.txt");
 }
 
 // The data decides how many elements there are: their memory is asked for between two steps.

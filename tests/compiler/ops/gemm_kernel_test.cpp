@@ -215,16 +215,19 @@ TEST(GoldenCode, ATileOfAProduct) {
 }
 
 // Takes the square root of the sums.
-class SquareRoots : public GemmEpilogue {
+class SquareRoots : public KernelEpilogue {
  public:
   explicit SquareRoots(kernel::StepBuilder& builder) : builder_(builder) {}
   std::string name() const override { return "sqrt"; }
   std::string comment() const override { return "out0 = sqrt(sums)"; }
-  void write(const kernel::Term& sum, const kernel::Term& row, const kernel::Term& column,
+  void begin() override {}
+  void write(const kernel::Term& sum, const std::vector<kernel::Term>& index,
              const kernel::Term& count) const override {
-    builder_.store(builder_.output(), row * kernel::Term(16) + column, sqrt(sum), 1, count);
+    builder_.store(builder_.output(), index[0] * kernel::Term(16) + index[1], sqrt(sum), 1, count);
   }
-  void prefetch(const kernel::Term&, const kernel::Term&) const override {}
+  bool reads_elements() const override { return false; }
+  void prefetch(const std::vector<kernel::Term>&) const override {}
+  bool is_flat_from(size_t) const override { return true; }
 
  private:
   kernel::StepBuilder& builder_;
@@ -237,7 +240,7 @@ TEST(GemmKernel, EndsWithItsEpilogue) {
   auto text = [&](int64_t depth) {
     kernel::StepBuilder builder(c.node(), {{0, a.type(), row_major(a.dims())}, {1, b.type(), row_major(b.dims())}},
                                 {{2, c.type(), row_major(c.dims())}}, kernel::Target{});
-    const SquareRoots epilogue(builder);
+    SquareRoots epilogue(builder);
     GemmCall call{p, builder.input(0), builder.input(1), builder.output(), p.k, p.n, p.n};
     call.epilogue = &epilogue;
     lower_gemm(builder, call, {4, 1, depth});

@@ -20,23 +20,13 @@
 #include "compiler/plan/in_place.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/tuner.h"
+#include "tests/support/always_chooser.h"
 #include "tests/support/native_program.h"
 #include "tests/support/numbers.h"
 #include "tests/support/steps.h"
 
 namespace thtrain {
 namespace {
-
-// Gives every product to one candidate, and counts the questions.
-struct Always : kernel::Chooser {
-  explicit Always(std::string name) : candidate(std::move(name)) {}
-  std::string choose(const kernel::ChoiceKey& key) const override {
-    asked.push_back(key.text());
-    return candidate;
-  }
-  std::string candidate;
-  mutable std::vector<std::string> asked;
-};
 
 Expr input(DType dtype, Dims dims, const std::string& name) {
   return make_input({.dtype = dtype, .dims = std::move(dims)}, name);

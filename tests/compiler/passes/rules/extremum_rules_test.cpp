@@ -1,17 +1,52 @@
 #include <gtest/gtest.h>
 
+#include "compiler/autodiff/gradient.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/nnet/softmax.h"
+#include "compiler/ops/pool/pool.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
+#include "compiler/passes/pipeline.h"
 #include "tests/compiler/passes/rules/rows.h"
 
 namespace thtrain {
+namespace {
+
+// Windows of two columns, and of one row and one column.
+Expr pooled(const Expr& x) {
+  return pool(x, {.window = {2}});
+}
+Expr single(const Expr& x) {
+  return pool(x, {.window = {1, 1}});
+}
+Expr pooled_gradient(const Expr& x, const Expr& dy) {
+  return apply(max_pool_gradient_op(), {x, dy}, pooled(x).node().props);
+}
+// Of the lengths of pooled(l.m).
+Expr half(L l) {
+  return pooled(l.m);
+}
+
+}  // namespace
+
 std::vector<RewriteRow> extremum_rewrites() {
   return {
       {"argument_of_increasing", [](L l) { return argmax(softmax(l.m), 1); }, [](L l) { return argmax(l.m, 1); }},
       {"argument_of_increasing", [](L l) { return argmin(2 * sigmoid(l.m) + 3, 0); },
        [](L l) { return argmin(l.m, 0); }},
+      {"pool_of_increasing", [](L l) { return pooled(tanh(l.m + l.s)); }, [](L l) { return tanh(pooled(l.m) + l.s); }},
+      {"pool_of_increasing", [](L l) { return pooled(maximum(sum(l.m, 1, true) + l.m, 0.5)); },
+       [](L l) { return maximum(pooled(l.m) + sum(l.m, 1, true), 0.5); }},
+      {"pool_of_increasing", [](L l) { return pooled(l.m - l.s); }, [](L l) { return pooled(l.m) - l.s; }},
+      {"pool_gradient_of_increasing", [](L l) { return pooled_gradient(sigmoid(l.m + l.s), half(l)); },
+       [](L l) { return pooled_gradient(l.m, half(l)); }},
+      {"pool_gradient_times", [](L l) { return pooled_gradient(l.m, half(l)) * (1.0 - sqr(l.m)); },
+       [](L l) { return pooled_gradient(l.m, half(l) * (1.0 - sqr(pooled(l.m)))); }},
+      {"sum_of_pool_gradient", [](L l) { return sum(pooled_gradient(l.m, half(l)), 1); },
+       [](L l) { return sum(half(l), 1); }},
+      {"sum_of_pool_gradient", [](L l) { return sum(pooled_gradient(l.m, half(l))); },
+       [](L l) { return sum(half(l)); }},
       {"neg_of_extremum_of_neg", [](L l) { return -max(-l.m, 1); }, [](L l) { return min(l.m, 1); }},
   };
 }
@@ -31,12 +66,40 @@ std::vector<UnchangedRow> extremum_unchanged() {
       {"argument_of_increasing", [](L l) { return argmax(l.m + l.x, 1); }},
       {"argument_of_increasing", [](L l) { return argmax(log(l.x)); }},  // not defined for all numbers
       {"argument_of_increasing", [](L l) { return argmax(exp(l.x)); }, Level::kStrict},
+      {"pool_of_increasing", [](L l) { return pooled(l.s - l.m); }},                // decreasing
+      {"pool_of_increasing", [](L l) { return pooled(sqr(l.m)); }},                 // neither
+      {"pool_of_increasing", [](L l) { return pooled(l.m + l.m * l.x); }},          // another number for each element
+      {"pool_of_increasing", [](L l) { return single(l.m + sum(l.m, 1, true)); }},  // of a row, and windows have rows
+      {"pool_of_increasing",
+       [](L l) {
+         return join(1, {tanh(l.m), pooled(tanh(l.m))});
+       }},  // is there anyway
+      {"pool_of_increasing", [](L l) { return pooled(tanh(l.m)); }, Level::kStrict},
+      {"pool_gradient_of_increasing",
+       [](L l) { return pooled_gradient(tanh(l.m), half(l)) * tanh(l.m) + sqr(tanh(l.m)); }},
+      {"pool_gradient_of_increasing", [](L l) { return pooled_gradient(sqr(l.m), half(l)); }},
+      {"pool_gradient_times", [](L l) { return pooled_gradient(l.m, half(l)) * l.x; }},  // not of what is pooled
+      {"pool_gradient_times", [](L l) { return pooled_gradient(l.m, half(l)) * softmax(l.m); }},  // of a row
+      {"sum_of_pool_gradient", [](L l) { return sum(pooled_gradient(l.m, half(l)), 0); }},  // not of whole windows
       {"neg_of_extremum_of_neg", [](L l) { return -max(-l.x) + max(-l.x); }},
   };
 }
 
 TEST(ExtremumRules, Stay) {
   expect_unchanged(extremum_unchanged());
+}
+
+// The gradient of a layer whose activations are pooled reads no activation before it is pooled.
+TEST(ExtremumRules, LeaveOneLargeArrayOfAPooledLayer) {
+  const Expr x = make_input({.dtype = DType::kFloat32, .dims = {2, 3, 8, 10}}, "x"),
+             b = make_input({.dtype = DType::kFloat32, .dims = {3}}, "b");
+  const Expr cost = sum(sqr(pool(tanh(x + reshape(b, {1, 3, 1, 1})), {.window = {2, 5}})));
+  const std::vector<Expr> gradients = grad(cost, {x, b});
+  const Graph graph = optimize({{x, b}, {cost, gradients[0], gradients[1]}, {}}, {});
+  size_t large = 0;
+  for (const Node* node : topological_order(graph.outputs))
+    large += !node->is_leaf() && node->types[0].dims == x.dims();
+  EXPECT_EQ(large, 1u) << "the gradient to x";
 }
 
 // The position that is found instead is one of those that the function rounds to its largest value.
