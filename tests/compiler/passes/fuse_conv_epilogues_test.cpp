@@ -243,7 +243,8 @@ TEST(FuseConvEpilogues, StepsOfTraining) {
     };
     Shared v = variable({4, 2, 3, 3}, "v", 0.3), a = variable({4}, "a", 0.1), u = variable({4, 4, 3, 3}, "u", 0.2);
     const Expr x = floats({5, 2, 10, 11}, "x"), h = tanh(conv(x, v, kHalf) + reshape(a, {1, 4, 1, 1})),
-               z = maximum(conv(h, u, kHalf) + h, 0.0), cost = mean(sqr(z - 0.25));
+               z = maximum(conv(h, u, kHalf) + h, 0.0),
+               cost = mean(sqr(z - 0.25)) + mean(sqr(pool(tanh(conv(x, v) + 0.5), {.window = {2, 3}}) - 0.5));
     const std::vector<Expr> g = grad(cost, {v, a, u});
     return Step{function({x}, {cost}, {{v, v - 0.5 * g[0]}, {a, a - 0.5 * g[1]}, {u, u - 0.5 * g[2]}},
                          {.mode = mode, .threads = 2, .tune = Tune::kNever}),

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/autodiff/gradient.h"
+#include "compiler/ir/compare.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/nnet/softmax.h"
@@ -9,6 +10,7 @@
 #include "compiler/ops/shape/shape.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/compiler/passes/rules/rows.h"
+#include "tests/support/numbers.h"
 
 namespace thtrain {
 namespace {
@@ -100,6 +102,10 @@ TEST(ExtremumRules, LeaveOneLargeArrayOfAPooledLayer) {
   for (const Node* node : topological_order(graph.outputs))
     large += !node->is_leaf() && node->types[0].dims == x.dims();
   EXPECT_EQ(large, 1u) << "the gradient to x";
+  const Bindings inputs{{x, numbers(x.type(), 1)}, {b, numbers(b.type(), 2)}};
+  const std::vector<Tensor> now = evaluate(graph.outputs, inputs),
+                            plain = evaluate({cost, gradients[0], gradients[1]}, inputs);
+  for (size_t i = 0; i < now.size(); ++i) EXPECT_EQ(difference(now[i], plain[i], 16), std::nullopt) << i;
 }
 
 // The position that is found instead is one of those that the function rounds to its largest value.
