@@ -210,7 +210,7 @@ TEST(ConvRule, TakesATilingThatApplies) {
   for (const char* shape : kShapes)
     for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient}) {
       const kernel::ChoiceKey key{name_of(pass), str("float32 ", shape)};
-      const std::string name = find_computation(key.computation)->rule(key, target_of(64), 1);
+      const std::string name = find_computation(key.computation)->rule(key, target_of(64), 1, 0);
       EXPECT_NE(name, "loops") << key.text();
       EXPECT_TRUE(find_candidate(key, name, target_of(64))) << key.text() << " by " << name;
     }

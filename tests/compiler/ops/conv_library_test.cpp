@@ -177,7 +177,8 @@ TEST(ConvRule, TakesProductsOverPatchesWhereKernelsHaveNoFma) {
   for (const char* isa : {"sse2", "other"})
     for (ConvPass pass : kPasses) {
       const kernel::ChoiceKey key{name_of(pass), "float32 b2 i3x9x21 k5x3x4"};
-      EXPECT_EQ(find_computation(key.computation)->rule(key, {.isa = isa, .vector_bytes = 16}, 1), "patches");
+      EXPECT_EQ(find_computation(key.computation)->rule(key, {.isa = isa, .vector_bytes = 16}, 1, 0),
+                "patches by slabs");
     }
 }
 

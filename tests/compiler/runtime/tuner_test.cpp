@@ -32,7 +32,7 @@ ChoiceKey key_of_columns(int64_t n) {
 }
 
 std::string rule_choice(const ChoiceKey& key, int threads) {
-  return find_computation(key.computation)->rule(key, machine(), threads);
+  return find_computation(key.computation)->rule(key, machine(), threads, 0);
 }
 
 std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
