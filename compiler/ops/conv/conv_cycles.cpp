@@ -13,9 +13,12 @@ using kernel::Target;
 
 constexpr double kLine = 64;
 
+// Pages that the first table has.
+constexpr double kPage = 4096, kPages = 72;
+
 // Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; and of images, which
 // come from further away, in short runs of many planes.
-constexpr double kOfSecondCache = 4, kOfCopies = 12, kOfImages = 20;
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14;
 
 double up(double a, double b) {
   return std::ceil(a / b);
@@ -89,6 +92,8 @@ struct Direct {
     const double slab = std::clamp(std::floor(kCacheBytes / (number(c.taps()) * vectors * lanes * size)), 1.0,
                                    number(c.inputs)),
                  slabs = up(number(c.inputs), slab);
+    // With one vector a broadcast is part of its multiply-add.
+    const double broadcasting = vectors > 1 ? 1.08 : 1;
     double row = vectors * all * 8;  // transposed on its way out
     each_phase([&](double taps, double places) {
       const double tiles = up(places, t.tile), tile = places / tiles;
@@ -97,7 +102,7 @@ struct Direct {
       const bool is_unrolled = tiles == 1 && width.phases == 1 && places * vectors * taps <= kMostUnrolled;
       const double share = is_unrolled ? share_of_elements(width) : 1;
       // Sums are loaded and stored for each slab.
-      row += tiles * (lines * taps * share * tile_cycles(tile, vectors, tile + vectors) * spilling(1.1) +
+      row += tiles * (lines * taps * share * tile_cycles(tile, vectors, tile + vectors) * broadcasting * spilling(1.1) +
                       (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10));
     });
     row += number(c.inputs * width.padded) * size / kLine * kOfSecondCache;
@@ -113,11 +118,10 @@ struct Direct {
     const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.padded) * size,
                  bytes_of_plane = number(c.padded_pixels()) * size;
     // What a row of places reads again and again: is it found in the first cache, and its pages in the first table?
-    constexpr double kPage = 4096, kPages = 72, kOfFarPages = 12, kOfNearPages = 3;
-    double of_line = 0;
-    if (number(c.inputs) * bytes_of_row > number(target.first_cache_bytes))
-      of_line = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) > kPages * kPage ? kOfFarPages
-                                                                                                   : kOfNearPages;
+    constexpr double kOfFarPages = 12, kOfNearPages = 3;
+    const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
+    const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
+    const double of_line = bytes > 0.9 * cache && !has_pages ? kOfFarPages : bytes > 0.5 * cache ? kOfNearPages : 0;
     double row = 0;
     each_phase([&](double taps, double places) {
       const double all = up(places, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
@@ -127,7 +131,7 @@ struct Direct {
                   (filters * vectors > t.tile * t.vectors / 2 ? spilling(1.8) : 1) +
               1 + (vectors + 1) * of_line);
       // Places of a phase are stored one by one.
-      row += number(c.outputs) * (width.phases > 1 ? places : all);
+      row += number(c.outputs) * (width.phases > 1 ? 3 * places : all);
     });
     return rows * row;
   }
@@ -149,10 +153,11 @@ double expected_cycles(const DirectTiling& t, const Correlation& c, const Target
 double expected_cycles(const WeightTiling& t, const Convolution& c, const Target& target) {
   Convolution forward = c;
   forward.pass = ConvPass::kForward;
+  const Correlation padded = correlation_of(forward);
+  const double padding = padding_cycles(padded);
   const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()), width = number(c.axes[2].out),
                rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel),
-               lines = number(c.channels() * c.taps()) / kernel,  // rows of taps
-      padding = padding_cycles(correlation_of(forward));
+               lines = number(c.channels() * c.taps()) / kernel;  // rows of taps
   const double blocks_of_line = up(kernel, t.taps);
   double taps = kernel / blocks_of_line, tiles = lines * blocks_of_line, channels = 1;
   if (t.taps >= 2 * kernel) {
@@ -168,12 +173,19 @@ double expected_cycles(const WeightTiling& t, const Convolution& c, const Target
     if (vectors <= 2) factor *= 1.08;
     if (t.width > 4) factor *= 1.2;
     if (is_full(t.taps, t.width, target)) factor *= 1.1;
-    // The gradient is transposed first.
-    return padding +
-           rows * width * blocks * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8);
+    // Each block reads the rows of the image again, each channel's in pages of its own. The gradient is transposed
+    // first.
+    constexpr double kFarBytes = 512 << 10;
+    const double bytes_of_image = number(padded.inputs * padded.padded_pixels()) * size_of_element(c.dtype);
+    const double of_line = number(c.channels()) > kPages && bytes_of_image > kFarBytes ? kOfCopies : kOfSecondCache;
+    const double lines_of_image =
+        number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
+    return padding + rows * blocks *
+                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8) +
+                          lines_of_image * of_line);
   }
   // Most loads of both cross a cache line, and rows are short.
-  const double factor = 1.25 * (1 + 0.1 * (channels - 1));
+  const double factor = 1.35 * (1 + 0.1 * (channels - 1));
   const double blocks = up(filters, t.width), of_tile = filters / blocks;
   return padding +
          rows * blocks * tiles * (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + 4);
@@ -184,7 +196,7 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
   // each line of filters that it packs, for each line of the result or its gradient; for a call.
   constexpr double kOfProducts = 1.4, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
   constexpr double kOfRun = 18;     // neighbouring places under a tap, which are copied at once
-  constexpr double kOfStrided = 1;  // an element of a run with a stride
+  constexpr double kOfStrided = 2;  // an element of a run with a stride
   const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
                depth = number(c.channels() * c.taps()), places = number(c.places());
   const double slabs = up(places, number(patches_walk(c, true).places));
