@@ -215,7 +215,7 @@ double expected_patches_cycles(const Convolution& c, const Target& target) {
 double expected_winograd_cycles(const Convolution& c, int64_t tile, const Target& target) {
   constexpr double kOfProducts = 1.15;  // against those of full tiles alone
   constexpr double kOfTransforms = 7;   // a vector of one product's data, filters or results
-  constexpr double kOfSums = 60;        // a vector of the gradient to one product's filters
+  constexpr double kOfSums = 40;        // a vector of the gradient to one product's filters
   const double lanes = lanes_of(c.dtype, target), products = number((tile + 2) * (tile + 2));
   // Places of the gradient to the images are its elements.
   auto places = [&](const ConvAxis& axis) { return c.pass == ConvPass::kInputGradient ? axis.in : axis.out; };
