@@ -61,7 +61,9 @@ double padding_cycles(const Correlation& c) {
 
 double image_cycles(const Correlation& c) {
   double elements = number(c.n * c.groups * c.inputs);
-  for (const CorrelationAxis& axis : c.axes) elements *= number(axis.in);
+  // Some rows are under no tap.
+  for (const CorrelationAxis& axis : c.axes)
+    elements *= number(axis.in) * (&axis == &c.axes[2] ? 1 : std::min(1.0, number(axis.kernel) / number(axis.stride)));
   return elements * size_of_element(c.dtype) / kLine * kOfImages;
 }
 

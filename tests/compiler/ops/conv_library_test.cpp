@@ -154,6 +154,21 @@ TEST(ConvRule, TakesProductsOverPatchesWhereKernelsHaveNoFma) {
     }
 }
 
+// Few channels leave a direct kernel of their gradient few sums, and a matrix product all filters.
+TEST(ConvRule, TakesProductsOverPatchesForGradientsToFewChannels) {
+  const kernel::Target target{.isa = "avx512", .vector_bytes = 64};
+  for (const char* dtype : {"float32", "float64"}) {
+    auto rule = [&](ConvPass pass, const char* shape) {
+      const kernel::ChoiceKey key{name_of(pass), str(dtype, " ", shape)};
+      return find_computation(key.computation)->rule(key, target, 1, 0);
+    };
+    EXPECT_EQ(rule(ConvPass::kInputGradient, "b64 i3x64x64 k128x7x7"), "patches by slabs");
+    EXPECT_NE(rule(ConvPass::kForward, "b64 i3x64x64 k128x7x7"), "patches by slabs");
+    EXPECT_NE(rule(ConvPass::kWeightGradient, "b64 i3x64x64 k128x7x7"), "patches by slabs");
+    EXPECT_NE(rule(ConvPass::kInputGradient, "b16 i64x56x56 k64x3x3 p1:1x1:1"), "patches by slabs");
+  }
+}
+
 // Filters of a true convolution are read backwards: they need not be copied before the step.
 TEST(ConvByLibraries, TakesFiltersOfAnyLayout) {
   const Expr x = tensor("x", {2, 3, 6, 7}, DType::kFloat32), w = tensor("w", {4, 3, 2, 3}, DType::kFloat32),

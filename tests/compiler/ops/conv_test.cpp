@@ -72,7 +72,7 @@ TEST(Conv, LengthsOfOneAxisAreCounted) {
 TEST(Conv, AnEmptyBatchHasEmptyResultsAndNoGradient) {
   const Expr x = images({"n", 2, 5, 6}), w = filters({3, 2, 3, 3});
   const Expr y = conv2d(x, w), loss = sum(y * y);
-  Function f = function({x, w}, {y, grad(loss, {x})[0], grad(loss, {w})[0]});
+  Function f = function({x, w}, {y, grad(loss, x), grad(loss, w)});
   const std::vector<Tensor> out = f({Tensor::zeros(DType::kFloat64, {0, 2, 5, 6}), ones({3, 2, 3, 3})});
   EXPECT_EQ(out[0].shape(), (Shape{0, 3, 3, 4}));
   EXPECT_EQ(out[1].shape(), (Shape{0, 2, 5, 6}));
@@ -93,15 +93,39 @@ TEST(Conv, AFilterAsLargeAsTheImage) {
 }
 
 TEST(ConvErrors, OperandsThatDoNotFit) {
-  EXPECT_EQ(error_text([] { conv2d(images({1, 2, 4, 5}), filters({3, 2, 5, 2})); }), "");
+  EXPECT_EQ(error_text([] {
+              conv2d(images({1, 2, 4, 5}), filters({3, 2, 5, 2}));
+            }),
+            "error: conv: the filter is larger than the image in spatial axis 0 of 2\n"
+            "  expected: at most 4 elements, which the image has with its padding\n"
+            "  got:      x float64[1, 2, 4, 5], float64[3, 2, 5, 2]\n"
+            "  hint:     the filter spans 5");
   EXPECT_EQ(error_text([] {
               conv2d(images({1, 2, 4, 5}), filters({3, 2, 3, 3}),
                      {.padding = ConvPadding::zeros({{0, 0}, {1, 0}}), .dilation = {1, 3}});
             }),
-            "");
-  EXPECT_EQ(error_text([] { conv2d(images({1, 5, 4, 5}), filters({4, 2, 3, 3}), {.groups = 2}); }), "");
-  EXPECT_EQ(error_text([] { conv2d(images({1, 4, 4, 5}), filters({5, 2, 3, 3}), {.groups = 2}); }), "");
-  EXPECT_EQ(error_text([] { conv2d(images({1, 4, 4, 5}), filters({5, 3, 3, 3})); }), "");
+            "error: conv: the filter is larger than the image in spatial axis 1 of 2\n"
+            "  expected: at most 6 elements, which the image has with its padding\n"
+            "  got:      x float64[1, 2, 4, 5], float64[3, 2, 3, 3]\n"
+            "  hint:     the filter spans 7");
+  EXPECT_EQ(error_text([] {
+              conv2d(images({1, 5, 4, 5}), filters({4, 2, 3, 3}), {.groups = 2});
+            }),
+            "error: conv: the 5 channels of the image do not divide by the groups\n"
+            "  expected: a multiple of 2\n"
+            "  got:      x float64[1, 5, 4, 5], float64[4, 2, 3, 3]");
+  EXPECT_EQ(error_text([] {
+              conv2d(images({1, 4, 4, 5}), filters({5, 2, 3, 3}), {.groups = 2});
+            }),
+            "error: conv: the 5 filters do not divide by the groups\n"
+            "  expected: a multiple of 2\n"
+            "  got:      x float64[1, 4, 4, 5], float64[5, 2, 3, 3]");
+  EXPECT_EQ(error_text([] {
+              conv2d(images({1, 4, 4, 5}), filters({5, 3, 3, 3}));
+            }),
+            "error: conv: channels of image and filters differ\n"
+            "  expected: 3 == 4\n"
+            "  got:      x float64[1, 4, 4, 5], float64[5, 3, 3, 3]");
 }
 
 // Where only a call knows the lengths, it says the same.
@@ -110,7 +134,12 @@ TEST(ConvErrors, AnImageOfACallThatIsTooSmall) {
   Function f = function({x, w}, {conv2d(x, w)});
   const Tensor taps = ones({1, 1, 3, 3});
   EXPECT_EQ(f({ones({1, 1, 3, 3}), taps})[0].as_double(0), 9);
-  EXPECT_EQ(error_text([&] { f({ones({1, 1, 2, 3}), taps}); }), "");
+  EXPECT_EQ(error_text([&] {
+              f({ones({1, 1, 2, 3}), taps});
+            }),
+            "error: conv: the filter is larger than the image in spatial axis 0 of 2\n"
+            "  expected: 3 <= h\n"
+            "  got:      3 and 2");
 }
 
 }  // namespace
