@@ -10,6 +10,7 @@
 #include "compiler/ops/conv/conv_step.h"
 #include "compiler/ops/conv/direct.h"
 #include "compiler/ops/conv/direct_weights.h"
+#include "compiler/ops/conv/exchanged.h"
 #include "compiler/ops/conv/winograd.h"
 #include "compiler/ops/conv/winograd_weights.h"
 
@@ -24,6 +25,7 @@ using kernel::Target;
 constexpr const char* kDirectVersion = "3";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
+constexpr std::string_view kExchanged = "exchanged ";
 constexpr const char* kPatchesBySlabs = "patches by slabs";
 
 bool has_fma(const Target& target) {
@@ -51,7 +53,7 @@ Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const T
   return {.name = name_of(tiling),
           .version = kDirectVersion,
           .workspace_bytes = workspace_of(tiling, c, target.vector_bytes),
-          .lower = [c, tiling](StepBuilder& builder) { lower_direct(builder, c, tiling); }};
+          .lower = [c, tiling](StepBuilder& builder) { lower_direct(builder, c, arguments_of(builder, c), tiling); }};
 }
 
 // ---- the gradient to the filters
@@ -140,6 +142,18 @@ std::optional<Candidate> find_tiling(const std::optional<Tiling>& tiling, const 
   return candidate_of(c, *tiling, target);
 }
 
+// "exchanged filters 6x4": by name only, as it was never the fastest.
+std::optional<Candidate> find_exchanged(const Convolution& c, const std::string& name, const Target& target) {
+  const std::optional<DirectTiling> tiling = direct_tiling_named(name);
+  if (!tiling || c.pass != ConvPass::kWeightGradient || !is_exchangeable(c) ||
+      !is_possible(*tiling, exchanged(c), target.vector_bytes))
+    return std::nullopt;
+  return Candidate{.name = str(kExchanged, name),
+                   .version = kDirectVersion,
+                   .workspace_bytes = exchanged_workspace(c, *tiling, target.vector_bytes),
+                   .lower = [c, tiling](StepBuilder& builder) { lower_exchanged(builder, c, *tiling); }};
+}
+
 // ---- the rule
 
 struct Best {
@@ -183,6 +197,7 @@ std::vector<Candidate> offer_direct(const ChoiceKey& key, const Target& target) 
 
 std::optional<Candidate> find_direct(const ChoiceKey& key, const std::string& name, const Target& target) {
   const Convolution c = *convolution_of(key);
+  if (name.starts_with(kExchanged)) return find_exchanged(c, name.substr(kExchanged.size()), target);
   if (c.pass == ConvPass::kWeightGradient) return find_tiling(weight_tiling_named(name), c, target);
   return find_tiling(direct_tiling_named(name), correlation_of(c), target);
 }

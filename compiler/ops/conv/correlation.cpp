@@ -157,10 +157,14 @@ int64_t prepared_bytes(const Correlation& c, int64_t block) {
   return w * static_cast<int64_t>(size_of(c.dtype)) + padded_bytes(c);
 }
 
-CorrelationOperands prepare(StepBuilder& b, const Correlation& c, int64_t block) {
-  const Operand &image = b.input(c.is_gradient ? 1 : 0), &w = b.input(c.is_gradient ? 0 : 1);
-  CorrelationOperands out{padded_images(b, c, image), w, b.output()};
-  out.w = packed_filters(b, c, w, block);
+CorrelationArguments arguments_of(StepBuilder& b, const Correlation& c) {
+  return {b.input(c.is_gradient ? 1 : 0), b.input(c.is_gradient ? 0 : 1), b.output()};
+}
+
+CorrelationOperands prepare(StepBuilder& b, const Correlation& c, const CorrelationArguments& arguments,
+                            int64_t block) {
+  CorrelationOperands out{padded_images(b, c, arguments.image), arguments.w, arguments.out};
+  out.w = packed_filters(b, c, arguments.w, block);
   return out;
 }
 

@@ -61,7 +61,14 @@ int64_t padded_bytes(const Correlation& c);
 
 /// Bytes of workspace that prepare() takes for filters packed in blocks of `block`.
 int64_t prepared_bytes(const Correlation& c, int64_t block);
+/// What a correlation reads and writes: images and results row-major, filters [outputs, inputs, taps...] of any layout.
+struct CorrelationArguments {
+  kernel::Operand image, w, out;
+};
+/// Of a step of the forward pass or the gradient to the images.
+CorrelationArguments arguments_of(kernel::StepBuilder& builder, const Correlation& c);
 /// Writes the kernels that pad the images, where that is needed, and pack the filters.
-CorrelationOperands prepare(kernel::StepBuilder& builder, const Correlation& c, int64_t block);
+CorrelationOperands prepare(kernel::StepBuilder& builder, const Correlation& c, const CorrelationArguments& arguments,
+                            int64_t block);
 
 }  // namespace thtrain

@@ -36,7 +36,7 @@ int64_t sums_of_row(const DirectTiling& t, const Correlation& c, int vector_byte
 
 class Direct {
  public:
-  Direct(StepBuilder& builder, const Correlation& c, const DirectTiling& tiling)
+  Direct(StepBuilder& builder, const Correlation& c, const CorrelationArguments& arguments, const DirectTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
         c_(c),
@@ -45,7 +45,7 @@ class Direct {
         block_(block_of(tiling, c, lanes_)),
         blocks_(ceil_div(c.outputs, block_)),
         rows_(c.axes[0].out * c.axes[1].out),
-        at_(prepare(builder, c, block_)) {}
+        at_(prepare(builder, c, arguments, block_)) {}
 
   void run() {
     if (tiling_.over_filters)
@@ -375,9 +375,10 @@ int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_byt
   return prepared_bytes(c, block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
 }
 
-void lower_direct(StepBuilder& builder, const Correlation& c, const DirectTiling& tiling) {
+void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationArguments& arguments,
+                  const DirectTiling& tiling) {
   TH_CHECK(is_possible(tiling, c, builder.vector_bytes()), "conv: ", name_of(tiling), " does not fit");
-  Direct(builder, c, tiling).run();
+  Direct(builder, c, arguments, tiling).run();
 }
 
 }  // namespace thtrain

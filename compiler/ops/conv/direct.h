@@ -42,6 +42,7 @@ bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_by
 /// Bytes of workspace that lower_direct takes.
 int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
 /// Writes the step of the forward pass or the gradient to the images.
-void lower_direct(kernel::StepBuilder& builder, const Correlation& c, const DirectTiling& tiling);
+void lower_direct(kernel::StepBuilder& builder, const Correlation& c, const CorrelationArguments& arguments,
+                  const DirectTiling& tiling);
 
 }  // namespace thtrain

@@ -154,6 +154,8 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
           all.push_back({*c, name});
           ++taken;
         }
+      for (const char* name : {"exchanged filters 6x4", "exchanged rows 3x2"})
+        if (turn % 2 == 0 && find_candidate(key, name, target)) all.push_back({*c, name});
       ++turn;
     }
     // All shapes for one dtype and width, a third for the others: what differs is how long vectors are.
@@ -187,6 +189,21 @@ TEST(ConvKeys, AreReadBack) {
         "float32 b1 i1x3 k1x2x2", "float32 b1 i1x3 k1x2 s0", "float32 b1 i1x3 k1x2 p1", "float32 b1 i1x3 k1x2 q"})
     EXPECT_FALSE(convolution_of({"conv", text})) << text;
   EXPECT_FALSE(convolution_of({"matrix_product", "float32 b1 i1x3 k1x2"}));
+}
+
+// Gradients to filters as forward passes: of one group, and rows without dilation, which are exchanged for strides.
+TEST(ConvCandidates, ExchangedOnesAreTakenByName) {
+  auto has = [](const char* computation, const char* properties, const char* name) {
+    const kernel::ChoiceKey key{computation, properties};
+    for (const Candidate& offered : candidates_of(key, target_of(64))) EXPECT_NE(offered.name, name);
+    return find_candidate(key, name, target_of(64)).has_value();
+  };
+  EXPECT_TRUE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
+  EXPECT_TRUE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged rows 6x4"));
+  EXPECT_FALSE(has("conv", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
+  EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i4x9x21 k6x3x4 g2", "exchanged filters 6x4"));
+  EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4 d1x2", "exchanged rows 6x4"));
+  EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged 6x4"));
 }
 
 TEST(ConvRule, TakesATilingThatApplies) {
