@@ -214,8 +214,9 @@ TEST(Tuner, LargeGradientsAreWalkedByRows) {
     target.vector_bytes = bytes;
     EXPECT_TRUE(any_by_rows(gradient));
     EXPECT_FALSE(any_by_rows(forward));
-    EXPECT_EQ(computation.rule(gradient, target, 1), choice);
-    EXPECT_TRUE(computation.rule(forward, target, 1).starts_with("tile ")) << computation.rule(forward, target, 1);
+    EXPECT_EQ(computation.rule(gradient, target, 1, 0), choice);
+    EXPECT_TRUE(computation.rule(forward, target, 1, 0).starts_with("tile "))
+        << computation.rule(forward, target, 1, 0);
   }
   target.isa = "sse2";
   EXPECT_EQ(names_of(candidates_of(gradient, target)), (std::vector<std::string>{"library", "oneDNN"}));
