@@ -45,8 +45,9 @@ struct Computation {
   /// A graph of one node that asks with these properties, for trials: its arguments, and for what is updated in place a
   /// shared variable. nullopt where the text is no properties of this computation.
   std::optional<Graph> (*example)(const std::string& properties);
-  /// The candidate where nothing was measured. It depends on its arguments only.
-  std::string (*rule)(const kernel::ChoiceKey& key, const kernel::Target& target, int threads);
+  /// The candidate where nothing was measured; of those that are kOther only one with an error_bound of at most
+  /// `tolerance`. It depends on its arguments only.
+  std::string (*rule)(const kernel::ChoiceKey& key, const kernel::Target& target, int threads, double tolerance);
 };
 
 /// Candidates of one origin.

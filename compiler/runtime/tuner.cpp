@@ -92,7 +92,7 @@ std::string Tuner::chosen(const ChoiceKey& key) const {
 // Where the lists do not allow what the rule says, the first that they allow.
 std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
   const Computation& computation = *find_computation(key.computation);
-  std::string name = computation.rule(key, machine(), options_.threads);
+  std::string name = computation.rule(key, machine(), options_.threads, options_.tolerance);
   if (options_.lists.is_empty()) return name;
   auto is_allowed = [&](const std::string& of) {
     const std::optional<Candidate> candidate = find_candidate(key, of, machine());

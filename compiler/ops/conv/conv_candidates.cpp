@@ -1,14 +1,16 @@
 // The candidates of the three convolutions (docs/decisions/0017), and the rule that picks one where nothing was
-// measured: the least of what a model of the processor expects.
+// measured: the least of what a model of the processor expects (conv_cycles.h).
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "compiler/ir/graph.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/conv.h"
+#include "compiler/ops/conv/conv_cycles.h"
 #include "compiler/ops/conv/conv_step.h"
 #include "compiler/ops/conv/direct.h"
 #include "compiler/ops/conv/direct_weights.h"
+#include "compiler/ops/conv/exchanged.h"
 #include "compiler/ops/conv/winograd.h"
 #include "compiler/ops/conv/winograd_weights.h"
 
@@ -20,32 +22,19 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "2";
+constexpr const char* kDirectVersion = "3";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
-constexpr const char* kPatches = "patches";  // by BLAS, where no generated kernel is good
+constexpr std::string_view kExchanged = "exchanged ";
+constexpr const char* kPatchesBySlabs = "patches by slabs";
 
 bool has_fma(const Target& target) {
   return target.isa == "avx512" || target.isa == "avx2" || target.isa == "arm64";
 }
 
-double up(double a, double b) {
-  return std::ceil(a / b);
-}
-
 // Accumulators: the other registers are for what a tile's multiply-adds share, and for the compiler's temporaries.
 int most_sums(const Target& target) {
   return target.vector_bytes == 64 ? 24 : 12;
-}
-
-// Cycles of `a` times `b` multiply-adds into as many accumulators, by what limits them: two a cycle, two loads a cycle,
-// and four cycles until a sum can be added to again. Only ratios count.
-double tile_cycles(double a, double b, double loads) {
-  return std::max({a * b / 2, loads / 2, 4.0});
-}
-
-double lanes_of(DType dtype, const Target& target) {
-  return target.vector_bytes / static_cast<double>(size_of(dtype));
 }
 
 // ---- forward, and the gradient to the images
@@ -58,31 +47,6 @@ std::vector<DirectTiling> tilings_of(const Correlation& c, const Target& target)
       if (tiling.tile >= 2 && is_possible(tiling, c, target.vector_bytes)) out.push_back(tiling);
     }
   return out;
-}
-
-// Of the taps along a row, the share that falls on elements: what a tile that is a whole row computes.
-double share_of_elements(const CorrelationAxis& row) {
-  int64_t elements = 0;
-  for (int64_t place = 0; place < row.out; ++place)
-    for (int64_t k = 0; k < row.kernel; ++k) elements += !row.falls_on_zero(place, k);
-  return static_cast<double>(elements) / static_cast<double>(row.out * row.kernel);
-}
-
-double cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
-  const double lanes = lanes_of(c.dtype, target), terms = static_cast<double>(c.inputs * c.taps()),
-               width = static_cast<double>(c.axes[2].out), filters = static_cast<double>(c.outputs),
-               rows = static_cast<double>(c.n * c.groups * c.axes[0].out * c.axes[1].out);
-  if (t.over_filters) {
-    const double all = up(filters, lanes), blocks = up(all, t.vectors), vectors = up(all, blocks);  // equal blocks
-    const double tiles = up(width, t.tile);
-    const double tile = tiles > 1 ? width / tiles : width * share_of_elements(c.axes[2]);
-    // The sums are transposed on their way out.
-    return rows * blocks * (tiles * terms * tile_cycles(tile, vectors, tile + vectors) + vectors * width * 8);
-  }
-  const double all = up(width, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
-  const double blocks = up(filters, t.tile), tile = filters / blocks;
-  // Most loads of the image cross a cache line.
-  return rows * (blocks * tiles * terms * tile_cycles(tile, vectors, tile + 2 * vectors) + filters * all);
 }
 
 Candidate candidate_of(const Correlation& c, const DirectTiling& tiling, const Target& target) {
@@ -104,30 +68,6 @@ std::vector<WeightTiling> tilings_of(const Convolution& c, const Target& target)
   return out;
 }
 
-double cycles(const WeightTiling& t, const Convolution& c, const Target& target) {
-  const double lanes = lanes_of(c.dtype, target), filters = static_cast<double>(c.filters()),
-               width = static_cast<double>(c.axes[2].out),
-               rows = static_cast<double>(c.n * c.groups * c.axes[0].out * c.axes[1].out),
-               kernel = static_cast<double>(c.axes[2].kernel),
-               lines = static_cast<double>(c.channels() * c.taps()) / kernel;  // rows of taps
-  const double blocks_of_line = up(kernel, t.taps);
-  double taps = kernel / blocks_of_line, tiles = lines * blocks_of_line;
-  if (t.taps >= 2 * kernel) {
-    const double channels = std::min(std::floor(t.taps / kernel), static_cast<double>(c.channels()));
-    taps *= channels;
-    tiles /= channels;
-  }
-  if (t.over_filters) {
-    const double all = up(filters, lanes), blocks = up(all, t.width), vectors = up(all, blocks);
-    // The gradient is transposed first.
-    return rows * width * (blocks * tiles * tile_cycles(taps, vectors, taps + vectors) + all * 8);
-  }
-  // Most loads of both cross a cache line, and rows are short.
-  constexpr double kOfRows = 1.25;
-  const double blocks = up(filters, t.width), of_tile = filters / blocks;
-  return kOfRows * rows * up(width, lanes) * blocks * tiles * tile_cycles(taps, of_tile, 2 * (taps + of_tile));
-}
-
 Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const Target& target) {
   return {.name = name_of(tiling),
           .version = kDirectVersion,
@@ -137,13 +77,14 @@ Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const T
 
 // ---- Winograd's
 
-// Of tiles of 2 x 2 and 4 x 4 places: "winograd 2", "winograd 4".
+constexpr int64_t kWinogradTiles[] = {2, 4};  // of 2 x 2 and 4 x 4 places
+
 std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target) {
   std::vector<Candidate> out;
   if (!has_fma(target)) return out;
   const Convolution c = *convolution_of(key);
   const int bytes = target.vector_bytes;
-  for (int64_t tile : {2, 4}) {
+  for (int64_t tile : kWinogradTiles) {
     Candidate one{.name = name_of_winograd(tile), .version = kWinogradVersion, .rounding = RoundingClass::kOther};
     if (c.pass != ConvPass::kWeightGradient) {
       const Correlation correlation = correlation_of(c);
@@ -164,16 +105,22 @@ std::vector<Candidate> offer_winograd(const ChoiceKey& key, const Target& target
   return out;
 }
 
-// ---- both
+// ---- the tilings of all
+
+template <class Tiling>
+struct Expected {
+  Tiling tiling;
+  double cycles;
+};
 
 // The tilings, the best by the model first.
 template <class Lengths>
 auto sorted_tilings(const Lengths& c, const Target& target) {
-  auto tilings = tilings_of(c, target);
-  if (!has_fma(target)) tilings.clear();
-  std::stable_sort(tilings.begin(), tilings.end(),
-                   [&](const auto& a, const auto& b) { return cycles(a, c, target) < cycles(b, c, target); });
-  return tilings;
+  std::vector<Expected<typename decltype(tilings_of(c, target))::value_type>> out;
+  if (!has_fma(target)) return out;
+  for (const auto& tiling : tilings_of(c, target)) out.push_back({tiling, expected_cycles(tiling, c, target)});
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  return out;
 }
 
 // Those that the model finds near the best are worth a trial.
@@ -182,16 +129,9 @@ std::vector<Candidate> offer_tilings(const Lengths& c, const Target& target) {
   constexpr double kNear = 1.5;
   std::vector<Candidate> out;
   const auto tilings = sorted_tilings(c, target);
-  for (const auto& tiling : tilings)
-    if (cycles(tiling, c, target) <= kNear * cycles(tilings.front(), c, target))
-      out.push_back(candidate_of(c, tiling, target));
+  for (const auto& one : tilings)
+    if (one.cycles <= kNear * tilings.front().cycles) out.push_back(candidate_of(c, one.tiling, target));
   return out;
-}
-
-template <class Lengths>
-std::string first_tiling(const Lengths& c, const Target& target) {
-  const auto tilings = sorted_tilings(c, target);
-  return tilings.empty() ? kPatches : name_of(tilings.front());
 }
 
 template <class Tiling, class Lengths>
@@ -200,10 +140,53 @@ std::optional<Candidate> find_tiling(const std::optional<Tiling>& tiling, const 
   return candidate_of(c, *tiling, target);
 }
 
-std::string rule(const ChoiceKey& key, const Target& target, int) {
-  const Convolution c = *convolution_of(key);
-  return c.pass == ConvPass::kWeightGradient ? first_tiling(c, target) : first_tiling(correlation_of(c), target);
+// "exchanged filters 6x4": by name only, as it was never the fastest.
+std::optional<Candidate> find_exchanged(const Convolution& c, const std::string& name, const Target& target) {
+  const std::optional<DirectTiling> tiling = direct_tiling_named(name);
+  if (!tiling || c.pass != ConvPass::kWeightGradient || !is_exchangeable(c) ||
+      !is_possible(*tiling, exchanged(c), target.vector_bytes))
+    return std::nullopt;
+  return Candidate{.name = str(kExchanged, name),
+                   .version = kDirectVersion,
+                   .workspace_bytes = exchanged_workspace(c, *tiling, target.vector_bytes),
+                   .lower = [c, tiling](StepBuilder& builder) { lower_exchanged(builder, c, *tiling); }};
 }
+
+// ---- the rule
+
+struct Best {
+  std::string name;
+  double cycles = std::numeric_limits<double>::infinity();
+
+  void take(const std::string& other, double of_other) {
+    if (of_other < cycles) *this = {other, of_other};
+  }
+};
+
+template <class Lengths>
+void take_tiling(Best& best, const Lengths& c, const Target& target) {
+  const auto tilings = sorted_tilings(c, target);
+  if (!tilings.empty()) best.take(name_of(tilings.front().tiling), tilings.front().cycles);
+}
+
+std::string rule(const ChoiceKey& key, const Target& target, int, double tolerance) {
+  const Convolution c = *convolution_of(key);
+  Best best;
+  if (c.pass == ConvPass::kWeightGradient)
+    take_tiling(best, c, target);
+  else
+    take_tiling(best, correlation_of(c), target);
+  // By slabs, whose bits do not depend on the number of threads, as those of tilings do not.
+  best.take(kPatchesBySlabs, expected_patches_cycles(c, target));
+  if (tolerance > 0)
+    for (const Candidate& one : offer_winograd(key, target))
+      for (int64_t tile : kWinogradTiles)
+        if (one.name == name_of_winograd(tile) && one.error_bound <= tolerance)
+          best.take(one.name, expected_winograd_cycles(c, tile, target));
+  return best.name;
+}
+
+// ---- the sources
 
 std::vector<Candidate> offer_direct(const ChoiceKey& key, const Target& target) {
   const Convolution c = *convolution_of(key);
@@ -212,6 +195,7 @@ std::vector<Candidate> offer_direct(const ChoiceKey& key, const Target& target) 
 
 std::optional<Candidate> find_direct(const ChoiceKey& key, const std::string& name, const Target& target) {
   const Convolution c = *convolution_of(key);
+  if (name.starts_with(kExchanged)) return find_exchanged(c, name.substr(kExchanged.size()), target);
   if (c.pass == ConvPass::kWeightGradient) return find_tiling(weight_tiling_named(name), c, target);
   return find_tiling(direct_tiling_named(name), correlation_of(c), target);
 }

@@ -1,5 +1,8 @@
 #include "compiler/ops/conv/correlation.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "compiler/ops/conv/tiles.h"
 
 namespace thtrain {
@@ -43,7 +46,35 @@ Operand packed_filters(StepBuilder& b, const Correlation& c, const Operand& w, i
   return out;
 }
 
+// The zeros between the elements of a row left out: the padded image has those elements that some tap reads.
+CorrelationAxis in_phases(CorrelationAxis axis) {
+  if (axis.gap == 1) return axis;
+  axis.phases = axis.gap;
+  axis.origin = axis.before;
+  axis.gap = 1;
+  axis.before = 0;  // then offsets are counted from element 0
+  int64_t first = 0, last = 0;
+  for (int64_t phase = 0; phase < std::min(axis.phases, axis.out); ++phase) {
+    const PhaseTaps taps = axis.taps_of(phase);
+    if (taps.count == 0) continue;
+    first = std::min(first, taps.offset);
+    last = std::max(last, taps.offset + (taps.count - 1) * taps.offset_step + axis.places_of(phase) - 1);
+  }
+  axis.before = -first;
+  axis.padded = std::max(axis.in, last + 1) - first;
+  return axis;
+}
+
 }  // namespace
+
+PhaseTaps CorrelationAxis::taps_of(int64_t phase) const {
+  if (phases == 1) return {0, 1, kernel, 0, dilation};
+  const int64_t step = phases / std::gcd(phases, dilation);
+  for (int64_t k = 0; k < std::min(step, kernel); ++k)
+    if (const int64_t at = phase + k * dilation - origin; at % phases == 0)
+      return {k, step, ceil_div(kernel - k, step), at / phases + before, step * dilation / phases};
+  return {0, step, 0, 0, 0};
+}
 
 bool Correlation::is_copied() const {
   for (const CorrelationAxis& axis : axes)
@@ -69,6 +100,7 @@ Correlation correlation_of(const Convolution& c) {
     else
       out.axes[i] = {axis.in, axis.padded(), axis.out, axis.kernel, axis.stride, axis.dilation, 1, axis.before};
   }
+  out.axes[2] = in_phases(out.axes[2]);
   return out;
 }
 
@@ -103,9 +135,8 @@ Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image
     for (int64_t at = first; at < last; at += lanes)
       b.store(out, row + Term(at), zero, 1, last - at < lanes ? Term(last - at) : Term());
   };
-  // The elements of the image that lie inside: q gap + before in [0, padded).
-  const int64_t first = w.before >= 0 ? 0 : ceil_div(-w.before, w.gap),
-                last = std::min(w.in, ceil_div(w.padded - w.before, w.gap));
+  // The elements of a row that lie inside: q + before in [0, padded).
+  const int64_t first = std::max<int64_t>(0, -w.before), last = std::min(w.in, w.padded - w.before);
   code.loop("row", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& row) {
     const Term y = code.let("y", row % Term(h.padded) - Term(h.before)),
                z = code.let("z", row / Term(h.padded) % Term(d.padded) - Term(d.before)),
@@ -119,14 +150,7 @@ Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image
         [&] {
           const Term from =
               code.let("from", ((plane * Term(d.in) + z / Term(d.gap)) * Term(h.in) + y / Term(h.gap)) * Term(w.in));
-          if (w.gap > 1 || first >= last) {
-            zeros(to, 0, w.padded);
-            if (first < last)
-              code.loop("x", first, last, 1, LoopMark::kSequential, [&](const Term& x) {
-                b.store(out, to + x * Term(w.gap) + Term(w.before), b.load(image, from + x));
-              });
-            return;
-          }
+          if (first >= last) return zeros(to, 0, w.padded);
           zeros(to, 0, std::max<int64_t>(0, w.before));
           const int64_t whole = first + (last - first) / lanes * lanes;
           auto copy = [&](const Term& x, const Term& count) {
@@ -139,10 +163,7 @@ Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image
         },
         [&] { zeros(to, 0, w.padded); });
   });
-  b.finish_kernel(
-      "conv_pad",
-      str("images with ", c.axes[2].gap > 1 ? "zeros around and between their elements" : "zeros around them"), rows,
-      std::max<int64_t>(1, (1 << 16) / w.padded));
+  b.finish_kernel("conv_pad", "images with zeros around them", rows, std::max<int64_t>(1, (1 << 16) / w.padded));
   return out;
 }
 

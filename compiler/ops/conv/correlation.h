@@ -8,16 +8,27 @@
 
 namespace thtrain {
 
+/// Taps first, first + step, ... of an axis, `count` of them, and what the first of them reads for the first place.
+struct PhaseTaps {
+  int64_t first, step, count;
+  int64_t offset, offset_step;  // in elements of the padded image, from tap to tap
+};
+
 /// One spatial axis: `out` places, `stride` apart, over an image of `padded` elements. Element q of the image lies at
-/// q gap + before; before may be negative.
+/// q gap + before; before may be negative. With `phases` > 1 the zeros between the elements are not there: place
+/// x phases + r reads, from element x on, those taps alone that fall on elements; then stride and gap are 1.
 struct CorrelationAxis {
   int64_t in, padded, out, kernel, stride, dilation, gap, before;
+  int64_t phases = 1, origin = 0;  // element 0, where zeros lie between the elements
 
   /// Does tap k of a place fall on a zero, around or between the elements?
   bool falls_on_zero(int64_t place, int64_t k) const {
-    const int64_t at = place * stride + k * dilation - before;
-    return at < 0 || at % gap != 0 || at / gap >= in;
+    const int64_t at = place * stride + k * dilation - (phases > 1 ? origin : before), between = gap * phases;
+    return at < 0 || at % between != 0 || at / between >= in;
   }
+  /// Places r, r + phases, ...
+  int64_t places_of(int64_t phase) const { return (out - phase + phases - 1) / phases; }
+  PhaseTaps taps_of(int64_t phase) const;
 };
 
 /// y[n, g, o, place] = sum over i, k of image[n, g, i, place stride + k dilation] w(g, o, i, k).
@@ -31,13 +42,14 @@ struct Correlation {
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   int64_t places() const { return axes[0].out * axes[1].out * axes[2].out; }
   int64_t padded_pixels() const { return axes[0].padded * axes[1].padded * axes[2].padded; }
-  bool is_copied() const;  // the image has zeros around or between its elements
+  bool is_copied() const;  // the padded image is not the image
 };
 
-/// Of the forward pass or the gradient to the images.
+/// Of the forward pass or the gradient to the images, whose rows are in phases.
 Correlation correlation_of(const Convolution& convolution);
 
-/// What a step with a correlation reads, and what becomes of its results: they are stored, or an epilogue takes them.
+/// What a step with a correlation reads, images row-major and filters [outputs, inputs, taps...] of any layout, and
+/// what becomes of its results: they are stored, row-major, or an epilogue takes them.
 struct CorrelationStep {
   kernel::Operand image, w, out;       // with an epilogue, `out` is not used
   KernelEpilogue* epilogue = nullptr;  // its indices have an axis for images, one for filters, and the spatial ones

@@ -64,6 +64,7 @@ class Direct {
   const CorrelationAxis& depth() const { return c_.axes[0]; }
   const CorrelationAxis& height() const { return c_.axes[1]; }
   const CorrelationAxis& width() const { return c_.axes[2]; }
+  int64_t phases() const { return std::min(width().phases, width().out); }
 
   // ---- what both forms share
 
@@ -120,19 +121,21 @@ class Direct {
                                            Term(width().padded));
   }
 
-  // For each channel of [first, last) and each tap: body(place of the element under the tap, place of its filters,
-  // which tap along the width: -1 in a loop). Taps along the width are unrolled as far as `work` multiply-adds for each
-  // leave the code small.
-  void each_tap(const Term& start, const Term& first, const Term& last, int64_t work,
+  // For each channel of [first, last) and each tap of the phase: body(place of the element under the tap, place of its
+  // filters, which tap along the width: -1 in a loop). Taps along the width are unrolled as far as `work` multiply-adds
+  // for each leave the code small.
+  void each_tap(int64_t phase, const Term& start, const Term& first, const Term& last, int64_t work,
                 const std::function<void(const Term&, const Term&, int64_t)>& body) {
-    const int64_t unrolled = width().kernel * work <= kMostUnrolled || width().kernel == 1 ? width().kernel : 1;
+    const PhaseTaps of_phase = width().taps_of(phase);
+    if (of_phase.count == 0) return;
+    const bool is_unrolled = of_phase.count * work <= kMostUnrolled || of_phase.count == 1;
     auto taps = [&](const Term& image, const Term& w) {
       auto tap = [&](const Term& k, int64_t number) {
-        body(image + k * Term(width().dilation), w + k * Term(block_), number);
+        body(image + Term(of_phase.offset) + k * Term(of_phase.offset_step),
+             w + (Term(of_phase.first) + k * Term(of_phase.step)) * Term(block_), number);
       };
-      if (unrolled == 1 && width().kernel > 1)
-        return code_.loop("kx", width().kernel, [&](const Term& k) { tap(k, -1); });
-      for (int64_t k = 0; k < width().kernel; ++k) tap(k, k);
+      if (!is_unrolled) return code_.loop("kx", of_phase.count, [&](const Term& k) { tap(k, -1); });
+      for (int64_t k = 0; k < of_phase.count; ++k) tap(k, of_phase.first + k * of_phase.step);
     };
     auto loop_or_once = [&](const char* name, int64_t length, const TapRange& range,
                             const std::function<void(const Term&)>& inside) {
@@ -195,35 +198,39 @@ class Direct {
   }
 
   void row_of_tiles(const Term& row, const Term& sums, const Term& begin, const Term& end, bool is_first) {
-    const Tiles tiles(width().out, tiling_.tile);
     const Term start = row_start(row);
-    auto run = [&](int64_t tile, int64_t first, int64_t last) {
-      auto at = [&](const Term& x) {
-        if (is_first)
-          results_.prefetch(row, x * Term(block_) / Term(width().out),
-                            (x + Term(tile)) * Term(block_) / Term(width().out));
-        filters_tile(tile, start, sums, x, begin, end, is_first);
-      };
-      if (last - first == tile) return at(first);
-      code_.loop("x", first, last, tile, LoopMark::kSequential, at);
-    };
-    tiles.each(run);
+    for (int64_t phase = 0; phase < phases(); ++phase) {
+      if (!is_first && width().taps_of(phase).count == 0) continue;
+      const Tiles tiles(width().places_of(phase), tiling_.tile);
+      tiles.each([&](int64_t tile, int64_t first, int64_t last) {
+        auto at = [&](const Term& x) {
+          if (is_first && phases() == 1)
+            results_.prefetch(row, x * Term(block_) / Term(width().out),
+                              (x + Term(tile)) * Term(block_) / Term(width().out));
+          filters_tile(phase, tile, start, sums, x, begin, end, is_first);
+        };
+        if (last - first == tile) return at(first);
+        code_.loop("x", first, last, tile, LoopMark::kSequential, at);
+      });
+    }
   }
 
-  void filters_tile(int64_t tile, const Term& start, const Term& sums, const Term& x, const Term& begin,
+  void filters_tile(int64_t phase, int64_t tile, const Term& start, const Term& sums, const Term& x, const Term& begin,
                     const Term& end, bool is_first) {
-    auto place = [&](int64_t p, int64_t v) { return sums + (x + Term(p)) * Term(block_) + Term(v * lanes_); };
+    auto place = [&](int64_t p, int64_t v) {
+      return sums + ((x + Term(p)) * Term(width().phases) + Term(phase)) * Term(block_) + Term(v * lanes_);
+    };
     const Grid acc = accumulators(tile, vectors_, [&](int64_t p, int64_t v) {
       return is_first ? zero() : kernel::load(results_.array(), c_.dtype, lanes_, place(p, v), 1);
     });
     const Term from = code_.let("from", start + x * Term(width().stride));
-    const bool is_whole_row = tile == width().out;
-    each_tap(from, begin, end, tile * vectors_, [&](const Term& image, const Term& w, int64_t k) {
+    const bool is_whole_row = tile == width().places_of(phase);
+    each_tap(phase, from, begin, end, tile * vectors_, [&](const Term& image, const Term& w, int64_t k) {
       std::vector<Term> filters;
       for (int v = 0; v < vectors_; ++v)
         filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
       for (int64_t p = 0; p < tile; ++p) {
-        if (is_whole_row && k >= 0 && width().falls_on_zero(p, k)) continue;
+        if (is_whole_row && k >= 0 && width().falls_on_zero(p * width().phases + phase, k)) continue;
         const Term element = builder_.load(at_.image, image + Term(p * width().stride));
         const Term a = code_.let(str("a", p), kernel::splat(element, lanes_));
         for (size_t v = 0; v < filters.size(); ++v) {
@@ -263,21 +270,7 @@ class Direct {
   // A row to the result, or to the array of sums, from `to` on.
   void row_of_vectors(const Term& start, const Term& to) {
     auto tiles = [&](int64_t filters) {
-      const int64_t all = ceil_div(width().out, lanes_);
-      const Tiles t(all, tiling_.vectors);
-      auto run = [&](int64_t vectors, int64_t first, int64_t last) {
-        // The last vector may be shorter: its tile stands alone.
-        const bool ends = last == all && width().out % lanes_ != 0;
-        const int64_t whole = ends ? last - vectors : last;
-        auto tile = [&](const Term& x, int64_t left) { rows_tile(filters, vectors, start, to, x, left); };
-        if (whole - first == vectors)
-          tile(first * lanes_, vectors * lanes_);
-        else if (whole > first)
-          code_.loop("x", first * lanes_, whole * lanes_, vectors * lanes_, LoopMark::kSequential,
-                     [&](const Term& x) { tile(x, vectors * lanes_); });
-        if (ends) tile(whole * lanes_, width().out - whole * lanes_);
-      };
-      t.each(run);
+      for (int64_t phase = 0; phase < phases(); ++phase) phase_of_vectors(phase, filters, start, to);
     };
     const int64_t rest = c_.outputs - (blocks_ - 1) * block_;
     if (rest == block_) return tiles(block_);
@@ -285,11 +278,29 @@ class Direct {
         first_filter_ < Term((blocks_ - 1) * block_), [&] { tiles(block_); }, [&] { tiles(rest); });
   }
 
-  // `filters` filters, places x to x + columns of a row.
-  void rows_tile(int64_t filters, int64_t vectors, const Term& start, const Term& to, const Term& x, int64_t columns) {
+  void phase_of_vectors(int64_t phase, int64_t filters, const Term& start, const Term& to) {
+    const int64_t places = width().places_of(phase), all = ceil_div(places, lanes_);
+    const Tiles t(all, tiling_.vectors);
+    t.each([&](int64_t vectors, int64_t first, int64_t last) {
+      // The last vector may be shorter: its tile stands alone.
+      const bool ends = last == all && places % lanes_ != 0;
+      const int64_t whole = ends ? last - vectors : last;
+      auto tile = [&](const Term& x, int64_t left) { rows_tile(phase, filters, vectors, start, to, x, left); };
+      if (whole - first == vectors)
+        tile(first * lanes_, vectors * lanes_);
+      else if (whole > first)
+        code_.loop("x", first * lanes_, whole * lanes_, vectors * lanes_, LoopMark::kSequential,
+                   [&](const Term& x) { tile(x, vectors * lanes_); });
+      if (ends) tile(whole * lanes_, places - whole * lanes_);
+    });
+  }
+
+  // `filters` filters, places x to x + columns of a row's phase.
+  void rows_tile(int64_t phase, int64_t filters, int64_t vectors, const Term& start, const Term& to, const Term& x,
+                 int64_t columns) {
     auto count = [&](int64_t v) { return columns - v * lanes_ < lanes_ ? Term(columns - v * lanes_) : Term(); };
     const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
-    each_tap(code_.let("from", start + x), 0, c_.inputs, filters * vectors,
+    each_tap(phase, code_.let("from", start + x), 0, c_.inputs, filters * vectors,
              [&](const Term& image, const Term& w, int64_t) {
                std::vector<Term> elements;
                for (int64_t v = 0; v < vectors; ++v)
@@ -306,10 +317,11 @@ class Direct {
     for (int64_t o = 0; o < filters; ++o)
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
+        const Term place = to + Term(phase) + (x + Term(v * lanes_)) * Term(width().phases);
         if (step_.epilogue)
-          code_.store(results_.array(), results_.at(to + x + Term(v * lanes_), o), 1, sum, count(v));
+          code_.store(results_.array(), results_.at(place, o), width().phases, sum, count(v));
         else
-          builder_.store(step_.out, to + Term(o * c_.places()) + x + Term(v * lanes_), sum, 1, count(v));
+          builder_.store(step_.out, place + Term(o * c_.places()), sum, width().phases, count(v));
       }
   }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 #include "compiler/ops/conv/tiles.h"
+#include "compiler/ops/conv/winograd_plan.h"
 #include "compiler/ops/conv/winograd_strips.h"
 #include "compiler/ops/conv/winograd_transforms.h"
 
@@ -17,85 +17,39 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kChunkBytes = 768 << 10;  // of V and M, on the stack
-constexpr int64_t kSlabBytes = 16 << 10;    // of U, half of a first cache of 32 KiB
-constexpr int64_t kFewTiles = 24;           // of a chunk, if more parts are not of use
-constexpr int64_t kManyTiles = 252;         // that one part of the products has
-constexpr int64_t kParts = 16;              // that threads share, where there are as many
-constexpr int64_t kStripBytes = 64 << 10;
-constexpr int64_t kTaps = 3;
+constexpr int64_t kSlabBytes = 16 << 10;  // of U, half of a first cache of 32 KiB
+constexpr int64_t kFewTiles = 24;         // of a chunk, if more parts are not of use
+constexpr int64_t kManyTiles = 252;       // that one part of the products has
+constexpr int64_t kParts = 16;            // that threads share, where there are as many
+constexpr int64_t kTaps = kWinogradTaps;
 
-// How the lengths are cut. Everything follows from lengths and the width of vectors.
-struct Plan {
-  int64_t tile, products, lanes;
-  int64_t rows_of_image, row, rows;  // rows of tiles of an image, tiles of a row; rows of all images
-  int64_t inputs;                    // in whole vectors
-  int64_t vectors, block, blocks;    // vectors of a block of outputs, outputs of a block
-  int64_t sums;                      // tiles of the accumulators
-  bool is_whole;                     // V and M are of all tiles
-  int64_t piece, pieces;             // tiles of a piece of a row, pieces of a row
-  int64_t chunk_rows, chunks;        // of pieces of rows
-  int64_t tiles;                     // of a chunk, or of one part of the products
-  int64_t parts = 1;                 // of all tiles
-  int64_t v_product, m_product;      // elements from one product to the next
-  int64_t m_row;                     // elements of a tile in M
-  int64_t slab;                      // inputs
+// V has inputs, M outputs as its columns.
+struct Plan : WinogradPlan {
+  int64_t inputs;                // in whole vectors
+  int64_t tiles;                 // of a chunk, or of one part of the products
+  int64_t parts = 1;             // of all tiles
+  int64_t v_product, m_product;  // elements from one product to the next
+  int64_t m_row;                 // elements of a tile in M
+  int64_t slab;                  // inputs
 
   Plan(const Correlation& c, int64_t tile_, int vector_bytes)
-      : tile(tile_),
-        products((tile + kTaps - 1) * (tile + kTaps - 1)),
-        lanes(vector_bytes / static_cast<int64_t>(size_of(c.dtype))),
-        rows_of_image(ceil_div(c.axes[1].out, tile)),
-        row(ceil_div(c.axes[2].out, tile)),
-        rows(c.n * rows_of_image),
-        inputs(ceil_div(c.inputs, lanes) * lanes) {
-    const int64_t size = static_cast<int64_t>(size_of(c.dtype)), most = vector_bytes == 64 ? 24 : 12;
-    vectors = even_part(ceil_div(c.outputs, lanes), vector_bytes == 64 ? 4 : 2);
-    block = vectors * lanes;
-    blocks = ceil_div(c.outputs, block);
-    sums = std::min<int64_t>(most / vectors, 12);
+      : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.outputs}, tile_, vector_bytes),
+        inputs(rounded(c.inputs)) {
     slab = even_part(c.inputs, std::max<int64_t>(1, kSlabBytes / (block * size)));
-    const int64_t of_chunk = kChunkBytes / (products * size * (inputs + block)), all = rows * row;
-    // Elements that are read and written again: U for each chunk, or else V and M, which are further away.
-    constexpr double kFurther = 2.5;
-    const double u = static_cast<double>(blocks * block * c.inputs),
-                 tiles_of_all = 4.0 * static_cast<double>(all) * static_cast<double>(inputs + blocks * block),
-                 reads = static_cast<double>(ceil_div(all, std::max<int64_t>(1, of_chunk)));
-    is_whole = all <= of_chunk || u * reads > kFurther * (u + tiles_of_all);
-    const int64_t of_strip = kStripBytes / ((tile + kTaps - 1) * tile * lanes * size);
-    piece = even_part(row, std::max<int64_t>(1, is_whole ? of_strip : std::min(of_strip, of_chunk)));
-    pieces = ceil_div(row, piece);
-    if (is_whole) {
-      chunk_rows = 1;
-      tiles = even_part(all, kManyTiles);
-      parts = ceil_div(all, tiles);
-    } else {
-      const int64_t for_threads = std::max(ceil_div(kFewTiles, row), rows / kParts);
-      chunk_rows = even_part(rows, pieces > 1 ? 1 : std::clamp<int64_t>(of_chunk / row, 1, for_threads));
-      tiles = chunk_rows * piece;
-    }
-    chunks = ceil_div(rows, chunk_rows) * pieces;
+    cut_pieces(inputs + block, inputs + blocks * block, blocks * u_block(c));
+    cut_chunks(inputs + block, std::max(ceil_div(kFewTiles, row), rows / kParts));
+    tiles = is_whole ? even_part(all_tiles(), kManyTiles) : chunk_rows * piece;
+    if (is_whole) parts = ceil_div(all_tiles(), tiles);
     m_row = is_whole ? blocks * block : block;
-    v_product = spread(parts * tiles * inputs, size);
-    m_product = spread(parts * tiles * m_row, size);
+    v_product = spread(parts * tiles * inputs);
+    m_product = spread(parts * tiles * m_row);
   }
 
-  // An odd number of cache lines: what lies at the same place of each product falls into different sets of a cache.
-  static int64_t spread(int64_t elements, int64_t size) {
-    constexpr int64_t kLine = 64;
-    return (ceil_div(elements * size, kLine) | 1) * kLine / size;
-  }
   int64_t u_block(const Correlation& c) const { return c.inputs * block; }
-  int64_t u_product(const Correlation& c) const {
-    return spread(blocks * u_block(c), static_cast<int64_t>(size_of(c.dtype)));
-  }
+  int64_t u_product(const Correlation& c) const { return spread(blocks * u_block(c)); }
 };
 
-// V or M: of a chunk, on the stack, or of all tiles.
-struct Place {
-  std::string array;
-  std::optional<Operand> operand;
-};
+using Place = WinogradPlace;
 
 class Lowering {
  public:
@@ -219,12 +173,11 @@ class Lowering {
   void whole() {
     const Place v = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.v_product)},
                 m = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.m_product)};
-    const int64_t size = static_cast<int64_t>(size_of(c_.dtype)), row_bytes = plan_.piece * plan_.products * size;
     {
       ImageStrip in(builder_, c_, image_, plan_.tile + kTaps - 1, plan_.piece * plan_.tile + kTaps - 1);
       each_row([&](const Term& row, const Term& x, const Term& at) { tiles_of_row(in, v, row, x, at); });
       builder_.finish_kernel(name("winograd2_tiles", "winograd4_tiles"), comment("tiles, transformed"), plan_.chunks,
-                             std::max<int64_t>(1, kChunkBytes / (row_bytes * plan_.inputs)));
+                             plan_.grain(plan_.inputs));
     }
     const int64_t range = plan_.products * plan_.parts * plan_.blocks;
     code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -246,8 +199,7 @@ class Lowering {
         });
       });
       builder_.finish_kernel(name_of_kernel(name("winograd2_places", "winograd4_places"), step_),
-                             comment("sums, transformed"), plan_.chunks,
-                             std::max<int64_t>(1, kChunkBytes / (row_bytes * plan_.m_row)));
+                             comment("sums, transformed"), plan_.chunks, plan_.grain(plan_.m_row));
     }
   }
 
@@ -386,7 +338,7 @@ std::optional<int64_t> winograd_named(std::string_view name) {
 bool is_winograd(const Correlation& c, int64_t tile) {
   if ((tile != 2 && tile != 4) || c.rank != 2 || c.groups != 1) return false;
   return std::all_of(c.axes.begin() + 1, c.axes.end(), [](const CorrelationAxis& axis) {
-    return axis.kernel == kTaps && axis.stride == 1 && axis.dilation == 1 && axis.gap == 1;
+    return axis.kernel == kTaps && axis.stride == 1 && axis.dilation == 1 && axis.gap == 1 && axis.phases == 1;
   });
 }
 

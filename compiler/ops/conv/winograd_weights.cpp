@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 #include "compiler/ops/conv/tiles.h"
+#include "compiler/ops/conv/winograd_plan.h"
 #include "compiler/ops/conv/winograd_strips.h"
 #include "compiler/ops/conv/winograd_transforms.h"
 
@@ -17,56 +17,30 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kChunkBytes = 768 << 10;  // of V and D, on the stack
-constexpr int64_t kSlabBytes = 16 << 10;    // of D, half of a first cache of 32 KiB
-constexpr int64_t kFewTiles = 24;           // of a slab at least
-constexpr int64_t kStripBytes = 64 << 10;
+constexpr int64_t kSlabBytes = 16 << 10;  // of D, half of a first cache of 32 KiB
+constexpr int64_t kFewTiles = 24;         // of a slab at least
 constexpr int64_t kParts = 16;
 constexpr int64_t kSumsBytes = 4 << 20;  // of all parts, if there is more than one
-constexpr int64_t kTaps = 3;
+constexpr int64_t kTaps = kWinogradTaps;
 
-// How the lengths are cut. Everything follows from lengths and the width of vectors.
-struct Plan {
-  int64_t tile, products, lanes;
-  int64_t rows_of_image, row, rows;                   // rows of tiles of an image, tiles of a row; rows of all images
-  int64_t channels, vectors, block, blocks, filters;  // channels and filters are whole vectors and blocks
-  int64_t sums;                                       // channels of the accumulators
-  bool is_whole;
-  int64_t piece, pieces, chunk_rows, chunks, tiles;
+// V has channels, D filters as its columns.
+struct Plan : WinogradPlan {
+  int64_t channels, filters;  // in whole vectors, in whole blocks
+  int64_t tiles;              // of a chunk, or all
   int64_t parts = 1, chunks_of_part = 1;
   int64_t v_product, d_product, s_product, s_part;
   int64_t slab;  // tiles
 
   Plan(const Convolution& c, int64_t tile_, int vector_bytes)
-      : tile(tile_),
-        products((tile + kTaps - 1) * (tile + kTaps - 1)),
-        lanes(vector_bytes / static_cast<int64_t>(size_of(c.dtype))),
-        rows_of_image(ceil_div(c.axes[1].out, tile)),
-        row(ceil_div(c.axes[2].out, tile)),
-        rows(c.n * rows_of_image),
-        channels(ceil_div(c.c, lanes) * lanes) {
-    const int64_t size = static_cast<int64_t>(size_of(c.dtype)), most = vector_bytes == 64 ? 24 : 12;
-    vectors = even_part(ceil_div(c.f, lanes), vector_bytes == 64 ? 4 : 2);
-    block = vectors * lanes;
-    blocks = ceil_div(c.f, block);
-    filters = blocks * block;
-    sums = std::min<int64_t>(most / vectors, 12);
-    const int64_t of_chunk = kChunkBytes / (products * size * (channels + filters)), all = rows * row;
-    // Elements that are read and written again: S for each chunk, or else V and D, which are further away.
-    constexpr double kFurther = 2.5;
-    const double s = 2.0 * static_cast<double>(filters * c.c),
-                 tiles_of_all = 4.0 * static_cast<double>(all) * static_cast<double>(channels + filters),
-                 reads = static_cast<double>(ceil_div(all, std::max<int64_t>(1, of_chunk)));
-    is_whole = all <= of_chunk || s * reads > kFurther * (s + tiles_of_all);
-    const int64_t of_strip = kStripBytes / ((tile + kTaps - 1) * tile * lanes * size);
-    piece = even_part(row, std::max<int64_t>(1, is_whole ? of_strip : std::min(of_strip, of_chunk)));
-    pieces = ceil_div(row, piece);
-    chunk_rows = is_whole ? 1 : even_part(rows, pieces > 1 ? 1 : std::clamp<int64_t>(of_chunk / row, 1, rows));
-    chunks = ceil_div(rows, chunk_rows) * pieces;
-    tiles = is_whole ? all : chunk_rows * piece;
-    v_product = spread(tiles * channels, size);
-    d_product = spread(tiles * filters, size);
-    s_product = spread(c.c * filters, size);
+      : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.f}, tile_, vector_bytes),
+        channels(rounded(c.c)),
+        filters(blocks * block) {
+    cut_pieces(channels + filters, channels + filters, 2 * filters * c.c);
+    cut_chunks(channels + filters, rows);
+    tiles = is_whole ? all_tiles() : chunk_rows * piece;
+    v_product = spread(tiles * channels);
+    d_product = spread(tiles * filters);
+    s_product = spread(c.c * filters);
     s_part = products * s_product;
     if (!is_whole) {
       parts = std::min({kParts, chunks, std::max<int64_t>(1, kSumsBytes / (s_part * size))});
@@ -75,13 +49,9 @@ struct Plan {
     }
     slab = is_whole ? even_part(tiles, std::max<int64_t>(kFewTiles, kSlabBytes / (block * size))) : tiles;
   }
-
-  // An odd number of cache lines: what lies at the same place of each product falls into different sets of a cache.
-  static int64_t spread(int64_t elements, int64_t size) {
-    constexpr int64_t kLine = 64;
-    return (ceil_div(elements * size, kLine) | 1) * kLine / size;
-  }
 };
+
+using Place = WinogradPlace;
 
 Correlation image_of(Convolution c) {
   c.pass = ConvPass::kForward;
@@ -98,12 +68,6 @@ Correlation gradient_of(const Convolution& c) {
   }
   return out;
 }
-
-// V or D: of a chunk, on the stack, or of all tiles.
-struct Place {
-  std::string array;
-  std::optional<Operand> operand;
-};
 
 class Lowering {
  public:
@@ -183,7 +147,6 @@ class Lowering {
   void whole() {
     const Place v = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.v_product)},
                 d = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.d_product)};
-    const int64_t size = static_cast<int64_t>(size_of(c_.dtype));
     {
       ImageStrip image = image_strip(), gradient = gradient_strip();
       code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -191,9 +154,8 @@ class Lowering {
                    x = code_.let("tile0", i % Term(plan_.pieces) * Term(plan_.piece));
         tiles_of_row(image, gradient, v, d, row, x, tiles_from(x), code_.let("at", row * Term(plan_.row) + x));
       });
-      builder_.finish_kernel(
-          name("winograd2_tiles", "winograd4_tiles"), comment("tiles, transformed"), plan_.chunks,
-          std::max<int64_t>(1, kChunkBytes / (plan_.piece * plan_.products * size * (plan_.channels + plan_.filters))));
+      builder_.finish_kernel(name("winograd2_tiles", "winograd4_tiles"), comment("tiles, transformed"), plan_.chunks,
+                             plan_.grain(plan_.channels + plan_.filters));
     }
     code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
       const Term block = code_.let("block", i % Term(plan_.blocks)),

@@ -62,7 +62,7 @@ std::vector<GemmTiling> by_rows(const MatrixProduct& p, const Target& target) {
   return out;
 }
 
-std::string rule(const ChoiceKey& key, const Target& target, int threads) {
+std::string rule(const ChoiceKey& key, const Target& target, int threads, double) {
   const MatrixProduct p = *product_of(key.properties);
   // Measured with AVX-512. Beyond this size a library's copies pay; A^T times a narrow B reads A line by line, each
   // used once, which OpenBLAS's small kernels do better.

@@ -1,5 +1,6 @@
 // Native code of max_pool, max_pool_pick and sum_pool.
 #include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/pool/pool.h"
 #include "compiler/ops/pool/pool_kernel.h"
 #include "compiler/ops/pool/window_values.h"
 
@@ -13,10 +14,11 @@ class Pool : public WindowValues {
   Pool(kernel::StepBuilder& b, const PoolWindows& windows, Pooled what, PoolDivisor divide_by)
       : WindowValues(b, windows, b.input(0).type.dims, b.output().type.dtype, what), divide_by_(divide_by) {}
 
-  void run(const std::string& comment) {
-    declare_buffers();
+  void run(PoolForm form, const std::string& comment) {
+    if (form == PoolForm::kColumns) declare_buffers();
     each_image([&](const Term& first_element, const Term& first_window) {
       each_window_row(first_window, [&](const WindowRow& at) {
+        if (form == PoolForm::kTaps) return windows_of_taps(at, first_element);
         each_chunk([&](const Chunk& chunk) {
           reduce_rows(at, chunk, first_element);
           store_windows(at, chunk);
@@ -44,25 +46,34 @@ class Pool : public WindowValues {
     });
   }
 
+  void windows_of_taps(const WindowRow& at, const Term& first_element) {
+    kernel::each_vector(code_, "i", 0, b_.length(columns().windows), window_lanes_, {},
+                        [&](const Term& i, const Term& count) {
+                          const Taps x = taps(b_.input(0), at, first_element, i, count);
+                          Term value = reduced(x);
+                          if (what_ == Pooled::kPicked)
+                            value = picked(x, value, taps(b_.input(1), at, first_element, i, count));
+                          if (const Term by = divisor(divide_by_, at, i)) value = value / by;
+                          b_.store(b_.output(), at.first_window + i, value, 1, count);
+                        });
+  }
+
   PoolDivisor divide_by_;
 };
 
 }  // namespace
 
-void lower_max_pool(kernel::StepBuilder& b) {
+void lower_pooled(kernel::StepBuilder& b, PoolForm form) {
   const PoolWindows windows = PoolWindows::of(b.node());
-  if (WindowLoops::is_too_wide(windows)) return b.call_reference();
-  const bool picks = b.node().inputs.size() == 2;
+  if (b.node().op == &sum_pool_op()) {
+    const PoolDivisor divisor = divisor_of(b.node().props);
+    return Pool(b, windows, Pooled::kSum, divisor)
+        .run(form, str("out0 = the ", divisor == PoolDivisor::kOne ? "sum" : "average", " of each window of in0"));
+  }
+  const bool picks = b.node().op == &max_pool_pick_op();
   Pool(b, windows, picks ? Pooled::kPicked : Pooled::kMaximum, PoolDivisor::kOne)
-      .run(picks ? "out0 = in1 where in0 is the maximum of each window" : "out0 = the maximum of each window of in0");
-}
-
-void lower_sum_pool(kernel::StepBuilder& b) {
-  const PoolWindows windows = PoolWindows::of(b.node());
-  if (WindowLoops::is_too_wide(windows)) return b.call_reference();
-  const PoolDivisor divisor = divisor_of(b.node().props);
-  Pool(b, windows, Pooled::kSum, divisor)
-      .run(str("out0 = the ", divisor == PoolDivisor::kOne ? "sum" : "average", " of each window of in0"));
+      .run(form,
+           picks ? "out0 = in1 where in0 is the maximum of each window" : "out0 = the maximum of each window of in0");
 }
 
 }  // namespace thtrain

@@ -1,6 +1,7 @@
 // Native code of max_pool_gradient and sum_pool_gradient: every element of the image is written once, or, where windows
 // share rows, added to.
 #include "compiler/kernel/schedule/schedule.h"
+#include "compiler/ops/pool/pool.h"
 #include "compiler/ops/pool/pool_kernel.h"
 #include "compiler/ops/pool/window_values.h"
 
@@ -21,10 +22,11 @@ class PoolGradient : public WindowValues {
         reach_((columns().window - 1) / columns().stride),
         kept_((reach_ + window_lanes_ - 1) / window_lanes_ * window_lanes_) {}
 
-  void run(const std::string& comment) {
-    if (is_maximum()) declare_buffers();
-    sums_ = buffer("of_columns", buffer_columns_);
-    if (reach_ > 0) {
+  void run(PoolForm form, const std::string& comment) {
+    const bool is_buffered = form == PoolForm::kColumns;
+    if (is_buffered && is_maximum()) declare_buffers();
+    if (is_buffered) sums_ = buffer("of_columns", buffer_columns_);
+    if (is_buffered && reach_ > 0) {
       dys_ = buffer("of_windows", kept_ + chunk_ + window_lanes_);
       if (is_maximum()) places_ = buffer("places", kept_ + chunk_ + window_lanes_);
     }
@@ -38,7 +40,10 @@ class PoolGradient : public WindowValues {
                              code_.let("first_of_row", first_window + number * b_.length(columns().windows))};
           clear_gap(1, at.rows,
                     [&](const Term& first, const Term& end) { clear_rows(first_element, planes, first, end); });
-          row_of_windows(at, first_element);
+          if (is_buffered)
+            row_of_windows(at, first_element);
+          else
+            windows_of_taps(at, first_element);
         });
         clear_rest(1, [&](const Term& first, const Term& end) { clear_rows(first_element, planes, first, end); });
       });
@@ -85,7 +90,33 @@ class PoolGradient : public WindowValues {
         [&](const Term& i, const Term& count) { b_.store(b_.output(), i, constant(0, full_lanes_), 1, count); });
   }
 
-  // ---- a row of windows --------------------------------------------------------------------------------------------
+  // ---- a row of windows, in registers ------------------------------------------------------------------------------
+
+  void windows_of_taps(const WindowRow& at, const Term& first_element) {
+    const Term windows = b_.length(columns().windows);
+    kernel::each_vector(code_, "i", 0, windows, window_lanes_, {}, [&](const Term& i, const Term& count) {
+      Term dy = b_.load(dy_, at.first_window + i, window_lanes_, 1, count);
+      if (const Term by = divisor(divide_by_, at, i)) dy = dy / by;
+      dy = code_.let("dy", dy);
+      Taps shares;
+      if (is_maximum()) {
+        const Taps x = taps(b_.input(0), at, first_element, i, count);
+        shares = shares_of(x, reduced(x), dy);
+      } else {
+        shares.assign(static_cast<size_t>(rows_of_window()),
+                      std::vector<Term>(static_cast<size_t>(columns().window), dy));
+      }
+      store_taps(shares, at, first_element, i, count);
+    });
+    // Columns behind the last window.
+    if (columns().covered() == columns().length) return;
+    each_image_row(at, [&](const ImageRow& row) {
+      const Term line = code_.let("line", first_element + row.offset);
+      clear_elements(line + b_.length(columns().covered()), line + b_.length(columns().length));
+    });
+  }
+
+  // ---- a row of windows, by columns in buffers ---------------------------------------------------------------------
 
   void row_of_windows(const WindowRow& at, const Term& first_element) {
     const Axis& row = columns();
@@ -226,19 +257,23 @@ class PoolGradient : public WindowValues {
 
 }  // namespace
 
-void lower_max_pool_gradient(kernel::StepBuilder& b) {
+void lower_pool_gradient(kernel::StepBuilder& b, PoolForm form) {
   const PoolWindows windows = PoolWindows::of(b.node());
-  if (WindowLoops::is_too_wide(windows)) return b.call_reference();
-  PoolGradient(b, windows, Pooled::kPlace, PoolDivisor::kOne)
-      .run("out0 = in1 at the maximum of each window of in0, else 0");
-}
-
-void lower_sum_pool_gradient(kernel::StepBuilder& b) {
-  const PoolWindows windows = PoolWindows::of(b.node());
-  if (WindowLoops::is_too_wide(windows)) return b.call_reference();
+  if (b.node().op == &max_pool_gradient_op())
+    return PoolGradient(b, windows, Pooled::kPlace, PoolDivisor::kOne)
+        .run(form, "out0 = in1 at the maximum of each window of in0, else 0");
   const PoolDivisor divisor = divisor_of(b.node().props);
   PoolGradient(b, windows, Pooled::kSum, divisor)
-      .run(str("out0 = the sum over the windows of in0", divisor == PoolDivisor::kOne ? "" : ", each divided"));
+      .run(form, str("out0 = the sum over the windows of in0", divisor == PoolDivisor::kOne ? "" : ", each divided"));
+}
+
+void lower_pool_as(kernel::StepBuilder& b, PoolForm form) {
+  if (WindowLoops::is_too_wide(PoolWindows::of(b.node()))) return b.call_reference();
+  const bool is_gradient = b.node().op == &max_pool_gradient_op() || b.node().op == &sum_pool_gradient_op();
+  if (is_gradient)
+    lower_pool_gradient(b, form);
+  else
+    lower_pooled(b, form);
 }
 
 }  // namespace thtrain

@@ -199,7 +199,7 @@ const Op& max_pool_op() {
       .gradient =
           [](const GradientArgs& a) { return std::vector{made(max_pool_gradient_op(), a.node, a.cotangent())}; },
       .jvp = [](const JvpArgs& a) { return std::vector{made(max_pool_pick_op(), a.node, a.tangent())}; },
-      .lower = lower_max_pool,
+      .lower = lower_pool,
       .accepts_layout = takes_row_major,
       .cost = cost,
       .cases = [] { return cases(PoolInputs::kImage, max_pool_op); }};
@@ -221,7 +221,7 @@ const Op& max_pool_gradient_op() {
             return std::vector{Expr(), made(max_pool_pick_op(), a.node, a.cotangent())};
           },
       .jvp = linear_jvp,
-      .lower = lower_max_pool_gradient,
+      .lower = lower_pool,
       .accepts_layout = takes_row_major,
       .cost = cost,
       .connection = is_second,
@@ -244,7 +244,7 @@ const Op& max_pool_pick_op() {
             return std::vector{Expr(), made(max_pool_gradient_op(), a.node, a.cotangent())};
           },
       .jvp = linear_jvp,
-      .lower = lower_max_pool,
+      .lower = lower_pool,
       .accepts_layout = takes_row_major,
       .cost = cost,
       .connection = is_second,

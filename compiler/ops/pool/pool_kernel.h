@@ -7,11 +7,17 @@
 
 namespace thtrain {
 
-/// max_pool(x), or max_pool_pick(x, g).
-void lower_max_pool(kernel::StepBuilder& b);
-void lower_max_pool_gradient(kernel::StepBuilder& b);
-void lower_sum_pool(kernel::StepBuilder& b);
-void lower_sum_pool_gradient(kernel::StepBuilder& b);
+/// How a kernel works: columns of the windows first, in a buffer, or windows in registers with all of their elements,
+/// where Pooling::has_taps().
+enum class PoolForm : uint8_t { kColumns, kTaps };
+
+/// Any of the five ops, by the candidate that is chosen.
+void lower_pool(kernel::StepBuilder& b);
+void lower_pool_as(kernel::StepBuilder& b, PoolForm form);
+/// max_pool(x), max_pool_pick(x, g), or sum_pool(x).
+void lower_pooled(kernel::StepBuilder& b, PoolForm form);
+/// max_pool_gradient(x, dy), or sum_pool_gradient(dy).
+void lower_pool_gradient(kernel::StepBuilder& b, PoolForm form);
 
 /// Op::accepts_layout: row-major inputs only.
 inline bool takes_row_major(const Node& node, size_t input, const Layout& layout) {

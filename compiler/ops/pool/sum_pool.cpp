@@ -132,7 +132,7 @@ const Op& sum_pool_op() {
       .error = error,
       .gradient = gradient,
       .jvp = linear_jvp,
-      .lower = lower_sum_pool,
+      .lower = lower_pool,
       .accepts_layout = takes_row_major,
       .cost = cost,
       .cases = [] { return cases(PoolInputs::kImage); }};
@@ -152,7 +152,7 @@ const Op& sum_pool_gradient_op() {
       .error = error,
       .gradient = gradient_of_gradient,
       .jvp = linear_jvp,
-      .lower = lower_sum_pool_gradient,
+      .lower = lower_pool,
       .accepts_layout = takes_row_major,
       .cost = cost,
       .cases = [] { return cases(PoolInputs::kPooled); }};

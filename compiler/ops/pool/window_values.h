@@ -30,6 +30,20 @@ class WindowValues : public WindowLoops {
   /// that has the maximum.
   Term reduce_columns(const Term& i);
 
+  // ---- without buffers: windows side by side along a row, whose elements all stay in registers
+
+  using Taps = std::vector<std::vector<Term>>;  // [row of the window][column], vectors of windows
+  /// The elements of windows i and those after it, `count` or a whole vector.
+  Taps taps(const kernel::Operand& image, const WindowRow& at, const Term& first_element, const Term& i,
+            const Term& count);
+  void store_taps(const Taps& values, const WindowRow& at, const Term& first_element, const Term& i, const Term& count);
+  /// The sum or the maximum, by columns first as reduce_rows() does.
+  Term reduced(const Taps& x);
+  /// The element of `from` at the first maximum.
+  Term picked(const Taps& x, const Term& maximum, const Taps& from);
+  /// dy at the first maximum, else 0.
+  Taps shares_of(const Taps& x, const Term& maximum, const Term& dy);
+
   bool needs_row() const { return (what_ == Pooled::kPicked || what_ == Pooled::kPlace) && rows_of_window() > 1; }
 
   Pooled what_;
@@ -44,6 +58,9 @@ class WindowValues : public WindowLoops {
   Column reduced_column(const WindowRow& at, const Term& offset, const Term& count);
   void store(const Term& at, const Column& column);
   Term larger(const Term& a, const Term& b) const;
+  /// Is x the maximum of its window? Of windows with NaN these are the maxima.
+  static Term equals_maximum(const Term& x, const Term& maximum) { return x == maximum || x != x; }
+  Term count_of_vector(int64_t v, const Term& count);
   Term chosen_column(const Term& i);
 };
 

@@ -13,35 +13,15 @@
 #include "compiler/ops/conv/geometry.h"
 #include "compiler/runtime/threads.h"
 #include "tests/support/conv_candidates.h"
+#include "tests/support/conv_shapes.h"
 
 namespace thtrain {
 namespace {
 
-const char* const kShapes[] = {
-    "b2 i3x9x21 k5x3x4",
-    "b1 i1x12x40 k6x5x5",
-    "b2 i2x7x18 k3x3x3 p1:1x1:1",
-    "b1 i2x5x6 k2x3x3 p0:2x3:1",
-    "b2 i3x8x19 k4x3x2 s2x3",
-    "b1 i3x9x19 k4x3x3 s2x2 p1:1x1:1",
-    "b1 i2x8x29 k2x3x2 d2x3",
-    "b1 i2x9x9 k2x2x3 s2x1 p1:2x2:2 d3x2",
-    "b2 i4x5x6 k6x3x2 g2",
-    "b2 i5x6x17 k5x3x3 p1:1x1:1 g5",
-    "b2 i5x4x6 k7x1x1",
-    "b2 i3x4x5 k3x4x5",
-    "b2 i3x9 k4x4 s2",
-    "b1 i2x4x5x4 k3x2x3x2 p1:0x0:0x1:1",
-    "b1 i4x6x9 k37x3x3",
-    "b3 i37x4x5 k3x3x3 p2:2x2:2",
-    "b1 i2x6x7 k3x3x3 p5:4x4:6",
-    "b1 i1x1x1 k1x1x1",
-    "b2 i40x3x17 k2x1x17 p0:0x16:16",
-    "b1 i3x5x70 k2x2x9",
-};
-
 const char* const kTilings[] = {"filters 14x1", "filters 6x4", "filters 4x2", "filters 3x1", "filters 1x1",
                                 "rows 12x1",    "rows 6x4",    "rows 3x2",    "rows 2x1",    "rows 1x1"};
+
+constexpr size_t kTilingsOfShape = 4;  // of float64 half as many
 
 // Of 3 x 3 taps: places that are no whole tiles, channels and filters that are no whole vectors or blocks, rows in
 // pieces, chunks of several images, slabs of channels, and all tiles at once.
@@ -127,10 +107,12 @@ double norm_of(const Convolution& c, const Defined<T>& defined) {
 
 template <class T>
 void expect_definition(const ConvCandidates& candidates, const std::vector<ConvCandidates::One>& all) {
+  std::optional<Defined<T>> of_convolution;
   for (size_t i = 0; i < all.size(); ++i) {
     const Convolution& c = all[i].convolution;
     SCOPED_TRACE(str(key_of(c).text(), " by ", all[i].name));
-    const Defined<T> defined(c);
+    if (i == 0 || all[i - 1].convolution != c) of_convolution.emplace(c);
+    const Defined<T>& defined = *of_convolution;
     std::vector<T> one(defined.values.size(), std::numeric_limits<T>::quiet_NaN());
     ThContext context = context_of(1);
     candidates.run(i, context, defined.operands[0].data(), defined.operands[1].data(), one.data());
@@ -160,22 +142,25 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     std::vector<ConvCandidates::One> all;
     size_t turn = dtype == DType::kFloat32 ? 0 : 1;
-    for (const char* shape : kShapes) {
+    const size_t most = dtype == DType::kFloat32 ? kTilingsOfShape : kTilingsOfShape / 2;
+    for (const char* shape : kConvShapes) {
       const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
       const std::optional<Convolution> c = convolution_of(key);
       ASSERT_TRUE(c) << shape;
       EXPECT_EQ(key_of(*c), key);
-      // Two tilings of each shape, in turns: what differs is where tiles end.
-      for (size_t i = 0, taken = 0; i < std::size(kTilings) && taken < 2; ++i)
+      // Some tilings of each shape, in turns: what differs is where tiles end.
+      for (size_t i = 0, taken = 0; i < std::size(kTilings) && taken < most; ++i)
         if (const char* name = kTilings[(i + 3 * turn) % std::size(kTilings)]; find_candidate(key, name, target)) {
           all.push_back({*c, name});
           ++taken;
         }
+      for (const char* name : {"exchanged filters 6x4", "exchanged rows 3x2"})
+        if (turn % 2 == 0 && find_candidate(key, name, target)) all.push_back({*c, name});
       ++turn;
     }
-    // All shapes for one dtype and width, two for the others: what differs is how long vectors are.
+    // All shapes for one dtype and width, a third for the others: what differs is how long vectors are.
     for (size_t i = 0; i < std::size(kWinogradShapes); ++i)
-      if (i % 5 == 0 || (dtype == DType::kFloat32 && vector_bytes == 64))
+      if (i % 3 == 0 || (dtype == DType::kFloat32 && vector_bytes == 64))
         for (const char* name : kWinograd)
           all.push_back({convolution_of({name_of(pass), str(name_of(dtype), " ", kWinogradShapes[i])}).value(), name});
     const ConvCandidates candidates(all, target);
@@ -206,11 +191,26 @@ TEST(ConvKeys, AreReadBack) {
   EXPECT_FALSE(convolution_of({"matrix_product", "float32 b1 i1x3 k1x2"}));
 }
 
+// Gradients to filters as forward passes: of one group, and rows without dilation, which are exchanged for strides.
+TEST(ConvCandidates, ExchangedOnesAreTakenByName) {
+  auto has = [](const char* computation, const char* properties, const char* name) {
+    const kernel::ChoiceKey key{computation, properties};
+    for (const Candidate& offered : candidates_of(key, target_of(64))) EXPECT_NE(offered.name, name);
+    return find_candidate(key, name, target_of(64)).has_value();
+  };
+  EXPECT_TRUE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
+  EXPECT_TRUE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged rows 6x4"));
+  EXPECT_FALSE(has("conv", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
+  EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i4x9x21 k6x3x4 g2", "exchanged filters 6x4"));
+  EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4 d1x2", "exchanged rows 6x4"));
+  EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged 6x4"));
+}
+
 TEST(ConvRule, TakesATilingThatApplies) {
-  for (const char* shape : kShapes)
+  for (const char* shape : kConvShapes)
     for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient}) {
       const kernel::ChoiceKey key{name_of(pass), str("float32 ", shape)};
-      const std::string name = find_computation(key.computation)->rule(key, target_of(64), 1);
+      const std::string name = find_computation(key.computation)->rule(key, target_of(64), 1, 0);
       EXPECT_NE(name, "loops") << key.text();
       EXPECT_TRUE(find_candidate(key, name, target_of(64))) << key.text() << " by " << name;
     }

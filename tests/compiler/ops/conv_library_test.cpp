@@ -13,40 +13,12 @@
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "tests/support/conv_candidates.h"
+#include "tests/support/conv_shapes.h"
 
 namespace thtrain {
 namespace {
 
 constexpr ConvPass kPasses[] = {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient};
-
-// Strides, paddings (more than a filter, less at one side), dilations, groups, one place, one tap with and without
-// strides, filters as large as the image, one to three axes, several slabs of patches, many images.
-const char* const kShapes[] = {
-    "b2 i3x9x21 k5x3x4",
-    "b2 i2x7x18 k3x3x3 p1:1x1:1",
-    "b1 i2x5x6 k2x3x3 p0:2x3:1",
-    "b2 i3x8x19 k4x3x2 s2x3",
-    "b1 i3x9x19 k4x3x3 s2x2 p1:1x1:1",
-    "b1 i2x8x29 k2x3x2 d2x3",
-    "b1 i2x9x9 k2x2x3 s2x1 p1:2x2:2 d3x2",
-    "b2 i4x5x6 k6x3x2 g2",
-    "b1 i40x6x7 k36x3x3 g2",
-    "b2 i5x6x17 k5x3x3 p1:1x1:1 g5",
-    "b2 i5x4x6 k7x1x1",
-    "b3 i4x5x6 k6x1x1 g2",
-    "b3 i3x7x8 k4x1x1 s2x3",
-    "b2 i3x4x5 k3x4x5",
-    "b2 i3x9 k4x4 s2",
-    "b1 i2x4x5x4 k3x2x3x2 p1:0x0:0x1:1",
-    "b1 i4x6x9 k37x3x3",
-    "b3 i37x4x5 k3x3x3 p2:2x2:2",
-    "b1 i2x6x7 k3x3x3 p5:4x4:6",
-    "b1 i1x1x1 k1x1x1",
-    "b2 i3x5x4 k2x2x1 s1x2 p0:3x5:0",
-    "b2 i24x40x41 k2x5x5",
-    "b1 i70x30x31 k34x3x3 p1:1x1:1",
-    "b20 i2x6x5 k3x3x3",
-};
 
 bool is_installed(const kernel::ChoiceKey& key, const std::string& name, const kernel::Target& target) {
   const std::optional<Candidate> found = find_candidate(key, name, target);
@@ -129,7 +101,7 @@ const char* const kLibraries[] = {"patches", "patches by slabs", "oneDNN", "FFT"
 TEST(ConvByLibraries, AreTheDefinition) {
   const kernel::Target target{.isa = "avx2", .vector_bytes = 32};
   std::vector<ConvCandidates::One> all;
-  for (const char* shape : kShapes)
+  for (const char* shape : kConvShapes)
     for (ConvPass pass : kPasses)
       for (DType dtype : {DType::kFloat64, DType::kFloat32}) {
         const kernel::ChoiceKey key{name_of(pass), str(name_of(dtype), " ", shape)};
@@ -177,8 +149,24 @@ TEST(ConvRule, TakesProductsOverPatchesWhereKernelsHaveNoFma) {
   for (const char* isa : {"sse2", "other"})
     for (ConvPass pass : kPasses) {
       const kernel::ChoiceKey key{name_of(pass), "float32 b2 i3x9x21 k5x3x4"};
-      EXPECT_EQ(find_computation(key.computation)->rule(key, {.isa = isa, .vector_bytes = 16}, 1), "patches");
+      EXPECT_EQ(find_computation(key.computation)->rule(key, {.isa = isa, .vector_bytes = 16}, 1, 0),
+                "patches by slabs");
     }
+}
+
+// Few channels leave a direct kernel of their gradient few sums, and a matrix product all filters.
+TEST(ConvRule, TakesProductsOverPatchesForGradientsToFewChannels) {
+  const kernel::Target target{.isa = "avx512", .vector_bytes = 64};
+  for (const char* dtype : {"float32", "float64"}) {
+    auto rule = [&](ConvPass pass, const char* shape) {
+      const kernel::ChoiceKey key{name_of(pass), str(dtype, " ", shape)};
+      return find_computation(key.computation)->rule(key, target, 1, 0);
+    };
+    EXPECT_EQ(rule(ConvPass::kInputGradient, "b64 i3x64x64 k128x7x7"), "patches by slabs");
+    EXPECT_NE(rule(ConvPass::kForward, "b64 i3x64x64 k128x7x7"), "patches by slabs");
+    EXPECT_NE(rule(ConvPass::kWeightGradient, "b64 i3x64x64 k128x7x7"), "patches by slabs");
+    EXPECT_NE(rule(ConvPass::kInputGradient, "b16 i64x56x56 k64x3x3 p1:1x1:1"), "patches by slabs");
+  }
 }
 
 // Filters of a true convolution are read backwards: they need not be copied before the step.

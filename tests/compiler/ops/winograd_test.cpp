@@ -42,5 +42,23 @@ TEST(WinogradCandidates, AreThoseOfThreeByThreeTaps) {
   }
 }
 
+// Where a tolerance allows them, and the model says that they are worth their transforms.
+TEST(ConvRule, TakesWinogradWithinTheTolerance) {
+  const kernel::Target target{.isa = "avx512", .vector_bytes = 64};
+  for (ConvPass pass : {ConvPass::kForward, ConvPass::kInputGradient, ConvPass::kWeightGradient}) {
+    const kernel::ChoiceKey key{name_of(pass), "float32 b16 i64x56x56 k64x3x3 p1:1x1:1"};
+    auto rule = [&](double tolerance) { return find_computation(key.computation)->rule(key, target, 1, tolerance); };
+    const double of_2 = find_candidate(key, "winograd 2", target)->error_bound,
+                 of_4 = find_candidate(key, "winograd 4", target)->error_bound;
+    EXPECT_TRUE(rule(0).starts_with("filters")) << rule(0);
+    EXPECT_EQ(rule(of_2 / 2), rule(0));
+    EXPECT_EQ(rule(of_2), "winograd 2");
+    EXPECT_EQ(rule(of_4), "winograd 4");
+    // One channel has fewer products than transforms.
+    const kernel::ChoiceKey one{name_of(pass), "float32 b16 i1x56x56 k4x3x3 p1:1x1:1"};
+    EXPECT_TRUE(find_computation(one.computation)->rule(one, target, 1, 1).starts_with("rows"));
+  }
+}
+
 }  // namespace
 }  // namespace thtrain

@@ -181,7 +181,7 @@ void expect_steps_with_momentum(DType dtype, int64_t m, int64_t k, int64_t n) {
   Step native = make(Mode::kNative), reference = make(Mode::kReference), checked = make(Mode::kDebug);
   const bool is_ours =
       gemm_tiling_named(
-          find_computation("matrix_product")->rule(key_of({dtype, k, n, m, true, false, true}), machine(), 2))
+          find_computation("matrix_product")->rule(key_of({dtype, k, n, m, true, false, true}), machine(), 2, 0))
           .has_value();
   EXPECT_EQ(native.run.explain().fused.find("fused_product") != std::string::npos, is_ours);
   const Tensor data = numbers({.dtype = dtype, .dims = {m, k}}, 9);

@@ -32,7 +32,7 @@ ChoiceKey key_of_columns(int64_t n) {
 }
 
 std::string rule_choice(const ChoiceKey& key, int threads) {
-  return find_computation(key.computation)->rule(key, machine(), threads);
+  return find_computation(key.computation)->rule(key, machine(), threads, 0);
 }
 
 std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
@@ -214,8 +214,9 @@ TEST(Tuner, LargeGradientsAreWalkedByRows) {
     target.vector_bytes = bytes;
     EXPECT_TRUE(any_by_rows(gradient));
     EXPECT_FALSE(any_by_rows(forward));
-    EXPECT_EQ(computation.rule(gradient, target, 1), choice);
-    EXPECT_TRUE(computation.rule(forward, target, 1).starts_with("tile ")) << computation.rule(forward, target, 1);
+    EXPECT_EQ(computation.rule(gradient, target, 1, 0), choice);
+    EXPECT_TRUE(computation.rule(forward, target, 1, 0).starts_with("tile "))
+        << computation.rule(forward, target, 1, 0);
   }
   target.isa = "sse2";
   EXPECT_EQ(names_of(candidates_of(gradient, target)), (std::vector<std::string>{"library", "oneDNN"}));
@@ -423,7 +424,7 @@ TEST(UserCandidates, MistakesAreNamed) {
               add_candidates({"matmul", nullptr});
             }),
             "error: candidates for the computation matmul, which there is not\n"
-            "  expected: matrix_product, conv, conv_input_gradient, conv_weight_gradient");
+            "  expected: matrix_product, conv, conv_input_gradient, conv_weight_gradient, pool");
   EXPECT_EQ(error_text([] { add_library_function("my_gemm", nullptr); }),
             "error: there is a library function my_gemm already");
   EXPECT_EQ(error_text([] { add_library_function("my gemm", nullptr); }),

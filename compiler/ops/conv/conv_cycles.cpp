@@ -1,0 +1,234 @@
+#include "compiler/ops/conv/conv_cycles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ops/conv/patches.h"
+#include "compiler/ops/conv/tiles.h"
+
+namespace thtrain {
+namespace {
+
+using kernel::Target;
+
+constexpr double kLine = 64;
+
+// Pages that the first table has.
+constexpr double kPage = 4096, kPages = 72;
+
+// Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; and of images, which
+// come from further away, in short runs of many planes.
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14;
+
+double up(double a, double b) {
+  return std::ceil(a / b);
+}
+
+double number(int64_t n) {
+  return static_cast<double>(n);
+}
+
+double size_of_element(DType dtype) {
+  return static_cast<double>(size_of(dtype));
+}
+
+double lanes_of(DType dtype, const Target& target) {
+  return target.vector_bytes / size_of_element(dtype);
+}
+
+// Cycles of `a` times `b` multiply-adds into as many accumulators, by what limits them: two a cycle, two loads a cycle,
+// and four cycles until a sum can be added to again.
+double tile_cycles(double a, double b, double loads) {
+  return std::max({a * b / 2, loads / 2, 4.0});
+}
+
+// Do the sums and what they share take all registers but one or two? Compilers then spill.
+bool is_full(int rows, int vectors, const Target& target) {
+  return rows * vectors + vectors + 1 >= (target.vector_bytes == 64 ? 30 : 15);
+}
+
+// Of the taps of an axis, the share that falls on elements.
+double share_of_elements(const CorrelationAxis& axis) {
+  int64_t elements = 0;
+  for (int64_t place = 0; place < axis.out; ++place)
+    for (int64_t k = 0; k < axis.kernel; ++k) elements += !axis.falls_on_zero(place, k);
+  return number(elements) / number(axis.out * axis.kernel);
+}
+
+double padding_cycles(const Correlation& c) {
+  return number(padded_bytes(c)) / kLine * kOfCopies;
+}
+
+double image_cycles(const Correlation& c) {
+  double elements = number(c.n * c.groups * c.inputs);
+  // Some rows are under no tap.
+  for (const CorrelationAxis& axis : c.axes)
+    elements *= number(axis.in) * (&axis == &c.axes[2] ? 1 : std::min(1.0, number(axis.kernel) / number(axis.stride)));
+  return elements * size_of_element(c.dtype) / kLine * kOfImages;
+}
+
+// ---- forward, and the gradient to the images
+
+struct Direct {
+  const DirectTiling& t;
+  const Correlation& c;
+  const Target& target;
+  const CorrelationAxis& width = c.axes[2];
+  double lanes = lanes_of(c.dtype, target), size = size_of_element(c.dtype);
+  double rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out);  // of all images
+  // Rows of taps that one row of places has, less those that fall on zeros; taps of other rows are left out.
+  double lines = number(c.inputs * c.axes[0].kernel * c.axes[1].kernel) * share_of_elements(c.axes[0]) *
+                 share_of_elements(c.axes[1]);
+
+  // body(taps along the row, places) for each phase
+  template <class Body>
+  void each_phase(Body body) const {
+    for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
+      body(number(width.taps_of(phase).count), number(width.places_of(phase)));
+  }
+
+  double over_filters() const {
+    constexpr double kCacheBytes = 16 << 10;  // of a slab of filters, and of a block of rows' sums
+    const double vectors = number(even_part(static_cast<int64_t>(up(number(c.outputs), lanes)), t.vectors)),
+                 blocks = up(number(c.outputs), vectors * lanes), all = number(width.out);
+    const double slab = std::clamp(std::floor(kCacheBytes / (number(c.taps()) * vectors * lanes * size)), 1.0,
+                                   number(c.inputs)),
+                 slabs = up(number(c.inputs), slab);
+    // With one vector a broadcast is part of its multiply-add.
+    const double broadcasting = vectors > 1 ? 1.08 : 1;
+    double row = vectors * all * 8;  // transposed on its way out
+    each_phase([&](double taps, double places) {
+      const double tiles = up(places, t.tile), tile = places / tiles;
+      // Code for each tap of a whole row leaves out what falls on zeros.
+      constexpr double kMostUnrolled = 128;
+      const bool is_unrolled = tiles == 1 && width.phases == 1 && places * vectors * taps <= kMostUnrolled;
+      const double share = is_unrolled ? share_of_elements(width) : 1;
+      // Sums are loaded and stored for each slab.
+      row += tiles * (lines * taps * share * tile_cycles(tile, vectors, tile + vectors) * broadcasting * spilling(1.1) +
+                      (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10));
+    });
+    row += number(c.inputs * width.padded) * size / kLine * kOfSecondCache;
+    // Each filter's places of a block of rows lie in a page of their own.
+    constexpr double kOfPage = 50;
+    const double rows_of_block =
+        std::clamp(std::floor(kCacheBytes / (all * vectors * lanes * size)), 1.0, number(c.axes[1].out));
+    return rows * (blocks * row + number(c.outputs) / rows_of_block * kOfPage);
+  }
+
+  double over_rows() const {
+    const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks;
+    const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.padded) * size,
+                 bytes_of_plane = number(c.padded_pixels()) * size;
+    // What a row of places reads again and again: is it found in the first cache, and its pages in the first table?
+    constexpr double kOfFarPages = 12, kOfNearPages = 3;
+    const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
+    const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
+    const double of_line = bytes > 0.9 * cache && !has_pages ? kOfFarPages : bytes > 0.5 * cache ? kOfNearPages : 0;
+    double row = 0;
+    each_phase([&](double taps, double places) {
+      const double all = up(places, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
+      // Most loads of the image cross a cache line.
+      row += blocks * tiles * lines *
+             (taps * tile_cycles(filters, vectors, filters + 2 * vectors) *
+                  (filters * vectors > t.tile * t.vectors / 2 ? spilling(1.8) : 1) +
+              1 + (vectors + 1) * of_line);
+      // Places of a phase are stored one by one.
+      row += number(c.outputs) * (width.phases > 1 ? 3 * places : all);
+    });
+    return rows * row;
+  }
+
+ private:
+  double spilling(double factor) const {
+    const bool is_wide = t.over_filters || t.vectors > 4;
+    return is_wide && is_full(t.tile, t.vectors, target) ? factor : 1;
+  }
+};
+
+}  // namespace
+
+double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
+  const Direct direct{t, c, target};
+  return padding_cycles(c) + image_cycles(c) + (t.over_filters ? direct.over_filters() : direct.over_rows());
+}
+
+double expected_cycles(const WeightTiling& t, const Convolution& c, const Target& target) {
+  Convolution forward = c;
+  forward.pass = ConvPass::kForward;
+  const Correlation padded = correlation_of(forward);
+  const double padding = padding_cycles(padded);
+  const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()), width = number(c.axes[2].out),
+               rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel),
+               lines = number(c.channels() * c.taps()) / kernel;  // rows of taps
+  const double blocks_of_line = up(kernel, t.taps);
+  double taps = kernel / blocks_of_line, tiles = lines * blocks_of_line, channels = 1;
+  if (t.taps >= 2 * kernel) {
+    channels = std::min(std::floor(t.taps / kernel), number(c.channels()));
+    taps *= channels;
+    tiles /= channels;
+  }
+  if (t.over_filters) {
+    const double vectors = number(even_part(static_cast<int64_t>(up(filters, lanes)), t.width)),
+                 blocks = up(filters, vectors * lanes);
+    // Planes of several channels are read side by side; few vectors leave many broadcasts; many leave no registers.
+    double factor = 1 + 0.03 * (std::min(channels, 8.0) - 1);
+    if (vectors <= 2) factor *= 1.08;
+    if (t.width > 4) factor *= 1.2;
+    if (is_full(t.taps, t.width, target)) factor *= 1.1;
+    // Each block reads the rows of the image again, each channel's in pages of its own. The gradient is transposed
+    // first.
+    constexpr double kFarBytes = 512 << 10;
+    const double bytes_of_image = number(padded.inputs * padded.padded_pixels()) * size_of_element(c.dtype);
+    const double of_line = number(c.channels()) > kPages && bytes_of_image > kFarBytes ? kOfCopies : kOfSecondCache;
+    const double lines_of_image =
+        number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;
+    return padding + rows * blocks *
+                         (width * (tiles * tile_cycles(taps, vectors, taps + vectors) * factor + vectors * 8) +
+                          lines_of_image * of_line);
+  }
+  // Most loads of both cross a cache line, and rows are short.
+  const double factor = 1.35 * (1 + 0.1 * (channels - 1));
+  const double blocks = up(filters, t.width), of_tile = filters / blocks;
+  return padding +
+         rows * blocks * tiles * (factor * up(width, lanes) * tile_cycles(taps, of_tile, 2 * (taps + of_tile)) + 4);
+}
+
+double expected_patches_cycles(const Convolution& c, const Target& target) {
+  // Of a BLAS: cycles for each that its multiply-adds would take, for rows of filters that it computes at a time; for
+  // each line of filters that it packs, for each line of the result or its gradient; for a call.
+  constexpr double kOfProducts = 1.4, kRows = 8, kOfPacking = 10, kOfResults = 8, kOfCall = 1000;
+  constexpr double kOfRun = 18;     // neighbouring places under a tap, which are copied at once
+  constexpr double kOfStrided = 2;  // an element of a run with a stride
+  const double size = size_of_element(c.dtype), lanes = lanes_of(c.dtype, target), n = number(c.n * c.groups),
+               depth = number(c.channels() * c.taps()), places = number(c.places());
+  const double slabs = up(places, number(patches_walk(c, true).places));
+  const double patches = n * depth * places, lines = patches * size / kLine;
+  double out = kOfProducts * n * up(number(c.filters()), kRows) * kRows * places * depth / lanes / 2;
+  out += n * slabs * (number(c.filters()) * depth * size / kLine * kOfPacking + kOfCall);
+  out += n * number(c.filters()) * places * size / kLine * kOfResults;
+  if (is_patch_matrix(c)) return out + lines * kOfSecondCache;
+  // Patches are written and read; those of a gradient to the images are added where they belong.
+  const double of_line = c.pass == ConvPass::kInputGradient ? 20 : c.pass == ConvPass::kForward ? 2 : 4;
+  out += patches / number(c.axes[2].out) * kOfRun + lines * of_line;
+  if (c.axes[2].stride > 1) out += patches * kOfStrided;
+  return out;
+}
+
+double expected_winograd_cycles(const Convolution& c, int64_t tile, const Target& target) {
+  constexpr double kOfProducts = 1.15;  // against those of full tiles alone
+  constexpr double kOfTransforms = 7;   // a vector of one product's data, filters or results
+  constexpr double kOfSums = 40;        // a vector of the gradient to one product's filters
+  const double lanes = lanes_of(c.dtype, target), products = number((tile + 2) * (tile + 2));
+  // Places of the gradient to the images are its elements.
+  auto places = [&](const ConvAxis& axis) { return c.pass == ConvPass::kInputGradient ? axis.in : axis.out; };
+  const double tiles = number(c.n * ceil_div(places(c.axes[1]), tile) * ceil_div(places(c.axes[2]), tile));
+  const double channels = number(c.c), filters = number(c.f);
+  const bool is_weights = c.pass == ConvPass::kWeightGradient;
+  const double columns = is_weights || c.pass == ConvPass::kForward ? filters : channels,
+               depth = channels + filters - columns;
+  return products * (kOfProducts * tiles * depth * up(columns, lanes) / 2 +
+                     kOfTransforms * tiles * (up(channels, lanes) + up(filters, lanes)) +
+                     (is_weights ? kOfSums : kOfTransforms) * depth * up(columns, lanes));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,77 @@
+#include "compiler/ops/conv/exchanged.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace thtrain {
+namespace {
+
+using kernel::LoopMark;
+using kernel::Operand;
+using kernel::StepBuilder;
+using kernel::Term;
+
+// [rows][columns][length] to [columns][rows][length].
+void exchange(StepBuilder& b, DType dtype, const Operand& from, const Operand& to, int64_t rows, int64_t columns,
+              int64_t length) {
+  kernel::Code& code = b.code();
+  const int lanes = b.lanes_of(dtype);
+  const int64_t whole = length / lanes * lanes, rest = length - whole;
+  code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
+    const Term target = code.let("target", i * Term(length)),
+               source = code.let("source", (i % Term(rows) * Term(columns) + i / Term(rows)) * Term(length));
+    auto copy = [&](const Term& x, const Term& count) {
+      b.store(to, target + x, b.load(from, source + x, lanes, 1, count), 1, count);
+    };
+    if (whole > 0) code.loop("x", 0, whole, lanes, LoopMark::kSequential, [&](const Term& x) { copy(x, {}); });
+    if (rest > 0) copy(Term(whole), Term(rest));
+  });
+  b.finish_kernel("conv_exchange", "images and channels exchanged", rows * columns,
+                  std::max<int64_t>(1, (1 << 14) / length));
+}
+
+int64_t image_elements(const Convolution& c) {
+  return c.n * c.c * c.pixels();
+}
+int64_t filter_elements(const Convolution& c) {
+  return c.f * c.c * c.taps();
+}
+
+}  // namespace
+
+bool is_exchangeable(const Convolution& c) {
+  return c.groups == 1;
+}
+
+Correlation exchanged(const Convolution& c) {
+  Correlation out{.dtype = c.dtype,
+                  .n = c.c,
+                  .groups = 1,
+                  .inputs = c.n,
+                  .outputs = c.f,
+                  .axes = {},
+                  .is_gradient = false,
+                  .rank = c.rank};
+  for (size_t i = 0; i < 3; ++i) {
+    const ConvAxis& axis = c.axes[i];
+    out.axes[i] = {axis.in, axis.padded(), axis.kernel, axis.out, axis.dilation, axis.stride, 1, axis.before};
+  }
+  return out;
+}
+
+int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, int vector_bytes) {
+  return workspace_of(tiling, exchanged(c), vector_bytes) +
+         (image_elements(c) + filter_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
+}
+
+void lower_exchanged(StepBuilder& b, const Convolution& c, const DirectTiling& tiling) {
+  const Operand image = b.workspace(c.dtype, image_elements(c)), result = b.workspace(c.dtype, filter_elements(c));
+  Operand dy = b.input(1);
+  std::swap(dy.type.dims[0], dy.type.dims[1]);
+  std::swap(dy.layout.strides[0], dy.layout.strides[1]);
+  exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());
+  lower_direct(b, exchanged(c), {image, dy, result}, tiling);
+  exchange(b, c.dtype, result, b.output(), c.c, c.f, c.taps());
+}
+
+}  // namespace thtrain

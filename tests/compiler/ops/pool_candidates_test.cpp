@@ -1,0 +1,132 @@
+// The two forms of pooling's kernels: the same bits, for windows of all kinds that both can do, with ties and NaN.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "compiler/api.h"
+#include "compiler/ops/candidates.h"
+#include "compiler/ops/pool/pool.h"
+#include "compiler/ops/pool/pooling.h"
+
+namespace thtrain {
+namespace {
+
+struct Row {
+  Shape image;
+  PoolOptions options;
+};
+
+// Rows of fewer windows than a vector has, of as many, of more; columns and rows behind the last window, rows between
+// windows; one to three axes.
+std::vector<Row> rows() {
+  return {{{2, 4, 6}, {.window = {2, 2}}},       {{1, 5, 75}, {.window = {2, 2}}},
+          {{3, 6, 64}, {.window = {2, 2}}},      {{2, 9, 143}, {.window = {4, 4}}},
+          {{2, 3, 12}, {.window = {3, 4}}},      {{3, 21}, {.window = {2}}},
+          {{2, 4, 4, 6}, {.window = {2, 2, 2}}}, {{2, 9, 40}, {.window = {3, 2}, .stride = {4, 2}}},
+          {{2, 4, 2}, {.window = {2, 2}}},       {{4, 2, 2}, {.window = {2, 2}}}};
+}
+
+// Few different values, so that windows have several maxima; some are NaN or negative zeros.
+Tensor pattern(const Shape& shape, DType dtype) {
+  Tensor out = Tensor::empty(DType::kFloat64, shape);
+  for (int64_t i = 0; i < out.size(); ++i) {
+    double value = static_cast<double>((i * 7 + i / 5) % 5 - 2);
+    if (is_float(dtype) && i % 23 == 11) value = NAN;
+    if (is_float(dtype) && i % 3 == 0 && value == 0) value = -0.0;
+    out.data<double>()[i] = value;
+  }
+  return out.cast(dtype);
+}
+
+std::vector<Tensor> by(const std::string& form, const std::vector<Expr>& in, const std::vector<Expr>& out,
+                       const std::vector<Tensor>& values) {
+  const FunctionOptions options{.tune = Tune::kNever, .candidates = {{"pool", form}}};
+  Function f = function(std::vector<In>(in.begin(), in.end()), std::vector<Out>(out.begin(), out.end()), {}, options);
+  EXPECT_FALSE(f.info().choices.empty());
+  for (const kernel::Choice& choice : f.info().choices) EXPECT_EQ(choice.candidate, form) << choice.key.text();
+  return f(values);
+}
+
+void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t o = 0; o < a.size(); ++o) {
+    ASSERT_EQ(a[o].shape(), b[o].shape());
+    const size_t size = size_of(a[o].dtype());
+    for (int64_t i = 0; i < a[o].size(); ++i) {
+      // Which NaN it is may differ.
+      if (std::isnan(a[o].as_double(i)) && std::isnan(b[o].as_double(i))) continue;
+      const auto at = static_cast<size_t>(i) * size;
+      ASSERT_EQ(std::memcmp(static_cast<const char*>(a[o].raw()) + at, static_cast<const char*>(b[o].raw()) + at, size),
+                0)
+          << what << ", output " << o << ", element " << i << ": " << a[o].as_double(i) << " and " << b[o].as_double(i);
+    }
+  }
+}
+
+TEST(PoolCandidates, HaveTheSameBits) {
+  for (const Row& row : rows())
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      const Dims dims(row.image.begin(), row.image.end());
+      const Expr x = make_input({.dtype = dtype, .dims = dims}, "x"),
+                 g = make_input({.dtype = dtype, .dims = dims}, "g");
+      std::vector<Expr> out;
+      for (PoolMode mode : {PoolMode::kMax, PoolMode::kSum, PoolMode::kAverage}) {
+        PoolOptions options = row.options;
+        options.mode = mode;
+        const Expr y = pool(x, options);
+        out.insert(out.end(), {y, grad(sum(y * pool(g, options)), x)});
+        if (mode == PoolMode::kMax) out.push_back(jvp(y, x, g));
+      }
+      const std::vector<Tensor> values = {
+          pattern(row.image, dtype),
+          Tensor::of(RandomState(3).normal(0, 1, element_count(row.image)), row.image).cast(dtype)};
+      expect_same_bits(by("columns", {x, g}, out, values), by("taps", {x, g}, out, values),
+                       str(name_of(dtype), " ", join(row.image, "x"), " by ", join(row.options.window, "x")));
+    }
+}
+
+TEST(PoolCandidates, MaximaOfIntegersAreTheSame) {
+  for (DType dtype : {DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64}) {
+    const Expr x = make_input({.dtype = dtype, .dims = {2, 4, 70}}, "x"), y = pool(x, {.window = {2, 2}});
+    const std::vector<Tensor> values = {pattern({2, 4, 70}, dtype)};
+    expect_same_bits(by("columns", {x}, {y}, values), by("taps", {x}, {y}, values), std::string(name_of(dtype)));
+  }
+}
+
+TEST(PoolKeys, AreReadBack) {
+  for (const char* text :
+       {"max_pool float32 16x64x56x56 w2x2 s2x2 p0:0x0:0", "max_pool_gradient float64 3x40 w5 s2 p4:3",
+        "max_pool_pick float32 4x6 w3x3 s1x1 p1:0x0:2 border",
+        "sum_pool float64 2x5x5x5 w3x3x3 s2x2x2 p1:1x1:1x1:1 inside",
+        "sum_pool_gradient float32 4x6 w2x2 s2x2 p0:0x0:0 border padded"}) {
+    const std::optional<Pooling> p = pooling_of({"pool", text});
+    ASSERT_TRUE(p) << text;
+    EXPECT_EQ(key_of(*p).properties, text);
+    const Computation& pool = *find_computation("pool");
+    const Graph graph = pool.example(text).value();
+    EXPECT_EQ(key_of(known_pooling(graph.outputs[0].node()).value()).properties, text);
+  }
+  for (const char* text :
+       {"", "max_pool", "mean_pool float32 4x6 w2x2 s2x2 p0:0x0:0", "max_pool float33 4x6 w2x2 s2x2 p0:0x0:0",
+        "max_pool float32 4x0 w2x2 s2x2 p0:0x0:0", "max_pool float32 4x6 w2x2 s2 p0:0x0:0",
+        "max_pool float32 4x6 w2x2 s2x2 p0:0", "max_pool float32 4x6 w2x2 s2x2 p2:0x0:0",
+        "max_pool float32 4x6 w5x2 s2x2 p0:0x0:0", "max_pool float32 4x6 w2x2 s2x2 p0:0x0:0 one",
+        "sum_pool float32 4x6 w2x2 s2x2 p0:0x0:0", "max_pool float32 6 w2x2 s2x2 p0:0x0:0"})
+    EXPECT_FALSE(pooling_of({"pool", text})) << text;
+}
+
+TEST(PoolRule, TakesTapsWhereWindowsLieSideBySide) {
+  auto rule = [](const char* text) { return find_computation("pool")->rule({"pool", text}, {}, 1, 0); };
+  EXPECT_EQ(rule("max_pool float32 500x20x24x24 w2x2 s2x2 p0:0x0:0"), "taps");
+  EXPECT_EQ(rule("max_pool_gradient float32 500x20x24x24 w2x2 s2x2 p0:0x0:0"), "taps");
+  EXPECT_EQ(rule("max_pool float32 4x5x9 w2x2 s1x2 p0:0x0:0"), "taps");
+  for (const char* other :
+       {"max_pool_gradient float32 4x5x9 w2x2 s1x2 p0:0x0:0", "max_pool float32 4x6x9 w3x3 s3x3 p0:0x0:0",
+        "max_pool float32 4x6x9 w3x2 s2x1 p0:0x0:0", "max_pool float32 4x6x8 w2x2 s2x2 p1:1x0:0",
+        "max_pool float32 4x6x7 w2x2 s2x2 p0:0x0:0 border", "max_pool float32 4x60x80 w5x4 s5x4 p0:0x0:0"})
+    EXPECT_EQ(rule(other), "columns") << other;
+}
+
+}  // namespace
+}  // namespace thtrain
