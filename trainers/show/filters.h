@@ -1,0 +1,22 @@
+// Weights as pictures: what each unit of a layer looks for.
+#pragma once
+
+#include <optional>
+
+#include "compiler/ir/tensor.h"
+#include "datasets/images.h"
+
+namespace thtrain {
+
+/// Pictures of the units of a layer, in their order.
+struct Filters {
+  Tensor values;            // float64 [n, channels * height * width]
+  ImageShape picture = {};  // 1 or 3 channels
+  int64_t of_unit = 1;      // pictures of each unit: its channels, where they are neither 1 nor 3
+};
+
+/// Of a weight [units, channels, rows, columns] of a convolution, or [numbers of `image`, units] of a layer that takes
+/// such images as rows; `image` {}: not known. Nothing of others.
+std::optional<Filters> filters_of(const Tensor& weights, const std::optional<ImageShape>& image);
+
+}  // namespace thtrain
