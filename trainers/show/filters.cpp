@@ -1,6 +1,16 @@
 #include "trainers/show/filters.h"
 
+#include <cmath>
+
 namespace thtrain {
+
+std::optional<ImageShape> picture_shape(const Shape& example) {
+  if (example.size() != 1) return image_shape(example);
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(example[0]))));
+  constexpr int64_t kLeast = 4;  // fewer pixels show nothing
+  if (side < kLeast || side * side != example[0]) return {};
+  return ImageShape{1, side, side};
+}
 
 std::optional<Filters> filters_of(const Tensor& weights, const std::optional<ImageShape>& image) {
   Tensor rows;  // a unit in each

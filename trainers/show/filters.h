@@ -8,6 +8,10 @@
 
 namespace thtrain {
 
+/// The picture that an example of this shape is: [28, 28], [3, 32, 32], or [784], which may be a square of at least 4 x
+/// 4 pixels. Nothing of others.
+std::optional<ImageShape> picture_shape(const Shape& example);
+
 /// Pictures of the units of a layer, in their order.
 struct Filters {
   Tensor values;            // float64 [n, channels * height * width]

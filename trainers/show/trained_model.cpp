@@ -1,23 +1,15 @@
 #include "trainers/show/trained_model.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/ir/variables.h"
 #include "nn/objectives/binary_crossentropy.h"
 #include "nn/objectives/negative_log_likelihood.h"
 #include "trainers/build_model.h"
 #include "trainers/data_state.h"
+#include "trainers/show/filters.h"
 
 namespace thtrain {
-
-std::optional<ImageShape> picture_shape(const Shape& example) {
-  if (example.size() != 1) return image_shape(example);
-  const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(example[0]))));
-  constexpr int64_t kLeast = 4;  // fewer pixels show nothing
-  if (side < kLeast || side * side != example[0]) return {};
-  return ImageShape{1, side, side};
-}
 
 static bool are_probabilities(const Model& model, const TrainedOutput& output, const Dataset& data) {
   const std::string& objective = output.objective->name();

@@ -14,10 +14,6 @@
 
 namespace thtrain {
 
-/// The picture that examples of this shape are: [28, 28], [3, 32, 32], or [784], which may be a square. Nothing of
-/// others.
-std::optional<ImageShape> picture_shape(const Shape& example);
-
 class TrainedModel {
  public:
   /// `weights` as evaluate() takes them; experiment and data stay alive. UserError: the weights do not fit the model,
