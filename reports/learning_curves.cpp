@@ -26,20 +26,21 @@ void draw_begins(Canvas& canvas, const Panel& panel, const std::vector<std::pair
   constexpr size_t kLetters = 16;
   for (size_t i = 0; i < begins.size(); ++i) {
     const double x = panel.x_of(std::max(1.0, begins[i].first));
-    if (i > 0) canvas.line(x, kTop, x, kBottom, 1, plot::kGrey);
-    canvas.text(static_cast<int>(x) + 4, static_cast<int>(kBottom) - 12, begins[i].second.substr(0, kLetters),
-                plot::kGrey);
+    if (i > 0) canvas.line(x, kTop, x, kBottom, {.colour = plot::kGrey});
+    canvas.text(x + 4, kBottom - 12, begins[i].second.substr(0, kLetters), {.size = 11, .colour = plot::kGrey});
   }
 }
 
 }  // namespace
 
-void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history, const MetricName& metric) {
-  draw_learning_curves(path, {{.epochs = history, .metrics = {metric}}}, metric);
+std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history,
+                                              const MetricName& metric) {
+  return draw_learning_curves(path, {{.epochs = history, .metrics = {metric}}}, metric);
 }
 
-void draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases, const MetricName& metric) {
-  Curve train{"training", plot::kGreen, {}}, valid{"validation", plot::kBlue, {}}, test{"test", plot::kOrange, {}};
+std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases,
+                                              const MetricName& metric) {
+  Curve train{"training", curve_style(2)}, valid{"validation", curve_style(0)}, test{"test", curve_style(1)};
   Curve loss = train, valid_loss = valid;
   std::vector<std::pair<double, double>> best;  // of the last phase: epochs and values
   std::vector<std::pair<double, std::string>> begins;
@@ -77,11 +78,12 @@ void draw_learning_curves(const std::string& path, const std::vector<PhaseHistor
   std::string title = metric.name;
   std::replace(title.begin(), title.end(), '_', ' ');
   left.draw(metric.unit.empty() ? title : str(title, " (", metric.unit, ')'), errors);
-  if (!best.empty()) canvas.ring(left.x_of(best.back().first), left.y_of(best.back().second), 5, 1.5, plot::kBlue);
+  if (!best.empty())
+    canvas.marker(left.x_of(best.back().first), left.y_of(best.back().second), {.size = 10, .hollow = true});
   Panel right(canvas, {545, 44, 940, 345}, epoch_axis, {.high = top_of(losses)});
   right.draw("loss", losses);
   for (const Panel* panel : {&left, &right}) draw_begins(canvas, *panel, begins);
-  canvas.write_png(path);
+  return canvas.write(path);
 }
 
 }  // namespace thtrain

@@ -125,7 +125,7 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
     if (i % place.columns == 0 && row < section.row_names.size())
       canvas.text(kMargin + place.names_width - 10, y + place.tile_height / 2,
                   cut(section.row_names[row], place.names_width - 10, kTextSize),
-                  {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = Level::kMiddle});
+                  {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
     if (!section.tiles[static_cast<size_t>(i)].pixels.values.empty())
       draw_tile(canvas, section.tiles[static_cast<size_t>(i)], place, left, y);
   }

@@ -1,29 +1,8 @@
 #include "reports/tiles.h"
 
-#include <png.h>
-
 #include <algorithm>
 
-#include "datasets/file.h"
-
 namespace thtrain {
-
-void write_tiles(const std::string& path, const Pixels& tiles) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(tiles.width);
-  image.height = static_cast<png_uint_32>(tiles.height);
-  image.format = tiles.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  png_alloc_size_t bytes = 0;
-  const bool sized = png_image_write_to_memory(&image, nullptr, &bytes, 0, tiles.values.data(), 0, nullptr) != 0;
-  std::string encoded(bytes, '\0');
-  const bool written =
-      sized && png_image_write_to_memory(&image, encoded.data(), &bytes, 0, tiles.values.data(), 0, nullptr) != 0;
-  TH_CHECK(written, "libpng: ", image.message);
-  AtomicFile file(path);
-  file.write(encoded.data(), bytes);
-  file.commit();
-}
 
 Pixels tiles_of(const Tensor& values, const ImageShape& picture, int64_t rows, int64_t columns) {
   const auto [channels, height, width] = picture;

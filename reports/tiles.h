@@ -1,7 +1,5 @@
-// Many small pictures side by side, as a PNG file without text.
+// Many small pictures side by side, without text.
 #pragma once
-
-#include <string>
 
 #include "compiler/ir/tensor.h"
 #include "datasets/images.h"
@@ -18,8 +16,5 @@ namespace thtrain {
 ///
 /// in float64, as the Deep Learning Tutorials' tile_raster_images draws it.
 Pixels tiles_of(const Tensor& values, const ImageShape& picture, int64_t rows, int64_t columns);
-
-/// UserError where it cannot be written. Atomic.
-void write_tiles(const std::string& path, const Pixels& tiles);
 
 }  // namespace thtrain

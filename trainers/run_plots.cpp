@@ -3,7 +3,9 @@
 
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
+#include "reports/font.h"
 #include "reports/learning_curves.h"
+#include "reports/raster.h"
 #include "trainers/run.h"
 
 namespace thtrain {
@@ -17,12 +19,12 @@ std::string Run::plot_path(const std::string& name) const {
 }
 
 void Run::draw_augmented() {
-  if (pictures_.augmented()) write_tiles(plot_path("augmented.png"), *pictures_.augmented());
+  if (pictures_.augmented()) write_png(plot_path("augmented.png"), *pictures_.augmented());
 }
 
 void Run::draw_filters() {
   if (!pictures_.has_filters()) return;
-  write_tiles(plot_path(str("filters_at_epoch_", state_.history.back().epoch, ".png")), pictures_.filters());
+  write_png(plot_path(str("filters_at_epoch_", state_.history.back().epoch, ".png")), pictures_.filters());
 }
 
 // A signal ends it between two rows; who resumes the run draws all of them.
@@ -35,7 +37,7 @@ void Run::draw_samples() {
                           output.sample_steps == 1 ? " step" : " steps", " of Gibbs sampling"));
   const std::optional<Pixels> drawn =
       pictures_.samples(function_options(experiment_.compiler, "samples"), [this] { return stop_wanted(); });
-  if (drawn) return write_tiles(plot_path("samples.png"), *drawn);
+  if (drawn) return write_png(plot_path("samples.png"), *drawn);
   interrupted_ = summary_.interrupted = true;
 }
 
@@ -44,8 +46,10 @@ void Run::draw_plots() {
   draw_samples();
   if (!experiment_.output.plots) return;
   plot_path("");
-  draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0]);
-  summary_.plot = folder_.plot();
+  const std::vector<std::string> written =
+      draw_learning_curves(folder_.file("plots/learning_curves"), histories(), program_.metric_names()[0]);
+  summary_.plot = written.front();
+  if (written.size() == 1 && hooks_.on_message) hooks_.on_message(str("warning: ", without_font()));
 }
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
+#include "reports/font.h"
 #include "reports/learning_curves.h"
 #include "reports/pixels.h"
 #include "trainers/build_model.h"
@@ -12,14 +13,22 @@
 
 namespace thtrain {
 
+namespace fs = std::filesystem;
+
+void ShowFolder::add_files(const std::vector<std::string>& written, const std::string& what) {
+  std::string names;
+  for (const std::string& path : written)
+    names += names.empty() ? fs::path(path).filename().string() : ", " + fs::path(path).extension().string();
+  report_.files.push_back({names, what});
+}
+
 void ShowFolder::write(const Canvas& canvas, const std::string& name, const std::string& what, bool is_plot) {
-  if (is_plot) {
-    std::vector<std::string> endings;
-    for (const std::string& file : canvas.write(file(name))) endings.push_back(file.substr(file.rfind('.')));
-    return add(name + join(endings, ", "), what);
-  }
-  canvas.write_png(file(name + ".png"));
-  add(name + ".png", what);
+  std::vector<std::string> written;
+  if (is_plot || !Font::find())
+    written = canvas.write(file(name));
+  else
+    canvas.write_png(written.emplace_back(file(name + ".png")));
+  add_files(written, what);
 }
 
 std::string class_name(const Dataset& data, int64_t number) {
@@ -50,7 +59,7 @@ Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
 
 static void make_folder(const std::string& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  fs::create_directories(path, error);
   if (error) throw file_error(path, "the folder cannot be made", {}, system_error_text(error.value()));
 }
 
@@ -74,9 +83,8 @@ static void show_history(const ShownRun& run, ShowFolder& folder) {
   const bool has_epochs = std::any_of(run.history.begin(), run.history.end(),
                                       [](const PhaseHistory& phase) { return !phase.epochs.empty(); });
   if (!has_epochs) return folder.leave_out("learning curves", "the run has finished no epoch, or keeps no checkpoint");
-  const std::string name = "learning_curves.png";
-  draw_learning_curves(folder.file(name), run.history, run.history.back().metrics.at(0));
-  folder.add(name, "errors and losses after each epoch");
+  folder.add_files(draw_learning_curves(folder.file("learning_curves"), run.history, run.history.back().metrics.at(0)),
+                   "errors and losses after each epoch");
 }
 
 ShowReport show(const ShownRun& run, const ShowOptions& options, const std::string& path) {
@@ -90,10 +98,12 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
     model.emplace(run.experiment, *run.data, run.weights);
     part = part_to_show(*run.data, options.part);
     check_part(*model, part, options.example);
+    if (model->picture()) check_square(*model->picture(), square_of(*model->picture(), options.square));
   }
+  const std::string layer = layer_to_show(run.experiment, arrays, options.layer);
   make_folder(path);
   show_history(run, folder);
-  show_weights(run.experiment, arrays, model ? model->picture() : std::nullopt, options, folder);
+  show_weights(run.experiment, arrays, layer, model ? model->picture() : std::nullopt, folder);
   if (!model) {
     folder.leave_out("everything of examples", run.missing);
     return report;

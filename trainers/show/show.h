@@ -25,7 +25,7 @@ struct ShowOptions {
 /// What was drawn.
 struct ShowReport {
   struct File {
-    std::string name;  // in the folder: "histograms.png"
+    std::string name;  // in the folder: "histograms.png, .svg"
     std::string what;  // "the numbers of 4 parameters"
   };
   std::vector<File> files = {};
@@ -56,10 +56,11 @@ class ShowFolder {
  public:
   ShowFolder(std::string path, ShowReport& report) : path_(std::move(path)), report_(report) {}
 
-  /// NAME.png, of a plot NAME.svg too.
+  /// NAME.png, of a plot NAME.svg too; where there is no font, NAME.svg alone.
   void write(const Canvas& canvas, const std::string& name, const std::string& what, bool is_plot);
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  void add(const std::string& name, const std::string& what) { report_.files.push_back({name, what}); }
+  /// Paths of one picture: "histograms.png, .svg".
+  void add_files(const std::vector<std::string>& written, const std::string& what);
   /// "feature maps: no layer gives images"
   void leave_out(const std::string& what, const std::string& why) { report_.left_out.push_back(what + ": " + why); }
   ShowReport& report() { return report_; }
@@ -69,14 +70,22 @@ class ShowFolder {
   ShowReport& report_;
 };
 
-/// The weights of a layer as tiles, and a histogram of each parameter. `picture`: that of an example, where it is
+/// The layer of this name, or for "" the first one that has a matrix or filters W; "" where no layer has. UserError:
+/// there is no such layer, or it has no W.
+std::string layer_to_show(const Experiment& experiment, const std::map<std::string, Tensor>& arrays,
+                          const std::string& asked);
+/// The weights of that layer as tiles, and a histogram of each parameter. `picture`: that of an example, where it is
 /// known.
-void show_weights(const Experiment& experiment, const std::map<std::string, Tensor>& arrays,
-                  const std::optional<ImageShape>& picture, const ShowOptions& options, ShowFolder& folder);
+void show_weights(const Experiment& experiment, const std::map<std::string, Tensor>& arrays, const std::string& layer,
+                  const std::optional<ImageShape>& picture, ShowFolder& folder);
 /// Examples of each class, the confusion matrix and the worst mistakes.
 void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder);
 /// Of a model of values: what it gives beside what it should give, and the differences.
 void show_values(const TrainedModel& model, Part part, ShowFolder& folder);
+/// `asked` with standard_square() in the place of zeros; the stride of another square is a quarter of it.
+OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& asked);
+/// UserError where the square does not fit, or its stride leaves pixels out.
+void check_square(const ImageShape& picture, const OcclusionSquare& square);
 /// Of one example: the feature maps of layers, and what covered pixels and small changes of pixels do.
 void show_example(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
 /// The decisions over the plane of two features.

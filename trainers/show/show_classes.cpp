@@ -1,6 +1,7 @@
 // The pictures of a classifier: examples of each class, the confusion matrix and the worst mistakes.
 #include <algorithm>
 
+#include "reports/heat_map.h"
 #include "reports/plot.h"
 #include "reports/sheet.h"
 #include "trainers/show/mistakes.h"

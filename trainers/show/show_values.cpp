@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/decision_map.h"
 #include "reports/plot.h"
 #include "trainers/show/boundary.h"
 #include "trainers/show/show.h"

@@ -19,26 +19,6 @@ const Tensor* weights_of(const Arrays& arrays, const std::string& layer) {
   return found != arrays.end() ? &found->second : nullptr;
 }
 
-// The one that is asked for, else the first one with weights; "" where no layer has some.
-std::string layer_to_show(const Experiment& experiment, const Arrays& arrays, const std::string& asked) {
-  std::vector<std::string> names, with_weights;
-  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
-    names.push_back(layer->name);
-    if (weights_of(arrays, layer->name)) with_weights.push_back(layer->name);
-  }
-  if (asked.empty()) return with_weights.empty() ? "" : with_weights.front();
-  const std::string near = nearest_name(asked, names);
-  if (std::find(names.begin(), names.end(), asked) == names.end())
-    throw UserError(Message{.what = str("thtrain show: there is no layer ", asked),
-                            .expected = join(names, ", "),
-                            .hint = near.empty() ? "" : str("did you mean ", near, '?')});
-  if (std::find(with_weights.begin(), with_weights.end(), asked) == with_weights.end())
-    throw UserError(
-        Message{.what = str("thtrain show: the layer ", asked, " has no weights to draw"),
-                .expected = with_weights.empty() ? "a run of a model with weights" : join(with_weights, ", ")});
-  return asked;
-}
-
 SheetTile tile_of(const Filters& filters, int64_t at) {
   const int64_t size = element_count(filters.picture);
   const double* first = filters.values.data<double>() + at * size;
@@ -169,9 +149,27 @@ std::vector<std::pair<std::string, Tensor>> params_in_order(const Experiment& ex
 
 }  // namespace
 
-void show_weights(const Experiment& experiment, const Arrays& arrays, const std::optional<ImageShape>& picture,
-                  const ShowOptions& options, ShowFolder& folder) {
-  const std::string layer = layer_to_show(experiment, arrays, options.layer);
+std::string layer_to_show(const Experiment& experiment, const Arrays& arrays, const std::string& asked) {
+  std::vector<std::string> names, with_weights;
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
+    names.push_back(layer->name);
+    if (weights_of(arrays, layer->name)) with_weights.push_back(layer->name);
+  }
+  if (asked.empty()) return with_weights.empty() ? "" : with_weights.front();
+  const std::string near = nearest_name(asked, names);
+  if (std::find(names.begin(), names.end(), asked) == names.end())
+    throw UserError(Message{.what = str("thtrain show: there is no layer ", asked),
+                            .expected = join(names, ", "),
+                            .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+  if (std::find(with_weights.begin(), with_weights.end(), asked) == with_weights.end())
+    throw UserError(
+        Message{.what = str("thtrain show: the layer ", asked, " has no weights to draw"),
+                .expected = with_weights.empty() ? "a run of a model with weights" : join(with_weights, ", ")});
+  return asked;
+}
+
+void show_weights(const Experiment& experiment, const Arrays& arrays, const std::string& layer,
+                  const std::optional<ImageShape>& picture, ShowFolder& folder) {
   if (layer.empty()) {
     folder.leave_out("weights", "no layer has a matrix or filters");
   } else {
