@@ -11,10 +11,10 @@ struct Boundary {
   int64_t rows = 0, columns = 0;
   /// Of the middles of rows x columns equal rectangles, the upper row first. int64 [rows, columns], of a model that
   /// tells classes apart; else of the rank 0.
-  Tensor classes;
-  Tensor values;   // float64 [rows, columns]: the probability of that class, or the first value
-  Tensor points;   // float64 [n, 2]: the first examples, in the data's units
-  Tensor targets;  // of these: int64 [n] classes, or float64 [n, ...] values; of the rank 0 without targets
+  Tensor classes = {};
+  Tensor values = {};   // float64 [rows, columns]: the probability of that class, or the first value
+  Tensor points = {};   // float64 [n, 2]: the first examples, in the data's units
+  Tensor targets = {};  // of these: int64 [n] classes, or float64 [n, ...] values; of the rank 0 without targets
 };
 
 /// Has an example two numbers, and is it no sequence?

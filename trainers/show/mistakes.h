@@ -9,9 +9,9 @@
 namespace thtrain {
 
 struct Judgements {
-  std::vector<int64_t> classes;  // of each example, as the data says
-  std::vector<int64_t> taken;    // for which the model takes it
-  Tensor scores;                 // float64 [n, classes]: probabilities, or else values of which the largest wins
+  std::vector<int64_t> classes = {};  // of each example, as the data says
+  std::vector<int64_t> taken = {};    // for which the model takes it
+  Tensor scores = {};                 // float64 [n, classes]: probabilities, or else values of which the largest wins
   bool are_probabilities = true;
 
   int64_t size() const { return std::ssize(classes); }

@@ -18,9 +18,9 @@ struct Occlusion {
   double whole = 0;  // of the example as it is
   /// float64 [places of rows, places of columns]: of the example with the square's upper left corner at row i * stride
   /// and column j * stride; the last row and column of squares end at the picture's edge.
-  Tensor by_place;
+  Tensor by_place = {};
   /// float64 [height, width]: the mean over the squares that cover the pixel; `whole` where none does.
-  Tensor by_pixel;
+  Tensor by_pixel = {};
 };
 
 /// M. Zeiler, R. Fergus, "Visualizing and understanding convolutional networks", ECCV 2014, section 4.2: what the model
