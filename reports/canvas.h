@@ -48,7 +48,7 @@ struct TextStyle {
   bool upward = false;  // turned by 90 degrees, to be read from below
 };
 
-enum class Marker { kDisc, kSquare, kDiamond, kTriangle, kTriangleDown, kCross, kPlus };
+enum class Marker { kDisc, kSquare, kDiamond, kTriangle, kTriangleDown, kStar, kCross, kPlus };
 
 struct MarkerStyle {
   Marker shape = Marker::kDisc;

@@ -109,8 +109,8 @@ Message Font::missing() {
 
 std::string without_font() {
   const Message missing = Font::missing();
-  return str(missing.what, missing.got.empty() ? "" : ": ", missing.got, "; they are written as SVG alone (", missing.hint,
-             ')');
+  return str(missing.what, missing.got.empty() ? "" : ": ", missing.got, "; they are written as SVG alone (",
+             missing.hint, ')');
 }
 
 double Font::advance(char32_t letter, double size, bool bold) const {

@@ -53,6 +53,7 @@ std::vector<size_t> marked_points(const Points& points) {
   std::vector<size_t> out;
   double last = -1e9;
   for (size_t i = 0; i < points.size(); ++i) {
+    if (!std::isfinite(points[i].first) || !std::isfinite(points[i].second)) continue;
     if (points.size() > kAll && std::abs(points[i].first - last) < kDistance) continue;
     out.push_back(i);
     last = points[i].first;
@@ -62,7 +63,7 @@ std::vector<size_t> marked_points(const Points& points) {
 
 MarkerStyle marker_of(const CurveStyle& style) {
   return {.shape = style.marker.value_or(Marker::kDisc),
-          .size = kMarkerSize,
+          .size = style.marker == Marker::kStar ? 1.6 * kMarkerSize : kMarkerSize,
           .colour = style.colour,
           .hollow = style.hollow};
 }
@@ -77,7 +78,38 @@ CurveStyle curve_style(size_t index) {
       {kViolet, {14, 4}, Marker::kCross},  {kTeal, {9, 2, 2, 2, 2, 2}, Marker::kDisc, true},
       {kBrown, {4, 2}, Marker::kPlus},     {kBlack, {1.5, 4}, Marker::kSquare, true},
   };
-  return kStyles[index % std::size(kStyles)];
+  static_assert(std::size(kStyles) == kCurveStyles);
+  return kStyles[index % kCurveStyles];
+}
+
+std::string shortened(const std::string& text, double width, double size, bool bold) {
+  if (Canvas::text_width(text, size, bold) <= width) return text;
+  std::string out = text;
+  while (!out.empty() && Canvas::text_width(out + "…", size, bold) > width) {
+    while (!out.empty() && (static_cast<uint8_t>(out.back()) & 0xc0) == 0x80) out.pop_back();  // of one code point
+    if (!out.empty()) out.pop_back();
+  }
+  return out + "…";
+}
+
+Axis value_axis(const std::vector<Curve>& curves, double decades) {
+  double low = HUGE_VAL, high = -HUGE_VAL, late_low = HUGE_VAL, late_high = -HUGE_VAL;
+  constexpr double kMost = 1e300;
+  for (const Curve& curve : curves)
+    for (size_t i = 0; i < curve.points.size(); ++i) {
+      const double value = std::clamp(curve.points[i].second, -kMost, kMost);
+      if (std::isnan(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+      if (i < curve.points.size() / 20) continue;
+      late_low = std::min(late_low, value);
+      late_high = std::max(late_high, value);
+    }
+  if (!(low <= high)) return {};
+  if (low > 0 && high / low > std::pow(10.0, decades))
+    return {.low = low / 1.3, .high = std::min(high * 1.3, kMost), .logarithmic = true};
+  const bool cuts = late_low < late_high && high / 2 - low / 2 > 1.25 * (late_high - late_low);
+  return cuts ? axis_of(late_low, late_high) : axis_of(low, high);
 }
 
 Margins Panel::margins(const Axis& x, const Axis& y, bool has_title) {
@@ -162,7 +194,7 @@ void Panel::draw(const std::string& title, const std::vector<Curve>& curves, Leg
 void Panel::draw_curve(const Curve& curve) {
   const Box clip{box_.left, box_.top - 2, box_.right + 3, box_.bottom + 2};
   const Points points = placed(*this, curve.points);
-  canvas_.polyline(points, {.thickness = points.size() == 1 ? 5 : curve.style.thickness,
+  canvas_.polyline(points, {.thickness = points.size() == 1 && !curve.style.marker ? 5 : curve.style.thickness,
                             .colour = curve.style.colour,
                             .dash = curve.style.dash,
                             .within = clip});
@@ -224,12 +256,12 @@ void Panel::draw_legend(const LegendLayout& layout, const std::vector<Curve>& na
   }
 }
 
-void Panel::line_at(double value, const LineStyle& style) {
+void Panel::line_at(double value, const LineStyle& style) const {
   const double y = std::round(y_of(value) - 0.5) + 0.5;
   canvas_.line(box_.left, y, box_.right, y, style);
 }
 
-void Panel::line_up_at(double value, const LineStyle& style) {
+void Panel::line_up_at(double value, const LineStyle& style) const {
   const double x = std::round(x_of(value) - 0.5) + 0.5;
   canvas_.line(x, box_.top, x, box_.bottom, style);
 }

@@ -18,15 +18,20 @@ inline constexpr Colour kBlue{31, 98, 180}, kOrange{222, 114, 20}, kGreen{30, 13
 inline constexpr double kTextSize = 11, kTitleSize = 13;
 }  // namespace plot
 
+/// The text, or its beginning and "…" where it would be wider than that.
+std::string shortened(const std::string& text, double width, double size, bool bold = false);
+
 /// How a curve is told from others, in colours and without them.
 struct CurveStyle {
   Colour colour = plot::kBlue;
   std::vector<double> dash = {};
   std::optional<Marker> marker = {};
-  bool hollow = false;  // the marker
-  double thickness = 1.8;
+  bool hollow = false;     // the marker
+  double thickness = 1.8;  // 0: markers alone
 };
-/// Those of curve `index` of a panel: colour, dash and marker differ from those of the 7 others beside it.
+/// Those of curve `index` of a panel: colour, dash and marker differ from those of the others; from the ninth on they
+/// come again.
+inline constexpr size_t kCurveStyles = 8;
 CurveStyle curve_style(size_t index);
 
 struct Curve {
@@ -34,6 +39,10 @@ struct Curve {
   CurveStyle style = {};
   std::vector<Point> points = {};  // x, y; a y that is not finite parts the curve
 };
+
+/// The axis that shows these curves. What is far above or below all that follows, in the first twentieth of a curve, is
+/// cut off; values that go over more than `decades` powers of ten, and are all above 0, are on a logarithmic axis.
+Axis value_axis(const std::vector<Curve>& curves, double decades = 3);
 
 /// Space around a panel, for what is written there.
 struct Margins {
@@ -63,8 +72,8 @@ class Panel {
   void draw_axes(const std::string& title);
   void draw_curve(const Curve& curve);
   /// A line across at a value of the y axis, and one upright at a value of the x axis.
-  void line_at(double y, const LineStyle& style);
-  void line_up_at(double x, const LineStyle& style);
+  void line_at(double y, const LineStyle& style) const;
+  void line_up_at(double x, const LineStyle& style) const;
 
   struct Bar {
     std::string name;  // below it; '\n' breaks it

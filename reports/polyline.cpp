@@ -144,6 +144,14 @@ Points marker_corners(Marker shape, double size) {
       return {{0, -1.2 * h}, {1.15 * h, 0.85 * h}, {-1.15 * h, 0.85 * h}};
     case Marker::kTriangleDown:
       return {{-1.15 * h, -0.85 * h}, {1.15 * h, -0.85 * h}, {0, 1.2 * h}};
+    case Marker::kStar: {
+      Points out;
+      for (int i = 0; i < 10; ++i) {
+        const double angle = std::numbers::pi * i / 5, radius = i % 2 == 0 ? 1.6 * h : 0.65 * h;
+        out.emplace_back(radius * std::sin(angle), -radius * std::cos(angle));
+      }
+      return out;
+    }
     case Marker::kCross:
     case Marker::kPlus:
       return {};

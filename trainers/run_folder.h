@@ -59,7 +59,8 @@ class RunFolder {
   std::string best_of(const std::string& phase) const { return file(str("best_", phase, ".npz")); }
   /// The folder of earlier checkpoints (trainers/kept_checkpoints.h).
   std::string kept_checkpoints() const { return file("checkpoints"); }
-  std::string plot() const { return file("plots/learning_curves.png"); }
+  /// Without its ending: there are a PNG and an SVG of it.
+  std::string plot() const { return file("plots/learning_curves"); }
   bool has_checkpoint() const;
   /// Did a process write a checkpoint here, whether it is still there or not?
   bool had_checkpoint() const;

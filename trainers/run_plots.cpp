@@ -47,7 +47,7 @@ void Run::draw_plots() {
   if (!experiment_.output.plots) return;
   plot_path("");
   const std::vector<std::string> written =
-      draw_learning_curves(folder_.file("plots/learning_curves"), histories(), program_.metric_names()[0]);
+      draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0], folder_.path());
   summary_.plot = written.front();
   if (written.size() == 1 && hooks_.on_message) hooks_.on_message(str("warning: ", without_font()));
 }

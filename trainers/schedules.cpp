@@ -34,6 +34,12 @@ void Schedules::set_factors(const std::vector<double>& factors) {
   }
 }
 
+double Schedules::learning_rate_factor() const {
+  for (const Entry& entry : entries_)
+    if (entry.number == "learning_rate") return entry.factor;
+  return 1;
+}
+
 bool Schedules::observes() const {
   for (const Entry& entry : entries_)
     if (entry.schedule->observes()) return true;

@@ -23,6 +23,8 @@ class Schedules {
   /// What the numbers are now, and back.
   std::vector<double> factors() const;
   void set_factors(const std::vector<double>& factors);
+  /// What the learning rate is now, as a part of trainer's; 1 where no schedule changes it.
+  double learning_rate_factor() const;
 
   /// Does one of them go by the validation values?
   bool observes() const;
