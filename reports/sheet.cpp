@@ -55,16 +55,6 @@ Place place_of(const SheetSection& section) {
   return out;
 }
 
-std::string cut(const std::string& text, double width, double size) {
-  if (Canvas::text_width(text, size) <= width) return text;
-  std::string out = text;
-  while (!out.empty() && Canvas::text_width(out + "...", size) > width) {
-    do out.pop_back();
-    while (!out.empty() && (static_cast<uint8_t>(out.back()) & 0xc0) == 0x80);  // a whole character of UTF-8
-  }
-  return out + "...";
-}
-
 void draw_tile(Canvas& canvas, const SheetTile& tile, const Place& place, double left, double top) {
   const double x = left + (place.cell_width - place.tile_width) / 2;
   const Box box{std::floor(x), top, std::floor(x) + place.tile_width, top + place.tile_height};
@@ -72,7 +62,7 @@ void draw_tile(Canvas& canvas, const SheetTile& tile, const Place& place, double
   canvas.frame({box.left - 0.5, box.top - 0.5, box.right + 0.5, box.bottom + 0.5}, {.colour = {200, 200, 200}});
   double y = box.bottom + 4 + kLine - 4;
   for (const std::string& line : tile.lines) {
-    canvas.text(left + place.cell_width / 2, y, cut(line, place.cell_width, kTextSize),
+    canvas.text(left + place.cell_width / 2, y, shortened(line, place.cell_width, kTextSize),
                 {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
     y += kLine;
   }
@@ -114,7 +104,7 @@ double height_of(const SheetSection& section, const Place& place) {
 void draw_section(Canvas& canvas, const SheetSection& section, const Place& place, double top) {
   const double there = canvas.width() - 2 * kMargin;
   if (!section.title.empty())
-    canvas.text(kMargin, top + 12, cut(section.title, there, kSectionSize),
+    canvas.text(kMargin, top + 12, shortened(section.title, there, kSectionSize),
                 {.size = kSectionSize, .colour = plot::kAxis});
   top += title_height(section);
   for (int64_t i = 0; i < std::ssize(section.tiles); ++i) {
@@ -124,7 +114,7 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
     const auto row = static_cast<size_t>(i / place.columns);
     if (i % place.columns == 0 && row < section.row_names.size())
       canvas.text(kMargin + place.names_width - 10, y + place.tile_height / 2,
-                  cut(section.row_names[row], place.names_width - 10, kTextSize),
+                  shortened(section.row_names[row], place.names_width - 10, kTextSize),
                   {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
     if (!section.tiles[static_cast<size_t>(i)].pixels.values.empty())
       draw_tile(canvas, section.tiles[static_cast<size_t>(i)], place, left, y);
@@ -147,7 +137,7 @@ Canvas draw_sheet(const Sheet& sheet) {
     height += height_of(section, places.back());
   }
   Canvas canvas(static_cast<int>(std::ceil(width)), static_cast<int>(std::ceil(height + kMargin / 2)));
-  canvas.text(kMargin, kMargin + 11, cut(sheet.title, width - 2 * kMargin, kTitleSize),
+  canvas.text(kMargin, kMargin + 11, shortened(sheet.title, width - 2 * kMargin, kTitleSize),
               {.size = kTitleSize, .bold = true});
   double top = kMargin + 28;
   for (size_t i = 0; i < places.size(); ++i) {

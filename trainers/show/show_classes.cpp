@@ -1,8 +1,8 @@
 // The pictures of a classifier: examples of each class, the confusion matrix and the worst mistakes.
 #include <algorithm>
+#include <cmath>
 
-#include "reports/heat_map.h"
-#include "reports/plot.h"
+#include "reports/confusion_picture.h"
 #include "reports/sheet.h"
 #include "trainers/show/mistakes.h"
 #include "trainers/show/show.h"
@@ -59,24 +59,19 @@ void draw_confusion(const TrainedModel& model, const std::string& weights, Part 
     return folder.leave_out("confusion matrix", str(classes, " classes; it is drawn of at most ", kMostClasses));
   const Evaluation found = evaluate(model.experiment(), model.data(), part, weights);
   if (!found.confusion) return;
-  HeatMap map{.title = str("Confusion of ", found.steps > 0 ? found.steps : found.examples,
-                           found.steps > 0 ? " steps of " : " ", examples_text(part)),
-              .row_title = "class",
-              .column_title = "taken for",
-              .of_row_sums = true};
+  std::vector<std::vector<int64_t>> counts;
+  std::vector<std::string> names;
   for (int64_t row = 0; row < classes; ++row) {
-    map.values.emplace_back();
+    counts.emplace_back();
     for (int64_t column = 0; column < classes; ++column)
-      map.values.back().push_back(found.confusion->as_double(row * classes + column));
-    map.row_names.push_back(class_name(model.data(), row));
+      counts.back().push_back(std::llround(found.confusion->as_double(row * classes + column)));
+    names.push_back(class_name(model.data(), row));
   }
-  map.column_names = map.row_names;
-  constexpr int64_t kCell = 44, kAround = 190;
-  const auto side = static_cast<int>(std::clamp<int64_t>(classes * kCell + kAround, 420, 1600));
-  Canvas canvas(side, side);
-  draw_heat_map(canvas, {8, 8, side - 8.0, side - 8.0}, map);
-  folder.write(canvas, str("confusion_", name_of(part)),
-               str("how many ", examples_text(part), " of each class are taken for each"), true);
+  const std::string of = found.steps > 0 ? str("steps of ", examples_text(part)) : examples_text(part);
+  const char* rounded = model.split(part).has_weights() ? ", sums of their weights" : "";
+  folder.add_files(draw_confusion_matrix(folder.file(str("confusion_", name_of(part))), counts, names,
+                                         str("Confusion of ", of, rounded)),
+                   str("how many ", of, " of each class are taken for each", rounded));
 }
 
 std::string right_and_wrong(const Judgements& of, int64_t i) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "compiler/base/escape.h"
-#include "reports/plot.h"
+#include "reports/histograms.h"
 #include "reports/sheet.h"
 #include "trainers/show/filters.h"
 #include "trainers/show/show.h"
@@ -61,75 +61,22 @@ void draw_matrix(const Tensor& weights, const std::string& layer, ShowFolder& fo
   folder.write(draw_sheet({"T" + what, {section}}), "weights_" + layer, "t" + what, false);
 }
 
-// ---- histograms ----
-
-struct Histogram {
-  std::vector<double> edges, counts;
-  double mean = 0, deviation = 0;
-};
-
-Histogram histogram_of(const Tensor& array) {
-  const Tensor values = array.cast(DType::kFloat64).contiguous();
-  const auto count = static_cast<double>(values.size());
-  ValueRange range = range_of(values.data<double>(), values.size());
-  Histogram out;
-  for (int64_t i = 0; i < values.size(); ++i) out.mean += values.data<double>()[i] / count;
-  for (int64_t i = 0; i < values.size(); ++i) out.deviation += std::pow(values.data<double>()[i] - out.mean, 2) / count;
-  out.deviation = std::sqrt(out.deviation);
-  if (!(range.high > range.low)) range = {range.low - 0.5, range.high + 0.5};
-  const auto bins = std::clamp<int64_t>(static_cast<int64_t>(2 * std::cbrt(count)), 5, 60);
-  for (int64_t i = 0; i <= bins; ++i)
-    out.edges.push_back(range.low + (range.high - range.low) * static_cast<double>(i) / static_cast<double>(bins));
-  out.counts.resize(static_cast<size_t>(bins));
-  for (int64_t i = 0; i < values.size(); ++i) {
-    const double part = (values.data<double>()[i] - range.low) / (range.high - range.low);
-    ++out.counts[static_cast<size_t>(
-        std::clamp<int64_t>(static_cast<int64_t>(part * static_cast<double>(bins)), 0, bins - 1))];
-  }
-  return out;
-}
-
-std::string short_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
-}
-
-constexpr int64_t kColumns = 3, kRows = 3;
-constexpr int kPanelWidth = 320, kPanelHeight = 220, kTitle = 40;
-
-void draw_histogram(Canvas& canvas, const std::string& name, const Tensor& array, int64_t place) {
-  const Histogram of = histogram_of(array);
-  const double most = *std::max_element(of.counts.begin(), of.counts.end());
-  const Axis x{.low = of.edges.front(), .high = of.edges.back(), .ticks = 4}, y{.high = most * 1.18, .ticks = 4};
-  const double left = static_cast<double>(place % kColumns) * kPanelWidth,
-               top = kTitle + static_cast<double>(place / kColumns) * kPanelHeight;
-  const Margins around = Panel::margins(x, y);
-  const Box box{left + around.left + 8, top + around.top, left + kPanelWidth - around.right - 12,
-                top + kPanelHeight - around.bottom - 8};
-  Panel(canvas, box, x, y).draw_histogram(str(name, "  ", shape_text(array.shape())), of.edges, of.counts, plot::kBlue);
-  canvas.text(box.right - 4, box.top + 12, str("mean ", short_text(of.mean), ", deviation ", short_text(of.deviation)),
-              {.size = 10, .colour = plot::kAxis, .anchor = Anchor::kRight});
-}
-
-void draw_histograms(const std::vector<std::pair<std::string, Tensor>>& params, ShowFolder& folder) {
-  constexpr int64_t kPage = kColumns * kRows;
-  const auto count = std::ssize(params), pages = (count + kPage - 1) / kPage;
-  for (int64_t page = 0; page < pages; ++page) {
-    const int64_t first = page * kPage, here = std::min(kPage, count - first);
-    const int64_t rows = (here + kColumns - 1) / kColumns;
-    Canvas canvas(kPanelWidth * static_cast<int>(std::min(kColumns, count)),
-                  kTitle + kPanelHeight * static_cast<int>(rows));
-    std::string what = str("how the numbers of ", count == 1 ? str(count, " parameter") : str(count, " parameters"),
-                           " are distributed");
-    if (pages > 1)
-      what = str("how the numbers of parameters ", first + 1, " to ", first + here, " of ", count, " are distributed");
-    canvas.text(20, 24, str("H", what.substr(1)), {.size = 15, .bold = true});
-    for (int64_t i = 0; i < here; ++i) {
-      const auto& [name, array] = params[static_cast<size_t>(first + i)];
-      draw_histogram(canvas, name, array, i);
+void draw_pages(const std::vector<std::pair<std::string, Tensor>>& params, ShowFolder& folder) {
+  constexpr int64_t kPage = 9;
+  const auto count = std::ssize(params);
+  for (int64_t first = 0; first < count; first += kPage) {
+    std::vector<Histogram> panels;
+    for (int64_t i = first; i < std::min(first + kPage, count); ++i) {
+      const auto& [name, array] = params[static_cast<size_t>(i)];
+      const Tensor values = array.cast(DType::kFloat64).contiguous();
+      panels.push_back(histogram_of(str(name, ' ', shape_text(array.shape())),
+                                    {values.data<double>(), static_cast<size_t>(values.size())}));
     }
-    folder.write(canvas, page == 0 ? "histograms" : str("histograms_", page + 1), what, true);
+    std::string of = count == 1 ? "1 parameter" : str(count, " parameters");
+    if (count > kPage) of = str("parameters ", first + 1, " to ", first + std::ssize(panels), " of ", count);
+    const std::string name = first == 0 ? "histograms" : str("histograms_", first / kPage + 1);
+    folder.add_files(draw_histograms(folder.file(name), panels, str("The numbers of ", of)),
+                     str("how the numbers of ", of, " are distributed"));
   }
 }
 
@@ -187,7 +134,7 @@ void show_weights(const Experiment& experiment, const Arrays& arrays, const std:
   }
   const auto params = params_in_order(experiment, arrays);
   if (params.empty()) return folder.leave_out("histograms", "the model has no parameters");
-  draw_histograms(params, folder);
+  draw_pages(params, folder);
 }
 
 }  // namespace thtrain
