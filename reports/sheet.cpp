@@ -43,8 +43,9 @@ Place place_of(const SheetSection& section) {
   constexpr double kLongest = 200;
   out.cell_width = std::max(out.tile_width, lines > 0 ? std::min(text, std::max(kLongest, out.tile_width)) + 8 : 0);
   out.cell_height = out.tile_height + (lines > 0 ? 4 + kLine * static_cast<double>(lines) : 0);
-  for (const std::string& name : section.row_names)
-    out.names_width = std::max(out.names_width, std::min(Canvas::text_width(name, kTextSize), kLongest) + 10);
+  for (const auto* names : {&section.row_names, &section.pixel_names})
+    for (const std::string& name : *names)
+      out.names_width = std::max(out.names_width, std::min(Canvas::text_width(name, kTextSize), kLongest) + 10);
   const auto count = std::ssize(section.tiles);
   out.columns = section.columns;
   if (out.columns == 0) {
@@ -101,6 +102,12 @@ double height_of(const SheetSection& section, const Place& place) {
          (section.scales.empty() ? 0 : kScaleHeight) + 8;
 }
 
+void draw_name(Canvas& canvas, const std::string& name, const Place& place, double middle) {
+  const double width = place.names_width - 10;
+  canvas.text(kMargin + width, middle, shortened(name, width, kTextSize),
+              {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
+}
+
 void draw_section(Canvas& canvas, const SheetSection& section, const Place& place, double top) {
   const double there = canvas.width() - 2 * kMargin;
   if (!section.title.empty())
@@ -113,9 +120,10 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
     const double y = top + static_cast<double>(i / place.columns) * (place.cell_height + kGap);
     const auto row = static_cast<size_t>(i / place.columns);
     if (i % place.columns == 0 && row < section.row_names.size())
-      canvas.text(kMargin + place.names_width - 10, y + place.tile_height / 2,
-                  shortened(section.row_names[row], place.names_width - 10, kTextSize),
-                  {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
+      draw_name(canvas, section.row_names[row], place, y + place.tile_height / 2);
+    const double pixel = place.tile_height / static_cast<double>(section.tiles.front().pixels.height);
+    for (size_t k = 0; k < section.pixel_names.size(); ++k)
+      draw_name(canvas, section.pixel_names[k], place, y + pixel * (static_cast<double>(k) + 0.5));
     if (!section.tiles[static_cast<size_t>(i)].pixels.values.empty())
       draw_tile(canvas, section.tiles[static_cast<size_t>(i)], place, left, y);
   }
@@ -130,12 +138,16 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
 
 Canvas draw_sheet(const Sheet& sheet) {
   std::vector<Place> places;
-  double width = kPageWidth, height = kMargin + 28;
+  constexpr double kLeast = 320;
+  double width = std::min(kPageWidth - 2 * kMargin, Canvas::text_width(sheet.title, kTitleSize, true)),
+         height = kMargin + 28;
   for (const SheetSection& section : sheet.sections) {
     places.push_back(place_of(section));
-    width = std::max(width, places.back().width() + 2 * kMargin);
+    const double scales = static_cast<double>(section.scales.size()) * (kScaleWidth + 40) - 40;
+    width = std::max({width, places.back().width(), places.back().names_width + scales});
     height += height_of(section, places.back());
   }
+  width = std::max(width + 2 * kMargin, kLeast);
   Canvas canvas(static_cast<int>(std::ceil(width)), static_cast<int>(std::ceil(height + kMargin / 2)));
   canvas.text(kMargin, kMargin + 11, shortened(sheet.title, width - 2 * kMargin, kTitleSize),
               {.size = kTitleSize, .bold = true});

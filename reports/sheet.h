@@ -27,9 +27,10 @@ struct SheetScale {
 struct SheetSection {
   std::string title = {};  // above them; "": none
   std::vector<SheetTile> tiles = {};
-  int64_t columns = 0;                      // of each row; 0: as many as fit
-  std::vector<std::string> row_names = {};  // on the left of each row; none: no names
-  double side = 56;                         // of a picture's longer side on the page, about; pixels stay squares
+  int64_t columns = 0;                        // of each row; 0: as many as fit
+  std::vector<std::string> row_names = {};    // on the left of each row; none: no names
+  std::vector<std::string> pixel_names = {};  // in their place: of each row of pixels of one picture
+  double side = 56;                           // of a picture's longer side on the page, about; pixels stay squares
   std::vector<SheetScale> scales = {};
 };
 
@@ -38,8 +39,8 @@ struct Sheet {
   std::vector<SheetSection> sections = {};
 };
 
-/// 960 pixels wide, or as much wider as the rows of a section of given columns are; as high as it has to be. A picture
-/// is enlarged by a whole number where it is smaller than `side`. Text that is too long for its place is cut.
+/// As wide as its rows, and 960 pixels at most, unless given columns need more; as high as it has to be. A picture is
+/// enlarged by a whole number where it is smaller than `side`. Text that is too long for its place is cut.
 Canvas draw_sheet(const Sheet& sheet);
 
 }  // namespace thtrain

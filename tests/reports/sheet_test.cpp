@@ -49,7 +49,7 @@ TEST(Sheets, PicturesStandInRowsAndAreEnlargedByWholeNumbers) {
   Sheet sheet{.title = "Title", .sections = {{.title = "Section", .columns = 2, .row_names = {"first", "second"}}}};
   for (int i = 0; i < 3; ++i) sheet.sections[0].tiles.push_back({.pixels = tile, .lines = {"below"}});
   const Canvas canvas = draw_sheet(sheet);
-  EXPECT_EQ(canvas.width(), 960);
+  EXPECT_EQ(canvas.width(), 320);
   const Found found = found_on(canvas);
   EXPECT_EQ(found.texts, (std::vector<std::string>{"Title", "Section", "first", "below", "below", "second", "below"}));
   ASSERT_EQ(found.images.size(), 3u);
@@ -75,6 +75,18 @@ TEST(Sheets, RowsAreAsLongAsThePageIsWideUnlessColumnsAreGiven) {
   sheet.sections[0].columns = 20;
   EXPECT_EQ(in_first_row(), 20);
   EXPECT_EQ(draw_sheet(sheet).width(), 40 + 20 * 62 - 6);
+}
+
+TEST(Sheets, RowsOfPixelsMayHaveNames) {
+  const Pixels matrix{.width = 2, .height = 3, .values = std::vector<uint8_t>(6)};
+  const Canvas canvas =
+      draw_sheet({.sections = {{.tiles = {{.pixels = matrix}}, .pixel_names = {"a", "b", "c"}, .side = 60}}});
+  std::vector<double> places;
+  for (const Canvas::Shape& shape : canvas.shapes())
+    if (const auto* text = std::get_if<Canvas::Placed>(&shape); text && !text->text.empty()) places.push_back(text->y);
+  const Box box = found_on(canvas).images.at(0);
+  EXPECT_EQ(box.height(), 60);
+  EXPECT_EQ(places, (std::vector<double>{box.top + 10, box.top + 30, box.top + 50}));
 }
 
 TEST(Sheets, LongTextIsCut) {

@@ -36,6 +36,16 @@ std::string class_name(const Dataset& data, int64_t number) {
   return at < data.class_names.size() ? data.class_names[at] : std::to_string(number);
 }
 
+std::vector<std::string> input_names(const Dataset& data) {
+  const Shape& shape = data.input_shape();
+  std::vector<std::string> out;
+  if (data.is_sequence() || shape.size() != 1) return out;
+  for (int64_t j = 0; j < shape[0]; ++j)
+    out.push_back(data.columns_named && shape[0] == std::ssize(data.columns) ? data.columns[static_cast<size_t>(j)]
+                                                                             : str('x', j));
+  return out;
+}
+
 Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
   TH_CHECK(model.picture(), "an example that is no picture");
   auto [channels, height, width] = *model.picture();
@@ -103,7 +113,8 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
   const std::string layer = layer_to_show(run.experiment, arrays, options.layer);
   make_folder(path);
   show_history(run, folder);
-  show_weights(run.experiment, arrays, layer, model ? model->picture() : std::nullopt, folder);
+  show_weights(run.experiment, arrays, layer, model ? model->picture() : std::nullopt,
+               run.data ? input_names(*run.data) : std::vector<std::string>(), folder);
   if (!model) {
     folder.leave_out("everything of examples", run.missing);
     return report;

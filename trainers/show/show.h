@@ -75,9 +75,9 @@ class ShowFolder {
 std::string layer_to_show(const Experiment& experiment, const std::map<std::string, Tensor>& arrays,
                           const std::string& asked);
 /// The weights of that layer as tiles, and a histogram of each parameter. `picture`: that of an example, where it is
-/// known.
+/// known; `inputs`: names of the numbers of an example, where there are some.
 void show_weights(const Experiment& experiment, const std::map<std::string, Tensor>& arrays, const std::string& layer,
-                  const std::optional<ImageShape>& picture, ShowFolder& folder);
+                  const std::optional<ImageShape>& picture, const std::vector<std::string>& inputs, ShowFolder& folder);
 /// Examples of each class, the confusion matrix and the worst mistakes.
 void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder);
 /// Of a model of values: what it gives beside what it should give, and the differences.
@@ -91,6 +91,8 @@ void show_example(const TrainedModel& model, Part part, const ShowOptions& optio
 /// The decisions over the plane of two features.
 void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder);
 
+/// Of an example of a few numbers: the columns' names, else "x0", "x1", ...; none of others.
+std::vector<std::string> input_names(const Dataset& data);
 /// The names of the classes, else their numbers.
 std::string class_name(const Dataset& data, int64_t number);
 /// An example as pixels: of numbers from 0 to 1 these, else from the example's least number to its largest; of images

@@ -15,7 +15,7 @@ constexpr int64_t kMostClasses = 40;  // of pictures that have a place for each
 
 std::string score_text(double score) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", score);
+  std::snprintf(text, sizeof text, "%.2g", score);
   return text;
 }
 
@@ -74,25 +74,20 @@ void draw_confusion(const TrainedModel& model, const std::string& weights, Part 
                    str("how many ", of, " of each class are taken for each", rounded));
 }
 
-std::string right_and_wrong(const Judgements& of, int64_t i) {
-  const auto at = static_cast<size_t>(i);
-  const double right = of.score(i, of.classes[at]), taken = of.score(i, of.taken[at]);
-  return str(score_text(right), " against ", score_text(taken));
-}
-
 void draw_mistakes(const TrainedModel& model, const Judgements& of, const std::vector<int64_t>& worst, Part part,
                    ShowFolder& folder) {
   SheetSection section{.side = 84};
   for (int64_t i : worst) {
     SheetTile tile = tile_of(model, part, i);
     const auto at = static_cast<size_t>(i);
-    tile.lines = {str(class_name(model.data(), of.classes[at]), " taken for ", class_name(model.data(), of.taken[at])),
-                  str(of.are_probabilities ? "p " : "", right_and_wrong(of, i)), str("example ", i)};
+    const int64_t right = of.classes[at], taken = of.taken[at];
+    tile.lines = {str(class_name(model.data(), right), ": ", score_text(of.score(i, right))),
+                  str("taken for ", class_name(model.data(), taken), ": ", score_text(of.score(i, taken))),
+                  str("example ", i)};
     section.tiles.push_back(std::move(tile));
   }
-  const std::string what =
-      str("he worst mistakes among ", of.size(), ' ', examples_text(part), ", with the ",
-          of.are_probabilities ? "probabilities" : "scores", " of the class and of what it is taken for");
+  const std::string what = str("he worst mistakes among ", of.size(), ' ', examples_text(part), ", with ",
+                               of.are_probabilities ? "probabilities" : "scores");
   folder.write(draw_sheet({"T" + what, {section}}), str("mistakes_", name_of(part)), "t" + what, false);
 }
 
@@ -111,8 +106,7 @@ void list_mistakes(const TrainedModel& model, const Judgements& of, const std::v
   const int64_t columns = !data.is_sequence() && shape.size() == 1 && shape[0] <= kMostColumns ? shape[0] : 0;
   const char* number = of.are_probabilities ? "its probability" : "its score";
   std::vector<std::string> names = {"example", "class", number, "taken for", number};
-  for (int64_t j = 0; j < columns; ++j)
-    names.push_back(data.columns_named ? data.columns[static_cast<size_t>(j)] : str('x', j));
+  for (int64_t j = 0; j < columns; ++j) names.push_back(input_names(data)[static_cast<size_t>(j)]);
   auto& rows = folder.report().mistakes;
   rows.push_back(names);
   for (int64_t i : worst) {

@@ -29,7 +29,9 @@ void draw_feature_maps(const TrainedModel& model, const Tensor& x, const std::st
                                       channels == 1 ? " channel of " : " channels of ", one[1], " x ", one[2])};
     for (int64_t c = 0; c < shown; ++c) {
       const double* first = of.values.data<double>() + c * pixels;
-      section.tiles.push_back({.pixels = image_pixels(first, one, range_of(first, pixels))});
+      ValueRange range = range_of(first, pixels);
+      if (!(range.high > range.low)) range.high = range.low + 1;  // black
+      section.tiles.push_back({.pixels = image_pixels(first, one, range)});
     }
     sheet.sections.push_back(std::move(section));
   }

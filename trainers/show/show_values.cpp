@@ -65,7 +65,7 @@ void show_values(const TrainedModel& model, Part part, ShowFolder& folder) {
   const int64_t count = model.count(part) > 0 ? model.count(part) : split.size();
   const Prediction found = model.predict(part, count);
   // As the data has them: predictions come in its units too.
-  Split plain = model.data().train.size() > 0 ? split : split;
+  Split plain = split;
   plain.set_standardization(nullptr);
   const Tensor wanted = plain.read_targets(0, count, DType::kFloat64);
   const int64_t given_width = found.probabilities.size() / count, width = wanted.size() / count,
@@ -109,12 +109,12 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
     map.examples.push_back({of.points.as_double(2 * i), of.points.as_double(2 * i + 1),
                             of.targets.rank() == 1 ? of.targets.as_int(i) : 0});
   for (int64_t c = 0; c < std::max<int64_t>(2, data.classes()); ++c) map.class_names.push_back(class_name(data, c));
-  auto name = [&](size_t column) { return data.columns_named ? data.columns.at(column) : str('x', column); };
+  const std::vector<std::string> inputs = input_names(data);
   Canvas canvas(760, 640);
   const std::string what =
       str("the class of each place of the plane, with ", of.points.dim(0), ' ', name_of(part), " examples");
-  draw_decisions(canvas, {10, 10, 750, 630}, "Decisions", {.low = of.left, .high = of.right, .name = name(0)},
-                 {.low = of.bottom, .high = of.top, .name = name(1)}, map);
+  draw_decisions(canvas, {10, 10, 750, 630}, "Decisions", {.low = of.left, .high = of.right, .name = inputs[0]},
+                 {.low = of.bottom, .high = of.top, .name = inputs[1]}, map);
   folder.write(canvas, "boundary", what, true);
 }
 

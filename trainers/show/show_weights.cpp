@@ -32,7 +32,7 @@ void draw_filters(const Filters& filters, const std::string& layer, ShowFolder& 
   const bool by_row = filters.of_unit > 1;
   const int64_t shown = std::min(units, by_row ? kMostRows : kMostPictures),
                 channels = std::min(filters.of_unit, kMostChannels);
-  SheetSection section{.columns = by_row ? channels : 0, .side = by_row ? 32.0 : 56.0};
+  SheetSection section{.columns = by_row ? channels : 0, .side = by_row ? 32.0 : shown <= 24 ? 84.0 : 56.0};
   for (int64_t unit = 0; unit < shown; ++unit) {
     for (int64_t c = 0; c < channels; ++c) section.tiles.push_back(tile_of(filters, unit * filters.of_unit + c));
     if (by_row) section.row_names.push_back(std::to_string(unit));
@@ -49,16 +49,26 @@ void draw_filters(const Filters& filters, const std::string& layer, ShowFolder& 
 }
 
 // 0 is white: blue numbers are above it, red ones below.
-void draw_matrix(const Tensor& weights, const std::string& layer, ShowFolder& folder) {
+void draw_matrix(const Tensor& weights, const std::string& layer, const std::vector<std::string>& inputs,
+                 ShowFolder& folder) {
   const Tensor values = weights.cast(DType::kFloat64).contiguous();
+  const int64_t rows = values.dim(0), columns = values.dim(1);
   const ValueRange range = range_of(values.data<double>(), values.size());
   const double most = std::max({std::abs(range.low), std::abs(range.high), 1e-30});
+  const double cell = std::min({24.0, 840.0 / static_cast<double>(columns), 600.0 / static_cast<double>(rows)});
+  constexpr double kLegible = 14;
   SheetSection section{.tiles = {{.pixels = scale_pixels(values, {-most, most}, ColourScale::kRedToBlue)}},
-                       .side = 480,
+                       .side = cell * static_cast<double>(std::max(rows, columns)),
                        .scales = {{ColourScale::kRedToBlue, {-most, most}, "weight"}}};
-  const std::string what = str("he weights of ", layer, ": ", values.dim(0), " inputs in rows, ", values.dim(1),
-                               values.dim(1) == 1 ? " unit in a column" : " units in columns");
+  if (std::ssize(inputs) == rows && cell >= kLegible) section.pixel_names = inputs;
+  const std::string what = str("he weights of ", layer, ": ", rows, rows == 1 ? " input" : " inputs", " in rows, ",
+                               columns, columns == 1 ? " unit in a column" : " units in columns");
   folder.write(draw_sheet({"T" + what, {section}}), "weights_" + layer, "t" + what, false);
+}
+
+// About the cube root of the numbers' count on each side of the middle.
+size_t bins_of(int64_t count) {
+  return static_cast<size_t>(std::clamp(2 * std::cbrt(static_cast<double>(count)), 5.0, 60.0));
 }
 
 void draw_pages(const std::vector<std::pair<std::string, Tensor>>& params, ShowFolder& folder) {
@@ -70,13 +80,14 @@ void draw_pages(const std::vector<std::pair<std::string, Tensor>>& params, ShowF
       const auto& [name, array] = params[static_cast<size_t>(i)];
       const Tensor values = array.cast(DType::kFloat64).contiguous();
       panels.push_back(histogram_of(str(name, ' ', shape_text(array.shape())),
-                                    {values.data<double>(), static_cast<size_t>(values.size())}));
+                                    {values.data<double>(), static_cast<size_t>(values.size())},
+                                    bins_of(values.size())));
     }
-    std::string of = count == 1 ? "1 parameter" : str(count, " parameters");
-    if (count > kPage) of = str("parameters ", first + 1, " to ", first + std::ssize(panels), " of ", count);
+    std::string of = count == 1 ? "1 array" : str(count, " arrays");
+    if (count > kPage) of = str("arrays ", first + 1, " to ", first + std::ssize(panels), " of ", count);
     const std::string name = first == 0 ? "histograms" : str("histograms_", first / kPage + 1);
-    folder.add_files(draw_histograms(folder.file(name), panels, str("The numbers of ", of)),
-                     str("how the numbers of ", of, " are distributed"));
+    folder.add_files(draw_histograms(folder.file(name), panels, str("The numbers of ", of, " of the model")),
+                     str("how the numbers of ", of, " of the model are distributed"));
   }
 }
 
@@ -116,7 +127,8 @@ std::string layer_to_show(const Experiment& experiment, const Arrays& arrays, co
 }
 
 void show_weights(const Experiment& experiment, const Arrays& arrays, const std::string& layer,
-                  const std::optional<ImageShape>& picture, ShowFolder& folder) {
+                  const std::optional<ImageShape>& picture, const std::vector<std::string>& inputs,
+                  ShowFolder& folder) {
   if (layer.empty()) {
     folder.leave_out("weights", "no layer has a matrix or filters");
   } else {
@@ -128,7 +140,7 @@ void show_weights(const Experiment& experiment, const Arrays& arrays, const std:
     if (filters)
       draw_filters(*filters, layer, folder);
     else if (weights.rank() == 2 && std::max(weights.dim(0), weights.dim(1)) <= kLargestMatrix)
-      draw_matrix(weights, layer, folder);
+      draw_matrix(weights, layer, inputs, folder);
     else
       folder.leave_out(str("weights of ", layer), str(weights.type_text(), " is neither pictures nor a small matrix"));
   }
