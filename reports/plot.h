@@ -38,6 +38,7 @@ struct Curve {
   std::string name;  // in the legend; none: it is not there
   CurveStyle style = {};
   std::vector<Point> points = {};  // x, y; a y that is not finite parts the curve
+  bool may_be_covered = false;     // by the legend, where there is no other place: a line that says where something is
 };
 
 /// The axis that shows these curves. What is far above or below all that follows, in the first twentieth of a curve, is
