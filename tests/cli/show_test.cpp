@@ -144,5 +144,39 @@ TEST(CliShow, OfARegression) {
             "  occlusion and gradient: examples are no pictures\n");
 }
 
+// Machines and autoencoders tell no classes apart.
+TEST(CliShow, OfModelsWithoutTargets) {
+  Workshop workshop;
+  const std::string digits = "[data]\nsource = \"digits\"\nn_train = 200\nn_valid = 60\nn_test = 40\n";
+  workshop.write("rbm.toml", str(digits,
+                                 "[[model.layers]]\ntype = \"rbm\"\nunits = 6\n"
+                                 "[loss]\ntype = \"contrastive_divergence\"\n",
+                                 kQuick));
+  ASSERT_EQ(workshop.run({"train", "rbm.toml", "--run-dir", "rbm"}).code, 0);
+  const Ended machine = workshop.run({"show", "rbm"});
+  ASSERT_EQ(machine.code, 0) << machine.err;
+  EXPECT_EQ(without_weights(machine.out),
+            "pictures in rbm/plots\n"
+            "  learning_curves.png, .svg  errors and losses after each epoch\n"
+            "  weights_rbm1.png           the 6 filters of rbm1, each picture scaled by itself\n"
+            "  histograms.png, .svg       how the numbers of 3 arrays of the model are distributed\n"
+            "  examples.png               the first test examples of each class\n"
+            "not drawn\n"
+            "  confusion matrix and mistakes: the model does not tell classes apart\n"
+            "  feature maps: no layer gives images\n"
+            "  occlusion and gradient: the model learns no targets\n");
+  workshop.write("net.toml", str(digits,
+                                 "[[model.layers]]\ntype = \"dense\"\nunits = 5\nactivation = \"tanh\"\n"
+                                 "[[model.layers]]\ntype = \"dense\"\nunits = 784\nactivation = \"sigmoid\"\n"
+                                 "[loss]\ntype = \"squared_error\"\ncompare_with = \"inputs\"\n",
+                                 kQuick));
+  ASSERT_EQ(workshop.run({"train", "net.toml", "--run-dir", "run"}).code, 0);
+  const Ended shown = workshop.run({"show", "run"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("  reconstructions_test.png   what the model gives for 36 test examples, below each\n"),
+            std::string::npos)
+      << shown.out;
+}
+
 }  // namespace
 }  // namespace thtrain

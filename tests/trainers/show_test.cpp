@@ -205,6 +205,10 @@ TEST(Show, TheBoundaryHasTheUnitsOfTheData) {
   write_npz(folder.path("w.npz"), arrays);
   const TrainedModel model(experiment, data, folder.path("w.npz"));
   ASSERT_TRUE(has_plane(model));
+  // Of linear scores the gradient does not depend on x.
+  const Tensor gradient = score_gradient(model, model.read(Part::kTest, 0, 1).x, 0);
+  EXPECT_EQ(gradient.as_double(0), 1);
+  EXPECT_EQ(gradient.as_double(1), -3);
   const Boundary of = boundary_of(model, Part::kTest, 6, 8, 15);
   ASSERT_EQ(of.points.shape(), (Shape{15, 2}));
   const Tensor raw = data.test.x_array().raw.cast(DType::kFloat64);

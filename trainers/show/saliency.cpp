@@ -88,7 +88,9 @@ Tensor score_gradient(const TrainedModel& model, const Tensor& x, int64_t number
   for (const Dim& dim : score.dims()) shape.push_back(dim.value());
   const Expr which = tensor("which", score.dims(), of.dtype());
   const Expr gradient = grad(sum(score * which), input);
-  Function f = function({input, which}, {gradient}, {}, model.options("saliency"));
+  FunctionOptions options = model.options("saliency");
+  options.allow_unused_inputs = true;  // the gradient of linear scores is the same everywhere
+  Function f = function({input, which}, {gradient}, {}, options);
   const Tensor chosen = Tensor::zeros(DType::kFloat64, shape);
   const int64_t outputs = chosen.size();
   // One logit of two classes counts for class 1, and its negative for class 0.

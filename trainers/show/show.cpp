@@ -46,25 +46,29 @@ std::vector<std::string> input_names(const Dataset& data) {
   return out;
 }
 
-Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
-  TH_CHECK(model.picture(), "an example that is no picture");
-  auto [channels, height, width] = *model.picture();
+Pixels number_pixels(const double* numbers, const ImageShape& image) {
+  auto [channels, height, width] = image;
   const int64_t pixels = height * width;
-  Tensor scaled = model.in_units(x);
-  const double scale = model.data().train.scale();
-  for (int64_t i = 0; scale != 1 && i < scaled.size(); ++i) scaled.data<double>()[i] *= scale;
+  std::vector<double> mean(static_cast<size_t>(pixels));
   if (channels != 1 && channels != 3) {
-    const Tensor mean = Tensor::zeros(DType::kFloat64, {pixels});
-    for (int64_t i = 0; i < scaled.size(); ++i)
-      mean.data<double>()[i % pixels] += scaled.data<double>()[i] / static_cast<double>(channels);
-    scaled = mean;
+    for (int64_t i = 0; i < element_count(image); ++i)
+      mean[static_cast<size_t>(i % pixels)] += numbers[i] / static_cast<double>(channels);
+    numbers = mean.data();
     channels = 1;
   }
-  ValueRange range = range_of(scaled.data<double>(), scaled.size());
+  ValueRange range = range_of(numbers, channels * pixels);
   // Standardization and its way back leave numbers a little beyond 0 and 1.
   constexpr double kRounding = 1e-5;
   if (range.low >= -kRounding && range.high <= 1 + kRounding) range = {0, 1};
-  return image_pixels(scaled.data<double>(), {channels, height, width}, range);
+  return image_pixels(numbers, {channels, height, width}, range);
+}
+
+Pixels example_pixels(const TrainedModel& model, const Tensor& x) {
+  TH_CHECK(model.picture(), "an example that is no picture");
+  const Tensor scaled = model.in_units(x);
+  const double scale = model.data().train.scale();
+  for (int64_t i = 0; scale != 1 && i < scaled.size(); ++i) scaled.data<double>()[i] *= scale;
+  return number_pixels(scaled.data<double>(), *model.picture());
 }
 
 static void make_folder(const std::string& path) {
@@ -121,6 +125,7 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
   }
   show_classes(*model, run.weights, part, folder);
   show_values(*model, part, folder);
+  show_reconstructions(*model, part, folder);
   show_example(*model, part, options, folder);
   show_boundary(*model, part, folder);
   return report;

@@ -86,6 +86,8 @@ void show_values(const TrainedModel& model, Part part, ShowFolder& folder);
 OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& asked);
 /// UserError where the square does not fit, or its stride leaves pixels out.
 void check_square(const ImageShape& picture, const OcclusionSquare& square);
+/// Of an autoencoder of pictures: examples, and what it gives for them.
+void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& folder);
 /// Of one example: the feature maps of layers, and what covered pixels and small changes of pixels do.
 void show_example(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
 /// The decisions over the plane of two features.
@@ -95,8 +97,10 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder);
 std::vector<std::string> input_names(const Dataset& data);
 /// The names of the classes, else their numbers.
 std::string class_name(const Dataset& data, int64_t number);
-/// An example as pixels: of numbers from 0 to 1 these, else from the example's least number to its largest; of images
-/// of other than 1 or 3 channels their mean. `x`: one example as the model takes it.
+/// An image [channels, height, width]: of numbers from 0 to 1 these as they are, else from the least to the largest; of
+/// other than 1 or 3 channels their mean.
+Pixels number_pixels(const double* numbers, const ImageShape& image);
+/// The same of an example of pictures, `x` [1, ...] as the model takes it, before standardization.
 Pixels example_pixels(const TrainedModel& model, const Tensor& x);
 
 }  // namespace thtrain

@@ -53,6 +53,13 @@ Asked asked_of(const TrainedModel& model, Part part, int64_t example) {
           is_probability};
 }
 
+// Has it scores of classes, labels or values?
+bool learns_targets(const TrainedModel& model) {
+  const std::vector<TargetForm> forms = model.output().objective->target_forms();
+  return model.output().compare_with == CompareWith::kTargets && model.data().targets() != Targets::kNone &&
+         std::any_of(forms.begin(), forms.end(), [](TargetForm form) { return form != TargetForm::kNone; });
+}
+
 // A quarter of the range of probabilities at least, so that small changes look small.
 ValueRange range_of_occlusion(const Occlusion& of, bool is_probability) {
   ValueRange range = range_of(of.by_pixel.data<double>(), of.by_pixel.size());
@@ -117,6 +124,7 @@ void show_example(const TrainedModel& model, Part part, const ShowOptions& optio
   const std::string example = example_text(part, options.example);
   draw_feature_maps(model, x, example, folder);
   if (!model.picture()) return folder.leave_out("occlusion and gradient", "examples are no pictures");
+  if (!learns_targets(model)) return folder.leave_out("occlusion and gradient", "the model learns no targets");
   draw_saliency(model, x, asked_of(model, part, options.example), square_of(*model.picture(), options.square), example,
                 folder);
 }

@@ -4,6 +4,7 @@
 
 #include "reports/decision_map.h"
 #include "reports/plot.h"
+#include "reports/sheet.h"
 #include "trainers/show/boundary.h"
 #include "trainers/show/show.h"
 
@@ -89,6 +90,28 @@ void show_values(const TrainedModel& model, Part part, ShowFolder& folder) {
   folder.write(canvas, str("predictions_", name_of(part)), "w" + what, true);
 }
 
+void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& folder) {
+  if (model.output().compare_with != CompareWith::kInputs || !model.picture()) return;
+  constexpr int64_t kOfRow = 12, kRows = 4;
+  const int64_t there = model.split(part).size(),
+                count = there < kOfRow ? there : std::min(kRows, there / kOfRow) * kOfRow;  // whole rows
+  const Prediction found = model.predict(part, count);
+  const int64_t numbers = element_count(*model.picture());
+  if (found.probabilities.size() != count * numbers) return;
+  const Tensor given = found.probabilities.cast(DType::kFloat64).contiguous();
+  SheetSection section{.columns = std::min(kOfRow, count)};
+  for (int64_t first = 0; first < count; first += kOfRow) {
+    const int64_t end = first + section.columns;
+    for (int64_t i = first; i < end; ++i)
+      section.tiles.push_back({.pixels = example_pixels(model, model.read(part, i, 1).x)});
+    for (int64_t i = first; i < end; ++i)
+      section.tiles.push_back({.pixels = number_pixels(given.data<double>() + i * numbers, *model.picture())});
+    section.row_names.insert(section.row_names.end(), {"example", "given"});
+  }
+  const std::string what = str("hat the model gives for ", count, ' ', name_of(part), " examples, below each");
+  folder.write(draw_sheet({"W" + what, {section}}), str("reconstructions_", name_of(part)), "w" + what, false);
+}
+
 void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
   if (!has_plane(model)) {
     if (model.output().classifies(model.data()))
@@ -96,7 +119,7 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
                        str("examples have the shape ", shape_text(model.data().input_shape()), ", not [2]"));
     return;
   }
-  constexpr int64_t kRaster = 240, kPoints = 1000;
+  constexpr int64_t kRaster = 300, kPoints = 1000;
   const Boundary of = boundary_of(model, part, kRaster, kRaster, kPoints);
   if (of.classes.rank() == 0) return folder.leave_out("decision boundary", "the model does not tell classes apart");
   const Dataset& data = model.data();
