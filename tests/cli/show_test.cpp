@@ -1,4 +1,5 @@
 // `thtrain show`: which pictures it draws of which runs, and what it refuses.
+#include "compiler/base/str.h"
 #include "tests/support/cli_support.h"
 
 namespace thtrain {

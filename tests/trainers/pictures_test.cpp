@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "datasets/sources/reber.h"
+#include "nn/layers/conv.h"
 #include "nn/layers/rbm.h"
 #include "nn/layers/rnn.h"
 #include "nn/objectives/contrastive_divergence.h"
@@ -80,7 +81,7 @@ TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   train(e, data, folder);
   const Pixels first = read_png(folder.file("plots/filters_at_epoch_1.png")),
-                    last = read_png(folder.file("plots/filters_at_epoch_2.png"));
+               last = read_png(folder.file("plots/filters_at_epoch_2.png"));
   EXPECT_NE(first.values, last.values);
   EXPECT_FALSE(fs::exists(folder.file("plots/filters_at_epoch_3.png")));
   EXPECT_FALSE(fs::exists(folder.file("plots/learning_curves.png")));
@@ -92,6 +93,43 @@ TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
   const Pixels samples = read_png(folder.file("plots/samples.png"));
   EXPECT_EQ(samples.width, 4 * 29 - 1);
   EXPECT_EQ(samples.height, 3 * 29 - 1);
+}
+
+// Filters of one and of three channels are tiles; of others, a row for each with its first channels.
+TEST(PicturesOfRuns, FiltersOfConvolutions) {
+  Experiment e = small_experiment();
+  Conv::Options first, second;
+  first.name = "first";
+  first.units = 6;
+  first.window.size = {5};
+  second.name = "second";
+  second.units = 4;
+  second.window.size = {3};
+  Softmax::Options softmax;
+  softmax.name = "softmax";
+  e.model.layers = {first, second, softmax};
+  e.output.filter_rows = 3;
+  e.output.filter_columns = 2;
+  e.output.filters = "first";
+  const Dataset data = load_data(e, "");
+  const Model model = build_model(e, model_input(e, data.input_shape()), data.classes());
+  const auto weights = [&](size_t layer) {
+    return model.layers()[layer]->params()[0].variable.get_value().cast(DType::kFloat64);
+  };
+  EXPECT_EQ(Pictures(e, data, model).filters().values, tiles_of(weights(0).reshape({6, 25}), {1, 5, 5}, 3, 2).values);
+  e.output.filters = "second";
+  Tensor rows = Tensor::empty(DType::kFloat64, {6, 9});
+  for (int64_t unit = 0; unit < 3; ++unit) rows.rows(2 * unit, 2).assign(weights(1).reshape({24, 9}).rows(6 * unit, 2));
+  EXPECT_EQ(Pictures(e, data, model).filters().values, tiles_of(rows, {1, 3, 3}, 3, 2).values);
+}
+
+// Channels stand beside each other in a pixel, and are scaled alike.
+TEST(Tiles, OfThreeChannelsAreColoured) {
+  const Tensor values = Tensor::of(std::vector<double>{0, 1, 2, 3, 4, 5.1}, {1, 6});
+  const Pixels got = tiles_of(values, {3, 1, 2}, 1, 2);
+  EXPECT_EQ(got.width, 5);
+  EXPECT_EQ(got.channels, 3);
+  EXPECT_EQ(got.values, (std::vector<uint8_t>{0, 99, 199, 49, 149, 254, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 // Ten tiles in a row: the image, and nine changes of it.

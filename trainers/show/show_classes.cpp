@@ -15,7 +15,7 @@ constexpr int64_t kMostClasses = 40;  // of pictures that have a place for each
 
 std::string score_text(double score) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.2g", score);
+  std::snprintf(text, sizeof text, std::abs(score) < 0.001 ? "%.2g" : "%.3f", score);
   return text;
 }
 

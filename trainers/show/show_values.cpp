@@ -39,7 +39,7 @@ void draw_pairs(Canvas& canvas, const Pairs& of, double top) {
   for (size_t i = 0; i < of.given.size(); ++i) differences.push_back(of.given[i] - of.wanted[i]);
   const auto [first, last] = std::minmax_element(differences.begin(), differences.end());
   const double edge = std::max({std::abs(*first), std::abs(*last), 1e-30});
-  const auto bins = std::clamp<int64_t>(static_cast<int64_t>(2 * std::cbrt(differences.size())), 5, 40);
+  const auto bins = std::clamp<int64_t>(static_cast<int64_t>(4 * std::cbrt(differences.size())), 8, 40);
   std::vector<double> edges, counts(static_cast<size_t>(bins));
   for (int64_t i = 0; i <= bins; ++i)
     edges.push_back(edge * (2 * static_cast<double>(i) / static_cast<double>(bins) - 1));
