@@ -46,15 +46,16 @@ Points placed(const Panel& panel, const std::vector<Point>& points) {
   return out;
 }
 
-// Every point of a short curve; of a long one about one in 50 pixels.
-std::vector<size_t> marked_points(const Points& points) {
+// Every point of a short curve; of a long one about one in 50 pixels, from `shift` on.
+std::vector<size_t> marked_points(const Points& points, double shift) {
   constexpr size_t kAll = 12;
   constexpr double kDistance = 50;
   std::vector<size_t> out;
-  double last = -1e9;
+  std::optional<double> last;
   for (size_t i = 0; i < points.size(); ++i) {
     if (!std::isfinite(points[i].first) || !std::isfinite(points[i].second)) continue;
-    if (points.size() > kAll && std::abs(points[i].first - last) < kDistance) continue;
+    if (!last) last = points[i].first - kDistance + shift;
+    if (points.size() > kAll && std::abs(points[i].first - *last) < kDistance) continue;
     out.push_back(i);
     last = points[i].first;
   }
@@ -194,11 +195,11 @@ void Panel::draw(const std::string& title, const std::vector<Curve>& curves, Leg
                                                  ? std::nullopt
                                                  : std::optional(place_legend(legend, curves, named, taken));
   draw_axes(title);
-  for (const Curve& curve : curves) draw_curve(curve);
+  for (size_t i = 0; i < curves.size(); ++i) draw_curve(curves[i], i);
   if (layout) draw_legend(*layout, named);
 }
 
-void Panel::draw_curve(const Curve& curve) {
+void Panel::draw_curve(const Curve& curve, size_t index) {
   const Box clip{box_.left, box_.top - 2, box_.right + 3, box_.bottom + 2};
   const Points points = placed(*this, curve.points);
   canvas_.polyline(points, {.thickness = points.size() == 1 && !curve.style.marker ? 5 : curve.style.thickness,
@@ -206,7 +207,7 @@ void Panel::draw_curve(const Curve& curve) {
                             .dash = curve.style.dash,
                             .within = clip});
   if (!curve.style.marker) return;
-  for (size_t i : marked_points(points)) {
+  for (size_t i : marked_points(points, 13 * static_cast<double>(index % 4))) {
     const auto [x, y] = points[i];
     if (x >= clip.left && x <= clip.right && y >= clip.top && y <= clip.bottom) draw_marker(canvas_, x, y, curve.style);
   }

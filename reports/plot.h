@@ -71,7 +71,8 @@ class Panel {
 
   /// The parts of draw(), for panels with something else in them.
   void draw_axes(const std::string& title);
-  void draw_curve(const Curve& curve);
+  /// Curves of different index have their markers at different places, where they have many points.
+  void draw_curve(const Curve& curve, size_t index = 0);
   /// A line across at a value of the y axis, and one upright at a value of the x axis.
   void line_at(double y, const LineStyle& style) const;
   void line_up_at(double x, const LineStyle& style) const;

@@ -136,7 +136,7 @@ TEST(Panel, LegendsCoverNoCurve) {
 
     Canvas without(420, 300);
     Panel alone(without, panel.box(), x, y);
-    for (const Curve& curve : curves) alone.draw_curve(curve);
+    for (size_t k = 0; k < curves.size(); ++k) alone.draw_curve(curves[k], k);
     without.write_png(folder.path("curves.png"));
     EXPECT_EQ(read_png(folder.path("curves.png")).drawn(legend), 0) << "picture " << i;
     // Each name is in the legend.
