@@ -179,5 +179,29 @@ TEST(CliShow, OfModelsWithoutTargets) {
       << shown.out;
 }
 
+// Of an earlier phase, files begin with its name.
+TEST(CliShow, OfAPhase) {
+  Workshop workshop;
+  workshop.write("net.toml", str("[data]\nsource = \"digits\"\nn_train = 200\nn_valid = 60\nn_test = 40\n", kQuick,
+                                 "[[phase]]\nname = \"first\"\n"
+                                 "[[phase.model.layers]]\ntype = \"dense\"\nname = \"hidden\"\nunits = 5\n"
+                                 "[[phase.model.layers]]\ntype = \"dense\"\nname = \"back\"\nunits = 784\n"
+                                 "[phase.loss]\ntype = \"squared_error\"\ncompare_with = \"inputs\"\n"
+                                 "[[phase]]\nname = \"second\"\n"
+                                 "[[phase.model.layers]]\ntype = \"dense\"\nname = \"hidden\"\nunits = 5\n"
+                                 "[[phase.model.layers]]\ntype = \"softmax\"\n"));
+  const Ended trained = workshop.run({"train", "net.toml", "--run-dir", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Ended first = workshop.run({"show", "run", "--phase", "first", "--layer", "back"});
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.out.find("  first_reconstructions_test.png   what the model gives for 36 test examples"),
+            std::string::npos)
+      << first.out;
+  EXPECT_NE(first.out.find("weights run/best_first.npz\n"), std::string::npos) << first.out;
+  const Ended last = workshop.run({"show", "run"});
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_NE(last.out.find("  confusion_test.png, .svg   how many"), std::string::npos) << last.out;
+}
+
 }  // namespace
 }  // namespace thtrain

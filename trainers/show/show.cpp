@@ -103,7 +103,7 @@ static void show_history(const ShownRun& run, ShowFolder& folder) {
 
 ShowReport show(const ShownRun& run, const ShowOptions& options, const std::string& path) {
   ShowReport report;
-  ShowFolder folder(path, report);
+  ShowFolder folder(path, run.phase.empty() ? "" : run.phase + "_", report);
   std::map<std::string, Tensor> arrays = read_weights(run.weights);
   take_standardization(arrays, run.weights);
   std::optional<TrainedModel> model;

@@ -41,6 +41,7 @@ struct ShownRun {
   std::string missing = {};       // why
   std::string weights = {};       // an .npz
   std::vector<PhaseHistory> history = {};
+  std::string phase = {};  // an earlier one of several, with whose name files begin; "": the last one
 };
 
 /// Draws into `folder`, which is made where it is missing. What does not apply to the run is named in
@@ -54,11 +55,13 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
 /// Where pictures go, and what is told of them.
 class ShowFolder {
  public:
-  ShowFolder(std::string path, ShowReport& report) : path_(std::move(path)), report_(report) {}
+  /// Names of files begin with `prefix`.
+  ShowFolder(std::string path, std::string prefix, ShowReport& report)
+      : path_(std::move(path)), prefix_(std::move(prefix)), report_(report) {}
 
   /// NAME.png, of a plot NAME.svg too; where there is no font, NAME.svg alone.
   void write(const Canvas& canvas, const std::string& name, const std::string& what, bool is_plot);
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  std::string file(const std::string& name) const { return path_ + "/" + prefix_ + name; }
   /// Paths of one picture: "histograms.png, .svg".
   void add_files(const std::vector<std::string>& written, const std::string& what);
   /// "feature maps: no layer gives images"
@@ -66,7 +69,7 @@ class ShowFolder {
   ShowReport& report() { return report_; }
 
  private:
-  std::string path_;
+  std::string path_, prefix_;
   ShowReport& report_;
 };
 

@@ -141,10 +141,10 @@ void show_classes(const TrainedModel& model, const std::string& weights, Part pa
     draw_examples(model, part, count, folder);
   else
     draw_first(model, part, folder);
-  if (!model.output().classifies(model.data()) || model.output().columns) {
-    folder.leave_out("confusion matrix and mistakes", "the model does not tell classes apart");
-    return;
-  }
+  if (model.output().columns)
+    return folder.leave_out("confusion matrix and mistakes", "the first output learns some columns of the targets");
+  if (!model.output().classifies(model.data()))
+    return folder.leave_out("confusion matrix and mistakes", "the model does not tell classes apart");
   draw_confusion(model, weights, part, folder);
   if (!judges) return folder.leave_out("mistakes", "classes belong to steps of sequences");
   const Judgements of = judge(model, part, count);
