@@ -20,7 +20,7 @@ struct SheetTile {
 struct SheetScale {
   ColourScale scale = ColourScale::kBlue;
   ValueRange range = {};
-  std::string name;
+  std::string name = {};
 };
 
 /// Some rows of pictures, all of one size.
@@ -35,7 +35,7 @@ struct SheetSection {
 };
 
 struct Sheet {
-  std::string title;
+  std::string title = {};
   std::vector<SheetSection> sections = {};
 };
 

@@ -61,7 +61,9 @@ Dataset one_image(const Tensor& x, bool standardized) {
   Split split({.raw = raw, .origin = "x.npy"}, {.raw = Tensor::vector<int64_t>({1}), .origin = "y.npy"},
               Targets::kClasses, 2);
   split.set_classes(3);
-  Dataset out{.name = "test", .train = split, .valid = split, .test = split};
+  Dataset out;
+  out.name = "test";
+  out.train = out.valid = out.test = split;
   if (standardized) {
     Standardization standard;
     standard.inputs = {{0.25}, {0.5}};

@@ -123,7 +123,9 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
   const Boundary of = boundary_of(model, part, kRaster, kRaster, kPoints);
   if (of.classes.rank() == 0) return folder.leave_out("decision boundary", "the model does not tell classes apart");
   const Dataset& data = model.data();
-  DecisionMap map{.rows = of.rows, .columns = of.columns};
+  DecisionMap map;
+  map.rows = of.rows;
+  map.columns = of.columns;
   for (int64_t i = 0; i < of.classes.size(); ++i) {
     map.classes.push_back(of.classes.as_int(i));
     map.probabilities.push_back(model.gives_probabilities() ? of.values.as_double(i) : 1);
