@@ -1,12 +1,13 @@
 // `thtrain show`: pictures of what a run has learned.
 #include "trainers/show/show.h"
 
-#include <filesystem>
+#include <cstdio>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
+#include "reports/font.h"
 #include "trainers/checkpoint.h"
 
 namespace thtrain {
@@ -57,6 +58,7 @@ int run_show(const ShowArguments& arguments) {
   for (const std::string& line : report.left_out) text += str("  ", line, "\n");
   if (!report.mistakes.empty()) text += str("the worst mistakes\n", table_text(report.mistakes));
   print_text(str(text, "weights ", weights, "\n"));
+  if (!Font::find()) std::fprintf(stderr, "warning: %s\n", without_font().c_str());
   return kDone;
 }
 

@@ -42,6 +42,12 @@ TEST(CliShow, OfAConvolutionalNet) {
             "  decision boundary: examples have the shape [28, 28], not [2]\n");
   for (const char* file : {"learning_curves.png", "weights_conv.png", "histograms.svg", "saliency.png"})
     EXPECT_TRUE(workshop.exists(std::string("run/plots/") + file)) << file;
+  // Without a font.
+  const Ended plain = workshop.shell("THTRAIN_FONT=none.ttf \"$THTRAIN\" show run --output plain");
+  ASSERT_EQ(plain.code, 0);
+  EXPECT_TRUE(plain.err.starts_with("warning: ")) << plain.err;
+  EXPECT_TRUE(workshop.exists("plain/saliency.svg"));
+  EXPECT_FALSE(workshop.exists("plain/saliency.png"));
   // Elsewhere, and of another part and layer.
   const Ended other = workshop.run({"show", "run", "--output", "seen", "--part", "valid", "--layer", "softmax"});
   ASSERT_EQ(other.code, 0) << other.err;
