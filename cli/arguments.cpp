@@ -26,6 +26,7 @@ struct CommandLine {
   CLI::App* add_train();
   CLI::App* add_resume();
   void add_eval();
+  void add_show();
   void add_predict();
   void add_sample();
   void add_check();
@@ -44,6 +45,7 @@ struct CommandLine {
   bool wants_version = false;  // only listed: the words before the command are looked at by hand
   TrainArguments train, resume;
   EvalArguments eval;
+  ShowArguments show;
   PredictArguments predict;
   SampleArguments sample;
   CheckArguments check;
@@ -133,6 +135,7 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
   add_train();
   add_resume();
   add_eval();
+  add_show();
   add_predict();
   add_sample();
   add_check();
@@ -189,6 +192,33 @@ void CommandLine::add_eval() {
       ->type_name("PART")
       ->check(one_of("eval", "--part", {"train", "valid", "test"}));
   c->add_flag("--json", eval.json, "print one JSON object");
+}
+
+void CommandLine::add_show() {
+  CLI::App* c = add("show", "draw what a run has learned", [this] { return run_show(show); });
+  add_experiment(*c, show.experiment, "DIR", "a run's folder");
+  c->add_option("--output", show.output, "folder for the pictures; without it plots/ in the run's folder")
+      ->type_name("DIR");
+  add_phase(*c, show.phase);
+  c->add_option("--weights", show.weights, "weights in an .npz file; without it the best weights of the run")
+      ->type_name("FILE");
+  c->add_option("--part", show.part, "which examples: train, valid or test; without it test, where there are some")
+      ->type_name("PART")
+      ->check(one_of("show", "--part", {"train", "valid", "test"}));
+  c->add_option("--layer", show.layer, "the layer whose weights are drawn; without it the first one")
+      ->type_name("NAME");
+  auto number = [](const std::string& option, int64_t low) {
+    return number_in("show", option, low, int64_t{1'000'000'000'000});
+  };
+  c->add_option("--example", show.example, "the example whose feature maps and pixels are drawn; 0 unless given")
+      ->type_name("N")
+      ->check(number("--example", 0));
+  c->add_option("--occlusion", show.occlusion, "side of the grey square that moves over the example")
+      ->type_name("PIXELS")
+      ->check(number("--occlusion", 1));
+  c->add_option("--stride", show.stride, "by how much it moves; without it a quarter of its side")
+      ->type_name("PIXELS")
+      ->check(number("--stride", 1));
 }
 
 void CommandLine::add_predict() {

@@ -14,6 +14,10 @@ static std::string key_of(const ConfigPosition& place) {
   return key.starts_with("data.") ? key : str("data.", key.empty() ? "train" : key);
 }
 
+static bool is_missing(const UserError& error) {
+  return error.messages().back().what.ends_with(": no such file");
+}
+
 static std::string moved_hint(const RunFolder& run, const std::string& key, bool resumes) {
   if (resumes)
     return str("where the data was moved: set ", key, " in ", run.config(), ", then `thtrain resume ", run.path(),
@@ -28,9 +32,19 @@ Dataset load_run_data(const LoadedExperiment& loaded, bool resumes) {
     if (!loaded.run) throw;
     std::vector<Message> messages = error.messages();
     std::string& hint = messages.back().hint;
-    if (!messages.back().what.ends_with(": no such file")) throw;
+    if (!is_missing(error)) throw;
     hint += str(hint.empty() ? "" : ";\n", moved_hint(*loaded.run, key_of(messages.back().config), resumes));
     throw UserError(std::move(messages));
+  }
+}
+
+std::optional<Dataset> load_run_data_if_there(const LoadedExperiment& loaded, std::string& missing) {
+  try {
+    return load_run_data(loaded, false);
+  } catch (const UserError& error) {
+    if (!is_missing(error)) throw;
+    missing = error.messages().back().what;
+    return {};
   }
 }
 

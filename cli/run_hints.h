@@ -1,6 +1,7 @@
 // What is told of a run folder beside its experiment: data that was moved, weights that nothing trained.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/load_experiment.h"
@@ -10,6 +11,9 @@ namespace thtrain {
 
 /// load_data for a run. Where a data file is gone, the hint says how the run finds it at another place.
 Dataset load_run_data(const LoadedExperiment& loaded, bool resumes);
+
+/// The same where weights alone are of use: where a file is gone, none, and `missing` says which.
+std::optional<Dataset> load_run_data_if_there(const LoadedExperiment& loaded, std::string& missing);
 
 /// A warning on standard error where the run's weights are those of a checkpoint of step 0.
 void warn_of_first_weights(const LoadedExperiment& loaded, const std::string& weights);

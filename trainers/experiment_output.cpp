@@ -12,8 +12,11 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
   f.field("filters", &OutputConfig::filters)
       .help(
           "Name of a layer whose weights are drawn after each epoch, as `plots/filters_at_epoch_1.png` and so on: the "
-          "weights of each unit as a picture, scaled from its least to its largest number. The layer takes the "
-          "examples, which are pictures of one channel. Empty: none.");
+          "weights of each unit as a picture, scaled from its least to its largest number, in colours where it has "
+          "three "
+          "channels. The layer takes the examples, which are pictures, or is a `conv`; filters of other than one or "
+          "three "
+          "channels have a row each, with their first channels. Empty: none.");
   f.field("filter_rows", &OutputConfig::filter_rows)
       .range(between(1, 1000))
       .unit("pictures")

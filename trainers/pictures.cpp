@@ -1,25 +1,15 @@
 #include "trainers/pictures.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "compiler/runtime/shared.h"
 #include "datasets/dataset.h"
 #include "nn/layers/rbm.h"
 #include "trainers/image_data.h"
+#include "trainers/show/filters.h"
 
 namespace thtrain {
-
-// Height and width of examples of these lengths: [28, 28], [1, 28, 28], or [784], which may be a square. {} for others.
-static Shape picture_of(Shape example) {
-  if (example.size() == 3 && example[0] == 1) example.erase(example.begin());
-  if (example.size() == 1) {
-    const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(example[0]))));
-    if (side * side == example[0]) return {side, side};
-  }
-  return example.size() == 2 ? example : Shape{};
-}
 
 static const Layer& layer_of(const Model& model, const std::string& name) {
   for (const auto& layer : model.layers())
@@ -28,19 +18,20 @@ static const Layer& layer_of(const Model& model, const std::string& name) {
   __builtin_unreachable();
 }
 
-// The matrix that the layer multiplies pictures with.
-static const Param& weights_of(const Layer& layer, int64_t pixels, const OutputConfig& output, const char* key) {
+// Filters of a convolution, or the matrix that the layer multiplies pictures with.
+static const Param& weights_of(const Layer& layer, const ImageShape& picture, const OutputConfig& output,
+                               const char* key) {
   for (const Param& param : layer.params()) {
     const Shape shape = param.variable.type().known_shape();
-    if (param.name != str(layer.name(), "/W") || shape.size() != 2) continue;
-    if (shape[0] == pixels) return param;
+    if (param.name != str(layer.name(), "/W") || (shape.size() != 2 && shape.size() != 4)) continue;
+    if (shape.size() == 4 || shape[0] == element_count(picture)) return param;
     throw UserError(Message{.what = str("output.", key, ": the layer ", layer.name(), " takes no pictures"),
-                            .expected = str(pixels, " inputs, the numbers of an example"),
+                            .expected = str(element_count(picture), " inputs, the numbers of an example"),
                             .got = std::to_string(shape[0]),
                             .config = output.at(key)});
   }
   throw UserError(Message{.what = str("output.", key, ": the layer ", layer.name(), " has no matrix of weights"),
-                          .expected = "a layer of a type such as \"dense\" or \"rbm\"",
+                          .expected = "a layer of a type such as \"dense\", \"rbm\" or \"conv\"",
                           .got = str("type = \"", layer.type(), '"'),
                           .config = output.at(key)});
 }
@@ -54,7 +45,7 @@ static const Rbm& machine_of(const Model& model, const OutputConfig& output) {
                           .config = output.at("samples")});
 }
 
-static GreyPicture draw_augmented(const Experiment& experiment, const Split& train) {
+static Pixels draw_augmented(const Experiment& experiment, const Split& train) {
   constexpr int64_t kColumns = 10;
   const std::shared_ptr<const Augmentation> augmentation = augmentation_of(experiment, train);
   const auto [channels, height, width] = augmentation->output();
@@ -75,7 +66,7 @@ static GreyPicture draw_augmented(const Experiment& experiment, const Split& tra
           of_column.data<double>()[i] / static_cast<double>(channels);
     }
   }
-  return tiles_of(all, height, width, rows, kColumns);
+  return tiles_of(all, {1, height, width}, rows, kColumns);
 }
 
 Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Model& model) : output_(experiment.output) {
@@ -89,17 +80,22 @@ Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Mode
                             .expected = "examples that are pictures, without data.sequences",
                             .got = str("sequences, whose steps are ", shape_text(data.train.step_shape())),
                             .config = output_.at(key)});
-  const Shape shape = picture_of(data.input_shape());
-  if (shape.empty())
-    throw UserError(Message{.what = str("output.", key, ": the examples are no grey pictures"),
-                            .expected = "examples of the shape [height, width], or rows of n * n numbers",
-                            .got = shape_text(data.input_shape()),
-                            .config = output_.at(key)});
-  height_ = shape[0];
-  width_ = shape[1];
-  if (wants_filters) filters_ = &weights_of(layer_of(model, output_.filters), height_ * width_, output_, "filters");
+  const std::optional<ImageShape> shape = picture_shape(data.input_shape());
+  if (!shape)
+    throw UserError(Message{
+        .what = str("output.", key, ": the examples are no pictures"),
+        .expected = "examples of the shape [height, width] or [channels, height, width], or rows of n * n numbers",
+        .got = shape_text(data.input_shape()),
+        .config = output_.at(key)});
+  picture_ = *shape;
+  if (wants_filters) filters_ = &weights_of(layer_of(model, output_.filters), picture_, output_, "filters");
   if (!wants_samples) return;
-  weights_of(*rbm_, height_ * width_, output_, "samples");
+  if (picture_[0] != 1)
+    throw UserError(Message{.what = "output.samples: the examples are no grey pictures",
+                            .expected = "examples of one channel",
+                            .got = shape_text(data.input_shape()),
+                            .config = output_.at("samples")});
+  weights_of(*rbm_, picture_, output_, "samples");
   const Split& from = data.test.size() > 0 ? data.test : data.train;
   if (from.size() < output_.sample_chains)
     throw UserError(Message{
@@ -107,20 +103,27 @@ Pictures::Pictures(const Experiment& experiment, const Dataset& data, const Mode
         .expected = str("at most ", from.size(), data.test.size() > 0 ? " (test examples)" : " (training examples)"),
         .got = std::to_string(output_.sample_chains),
         .config = output_.at("sample_chains")});
-  first_ = from.read(0, output_.sample_chains, model.dtype()).x.reshape({output_.sample_chains, height_ * width_});
+  first_ =
+      from.read(0, output_.sample_chains, model.dtype()).x.reshape({output_.sample_chains, element_count(picture_)});
 }
 
-static Tensor transposed(const Tensor& a) {
-  return a.view({a.dim(1), a.dim(0)}, {1, a.dim(1)}, 0).copy();
-}
-
-GreyPicture Pictures::filters() const {
+Pixels Pictures::filters() const {
   TH_CHECK(has_filters(), "no filters are asked for");
-  return tiles_of(transposed(filters_->variable.get_value()), height_, width_, output_.filter_rows,
-                  output_.filter_columns);
+  const std::optional<Filters> all = filters_of(filters_->variable.get_value(), picture_);
+  TH_CHECK(all.has_value(), "weights that are no filters");
+  const int64_t rows = output_.filter_rows, columns = output_.filter_columns;
+  if (all->of_unit == 1) return tiles_of(all->values, all->picture, rows, columns);
+  // A row for each unit: its first channels.
+  const int64_t units = all->values.dim(0) / all->of_unit, pixels = all->values.dim(1);
+  const Tensor shown = Tensor::zeros(DType::kFloat64, {std::min(rows, units) * columns, pixels});
+  for (int64_t unit = 0; unit < std::min(rows, units); ++unit) {
+    const int64_t channels = std::min(columns, all->of_unit);
+    shown.rows(unit * columns, channels).assign(all->values.rows(unit * all->of_unit, channels));
+  }
+  return tiles_of(shown, all->picture, rows, columns);
 }
 
-std::optional<GreyPicture> Pictures::samples(const FunctionOptions& options, const std::function<bool()>& stops) const {
+std::optional<Pixels> Pictures::samples(const FunctionOptions& options, const std::function<bool()>& stops) const {
   TH_CHECK(has_samples(), "no samples are asked for");
   const Shared v(first_, "samples"), of_visible(rbm_->visible_random().get_value(), "visible_random"),
       of_hidden(rbm_->hidden_random().get_value(), "hidden_random");
@@ -128,14 +131,14 @@ std::optional<GreyPicture> Pictures::samples(const FunctionOptions& options, con
   Function row =
       function({}, {last.visible_mean},
                {{v, last.visible}, {of_visible, last.visible_random}, {of_hidden, last.hidden_random}}, options);
-  const int64_t chains = output_.sample_chains, pixels = height_ * width_;
+  const int64_t chains = output_.sample_chains, pixels = element_count(picture_);
   Tensor all = Tensor::empty(DType::kFloat64, {output_.sample_rows * chains, pixels});
   for (int64_t i = 0; i < output_.sample_rows; ++i) {
     if (stops && stops()) return std::nullopt;
     const Tensor means = row({})[0].cast(DType::kFloat64);
     std::copy_n(means.data<double>(), chains * pixels, all.data<double>() + i * chains * pixels);
   }
-  return tiles_of(all, height_, width_, output_.sample_rows, chains);
+  return tiles_of(all, picture_, output_.sample_rows, chains);
 }
 
 }  // namespace thtrain

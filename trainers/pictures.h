@@ -19,31 +19,33 @@ class Rbm;
 /// The pictures that [output] asks for.
 class Pictures {
  public:
-  /// UserError: examples are no pictures of one channel, there is no such layer, the layer has no weights of pictures,
-  /// samples are asked for of another layer than an rbm, or there are not so many examples to begin with. The model
-  /// stays alive.
+  /// UserError: examples are no pictures, there is no such layer, the layer has no weights of pictures, samples are
+  /// asked for of another layer than an rbm or of pictures of several channels, or there are not so many examples to
+  /// begin with. The model stays alive.
   Pictures(const Experiment& experiment, const Dataset& data, const Model& model);
 
   bool has_filters() const { return filters_ != nullptr; }
   bool has_samples() const { return rbm_ != nullptr; }
-  /// The first output.filter_rows * output.filter_columns columns of the layer's matrix.
-  GreyPicture filters() const;
+  /// The first output.filter_rows * output.filter_columns units of the layer: columns of its matrix, or filters of a
+  /// convolution. Of three channels they are coloured; of other numbers of channels there is a row for each unit with
+  /// its first output.filter_columns channels.
+  Pixels filters() const;
   /// A row for each of the first output.augmented training examples: the image, cut as the model takes it, and what
   /// trainer.augment makes of it in epochs 0 to 8; the mean of its channels. None where it is not asked for.
-  const std::optional<GreyPicture>& augmented() const { return augmented_; }
+  const std::optional<Pixels>& augmented() const { return augmented_; }
   /// A row of tiles for each of output.sample_rows: means of the visible units in the last of output.sample_steps steps
   /// of Gibbs sampling, which go on from the row above. The chains begin at the first output.sample_chains test
   /// examples (training examples where there are none), and draw from copies of the layer's generators. Before each row
   /// `stops` is asked, where there is one: nothing where it says yes.
-  std::optional<GreyPicture> samples(const FunctionOptions& options, const std::function<bool()>& stops = {}) const;
+  std::optional<Pixels> samples(const FunctionOptions& options, const std::function<bool()>& stops = {}) const;
 
  private:
   const OutputConfig& output_;
-  int64_t height_ = 0, width_ = 0;
+  ImageShape picture_{};  // of an example
   const Param* filters_ = nullptr;
   const Rbm* rbm_ = nullptr;
   Tensor first_;  // [chains, pixels]
-  std::optional<GreyPicture> augmented_;
+  std::optional<Pixels> augmented_;
 };
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 #include "datasets/file.h"
 #include "reports/font.h"
 #include "reports/learning_curves.h"
+#include "reports/raster.h"
 #include "trainers/run.h"
 
 namespace thtrain {
@@ -18,12 +19,12 @@ std::string Run::plot_path(const std::string& name) const {
 }
 
 void Run::draw_augmented() {
-  if (pictures_.augmented()) pictures_.augmented()->write_png(plot_path("augmented.png"));
+  if (pictures_.augmented()) write_png(plot_path("augmented.png"), *pictures_.augmented());
 }
 
 void Run::draw_filters() {
   if (!pictures_.has_filters()) return;
-  pictures_.filters().write_png(plot_path(str("filters_at_epoch_", state_.history.back().epoch, ".png")));
+  write_png(plot_path(str("filters_at_epoch_", state_.history.back().epoch, ".png")), pictures_.filters());
 }
 
 // A signal ends it between two rows; who resumes the run draws all of them.
@@ -34,9 +35,9 @@ void Run::draw_samples() {
     hooks_.on_message(str("drawing samples of ", output.samples, ": ", output.sample_rows,
                           output.sample_rows == 1 ? " row of " : " rows of ", output.sample_steps,
                           output.sample_steps == 1 ? " step" : " steps", " of Gibbs sampling"));
-  const std::optional<GreyPicture> drawn =
+  const std::optional<Pixels> drawn =
       pictures_.samples(function_options(experiment_.compiler, "samples"), [this] { return stop_wanted(); });
-  if (drawn) return drawn->write_png(plot_path("samples.png"));
+  if (drawn) return write_png(plot_path("samples.png"), *drawn);
   interrupted_ = summary_.interrupted = true;
 }
 

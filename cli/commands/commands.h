@@ -61,6 +61,19 @@ struct PredictArguments {
 };
 int run_predict(const PredictArguments& arguments);
 
+struct ShowArguments {
+  ExperimentArguments experiment;     // `config` is a run folder
+  std::string output = {};            // "": plots/ in the run folder
+  std::string phase = {};             // "": the last one
+  std::string weights = {};           // "": the run folder's
+  std::string part = {};              // "train", "valid", "test"; "": the test examples, else those that there are
+  std::string layer = {};             // whose weights are drawn; "": the first one
+  int64_t example = 0;                // that feature maps and saliency are drawn of
+  int64_t occlusion = 0, stride = 0;  // of the square, in pixels; 0: chosen by the size of the pictures
+};
+/// Draws what a run has learned, and lists the files (trainers/show/show.h).
+int run_show(const ShowArguments& arguments);
+
 struct SampleArguments {
   std::string run_dir;
   std::string phase = {};              // "": the last one

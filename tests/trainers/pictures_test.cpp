@@ -6,9 +6,12 @@
 #include <filesystem>
 
 #include "datasets/sources/reber.h"
+#include "nn/layers/conv.h"
 #include "nn/layers/rbm.h"
 #include "nn/layers/rnn.h"
 #include "nn/objectives/contrastive_divergence.h"
+#include "reports/raster.h"
+#include "reports/tiles.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
 #include "trainers/build_model.h"
@@ -42,17 +45,17 @@ Experiment machine() {
 }
 
 // A grey PNG file.
-GreyPicture read_png(const std::string& path) {
+Pixels read_png(const std::string& path) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
-  GreyPicture out;
+  Pixels out;
   if (png_image_begin_read_from_file(&image, path.c_str()) == 0) throw std::runtime_error(image.message);
   EXPECT_EQ(image.format & PNG_FORMAT_FLAG_COLOR, 0u);
   image.format = PNG_FORMAT_GRAY;
   out.width = image.width;
   out.height = image.height;
-  out.pixels.resize(PNG_IMAGE_SIZE(image));
-  if (png_image_finish_read(&image, nullptr, out.pixels.data(), 0, nullptr) == 0)
+  out.values.resize(PNG_IMAGE_SIZE(image));
+  if (png_image_finish_read(&image, nullptr, out.values.data(), 0, nullptr) == 0)
     throw std::runtime_error(image.message);
   return out;
 }
@@ -60,15 +63,15 @@ GreyPicture read_png(const std::string& path) {
 TEST(Tiles, AreNumPysByteForByte) {
   std::map<std::string, Tensor> golden;
   for (const GoldenLine& line : golden_lines("tiles.txt")) golden[line.name] = line.result(DType::kFloat64);
-  const GreyPicture got = tiles_of(golden.at("values"), 3, 2, 2, 3);
+  const Pixels got = tiles_of(golden.at("values"), {1, 3, 2}, 2, 3);
   ASSERT_EQ(got.width, 8);
   ASSERT_EQ(got.height, 7);
-  for (int64_t i = 0; i < 56; ++i) EXPECT_EQ(got.pixels[static_cast<size_t>(i)], golden.at("pixels").as_double(i)) << i;
+  for (int64_t i = 0; i < 56; ++i) EXPECT_EQ(got.values[static_cast<size_t>(i)], golden.at("pixels").as_double(i)) << i;
   TemporaryFolder temporary;
-  got.write_png(temporary.path("tiles.png"));
-  const GreyPicture back = read_png(temporary.path("tiles.png"));
+  write_png(temporary.path("tiles.png"), got);
+  const Pixels back = read_png(temporary.path("tiles.png"));
   EXPECT_EQ(back.width, 8);
-  EXPECT_EQ(back.pixels, got.pixels);
+  EXPECT_EQ(back.values, got.values);
 }
 
 TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
@@ -77,19 +80,56 @@ TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
   const Dataset data = load_data(e, "");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   train(e, data, folder);
-  const GreyPicture first = read_png(folder.file("plots/filters_at_epoch_1.png")),
-                    last = read_png(folder.file("plots/filters_at_epoch_2.png"));
-  EXPECT_NE(first.pixels, last.pixels);
+  const Pixels first = read_png(folder.file("plots/filters_at_epoch_1.png")),
+               last = read_png(folder.file("plots/filters_at_epoch_2.png"));
+  EXPECT_NE(first.values, last.values);
   EXPECT_FALSE(fs::exists(folder.file("plots/filters_at_epoch_3.png")));
   EXPECT_FALSE(fs::exists(folder.file("plots/learning_curves.png")));
   const Tensor w = read_checkpoint(folder.checkpoint()).weights.at(0).second;
   Tensor columns = Tensor::empty(DType::kFloat64, {6, 784});
   for (int64_t k = 0; k < 6; ++k)
     for (int64_t i = 0; i < 784; ++i) columns.data<double>()[k * 784 + i] = w.as_double(i * 6 + k);
-  EXPECT_EQ(last.pixels, tiles_of(columns, 28, 28, 2, 3).pixels);
-  const GreyPicture samples = read_png(folder.file("plots/samples.png"));
+  EXPECT_EQ(last.values, tiles_of(columns, {1, 28, 28}, 2, 3).values);
+  const Pixels samples = read_png(folder.file("plots/samples.png"));
   EXPECT_EQ(samples.width, 4 * 29 - 1);
   EXPECT_EQ(samples.height, 3 * 29 - 1);
+}
+
+// Filters of one and of three channels are tiles; of others, a row for each with its first channels.
+TEST(PicturesOfRuns, FiltersOfConvolutions) {
+  Experiment e = small_experiment();
+  Conv::Options first, second;
+  first.name = "first";
+  first.units = 6;
+  first.window.size = {5};
+  second.name = "second";
+  second.units = 4;
+  second.window.size = {3};
+  Softmax::Options softmax;
+  softmax.name = "softmax";
+  e.model.layers = {first, second, softmax};
+  e.output.filter_rows = 3;
+  e.output.filter_columns = 2;
+  e.output.filters = "first";
+  const Dataset data = load_data(e, "");
+  const Model model = build_model(e, model_input(e, data.input_shape()), data.classes());
+  const auto weights = [&](size_t layer) {
+    return model.layers()[layer]->params()[0].variable.get_value().cast(DType::kFloat64);
+  };
+  EXPECT_EQ(Pictures(e, data, model).filters().values, tiles_of(weights(0).reshape({6, 25}), {1, 5, 5}, 3, 2).values);
+  e.output.filters = "second";
+  Tensor rows = Tensor::empty(DType::kFloat64, {6, 9});
+  for (int64_t unit = 0; unit < 3; ++unit) rows.rows(2 * unit, 2).assign(weights(1).reshape({24, 9}).rows(6 * unit, 2));
+  EXPECT_EQ(Pictures(e, data, model).filters().values, tiles_of(rows, {1, 3, 3}, 3, 2).values);
+}
+
+// Channels stand beside each other in a pixel, and are scaled alike.
+TEST(Tiles, OfThreeChannelsAreColoured) {
+  const Tensor values = Tensor::of(std::vector<double>{0, 1, 2, 3, 4, 5.1}, {1, 6});
+  const Pixels got = tiles_of(values, {3, 1, 2}, 1, 2);
+  EXPECT_EQ(got.width, 5);
+  EXPECT_EQ(got.channels, 3);
+  EXPECT_EQ(got.values, (std::vector<uint8_t>{0, 99, 199, 49, 149, 254, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 // Ten tiles in a row: the image, and nine changes of it.
@@ -102,7 +142,7 @@ TEST(PicturesOfRuns, AugmentedImagesStandBesideTheirChanges) {
   const Dataset data = load_data(e, ".");
   RunFolder folder = RunFolder::create(temporary.path("run"), e);
   train(e, data, folder);
-  const GreyPicture got = read_png(folder.file("plots/augmented.png"));
+  const Pixels got = read_png(folder.file("plots/augmented.png"));
   EXPECT_EQ(got.width, 10 * 29 - 1);
   EXPECT_EQ(got.height, 2 * 29 - 1);
   const Tensor images = data.train.read(0, 2, DType::kFloat64).x;
@@ -114,7 +154,7 @@ TEST(PicturesOfRuns, AugmentedImagesStandBesideTheirChanges) {
       augmentation_of(e, data.train)->apply(images, std::vector<int64_t>{0, 1}, column - 1, changed);
     for (int64_t row = 0; row < 2; ++row) all.rows(10 * row + column, 1).assign(changed.rows(row, 1));
   }
-  EXPECT_EQ(got.pixels, tiles_of(all, 28, 28, 2, 10).pixels);
+  EXPECT_EQ(got.values, tiles_of(all, {1, 28, 28}, 2, 10).values);
 }
 
 // A step at a time from the same examples and generators; drawing them leaves the model as it is.
@@ -123,7 +163,7 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
   const Dataset data = load_data(e, "");
   const Model model = build_model(e, {"x", {784}}, data.classes());
   const Rbm& rbm = dynamic_cast<const Rbm&>(*model.layers()[0]);
-  const GreyPicture got = *Pictures(e, data, model).samples({.mode = Mode::kReference});
+  const Pixels got = *Pictures(e, data, model).samples({.mode = Mode::kReference});
   const Shared v(data.test.read(0, 4, model.dtype()).x.reshape({4, 784}), "v"),
       visible(rbm.visible_random().get_value(), "visible"), hidden(rbm.hidden_random().get_value(), "hidden");
   const Drawn h = rbm.machine().sample_hidden(v, hidden);
@@ -147,8 +187,8 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
     for (int i = 0; i < 5; ++i) means = step({})[0].cast(DType::kFloat64);
     std::copy_n(means.data<double>(), 4 * 784, all.data<double>() + row * 4 * 784);
   }
-  EXPECT_EQ(got.pixels, tiles_of(all, 28, 28, 3, 4).pixels);
-  EXPECT_EQ(Pictures(e, data, model).samples({.mode = Mode::kReference})->pixels, got.pixels);
+  EXPECT_EQ(got.values, tiles_of(all, {1, 28, 28}, 3, 4).values);
+  EXPECT_EQ(Pictures(e, data, model).samples({.mode = Mode::kReference})->values, got.values);
 }
 
 TEST(PicturesOfRuns, TheirKeysMatter) {
@@ -159,9 +199,9 @@ TEST(PicturesOfRuns, TheirKeysMatter) {
     Experiment e = standard;
     if (key) e.output.*key = value;
     const Pictures pictures(e, data, model);
-    const GreyPicture filters = pictures.filters(), samples = *pictures.samples({.mode = Mode::kReference});
-    std::vector<uint8_t> out = filters.pixels;
-    out.insert(out.end(), samples.pixels.begin(), samples.pixels.end());
+    const Pixels filters = pictures.filters(), samples = *pictures.samples({.mode = Mode::kReference});
+    std::vector<uint8_t> out = filters.values;
+    out.insert(out.end(), samples.values.begin(), samples.values.end());
     return out;
   };
   for (int64_t OutputConfig::*key :
@@ -195,7 +235,7 @@ TEST(PicturesOfRuns, WhatIsNoPicture) {
   e.output.filters = "squashed";
   EXPECT_EQ(error_of(e),
             "error: output.filters: the layer squashed has no matrix of weights\n"
-            "  expected: a layer of a type such as \"dense\" or \"rbm\"\n"
+            "  expected: a layer of a type such as \"dense\", \"rbm\" or \"conv\"\n"
             "  got:      type = \"activation\"");
   e.output.filters = "";
   e.output.samples = "dense";

@@ -1,0 +1,162 @@
+#include "reports/sheet.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/str.h"
+#include "reports/plot.h"
+
+namespace thtrain {
+
+namespace {
+
+constexpr double kMargin = 20, kGap = 6, kLine = 15, kTextSize = 11, kTitleSize = 15, kSectionSize = 13;
+constexpr double kPageWidth = 960, kScaleWidth = 180, kScaleHeight = 34;
+
+// Where the parts of a section stand.
+struct Place {
+  double tile_width = 0, tile_height = 0;  // of a picture
+  double cell_width = 0, cell_height = 0;  // with its lines
+  double names_width = 0;                  // of the rows
+  int64_t columns = 1, rows = 1;
+
+  double width() const { return names_width + static_cast<double>(columns) * (cell_width + kGap) - kGap; }
+};
+
+double enlarged(int64_t longer, double side) {
+  const double times = side / static_cast<double>(longer);
+  return times >= 1 ? std::floor(times + 0.25) : times;
+}
+
+Place place_of(const SheetSection& section) {
+  Place out;
+  const Pixels& first = section.tiles.front().pixels;
+  const double times = enlarged(std::max(first.width, first.height), section.side);
+  out.tile_width = std::round(static_cast<double>(first.width) * times);
+  out.tile_height = std::round(static_cast<double>(first.height) * times);
+  size_t lines = 0;
+  double text = 0;
+  for (const SheetTile& tile : section.tiles) {
+    lines = std::max(lines, tile.lines.size());
+    for (const std::string& line : tile.lines) text = std::max(text, Canvas::text_width(line, kTextSize));
+  }
+  constexpr double kLongest = 200;
+  out.cell_width = std::max(out.tile_width, lines > 0 ? std::min(text, std::max(kLongest, out.tile_width)) + 8 : 0);
+  out.cell_height = out.tile_height + (lines > 0 ? 4 + kLine * static_cast<double>(lines) : 0);
+  for (const auto* names : {&section.row_names, &section.pixel_names})
+    for (const std::string& name : *names)
+      out.names_width = std::max(out.names_width, std::min(Canvas::text_width(name, kTextSize), kLongest) + 10);
+  const auto count = std::ssize(section.tiles);
+  out.columns = section.columns;
+  if (out.columns == 0) {
+    const double there = kPageWidth - 2 * kMargin - out.names_width + kGap;
+    out.columns = std::clamp<int64_t>(static_cast<int64_t>(there / (out.cell_width + kGap)), 1, count);
+  }
+  out.rows = (count + out.columns - 1) / out.columns;
+  return out;
+}
+
+void draw_tile(Canvas& canvas, const SheetTile& tile, const Place& place, double left, double top) {
+  const double x = left + (place.cell_width - place.tile_width) / 2;
+  const Box box{std::floor(x), top, std::floor(x) + place.tile_width, top + place.tile_height};
+  canvas.image(box, tile.pixels);
+  canvas.frame({box.left - 0.5, box.top - 0.5, box.right + 0.5, box.bottom + 0.5}, {.colour = {200, 200, 200}});
+  double y = box.bottom + 4 + kLine - 4;
+  for (const std::string& line : tile.lines) {
+    canvas.text(left + place.cell_width / 2, y, shortened(line, place.cell_width, kTextSize),
+                {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
+    y += kLine;
+  }
+}
+
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+void draw_scale(Canvas& canvas, const SheetScale& scale, double left, double top) {
+  constexpr int64_t kSteps = 90;
+  Pixels bar{.width = kSteps, .height = 1, .channels = 3};
+  for (int64_t i = 0; i < kSteps; ++i) {
+    const double part = static_cast<double>(i) / static_cast<double>(kSteps - 1);
+    const Colour colour = scale_colour(scale.scale, part);
+    bar.values.insert(bar.values.end(), {colour.red, colour.green, colour.blue});
+  }
+  const Box box{left, top, left + kScaleWidth, top + 10};
+  canvas.image(box, bar);
+  canvas.frame(box, {.colour = {200, 200, 200}});
+  const double y = box.bottom + 14;
+  canvas.text(box.left, y, number_text(scale.range.low), {.size = kTextSize, .colour = plot::kAxis});
+  canvas.text((box.left + box.right) / 2, y, scale.name,
+              {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
+  canvas.text(box.right, y, number_text(scale.range.high),
+              {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight});
+}
+
+double title_height(const SheetSection& section) {
+  return section.title.empty() ? 0 : 24;
+}
+double height_of(const SheetSection& section, const Place& place) {
+  return title_height(section) + static_cast<double>(place.rows) * (place.cell_height + kGap) +
+         (section.scales.empty() ? 0 : kScaleHeight) + 8;
+}
+
+void draw_name(Canvas& canvas, const std::string& name, const Place& place, double middle) {
+  const double width = place.names_width - 10;
+  canvas.text(kMargin + width, middle, shortened(name, width, kTextSize),
+              {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
+}
+
+void draw_section(Canvas& canvas, const SheetSection& section, const Place& place, double top) {
+  const double there = canvas.width() - 2 * kMargin;
+  if (!section.title.empty())
+    canvas.text(kMargin, top + 12, shortened(section.title, there, kSectionSize),
+                {.size = kSectionSize, .colour = plot::kAxis});
+  top += title_height(section);
+  for (int64_t i = 0; i < std::ssize(section.tiles); ++i) {
+    const double left =
+        kMargin + place.names_width + static_cast<double>(i % place.columns) * (place.cell_width + kGap);
+    const double y = top + static_cast<double>(i / place.columns) * (place.cell_height + kGap);
+    const auto row = static_cast<size_t>(i / place.columns);
+    if (i % place.columns == 0 && row < section.row_names.size())
+      draw_name(canvas, section.row_names[row], place, y + place.tile_height / 2);
+    const double pixel = place.tile_height / static_cast<double>(section.tiles.front().pixels.height);
+    for (size_t k = 0; k < section.pixel_names.size(); ++k)
+      draw_name(canvas, section.pixel_names[k], place, y + pixel * (static_cast<double>(k) + 0.5));
+    if (!section.tiles[static_cast<size_t>(i)].pixels.values.empty())
+      draw_tile(canvas, section.tiles[static_cast<size_t>(i)], place, left, y);
+  }
+  double left = kMargin + place.names_width;
+  for (const SheetScale& scale : section.scales) {
+    draw_scale(canvas, scale, left, top + static_cast<double>(place.rows) * (place.cell_height + kGap) + 4);
+    left += kScaleWidth + 40;
+  }
+}
+
+}  // namespace
+
+Canvas draw_sheet(const Sheet& sheet) {
+  std::vector<Place> places;
+  constexpr double kLeast = 320;
+  double width = std::min(kPageWidth - 2 * kMargin, Canvas::text_width(sheet.title, kTitleSize, true)),
+         height = kMargin + 28;
+  for (const SheetSection& section : sheet.sections) {
+    places.push_back(place_of(section));
+    const double scales = static_cast<double>(section.scales.size()) * (kScaleWidth + 40) - 40;
+    width = std::max({width, places.back().width(), places.back().names_width + scales});
+    height += height_of(section, places.back());
+  }
+  width = std::max(width + 2 * kMargin, kLeast);
+  Canvas canvas(static_cast<int>(std::ceil(width)), static_cast<int>(std::ceil(height + kMargin / 2)));
+  canvas.text(kMargin, kMargin + 11, shortened(sheet.title, width - 2 * kMargin, kTitleSize),
+              {.size = kTitleSize, .bold = true});
+  double top = kMargin + 28;
+  for (size_t i = 0; i < places.size(); ++i) {
+    draw_section(canvas, sheet.sections[i], places[i], top);
+    top += height_of(sheet.sections[i], places[i]);
+  }
+  return canvas;
+}
+
+}  // namespace thtrain

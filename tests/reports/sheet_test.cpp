@@ -1,0 +1,103 @@
+// Pages of small pictures, and numbers as pixels.
+#include "reports/sheet.h"
+
+#include <gtest/gtest.h>
+
+namespace thtrain {
+namespace {
+
+TEST(PixelsOfNumbers, AreScaledToTheRange) {
+  const std::vector<double> values = {-1, 0, 0.5, 1, 2, 0.25};
+  const Pixels grey = image_pixels(values.data(), {1, 2, 3}, {0, 1});
+  EXPECT_EQ(grey.width, 3);
+  EXPECT_EQ(grey.height, 2);
+  EXPECT_EQ(grey.values, (std::vector<uint8_t>{0, 0, 128, 255, 255, 64}));
+  const Pixels coloured = image_pixels(values.data(), {3, 1, 2}, {0, 1});
+  EXPECT_EQ(coloured.channels, 3);
+  EXPECT_EQ(coloured.values, (std::vector<uint8_t>{0, 128, 255, 0, 255, 64}));
+  EXPECT_EQ(image_pixels(values.data(), {1, 1, 2}, {3, 3}).values, (std::vector<uint8_t>{128, 128}));
+}
+
+TEST(PixelsOfNumbers, ScalesBeginAndEndWhereTheySay) {
+  const Colour white{255, 255, 255};
+  EXPECT_EQ(scale_colour(ColourScale::kBlue, 0), white);
+  EXPECT_EQ(scale_colour(ColourScale::kFromRed, 1), white);
+  EXPECT_EQ(scale_colour(ColourScale::kRedToBlue, 0.5), white);
+  EXPECT_EQ(scale_colour(ColourScale::kRedToBlue, 0), scale_colour(ColourScale::kFromRed, 0));
+  EXPECT_EQ(scale_colour(ColourScale::kRedToBlue, 1), scale_colour(ColourScale::kBlue, 1));
+  const Pixels got = scale_pixels(Tensor::matrix<double>({{0, 4}}), {0, 4}, ColourScale::kBlue);
+  const Colour last = scale_colour(ColourScale::kBlue, 1);
+  EXPECT_EQ(got.values, (std::vector<uint8_t>{255, 255, 255, last.red, last.green, last.blue}));
+}
+
+// What stands on the page, in its order: texts and pictures.
+struct Found {
+  std::vector<Box> images;
+  std::vector<std::string> texts;
+};
+Found found_on(const Canvas& canvas) {
+  Found out;
+  for (const Canvas::Shape& shape : canvas.shapes()) {
+    if (const auto* image = std::get_if<Canvas::Image>(&shape)) out.images.push_back(image->box);
+    if (const auto* text = std::get_if<Canvas::Placed>(&shape)) out.texts.push_back(text->text);
+  }
+  return out;
+}
+
+TEST(Sheets, PicturesStandInRowsAndAreEnlargedByWholeNumbers) {
+  const Pixels tile{.width = 10, .height = 8, .values = std::vector<uint8_t>(80)};
+  Sheet sheet{.title = "Title", .sections = {{.title = "Section", .columns = 2, .row_names = {"first", "second"}}}};
+  for (int i = 0; i < 3; ++i) sheet.sections[0].tiles.push_back({.pixels = tile, .lines = {"below"}});
+  const Canvas canvas = draw_sheet(sheet);
+  EXPECT_EQ(canvas.width(), 320);
+  const Found found = found_on(canvas);
+  EXPECT_EQ(found.texts, (std::vector<std::string>{"Title", "Section", "first", "below", "below", "second", "below"}));
+  ASSERT_EQ(found.images.size(), 3u);
+  for (const Box& box : found.images) {
+    EXPECT_EQ(box.width(), 50);  // 5 times
+    EXPECT_EQ(box.height(), 40);
+  }
+  EXPECT_EQ(found.images[0].top, found.images[1].top);
+  EXPECT_GE(found.images[1].left, found.images[0].right + 1);
+  EXPECT_EQ(found.images[2].left, found.images[0].left);
+  EXPECT_GE(found.images[2].top, found.images[0].bottom + 15);  // below the text
+}
+
+TEST(Sheets, RowsAreAsLongAsThePageIsWideUnlessColumnsAreGiven) {
+  const Pixels tile{.width = 28, .height = 28, .values = std::vector<uint8_t>(784)};
+  Sheet sheet{.sections = {{.tiles = std::vector<SheetTile>(40, SheetTile{.pixels = tile})}}};
+  const auto in_first_row = [&] {
+    const Found found = found_on(draw_sheet(sheet));
+    return std::count_if(found.images.begin(), found.images.end(),
+                         [&](const Box& box) { return box.top == found.images[0].top; });
+  };
+  EXPECT_EQ(in_first_row(), 14);  // (960 - 40 + 6) / (56 + 6)
+  sheet.sections[0].columns = 20;
+  EXPECT_EQ(in_first_row(), 20);
+  EXPECT_EQ(draw_sheet(sheet).width(), 40 + 20 * 62 - 6);
+}
+
+TEST(Sheets, RowsOfPixelsMayHaveNames) {
+  const Pixels matrix{.width = 2, .height = 3, .values = std::vector<uint8_t>(6)};
+  const Canvas canvas =
+      draw_sheet({.sections = {{.tiles = {{.pixels = matrix}}, .pixel_names = {"a", "b", "c"}, .side = 60}}});
+  const Box box = found_on(canvas).images.at(0);
+  EXPECT_EQ(box.height(), 60);
+  std::vector<double> middles;
+  for (const Canvas::Text& text : canvas.texts())
+    if (!text.text.empty()) middles.push_back((text.box.top + text.box.bottom) / 2);
+  ASSERT_EQ(middles.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(middles[i], box.top + 10 + 20 * static_cast<double>(i), 0.5);
+}
+
+TEST(Sheets, LongTextIsCut) {
+  const Pixels tile{.width = 28, .height = 28, .values = std::vector<uint8_t>(784)};
+  const std::string name(400, 'm');
+  const Found found = found_on(draw_sheet({.sections = {{.tiles = {{.pixels = tile, .lines = {name}}}}}}));
+  ASSERT_EQ(found.texts.size(), 2u);
+  EXPECT_LT(found.texts[1].size(), 45u);
+  EXPECT_TRUE(found.texts[1].ends_with("m…"));
+}
+
+}  // namespace
+}  // namespace thtrain

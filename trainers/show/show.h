@@ -1,0 +1,109 @@
+// What a trained run has learned, as pictures: weights, examples, mistakes, what layers and the whole model answer.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "reports/canvas.h"
+#include "reports/history.h"
+#include "trainers/experiment.h"
+#include "trainers/show/saliency.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+struct ShowOptions {
+  std::optional<Part> part = {};  // of the examples; not given: the test examples, else those that there are
+  std::string layer = {};         // whose weights are drawn; "": the first one that has a matrix or filters
+  int64_t example = 0;            // of the part: the one that feature maps and saliency are drawn of
+  OcclusionSquare square = {};    // 0: standard_square()
+};
+
+/// What was drawn.
+struct ShowReport {
+  struct File {
+    std::string name;  // in the folder: "histograms.png, .svg"
+    std::string what;  // "the numbers of 4 parameters"
+  };
+  std::vector<File> files = {};
+  std::vector<std::string> left_out = {};  // what was not drawn, and why
+  /// The worst mistakes where examples are no pictures: rows of cells, the first one of names.
+  std::vector<std::vector<std::string>> mistakes = {};
+};
+
+/// What there is to draw from.
+struct ShownRun {
+  const Experiment& experiment;
+  const Dataset* data = nullptr;  // null: it is not there, and weights alone are drawn
+  std::string missing = {};       // why
+  std::string weights = {};       // an .npz
+  std::vector<PhaseHistory> history = {};
+  std::string phase = {};  // an earlier one of several, with whose name files begin; "": the last one
+};
+
+/// Draws into `folder`, which is made where it is missing. What does not apply to the run is named in
+/// ShowReport::left_out. UserError: there is no layer `options.layer`, or it has no weights; there is no example of
+/// that number; the square does not fit into a picture, or its stride is larger than it; a file cannot be read or
+/// written.
+ShowReport show(const ShownRun& run, const ShowOptions& options, const std::string& folder);
+
+// ---- the parts of it ----
+
+/// Where pictures go, and what is told of them.
+class ShowFolder {
+ public:
+  /// Names of files begin with `prefix`.
+  ShowFolder(std::string path, std::string prefix, ShowReport& report)
+      : path_(std::move(path)), prefix_(std::move(prefix)), report_(report) {}
+
+  /// NAME.png, of a plot NAME.svg too; where there is no font, NAME.svg alone.
+  void write(const Canvas& canvas, const std::string& name, const std::string& what, bool is_plot);
+  std::string file(const std::string& name) const { return path_ + "/" + prefix_ + name; }
+  /// Paths of one picture: "histograms.png, .svg".
+  void add_files(const std::vector<std::string>& written, const std::string& what);
+  /// "feature maps: no layer gives images"
+  void leave_out(const std::string& what, const std::string& why) { report_.left_out.push_back(what + ": " + why); }
+  ShowReport& report() { return report_; }
+
+ private:
+  std::string path_, prefix_;
+  ShowReport& report_;
+};
+
+/// The layer of this name, or for "" the first one that has a matrix or filters W; "" where no layer has. UserError:
+/// there is no such layer, or it has no W.
+std::string layer_to_show(const Experiment& experiment, const std::map<std::string, Tensor>& arrays,
+                          const std::string& asked);
+/// The weights of that layer as tiles, and a histogram of each parameter. `picture`: that of an example, where it is
+/// known; `inputs`: names of the numbers of an example, where there are some.
+void show_weights(const Experiment& experiment, const std::map<std::string, Tensor>& arrays, const std::string& layer,
+                  const std::optional<ImageShape>& picture, const std::vector<std::string>& inputs, ShowFolder& folder);
+/// Examples of each class, the confusion matrix and the worst mistakes.
+void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder);
+/// Of a model of values: what it gives beside what it should give, and the differences.
+void show_values(const TrainedModel& model, Part part, ShowFolder& folder);
+/// `asked` with standard_square() in the place of zeros; the stride of another square is a quarter of it.
+OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& asked);
+/// UserError where the square does not fit, or its stride leaves pixels out.
+void check_square(const ImageShape& picture, const OcclusionSquare& square);
+/// Of an autoencoder of pictures: examples, and what it gives for them.
+void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& folder);
+/// Of one example: the feature maps of layers, and what covered pixels and small changes of pixels do.
+void show_example(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
+/// The decisions over the plane of two features.
+void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder);
+
+/// Of an example of a few numbers: the columns' names, else "x0", "x1", ...; none of others.
+std::vector<std::string> input_names(const Dataset& data);
+/// The names of the classes, else their numbers.
+std::string class_name(const Dataset& data, int64_t number);
+/// An image [channels, height, width]: of numbers from 0 to 1 these as they are, else from the least to the largest; of
+/// other than 1 or 3 channels their mean.
+Pixels number_pixels(const double* numbers, const ImageShape& image);
+/// The same of an example of pictures, `x` [1, ...] as the model takes it, before standardization.
+Pixels example_pixels(const TrainedModel& model, const Tensor& x);
+
+}  // namespace thtrain

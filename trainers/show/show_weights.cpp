@@ -1,0 +1,152 @@
+// The pictures of weights: filters, matrices and histograms.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/escape.h"
+#include "reports/histograms.h"
+#include "reports/sheet.h"
+#include "trainers/show/filters.h"
+#include "trainers/show/show.h"
+
+namespace thtrain {
+
+namespace {
+
+using Arrays = std::map<std::string, Tensor>;
+
+const Tensor* weights_of(const Arrays& arrays, const std::string& layer) {
+  auto found = arrays.find(layer + "/W");
+  return found != arrays.end() ? &found->second : nullptr;
+}
+
+SheetTile tile_of(const Filters& filters, int64_t at) {
+  const int64_t size = element_count(filters.picture);
+  const double* first = filters.values.data<double>() + at * size;
+  return {.pixels = image_pixels(first, filters.picture, range_of(first, size))};
+}
+
+// Many filters and channels are cut to what a page shows.
+void draw_filters(const Filters& filters, const std::string& layer, ShowFolder& folder) {
+  constexpr int64_t kMostPictures = 256, kMostRows = 32, kMostChannels = 32;
+  const int64_t units = filters.values.dim(0) / filters.of_unit;
+  const bool by_row = filters.of_unit > 1;
+  const int64_t shown = std::min(units, by_row ? kMostRows : kMostPictures),
+                channels = std::min(filters.of_unit, kMostChannels);
+  SheetSection section{.columns = by_row ? channels : 0, .side = by_row ? 32.0 : shown <= 24 ? 84.0 : 56.0};
+  for (int64_t unit = 0; unit < shown; ++unit) {
+    for (int64_t c = 0; c < channels; ++c) section.tiles.push_back(tile_of(filters, unit * filters.of_unit + c));
+    if (by_row) section.row_names.push_back(std::to_string(unit));
+  }
+  std::string what =
+      str(shown < units ? str("the first ", shown, " of ", units) : str("the ", units), " filters of ", layer);
+  if (by_row)
+    what += str(", a row of ", channels < filters.of_unit ? str("the first ", channels, " of ") : "", filters.of_unit,
+                " channels each");
+  what += ", each picture scaled by itself";
+  std::string title = what;
+  title.front() = 'T';
+  folder.write(draw_sheet({title, {section}}), "weights_" + layer, what, false);
+}
+
+// 0 is white: blue numbers are above it, red ones below.
+void draw_matrix(const Tensor& weights, const std::string& layer, const std::vector<std::string>& inputs,
+                 ShowFolder& folder) {
+  const Tensor values = weights.cast(DType::kFloat64).contiguous();
+  const int64_t rows = values.dim(0), columns = values.dim(1);
+  const ValueRange range = range_of(values.data<double>(), values.size());
+  const double most = std::max({std::abs(range.low), std::abs(range.high), 1e-30});
+  const double cell = std::min({24.0, 840.0 / static_cast<double>(columns), 600.0 / static_cast<double>(rows)});
+  constexpr double kLegible = 14;
+  SheetSection section{.tiles = {{.pixels = scale_pixels(values, {-most, most}, ColourScale::kRedToBlue)}},
+                       .side = cell * static_cast<double>(std::max(rows, columns)),
+                       .scales = {{ColourScale::kRedToBlue, {-most, most}, "weight"}}};
+  if (std::ssize(inputs) == rows && cell >= kLegible) section.pixel_names = inputs;
+  const std::string what = str("he weights of ", layer, ": ", rows, rows == 1 ? " input" : " inputs", " in rows, ",
+                               columns, columns == 1 ? " unit in a column" : " units in columns");
+  folder.write(draw_sheet({"T" + what, {section}}), "weights_" + layer, "t" + what, false);
+}
+
+// About the cube root of the numbers' count on each side of the middle.
+size_t bins_of(int64_t count) {
+  return static_cast<size_t>(std::clamp(2 * std::cbrt(static_cast<double>(count)), 5.0, 60.0));
+}
+
+void draw_pages(const std::vector<std::pair<std::string, Tensor>>& params, ShowFolder& folder) {
+  constexpr int64_t kPage = 9;
+  const auto count = std::ssize(params);
+  for (int64_t first = 0; first < count; first += kPage) {
+    std::vector<Histogram> panels;
+    for (int64_t i = first; i < std::min(first + kPage, count); ++i) {
+      const auto& [name, array] = params[static_cast<size_t>(i)];
+      const Tensor values = array.cast(DType::kFloat64).contiguous();
+      panels.push_back(histogram_of(str(name, ' ', shape_text(array.shape())),
+                                    {values.data<double>(), static_cast<size_t>(values.size())},
+                                    bins_of(values.size())));
+    }
+    std::string of = count == 1 ? "1 array" : str(count, " arrays");
+    if (count > kPage) of = str("arrays ", first + 1, " to ", first + std::ssize(panels), " of ", count);
+    const std::string name = first == 0 ? "histograms" : str("histograms_", first / kPage + 1);
+    folder.add_files(draw_histograms(folder.file(name), panels, str("The numbers of ", of, " of the model")),
+                     str("how the numbers of ", of, " of the model are distributed"));
+  }
+}
+
+// Of the layers in their order; in a layer, its matrices first.
+std::vector<std::pair<std::string, Tensor>> params_in_order(const Experiment& experiment, const Arrays& arrays) {
+  std::vector<std::pair<std::string, Tensor>> out;
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
+    const size_t begin = out.size();
+    for (const auto& [name, array] : arrays)
+      if (name.starts_with(layer->name + "/") && is_float(array.dtype()) && array.size() > 0)
+        out.emplace_back(name, array);
+    std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(),
+                     [](const auto& a, const auto& b) { return a.second.rank() > b.second.rank(); });
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string layer_to_show(const Experiment& experiment, const Arrays& arrays, const std::string& asked) {
+  std::vector<std::string> names, with_weights;
+  for (const OneOf<LayerOptions>& layer : experiment.model.layers) {
+    names.push_back(layer->name);
+    if (weights_of(arrays, layer->name)) with_weights.push_back(layer->name);
+  }
+  if (asked.empty()) return with_weights.empty() ? "" : with_weights.front();
+  const std::string near = nearest_name(asked, names);
+  if (std::find(names.begin(), names.end(), asked) == names.end())
+    throw UserError(Message{.what = str("thtrain show: there is no layer ", asked),
+                            .expected = join(names, ", "),
+                            .hint = near.empty() ? "" : str("did you mean ", near, '?')});
+  if (std::find(with_weights.begin(), with_weights.end(), asked) == with_weights.end())
+    throw UserError(
+        Message{.what = str("thtrain show: the layer ", asked, " has no weights to draw"),
+                .expected = with_weights.empty() ? "a run of a model with weights" : join(with_weights, ", ")});
+  return asked;
+}
+
+void show_weights(const Experiment& experiment, const Arrays& arrays, const std::string& layer,
+                  const std::optional<ImageShape>& picture, const std::vector<std::string>& inputs,
+                  ShowFolder& folder) {
+  if (layer.empty()) {
+    folder.leave_out("weights", "no layer has a matrix or filters");
+  } else {
+    const Tensor& weights = *weights_of(arrays, layer);
+    std::optional<ImageShape> image = picture;
+    if (!image && !experiment.data->has_sequences() && weights.rank() == 2) image = picture_shape({weights.dim(0)});
+    const std::optional<Filters> filters = filters_of(weights, image);
+    constexpr int64_t kLargestMatrix = 1024;
+    if (filters)
+      draw_filters(*filters, layer, folder);
+    else if (weights.rank() == 2 && std::max(weights.dim(0), weights.dim(1)) <= kLargestMatrix)
+      draw_matrix(weights, layer, inputs, folder);
+    else
+      folder.leave_out(str("weights of ", layer), str(weights.type_text(), " is neither pictures nor a small matrix"));
+  }
+  const auto params = params_in_order(experiment, arrays);
+  if (params.empty()) return folder.leave_out("histograms", "the model has no parameters");
+  draw_pages(params, folder);
+}
+
+}  // namespace thtrain

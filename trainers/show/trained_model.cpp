@@ -1,0 +1,108 @@
+#include "trainers/show/trained_model.h"
+
+#include <algorithm>
+
+#include "compiler/ir/variables.h"
+#include "nn/objectives/binary_crossentropy.h"
+#include "nn/objectives/negative_log_likelihood.h"
+#include "trainers/build_model.h"
+#include "trainers/data_state.h"
+#include "trainers/show/filters.h"
+
+namespace thtrain {
+
+static bool are_probabilities(const Model& model, const TrainedOutput& output, const Dataset& data) {
+  const std::string& objective = output.objective->name();
+  if (objective == NegativeLogLikelihood::Options::kName || objective == BinaryCrossentropy::Options::kName)
+    return true;
+  Dims dims(model.input_shape().begin(), model.input_shape().end());
+  if (data.is_sequence()) dims.insert(dims.begin(), "steps");
+  dims.insert(dims.begin(), "n");
+  ModelPass pass = model.pass({tensor("x", dims, model.dtype())}, Phase::kEvaluation);
+  return pass.model_output(output.layer).link != ModelOutput::Link::kNone;
+}
+
+TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, std::string weights)
+    : experiment_(experiment),
+      floatx_(experiment.compiler.floatX),
+      data_(data),
+      weights_(std::move(weights)),
+      input_(model_input(experiment, data.train.step_shape(), data.is_sequence())),
+      model_(build_model(experiment, input_, data.classes())),
+      outputs_(outputs_of(experiment)),
+      splits_{data.train, data.valid, data.test},
+      standardization_(data.standardization) {
+  std::map<std::string, Tensor> arrays = read_weights(weights_);
+  if (std::shared_ptr<const Standardization> kept = take_standardization(arrays, weights_)) {
+    check_standardization(*kept, data.train, weights_);
+    standardization_ = kept;
+    for (Split& split : splits_) split.set_standardization(kept);
+  }
+  model_.load(arrays, weights_);
+  set_standards(outputs_, standardization_.get());
+  set_step_targets(outputs_, data.train);
+  if (!data.is_sequence()) picture_ = picture_shape(data.input_shape());
+  gives_probabilities_ = are_probabilities(model_, output(), data);
+}
+
+int64_t TrainedModel::count(Part part) const {
+  const int64_t size = split(part).size(), batch = experiment_.trainer.batch_size;
+  return experiment_.trainer.full_batches_only ? size / batch * batch : size;
+}
+
+Batch TrainedModel::read(Part part, int64_t first, int64_t count) const {
+  return split(part).read(first, count, floatX());
+}
+
+Tensor TrainedModel::in_units(const Tensor& x) const {
+  const Tensor out = x.cast(DType::kFloat64).copy();
+  if (standardization_) standardization_->inputs.undo(out);
+  const double scale = data_.train.scale();
+  for (int64_t i = 0; scale != 1 && i < out.size(); ++i) out.data<double>()[i] /= scale;
+  return out;
+}
+
+Tensor TrainedModel::from_units(const Tensor& x) const {
+  const Tensor out = x.cast(DType::kFloat64).copy();
+  const double scale = data_.train.scale();
+  for (int64_t i = 0; scale != 1 && i < out.size(); ++i) out.data<double>()[i] *= scale;
+  if (standardization_) standardization_->inputs.apply(out);
+  return out.cast(experiment_.compiler.floatX);
+}
+
+Prediction TrainedModel::predict(const Batch& examples) const {
+  return predict_outputs(experiment_, examples.x, weights_, {.raw = {}, .origin = "the examples", .where = {}},
+                         examples.lengths)
+      .front();
+}
+
+Prediction TrainedModel::predict(Part part, int64_t count) const {
+  constexpr int64_t kBytes = int64_t{1} << 28;
+  const int64_t chunk = std::max<int64_t>(1024, kBytes / (8 * element_count(data_.input_shape())));
+  Prediction out = predict(read(part, 0, std::min(chunk, count)));
+  if (chunk >= count) return out;
+  auto longer = [&](const Tensor& of) {
+    Shape shape = of.shape();
+    shape[0] = count;
+    Tensor all = Tensor::empty(of.dtype(), shape);
+    all.rows(0, chunk).assign(of);
+    return all;
+  };
+  if (out.has_classes) out.classes = longer(out.classes);
+  out.probabilities = longer(out.probabilities);
+  for (int64_t first = chunk; first < count; first += chunk) {
+    const int64_t length = std::min(chunk, count - first);
+    const Prediction part_of = predict(read(part, first, length));
+    if (out.has_classes) out.classes.rows(first, length).assign(part_of.classes);
+    out.probabilities.rows(first, length).assign(part_of.probabilities);
+  }
+  return out;
+}
+
+Tensor TrainedModel::as_input(const Tensor& x) const {
+  Shape shape = input_.shape;
+  shape.insert(shape.begin(), x.dim(0));
+  return x.cast(floatX()).contiguous().reshape(shape);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,66 @@
+// A model with the weights of a run, beside the examples as it takes them: what pictures of it are computed from.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "nn/model.h"
+#include "trainers/outputs.h"
+#include "trainers/program.h"
+#include "trainers/trainer.h"
+
+namespace thtrain {
+
+class TrainedModel {
+ public:
+  /// `weights` as evaluate() takes them; experiment and data stay alive. UserError: the weights do not fit the model,
+  /// or were learned of other examples. floatX() is the experiment's while this lives.
+  TrainedModel(const Experiment& experiment, const Dataset& data, std::string weights);
+
+  const Experiment& experiment() const { return experiment_; }
+  const Dataset& data() const { return data_; }
+  const Model& model() const { return model_; }
+  /// The first one: what predict() gives.
+  const TrainedOutput& output() const { return outputs_.front(); }
+  /// Standardized as the weights say.
+  const Split& split(Part part) const { return splits_[static_cast<size_t>(part)]; }
+  /// As many examples as `thtrain eval` measures: those of full minibatches where the experiment says so.
+  int64_t count(Part part) const;
+  /// What an example is as a picture; nothing of sequences.
+  std::optional<ImageShape> picture() const { return picture_; }
+
+  /// Examples as the model takes them, floatX [count, ...]; of sequences with their lengths. UserError where the data
+  /// cannot be read.
+  Batch read(Part part, int64_t first, int64_t count) const;
+  /// The same in the units of the data before scaling and standardization: float64.
+  Tensor in_units(const Tensor& x) const;
+  /// The way there: floatX.
+  Tensor from_units(const Tensor& x) const;
+  /// What `thtrain predict` gives for these.
+  Prediction predict(const Batch& examples) const;
+  /// For all examples of predict() at once, read some at a time.
+  Prediction predict(Part part, int64_t count) const;
+  /// Are the numbers of predict() probabilities?
+  bool gives_probabilities() const { return gives_probabilities_; }
+  /// x [n, ...] in the shape that the model takes, floatX.
+  Tensor as_input(const Tensor& x) const;
+  FunctionOptions options(const std::string& name) const { return function_options(experiment_.compiler, name); }
+
+ private:
+  const Experiment& experiment_;
+  FloatXScope floatx_;
+  const Dataset& data_;
+  std::string weights_;
+  ModelInput input_;
+  Model model_;
+  std::vector<TrainedOutput> outputs_;
+  std::vector<Split> splits_;
+  std::shared_ptr<const Standardization> standardization_;
+  std::optional<ImageShape> picture_;
+  bool gives_probabilities_ = false;
+};
+
+}  // namespace thtrain
