@@ -106,6 +106,7 @@ std::vector<Message> Run::with_resume_hint(const Error& error) const {
 void Run::begin() {
   began_ = saved_ = reported_ = Clock::now();
   if (!was_resumed_) save();
+  folder_.set_metric(program_.metric_names()[0]);
   folder_.write_facts(experiment_.seed, fingerprint_);
   if (was_resumed_) report_resume_point();
   // Of the last weights of a run that was over, and now goes on.
