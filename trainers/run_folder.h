@@ -9,6 +9,7 @@
 //   best.npz         the weights with the best validation error so far; best_pretrain.npz: of an earlier phase
 //   checkpoints/     the checkpoints before, where trainer.keep_checkpoints is above 1 (trainers/kept_checkpoints.h)
 //   plots/           learning_curves.png, and the pictures that [output] names
+//   events.out.tfevents.*  for TensorBoard, where output.tensorboard is true: one of each process that trained
 //   lock             while a process writes to the folder: its number (trainers/run_lock.h)
 #pragma once
 

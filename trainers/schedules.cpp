@@ -25,6 +25,12 @@ std::vector<double> Schedules::factors() const {
   return out;
 }
 
+double Schedules::factor_of(const std::string& number) const {
+  for (const Entry& entry : entries_)
+    if (entry.number == number) return entry.factor;
+  return 1;
+}
+
 void Schedules::set_factors(const std::vector<double>& factors) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];

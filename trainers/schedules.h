@@ -22,6 +22,8 @@ class Schedules {
   void apply(int64_t minibatches, int64_t epochs);
   /// What the numbers are now, and back.
   std::vector<double> factors() const;
+  /// Of "learning_rate" or "momentum"; 1 where it has no schedule.
+  double factor_of(const std::string& number) const;
   void set_factors(const std::vector<double>& factors);
 
   /// Does one of them go by the validation values?
