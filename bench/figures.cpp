@@ -37,7 +37,7 @@ Panel::Bar bar_of(const Measurement& m, Colour colour) {
 
 }  // namespace
 
-void draw_bars(const std::string& path, const std::vector<Measurement>& row) {
+std::vector<std::string> draw_bars(const std::string& path, const std::vector<Measurement>& row) {
   std::vector<Panel::Bar> bars;
   const Measurement* first = nullptr;
   for (const std::string package : {"thtrain", "numpy", "torch", "jax", "pytensor"}) {
@@ -47,29 +47,24 @@ void draw_bars(const std::string& path, const std::vector<Measurement>& row) {
     if (best && (!user || best->value > user->value)) bars.push_back(bar_of(*best, plot::kOrange));
     if (user && !first) first = user;
   }
-  if (!first) return;
+  if (!first) return {};
   double top = 0;
   for (const Panel::Bar& bar : bars) top = std::max(top, bar.value);
   Canvas canvas(720, 420);
   Panel panel(canvas, {84, 64, 700, 350}, {}, {.high = 1.1 * top});
   panel.draw_bars(str(first->case_name, ", ", first->unit, ", ", about(*first)), bars);
-  int at = 90;
+  double at = 90;
   for (auto [colour, text] : {std::pair(plot::kBlue, "thtrain"),
                               {plot::kGrey, "as users write it"},
                               {plot::kOrange, "as fast as it can be written"}}) {
-    canvas.fill({at + 0.0, 18, at + 10.0, 28}, colour);
-    canvas.text(at + 16, 19, text, plot::kAxis);
-    at += 40 + Canvas::text_width(text);
+    canvas.fill({at, 18, at + 10, 28}, colour);
+    canvas.text(at + 16, 23, text, {.size = plot::kTextSize, .colour = plot::kAxis, .level = Level::kMiddle});
+    at += 40 + Canvas::text_width(text, plot::kTextSize);
   }
-  canvas.write_png(path);
+  return canvas.write(path);
 }
 
-void draw_speedups(const std::string& path, const std::vector<Measurement>& all) {
-  const std::vector<std::pair<std::string, Colour>> shown = {{"thtrain", plot::kBlue},
-                                                             {"numexpr", plot::kOrange},
-                                                             {"torch", plot::kRed},
-                                                             {"jax", plot::kGreen},
-                                                             {"pytensor", plot::kViolet}};
+std::vector<std::string> draw_speedups(const std::string& path, const std::vector<Measurement>& all) {
   const std::map<std::string, std::string> titles = {
       {"a+1", "a+1"}, {"2a+3b", "2*a + 3*b"}, {"poly2", "a**2 + b**2 + 2*a*b"}, {"2a+b^10", "2*a + b**10"}};
   Canvas canvas(960, 760);
@@ -84,8 +79,9 @@ void draw_speedups(const std::string& path, const std::vector<Measurement>& all)
     }
     std::vector<Curve> curves;
     double top = 1.5;
-    for (const auto& [package, colour] : shown) {
-      Curve curve{package, colour, {}};
+    size_t index = 0;
+    for (const std::string package : {"thtrain", "numexpr", "torch", "jax", "pytensor"}) {
+      Curve curve{package, curve_style(index++)};
       for (const auto& [size, of] : rates)
         if (of.contains(package) && of.contains("numpy"))
           curve.points.emplace_back(static_cast<double>(size), of.at(package) / of.at("numpy"));
@@ -96,12 +92,12 @@ void draw_speedups(const std::string& path, const std::vector<Measurement>& all)
     ++place;
     Panel panel(canvas, {left, upper, left + 400, upper + 270},
                 {.low = 1e3, .high = 1e7, .logarithmic = true, .name = "elements of a and b"}, {.high = 1.1 * top});
-    panel.draw(titles.at(formula), curves, Panel::Legend::kRight);
-    panel.line_at(1, plot::kBlack);
+    panel.draw(titles.at(formula), curves);
+    panel.line_at(1, {.thickness = 1.2});
   }
   std::string head = all.empty() ? "" : str("times as fast as numpy, ", about(all.front()));
-  canvas.text(60, 10, head, plot::kAxis);
-  canvas.write_png(path);
+  canvas.text(60, 18, head, {.size = plot::kTextSize, .colour = plot::kAxis});
+  return canvas.write(path);
 }
 
 }  // namespace thtrain

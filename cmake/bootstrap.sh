@@ -3,7 +3,7 @@
 # sets `root`, the folder of the checkout. All is said on standard error: standard output is the program's.
 
 build_packages="g++ cmake ninja-build libopenblas0-pthread libtomlplusplus-dev libcli11-dev"
-build_packages="$build_packages libpng-dev zlib1g-dev libxxhash-dev"
+build_packages="$build_packages libpng-dev zlib1g-dev libfreetype-dev fonts-dejavu-core libxxhash-dev"
 # shellcheck disable=SC2034  # run_tests reads it
 test_packages="libgtest-dev libmpfr-dev clang python3 python3-numpy clang-format"
 

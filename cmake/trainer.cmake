@@ -1,7 +1,7 @@
 # What stands on the compiler: layers, data, reports, training, benchmarks and the command line.
 thtrain_room(nn       nn       COMPONENT nn       LINKS compiler)
 thtrain_room(datasets datasets COMPONENT datasets LINKS compiler ZLIB::ZLIB PNG::PNG)
-thtrain_room(reports  reports  COMPONENT reports  LINKS nn datasets)
+thtrain_room(reports  reports  COMPONENT reports  LINKS nn datasets Freetype::Freetype)
 thtrain_room(trainers trainers COMPONENT trainers LINKS reports)
 # Loops over every number of streamed examples and of augmented images, and the parser of every cell: a step may wait
 # for them.

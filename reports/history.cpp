@@ -15,7 +15,7 @@
 namespace thtrain {
 
 // Beside the metrics that are not the run's own.
-constexpr int64_t kColumns = 8;
+constexpr int64_t kColumns = 9;
 
 std::string metrics_line(const EpochReport& report, const MetricNames& names, const std::string& phase) {
   JsonObject line;
@@ -39,6 +39,7 @@ std::string metrics_line(const EpochReport& report, const MetricNames& names, co
     add("test", names.at(i + 1), report.others[i].test);
   }
   if (report.evaluations) line.add("evaluations", *report.evaluations);
+  if (report.learning_rate) line.add("learning_rate", *report.learning_rate);
   line.add_raw("seconds", json_fixed(report.seconds, 6));
   return line.line() + "\n";
 }
@@ -63,7 +64,8 @@ Tensor history_array(const std::vector<EpochReport>& history) {
                                      r.seconds,
                                      r.best ? 1.0 : 0.0,
                                      r.train_error.value_or(kNone),
-                                     r.valid_loss.value_or(kNone)};
+                                     r.valid_loss.value_or(kNone),
+                                     r.learning_rate.value_or(kNone)};
     row = std::copy(values, values + kColumns, row);
     TH_CHECK(static_cast<int64_t>(r.others.size()) == others, "an epoch with other metrics");
     for (const EpochReport::Other& other : r.others)
@@ -76,7 +78,7 @@ Tensor history_array(const std::vector<EpochReport>& history) {
 std::vector<EpochReport> history_of(const Tensor& array) {
   if (array.dtype() != DType::kFloat64 || array.rank() != 2 || array.dim(1) < kColumns ||
       (array.dim(1) - kColumns) % 3 == 2)
-    throw UserError(Message{.what = "a checkpoint's history is no float64 matrix of 8 columns, and 3 for each metric",
+    throw UserError(Message{.what = "a checkpoint's history is no float64 matrix of 9 columns, and 3 for each metric",
                             .got = array.type_text()});
   auto measured = [](double value) { return std::isnan(value) ? std::optional<double>() : std::optional(value); };
   const int64_t counts = (array.dim(1) - kColumns) % 3, end = array.dim(1) - counts;
@@ -90,7 +92,8 @@ std::vector<EpochReport> history_of(const Tensor& array) {
                    .seconds = row[4],
                    .best = row[5] != 0,
                    .train_error = measured(row[6]),
-                   .valid_loss = measured(row[7])});
+                   .valid_loss = measured(row[7]),
+                   .learning_rate = measured(row[8])});
     for (int64_t k = kColumns; k < end; k += 3)
       out.back().others.push_back({measured(row[k]), measured(row[k + 1]), measured(row[k + 2])});
     if (counts) out.back().evaluations = static_cast<int64_t>(row[end]);

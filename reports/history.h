@@ -34,13 +34,14 @@ struct EpochReport {
   std::optional<double> train_error = {};  // the same metric on training examples, after the epoch
   std::optional<double> valid_loss = {};   // without penalties
   std::vector<Other> others = {};
-  std::optional<int64_t> evaluations = {};  // of the loss of all training examples, by a batch method
+  std::optional<int64_t> evaluations = {};   // of the loss of all training examples, by a batch method
+  std::optional<double> learning_rate = {};  // of the last minibatch, as the schedule has it; no batch method has one
 };
 
 /// {"epoch": 3, "train_loss": 0.41, "train_error": 7.5, "valid_loss": 0.38, "valid_error": 8.000000, "test_error":
-/// 8.250000, "seconds": 1.2}: what was measured, errors with six decimals, of the metric "error"; then those of other
-/// metrics.
-/// Of a run in phases, the name of its phase comes first: {"phase": "pretrain", "epoch": 3, ...}.
+/// 8.250000, "learning_rate": 0.1, "seconds": 1.2}: what was measured, errors with six decimals, of the metric "error";
+/// those of other metrics stand behind it. Of a run in phases, the name of its phase comes first: {"phase": "pretrain",
+/// "epoch": 3, ...}.
 std::string metrics_line(const EpochReport& report, const MetricNames& names = {{}}, const std::string& phase = "");
 
 /// The finished epochs of one phase; of a run without phases `phase` is "".
@@ -53,9 +54,9 @@ struct PhaseHistory {
 /// Six significant digits, "0.41" or "1.5e+300": a loss for people.
 std::string loss_text(double loss);
 
-/// float64 [epochs, 8 + 3 others] and back: what a checkpoint holds. NaN stands for what was not measured. Columns: the
-/// epoch, training loss, validation error, test error, seconds, best, training error, validation loss; of each other
-/// metric the training, validation and test value; of a batch method one more, its evaluations.
+/// float64 [epochs, 9 + 3 others] and back: what a checkpoint holds. NaN stands for what was not measured. Columns: the
+/// epoch, training loss, validation error, test error, seconds, best, training error, validation loss, learning rate;
+/// of each other metric the training, validation and test value; of a batch method one more, its evaluations.
 Tensor history_array(const std::vector<EpochReport>& history);
 std::vector<EpochReport> history_of(const Tensor& array);
 

@@ -11,77 +11,154 @@ namespace thtrain {
 
 namespace {
 
-// The largest value behind the first steep part; what is above it is cut off.
-double top_of(const std::vector<Curve>& curves) {
-  double top = 0;
-  for (const Curve& curve : curves)
-    for (size_t i = curve.points.size() / 20; i < curve.points.size(); ++i) top = std::max(top, curve.points[i].second);
-  constexpr double kMost = std::numeric_limits<double>::max() / 4;
-  return top > 0 ? std::min(top, kMost) * 1.06 : 1;
+constexpr double kWidth = 960, kSide = 18, kHead = 40, kPanel = 340, kStrip = 96, kStripGap = 8;
+
+struct Begin {
+  double epoch;
+  std::string name;
+};
+
+// All that is drawn, over epochs that count through the phases.
+struct Curves {
+  // Training, validation and test; the learning rate and the best epoch.
+  std::vector<Curve> metric, losses;
+  Curve rate{"", {.colour = plot::kAxis, .thickness = 1.5}};
+  std::vector<Begin> begins;
+  double epochs = 1;
+  bool rate_changes = false;
+};
+
+CurveStyle style_of(int set) {  // training, validation, test
+  static constexpr size_t kIndex[] = {2, 0, 1};
+  return curve_style(kIndex[set]);
 }
 
-// A line where each phase begins, with its name to the right of it.
-void draw_begins(Canvas& canvas, const Panel& panel, const std::vector<std::pair<double, std::string>>& begins) {
-  constexpr double kTop = 44, kBottom = 345;
-  constexpr size_t kLetters = 16;
-  for (size_t i = 0; i < begins.size(); ++i) {
-    const double x = panel.x_of(std::max(1.0, begins[i].first));
-    if (i > 0) canvas.line(x, kTop, x, kBottom, 1, plot::kGrey);
-    canvas.text(static_cast<int>(x) + 4, static_cast<int>(kBottom) - 12, begins[i].second.substr(0, kLetters),
-                plot::kGrey);
-  }
+// A step for each epoch, from half an epoch before it to half an epoch behind it.
+void add_rate(Curves& out, double epoch, const std::optional<double>& rate) {
+  if (!rate || !std::isfinite(*rate)) return;
+  if (!out.rate.points.empty() && std::isfinite(out.rate.points.back().second))
+    out.rate_changes |= out.rate.points.back().second != *rate;
+  out.rate.points.emplace_back(epoch - 0.5, *rate);
+  out.rate.points.emplace_back(epoch + 0.5, *rate);
 }
 
-}  // namespace
-
-void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history, const MetricName& metric) {
-  draw_learning_curves(path, {{.epochs = history, .metrics = {metric}}}, metric);
+std::string best_text(double epoch, double value, const std::string& unit) {
+  return str("best: ", loss_text(value), unit == "%" ? " %" : "", " at epoch ", loss_text(epoch));
 }
 
-void draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases, const MetricName& metric) {
-  Curve train{"training", plot::kGreen, {}}, valid{"validation", plot::kBlue, {}}, test{"test", plot::kOrange, {}};
-  Curve loss = train, valid_loss = valid;
-  std::vector<std::pair<double, double>> best;  // of the last phase: epochs and values
-  std::vector<std::pair<double, std::string>> begins;
-  double epochs = 1, before = 0;
+Curves curves_of(const std::vector<PhaseHistory>& phases, const MetricName& metric) {
+  Curves out;
+  Curve metrics[3] = {{"training", style_of(0)}, {"validation", style_of(1)}, {"test", style_of(2)}};
+  Curve losses[2] = {{"training", style_of(0)}, {"validation", style_of(1)}};
+  std::optional<Point> best;  // of the last phase
+  double before = 0;
   for (const PhaseHistory& phase : phases) {
     // A curve of one metric: that of the last phase.
     const bool is_of_metric = phase.metrics.at(0).name == metric.name && phase.metrics[0].unit == metric.unit;
-    if (!phase.phase.empty()) begins.emplace_back(before + 0.5, phase.phase);
-    best.clear();
+    if (!phase.phase.empty()) out.begins.push_back({before + 0.5, phase.phase});
+    best.reset();
+    auto part = [&](Curve& curve) {
+      if (!curve.points.empty()) curve.points.emplace_back(before + 0.5, std::numeric_limits<double>::quiet_NaN());
+    };
+    for (Curve& curve : metrics) part(curve);
+    for (Curve& curve : losses) part(curve);
     for (const EpochReport& report : phase.epochs) {
-      double epoch = before + static_cast<double>(report.epoch);
+      const double epoch = before + static_cast<double>(report.epoch);
       auto add = [&](Curve& curve, const std::optional<double>& value) {
         if (value && std::isfinite(*value)) curve.points.emplace_back(epoch, *value);
       };
       if (is_of_metric) {
-        add(train, report.train_error);
-        add(valid, report.valid_error);
-        add(test, report.test_error);
+        add(metrics[0], report.train_error);
+        add(metrics[1], report.valid_error);
+        add(metrics[2], report.test_error);
       }
-      add(valid_loss, report.valid_loss);
-      if (std::isfinite(report.train_loss)) loss.points.emplace_back(epoch, report.train_loss);
-      if (report.best && report.valid_error) best.emplace_back(epoch, *report.valid_error);
-      epochs = std::max(epochs, epoch);
+      add(losses[0], report.train_loss);
+      add(losses[1], report.valid_loss);
+      add_rate(out, epoch, report.learning_rate);
+      if (report.best && report.valid_error && std::isfinite(*report.valid_error)) best = {epoch, *report.valid_error};
+      out.epochs = std::max(out.epochs, epoch);
     }
     if (!phase.epochs.empty()) before += static_cast<double>(phase.epochs.back().epoch);
   }
-  Canvas canvas(960, 400);
-  std::vector<Curve> errors, losses;
-  for (const Curve& curve : {train, valid, test})
-    if (!curve.points.empty()) errors.push_back(curve);
-  for (const Curve& curve : {loss, valid_loss})
-    if (!curve.points.empty() || &curve == &loss) losses.push_back(curve);
-  Axis epoch_axis{.low = 1, .high = epochs, .whole = true, .ticks = 8, .name = "epoch"};
-  Panel left(canvas, {60, 44, 465, 345}, epoch_axis, {.high = top_of(errors)});
-  std::string title = metric.name;
-  std::replace(title.begin(), title.end(), '_', ' ');
-  left.draw(metric.unit.empty() ? title : str(title, " (", metric.unit, ')'), errors);
-  if (!best.empty()) canvas.ring(left.x_of(best.back().first), left.y_of(best.back().second), 5, 1.5, plot::kBlue);
-  Panel right(canvas, {545, 44, 940, 345}, epoch_axis, {.high = top_of(losses)});
-  right.draw("loss", losses);
-  for (const Panel* panel : {&left, &right}) draw_begins(canvas, *panel, begins);
-  canvas.write_png(path);
+  auto has_values = [](const Curve& curve) {
+    return std::any_of(curve.points.begin(), curve.points.end(),
+                       [](const Point& p) { return std::isfinite(p.second); });
+  };
+  // The metric "loss" has no penalties; of training examples it may not have been measured.
+  const bool is_loss = metric.name == "loss" && phases.size() < 2;
+  if (is_loss && !has_values(metrics[0])) metrics[0].points = losses[0].points;
+  for (const Curve& curve : metrics)
+    if (has_values(curve)) out.metric.push_back(curve);
+  if (!is_loss || out.metric.empty())
+    for (const Curve& curve : losses)
+      if (has_values(curve)) out.losses.push_back(curve);
+  if (best)
+    out.metric.push_back({best_text(best->first, best->second, metric.unit),
+                          {.colour = plot::kBlack, .marker = Marker::kStar, .thickness = 0},
+                          {*best}});
+  return out;
+}
+
+// The names above the panel, each as long as its phase allows.
+void draw_begins(Canvas& canvas, const Panel& panel, const std::vector<Begin>& begins, bool has_names) {
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const double x = std::max(panel.box().left, panel.x_of(begins[i].epoch));
+    const double end = i + 1 < begins.size() ? panel.x_of(begins[i + 1].epoch) : panel.box().right;
+    if (i > 0) panel.line_up_at(begins[i].epoch, {.colour = plot::kGrey, .dash = {3, 3}});
+    if (!has_names || !(end - x > 24)) continue;
+    canvas.text(x + (i > 0 ? 3 : 0), panel.box().top - 6, shortened(begins[i].name, end - x - 6, plot::kTextSize),
+                {.size = plot::kTextSize, .colour = plot::kAxis});
+  }
+}
+
+// One column of the picture: the panel, and the learning rate below it.
+void draw_column(Canvas& canvas, double left, double right, const std::string& title, const std::vector<Curve>& curves,
+                 const Curves& all) {
+  const double decades = all.begins.size() > 1 ? 1.7 : 3;  // phases may have losses of another kind
+  Axis x{.low = 1, .high = all.epochs, .whole = true, .ticks = right - left > 600 ? 12 : 8, .name = "epoch"};
+  Axis upper = x;
+  if (all.rate_changes) upper.has_texts = false, upper.name = "";
+  const Axis y = value_axis(curves, decades);
+  Axis rate_axis = value_axis({all.rate}, 1);
+  rate_axis.ticks = 3;
+  const Margins around = Panel::margins(x, y), below = Panel::margins(x, rate_axis);
+  const double inner_left = left + (all.rate_changes ? std::max(around.left, below.left) : around.left);
+  const double top = kHead + around.top + (all.begins.empty() ? 0 : 16), bottom = kHead + kPanel;
+  const double inner_bottom = all.rate_changes ? bottom - 10 : bottom - around.bottom;
+  Panel panel(canvas, {std::round(inner_left), top, std::round(right - around.right), inner_bottom}, upper, y);
+  panel.draw(all.begins.empty() ? title : "", curves);
+  if (!all.begins.empty()) canvas.text(panel.box().left, top - 26, title, {.size = plot::kTitleSize, .bold = true});
+  draw_begins(canvas, panel, all.begins, true);
+  if (!all.rate_changes) return;
+  const double strip = bottom + kStripGap + 16;
+  Panel rates(canvas, {panel.box().left, strip, panel.box().right, strip + 48}, x, rate_axis);
+  rates.draw("", {all.rate}, Panel::Legend::kNone);
+  canvas.text(rates.box().left, strip - 7, "learning rate", {.size = plot::kTextSize, .bold = true});
+  draw_begins(canvas, rates, all.begins, false);
+}
+
+}  // namespace
+
+std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history,
+                                              const MetricName& metric, const std::string& title) {
+  return draw_learning_curves(path, {{.epochs = history, .metrics = {metric}}}, metric, title);
+}
+
+std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases,
+                                              const MetricName& metric, const std::string& title) {
+  const Curves all = curves_of(phases, metric);
+  Canvas canvas(static_cast<int>(kWidth),
+                static_cast<int>(kHead + kPanel + 8 + (all.rate_changes ? kStripGap + kStrip : 0)));
+  canvas.text(kSide + 2, 26, shortened(title, kWidth - 2 * kSide, 15, true), {.size = 15, .bold = true});
+  std::string name = metric.name;
+  std::replace(name.begin(), name.end(), '_', ' ');
+  if (!metric.unit.empty()) name += str(" (", metric.unit, ')');
+  const bool has_both = !all.metric.empty() && !all.losses.empty();
+  const double middle = kWidth / 2;
+  if (!all.metric.empty()) draw_column(canvas, kSide, has_both ? middle - 6 : kWidth - kSide, name, all.metric, all);
+  if (has_both || all.metric.empty())
+    draw_column(canvas, has_both ? middle + 6 : kSide, kWidth - kSide, "loss", all.losses, all);
+  return canvas.write(path);
 }
 
 }  // namespace thtrain

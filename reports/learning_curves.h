@@ -1,4 +1,4 @@
-// The picture of a run: errors and training loss over the epochs.
+// The picture of a run: metric, losses and learning rate over the epochs.
 #pragma once
 
 #include <string>
@@ -8,12 +8,15 @@
 
 namespace thtrain {
 
-/// A PNG of 960 x 400 pixels: on the left the metric that the run goes by, on training, validation and test examples,
-/// with a ring at the best epoch, on the right the losses. UserError where it cannot be written.
-void draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history,
-                          const MetricName& metric = {});
+/// PATH.png and PATH.svg, 960 pixels wide; returns what was written, as Canvas::write(). On the left the metric that
+/// the run goes by, on training, validation and test examples, with a star at the best epoch; on the right the losses;
+/// where the metric is the loss, one panel has all. Below, the learning rate, where it changes. UserError where it
+/// cannot be written.
+std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history,
+                                              const MetricName& metric = {}, const std::string& title = "");
 /// The epochs of all phases one after the other, with a line and a name where each begins. `metric` is that of the last
 /// one; others are not drawn.
-void draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases, const MetricName& metric);
+std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<PhaseHistory>& phases,
+                                              const MetricName& metric, const std::string& title = "");
 
 }  // namespace thtrain

@@ -1,28 +1,13 @@
 #include "reports/tiles.h"
 
-#include <png.h>
-
 #include <algorithm>
 
-#include "datasets/file.h"
+#include "reports/raster.h"
 
 namespace thtrain {
 
 void GreyPicture::write_png(const std::string& path) const {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(width);
-  image.height = static_cast<png_uint_32>(height);
-  image.format = PNG_FORMAT_GRAY;
-  png_alloc_size_t bytes = 0;
-  const bool sized = png_image_write_to_memory(&image, nullptr, &bytes, 0, pixels.data(), 0, nullptr) != 0;
-  std::string encoded(bytes, '\0');
-  const bool written =
-      sized && png_image_write_to_memory(&image, encoded.data(), &bytes, 0, pixels.data(), 0, nullptr) != 0;
-  TH_CHECK(written, "libpng: ", image.message);
-  AtomicFile file(path);
-  file.write(encoded.data(), bytes);
-  file.commit();
+  thtrain::write_png(path, {.width = width, .height = height, .channels = 1, .values = pixels});
 }
 
 GreyPicture tiles_of(const Tensor& values, int64_t height, int64_t width, int64_t rows, int64_t columns) {

@@ -72,6 +72,10 @@ class NumberCheck {
   void check_finite(const Place& place, double value) const {
     if (!std::isfinite(value)) fail(place, "a finite number", value);
   }
+  // NaN: of a batch method, or before the first minibatch.
+  void check_rate(const Place& place, double value) const {
+    if (std::isinf(value)) fail(place, "a finite number", value);
+  }
   // A value of the metric, 0: the one that the run goes by.
   void check_error(const Place& place, double value, size_t metric = 0) const {
     if (std::isnan(value) || metrics_.at(metric).unit != "%") return;
@@ -107,8 +111,8 @@ class NumberCheck {
 
   void check_epoch() const {
     const char* name = "run.epoch";
-    const auto length = static_cast<int64_t>(6 + 2 * (metrics_.size() - 1));
-    const bool may_be_empty = epoch_.size() == 6;  // of a run before its first validation
+    const auto length = static_cast<int64_t>(7 + 2 * (metrics_.size() - 1));
+    const bool may_be_empty = epoch_.size() == 7;  // of a run before its first validation
     if (epoch_.size() != length && !may_be_empty)
       refuse(path_, "run.epoch is not what a checkpoint holds", str("float64[", length, "]"), epoch_.type_text());
     check_finite({name, "0", "the sum of the losses"}, epoch_.as_double(0));
@@ -116,8 +120,9 @@ class NumberCheck {
     check_error({name, "2", "the test error"}, epoch_.as_double(2));
     check_flag({name, "3", "is it the best"}, epoch_.as_double(3));
     check_at_least({name, "4", "the seconds"}, epoch_.as_double(4), 0);
-    for (int64_t i = 6; i < epoch_.size(); ++i)
-      check_error({name, std::to_string(i), "a metric"}, epoch_.as_double(i), static_cast<size_t>(i - 6) / 2 + 1);
+    check_rate({name, "6", "the learning rate"}, epoch_.as_double(6));
+    for (int64_t i = 7; i < epoch_.size(); ++i)
+      check_error({name, std::to_string(i), "a metric"}, epoch_.as_double(i), static_cast<size_t>(i - 7) / 2 + 1);
   }
 
   // A row for each finished epoch, and one for an epoch that a run was stopped within.
@@ -129,7 +134,7 @@ class NumberCheck {
              str("float64[", epochs(), ", ", columns, "], a row for each finished epoch"), history_.type_text());
     check_rows("run.history");
   }
-  int64_t measured_columns() const { return static_cast<int64_t>(8 + 3 * (metrics_.size() - 1)); }
+  int64_t measured_columns() const { return static_cast<int64_t>(9 + 3 * (metrics_.size() - 1)); }
   // A batch method's evaluations stand in one more.
   int64_t history_columns() const {
     const bool has_evaluations = history_.rank() == 2 && history_.dim(1) == measured_columns() + 1;
@@ -164,8 +169,9 @@ class NumberCheck {
       check_flag(place(5, "was it the best"), at(5));
       check_error(place(6, "the training error"), at(6));
       if (columns > measured) check_at_least(place(measured, "the evaluations"), at(measured), 0);
-      for (int64_t k = 8; k < measured; ++k)
-        check_error(place(k, "a metric"), at(k), static_cast<size_t>(k - 8) / 3 + 1);
+      check_rate(place(8, "the learning rate"), at(8));
+      for (int64_t k = 9; k < measured; ++k)
+        check_error(place(k, "a metric"), at(k), static_cast<size_t>(k - 9) / 3 + 1);
     }
   }
 

@@ -54,8 +54,8 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
       "run.monitor", Tensor::vector<double>({s.monitor.patience, s.monitor.best_error,
                                              static_cast<double>(s.monitor.best_epoch), number_of(s.best_test_error)}));
   std::vector<double> epoch = {
-      s.loss_sum,       number_of(s.report.valid_error), number_of(s.report.test_error), s.report.best ? 1.0 : 0.0,
-      s.report.seconds, number_of(s.report.valid_loss)};
+      s.loss_sum,       number_of(s.report.valid_error), number_of(s.report.test_error),   s.report.best ? 1.0 : 0.0,
+      s.report.seconds, number_of(s.report.valid_loss),  number_of(s.report.learning_rate)};
   for (const EpochReport::Other& other : s.report.others)
     for (const std::optional<double>& value : {other.valid, other.test}) epoch.push_back(number_of(value));
   arrays.emplace_back("run.epoch", Tensor::of(epoch, {static_cast<int64_t>(epoch.size())}));
@@ -118,8 +118,9 @@ class CheckpointReader {
                 .test_error = optional_of(epoch.as_double(2)),
                 .seconds = epoch.as_double(4),
                 .best = epoch.as_double(3) != 0,
-                .valid_loss = optional_of(epoch.as_double(5))};
-    for (int64_t i = 6; i < epoch.size(); i += 2)
+                .valid_loss = optional_of(epoch.as_double(5)),
+                .learning_rate = optional_of(epoch.as_double(6))};
+    for (int64_t i = 7; i < epoch.size(); i += 2)
       s.report.others.push_back({{}, optional_of(epoch.as_double(i)), optional_of(epoch.as_double(i + 1))});
     s.history = history_of(history);
     out.fingerprint = fingerprint_of(bytes_of(array("run.pins", DType::kUInt8, -1)));

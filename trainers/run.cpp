@@ -170,6 +170,8 @@ void Run::train_epoch() {
 void Run::set_numbers() {
   program_.schedules().apply(state_.step, state_.epochs);
   std::vector<double> factors = program_.schedules().factors();
+  if (!program_.method())
+    state_.report.learning_rate = experiment_.trainer.learning_rate() * program_.schedules().learning_rate_factor();
   if (factors_.empty() || factors_.back().second != factors) factors_.emplace_back(state_.step, std::move(factors));
 }
 

@@ -52,11 +52,7 @@ void Run::write_epoch_events(const EpochReport& report) {
   add_metric(names.at(0), report.train_error, report.valid_error, report.test_error);
   for (size_t i = 0; i < report.others.size(); ++i)
     add_metric(names.at(i + 1), report.others[i].train, report.others[i].valid, report.others[i].test);
-  const bool has_stepped = summary_.seconds_to_first_step > 0;  // else it was resumed behind the epoch's last minibatch
-  if (!has_stepped) program_.schedules().apply(state_.step - 1, state_.epochs);
-  OneOf<OptimizerOptions> optimizer = experiment_.trainer.optimizer;
-  if (optimizer.kind_of().schema().find("learning_rate"))
-    add("learning_rate", optimizer->rate() * program_.schedules().factor_of("learning_rate"));
+  add("learning_rate", report.learning_rate);
   if (report.evaluations) add("evaluations", static_cast<double>(*report.evaluations));
   add("seconds", report.seconds);
   for (const auto& [name, array] : weight_arrays()) {

@@ -8,7 +8,7 @@
 //   checkpoint.npz   everything that a resumption needs (trainers/checkpoint.h)
 //   best.npz         the weights with the best validation error so far; best_pretrain.npz: of an earlier phase
 //   checkpoints/     the checkpoints before, where trainer.keep_checkpoints is above 1 (trainers/kept_checkpoints.h)
-//   plots/           learning_curves.png, and the pictures that [output] names
+//   plots/           learning_curves.png and .svg, and the pictures that [output] names
 //   events.out.tfevents.*  for TensorBoard, where output.tensorboard is true: one of each process that trained
 //   lock             while a process writes to the folder: its number (trainers/run_lock.h)
 #pragma once
@@ -73,7 +73,8 @@ class RunFolder {
   std::string best_of(const std::string& phase) const { return file(str("best_", phase, ".npz")); }
   /// The folder of earlier checkpoints (trainers/kept_checkpoints.h).
   std::string kept_checkpoints() const { return file("checkpoints"); }
-  std::string plot() const { return file("plots/learning_curves.png"); }
+  /// Without its ending: there are a PNG and an SVG of it.
+  std::string plot() const { return file("plots/learning_curves"); }
   bool has_checkpoint() const;
   /// Did a process write a checkpoint here, whether it is still there or not?
   bool had_checkpoint() const;

@@ -3,6 +3,7 @@
 
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
+#include "reports/font.h"
 #include "reports/learning_curves.h"
 #include "trainers/run.h"
 
@@ -44,8 +45,10 @@ void Run::draw_plots() {
   draw_samples();
   if (!experiment_.output.plots) return;
   plot_path("");
-  draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0]);
-  summary_.plot = folder_.plot();
+  const std::vector<std::string> written =
+      draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0], folder_.path());
+  summary_.plot = written.front();
+  if (written.size() == 1 && hooks_.on_message) hooks_.on_message(str("warning: ", without_font()));
 }
 
 }  // namespace thtrain

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/compared_runs.h"
 #include "reports/history.h"
 #include "trainers/run_end.h"
 
@@ -34,6 +35,10 @@ struct RunRecord {
 /// whose run.json does not say how it ended, is judged by its checkpoint. UserError, which names the file: the folder
 /// is missing or no run folder, or one of these files is damaged.
 RunRecord read_run(const std::string& folder);
+
+/// The validation and training values of this metric in metrics.jsonl, over the epochs of all phases in a row; none
+/// where it was not measured. Its name is empty. UserError where the file is damaged.
+ComparedRun read_curves(const std::string& folder, const std::string& metric);
 
 /// The folders below `root` at any depth that hold a config.toml or a run.json, in the order of their names; `root`
 /// itself where it is one. Nothing is looked for in run folders, in folders whose name begins with a point, or behind

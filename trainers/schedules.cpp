@@ -25,12 +25,6 @@ std::vector<double> Schedules::factors() const {
   return out;
 }
 
-double Schedules::factor_of(const std::string& number) const {
-  for (const Entry& entry : entries_)
-    if (entry.number == number) return entry.factor;
-  return 1;
-}
-
 void Schedules::set_factors(const std::vector<double>& factors) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
@@ -38,6 +32,12 @@ void Schedules::set_factors(const std::vector<double>& factors) {
     entry.factor = factors[i];
     optimizer_->scale_number(entry.number, entry.factor);
   }
+}
+
+double Schedules::learning_rate_factor() const {
+  for (const Entry& entry : entries_)
+    if (entry.number == "learning_rate") return entry.factor;
+  return 1;
 }
 
 bool Schedules::observes() const {

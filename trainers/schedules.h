@@ -22,9 +22,9 @@ class Schedules {
   void apply(int64_t minibatches, int64_t epochs);
   /// What the numbers are now, and back.
   std::vector<double> factors() const;
-  /// Of "learning_rate" or "momentum"; 1 where it has no schedule.
-  double factor_of(const std::string& number) const;
   void set_factors(const std::vector<double>& factors);
+  /// What the learning rate is now, as a part of trainer's; 1 where no schedule changes it.
+  double learning_rate_factor() const;
 
   /// Does one of them go by the validation values?
   bool observes() const;

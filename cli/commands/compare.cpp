@@ -1,5 +1,6 @@
 // `thtrain compare`: in what runs differ, what they came to, and their curves.
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -9,6 +10,9 @@
 #include "cli/runs_table.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
+#include "datasets/file.h"
+#include "reports/compared_runs.h"
+#include "reports/font.h"
 #include "trainers/config_edits.h"
 
 namespace thtrain {
@@ -17,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct ComparedRun {
+struct RunToCompare {
   std::string name;  // of its folder; the whole path where two have one name
   RunRecord record;
   std::map<std::string, std::string> values;  // config_values()
@@ -28,36 +32,36 @@ std::string without_last_slashes(std::string path) {
   return path;
 }
 
-std::vector<ComparedRun> read_runs(const std::vector<std::string>& folders) {
-  std::vector<ComparedRun> out;
+std::vector<RunToCompare> read_runs(const std::vector<std::string>& folders) {
+  std::vector<RunToCompare> out;
   std::set<std::string> names;
   for (const std::string& given : folders) {
     const std::string folder = without_last_slashes(given);
-    for (const ComparedRun& other : out)
+    for (const RunToCompare& other : out)
       if (is_same_file(other.record.folder, folder))
         throw UserError(Message{.what = str("thtrain compare: ", folder, " is given twice"),
                                 .expected = "different runs",
                                 .got = str(other.record.folder, ", ", folder)});
-    ComparedRun& run = out.emplace_back();
+    RunToCompare& run = out.emplace_back();
     run.record = read_run(folder);
     run.values = config_values(resolved_toml(load_run(folder, {}).experiment));
     run.name = fs::path(folder).filename().string();
     names.insert(run.name);
   }
   if (names.size() < out.size())
-    for (ComparedRun& run : out) run.name = run.record.folder;
+    for (RunToCompare& run : out) run.name = run.record.folder;
   return out;
 }
 
 // The keys that do not have one value in all runs; "-" where a run has no such key.
-std::vector<std::vector<std::string>> differences(const std::vector<ComparedRun>& runs) {
+std::vector<std::vector<std::string>> differences(const std::vector<RunToCompare>& runs) {
   std::set<std::string> keys;
-  for (const ComparedRun& run : runs)
+  for (const RunToCompare& run : runs)
     for (const auto& [key, value] : run.values) keys.insert(key);
   std::vector<std::vector<std::string>> out;
   for (const std::string& key : keys) {
     std::vector<std::string> row = {key};
-    for (const ComparedRun& run : runs) {
+    for (const RunToCompare& run : runs) {
       auto found = run.values.find(key);
       row.push_back(found == run.values.end() ? "-" : found->second);
     }
@@ -67,12 +71,12 @@ std::vector<std::vector<std::string>> differences(const std::vector<ComparedRun>
   return out;
 }
 
-std::string differences_text(const std::vector<ComparedRun>& runs, std::vector<std::vector<std::string>> rows,
+std::string differences_text(const std::vector<RunToCompare>& runs, std::vector<std::vector<std::string>> rows,
                              int width) {
   if (rows.empty()) return "the experiments do not differ\n";
   std::vector<std::string> title = {"key"};
   std::vector<size_t> flexible = {0};
-  for (const ComparedRun& run : runs) {
+  for (const RunToCompare& run : runs) {
     flexible.push_back(title.size());
     title.push_back(run.name);
   }
@@ -82,7 +86,7 @@ std::string differences_text(const std::vector<ComparedRun>& runs, std::vector<s
   return fitting_table(std::move(rows), flexible, width);
 }
 
-std::string compare_json(const std::vector<ComparedRun>& runs, const std::vector<std::vector<std::string>>& rows,
+std::string compare_json(const std::vector<RunToCompare>& runs, const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::string>& pictures) {
   JsonObject keys;
   for (const auto& row : rows) {
@@ -93,9 +97,36 @@ std::string compare_json(const std::vector<ComparedRun>& runs, const std::vector
   }
   return JsonObject()
       .add_raw("differences", keys.line())
-      .add_raw("runs", str('[', join(runs, ", ", [](const ComparedRun& run) { return run_json({run.record}); }), ']'))
+      .add_raw("runs", str('[', join(runs, ", ", [](const RunToCompare& run) { return run_json({run.record}); }), ']'))
       .add("pictures", pictures)
       .line();
+}
+
+// The path without ".png".
+std::string stem_of(const std::string& output) {
+  if (output.ends_with(".png") && fs::path(output).filename() != ".png") return output.substr(0, output.size() - 4);
+  throw UserError(Message{.what = str("thtrain compare: --output ", output, " is no name of a picture"),
+                          .expected = "a name that ends with .png; an .svg is written beside it",
+                          .got = output});
+}
+
+// By the metric of the first run. A run that measured another one has no curve.
+std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::string& stem) {
+  const std::string& metric = runs.front().record.metric.name;
+  std::vector<ComparedRun> curves;
+  for (const RunToCompare& run : runs) {
+    ComparedRun& curve = curves.emplace_back(read_curves(run.record.folder, metric));
+    curve.name = run.name;
+    if (curve.valid.empty() && curve.train.empty())
+      std::fprintf(stderr, "%s has no curve: it did not measure the %s\n", printable(run.name).c_str(),
+                   printable(metric_label(metric)).c_str());
+  }
+  const std::string unit = runs.front().record.metric.unit;
+  const std::string label = str(metric_label(metric), unit.empty() ? "" : str(", ", unit));
+  const std::vector<std::string> out =
+      draw_compared_runs(stem, curves, label, str("comparison of ", runs.size(), " runs"));
+  if (out.size() == 1) std::fprintf(stderr, "warning: %s\n", printable(without_font()).c_str());
+  return out;
 }
 
 }  // namespace
@@ -105,16 +136,17 @@ int run_compare(const CompareArguments& arguments) {
     throw UserError(Message{.what = "thtrain compare: there is nothing to compare with",
                             .expected = "the folders of two or more runs",
                             .got = arguments.runs.empty() ? "none" : arguments.runs[0]});
-  const std::vector<ComparedRun> runs = read_runs(arguments.runs);
+  const std::string stem = stem_of(arguments.output);
+  const std::vector<RunToCompare> runs = read_runs(arguments.runs);
   const std::vector<std::vector<std::string>> rows = differences(runs);
-  const std::vector<std::string> pictures = {};
+  const std::vector<std::string> pictures = draw(runs, stem);
   if (arguments.json) {
     print_text(compare_json(runs, rows, pictures) + "\n");
     return kDone;
   }
   const int width = is_terminal(stdout) ? terminal_width(stdout) : 0;
   std::vector<RunRow> results;
-  for (const ComparedRun& run : runs) results.push_back({run.record});
+  for (const RunToCompare& run : runs) results.push_back({run.record});
   std::string text = str(differences_text(runs, rows, width), "\n", runs_text(results, width));
   for (const std::string& picture : pictures) text += str("curves ", printable(picture), "\n");
   print_text(text);

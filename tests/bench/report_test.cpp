@@ -160,7 +160,7 @@ std::map<std::string, int> colours(const std::string& path, uint32_t width, uint
 
 TEST(BenchFigures, BarsAreAsHighAsTheRates) {
   TemporaryFolder folder;
-  draw_bars(folder.path("bars.png"), {measured("thtrain", "", {100}), measured("numpy", "user", {50}),
+  draw_bars(folder.path("bars"), {measured("thtrain", "", {100}), measured("numpy", "user", {50}),
                                       measured("numpy_blas", "best", {80}), measured("torch_sgd", "user", {25})});
   auto count = colours(folder.path("bars.png"), 720, 420);
   double blue = count["31 98 180"], orange = count["222 114 20"], grey = count["130 130 130"];
@@ -178,7 +178,7 @@ TEST(BenchFigures, SpeedUpsAreCurves) {
         all.back().case_name = str(formula, '/', size);
       }
   TemporaryFolder folder;
-  draw_speedups(folder.path("grid.png"), all);
+  draw_speedups(folder.path("grid"), all);
   auto count = colours(folder.path("grid.png"), 960, 760);
   EXPECT_GT(count["31 98 180"], 1500);
   EXPECT_GT(count["222 114 20"], 1500);

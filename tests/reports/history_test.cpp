@@ -11,13 +11,14 @@ const EpochReport kFull{.epoch = 3,
                         .valid_error = 7.5,
                         .test_error = 100.0 * 719 / 9600,
                         .seconds = 1.25,
-                        .best = true};
+                        .best = true,
+                        .learning_rate = 0.05};
 const EpochReport kBare{.epoch = 4, .train_loss = 0.1, .seconds = 0.5};
 
 TEST(History, MetricsLines) {
   EXPECT_EQ(metrics_line(kFull),
             "{\"epoch\": 3, \"train_loss\": 0.125, \"valid_error\": 7.500000, "
-            "\"test_error\": 7.489583, \"seconds\": 1.250000}\n");
+            "\"test_error\": 7.489583, \"learning_rate\": 0.05, \"seconds\": 1.250000}\n");
   EXPECT_EQ(metrics_line(kBare), "{\"epoch\": 4, \"train_loss\": 0.1, \"seconds\": 0.500000}\n");
 }
 
@@ -27,7 +28,7 @@ TEST(History, ArraysReadBack) {
   EXPECT_EQ(metrics_line(back[0]) + metrics_line(back[1]), metrics_line(kFull) + metrics_line(kBare));
   EXPECT_TRUE(back[0].best && !back[1].best);
   EXPECT_TRUE(history_of(history_array({})).empty());
-  EXPECT_THROW(history_of(Tensor::zeros(DType::kFloat64, {2, 5})), UserError);
+  EXPECT_THROW(history_of(Tensor::zeros(DType::kFloat64, {2, 8})), UserError);
 }
 
 TEST(History, AppendsAndRewrites) {

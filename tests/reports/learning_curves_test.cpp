@@ -73,7 +73,7 @@ TEST(LearningCurves, ShortAndStrangeRuns) {
 TEST(Canvas, LinesTextAndEdges) {
   TemporaryFolder folder;
   Canvas canvas(40, 20);
-  canvas.line(-10, 5.5, 50, 5.5, 1, {255, 0, 0});
+  canvas.line(-10, 5.5, 50, 5.5, {.colour = {255, 0, 0}});
   canvas.line(5, 12.5, 35, 12.5, 1, {0, 0, 255}, {10, 0, 20, 20});
   canvas.text(30, 14, "1\xc3\xa4", {0, 0, 0});  // runs over the edge
   canvas.write_png(folder.path("c.png"));

@@ -152,6 +152,8 @@ TEST_F(CheckCheckpoint, ValuesThatAreNotFinite) {
             "run.epoch[0], the sum of the losses, is not finite\n  expected: a finite number\n  got:      nan");
   EXPECT_EQ(with_number("run.epoch", 4, -kInf),
             "run.epoch[4], the seconds, is not finite\n  expected: a finite number, at least 0\n  got:      -inf");
+  EXPECT_EQ(with_number("run.epoch", 6, kInf),
+            "run.epoch[6], the learning rate, is not finite\n  expected: a finite number\n  got:      inf");
 }
 
 TEST_F(CheckCheckpoint, PositionsThatNoRunComesTo) {
@@ -161,8 +163,8 @@ TEST_F(CheckCheckpoint, PositionsThatNoRunComesTo) {
             "  expected: 0 to 10, the minibatches in all\n  got:      -9223372036854775808");
   EXPECT_EQ(with_position(0, 5),
             "run.history is not what a run writes\n"
-            "  expected: float64[5, 8], a row for each finished epoch\n"
-            "  got:      float64[1, 8]");
+            "  expected: float64[5, 9], a row for each finished epoch\n"
+            "  got:      float64[1, 9]");
   for (int64_t value : {lowest, int64_t{-1}, int64_t{10}, huge})
     EXPECT_EQ(with_position(1, value), str("run.position[1], the minibatches of this epoch, is not what a run writes\n"
                                            "  expected: 0 to 9: each finished epoch had one at least\n  got:      ",
@@ -205,8 +207,8 @@ TEST_F(CheckCheckpoint, MonitorsThatNoRunHas) {
 }
 
 TEST_F(CheckCheckpoint, HistoriesThatNoRunHas) {
-  Tensor all = Tensor::empty(DType::kFloat64, {1, 8});
-  std::fill_n(all.data<double>(), 8, -1e300);
+  Tensor all = Tensor::empty(DType::kFloat64, {1, 9});
+  std::fill_n(all.data<double>(), 9, -1e300);
   EXPECT_EQ(with_array("run.history", all),
             "run.history[0, 0], the epoch, is not what a run writes\n  expected: 1\n  got:      -1e+300");
   for (double value : {kNan, kInf})
@@ -216,9 +218,11 @@ TEST_F(CheckCheckpoint, HistoriesThatNoRunHas) {
   EXPECT_EQ(with_number("run.history", 2, 101),
             "run.history[0, 2], the validation error, is not what a run writes\n"
             "  expected: 0 to 100, or NaN where it was not measured\n  got:      101");
-  EXPECT_EQ(with_array("run.history", Tensor::zeros(DType::kFloat32, {1, 8})),
+  EXPECT_EQ(with_number("run.history", 8, -kInf),
+            "run.history[0, 8], the learning rate, is not finite\n  expected: a finite number\n  got:      -inf");
+  EXPECT_EQ(with_array("run.history", Tensor::zeros(DType::kFloat32, {1, 9})),
             "run.history is not what a run writes\n"
-            "  expected: float64[1, 8], a row for each finished epoch\n  got:      float32[1, 8]");
+            "  expected: float64[1, 9], a row for each finished epoch\n  got:      float32[1, 9]");
 }
 
 TEST_F(CheckCheckpoint, GeneratorsThatNoRunHas) {

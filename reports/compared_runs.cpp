@@ -1,0 +1,44 @@
+#include "reports/compared_runs.h"
+
+#include <algorithm>
+
+#include "reports/plot.h"
+
+namespace thtrain {
+
+std::vector<std::string> draw_compared_runs(const std::string& path, const std::vector<ComparedRun>& runs,
+                                            const std::string& metric, const std::string& title) {
+  std::vector<Curve> curves;
+  double epochs = 1;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    CurveStyle style = curve_style(i);
+    // Dashes say "training": runs differ by colours and markers; from the ninth on, by dots between long dashes as
+    // well.
+    style.dash = i < kCurveStyles ? std::vector<double>{} : std::vector<double>{14, 3, 2, 3};
+    style.hollow = false;
+    curves.push_back({runs[i].name, style, runs[i].valid});
+    for (const auto& [epoch, value] : runs[i].valid) epochs = std::max(epochs, epoch);
+    for (const auto& [epoch, value] : runs[i].train) epochs = std::max(epochs, epoch);
+  }
+  const bool has_train = std::any_of(runs.begin(), runs.end(), [](const ComparedRun& r) { return !r.train.empty(); });
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].train.empty()) continue;
+    CurveStyle style = curve_style(i);
+    style.dash = {4, 3};
+    style.hollow = true;
+    style.thickness = 1.1;
+    curves.push_back({"", style, runs[i].train});
+  }
+  if (has_train) curves.push_back({"training", {.colour = plot::kGrey, .dash = {4, 3}, .thickness = 1.1}});
+
+  Canvas canvas(960, 480);
+  canvas.text(20, 27, shortened(title, 920, 15, true), {.size = 15, .bold = true});
+  const Axis x{.low = 1, .high = epochs, .whole = true, .ticks = 12, .name = "epoch"};
+  const Axis y = value_axis(curves);
+  const Margins around = Panel::margins(x, y);
+  Panel panel(canvas, {20 + around.left, 44 + around.top, 940 - around.right, 470 - around.bottom}, x, y);
+  panel.draw(metric, curves);
+  return canvas.write(path);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,23 @@
+// Several runs in one picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/canvas.h"
+
+namespace thtrain {
+
+/// What one run measured: epochs and values.
+struct ComparedRun {
+  std::string name;
+  std::vector<Point> valid = {}, train = {};  // of the metric
+};
+
+/// PATH.png and PATH.svg, as Canvas::write(), of 960 x 480 pixels: a curve with markers of each run's validation
+/// values, and a thin dashed one, with the same markers hollow, of its training values. Names of runs stand in the
+/// legend.
+std::vector<std::string> draw_compared_runs(const std::string& path, const std::vector<ComparedRun>& runs,
+                                            const std::string& metric, const std::string& title);
+
+}  // namespace thtrain

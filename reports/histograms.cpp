@@ -1,0 +1,81 @@
+#include "reports/histograms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "compiler/base/error.h"
+#include "reports/plot.h"
+
+namespace thtrain {
+
+static std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+Histogram histogram_of(const std::string& name, std::span<const double> values, size_t bins) {
+  TH_CHECK(bins > 0, "a histogram without bins");
+  double low = HUGE_VAL, high = -HUGE_VAL, mean = 0, squares = 0, count = 0;
+  for (double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+    ++count;
+    const double before = mean;  // Welford (1962)
+    mean += (value - mean) / count;
+    squares += (value - before) * (value - mean);
+  }
+  Histogram out{.name = name};
+  const double without = static_cast<double>(values.size()) - count;
+  out.note = count == 0 ? "no finite values"
+                        : str("mean ", short_number(mean), ", deviation ", short_number(std::sqrt(squares / count)));
+  if (count > 0 && without > 0) out.note += str(", ", short_number(without), " not finite");
+  const double middle = count > 0 ? low : 0;
+  if (!(high > low) || !std::isfinite(high - low)) {
+    out.edges = {middle - 0.5, middle + 0.5};
+    out.counts = {count};
+    return out;
+  }
+  const double width = (high - low) / static_cast<double>(bins);
+  for (size_t i = 0; i <= bins; ++i) out.edges.push_back(low + width * static_cast<double>(i));
+  out.edges.back() = high;
+  out.counts.assign(bins, 0);
+  for (double value : values)
+    if (std::isfinite(value))
+      ++out.counts[std::min(static_cast<size_t>(std::max((value - low) / width, 0.0)), bins - 1)];
+  return out;
+}
+
+std::vector<std::string> draw_histograms(const std::string& path, const std::vector<Histogram>& histograms,
+                                         const std::string& title) {
+  const size_t columns = std::clamp<size_t>(histograms.size(), 1, 3),
+               rows = (histograms.size() + columns - 1) / columns;
+  constexpr double kTop = 40, kHeight = 210, kSide = 14;
+  Canvas canvas(960, static_cast<int>(kTop + kHeight * static_cast<double>(std::max<size_t>(rows, 1))));
+  canvas.text(20, 27, shortened(title, 920, 15, true), {.size = 15, .bold = true});
+  const double width = (960 - 2 * kSide) / static_cast<double>(columns);
+  for (size_t i = 0; i < histograms.size(); ++i) {
+    const Histogram& one = histograms[i];
+    const double largest = *std::max_element(one.counts.begin(), one.counts.end());
+    Axis x{.low = one.edges.front(), .high = one.edges.back(), .ticks = 5};
+    const Axis y{.high = std::max(1.0, 1.05 * largest), .whole = true, .ticks = 4};
+    const Margins around = Panel::margins(x, y);
+    const double left = kSide + width * static_cast<double>(i % columns),
+                 top = kTop + kHeight * static_cast<double>(i / columns);
+    Panel panel(canvas,
+                {std::round(left + 8 + around.left), top + around.top + 18, std::round(left + width - 8 - around.right),
+                 top + kHeight - 10 - around.bottom},
+                x, y);
+    const Box& box = panel.box();
+    panel.draw_histogram("", one.edges, one.counts, plot::kBlue);
+    canvas.text(box.left, box.top - 22, shortened(one.name, box.width(), plot::kTitleSize, true),
+                {.size = plot::kTitleSize, .bold = true});
+    canvas.text(box.left, box.top - 7, shortened(one.note, box.width(), plot::kTextSize),
+                {.size = plot::kTextSize, .colour = plot::kAxis});
+  }
+  return canvas.write(path);
+}
+
+}  // namespace thtrain
