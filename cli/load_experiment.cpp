@@ -135,8 +135,8 @@ void refuse_to_overwrite(const std::string& option, const std::string& output, c
   const RunFolder& run = *loaded.run;
   for (const PhaseConfig& phase : loaded.experiment.phase)
     refuse_to_overwrite(option, output, run.best_of(phase.name), "a file of the run");
-  for (const std::string& file :
-       {run.facts_file(), run.table(), run.metrics(), run.checkpoint(), run.best(), run.plot() + ".png", run.plot() + ".svg"})
+  for (const std::string& file : {run.facts_file(), run.table(), run.metrics(), run.checkpoint(), run.best(),
+                                  run.plot() + ".png", run.plot() + ".svg"})
     refuse_to_overwrite(option, output, file, "a file of the run");
 }
 

@@ -240,13 +240,13 @@ RunRecord read_run(const std::string& folder) {
   return RecordReader(folder).read();
 }
 
-ComparedRun read_curves(const std::string& folder, const std::string& metric) {
-  ComparedRun out;
+RunCurves read_curves(const std::string& folder, const std::string& metric) {
+  RunCurves out;
   double epoch = 0;
   for (const Line& line : read_lines(RunFolder::open(folder).metrics())) {
     ++epoch;
-    if (const auto value = line.value("valid_" + metric)) out.valid.push_back({epoch, *value});
-    if (const auto value = line.value("train_" + metric)) out.train.push_back({epoch, *value});
+    if (const auto value = line.value("valid_" + metric)) out.valid.emplace_back(epoch, *value);
+    if (const auto value = line.value("train_" + metric)) out.train.emplace_back(epoch, *value);
   }
   return out;
 }

@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "reports/compared_runs.h"
 #include "reports/history.h"
 #include "trainers/run_end.h"
 
@@ -36,9 +36,13 @@ struct RunRecord {
 /// is missing or no run folder, or one of these files is damaged.
 RunRecord read_run(const std::string& folder);
 
-/// The validation and training values of this metric in metrics.jsonl, over the epochs of all phases in a row; none
-/// where it was not measured. Its name is empty. UserError where the file is damaged.
-ComparedRun read_curves(const std::string& folder, const std::string& metric);
+/// Epochs, of all phases in a row, and values.
+struct RunCurves {
+  std::vector<std::pair<double, double>> valid = {}, train = {};
+};
+/// What metrics.jsonl has of this metric on validation and training examples; none where it was not measured. UserError
+/// where the file is damaged.
+RunCurves read_curves(const std::string& folder, const std::string& metric);
 
 /// The folders below `root` at any depth that hold a config.toml or a run.json, in the order of their names; `root`
 /// itself where it is one. Nothing is looked for in run folders, in folders whose name begins with a point, or behind

@@ -6,13 +6,12 @@
 #include <set>
 
 #include "cli/commands/commands.h"
+#include "cli/compare_picture.h"
 #include "cli/load_experiment.h"
 #include "cli/runs_table.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
-#include "reports/compared_runs.h"
-#include "reports/font.h"
 #include "trainers/config_edits.h"
 
 namespace thtrain {
@@ -113,20 +112,16 @@ std::string stem_of(const std::string& output) {
 // By the metric of the first run. A run that measured another one has no curve.
 std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::string& stem) {
   const std::string& metric = runs.front().record.metric.name;
-  std::vector<ComparedRun> curves;
+  std::vector<NamedCurves> curves;
   for (const RunToCompare& run : runs) {
-    ComparedRun& curve = curves.emplace_back(read_curves(run.record.folder, metric));
-    curve.name = run.name;
-    if (curve.valid.empty() && curve.train.empty())
+    const RunCurves found = read_curves(run.record.folder, metric);
+    curves.push_back({run.name, found.valid, found.train});
+    if (found.valid.empty() && found.train.empty())
       std::fprintf(stderr, "%s has no curve: it did not measure the %s\n", printable(run.name).c_str(),
                    printable(metric_label(metric)).c_str());
   }
   const std::string unit = runs.front().record.metric.unit;
-  const std::string label = str(metric_label(metric), unit.empty() ? "" : str(", ", unit));
-  const std::vector<std::string> out =
-      draw_compared_runs(stem, curves, label, str("comparison of ", runs.size(), " runs"));
-  if (out.size() == 1) std::fprintf(stderr, "warning: %s\n", printable(without_font()).c_str());
-  return out;
+  return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(", ", unit)));
 }
 
 }  // namespace
