@@ -40,7 +40,10 @@ class BaseReader {
     out.position = own.position;
     const ConfigNode* named = own.find(kBase);
     bool is_first = true;
-    for (const ConfigNode& base : named ? bases_in(*named) : std::vector<ConfigNode>()) {
+    const size_t findings_before = findings_.size();
+    const std::vector<ConfigNode> bases = named ? bases_in(*named) : std::vector<ConfigNode>();
+    out.incomplete = findings_.size() > findings_before;
+    for (const ConfigNode& base : bases) {
       ConfigNode read = read_base(base, path);
       out.incomplete |= read.incomplete;
       if (is_first)

@@ -268,7 +268,7 @@ class EventFileTest(unittest.TestCase):
 
     def test_killed(self):
         with subprocess.Popen([THTRAIN, "train", "e.toml", "--run-dir", "run", "trainer.epochs=400",
-                               "trainer.checkpoint_epochs=7", "output.filters=", "trainer.schedule.decay=0.999"],
+                               "trainer.checkpoint_epochs=7", "output.filters=''", "trainer.schedule.decay=0.999"],
                               cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             deadline = time.time() + 60
             while time.time() < deadline and not (os.path.exists(self.path("run", "metrics.jsonl"))
@@ -302,7 +302,7 @@ class EventFileTest(unittest.TestCase):
         self.assertEqual([step for step, _ in found["all/loss/train"]], [3, 4, 5])
 
     def test_a_batch_method(self):
-        self.thtrain("train", "e.toml", "--run-dir", "run", "trainer={optimizer = 'lbfgs', epochs = 4}")
+        self.thtrain("train", "e.toml", "--run-dir", "run", "trainer={optimizer = 'lbfgs', epochs = 4, batch_size = 20}")
         self.expect_metrics("run")
         self.assertIn("evaluations", scalars(self.path("run")))
 

@@ -1,6 +1,10 @@
 // `thtrain runs`, and the tables of runs.
+#include <signal.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <regex>
+#include <sstream>
 
 #include "cli/runs_table.h"
 #include "compiler/base/config_node.h"
@@ -164,6 +168,46 @@ TEST_F(CliRuns, AreTakenForWhatTheyAreWhileOneGoesOn) {
   found = read_json(workshop.run({"runs", "--json"}).out, "a line");
   EXPECT_EQ(found["how"], "killed");
   EXPECT_TRUE(found.contains("ended"));
+}
+
+TEST_F(CliRuns, AreCompared) {
+  train("runs/a", {"trainer.epochs=1", "output.root=x"});
+  train("runs/b", {"trainer.epochs=2", "trainer.optimizer=adagrad", "loss.l2=0.5", "output.root=x"});
+  train("other/a",
+        {"trainer.epochs=1", "output.root=x", "trainer.metrics=['accuracy']", "model.layers=[{type='softmax'}]"});
+  Ended two = workshop.run({"compare", "runs/a", "runs/b/"});
+  EXPECT_EQ(two.code, 0);
+  EXPECT_EQ(two.err, "");
+  EXPECT_EQ(without_times(two.out), "");
+  const std::string png = workshop.read("compare.png");
+  EXPECT_TRUE(workshop.read("compare.svg").find("<svg") != std::string::npos);
+  // Folders of one name have their whole paths, and what was measured otherwise has no curve.
+  Ended three = workshop.run({"compare", "--output", "other/c.png", "runs/a", "runs/b", "other/a", "--json"});
+  EXPECT_EQ(three.code, 0);
+  EXPECT_EQ(three.err, "other/a has no curve: it did not measure the error\n");
+  std::map<std::string, std::string> found = one_json_line(three.out);
+  EXPECT_EQ(found["differences.loss.l2.runs/b"], "0.5");
+  EXPECT_EQ(found["differences.loss.l2.other/a"], "0.0");
+  EXPECT_EQ(found["differences.trainer.epochs.runs/b"], "2");
+  EXPECT_FALSE(found.contains("differences.trainer.momentum.runs/b"));
+  EXPECT_EQ(found["runs.2.run"], "other/a");
+  EXPECT_EQ(found["runs.2.metric"], "accuracy");
+  EXPECT_TRUE(workshop.exists("other/c.svg"));
+  EXPECT_NE(workshop.read("other/c.svg"), workshop.read("compare.svg"));
+  // Experiments that are alike.
+  fs::copy(workshop.path("runs/a"), workshop.path("runs/copy"), fs::copy_options::recursive);
+  EXPECT_TRUE(
+      workshop.run({"compare", "runs/a", "runs/copy"}).out.starts_with("the experiments do not differ\n\nrun "));
+  // A run that is broken cannot be compared.
+  workshop.write("runs/copy/metrics.jsonl", "{}\n");
+  Ended broken = workshop.run({"compare", "runs/a", "runs/copy"});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_EQ(broken.err,
+            "error: runs/copy/metrics.jsonl, line 1: this is not what a run writes\n"
+            "  expected: an object with epoch, train_loss and seconds\n"
+            "  got:      {}\n");
+  if (png.empty()) GTEST_SKIP() << "no font: the pictures are SVG alone";
+  EXPECT_TRUE(png.starts_with("\x89PNG"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Checksums, histograms and the series of event files; tests/cli/event_file_test.py decodes what a run writes.
 #include "reports/event_file.h"
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
