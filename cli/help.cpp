@@ -16,6 +16,7 @@ const std::vector<HelpRow>& environment_variables() {
       {"THTRAIN_VECTOR_BYTES", "width of the vectors in generated code: 16, 32 or 64"},
       {"THTRAIN_TARGET",
        "what generated code is made for, such as isa=avx2,caches=32K/256K/4M; `thtrain info` shows all"},
+      {"THTRAIN_FONT", "a font file for the PNG pictures; not given: DejaVu Sans, where it is installed"},
       {"OMP_NUM_THREADS", "number of threads where compiler.threads is 0; not given: all cores"},
   };
   return rows;

@@ -40,11 +40,15 @@ std::vector<double> Axis::tick_values() const {
     for (double power = every * std::ceil(first / every); power <= last; power += every)
       out.push_back(std::pow(10.0, power));
     if (last - first >= 2) return out;
-    out.clear();
-    for (double power = std::floor(first); power <= last; ++power)
-      for (double factor : {1.0, 2.0, 5.0})
-        if (double tick = factor * std::pow(10.0, power); std::log10(tick) >= first && std::log10(tick) <= last)
-          out.push_back(tick);
+    for (const std::vector<double>& factors : {std::vector<double>{1, 2, 5}, {1, 3}}) {
+      std::vector<double> more;
+      for (double power = std::floor(first); power <= last; ++power)
+        for (double factor : factors)
+          if (double tick = factor * std::pow(10.0, power); std::log10(tick) >= first && std::log10(tick) <= last)
+            more.push_back(tick);
+      if (more.size() <= static_cast<size_t>(std::max(ticks, 1)) || out.empty()) out = more;
+      if (more.size() <= static_cast<size_t>(std::max(ticks, 1))) break;
+    }
     return out;
   }
   out = axis_ticks(low, high > low ? high : low + 1, ticks);
@@ -121,7 +125,8 @@ Axis axis_of(double low, double high, const std::string& name) {
   low = std::clamp(std::isfinite(low) ? low : 0.0, -kMost, kMost);
   high = std::clamp(std::isfinite(high) ? high : 1.0, -kMost, kMost);
   if (low > high) std::swap(low, high);
-  const double span = high > low ? high - low : std::max(std::abs(high), 1e-12);
+  if (low == 0 && high == 0) return {.name = name};
+  const double span = high > low ? high - low : std::abs(high);
   Axis out{.low = low - 0.05 * span, .high = high + 0.05 * span, .name = name};
   if (low >= 0 && low <= 0.5 * high) out.low = 0;
   if (high <= 0 && high >= 0.5 * low) out.high = 0;

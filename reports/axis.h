@@ -11,9 +11,9 @@ std::vector<double> axis_ticks(double low, double high, int count);
 
 struct Axis {
   double low = 0, high = 1;  // with low == high its one value stands in the middle
-  bool logarithmic = false;  // ticks at the powers of ten; fewer than two decades: at 2 and 5 times these, too
+  bool logarithmic = false;  // ticks at the powers of ten; over fewer than two, also at 2 and 5, or at 3, times these
   bool whole = false;        // ticks at whole numbers only
-  int ticks = 6;             // about, and fewer where their texts would touch
+  int ticks = 7;             // about, and fewer where their texts would touch
   std::string name = {};
   bool has_texts = true;  // at the ticks
 

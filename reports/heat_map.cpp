@@ -71,7 +71,8 @@ void draw_heat_map(Canvas& canvas, const Box& outer, const HeatMap& map) {
     const double sum = std::accumulate(map.values[i].begin(), map.values[i].end(), 0.0);
     for (size_t j = 0; j < columns; ++j) {
       const double x = box.left + width * static_cast<double>(j), value = map.values[i][j];
-      const double of = map.of_row_sums ? sum : largest, part = of > 0 && std::isfinite(value) ? value / of : 0;
+      const double of = map.of_row_sums ? sum : largest, share = of > 0 && value > 0 ? value / of : 0,
+                   part = map.of_row_sums ? std::sqrt(share) : share;
       const Colour colour = shade(part);
       canvas.fill({x, y, x + width, y + height}, colour);
       if (number_size < 6) continue;  // too small to read

@@ -13,7 +13,7 @@ struct HeatMap {
   std::vector<std::vector<double>> values = {};  // rows
   std::vector<std::string> row_names = {}, column_names = {};
   std::string title = {}, row_title = {}, column_title = {};
-  bool of_row_sums = false;  // colours by the part of the row's sum, not of the largest value
+  bool of_row_sums = false;  // colours by the root of the part of the row's sum, not by the part of the largest value
 };
 /// Fills `outer`, names and titles included.
 void draw_heat_map(Canvas& canvas, const Box& outer, const HeatMap& map);

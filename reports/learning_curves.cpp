@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <optional>
 
@@ -22,8 +23,8 @@ struct Begin {
 struct Curves {
   // Training, validation and test; the learning rate and the best epoch.
   std::vector<Curve> metric, losses;
-  Curve rate{"", {.colour = plot::kAxis, .thickness = 1.5}};
-  std::vector<Begin> begins;
+  Curve rate = {"", {.colour = plot::kAxis, .thickness = 1.5}};
+  std::vector<Begin> begins = {};
   double epochs = 1;
   bool rate_changes = false;
 };
@@ -43,7 +44,9 @@ void add_rate(Curves& out, double epoch, const std::optional<double>& rate) {
 }
 
 std::string best_text(double epoch, double value, const std::string& unit) {
-  return str("best: ", loss_text(value), unit == "%" ? " %" : "", " at epoch ", loss_text(epoch));
+  char text[80];
+  std::snprintf(text, sizeof text, "best: %.4g%s at epoch %.0f", value, unit == "%" ? " %" : "", epoch);
+  return text;
 }
 
 Curves curves_of(const std::vector<PhaseHistory>& phases, const MetricName& metric) {
@@ -80,6 +83,7 @@ Curves curves_of(const std::vector<PhaseHistory>& phases, const MetricName& metr
     }
     if (!phase.epochs.empty()) before += static_cast<double>(phase.epochs.back().epoch);
   }
+  for (Point& p : out.rate.points) p.first = std::clamp(p.first, 1.0, out.epochs);
   auto has_values = [](const Curve& curve) {
     return std::any_of(curve.points.begin(), curve.points.end(),
                        [](const Point& p) { return std::isfinite(p.second); });
@@ -99,20 +103,28 @@ Curves curves_of(const std::vector<PhaseHistory>& phases, const MetricName& metr
   return out;
 }
 
+// A line upright where each phase but the first begins.
+void add_begins(std::vector<Curve>& curves, const std::vector<Begin>& begins, const Axis& y) {
+  for (size_t i = 1; i < begins.size(); ++i)
+    curves.push_back({"",
+                      {.colour = plot::kGrey, .dash = {3, 3}, .thickness = 1},
+                      {{begins[i].epoch, y.low}, {begins[i].epoch, y.high}},
+                      true});
+}
+
 // The names above the panel, each as long as its phase allows.
-void draw_begins(Canvas& canvas, const Panel& panel, const std::vector<Begin>& begins, bool has_names) {
+void draw_names(Canvas& canvas, const Panel& panel, const std::vector<Begin>& begins) {
   for (size_t i = 0; i < begins.size(); ++i) {
     const double x = std::max(panel.box().left, panel.x_of(begins[i].epoch));
     const double end = i + 1 < begins.size() ? panel.x_of(begins[i + 1].epoch) : panel.box().right;
-    if (i > 0) panel.line_up_at(begins[i].epoch, {.colour = plot::kGrey, .dash = {3, 3}});
-    if (!has_names || !(end - x > 24)) continue;
+    if (!(end - x > 24)) continue;
     canvas.text(x + (i > 0 ? 3 : 0), panel.box().top - 6, shortened(begins[i].name, end - x - 6, plot::kTextSize),
                 {.size = plot::kTextSize, .colour = plot::kAxis});
   }
 }
 
 // One column of the picture: the panel, and the learning rate below it.
-void draw_column(Canvas& canvas, double left, double right, const std::string& title, const std::vector<Curve>& curves,
+void draw_column(Canvas& canvas, double left, double right, const std::string& title, std::vector<Curve> curves,
                  const Curves& all) {
   const double decades = all.begins.size() > 1 ? 1.7 : 3;  // phases may have losses of another kind
   Axis x{.low = 1, .high = all.epochs, .whole = true, .ticks = right - left > 600 ? 12 : 8, .name = "epoch"};
@@ -126,15 +138,17 @@ void draw_column(Canvas& canvas, double left, double right, const std::string& t
   const double top = kHead + around.top + (all.begins.empty() ? 0 : 16), bottom = kHead + kPanel;
   const double inner_bottom = all.rate_changes ? bottom - 10 : bottom - around.bottom;
   Panel panel(canvas, {std::round(inner_left), top, std::round(right - around.right), inner_bottom}, upper, y);
+  add_begins(curves, all.begins, y);
   panel.draw(all.begins.empty() ? title : "", curves);
   if (!all.begins.empty()) canvas.text(panel.box().left, top - 26, title, {.size = plot::kTitleSize, .bold = true});
-  draw_begins(canvas, panel, all.begins, true);
+  draw_names(canvas, panel, all.begins);
   if (!all.rate_changes) return;
   const double strip = bottom + kStripGap + 16;
   Panel rates(canvas, {panel.box().left, strip, panel.box().right, strip + 48}, x, rate_axis);
-  rates.draw("", {all.rate}, Panel::Legend::kNone);
+  std::vector<Curve> of_rates = {all.rate};
+  add_begins(of_rates, all.begins, rate_axis);
+  rates.draw("", of_rates, Panel::Legend::kNone);
   canvas.text(rates.box().left, strip - 7, "learning rate", {.size = plot::kTextSize, .bold = true});
-  draw_begins(canvas, rates, all.begins, false);
 }
 
 }  // namespace

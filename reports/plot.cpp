@@ -46,26 +46,34 @@ Points placed(const Panel& panel, const std::vector<Point>& points) {
   return out;
 }
 
-// Every point of a short curve; of a long one about one in 50 pixels.
-std::vector<size_t> marked_points(const Points& points) {
+// Every point of a short curve; of a long one about one in 50 pixels, from `shift` on.
+std::vector<size_t> marked_points(const Points& points, double shift) {
   constexpr size_t kAll = 12;
   constexpr double kDistance = 50;
   std::vector<size_t> out;
-  double last = -1e9;
+  std::optional<double> last;
   for (size_t i = 0; i < points.size(); ++i) {
     if (!std::isfinite(points[i].first) || !std::isfinite(points[i].second)) continue;
-    if (points.size() > kAll && std::abs(points[i].first - last) < kDistance) continue;
+    if (!last) last = points[i].first - kDistance + shift;
+    if (points.size() > kAll && std::abs(points[i].first - *last) < kDistance) continue;
     out.push_back(i);
     last = points[i].first;
   }
   return out;
 }
 
-MarkerStyle marker_of(const CurveStyle& style) {
-  return {.shape = style.marker.value_or(Marker::kDisc),
-          .size = style.marker == Marker::kStar ? 1.6 * kMarkerSize : kMarkerSize,
-          .colour = style.colour,
-          .hollow = style.hollow};
+// On a white edge, so that it is seen on its own curve and on others.
+void draw_marker(Canvas& canvas, double x, double y, const CurveStyle& style) {
+  const MarkerStyle marker{.shape = style.marker.value_or(Marker::kDisc),
+                           .size = style.marker == Marker::kStar ? 1.6 * kMarkerSize : kMarkerSize,
+                           .colour = style.colour,
+                           .hollow = style.hollow};
+  MarkerStyle below = marker;
+  below.size += 2.4;
+  below.thickness += 2.4;
+  below.colour = kWhite;
+  canvas.marker(x, y, below);
+  canvas.marker(x, y, marker);
 }
 
 }  // namespace
@@ -187,11 +195,11 @@ void Panel::draw(const std::string& title, const std::vector<Curve>& curves, Leg
                                                  ? std::nullopt
                                                  : std::optional(place_legend(legend, curves, named, taken));
   draw_axes(title);
-  for (const Curve& curve : curves) draw_curve(curve);
+  for (size_t i = 0; i < curves.size(); ++i) draw_curve(curves[i], i);
   if (layout) draw_legend(*layout, named);
 }
 
-void Panel::draw_curve(const Curve& curve) {
+void Panel::draw_curve(const Curve& curve, size_t index) {
   const Box clip{box_.left, box_.top - 2, box_.right + 3, box_.bottom + 2};
   const Points points = placed(*this, curve.points);
   canvas_.polyline(points, {.thickness = points.size() == 1 && !curve.style.marker ? 5 : curve.style.thickness,
@@ -199,10 +207,9 @@ void Panel::draw_curve(const Curve& curve) {
                             .dash = curve.style.dash,
                             .within = clip});
   if (!curve.style.marker) return;
-  for (size_t i : marked_points(points)) {
+  for (size_t i : marked_points(points, 13 * static_cast<double>(index % 4))) {
     const auto [x, y] = points[i];
-    if (x >= clip.left && x <= clip.right && y >= clip.top && y <= clip.bottom)
-      canvas_.marker(x, y, marker_of(curve.style));
+    if (x >= clip.left && x <= clip.right && y >= clip.top && y <= clip.bottom) draw_marker(canvas_, x, y, curve.style);
   }
 }
 
@@ -218,16 +225,19 @@ Panel::LegendLayout Panel::place_legend(Legend legend, const std::vector<Curve>&
   };
   constexpr double kMargin = 5;
   if (legend == Legend::kPlaced) {
-    Occupancy occupancy(box_);
-    for (const Curve& curve : curves)
-      occupancy.add(placed(*this, curve.points),
-                    curve.style.thickness / 2 + (curve.style.marker || curve.points.size() == 1 ? kMarkerSize : 3));
-    for (const Box& box : taken) occupancy.add(box);
     const Box within{box_.left + kMargin + 2, box_.top + 1, box_.right - kMargin, box_.bottom - kMargin};
-    for (size_t columns : {size_t{1}, named.size(), size_t{2}}) {
-      const auto [width, height] = size(columns);
-      if (std::optional<Box> found = free_place(occupancy, within, width, height))
-        return {legend_box_.emplace(*found), columns, column};
+    for (bool covers : {false, true}) {
+      Occupancy occupancy(box_);
+      for (const Curve& curve : curves)
+        if (!covers || !curve.may_be_covered)
+          occupancy.add(placed(*this, curve.points),
+                        curve.style.thickness / 2 + (curve.style.marker || curve.points.size() == 1 ? kMarkerSize : 3));
+      for (const Box& box : taken) occupancy.add(box);
+      for (size_t columns : {size_t{1}, named.size(), size_t{2}}) {
+        const auto [width, height] = size(columns);
+        if (std::optional<Box> found = free_place(occupancy, within, width, height))
+          return {legend_box_.emplace(*found), columns, column};
+      }
     }
   }
   const auto [width, height] = size(1);
@@ -250,7 +260,7 @@ void Panel::draw_legend(const LegendLayout& layout, const std::vector<Curve>& na
         std::round(box.top + kPadding / 2 + (static_cast<double>(i / layout.columns) + 0.5) * kRow - 0.5) + 0.5;
     canvas_.line(left, y, left + kSample, y,
                  {.thickness = style.thickness, .colour = style.colour, .dash = style.dash});
-    if (style.marker) canvas_.marker(left + kSample / 2, y, marker_of(style));
+    if (style.marker) draw_marker(canvas_, left + kSample / 2, y, style);
     canvas_.text(left + kSample + kPadding, y, named[i].name,
                  {.size = kTextSize, .colour = kAxis, .level = Level::kMiddle});
   }

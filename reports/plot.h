@@ -38,6 +38,7 @@ struct Curve {
   std::string name;  // in the legend; none: it is not there
   CurveStyle style = {};
   std::vector<Point> points = {};  // x, y; a y that is not finite parts the curve
+  bool may_be_covered = false;     // by the legend, where there is no other place: a line that says where something is
 };
 
 /// The axis that shows these curves. What is far above or below all that follows, in the first twentieth of a curve, is
@@ -70,7 +71,8 @@ class Panel {
 
   /// The parts of draw(), for panels with something else in them.
   void draw_axes(const std::string& title);
-  void draw_curve(const Curve& curve);
+  /// Curves of different index have their markers at different places, where they have many points.
+  void draw_curve(const Curve& curve, size_t index = 0);
   /// A line across at a value of the y axis, and one upright at a value of the x axis.
   void line_at(double y, const LineStyle& style) const;
   void line_up_at(double x, const LineStyle& style) const;

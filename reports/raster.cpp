@@ -125,19 +125,19 @@ void Painter::stroke(const std::vector<Points>& lines, bool is_closed, double th
   FT_Stroker_Set(stroker_, std::max<FT_Fixed>(fixed(thickness / 2), 1), FT_STROKER_LINECAP_BUTT,
                  FT_STROKER_LINEJOIN_ROUND, 0);
   size_t corners = 0;
+  std::vector<FT_Vector> points;
   for (const Points& line : lines) {
-    for (size_t first = 0; first + 1 < line.size(); first += kCorners) {
+    points.clear();
+    for (const auto& [x, y] : line)
+      if (const FT_Vector at{fixed(x), fixed(y)}; points.empty() || at.x != points.back().x || at.y != points.back().y)
+        points.push_back(at);
+    // A part of one point alone has no length; the stroker would read a border that it has not begun.
+    for (size_t first = 0; first + 1 < points.size(); first += kCorners) {
       if (first > 0) --first;
-      const size_t last = std::min(first + kCorners, line.size() - 1);
-      const bool closes = is_closed && last - first + 1 == line.size();
-      FT_Vector at{fixed(line[first].first), fixed(line[first].second)};
-      FT_Stroker_BeginSubPath(stroker_, &at, !closes);
-      for (size_t i = first + 1; i <= last; ++i) {
-        FT_Vector to{fixed(line[i].first), fixed(line[i].second)};
-        if (to.x == at.x && to.y == at.y) continue;
-        FT_Stroker_LineTo(stroker_, &to);
-        at = to;
-      }
+      const size_t last = std::min(first + kCorners, points.size() - 1);
+      const bool closes = is_closed && last - first + 1 == points.size();
+      FT_Stroker_BeginSubPath(stroker_, &points[first], !closes);
+      for (size_t i = first + 1; i <= last; ++i) FT_Stroker_LineTo(stroker_, &points[i]);
       FT_Stroker_EndSubPath(stroker_);
       corners += last - first + 1;
       if (corners >= kCorners) {

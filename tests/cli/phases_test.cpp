@@ -137,7 +137,7 @@ TEST(Phases, FilesAndLinesNameThePhase) {
   EXPECT_NE(ended.out.find("\ndone after epoch 2 of all, 20 steps, "), std::string::npos) << ended.out;
   EXPECT_EQ(workshop.shell("ls run run/plots").out,
             "run:\nbest.npz\nbest_head.npz\ncheckpoint.npz\nconfig.toml\nmetrics.jsonl\nplots\nrun.json\n\n"
-            "run/plots:\nlearning_curves.png\n");
+            "run/plots:\nlearning_curves.png\nlearning_curves.svg\n");
   const std::string metrics = workshop.read("run/metrics.jsonl");
   EXPECT_EQ(workshop.shell("cut -c1-36 run/metrics.jsonl").out,
             "{\"phase\": \"head\", \"epoch\": 1, \"train\n{\"phase\": \"head\", \"epoch\": 2, \"train\n"

@@ -64,8 +64,8 @@ TEST_F(CliRun, TrainTellsWhatItDoes) {
         "\nepoch 3  train loss ", "\ndone after epoch 3, 30 steps, ", "\nbest validation error ", "\ntest error ",
         "\nrun folder runs/tiny-1\n", "\nlearning curves runs/tiny-1/plots/learning_curves.png\n"})
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
-  for (const char* file :
-       {"best.npz", "checkpoint.npz", "config.toml", "metrics.jsonl", "plots/learning_curves.png", "run.json"})
+  for (const char* file : {"best.npz", "checkpoint.npz", "config.toml", "metrics.jsonl", "plots/learning_curves.png",
+                           "plots/learning_curves.svg", "run.json"})
     EXPECT_TRUE(workshop.exists(std::string("runs/tiny-1/") + file)) << file;
 
   Ended quiet = workshop.run({"train", "tiny.toml", "--quiet"});

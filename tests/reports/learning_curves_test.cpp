@@ -1,131 +1,113 @@
 #include "reports/learning_curves.h"
 
-#include <png.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "datasets/file.h"
-#include "reports/canvas.h"
+#include "reports/compared_runs.h"
 #include "reports/plot.h"
+#include "tests/reports/picture_support.h"
 #include "tests/support/datasets_support.h"
 
 namespace thtrain {
 namespace {
 
-struct Picture {
-  uint32_t width, height;
-  std::vector<uint8_t> pixels;
-  bool is(int x, int y, Colour c) const {
-    const uint8_t* p = &pixels[(static_cast<size_t>(y) * width + static_cast<size_t>(x)) * 3];
-    return p[0] == c.red && p[1] == c.green && p[2] == c.blue;
+class LearningCurves : public testing::Test {
+ protected:
+  // The PNG; its SVG has the same size.
+  Picture drawn(const std::vector<PhaseHistory>& phases, const MetricName& metric, const std::string& title) {
+    EXPECT_EQ(draw_learning_curves(folder.path("curves"), phases, metric, title),
+              (std::vector<std::string>{folder.path("curves.png"), svg()}));
+    const Picture out = read_png(folder.path("curves.png"));
+    EXPECT_EQ(of_svg(svg(), "print(root.get(\"width\"), root.get(\"height\"))"), str(out.width, ' ', out.height, '\n'));
+    return out;
   }
+  std::string svg() const { return folder.path("curves.svg"); }
+  bool has_text(const std::string& text) const {
+    return ("\n" + svg_texts(svg())).find("\n" + text + "\n") != std::string::npos;
+  }
+
+  TemporaryFolder folder;
 };
 
-Picture read_png(const std::string& path) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  EXPECT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0) << image.message;
-  image.format = PNG_FORMAT_RGB;
-  Picture out{image.width, image.height, std::vector<uint8_t>(PNG_IMAGE_SIZE(image))};
-  EXPECT_NE(png_image_finish_read(&image, nullptr, out.pixels.data(), 0, nullptr), 0);
-  return out;
-}
-
-TEST(LearningCurves, TicksAreRoundNumbers) {
-  EXPECT_EQ(axis_ticks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
-  EXPECT_EQ(axis_ticks(1, 9, 8), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
-  EXPECT_EQ(axis_ticks(0, 0.043, 5).size(), 5u);
-  EXPECT_EQ(axis_ticks(0, 999, 6), (std::vector<double>{0, 200, 400, 600, 800}));
-}
-
-TEST(LearningCurves, ASmallPictureOfALongRun) {
+std::vector<EpochReport> long_run() {
   std::vector<EpochReport> history;
   for (int64_t epoch = 1; epoch <= 1000; ++epoch) {
-    double x = static_cast<double>(epoch);
-    history.push_back(
-        {.epoch = epoch, .train_loss = 1 / std::sqrt(x), .valid_error = 2 + 10 / x, .best = epoch == 900});
+    const auto x = static_cast<double>(epoch);
+    history.push_back({.epoch = epoch,
+                       .train_loss = 1 / std::sqrt(x),
+                       .valid_error = 2 + 10 / x,
+                       .best = epoch == 900,
+                       .learning_rate = epoch <= 500 ? 0.1 : 0.01});
     if (epoch % 7 == 0) history.back().test_error = 2.2 + 9 / x + std::sin(x);
   }
-  TemporaryFolder folder;
-  draw_learning_curves(folder.path("curves.png"), history);
-  EXPECT_LT(read_file(folder.path("curves.png")).size(), 50'000u);
-  Picture picture = read_png(folder.path("curves.png"));
+  return history;
+}
+
+TEST_F(LearningCurves, ASmallPictureOfALongRun) {
+  const Picture picture = drawn({{.epochs = long_run()}}, {}, "runs/mlp_digits-1");
+  EXPECT_LT(read_file(folder.path("curves.png")).size(), 100'000u);
+  EXPECT_LT(read_file(svg()).size(), 100'000u);
   EXPECT_EQ(picture.width, 960u);
-  EXPECT_EQ(picture.height, 400u);
-  int coloured = 0;
-  for (int y = 0; y < 400; ++y)
-    for (int x = 0; x < 480; ++x) coloured += picture.is(x, y, {31, 98, 180});
-  EXPECT_GT(coloured, 400);
+  EXPECT_GT(picture.count(curve_style(0).colour), 300);  // validation
+  EXPECT_GT(picture.count(curve_style(1).colour), 300);  // test
+  for (const char* text : {"runs/mlp_digits-1", "error (%)", "loss", "training", "validation", "test", "learning rate",
+                           "epoch", "best: 2.011 % at epoch 900"})
+    EXPECT_TRUE(has_text(text)) << text << "\n" << svg_texts(svg());
 }
 
-TEST(LearningCurves, ShortAndStrangeRuns) {
-  TemporaryFolder folder;
-  draw_learning_curves(folder.path("one.png"), {{.epoch = 1, .train_loss = 0.5}});
-  draw_learning_curves(folder.path("zero.png"), {{.epoch = 1, .train_loss = 0, .valid_error = 0},
-                                                 {.epoch = 2, .train_loss = -1, .valid_error = 0}});
-  draw_learning_curves(folder.path("none.png"), {});
-  EXPECT_EQ(read_png(folder.path("none.png")).width, 960u);
-  EXPECT_THROW(draw_learning_curves(folder.path("no/curves.png"), {}), UserError);
+TEST_F(LearningCurves, TheLearningRateIsDrawnWhereItChanges) {
+  std::vector<EpochReport> history = long_run();
+  const Picture with = drawn({{.epochs = history}}, {}, "");
+  // The step at epoch 500, in the strip below: a line upright in the middle of the panel.
+  EXPECT_TRUE(has_text("learning rate"));
+  for (EpochReport& report : history) report.learning_rate = 0.1;
+  const Picture constant = drawn({{.epochs = history}}, {}, "");
+  EXPECT_FALSE(has_text("learning rate"));
+  EXPECT_GT(with.height, constant.height + 50);
+  for (EpochReport& report : history) report.learning_rate.reset();  // a batch method
+  EXPECT_EQ(drawn({{.epochs = history}}, {}, "").height, constant.height);
 }
 
-TEST(Canvas, LinesTextAndEdges) {
-  TemporaryFolder folder;
-  Canvas canvas(40, 20);
-  canvas.line(-10, 5.5, 50, 5.5, {.colour = {255, 0, 0}});
-  canvas.line(5, 12.5, 35, 12.5, 1, {0, 0, 255}, {10, 0, 20, 20});
-  canvas.text(30, 14, "1\xc3\xa4", {0, 0, 0});  // runs over the edge
-  canvas.write_png(folder.path("c.png"));
-  Picture picture = read_png(folder.path("c.png"));
-  for (int x = 0; x < 40; ++x) {
-    EXPECT_TRUE(picture.is(x, 5, {255, 0, 0})) << x;
-    EXPECT_TRUE(picture.is(x, 8, {255, 255, 255})) << x;
-    EXPECT_EQ(picture.is(x, 12, {0, 0, 255}), x >= 10 && x < 20) << x;
+TEST_F(LearningCurves, PhasesAreParted) {
+  std::vector<PhaseHistory> phases = {{.phase = "pretraining"}, {.phase = "finetuning"}};
+  phases[0].metrics = {{"loss", ""}};
+  for (int64_t epoch = 1; epoch <= 10; ++epoch) {
+    phases[0].epochs.push_back({.epoch = epoch, .train_loss = 80.0 - static_cast<double>(epoch), .valid_error = 70});
+    phases[1].epochs.push_back({.epoch = epoch, .train_loss = 2.0, .valid_error = 5, .best = epoch == 3});
   }
-  EXPECT_TRUE(picture.is(32, 14, {0, 0, 0}));  // the top of the 1
+  drawn(phases, {}, "");
+  for (const char* text : {"pretraining", "finetuning", "best: 5 % at epoch 13", "error (%)", "10"})
+    EXPECT_TRUE(has_text(text)) << text << "\n" << svg_texts(svg());
+  EXPECT_TRUE(has_text("training"));  // of the losses
+  // A dashed grey line upright in each of the two panels.
+  EXPECT_EQ(of_svg(svg(), "print(sum(e.get(\"stroke\") == \"#828282\" for e in root.iter()))"), "2\n");
 }
 
-// Nothing is drawn beyond the picture, and no loop runs there.
-TEST(Canvas, CoordinatesThatAreFarOrNoNumbers) {
-  TemporaryFolder folder;
-  const double far = 1e300, most = std::numeric_limits<double>::max(), inf = HUGE_VAL, nan = std::nan("");
-  Canvas canvas(40, 20);
-  for (double bad : {inf, -inf, nan}) {
-    canvas.line(bad, 5, 30, 5, 3, {});
-    canvas.line(5, bad, 30, bad, 3, {});
-    canvas.line(5, 5, 30, 5, bad, {});
-    canvas.line(5, 5, 30, 5, 3, {}, {0, 0, bad, 20});
-    canvas.fill({0, bad, 10, 20}, {});
-    canvas.ring(bad, 10, 3, 1, {});
-    canvas.ring(10, 10, bad, 1, {});
-  }
-  canvas.line(far, far, far, -far, 3, {});
-  canvas.line(-far, -5, most, -5, 3, {});
-  canvas.ring(far, 10, 3, 1, {});
-  canvas.ring(10, 10, far, 1, {});
-  canvas.fill({far, -far, most, far}, {});
-  canvas.write_png(folder.path("white.png"));
-  Picture white = read_png(folder.path("white.png"));
-  EXPECT_EQ(std::count(white.pixels.begin(), white.pixels.end(), 255), 40 * 20 * 3);
-
-  canvas.line(-most, 5.5, most, 5.5, 1, {255, 0, 0});
-  canvas.line(20.5, far, 20.5, -far, 1, {0, 0, 255});
-  canvas.line(5.5, 12.5, 5.5, 12.5, 1, {0, 0, 255});  // a point
-  canvas.fill({-far, 17, far, most}, {0, 255, 0});
-  canvas.write_png(folder.path("lines.png"));
-  Picture lines = read_png(folder.path("lines.png"));
-  EXPECT_TRUE(lines.is(5, 12, {0, 0, 255}));
-  for (int x = 0; x < 40; ++x)
-    if (x != 20) {
-      EXPECT_TRUE(lines.is(x, 5, {255, 0, 0})) << x;
-      EXPECT_TRUE(lines.is(x, 17, {0, 255, 0})) << x;
-    }
-  for (int y = 0; y < 17; ++y) EXPECT_TRUE(lines.is(20, y, {0, 0, 255})) << y;
+TEST_F(LearningCurves, TheMetricLossHasOnePanel) {
+  std::vector<EpochReport> history;
+  for (int64_t epoch = 1; epoch <= 20; ++epoch)
+    history.push_back({.epoch = epoch, .train_loss = 3, .valid_error = 2, .valid_loss = 2});
+  drawn({{.epochs = history, .metrics = {{"loss", ""}}}}, {"loss", ""}, "");
+  EXPECT_EQ(svg_texts(svg()).find("training"), svg_texts(svg()).rfind("training"));
+  EXPECT_TRUE(has_text("training") && has_text("validation") && has_text("loss"));
 }
 
-TEST(LearningCurves, ValuesThatNoRunHas) {
-  TemporaryFolder folder;
+TEST_F(LearningCurves, ShortAndStrangeRuns) {
+  const MetricName error;
+  drawn({{.epochs = {{.epoch = 1, .train_loss = 0.5}}}}, error, "one");
+  drawn(
+      {{.epochs = {{.epoch = 1, .train_loss = 0, .valid_error = 0}, {.epoch = 2, .train_loss = -1, .valid_error = 0}}}},
+      error, "zero");
+  EXPECT_EQ(drawn({{}}, error, "").width, 960u);
+  const std::string no = folder.path("no/curves");
+  EXPECT_EQ(error_text([&] { draw_learning_curves(no, {}); }),
+            str("error: ", no, ".png: the file cannot be written\n  expected: a folder ", folder.path("no"),
+                "\n  got:      no such folder\n  hint:     run: mkdir -p ", folder.path("no")));
+}
+
+TEST_F(LearningCurves, ValuesThatNoRunHas) {
   const double most = std::numeric_limits<double>::max(), inf = HUGE_VAL, nan = std::nan("");
   for (double value : {1e300, -1e300, most, -most, inf, -inf, nan, 5e-324}) {
     std::vector<EpochReport> history;
@@ -134,14 +116,34 @@ TEST(LearningCurves, ValuesThatNoRunHas) {
                          .train_loss = epoch == 2 ? 1 : value,
                          .valid_error = value,
                          .test_error = epoch == 1 ? 5 : value,
-                         .best = true});
-    draw_learning_curves(folder.path("curves.png"), history);
-    EXPECT_EQ(read_png(folder.path("curves.png")).width, 960u) << value;
+                         .best = true,
+                         .learning_rate = value});
+    EXPECT_EQ(drawn({{.epochs = history}}, {}, "\x01\xff <&>").width, 960u) << value;
   }
-  // Numbers with as few digits between them as doubles have.
-  EXPECT_LE(axis_ticks(1e17, 1e17 + 32, 6).size(), 7u);
-  EXPECT_TRUE(axis_ticks(0, inf, 6).empty());
-  EXPECT_TRUE((Axis{.low = 0, .high = 10, .logarithmic = true}).tick_values().empty());
+}
+
+TEST_F(LearningCurves, ComparedRuns) {
+  std::vector<ComparedRun> runs(10);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    runs[i].name = str("run ", i + 1);
+    for (int epoch = 1; epoch <= 50; ++epoch) {
+      runs[i].valid.emplace_back(epoch, static_cast<double>(i) + 10.0 / epoch);
+      if (i < 3) runs[i].train.emplace_back(epoch, static_cast<double>(i) + 8.0 / epoch);
+    }
+  }
+  EXPECT_EQ(draw_compared_runs(folder.path("curves"), runs, "error (%)", "ten runs"),
+            (std::vector<std::string>{folder.path("curves.png"), svg()}));
+  EXPECT_EQ(read_png(folder.path("curves.png")).width, 960u);
+  for (const ComparedRun& run : runs) EXPECT_TRUE(has_text(run.name)) << run.name;
+  EXPECT_TRUE(has_text("training") && has_text("ten runs") && has_text("error (%)"));
+  // Three dashed training curves and their line in the legend; two runs beyond the eight styles, with legend.
+  EXPECT_EQ(of_svg(svg(),
+                   "print(sum(e.get(\"stroke-dasharray\") == \"4 3\" for e in root.iter()), "
+                   "sum(e.get(\"stroke-dasharray\") == \"14 3 2 3\" for e in root.iter()))"),
+            "4 4\n");
+  draw_compared_runs(folder.path("curves"), {{"alone", {{1, 2}}}}, "loss", "one run");
+  EXPECT_FALSE(has_text("training"));
+  draw_compared_runs(folder.path("curves"), {}, "loss", "none");
 }
 
 }  // namespace
