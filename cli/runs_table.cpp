@@ -18,7 +18,8 @@ RunRow read_row(const std::string& folder) {
     RunRow out{.error = error.messages().front().what};
     out.record.folder = folder;
     out.record.started = file_state(folder).modified_seconds;
-    if (out.error.starts_with(folder + ": ")) out.error = out.error.substr(folder.size() + 2);
+    for (const std::string& before : {folder + ": ", folder + "/"})
+      if (out.error.starts_with(before)) out.error = out.error.substr(before.size());
     return out;
   }
 }
