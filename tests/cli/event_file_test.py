@@ -302,7 +302,8 @@ class EventFileTest(unittest.TestCase):
         self.assertEqual([step for step, _ in found["all/loss/train"]], [3, 4, 5])
 
     def test_a_batch_method(self):
-        self.thtrain("train", "e.toml", "--run-dir", "run", "trainer={optimizer = 'lbfgs', epochs = 4, batch_size = 20}")
+        self.thtrain("train", "e.toml", "--run-dir", "run",
+                     "trainer={optimizer = 'lbfgs', epochs = 4, batch_size = 20}")
         self.expect_metrics("run")
         self.assertIn("evaluations", scalars(self.path("run")))
 
