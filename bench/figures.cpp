@@ -88,15 +88,16 @@ std::vector<std::string> draw_speedups(const std::string& path, const std::vecto
       for (const auto& point : curve.points) top = std::max(top, point.second);
       if (!curve.points.empty()) curves.push_back(curve);
     }
-    double left = place % 2 ? 540 : 60, upper = place / 2 ? 420 : 50;
+    double left = place % 2 ? 540 : 60, upper = place / 2 ? 434 : 70;
     ++place;
     Panel panel(canvas, {left, upper, left + 400, upper + 270},
                 {.low = 1e3, .high = 1e7, .logarithmic = true, .name = "elements of a and b"}, {.high = 1.1 * top});
-    panel.draw(titles.at(formula), curves);
+    const double one = panel.y_of(1);
+    panel.draw(titles.at(formula), curves, Panel::Legend::kPlaced, {{left, one - 2, left + 400, one + 2}});
     panel.line_at(1, {.thickness = 1.2});
   }
   std::string head = all.empty() ? "" : str("times as fast as numpy, ", about(all.front()));
-  canvas.text(60, 18, head, {.size = plot::kTextSize, .colour = plot::kAxis});
+  canvas.text(60, 26, head, {.size = 15, .bold = true});
   return canvas.write(path);
 }
 

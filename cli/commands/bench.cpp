@@ -18,6 +18,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/runtime/cpu.h"
 #include "datasets/file.h"
+#include "reports/font.h"
 
 namespace thtrain {
 
@@ -124,6 +125,7 @@ int run_paper(const BenchArguments& arguments) {
       if (!options.quick || std::string(size).size() == 4) options.cases.push_back(str(formula, '/', size));
   const std::vector<std::string> drawn = draw_speedups(folder + "fig7", run_one(arguments, "elementwise", options));
   figures.insert(figures.end(), drawn.begin(), drawn.end());
+  if (!Font::find()) std::fprintf(stderr, "warning: %s\n", without_font().c_str());
   if (!arguments.json) print_text(str("figures: ", join(figures, ", "), '\n'));
   return kDone;
 }

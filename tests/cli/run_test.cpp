@@ -73,6 +73,16 @@ TEST_F(CliRun, TrainTellsWhatItDoes) {
   EXPECT_NE(quiet.out.find("\nrun folder runs/tiny-2\n"), std::string::npos) << quiet.out;
 }
 
+TEST_F(CliRun, WithoutAFontTheCurvesAreSvgAlone) {
+  Ended ended = workshop.shell("THTRAIN_FONT=none.ttf \"$THTRAIN\" train tiny.toml --run-dir run");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err,
+            "warning: pictures: $THTRAIN_FONT names no font that can be read: none.ttf; they are written as SVG alone "
+            "(without the variable DejaVu Sans is taken: apt-get install fonts-dejavu-core)\n");
+  EXPECT_NE(ended.out.find("\nlearning curves run/plots/learning_curves.svg\n"), std::string::npos) << ended.out;
+  EXPECT_EQ(workshop.shell("ls run/plots").out, "learning_curves.svg\n");
+}
+
 TEST_F(CliRun, TrainAsJson) {
   Ended ended = workshop.run({"train", "tiny.toml", "--json", "--run-dir", "deep/er/run", "trainer.epochs=2"});
   EXPECT_EQ(ended.code, 0);

@@ -107,7 +107,7 @@ TEST(Checkpoint, KeepsThePhasesBefore) {
             "run.before/names is not what a run writes\n  expected: a line for each phase before phase 2\n"
             "  got:      1 line");
   EXPECT_EQ(refused("run.before/0/history", Tensor::vector<double>({2})),
-            "run.before/0/history is not what a run writes\n  expected: float64[epochs, 8]\n  got:      float64[1]\n"
+            "run.before/0/history is not what a run writes\n  expected: float64[epochs, 9]\n  got:      float64[1]\n"
             "  hint:     the checkpoint is damaged or was changed: put it back from a copy");
 }
 
