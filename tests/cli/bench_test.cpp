@@ -80,11 +80,13 @@ TEST_F(CliBench, ThePaperGivesTablesAndFigures) {
   Ended ended =
       workshop.run({"bench", "paper", "--quick", "--turns", "1", "--rounds", "1", "--python", "no-python", "--all"});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  for (const char* part : {"mlp, float64, 1 thread, examples/s\n", "elementwise, float64, 1 thread, elements/s\n",
-                           "| 20-15-10/12 |", "| poly2/1000 | owned |", "convnet, float64, 1 thread, examples/s\n",
-                           "| convsmall/1 | float64 | 1 | ", " | 569 | ", "figures: fig5.png, fig5.svg, fig6.png, fig6.svg, fig7.png, fig7.svg\n"})
+  for (const char* part :
+       {"mlp, float64, 1 thread, examples/s\n", "elementwise, float64, 1 thread, elements/s\n", "| 20-15-10/12 |",
+        "| poly2/1000 | owned |", "convnet, float64, 1 thread, examples/s\n", "| convsmall/1 | float64 | 1 | ",
+        " | 569 | ", "figures: fig5.png, fig5.svg, fig6.png, fig6.svg, fig7.png, fig7.svg\n"})
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
-  EXPECT_EQ(workshop.list(), (std::vector<std::string>{"fig5.png", "fig5.svg", "fig6.png", "fig6.svg", "fig7.png", "fig7.svg"}));
+  EXPECT_EQ(workshop.list(),
+            (std::vector<std::string>{"fig5.png", "fig5.svg", "fig6.png", "fig6.svg", "fig7.png", "fig7.svg"}));
 }
 
 TEST_F(CliBench, MathsGivesTheErrorsOfFunctions) {
