@@ -29,6 +29,8 @@ struct CommandLine {
   void add_show();
   void add_predict();
   void add_sample();
+  void add_runs();
+  void add_compare();
   void add_check();
   void add_explain();
   void add_tune();
@@ -48,6 +50,8 @@ struct CommandLine {
   ShowArguments show;
   PredictArguments predict;
   SampleArguments sample;
+  RunsArguments runs;
+  CompareArguments compare;
   CheckArguments check;
   ExplainArguments explain;
   TuneArguments tune;
@@ -138,6 +142,8 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
   add_show();
   add_predict();
   add_sample();
+  add_runs();
+  add_compare();
   add_check();
   add_explain();
   add_tune();
@@ -263,6 +269,25 @@ void CommandLine::add_sample() {
   c->add_option("--seed", sample.seed, "of the drawing; 1 unless given")
       ->type_name("N")
       ->check(number_in("sample", "--seed", int64_t{0}, int64_t{4294967295}));
+}
+
+void CommandLine::add_runs() {
+  CLI::App* c = add("runs", "list runs and what they came to", [this] { return run_runs(runs); });
+  c->add_option("DIR", runs.root, "the folder that they are in, at any depth; without it runs");
+  c->add_option("--sort", runs.sort, "best, time (of training) or name; without it by when they began")
+      ->type_name("KEY")
+      ->check(one_of("runs", "--sort", {"best", "time", "name"}));
+  c->add_flag("--json", runs.json, "print one JSON object for each run");
+}
+
+void CommandLine::add_compare() {
+  CLI::App* c = add("compare", "show in what runs differ, and draw their curves into one picture",
+                    [this] { return run_compare(compare); });
+  c->add_option("RUN", compare.runs, "the folders of two or more runs")->required()->expected(1, -1);
+  c->add_option("--output", compare.output,
+                "the picture, a .png; an .svg is written beside it; compare.png unless given")
+      ->type_name("FILE");
+  c->add_flag("--json", compare.json, "print one JSON object");
 }
 
 void CommandLine::add_check() {

@@ -65,7 +65,8 @@ class WordCheck {
 
   void positional(const std::string& word) {
     std::vector<const CLI::Option*> places = positionals();
-    const bool takes_many = places.size() > 1;  // the last: key=value ..., CONFIG ...
+    // The last: key=value ..., CONFIG ..., RUN ...
+    const bool takes_many = places.size() > 1 || (!places.empty() && places.back()->get_items_expected_max() > 1);
     if (positionals_ >= places.size() && !takes_many) refuse(str("unexpected argument ", word));
     if (positionals_ == 0) {
       const std::string name = places.front()->get_name(true);
@@ -138,7 +139,7 @@ class WordCheck {
 
   void missing() const {
     const std::vector<const CLI::Option*> places = positionals();
-    if (positionals_ == 0 && !places.empty())
+    if (positionals_ == 0 && !places.empty() && places.front()->get_required())
       refuse(str(places.front()->get_name(true), " is missing"), str("give ", about(*places.front())));
     for (const CLI::Option* option : command_.get_options())
       if (!option->get_positional() && option->get_required() &&

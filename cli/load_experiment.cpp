@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/config_bases.h"
 #include "cli/overrides.h"
-#include "cli/toml_config.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
 #include "datasets/warnings.h"
@@ -16,12 +16,23 @@ namespace thtrain {
 
 namespace fs = std::filesystem;
 
+// It is of files alone: what is typed goes over the file already.
+static void refuse_base(ConfigNode& root, Findings& findings) {
+  const ConfigNode* base = root.find("_base_");
+  if (!base) return;
+  findings.add({.what = "_base_ stands in experiment files only",
+                .config = base->key_position,
+                .hint = "name one file on the command line, which names the others by _base_"});
+  std::erase_if(root.children, [](const ConfigNode& entry) { return entry.key == "_base_"; });
+}
+
 // The config.toml of a run has every key, also those of an optimizer that the command line replaces.
 static Experiment read(const std::string& file, const std::vector<std::string>& overrides, bool is_run = false) {
   Findings findings;
-  ConfigNode root = read_toml_file(file, findings);
+  ConfigNode root = read_config(file, findings);
   const ConfigNode before = root;
   apply_overrides(root, overrides, findings);
+  refuse_base(root, findings);
   if (is_run) drop_replaced_kinds(before, root);
   Experiment experiment = read_experiment(root, findings);
   findings.raise();

@@ -1,8 +1,5 @@
 #include "cli/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -12,11 +9,6 @@
 #include "reports/json.h"
 
 namespace thtrain {
-
-static int terminal_width() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 std::string bar_text(const BatchProgress& batch, int64_t epochs, int width) {
   constexpr int kBar = 24;
@@ -133,7 +125,7 @@ void Progress::start(const ModelSummary& model) {
 
 void Progress::draw(const BatchProgress& batch) {
   if (!has_bar_) return;
-  std::fprintf(stderr, "\r%s\x1b[K", bar_text(batch, options_.epochs, terminal_width()).c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", bar_text(batch, options_.epochs, terminal_width(stderr)).c_str());
   bar_shown_ = true;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/text.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -162,6 +163,11 @@ void add_summary(JsonObject& out, const ModelSummary& model) {
 bool is_terminal(std::FILE* file) {
   const char* kind = std::getenv("TERM");
   return ::isatty(::fileno(file)) && (!kind || std::strcmp(kind, "dumb") != 0);
+}
+
+int terminal_width(std::FILE* file) {
+  winsize size{};
+  return ::ioctl(::fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 void print_text(const std::string& text) {

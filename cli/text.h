@@ -40,6 +40,8 @@ void add_summary(JsonObject& out, const ModelSummary& model);
 
 /// Whether `file` is a terminal on which lines may be written anew; not where TERM is "dumb".
 bool is_terminal(std::FILE* file);
+/// Characters in a line of the terminal that `file` is; 80 where it does not say.
+int terminal_width(std::FILE* file);
 
 /// Thrown where nobody reads standard output any more, as after `thtrain info | head -1`: the program ends quietly.
 struct BrokenPipe {};

@@ -89,6 +89,11 @@ class CheckpointReader {
                std::find(std::begin(kOwnNames), std::end(kOwnNames), name) == std::end(kOwnNames))
         out.optimizer.emplace_back(name.substr(4), file_.read(name));
     }
+    read_progress(out);
+    return out;
+  }
+
+  void read_progress(Checkpoint& out) {
     RunState& s = out.state;
     Tensor position = array("run.position", DType::kInt64, 4), monitor = array("run.monitor", DType::kFloat64, 4),
            epoch = array("run.epoch", DType::kFloat64, -1), history = file_.read("run.history");
@@ -120,7 +125,6 @@ class CheckpointReader {
     s.history = history_of(history);
     out.fingerprint = fingerprint_of(bytes_of(array("run.pins", DType::kUInt8, -1)));
     out.config = bytes_of(array("run.config", DType::kUInt8, -1));
-    return out;
   }
 
  private:
@@ -195,6 +199,11 @@ class CheckpointReader {
 
 Checkpoint read_checkpoint(const std::string& path) {
   return CheckpointReader(path).read();
+}
+Checkpoint read_progress(const std::string& path) {
+  Checkpoint out;
+  CheckpointReader(path).read_progress(out);
+  return out;
 }
 
 }  // namespace thtrain

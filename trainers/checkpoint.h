@@ -71,5 +71,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// UserError: the file cannot be read, is damaged, is no checkpoint, or holds numbers that no run writes. Its weights
 /// are not compared with anything yet: see check_checkpoint().
 Checkpoint read_checkpoint(const std::string& path);
+/// The same without the weights, those of the optimizer and the best ones, which are not read.
+Checkpoint read_progress(const std::string& path);
 
 }  // namespace thtrain

@@ -1,6 +1,5 @@
 #include "trainers/config_edits.h"
 
-#include <map>
 #include <sstream>
 
 #include "compiler/base/str.h"
@@ -18,8 +17,7 @@ static std::string with_numbers(const std::string& path, const std::map<std::str
   return out;
 }
 
-// "trainer.epochs" -> "30", of what resolved_toml writes.
-static std::map<std::string, std::string> values_of(const std::string& resolved) {
+std::map<std::string, std::string> config_values(const std::string& resolved) {
   std::map<std::string, std::string> out;
   std::istringstream lines(resolved);
   std::string section;
@@ -38,7 +36,7 @@ static std::map<std::string, std::string> values_of(const std::string& resolved)
 }
 
 std::vector<std::string> config_edits(const std::string& then, const std::string& now) {
-  auto old = values_of(then), current = values_of(now);
+  auto old = config_values(then), current = config_values(now);
   std::vector<std::string> out;
   for (const auto& [key, value] : current)
     if (!old.contains(key))
@@ -51,7 +49,7 @@ std::vector<std::string> config_edits(const std::string& then, const std::string
 }
 
 std::optional<std::string> config_value(const std::string& resolved, const std::string& key) {
-  const std::map<std::string, std::string> values = values_of(resolved);
+  const std::map<std::string, std::string> values = config_values(resolved);
   auto found = values.find(key);
   return found == values.end() ? std::nullopt : std::optional(found->second);
 }

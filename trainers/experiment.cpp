@@ -429,14 +429,4 @@ std::string path_of_key(const std::string& key) {
   return found.size() == 1 && found.begin()->find(".0.") == std::string::npos ? *found.begin() : "";
 }
 
-std::string config_reference() {
-  return str("# Experiment files\n\n",
-             "An experiment is a TOML file. Every key can also be given on the command line, as "
-             "`trainer.learning_rate=0.1` or `model.layers.0.units=100`.\nThis page is made from the declarations in "
-             "`trainers/experiment.cpp`, `datasets/data_config.cpp` and, beside each layer, objective, metric, "
-             "optimizer and schedule, in "
-             "`nn`.\n\n",
-             reference_page<Experiment>());
-}
-
 }  // namespace thtrain

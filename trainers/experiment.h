@@ -108,6 +108,7 @@ struct CompilerConfig : Section {
 struct OutputConfig : Section {
   std::string root = "runs";
   bool plots = true;
+  bool tensorboard = false;
   std::string filters;  // the layer whose weights are drawn; "": none
   int64_t filter_rows = 10, filter_columns = 10;
   std::string samples;    // the rbm layer that samples are drawn of; "": none

@@ -9,6 +9,14 @@ void OutputConfig::describe(Fields<OutputConfig>& f) {
       .synonyms({"run_dir", "output_dir", "save_path"})
       .help("Folder in which the folders of runs are made.");
   f.field("plots", &OutputConfig::plots).help("Draw the learning curves into the run's folder.");
+  f.field("tensorboard", &OutputConfig::tensorboard)
+      .synonyms({"tensorboard_log", "event_files"})
+      .help(
+          "Write an event file for TensorBoard into the run's folder: of each epoch losses, metrics, learning rate, "
+          "seconds, and histograms of the parameters; the configuration as text; at the end the pictures of `plots/`. "
+          "Steps are epochs (of all phases in a row), and the pictures stand one step behind the last one. A "
+          "resumption begins another file, which takes the place of what the one before it had of later epochs. "
+          "`tensorboard --logdir runs` shows all runs.");
   f.field("filters", &OutputConfig::filters)
       .help(
           "Name of a layer whose weights are drawn after each epoch, as `plots/filters_at_epoch_1.png` and so on: the "

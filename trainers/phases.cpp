@@ -251,7 +251,7 @@ TrainSummary train_phases(PhaseData& data, RunFolder& folder, const TrainHooks& 
   folder.lock();
   TH_CHECK(!folder.has_checkpoint(), "train_phases() in the folder of another run");
   data.check(0, folder.facts().config_folder);
-  return Phases(data, folder, hooks, options).go(0, {});
+  return with_noted_end(folder, [&] { return Phases(data, folder, hooks, options).go(0, {}); });
 }
 
 // Edits of what is over would change nothing.
@@ -288,7 +288,7 @@ TrainSummary resume_phases(PhaseData& data, RunFolder& folder, const TrainHooks&
   }
   use_limits_of(folder.facts().target);
   if (first + 1 < phase_count(experiment)) data.check(first, folder.facts().config_folder);
-  return Phases(data, folder, hooks, options).go(first, checkpoint);
+  return with_noted_end(folder, [&] { return Phases(data, folder, hooks, options).go(first, checkpoint); });
 }
 
 }  // namespace thtrain

@@ -48,25 +48,37 @@ std::set<std::string> keys_of_replaced_kinds(const FieldSpec& section, const Con
   return out;
 }
 
-static void drop_from(const ConfigNode& before, ConfigNode& now) {
+// But for those that `stays` tells, of a section and an entry of it.
+template <class Stays>
+static void drop_from(const ConfigNode& before, ConfigNode& now, Stays stays) {
   for (const char* name : {"data", "model", "loss", "trainer"}) {
     const ConfigNode* then = before.find(name);
     ConfigNode* table = now.find(name);
     if (!then || !table || !then->is_table() || !table->is_table()) continue;
     const std::set<std::string> gone = keys_of_replaced_kinds(*schema_of<Experiment>().find(name), *then, *table);
-    std::erase_if(table->children, [&](const ConfigNode& entry) {
-      return gone.contains(entry.key) && entry.key_position.file != kCommandLine;
-    });
+    std::erase_if(table->children,
+                  [&](const ConfigNode& entry) { return gone.contains(entry.key) && !stays(name, entry); });
   }
 }
 
+static bool is_typed(const char* /*section*/, const ConfigNode& entry) {
+  return entry.key_position.file == kCommandLine;
+}
+
 void drop_replaced_kinds(const ConfigNode& before, ConfigNode& now) {
-  drop_from(before, now);
+  drop_from(before, now, is_typed);
   if (!has_phases(before) || !has_phases(now)) return;
   const ConfigNode& phases = *before.find("phase");
   ConfigNode& edited = *now.find("phase");
   for (size_t i = 0; i < phases.children.size() && i < edited.children.size(); ++i)
-    drop_from(phases.children[i], edited.children[i]);
+    drop_from(phases.children[i], edited.children[i], is_typed);
+}
+
+void drop_replaced_kinds(const ConfigNode& before, const ConfigNode& over, ConfigNode& now) {
+  drop_from(before, now, [&](const char* section, const ConfigNode& entry) {
+    const ConfigNode* table = over.find(section);
+    return table && table->find(entry.key);
+  });
 }
 
 }  // namespace thtrain

@@ -106,7 +106,9 @@ std::vector<Message> Run::with_resume_hint(const Error& error) const {
 void Run::begin() {
   began_ = saved_ = reported_ = Clock::now();
   if (!was_resumed_) save();
+  folder_.set_metric(program_.metric_names()[0]);
   folder_.write_facts(experiment_.seed, fingerprint_);
+  begin_events();
   if (was_resumed_) report_resume_point();
   // Of the last weights of a run that was over, and now goes on.
   std::error_code ignored;
@@ -324,6 +326,7 @@ void Run::finish_epoch() {
   append_metrics(folder_.metrics(), report, program_.metric_names(), phase_);
   state_.history.push_back(report);
   draw_filters();
+  write_epoch_events(report);
   if (hooks_.on_epoch) hooks_.on_epoch(report);
   warn_if_growing();
   if (state_.batch < program_.batches()) return;  // stopped within: the position stays
@@ -401,6 +404,7 @@ void Run::finish() {
     summary_.explanation = program_.explain();
   }
   draw_plots();
+  write_picture_events();
 }
 
 void Run::fail_non_finite() {

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 
+#include "reports/event_file.h"
 #include "trainers/checkpoint.h"
 #include "trainers/kept_checkpoints.h"
 #include "trainers/pictures.h"
@@ -94,6 +96,11 @@ class Run {
   void draw_filters();
   void draw_samples();
   void draw_plots();
+  int64_t events_step() const;
+  std::string events_tag(const std::string& name) const;
+  void begin_events();
+  void write_epoch_events(const EpochReport& report);
+  void write_picture_events();
   void measure_test_of_best();
   bool is_over() const;
   bool has_converged() const;
@@ -136,6 +143,7 @@ class Run {
   TrainingProgram program_;
   Monitor monitor_;
   Pictures pictures_;
+  std::unique_ptr<EventFile> events_;  // null where output.tensorboard is false
   Fingerprint fingerprint_;
   RunState state_;
   RandomState next_random_;  // the generator after this epoch's draw

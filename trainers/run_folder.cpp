@@ -127,6 +127,7 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   std::string config = resolved_toml(with_absolute_paths(experiment, facts.config_folder));
   require_utf8(config, facts.config_folder);
   remove_stale_folders(parent);
+  facts.started = utc_now();
   // Made beside its place and renamed into it, so that a run folder always holds its configuration.
   RunFolder out(new_folder_name(parent), std::move(facts));
   try {
@@ -207,6 +208,19 @@ RunFolder RunFolder::open(const std::string& wanted) {
     return values;
   };
   out.facts_ = {list("command_line"), facts["config_file"], facts["config_folder"], list("changes"), facts["target"]};
+  out.facts_.started = utc_seconds(facts["started"]);
+  if (facts.contains("metric.name"))
+    out.facts_.metric = {facts["metric.name"], facts["metric.unit"], facts["metric.larger_is_better"] == "true"};
+  if (facts.contains("ended.how")) {
+    out.facts_.end = run_end_of(facts["ended.how"]);
+    if (!out.facts_.end)
+      throw UserError(
+          Message{.what = str(out.facts_file(), ": this is not what a run writes: its ended.how is unknown"),
+                  .got = facts["ended.how"],
+                  .hint = "put run.json back from a copy"});
+  }
+  out.facts_.ended = utc_seconds(facts["ended.at"]);
+  out.facts_.why = facts["ended.why"];
   out.has_fingerprint_ = facts.lower_bound("pins.") != facts.lower_bound("pins/");
   return out;
 }
@@ -234,19 +248,49 @@ std::string RunFolder::weights() const {
 }
 
 void RunFolder::write_facts(int64_t seed, const Fingerprint& fingerprint) {
-  JsonObject decided;
-  for (const auto& [name, value] : fingerprint) decided.add(name, value);
+  seed_ = seed;
+  fingerprint_ = fingerprint;
+  facts_.end = RunEnd::kRunning;
+  facts_.ended.reset();
+  facts_.why.clear();
+  write_facts();
+  has_fingerprint_ = !fingerprint.empty();
+  is_running_ = true;
+}
+
+void RunFolder::write_end(RunEnd end, const std::string& why) {
+  if (!is_running_) return;
+  facts_.end = end;
+  facts_.ended = utc_now();
+  facts_.why = why;
+  write_facts();
+  is_running_ = false;
+}
+
+void RunFolder::write_facts() const {
+  JsonObject decided, ended;
+  for (const auto& [name, value] : fingerprint_) decided.add(name, value);
+  ended.add("how", text_of(*facts_.end));
+  if (facts_.ended) ended.add("at", utc_text(*facts_.ended));
+  if (!facts_.why.empty()) ended.add("why", facts_.why);
   JsonObject out;
   out.add("command_line", facts_.command_line)
       .add("config_file", facts_.config_file)
       .add("config_folder", facts_.config_folder)
       .add("version", version)
       .add("build", build_id)
-      .add("seed", seed);
+      .add("seed", seed_);
+  if (facts_.started) out.add("started", utc_text(*facts_.started));
+  if (const auto& metric = facts_.metric)
+    out.add_raw("metric", JsonObject()
+                              .add("name", metric->name)
+                              .add("unit", metric->unit)
+                              .add("larger_is_better", metric->larger_is_better)
+                              .line());
+  out.add_raw("ended", ended.line());
   if (!facts_.changes.empty()) out.add("changes", facts_.changes);
-  if (!fingerprint.empty()) out.add_raw("pins", decided.line()).add("target", machine().text());
+  if (!fingerprint_.empty()) out.add_raw("pins", decided.line()).add("target", machine().text());
   write_whole(facts_file(), out.lines());
-  has_fingerprint_ = !fingerprint.empty();
 }
 
 std::string new_run_path(const std::string& root, const std::string& config_path) {

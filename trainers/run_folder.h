@@ -1,23 +1,28 @@
 // The folder that a run owns, and what stands in it.
 //
 //   config.toml      the experiment with every default written out
-//   run.json         command line, versions, seed, and what decides bits (trainers/fingerprint.h)
+//   run.json         command line, versions, seed, times, how the run ended (trainers/run_end.h), and what decides bits
+//                    (trainers/fingerprint.h)
 //   table.json       columns and names of classes, where the data is a table (trainers/table_facts.h)
 //   metrics.jsonl    a line for each epoch
 //   checkpoint.npz   everything that a resumption needs (trainers/checkpoint.h)
 //   best.npz         the weights with the best validation error so far; best_pretrain.npz: of an earlier phase
 //   checkpoints/     the checkpoints before, where trainer.keep_checkpoints is above 1 (trainers/kept_checkpoints.h)
 //   plots/           learning_curves.png and .svg, and the pictures that [output] names
+//   events.out.tfevents.*  for TensorBoard, where output.tensorboard is true: one of each process that trained
 //   lock             while a process writes to the folder: its number (trainers/run_lock.h)
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "reports/history.h"
 #include "trainers/experiment.h"
 #include "trainers/fingerprint.h"
+#include "trainers/run_end.h"
 #include "trainers/run_lock.h"
 
 namespace thtrain {
@@ -31,6 +36,15 @@ struct RunFacts {
   /// now"
   std::vector<std::string> changes = {};
   std::string target = {};  // kernel::Target::text() of what the run's code was made for; empty before its first step
+  /// When the folder was made; runs of earlier versions do not say it.
+  std::optional<int64_t> started = {};  // seconds since 1970
+  /// The one that the run goes by; none before its first checkpoint.
+  std::optional<MetricName> metric = {};
+  /// How the last process that trained left it, and when: RunEnd::kRunning before it did. Runs of earlier versions have
+  /// none.
+  std::optional<RunEnd> end = {};
+  std::optional<int64_t> ended = {};  // seconds since 1970
+  std::string why = {};               // the error that ended it
 };
 
 class RunFolder {
@@ -69,14 +83,23 @@ class RunFolder {
 
   const RunFacts& facts() const { return facts_; }
   void add_change(const std::string& change) { facts_.changes.push_back(change); }
+  void set_metric(const MetricName& metric) { facts_.metric = metric; }
   /// Writes run.json: the facts, thtrain's version, the seed, and what decides bits; that, and the target of the code,
-  /// from the first checkpoint on.
+  /// from the first checkpoint on. It says that the run is running.
   void write_facts(int64_t seed, const Fingerprint& fingerprint);
+  /// Writes into run.json how the run ended, now. Does nothing where this object did not write that it is running: what
+  /// ended it came before its first step. UserError where it cannot be written.
+  void write_end(RunEnd end, const std::string& why = "");
 
  private:
   RunFolder(std::string path, RunFacts facts) : path_(std::move(path)), facts_(std::move(facts)) {}
+  void write_facts() const;
+
   std::string path_;
   RunFacts facts_;
+  int64_t seed_ = 0;
+  Fingerprint fingerprint_;       // as write_facts() got it
+  bool is_running_ = false;       // as run.json says by write_facts()
   bool has_fingerprint_ = false;  // in run.json
   std::shared_ptr<RunLock> lock_;
 };

@@ -43,9 +43,11 @@ TrainSummary train(const Experiment& experiment, const Dataset& data, RunFolder&
   TH_CHECK(!folder.has_checkpoint(), "train() in the folder of another run");
   TH_CHECK(experiment.phases.empty(), "train() of several phases: train_phases() does that");
   if (!data.columns.empty() || !data.class_names.empty()) write_table_facts(folder.table(), table_facts(data));
-  TrainSummary summary = Run(experiment, data, folder, hooks, options).go();
-  add_confusion(summary, experiment, data, folder);
-  return summary;
+  return with_noted_end(folder, [&] {
+    TrainSummary summary = Run(experiment, data, folder, hooks, options).go();
+    add_confusion(summary, experiment, data, folder);
+    return summary;
+  });
 }
 
 TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder& folder, const TrainHooks& hooks,
@@ -54,11 +56,13 @@ TrainSummary resume(const Experiment& experiment, const Dataset& data, RunFolder
   folder.lock();
   const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(experiment, folder, hooks, options);
   use_limits_of(folder.facts().target);
-  Run run(experiment, data, folder, hooks, options);
-  if (checkpoint) run.restore(*checkpoint);
-  TrainSummary summary = run.go();
-  add_confusion(summary, experiment, data, folder);
-  return summary;
+  return with_noted_end(folder, [&] {
+    Run run(experiment, data, folder, hooks, options);
+    if (checkpoint) run.restore(*checkpoint);
+    TrainSummary summary = run.go();
+    add_confusion(summary, experiment, data, folder);
+    return summary;
+  });
 }
 
 void add_confusion(TrainSummary& summary, const Experiment& experiment, const Dataset& data, const RunFolder& folder) {

@@ -89,6 +89,22 @@ struct SampleArguments {
 /// such thing.
 int run_sample(const SampleArguments& arguments);
 
+struct RunsArguments {
+  std::string root = "runs";  // the default of output.root
+  std::string sort = {};      // "best", "time", "name"; "": by when they began
+  bool json = false;
+};
+/// A table of the runs below a folder. A folder that cannot be read is a row that says so.
+int run_runs(const RunsArguments& arguments);
+
+struct CompareArguments {
+  std::vector<std::string> runs;
+  std::string output = "compare.png";  // and beside it an .svg
+  bool json = false;
+};
+/// The keys in which the experiments of runs differ, what they came to, and their curves in one picture.
+int run_compare(const CompareArguments& arguments);
+
 struct CheckArguments {
   ExperimentArguments experiment;
   bool json = false;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/config_bases.h"
 #include "cli/overrides.h"
 #include "cli/toml_config.h"
 #include "trainers/experiment.h"
@@ -50,7 +51,7 @@ std::vector<std::string> overrides_in(const std::string& text) {
 std::string findings_text(const fs::path& path) {
   try {
     Findings findings;
-    ConfigNode root = read_toml_file(path.generic_string(), findings);
+    ConfigNode root = read_config(path.generic_string(), findings);
     apply_overrides(root, overrides_in(read_text(path)), findings);
     read_experiment(root, findings);
     findings.raise();
@@ -77,7 +78,7 @@ TEST(ExperimentFiles, ShippedConfigsReadBackAsThemselves) {
   for (const fs::path& path : files) {
     SCOPED_TRACE(path);
     Findings findings;
-    Experiment first = read_experiment(read_toml_file(path.generic_string(), findings), findings);
+    Experiment first = read_experiment(read_config(path.generic_string(), findings), findings);
     ASSERT_NO_THROW(findings.raise());
     std::string resolved = resolved_toml(first);
     Experiment second = read_experiment(parse_toml(resolved, "resolved.toml", findings), findings);

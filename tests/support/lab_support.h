@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/config_bases.h"
 #include "cli/overrides.h"
-#include "cli/toml_config.h"
 #include "tests/support/training_support.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
@@ -14,7 +14,7 @@ namespace thtrain {
 
 inline Experiment lab(const std::string& file, const std::vector<std::string>& overrides) {
   Findings findings;
-  ConfigNode root = read_toml_file(file, findings);
+  ConfigNode root = read_config(file, findings);
   apply_overrides(root, overrides, findings);
   Experiment out = read_experiment(root, findings);
   findings.raise();

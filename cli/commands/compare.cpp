@@ -1,0 +1,151 @@
+// `thtrain compare`: in what runs differ, what they came to, and their curves.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cli/commands/commands.h"
+#include "cli/compare_picture.h"
+#include "cli/load_experiment.h"
+#include "cli/runs_table.h"
+#include "cli/text.h"
+#include "compiler/base/escape.h"
+#include "datasets/file.h"
+#include "trainers/config_edits.h"
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct RunToCompare {
+  std::string name;  // of its folder; the whole path where two have one name
+  RunRecord record;
+  std::map<std::string, std::string> values;  // config_values()
+};
+
+std::string without_last_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::vector<RunToCompare> read_runs(const std::vector<std::string>& folders) {
+  std::vector<RunToCompare> out;
+  std::set<std::string> names;
+  for (const std::string& given : folders) {
+    const std::string folder = without_last_slashes(given);
+    for (const RunToCompare& other : out)
+      if (is_same_file(other.record.folder, folder))
+        throw UserError(Message{.what = str("thtrain compare: ", folder, " is given twice"),
+                                .expected = "different runs",
+                                .got = str(other.record.folder, ", ", folder)});
+    RunToCompare& run = out.emplace_back();
+    run.record = read_run(folder);
+    run.values = config_values(resolved_toml(load_run(folder, {}).experiment));
+    run.name = fs::path(folder).filename().string();
+    names.insert(run.name);
+  }
+  if (names.size() < out.size())
+    for (RunToCompare& run : out) run.name = run.record.folder;
+  return out;
+}
+
+// The keys that do not have one value in all runs; "-" where a run has no such key.
+std::vector<std::vector<std::string>> differences(const std::vector<RunToCompare>& runs) {
+  std::set<std::string> keys;
+  for (const RunToCompare& run : runs)
+    for (const auto& [key, value] : run.values) keys.insert(key);
+  std::vector<std::vector<std::string>> out;
+  for (const std::string& key : keys) {
+    std::vector<std::string> row = {key};
+    for (const RunToCompare& run : runs) {
+      auto found = run.values.find(key);
+      row.push_back(found == run.values.end() ? "-" : found->second);
+    }
+    if (std::any_of(row.begin() + 2, row.end(), [&](const std::string& value) { return value != row[1]; }))
+      out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::string differences_text(const std::vector<RunToCompare>& runs, std::vector<std::vector<std::string>> rows,
+                             int width) {
+  if (rows.empty()) return "the experiments do not differ\n";
+  std::vector<std::string> title = {"key"};
+  std::vector<size_t> flexible = {0};
+  for (const RunToCompare& run : runs) {
+    flexible.push_back(title.size());
+    title.push_back(run.name);
+  }
+  rows.insert(rows.begin(), std::move(title));
+  for (auto& row : rows)
+    for (std::string& cell : row) cell = printable(cell);
+  return fitting_table(std::move(rows), flexible, width);
+}
+
+std::string compare_json(const std::vector<RunToCompare>& runs, const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<std::string>& pictures) {
+  JsonObject keys;
+  for (const auto& row : rows) {
+    JsonObject values;
+    for (size_t i = 0; i < runs.size(); ++i)
+      if (row[i + 1] != "-") values.add(runs[i].name, row[i + 1]);
+    keys.add_raw(row[0], values.line());
+  }
+  return JsonObject()
+      .add_raw("differences", keys.line())
+      .add_raw("runs", str('[', join(runs, ", ", [](const RunToCompare& run) { return run_json({run.record}); }), ']'))
+      .add("pictures", pictures)
+      .line();
+}
+
+// The path without ".png".
+std::string stem_of(const std::string& output) {
+  if (output.ends_with(".png") && fs::path(output).filename() != ".png") return output.substr(0, output.size() - 4);
+  throw UserError(Message{.what = str("thtrain compare: --output ", output, " is no name of a picture"),
+                          .expected = "a name that ends with .png; an .svg is written beside it",
+                          .got = output});
+}
+
+// By the metric of the first run. A run that measured another one has no curve.
+std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::string& stem) {
+  const std::string& metric = runs.front().record.metric.name;
+  std::vector<NamedCurves> curves;
+  for (const RunToCompare& run : runs) {
+    const RunCurves found = read_curves(run.record.folder, metric);
+    curves.push_back({run.name, found.valid, found.train});
+    if (found.valid.empty() && found.train.empty())
+      std::fprintf(stderr, "%s has no curve: it did not measure the %s\n", printable(run.name).c_str(),
+                   printable(metric_label(metric)).c_str());
+  }
+  const std::string unit = runs.front().record.metric.unit;
+  return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(", ", unit)));
+}
+
+}  // namespace
+
+int run_compare(const CompareArguments& arguments) {
+  if (arguments.runs.size() < 2)
+    throw UserError(Message{.what = "thtrain compare: there is nothing to compare with",
+                            .expected = "the folders of two or more runs",
+                            .got = arguments.runs.empty() ? "none" : arguments.runs[0]});
+  const std::string stem = stem_of(arguments.output);
+  const std::vector<RunToCompare> runs = read_runs(arguments.runs);
+  const std::vector<std::vector<std::string>> rows = differences(runs);
+  const std::vector<std::string> pictures = draw(runs, stem);
+  if (arguments.json) {
+    print_text(compare_json(runs, rows, pictures) + "\n");
+    return kDone;
+  }
+  const int width = is_terminal(stdout) ? terminal_width(stdout) : 0;
+  std::vector<RunRow> results;
+  for (const RunToCompare& run : runs) results.push_back({run.record});
+  std::string text = str(differences_text(runs, rows, width), "\n", runs_text(results, width));
+  for (const std::string& picture : pictures) text += str("curves ", printable(picture), "\n");
+  print_text(text);
+  return kDone;
+}
+
+}  // namespace thtrain

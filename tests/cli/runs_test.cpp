@@ -1,0 +1,235 @@
+// `thtrain runs`, and the tables of runs.
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
+#include "cli/runs_table.h"
+#include "compiler/base/config_node.h"
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+RunRow row(const std::string& folder, const std::string& config, double best, double seconds, int64_t started) {
+  RunRow out;
+  out.record.folder = folder;
+  out.record.config = config;
+  out.record.best = best;
+  out.record.best_epoch = 7;
+  out.record.epochs = 20;
+  out.record.test = best + 1;
+  out.record.seconds = seconds;
+  out.record.started = started;
+  out.record.end = RunEnd::kFinished;
+  return out;
+}
+
+std::vector<RunRow> some_rows() {
+  std::vector<RunRow> out = {row("runs/mlp_digits-1", "mlp_digits", 7.5, 12.34, 30),
+                             row("runs/sweep/2", "mlp_digits", 6.25, 4000, 10), row("runs/reg-1", "reg", 0.5, 61, 20)};
+  out[2].record.metric = {"r2", "", true};
+  out[2].record.test.reset();
+  out[1].record.end = RunEnd::kKilled;
+  out[1].record.phase = "finetune";
+  RunRow none = row("runs/none-1", "mlp_digits", 0, 0, 40);
+  none.record.best.reset();
+  none.record.test.reset();
+  none.record.epochs = 0;
+  none.record.end = RunEnd::kRunning;
+  out.push_back(none);
+  RunRow broken;
+  broken.record.folder = "runs/b";
+  broken.record.started = 15;
+  broken.error = "metrics.jsonl, line 3: no valid JSON: it ends too early";
+  out.push_back(broken);
+  return out;
+}
+
+TEST(RunsTable, HasALineForEachRun) {
+  std::vector<RunRow> rows = some_rows();
+  sort_rows(rows, "");
+  EXPECT_EQ(runs_text(rows), R"(run                config      best        epoch  epochs  test        time       ended
+runs/b             cannot be read: metrics.jsonl, line 3: no valid JSON: it ends too early
+runs/sweep/2       mlp_digits  6.250000 %      7      20  7.250000 %  1 h 6 min  killed, finetune
+runs/reg-1         reg             0.5 r2      7      20  -              61.0 s  finished
+runs/mlp_digits-1  mlp_digits  7.500000 %      7      20  8.500000 %     12.3 s  finished
+runs/none-1        mlp_digits  -           -           0  -             0.000 s  running
+)");
+}
+
+TEST(RunsTable, IsCutToTheWidthOfATerminal) {
+  std::vector<RunRow> rows = some_rows();
+  sort_rows(rows, "name");
+  for (int width : {200, 80, 70, 40, 10, 1}) {
+    const std::string text = runs_text(rows, width);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6) << text;
+    for (size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
+      EXPECT_LE(character_count(text.substr(start, end - start)), width) << text;
+  }
+  EXPECT_EQ(runs_text(rows, 200), runs_text(rows));
+  EXPECT_EQ(runs_text(rows, 80), R"(run       config     best        epoch  epochs  test        time       ended
+runs/b    cannot be read: metrics.jsonl, line 3: no valid JSON: it ends too earl
+run...-1  mlp...its  7.500000 %      7      20  8.500000 %     12.3 s  finished
+run...-1  mlp...its  -           -           0  -             0.000 s  running
+run...-1  reg            0.5 r2      7      20  -              61.0 s  finished
+run.../2  mlp...its  6.250000 %      7      20  7.250000 %  1 h 6 min  kil...une
+)");
+  EXPECT_EQ(cut_in_the_middle("runs/mlp_digits-12", 11), "runs...s-12");
+  EXPECT_EQ(cut_in_the_middle("höhenlinien", 7), "hö...en");
+  EXPECT_EQ(cut_in_the_middle("runs", 4), "runs");
+  EXPECT_EQ(cut_in_the_middle("runs", 2), "..");
+}
+
+TEST(RunsTable, IsSorted) {
+  auto order = [](const std::string& by) {
+    std::vector<RunRow> rows = some_rows();
+    RunRow better = rows[2];  // of a metric of which more is better
+    better.record.folder = "runs/reg-2";
+    better.record.best = 0.75;
+    rows.push_back(better);
+    sort_rows(rows, by);
+    return join(rows, " ", [](const RunRow& r) { return r.record.folder; });
+  };
+  EXPECT_EQ(order("name"), "runs/b runs/mlp_digits-1 runs/none-1 runs/reg-1 runs/reg-2 runs/sweep/2");
+  EXPECT_EQ(order("best"), "runs/b runs/none-1 runs/mlp_digits-1 runs/sweep/2 runs/reg-1 runs/reg-2");
+  EXPECT_EQ(order("time"), "runs/b runs/none-1 runs/mlp_digits-1 runs/reg-1 runs/reg-2 runs/sweep/2");
+}
+
+std::string without_times(const std::string& text) {
+  return std::regex_replace(text, std::regex(" +[0-9.]+ s "), " TIME ");
+}
+
+class CliRuns : public testing::Test {
+ protected:
+  CliRuns() { workshop.write("tiny.toml", tiny_experiment()); }
+  void train(const std::string& folder, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"train", "tiny.toml", "--quiet", "--run-dir", folder, "compiler.mode=reference"};
+    words.insert(words.end(), more.begin(), more.end());
+    Ended ended = workshop.run(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+  }
+  Workshop workshop;
+};
+
+TEST_F(CliRuns, ListsWhatIsBelowAFolder) {
+  Ended none = workshop.run({"runs"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err,
+            "error: runs: there is no such folder\n"
+            "  expected: a folder of runs\n"
+            "  hint:     `thtrain train` makes it; `thtrain runs DIR` looks in another one\n");
+  fs::create_directories(workshop.path("runs/empty"));
+  EXPECT_EQ(workshop.run({"runs"}).out, "runs: no runs\n");
+  EXPECT_EQ(workshop.run({"runs", "--json"}).out, "");
+  train("runs/tiny-1", {"trainer.epochs=1"});
+  train("runs/sweep/b", {"trainer.epochs=2", "trainer.metrics=['accuracy']"});
+  workshop.write("runs/broken/config.toml", "");
+  workshop.write("runs/half/config.toml", workshop.read("runs/tiny-1/config.toml"));
+  workshop.write("runs/half/run.json", "{\"config_file\": \"tiny");
+  fs::copy(workshop.path("runs/tiny-1"), workshop.path("runs/torn"));
+  workshop.write("runs/torn/checkpoint.npz", workshop.read("runs/tiny-1/checkpoint.npz").substr(0, 1000));
+  Ended all = workshop.run({"runs", "--sort", "name"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(all.err, "");
+  EXPECT_EQ(without_times(all.out),
+            R"(run           config  best                  epoch  epochs  test                  time     ended
+runs/broken   cannot be read: this is no run folder, or no longer: it holds no run.json
+runs/half     cannot be read: run.json: no valid JSON: a string does not end
+runs/sweep/b  tiny    35.000000 % accuracy      2       2  47.500000 % accuracy TIME  finished
+runs/tiny-1   tiny             67.500000 %      1       1           70.000000 % TIME  finished
+runs/torn     cannot be read: checkpoint.npz: the .npz file is truncated
+)");
+  std::istringstream lines(workshop.run({"runs", "--json", "--sort=name"}).out);
+  std::vector<std::map<std::string, std::string>> found;
+  for (std::string line; std::getline(lines, line);) found.push_back(read_json(line, "a line"));
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[0]["run"], "runs/broken");
+  EXPECT_EQ(found[0]["error"], "this is no run folder, or no longer: it holds no run.json");
+  EXPECT_EQ(found[2]["run"], "runs/sweep/b");
+  EXPECT_EQ(found[2]["metric"], "accuracy");
+  EXPECT_EQ(found[2]["config"], "tiny");
+  EXPECT_EQ(found[2]["epochs"], "2");
+  EXPECT_EQ(found[2]["how"], "finished");
+  EXPECT_FALSE(found[2].contains("error"));
+  for (const char* key : {"best", "best_epoch", "test", "train_loss", "seconds", "started", "ended", "unit"})
+    EXPECT_TRUE(found[2].contains(key)) << key;
+  // One run, and another folder.
+  EXPECT_EQ(workshop.run({"runs", "runs/tiny-1"}).out.substr(0, 3), "run");
+  EXPECT_EQ(workshop.run({"runs", "runs/sweep"}).out.find("tiny-1"), std::string::npos);
+}
+
+TEST_F(CliRuns, AreTakenForWhatTheyAreWhileOneGoesOn) {
+  const pid_t process =
+      workshop.start({"train", "tiny.toml", "--run-dir", "runs/a", "compiler.mode=reference", "trainer.epochs=100000"});
+  std::map<std::string, std::string> found;
+  for (int i = 0; i < 1000 && found["epochs"] != "3"; ++i) {
+    ::usleep(10000);
+    if (!workshop.exists("runs/a/metrics.jsonl")) continue;
+    found = read_json(workshop.run({"runs", "--json"}).out, "a line");
+    EXPECT_EQ(found["how"], "running");
+    EXPECT_FALSE(found.contains("ended"));
+    if (std::stoi(found["epochs"]) > 3) break;
+  }
+  EXPECT_GE(std::stoi(found["epochs"]), 3);
+  ::kill(process, SIGKILL);
+  Workshop::wait(process);
+  found = read_json(workshop.run({"runs", "--json"}).out, "a line");
+  EXPECT_EQ(found["how"], "killed");
+  EXPECT_TRUE(found.contains("ended"));
+}
+
+TEST_F(CliRuns, AreCompared) {
+  train("runs/a", {"trainer.epochs=1", "output.root=x"});
+  train("runs/b", {"trainer.epochs=2", "loss.l2=0.5", "output.root=x"});
+  train("other/a",
+        {"trainer.epochs=1", "output.root=x", "trainer.metrics=['accuracy']", "model.layers=[{type='softmax'}]"});
+  Ended two = workshop.run({"compare", "runs/a", "runs/b/"});
+  EXPECT_EQ(two.code, 0);
+  EXPECT_EQ(two.err, "");
+  const std::string png = workshop.exists("compare.png") ? workshop.read("compare.png") : "";  // none without a font
+  EXPECT_EQ(without_times(two.out), str(R"(key             a    b
+loss.l2         0.0  0.5
+trainer.epochs    1    2
+
+run     config  best         epoch  epochs  test         time     ended
+runs/a  tiny    67.500000 %      1       1  70.000000 % TIME  finished
+runs/b  tiny    87.500000 %      1       2  87.500000 % TIME  finished
+)",
+                                        png.empty() ? "" : "curves compare.png\n", "curves compare.svg\n"));
+  EXPECT_TRUE(workshop.read("compare.svg").find("<svg") != std::string::npos);
+  // Folders of one name have their whole paths, and what was measured otherwise has no curve.
+  Ended three = workshop.run({"compare", "--output", "other/c.png", "runs/a", "runs/b", "other/a", "--json"});
+  EXPECT_EQ(three.code, 0);
+  EXPECT_EQ(three.err, "other/a has no curve: it did not measure the error\n");
+  std::map<std::string, std::string> found = one_json_line(three.out);
+  EXPECT_EQ(found["differences.loss.l2.runs/b"], "0.5");
+  EXPECT_EQ(found["differences.loss.l2.other/a"], "0.0");
+  EXPECT_EQ(found["differences.trainer.epochs.runs/b"], "2");
+  EXPECT_EQ(found["differences.model.layers.1.type.runs/b"], "\"softmax\"");
+  EXPECT_FALSE(found.contains("differences.model.layers.1.type.other/a"));
+  EXPECT_EQ(found["runs.2.run"], "other/a");
+  EXPECT_EQ(found["runs.2.metric"], "accuracy");
+  EXPECT_TRUE(workshop.exists("other/c.svg"));
+  EXPECT_NE(workshop.read("other/c.svg"), workshop.read("compare.svg"));
+  // Experiments that are alike.
+  fs::copy(workshop.path("runs/a"), workshop.path("runs/copy"), fs::copy_options::recursive);
+  EXPECT_TRUE(
+      workshop.run({"compare", "runs/a", "runs/copy"}).out.starts_with("the experiments do not differ\n\nrun "));
+  // A run that is broken cannot be compared.
+  workshop.write("runs/copy/metrics.jsonl", "{}\n");
+  Ended broken = workshop.run({"compare", "runs/a", "runs/copy"});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_EQ(broken.err,
+            "error: runs/copy/metrics.jsonl, line 1: this is not what a run writes\n"
+            "  expected: an object with epoch, train_loss and seconds\n"
+            "  got:      {}\n");
+  EXPECT_TRUE(png.empty() || png.starts_with("\x89PNG"));
+}
+
+}  // namespace
+}  // namespace thtrain
