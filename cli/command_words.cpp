@@ -138,7 +138,7 @@ class WordCheck {
 
   void missing() const {
     const std::vector<const CLI::Option*> places = positionals();
-    if (positionals_ == 0 && !places.empty())
+    if (positionals_ == 0 && !places.empty() && places.front()->get_required())
       refuse(str(places.front()->get_name(true), " is missing"), str("give ", about(*places.front())));
     for (const CLI::Option* option : command_.get_options())
       if (!option->get_positional() && option->get_required() &&
