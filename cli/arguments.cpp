@@ -2,14 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <span>
 
 #include "cli/command_words.h"
 #include "cli/commands/commands.h"
+#include "cli/completion/completion.h"
 #include "cli/help.h"
 #include "cli/text.h"
+#include "cli/validators.h"
 #include "compiler/base/build_info.h"
 #include "compiler/base/config_node.h"
 
@@ -25,6 +26,7 @@ struct CommandLine {
   CLI::App* add(const std::string& name, const std::string& about, Command command);
   CLI::App* add_train();
   CLI::App* add_resume();
+  void add_sweep();
   void add_eval();
   void add_show();
   void add_predict();
@@ -37,6 +39,7 @@ struct CommandLine {
   void add_info();
   void add_data();
   void add_bench();
+  void add_texts();
   std::vector<std::string> names() const;
   [[noreturn]] void refuse_command(const std::string& word) const;
   std::string help_of(const std::string& name) const;
@@ -46,6 +49,7 @@ struct CommandLine {
   std::vector<std::pair<CLI::App*, Command>> commands;
   bool wants_version = false;  // only listed: the words before the command are looked at by hand
   TrainArguments train, resume;
+  SweepArguments sweep;
   EvalArguments eval;
   ShowArguments show;
   PredictArguments predict;
@@ -58,49 +62,16 @@ struct CommandLine {
   InfoArguments info;
   DataArguments data;
   BenchArguments bench;
+  CompletionArguments completion;
   std::vector<std::string> only;  // of `bench`
+  std::string helped;             // only listed: `help` is looked at by hand
 };
 
-// "thtrain bench: --threads cannot be 0"
-[[noreturn]] void refuse_value(const std::string& command, const std::string& option, const std::string& word,
-                               std::string expected, std::string near = {}) {
-  throw UserError(Message{
-      .what = str("thtrain ", command, ": ", option, " cannot be \"", word, '"'),
-      .expected = std::move(expected),
-      .hint = near.empty() ? str("`thtrain help ", command, "` lists the options") : str("did you mean ", near, '?')});
-}
-
-CLI::Validator one_of(const std::string& command, const std::string& option, const std::vector<std::string>& names) {
-  auto check = [=](std::string& word) -> std::string {
-    if (std::find(names.begin(), names.end(), word) == names.end())
-      refuse_value(command, option, word, join(names, ", "), nearest_name(word, names));
-    return "";
-  };
-  return {check, "", "one_of"};
-}
-
-template <class T>
-CLI::Validator number_in(const std::string& command, const std::string& option, T low, T high) {
-  auto check = [=](std::string& word) -> std::string {
-    T value{};
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || !(value >= low && value <= high))
-      refuse_value(command, option, word,
-                   str(std::is_integral_v<T> ? "an integer from " : "a number from ", low, " to ", high));
-    return "";
-  };
-  return {check, "", "number_in"};
-}
-
-CLI::Validator folds() {
-  auto check = [](std::string& word) -> std::string {
-    int64_t value = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || value < 2)
-      refuse_value("train", "--folds", word, "an integer from 2 to the number of examples");
-    return "";
-  };
-  return {check, "", "folds"};
+std::vector<std::string> bench_names() {
+  std::vector<std::string> out;
+  for (const Bench& bench : benches()) out.push_back(bench.name);
+  out.insert(out.end(), {"maths", "paper", "streams"});
+  return out;
 }
 
 void add_experiment(CLI::App& command, ExperimentArguments& into, const std::string& name, const std::string& about) {
@@ -138,6 +109,7 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
     app.get_formatter()->label(label, ours);
   add_train();
   add_resume();
+  add_sweep();
   add_eval();
   add_show();
   add_predict();
@@ -150,10 +122,11 @@ CommandLine::CommandLine(const std::vector<std::string>& words, std::chrono::ste
   add_info();
   add_data();
   add_bench();
-  app.add_subcommand("help", "show what a command takes")->group("Commands");
+  add_texts();
   train.started = resume.started = started;
   train.command_line = words;
   train.command_line.insert(train.command_line.begin(), "thtrain");
+  sweep.command_line = train.command_line;
 }
 
 CLI::App* CommandLine::add(const std::string& name, const std::string& about, Command command) {
@@ -173,6 +146,7 @@ CLI::App* CommandLine::add_train() {
       ->type_name("K")
       ->check(folds());
   c->add_flag("--resume", train.resume, "continue the run in --run-dir");
+  c->add_flag("--dry-run", train.dry_run, "build, compile and run one step, write no files: `thtrain check`");
   add_run_flags(*c, train);
   return c;
 }
@@ -186,6 +160,27 @@ CLI::App* CommandLine::add_resume() {
   resume.resume = true;
   add_run_flags(*c, resume);
   return c;
+}
+
+void CommandLine::add_sweep() {
+  CLI::App* c = add("sweep", "train an experiment with each combination of several values, several runs at once",
+                    [this] { return run_sweep(sweep); });
+  c->add_option("CONFIG", sweep.experiment.config, "the experiment file, or --resume DIR");
+  c->add_option("key=value", sweep.experiment.overrides,
+                "values to use, or lists of them: trainer.learning_rate=0.1,0.03 seed=1..3")
+      ->expected(0, -1);
+  c->add_option("--run-dir", sweep.run_dir, "folder for the sweep; without it a new one in output.root")
+      ->type_name("DIR");
+  c->add_option("--resume", sweep.resume, "go on with the sweep in that folder")->type_name("DIR");
+  c->add_option("--jobs", sweep.jobs, "runs at once; without it as many as fit the cores")
+      ->type_name("N")
+      ->check(number_in("sweep", "--jobs", int64_t{1}, int64_t{1000}));
+  c->add_option("--threads", sweep.threads, "threads of each run; without it OMP_NUM_THREADS, or 1")
+      ->type_name("N")
+      ->check(number_in("sweep", "--threads", int64_t{1}, int64_t{kMaxThreads}));
+  c->add_flag("--dry-run", sweep.dry_run, "check all runs and list them; start none");
+  c->add_flag("--json", sweep.json, "print the results as one JSON object, and nothing else on standard output");
+  c->add_flag("--quiet", sweep.quiet, "show no list, no progress and no line for each run");
 }
 
 void CommandLine::add_eval() {
@@ -337,9 +332,9 @@ void CommandLine::add_bench() {
     return run_bench_command(bench);
   });
   BenchOptions& o = bench.options;
-  c->add_option("BENCH", bench.name,
-                "one of " + join(benches(), ", ", [](const Bench& b) { return b.name; }) + ", maths, paper, streams")
-      ->required();
+  c->add_option("BENCH", bench.name, "one of " + join(bench_names(), ", "))
+      ->required()
+      ->check(listed_words(bench_names()));
   c->add_option("CONFIG", bench.configs,
                 "`conv`: convolutions such as i64x56x48,k128x5x3,b16,s2x1,p1x1 (channels, width and height of the "
                 "images; filters, their width and height; batch; strides; zeros around), or layers of "
@@ -386,6 +381,19 @@ void CommandLine::add_bench() {
   c->add_flag("--json", bench.json, "print one JSON object for each measurement");
   c->add_option("--worker", bench.worker, "be the worker of that name: bench/worker.h")->group("");
   c->add_option("--output", bench.output, "of a worker's function: owned, borrowed or none")->group("");
+}
+
+void CommandLine::add_texts() {
+  CLI::App* c = add("completion", "print a script that makes a shell complete command lines", [this] {
+    completion.commands = listed_commands(app);
+    return run_completion(completion);
+  });
+  c->add_option("SHELL", completion.shell, "the shell: " + join(completed_shells(), ", "))
+      ->required()
+      ->check(one_of("completion", "SHELL", completed_shells()));
+  add("man", "print the manual page", [this] { return run_man(listed_commands(app)); });
+  CLI::App* help = app.add_subcommand("help", "show what a command takes")->group("Commands");
+  help->add_option("COMMAND", helped, "a command")->check(listed_words(names()));
 }
 
 std::vector<std::string> CommandLine::names() const {

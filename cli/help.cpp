@@ -34,7 +34,7 @@ const std::vector<HelpRow>& exit_codes() {
   return rows;
 }
 
-static const std::vector<HelpRow>& examples_of(const std::string& command) {
+const std::vector<HelpRow>& examples_of(const std::string& command) {
   static const std::map<std::string, std::vector<HelpRow>> examples = {
       {"",
        {{"thtrain train lab.toml", "train the experiment in lab.toml"},
@@ -49,6 +49,10 @@ static const std::vector<HelpRow>& examples_of(const std::string& command) {
        {{"thtrain resume runs/lab-1", "continue the run in that folder"},
         {"thtrain resume runs/lab-1 trainer.epochs=60",
          "the same, up to 60 epochs; config.toml says so from then on"}}},
+      {"sweep",
+       {{"thtrain sweep lab.toml trainer.learning_rate=0.1,0.03 seed=1..3", "six runs"},
+        {"thtrain sweep lab.toml model.layers.0.units=100,200 trainer.epochs=5", "two runs of 5 epochs each"},
+        {"thtrain sweep --resume runs/lab-sweep-1", "go on with a sweep that was stopped"}}},
       {"eval",
        {{"thtrain eval runs/lab-1", "error of the run's best weights on the test examples"},
         {"thtrain eval runs/lab-1 --part valid", "on the validation examples"},
@@ -83,6 +87,11 @@ static const std::vector<HelpRow>& examples_of(const std::string& command) {
       {"data",
        {{"thtrain data lab.toml", "sizes, ranges, and examples of each class"},
         {"thtrain data lab.toml --check", "read every example"}}},
+      {"completion",
+       {{"thtrain completion bash > ~/.local/share/bash-completion/completions/thtrain", "for bash"},
+        {"thtrain completion zsh > ~/.zfunc/_thtrain", "for zsh, with that folder in fpath"},
+        {"thtrain completion fish > ~/.config/fish/completions/thtrain.fish", "for fish"}}},
+      {"man", {{"thtrain man > thtrain.1", "write it into a file; `man -l thtrain.1` shows it"}}},
       {"bench",
        {{"thtrain bench mlp", "training steps, beside every peer that is installed"},
         {"thtrain bench gemm --case 60x784x500/NN --only thtrain,ceiling", "one case, no peers"},

@@ -17,3 +17,19 @@ add_executable(thtrain_cli cli/main.cpp)
 set_target_properties(thtrain_cli PROPERTIES OUTPUT_NAME thtrain)
 target_link_libraries(thtrain_cli PRIVATE thtrain_cli_parts)
 install(TARGETS thtrain_cli COMPONENT cli)
+
+# ---- What shells complete command lines with, and the manual page: texts that the program prints.
+set(texts ${CMAKE_BINARY_DIR}/installed_texts)
+install(CODE "file(MAKE_DIRECTORY \"${texts}\")
+  foreach(shell IN ITEMS bash zsh fish)
+    execute_process(COMMAND \"$<TARGET_FILE:thtrain_cli>\" completion \${shell} OUTPUT_FILE \"${texts}/\${shell}\"
+                    COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  execute_process(COMMAND \"$<TARGET_FILE:thtrain_cli>\" man OUTPUT_FILE \"${texts}/thtrain.1\"
+                  COMMAND_ERROR_IS_FATAL ANY)" COMPONENT cli)
+install(FILES ${texts}/bash RENAME thtrain COMPONENT cli
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${texts}/zsh RENAME _thtrain COMPONENT cli DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${texts}/fish RENAME thtrain.fish COMPONENT cli
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${texts}/thtrain.1 COMPONENT cli DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/run.h"
+#include "cli/command_listing.h"
 
 namespace thtrain {
 
@@ -30,7 +31,8 @@ struct TrainArguments {
   ExperimentArguments experiment;  // of `resume` `config` is not set
   std::string run_dir = {};        // "": a new one in output.root
   bool resume = false;
-  int64_t folds = 0;  // 0: one run
+  int64_t folds = 0;     // 0: one run
+  bool dry_run = false;  // run_check() in its place
   bool json = false, quiet = false, verbose = false, profile = false;
   bool allow_different_bits = false, accept_edits = false;
   std::vector<std::string> command_line = {};     // for run.json
@@ -41,6 +43,19 @@ int run_train(const TrainArguments& arguments);
 /// A run in a subfolder for each of `folds` parts of the training examples (data.folds, data.fold), and the mean and
 /// the standard deviation of their best validation errors.
 int train_folds(const TrainArguments& arguments);
+
+struct SweepArguments {
+  ExperimentArguments experiment;    // `overrides` may be lists; `config` is "" with `resume`
+  std::string run_dir = {};          // "": the last one of this command that is not over, or a new one in output.root
+  std::string resume = {};           // the folder of a sweep to go on with
+  std::optional<int64_t> jobs = {};  // not given: as many as fit the cores
+  std::optional<int64_t> threads = {};  // of a run; not given: OMP_NUM_THREADS, else 1
+  bool dry_run = false, json = false, quiet = false;
+  std::vector<std::string> command_line = {};  // for sweep.json
+};
+/// A run for each point of the product of the lists, each in a process of its own. The exit code is that of the first
+/// run that failed (128 + the number of a signal that ended it), or kDone.
+int run_sweep(const SweepArguments& arguments);
 
 struct EvalArguments {
   ExperimentArguments experiment;  // `config` may be a run folder
@@ -143,6 +158,15 @@ struct DataArguments {
   bool json = false;
 };
 int run_data(const DataArguments& arguments);
+
+/// The script that makes a shell complete command lines; `shell` is one of completed_shells().
+struct CompletionArguments {
+  std::string shell;
+  std::vector<ListedCommand> commands = {};
+};
+int run_completion(const CompletionArguments& arguments);
+/// The manual page.
+int run_man(const std::vector<ListedCommand>& commands);
 
 struct BenchArguments {
   std::string name;  // of the benchmark, or "maths" or "paper"

@@ -199,7 +199,17 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
 
 }  // namespace
 
+// `--dry-run`: what a run of the same words would meet before its first step.
+static int try_train(const TrainArguments& arguments) {
+  if (arguments.resume || arguments.folds != 0)
+    throw UserError(Message{.what = str("--dry-run and ", arguments.resume ? "--resume" : "--folds", " are both given"),
+                            .expected = "one of them",
+                            .hint = "`thtrain check` takes an experiment file or the folder of a run"});
+  return run_check({.experiment = arguments.experiment, .json = arguments.json});
+}
+
 int run_train(const TrainArguments& arguments) {
+  if (arguments.dry_run) return try_train(arguments);
   if (arguments.folds != 0) return train_folds(arguments);
   Progress::Options options{.json = arguments.json, .quiet = arguments.quiet, .verbose = arguments.verbose};
   TrainOptions train_options{.allow_different_bits = arguments.allow_different_bits,

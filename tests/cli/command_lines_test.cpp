@@ -144,8 +144,8 @@ TEST_F(CliCommandLines, HelpIsFoundWhereItIsLookedFor) {
     EXPECT_NE(general.find(part), std::string::npos) << part << general;
   EXPECT_EQ(workshop.run({"help"}).out, general);
   EXPECT_EQ(workshop.run({"-h"}).out, general);
-  for (const char* command :
-       {"train", "resume", "eval", "predict", "check", "explain", "tune", "info", "data", "bench"}) {
+  for (const char* command : {"train", "resume", "sweep", "eval", "predict", "sample", "check", "explain", "tune",
+                              "info", "data", "bench", "completion", "man"}) {
     const Ended help = workshop.run({"help", command});
     EXPECT_EQ(help.code, 0);
     EXPECT_NE(help.out.find(str("\nExamples:\n  thtrain ", command, ' ')), std::string::npos) << help.out;

@@ -41,6 +41,16 @@ TEST_F(CliCommands, Check) {
   EXPECT_EQ(values["layers.1.name"], "softmax");
 }
 
+TEST_F(CliCommands, DryRunsOfTrainAreCheck) {
+  const std::vector<std::string> words = {"tiny.toml", "compiler.mode=reference", "model.layers.0.units=7"};
+  auto with = [&](std::vector<std::string> first) {
+    first.insert(first.end(), words.begin(), words.end());
+    return output(first);
+  };
+  EXPECT_EQ(with({"train", "--dry-run"}), with({"check"}));
+  EXPECT_EQ(one_json_line(with({"train", "--dry-run", "--json"})).at("layers.0.output"), "float32[20, 7]");
+}
+
 TEST_F(CliCommands, Explain) {
   for (const char* stage : {"graph", "passes", "rewrites", "canonical", "fused", "program", "cpp"})
     EXPECT_FALSE(output({"explain", "tiny.toml", "--stage", stage}).empty()) << stage;

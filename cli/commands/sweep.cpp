@@ -1,0 +1,243 @@
+// `thtrain sweep`: a run for each point of a product of lists of values, several at once.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/commands/commands.h"
+#include "cli/sweep/check_points.h"
+#include "cli/sweep/folder.h"
+#include "cli/sweep/leader.h"
+#include "cli/text.h"
+#include "compiler/base/escape.h"
+#include "compiler/runtime/cpu.h"
+#include "compiler/runtime/threads.h"
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const fs::path out = fs::absolute(path, error);
+  if (error)
+    throw UserError(Message{.what = "the working folder is gone", .hint = "go to a folder that exists, and try again"});
+  return out.lexically_normal().string();
+}
+
+// What --threads says, else OMP_NUM_THREADS, else one.
+int threads_of_a_run(const SweepArguments& arguments) {
+  if (arguments.threads) return static_cast<int>(*arguments.threads);
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  return text && *text ? thread_count() : 1;
+}
+
+/// What is asked for: by the command line, or by the folder to go on with.
+struct Asked {
+  SweepFacts facts;                   // without `hash` and `runs`
+  std::optional<SweepFolder> folder;  // that was named, and is there
+  std::string config;                 // as runs are given it
+};
+
+Asked asked_of(const SweepArguments& arguments) {
+  if (arguments.resume.empty()) {
+    if (arguments.experiment.config.empty())
+      throw UserError(Message{.what = "thtrain sweep: CONFIG is missing",
+                              .hint = "give the experiment file, or --resume with the folder of a sweep"});
+    const std::string& config = arguments.experiment.config;
+    Asked out{{.command_line = arguments.command_line,
+               .config_file = config,
+               .config_path = absolute_path(config),
+               .words = arguments.experiment.overrides,
+               .threads = threads_of_a_run(arguments)},
+              {},
+              config};
+    if (!arguments.run_dir.empty() && SweepFolder::is_at(arguments.run_dir))
+      out.folder = SweepFolder::open(arguments.run_dir);
+    return out;
+  }
+  if (!arguments.experiment.config.empty() || !arguments.run_dir.empty())
+    throw UserError(
+        Message{.what = str("thtrain sweep: --resume and ",
+                            arguments.run_dir.empty() ? "an experiment file" : "--run-dir", " are both given"),
+                .expected = "one of them",
+                .hint = "the folder of the sweep holds what its command line said"});
+  SweepFolder folder = SweepFolder::open(arguments.resume);
+  const SweepFacts& facts = folder.facts();
+  const bool is_here = absolute_path(facts.config_file) == facts.config_path;
+  return {facts, folder, is_here ? facts.config_file : facts.config_path};
+}
+
+// The sweep in `folder` must be the one that is asked for.
+void require_same(const SweepFolder& folder, const SweepFacts& asked, const SweepArguments& arguments) {
+  const SweepFacts& there = folder.facts();
+  if (there.words != asked.words || there.config_path != asked.config_path)
+    throw UserError(Message{.what = str(folder.path(), ": the sweep in this folder is another one"),
+                            .expected = str(there.config_path, ' ', join(there.words, " ")),
+                            .got = str(asked.config_path, ' ', join(asked.words, " ")),
+                            .hint = str("`thtrain sweep --resume ", printable(folder.path()),
+                                        "` goes on with it; --run-dir names another folder")});
+  if (there.hash != asked.hash)
+    throw UserError(
+        Message{.what = str(folder.path(), ": the experiments are no longer those that the sweep began with"),
+                .expected = str("what ", there.config_path, " said then"),
+                .hint = "put the file back as it was, or begin a sweep in another folder"});
+  if (arguments.threads && *arguments.threads != there.threads)
+    throw UserError(Message{.what = str(folder.path(), ": --threads differs from what the sweep began with"),
+                            .expected = std::to_string(there.threads),
+                            .got = std::to_string(*arguments.threads),
+                            .hint = "the number of threads decides the last bits of results"});
+}
+
+std::vector<SweepRun> runs_in(const SweepFolder& folder, const SweepPoints& points) {
+  std::vector<SweepRun> out;
+  for (int64_t i = 0; i < points.count(); ++i) {
+    const std::string name = points.name(i);
+    out.push_back({.point = i, .name = name, .folder = folder.run(name)});
+    read_record(out.back());
+  }
+  return out;
+}
+
+bool has_waiting(const std::vector<SweepRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [](const SweepRun& run) { return run.state == SweepRun::State::kWaiting; });
+}
+
+// The folder that was named, the last one of the same command that has something left to do, or a new one.
+SweepFolder folder_of(const Asked& asked, const SweepPoints& points, const CheckedSweep& checked,
+                      const SweepArguments& arguments) {
+  if (asked.folder) {
+    SweepFolder out = *asked.folder;
+    require_same(out, asked.facts, arguments);
+    out.lock();
+    return out;
+  }
+  if (!arguments.run_dir.empty()) return SweepFolder::create(arguments.run_dir, asked.facts);
+  const std::string start = sweep_path_start(checked.root, asked.config);
+  if (const std::optional<std::string> last = last_sweep(start)) {
+    SweepFolder there = SweepFolder::open(*last);
+    const SweepFacts& facts = there.facts();
+    const bool is_same = facts.words == asked.facts.words && facts.hash == asked.facts.hash &&
+                         facts.config_path == asked.facts.config_path && facts.threads == asked.facts.threads;
+    if (is_same && has_waiting(runs_in(there, points))) {
+      there.lock();
+      return there;
+    }
+  }
+  for (int attempt = 0;; ++attempt) {
+    const std::string path = new_sweep_path(start);
+    try {
+      return SweepFolder::create(path, asked.facts);
+    } catch (const UserError&) {  // another process may have taken the number
+      std::error_code error;
+      if (attempt == 20 || !fs::exists(path, error)) throw;
+    }
+  }
+}
+
+// Of each run: compiler.threads where the experiment says so.
+std::vector<int> threads_of(const CheckedSweep& checked, int threads, const SweepArguments& arguments) {
+  std::vector<int> out;
+  for (int64_t own : checked.threads) {
+    if (own > 0 && arguments.threads && own != threads)
+      throw UserError(Message{.what = "thtrain sweep: --threads has no effect on a run that has threads of its own",
+                              .expected = str("no --threads, or ", own),
+                              .got = std::to_string(threads),
+                              .hint = "compiler.threads = 0 leaves the number to --threads"});
+    out.push_back(own > 0 ? static_cast<int>(own) : threads);
+  }
+  return out;
+}
+
+std::string list_text(const std::string& head, const SweepPoints& points, const std::vector<SweepRun>& runs, int jobs,
+                      const std::vector<int>& threads) {
+  constexpr size_t kMost = 100;
+  const auto [least, most] = std::minmax_element(threads.begin(), threads.end());
+  const std::string of_each = *least == *most ? count_text(*most, "thread") : str(*least, " to ", *most, " threads");
+  std::string out =
+      str(head, ": ", count_text(points.count(), "run"), ", ", count_text(jobs), " at once, ", of_each, " each\n");
+  std::vector<std::vector<std::string>> rows;
+  for (size_t i = 0; i < std::min(runs.size(), kMost); ++i) {
+    std::vector<std::string> row = {std::to_string(i + 1), runs[i].name};
+    if (runs[i].name.starts_with("run-")) {
+      const std::vector<std::string> values = points.values(runs[i].point);
+      for (size_t k = 0; k < values.size(); ++k) row.push_back(str(points.keys()[k].name, '=', values[k]));
+    }
+    row.push_back(runs[i].record ? end_text(runs[i]) : "");
+    rows.push_back(std::move(row));
+  }
+  out += table_text(rows);
+  if (runs.size() > kMost) out += str("  and ", count_text(static_cast<int64_t>(runs.size() - kMost)), " more\n");
+  return out;
+}
+
+// The exit code of the first run that failed.
+int code_of(const std::vector<SweepRun>& runs) {
+  for (const SweepRun& run : runs)
+    if (run.state == SweepRun::State::kFailed) return run.code;
+  return kDone;
+}
+
+int report(const SweepFolder& folder, const SweepPoints& points, const std::vector<SweepRun>& runs, int interrupted,
+           bool json) {
+  using State = SweepRun::State;
+  const auto count = [&](State state) {
+    return std::count_if(runs.begin(), runs.end(), [&](const SweepRun& run) { return run.state == state; });
+  };
+  const int code = interrupted != 0 ? interrupted : code_of(runs);
+  const int64_t finished = count(State::kDone), failed = count(State::kFailed);
+  if (json) {
+    JsonObject out;
+    out.add("sweep_dir", folder.path()).add("csv", folder.csv()).add("finished", finished).add("failed", failed);
+    out.add("interrupted", interrupted != 0).add_raw("runs", results_json(points, runs));
+    print_text(out.line() + '\n');
+    return code;
+  }
+  std::string text = interrupted != 0 ? "" : results_table(points, runs);
+  text += str(finished, " of ", count_text(points.count(), "run"), " finished");
+  if (failed > 0) text += str(", ", failed, " failed");
+  text += str("\nsweep folder ", folder.path(), "\ntable ", folder.csv(), '\n');
+  if (interrupted != 0) text += str("`thtrain sweep --resume ", folder.path(), "` goes on with it\n");
+  print_text(text);
+  return code;
+}
+
+}  // namespace
+
+int run_sweep(const SweepArguments& arguments) {
+  Asked asked = asked_of(arguments);
+  const SweepPoints points(asked.facts.words);
+  const CheckedSweep checked = check_points(asked.config, points);
+  asked.facts.hash = checked.hash;
+  for (int64_t i = 0; i < points.count(); ++i) asked.facts.runs.push_back(points.name(i));
+  const int of_a_run = asked.folder ? asked.folder->facts().threads : asked.facts.threads;
+  const std::vector<int> threads = threads_of(checked, of_a_run, arguments);
+  const int most_threads = *std::max_element(threads.begin(), threads.end());
+  const int jobs = static_cast<int>(arguments.jobs.value_or(std::max(1, cpu().cores / most_threads)));
+  if (arguments.dry_run) {
+    std::vector<SweepRun> runs;
+    for (int64_t i = 0; i < points.count(); ++i) runs.push_back({.point = i, .name = points.name(i), .folder = ""});
+    print_text(list_text(str("sweep of ", asked.config), points, runs, jobs, threads));
+    return kDone;
+  }
+  SweepFolder folder = folder_of(asked, points, checked, arguments);
+  std::vector<SweepRun> runs = runs_in(folder, points);
+  if (!arguments.json && !arguments.quiet)
+    print_text(list_text(str("sweep ", folder.path()), points, runs, jobs, threads));
+  int interrupted = 0;
+  {
+    SweepLeader leader(folder, points, runs,
+                       {.config = asked.config,
+                        .jobs = jobs,
+                        .threads = threads,
+                        .epochs = checked.epochs,
+                        .quiet = arguments.quiet,
+                        .lines = !arguments.json});
+    interrupted = leader.lead();
+  }
+  return report(folder, points, runs, interrupted, arguments.json);
+}
+
+}  // namespace thtrain

@@ -1,0 +1,183 @@
+#include "cli/sweep/folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "compiler/base/build_info.h"
+#include "compiler/base/escape.h"
+#include "compiler/base/system_error.h"
+#include "datasets/file.h"
+#include "reports/json.h"
+#include "trainers/folder_guard.h"
+#include "trainers/stale_files.h"
+
+namespace thtrain {
+
+namespace fs = std::filesystem;
+
+static std::string without_last_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+static std::string parent_of(const std::string& path) {
+  const std::string out = fs::path(path).parent_path().native();
+  return out.empty() ? "." : out;
+}
+
+static UserError cannot_be_made(const std::string& path, int error) {
+  return UserError(
+      Message{.what = str(path, ": the folder cannot be made"),
+              .got = system_error_text(error),
+              .hint = "choose another folder with --run-dir, or another place for new ones with output.root"});
+}
+
+static void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw cannot_be_made(path, error.value());
+}
+
+static std::shared_ptr<RunLock> lock_of(const std::string& path) {
+  if (is_locked(path)) try {
+      RunLock lock(path);
+    } catch (const UserError& error) {
+      Message message = error.messages().at(0);
+      message.what = str(path, ": another process leads this sweep");
+      message.expected = "one process for each sweep";
+      throw UserError(message);
+    }
+  return std::make_shared<RunLock>(path);
+}
+
+static std::string json_of(const SweepFacts& facts) {
+  return JsonObject()
+      .add("command_line", facts.command_line)
+      .add("config_file", facts.config_file)
+      .add("config_path", facts.config_path)
+      .add("words", facts.words)
+      .add("threads", facts.threads)
+      .add("version", version)
+      .add("build", build_id)
+      .add("experiments", facts.hash)
+      .add("runs", facts.runs)
+      .lines();
+}
+
+static void require_utf8(const SweepFacts& facts) {
+  std::vector<std::string> texts = facts.words;
+  texts.push_back(facts.config_path);
+  for (const std::string& text : texts)
+    if (!is_utf8(text))
+      throw UserError(Message{.what = str(printable(text), ": the file sweep.json cannot hold this text"),
+                              .expected = "UTF-8 in the name of the experiment's file and in the values"});
+}
+
+SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
+  const std::string path = without_last_slashes(wanted), parent = parent_of(path);
+  require_utf8(facts);
+  std::error_code error;
+  const bool is_empty_folder = fs::is_directory(path, error) && fs::is_empty(path, error);
+  if (fs::exists(fs::symlink_status(path, error)) && !is_empty_folder)
+    throw UserError(Message{.what = str(path, ": there is something else at this place"),
+                            .expected = "a folder that does not exist yet, or that of this sweep",
+                            .hint = "--run-dir names another folder"});
+  // Made beside its place and renamed into it, so that a sweep's folder always holds sweep.json.
+  remove_stale_folders(parent);
+  SweepFolder out(new_folder_name(parent), std::move(facts));
+  FolderGuard place(out.path_);
+  place.made();
+  try {
+    make_folder(out.path_ + "/logs");
+    out.lock_ = std::make_shared<RunLock>(out.path_);
+    AtomicFile file(out.path_ + "/sweep.json");
+    file.write(json_of(out.facts_));
+    file.commit();
+  } catch (const UserError& failed) {
+    Message message = failed.messages().at(0);
+    for (std::string* text : {&message.what, &message.hint})
+      if (size_t at = text->find(out.path_); at != std::string::npos) text->replace(at, out.path_.size(), path);
+    if (message.what.starts_with(path + "/logs")) message.what.erase(path.size(), 5);
+    throw UserError(message);
+  }
+  if (::rename(out.path_.c_str(), path.c_str()) != 0) throw cannot_be_made(path, errno);
+  place.keep();
+  out.path_ = path;
+  out.lock_->moved_to(path);
+  return out;
+}
+
+bool SweepFolder::is_at(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path + "/sweep.json", error);
+}
+
+SweepFolder SweepFolder::open(const std::string& wanted) {
+  const std::string path = without_last_slashes(wanted), file = path + "/sweep.json";
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    throw UserError(Message{.what = str(path, ": there is no such folder of a sweep"),
+                            .expected = "a folder that `thtrain sweep` made"});
+  if (!is_at(path)) {
+    const bool is_run = fs::exists(path + "/run.json", error);
+    throw UserError(Message{.what = str(path, ": this is no folder of a sweep: it holds no sweep.json"),
+                            .expected = "a folder that `thtrain sweep` made",
+                            .hint = is_run ? str("`thtrain resume ", printable(path), "` goes on with the run") : ""});
+  }
+  std::map<std::string, std::string> values = read_json(read_file(file), file);
+  auto list = [&](const std::string& name) {
+    std::vector<std::string> out;
+    while (values.contains(str(name, '.', out.size()))) out.push_back(values[str(name, '.', out.size())]);
+    return out;
+  };
+  SweepFacts facts{list("command_line"),  values["config_file"], values["config_path"], list("words"), 0,
+                   values["experiments"], list("runs")};
+  const std::string& threads = values["threads"];
+  std::from_chars(threads.data(), threads.data() + threads.size(), facts.threads);
+  if (facts.config_path.empty() || facts.words.empty() || facts.threads < 1 || facts.hash.empty() || facts.runs.empty())
+    throw UserError(Message{.what = str(file, ": this is not what a sweep writes"),
+                            .expected = "the object that `thtrain sweep` wrote",
+                            .hint = "put it back from a copy"});
+  return {path, std::move(facts)};
+}
+
+void SweepFolder::lock() {
+  if (lock_) return;
+  lock_ = lock_of(path_);
+  remove_stale_files(path_);
+}
+
+std::string sweep_path_start(const std::string& root, const std::string& config) {
+  const std::string stem = fs::path(config).stem().string();
+  return (fs::path(root) / str(stem.empty() ? "run" : stem, "-sweep-")).string();
+}
+
+// 0 where there is none.
+static int64_t largest_number(const std::string& path_start, bool sweeps_only) {
+  const std::string parent = parent_of(path_start), start = fs::path(path_start).filename().string();
+  int64_t out = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(start) || (sweeps_only && !SweepFolder::is_at(at->path().string()))) continue;
+    int64_t number = 0;
+    const char *first = name.data() + start.size(), *last = name.data() + name.size();
+    if (auto [stop, bad] = std::from_chars(first, last, number); bad == std::errc() && stop == last)
+      out = std::max(out, number);
+  }
+  return out;
+}
+
+std::optional<std::string> last_sweep(const std::string& path_start) {
+  const int64_t number = largest_number(path_start, true);
+  return number > 0 ? std::optional(str(path_start, number)) : std::nullopt;
+}
+std::string new_sweep_path(const std::string& path_start) {
+  return str(path_start, largest_number(path_start, false) + 1);
+}
+
+}  // namespace thtrain

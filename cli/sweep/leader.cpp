@@ -1,0 +1,196 @@
+#include "cli/sweep/leader.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "cli/text.h"
+#include "datasets/file.h"
+#include "trainers/run_folder.h"
+
+namespace thtrain {
+
+using State = SweepRun::State;
+
+static constexpr double kSecondsToKill = 1;  // after the second signal
+static constexpr double kSecondsBetweenCsvs = 2;
+
+static int64_t count_of(const std::vector<SweepRun>& runs, State state) {
+  return std::count_if(runs.begin(), runs.end(), [&](const SweepRun& run) { return run.state == state; });
+}
+
+std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left) {
+  std::string out =
+      str(count_text(static_cast<int64_t>(runs.size()), "run"), ": ", count_text(count_of(runs, State::kDone)),
+          " finished, ", count_text(count_of(runs, State::kRunning)), " running");
+  if (const int64_t failed = count_of(runs, State::kFailed)) out += str(", ", count_text(failed), " failed");
+  if (seconds_left < 0) return out;
+  const std::string left =
+      seconds_left < 100 ? str(static_cast<int64_t>(seconds_left + 0.5), " s") : seconds_text(seconds_left);
+  return out + str(", about ", left, " left");
+}
+
+SweepLeader::SweepLeader(const SweepFolder& folder, const SweepPoints& points, std::vector<SweepRun>& runs,
+                         LeadOptions options)
+    : folder_(folder),
+      points_(points),
+      runs_(runs),
+      options_(std::move(options)),
+      began_(Clock::now()),
+      has_bar_(!options_.quiet && is_terminal(stderr)) {
+  done_before_ = done();
+}
+SweepLeader::~SweepLeader() {
+  clear_bar();
+}
+
+static double seconds_since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+int SweepLeader::lead() {
+  for (;;) {
+    hand_on_signals();
+    take_ended();
+    if (handed_on_ == 0) start_waiting();
+    if (csv_is_old_ && (csv_written_ == Clock::time_point() || seconds_since(csv_written_) > kSecondsBetweenCsvs))
+      write_csv();
+    if (is_over()) break;
+    draw();
+    signals_.wait(processes_.running() > 0 ? 0.5 : 0.05);
+  }
+  clear_bar();
+  write_csv();
+  return handed_on_ > 0 ? 128 + signals_.signal() : 0;
+}
+
+bool SweepLeader::is_over() const {
+  return processes_.running() == 0 && (signals_.stops() > 0 || count_of(runs_, State::kWaiting) == 0);
+}
+
+void SweepLeader::hand_on_signals() {
+  if (const int stops = signals_.stops(); stops > handed_on_) {
+    handed_on_ = std::min(stops, 2);
+    if (handed_on_ < stops || processes_.running() == 0) return;
+    clear_bar();
+    if (handed_on_ == 1)
+      std::fprintf(stderr, "stopping %s after the minibatch, with a checkpoint; %s stops at once\n",
+                   count_text(static_cast<int64_t>(processes_.running()), "run").c_str(),
+                   signals_.signal() == SIGINT ? "Ctrl-C again" : "a second signal");
+    processes_.signal(signals_.signal());
+    stopped_ = Clock::now();
+  }
+  if (handed_on_ >= 2 && seconds_since(stopped_) > kSecondsToKill) processes_.signal(SIGKILL);
+}
+
+void SweepLeader::take_ended() {
+  for (const EndedProcess& ended : processes_.ended()) {
+    SweepRun& run = runs_[static_cast<size_t>(ended.id)];
+    run.state = State::kWaiting;
+    run.message = ended.message;
+    csv_is_old_ = true;
+    try {
+      read_record(run);
+    } catch (const UserError& error) {
+      if (run.message.empty()) run.message = error.messages().at(0).what;
+    }
+    const bool was_stopped = handed_on_ > 0 && ended.code > 128;
+    if (run.state == State::kWaiting && was_stopped) continue;
+    if (run.state == State::kWaiting || (ended.code != 0 && run.state == State::kDone)) {
+      run.state = State::kFailed;
+      run.code = ended.code != 0 ? ended.code : 1;
+      if (run.message.empty() && ended.signal == 0) run.message = str("see ", folder_.log(run.name));
+    }
+    tell(run);
+  }
+}
+
+void SweepLeader::start_waiting() {
+  for (SweepRun& run : runs_) {
+    if (processes_.running() >= static_cast<size_t>(options_.jobs)) return;
+    if (run.state != State::kWaiting) continue;
+    if (!is_locked(run.folder)) {
+      start(run);
+    } else if (processes_.running() == 0 && waits_for_ != run.folder) {
+      waits_for_ = run.folder;
+      clear_bar();
+      std::fprintf(stderr, "waiting for the process that writes to %s\n", run.folder.c_str());
+    }
+  }
+}
+
+// A run that has a checkpoint goes on from it; what a process left that was killed before gives way to a new run.
+std::vector<std::string> SweepLeader::arguments_of(const SweepRun& run) const {
+  if (run.record && RunFolder::open(run.folder).had_checkpoint()) return {"resume", "--", run.folder};
+  std::vector<std::string> out = {"train", str("--run-dir=", run.folder), "--", options_.config};
+  const std::vector<std::string> overrides = points_.overrides(run.point);
+  out.insert(out.end(), overrides.begin(), overrides.end());
+  return out;
+}
+
+void SweepLeader::start(SweepRun& run) {
+  const auto index = static_cast<size_t>(run.point);
+  processes_.start(run.point, arguments_of(run), options_.threads[index], folder_.log(run.name));
+  run.state = State::kRunning;
+}
+
+void SweepLeader::tell(const SweepRun& run) {
+  if (options_.quiet || !options_.lines) return;
+  const int64_t ended = count_of(runs_, State::kDone) + count_of(runs_, State::kFailed);
+  const std::string number = std::to_string(ended), all = std::to_string(runs_.size());
+  std::string text = str(std::string(all.size() - number.size(), ' '), number, " of ", all, "  ", run.name);
+  if (const std::string best = best_text(run); !best.empty()) text += "  " + best;
+  if (run.record) text += "  " + seconds_text(run.record->seconds);
+  text += "  " + end_text(run);
+  if (run.state == State::kFailed && !run.message.empty()) text += ": " + run.message;
+  print_line(text + '\n');
+}
+
+void SweepLeader::print_line(const std::string& text) {
+  clear_bar();
+  print_text(text);
+}
+
+void SweepLeader::write_csv() {
+  AtomicFile file(folder_.csv());
+  file.write(results_csv(points_, runs_));
+  file.commit();
+  csv_written_ = Clock::now();
+  csv_is_old_ = false;
+}
+
+// In runs: those that have ended, and of the others the part of their epochs.
+double SweepLeader::done() const {
+  double out = 0;
+  for (const SweepRun& run : runs_) {
+    if (run.state == State::kDone || run.state == State::kFailed) {
+      out += 1;
+    } else if (run.state == State::kRunning || run.record) {
+      std::ifstream metrics(run.folder + "/metrics.jsonl", std::ios::binary);
+      const auto lines = std::count(std::istreambuf_iterator<char>(metrics), {}, '\n');
+      const auto epochs = static_cast<double>(options_.epochs[static_cast<size_t>(run.point)]);
+      out += std::min(1.0, static_cast<double>(lines) / std::max(1.0, epochs));
+    }
+  }
+  return out;
+}
+
+void SweepLeader::draw() {
+  if (!has_bar_) return;
+  const double now = done(), gained = now - done_before_;
+  const double left = gained > 0.01 ? (static_cast<double>(runs_.size()) - now) * seconds_since(began_) / gained : -1;
+  std::fprintf(stderr, "\r\x1b[K%s", progress_text(runs_, left).c_str());
+  std::fflush(stderr);
+  bar_shown_ = true;
+}
+
+void SweepLeader::clear_bar() {
+  if (!bar_shown_) return;
+  std::fputs("\r\x1b[K", stderr);
+  bar_shown_ = false;
+}
+
+}  // namespace thtrain

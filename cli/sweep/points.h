@@ -1,0 +1,64 @@
+// The lists on the command line of `thtrain sweep`, and the runs that their product names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/base/error.h"
+
+namespace thtrain {
+
+/// The most runs that a sweep may have.
+inline constexpr int64_t kMaxSweepRuns = 10'000;
+
+/// One of the values of a list.
+struct SweptValue {
+  std::string text;           // as an override has it behind the =
+  size_t start = 0, end = 0;  // its bytes in the word; of an element of a range, those of the range
+};
+
+/// "trainer.learning_rate=0.1,0.03": a key that has several values.
+struct SweptKey {
+  std::string key;   // "trainer.learning_rate"
+  std::string name;  // its last parts, by which it differs from the other lists: "learning_rate"
+  std::vector<SweptValue> values;
+  size_t word = 0;  // its place among the words
+};
+
+/// A sweep's words "key=value" and "key=value,value,...", in the order in which they were typed.
+class SweepPoints {
+ public:
+  /// Splits lists at commas that stand in no quotes and no brackets; `a..b` and `a..b..step` are the integers from a to
+  /// b, both included. A word without a comma or a range is an override of all runs. UserError with every mistake of
+  /// the lists: a word without a value, an empty element, a range that is empty or has a step of 0, a value twice, a
+  /// key twice, no list, more than kMaxSweepRuns runs. Keys and values are left to apply_overrides().
+  explicit SweepPoints(std::vector<std::string> words);
+
+  const std::vector<std::string>& words() const { return words_; }
+  const std::vector<SweptKey>& keys() const { return keys_; }
+  int64_t count() const;
+  /// The values of run `point`, one for each of keys(). The last key takes its next value first.
+  std::vector<std::string> values(int64_t point) const;
+  /// What the run has over its experiment: one override for each word, in their order.
+  std::vector<std::string> overrides(int64_t point) const;
+  /// The folder of a run in that of the sweep: "learning_rate=0.1,seed=2". Where the name of one run would be longer
+  /// than 100 bytes, would hold other characters than letters, digits and .,=_+- or would be that of another run, all
+  /// are named by their numbers: "run-03".
+  std::string name(int64_t point) const;
+  /// The point that has value `value` of key `key`, and the first one of every other key.
+  int64_t point_of(size_t key, size_t value) const;
+
+  /// The messages of an error that came of overrides(point), with their places on the command line of the sweep.
+  std::vector<Message> located(const Error& error, int64_t point) const;
+
+ private:
+  std::vector<size_t> indices(int64_t point) const;
+  std::string readable_name(int64_t point) const;
+
+  std::vector<std::string> words_;
+  std::vector<SweptKey> keys_;
+  bool is_readable_ = true;
+};
+
+}  // namespace thtrain

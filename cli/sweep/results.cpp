@@ -1,0 +1,145 @@
+#include "cli/sweep/results.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/text.h"
+#include "compiler/base/escape.h"
+#include "reports/json.h"
+
+namespace thtrain {
+
+using State = SweepRun::State;
+
+void read_record(SweepRun& run) {
+  std::error_code error;
+  run.record.reset();
+  if (!std::filesystem::exists(run.folder + "/run.json", error)) return;
+  run.record = read_run(run.folder);
+  const RunEnd end = run.record->end;
+  if (is_over(end)) run.state = State::kDone;
+  if (end != RunEnd::kNonFinite) return;
+  run.state = State::kFailed;
+  run.code = 3;
+  if (run.message.empty()) run.message = run.record->why;
+}
+
+std::string end_text(const SweepRun& run) {
+  if (run.state == State::kFailed && run.code > 128) return str("ended by signal ", run.code - 128);
+  if (run.state == State::kFailed && !(run.record && run.record->end == RunEnd::kNonFinite)) return "failed";
+  return run.record ? text_of(run.record->end) : "not begun";
+}
+
+static std::string value_text(const MetricName& metric, const std::optional<double>& value) {
+  if (!value) return "";
+  return metric.unit == "%" ? error_text(*value) : loss_text(*value);
+}
+
+std::string best_text(const SweepRun& run) {
+  if (!run.record || !run.record->best) return "";
+  const RunRecord& record = *run.record;
+  return str("validation ", metric_label(record.metric.name), ' ', value_text(record.metric, record.best), " (epoch ",
+             record.best_epoch, ')');
+}
+
+std::vector<const SweepRun*> sorted_runs(const std::vector<SweepRun>& runs) {
+  std::vector<const SweepRun*> out;
+  for (const SweepRun& run : runs) out.push_back(&run);
+  std::stable_sort(out.begin(), out.end(), [](const SweepRun* a, const SweepRun* b) {
+    const bool a_has = a->record && a->record->best, b_has = b->record && b->record->best;
+    if (!a_has || !b_has) return a_has && !b_has;
+    if (!(a->record->metric == b->record->metric)) return a->record->metric.name < b->record->metric.name;
+    return is_better(a->record->metric, *a->record->best, *b->record->best);
+  });
+  return out;
+}
+
+// The metric that all runs go by; none where they differ, or none is known yet.
+static std::optional<MetricName> common_metric(const std::vector<SweepRun>& runs) {
+  std::optional<MetricName> out;
+  for (const SweepRun& run : runs) {
+    if (!run.record) continue;
+    if (out && !(*out == run.record->metric)) return {};
+    out = run.record->metric;
+  }
+  return out;
+}
+
+std::string results_table(const SweepPoints& points, const std::vector<SweepRun>& runs) {
+  const std::optional<MetricName> common = common_metric(runs);
+  std::vector<std::vector<std::string>> rows(1);
+  for (const SweptKey& key : points.keys()) rows[0].push_back(key.name);
+  const std::string label = common ? metric_label(common->name) : "value";
+  if (!common) rows[0].push_back("metric");
+  for (const std::string& title : {str("validation ", label), std::string("epoch"), str("test ", label),
+                                   std::string("epochs"), std::string("seconds"), std::string("end")})
+    rows[0].push_back(title);
+  for (const SweepRun* run : sorted_runs(runs)) {
+    std::vector<std::string> row;
+    for (const std::string& value : points.values(run->point)) row.push_back(printable(value));
+    const RunRecord record = run->record ? *run->record : RunRecord{};
+    if (!common) row.push_back(run->record ? metric_label(record.metric.name) : "");
+    row.push_back(value_text(record.metric, record.best));
+    row.push_back(record.best ? std::to_string(record.best_epoch) : "");
+    row.push_back(value_text(record.metric, record.test));
+    row.push_back(run->record ? std::to_string(record.epochs) : "");
+    row.push_back(run->record ? json_fixed(record.seconds, 1) : "");
+    const bool has_message = run->state == State::kFailed && !run->message.empty();
+    row.push_back(has_message ? str(end_text(*run), ": ", printable(run->message)) : end_text(*run));
+    rows.push_back(std::move(row));
+  }
+  return table_text(rows);
+}
+
+static std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string results_csv(const SweepPoints& points, const std::vector<SweepRun>& runs) {
+  std::string out = "run,";
+  for (const SweptKey& key : points.keys()) out += csv_cell(key.key) + ',';
+  out += "metric,best,best_epoch,test,epochs,seconds,end,message\n";
+  for (const SweepRun& run : runs) {
+    std::vector<std::string> row = points.values(run.point);
+    row.insert(row.begin(), run.name);
+    auto number = [](const std::optional<double>& value) { return value ? json_number(*value) : ""; };
+    const RunRecord record = run.record ? *run.record : RunRecord{};
+    if (run.record)
+      row.insert(row.end(),
+                 {record.metric.name, number(record.best), record.best ? std::to_string(record.best_epoch) : "",
+                  number(record.test), std::to_string(record.epochs), json_fixed(record.seconds, 3)});
+    else
+      row.resize(row.size() + 6);
+    row.push_back(end_text(run));
+    row.push_back(run.state == State::kFailed ? run.message : "");
+    out += join(row, ",", csv_cell) + '\n';
+  }
+  return out;
+}
+
+std::string results_json(const SweepPoints& points, const std::vector<SweepRun>& runs) {
+  return str('[',
+             join(sorted_runs(runs), ", ",
+                  [&](const SweepRun* run) {
+                    JsonObject values, out;
+                    const std::vector<std::string> texts = points.values(run->point);
+                    for (size_t i = 0; i < texts.size(); ++i) values.add(points.keys()[i].key, texts[i]);
+                    out.add("run_dir", run->folder).add_raw("values", values.line());
+                    if (run->record) {
+                      out.add("metric", run->record->metric.name);
+                      if (run->record->best)
+                        out.add("best", *run->record->best).add("best_epoch", run->record->best_epoch);
+                      if (run->record->test) out.add("test", *run->record->test);
+                      out.add("epochs", run->record->epochs).add("seconds", run->record->seconds);
+                    }
+                    out.add("end", end_text(*run));
+                    if (run->state == State::kFailed) out.add("message", run->message).add("exit_code", run->code);
+                    return out.line();
+                  }),
+             ']');
+}
+
+}  // namespace thtrain

@@ -1,0 +1,44 @@
+// What the runs of a sweep came to: lines, the table and sweep.csv.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/sweep/points.h"
+#include "trainers/run_record.h"
+
+namespace thtrain {
+
+/// One run of a sweep.
+struct SweepRun {
+  enum class State { kWaiting, kRunning, kDone, kFailed };
+  int64_t point = 0;
+  std::string name, folder;
+  State state = State::kWaiting;
+  std::optional<RunRecord> record = {};  // none before its folder is there
+  int code = 0;                          // of kFailed: the exit code of its process, 128 + a signal's number
+  std::string message = {};              // of kFailed: why
+};
+
+/// Reads the run's folder, where there is one: `record`, and `state` where the run is over or its loss was not finite.
+void read_record(SweepRun& run);
+
+/// "finished", "not finite", "failed", "ended by signal 9", "not begun"; without the message.
+std::string end_text(const SweepRun& run);
+/// "validation error 2.700000 % (epoch 29)"; "" where nothing was measured.
+std::string best_text(const SweepRun& run);
+
+/// The runs by their best validation value, the best one first, those of one metric together; then, in the order of
+/// the points, those that have none.
+std::vector<const SweepRun*> sorted_runs(const std::vector<SweepRun>& runs);
+/// A row for each run, sorted, below a line of titles.
+std::string results_table(const SweepPoints& points, const std::vector<SweepRun>& runs);
+/// sweep.csv: a line of titles, then a row for each run in the order of the points. Columns: run, each swept key,
+/// metric, best, best_epoch, test, epochs, seconds, end, message.
+std::string results_csv(const SweepPoints& points, const std::vector<SweepRun>& runs);
+/// The same as one JSON array, sorted as the table.
+std::string results_json(const SweepPoints& points, const std::vector<SweepRun>& runs);
+
+}  // namespace thtrain
