@@ -13,6 +13,8 @@ const std::vector<HelpRow>& environment_variables() {
       {"THTRAIN_CACHE_DIR", "the folder of compiled code and of measured choices"},
       {"THTRAIN_CXX", "the compiler for generated code; empty: none, and the reference mode only"},
       {"THTRAIN_COMPILE_LIMIT", "seconds that one run of the compiler may take; 600 unless set, 0: no limit"},
+      {"THTRAIN_TRIAL", "the program that tries users' candidates, where `thtrain-trial` is not beside the program"},
+      {"THTRAIN_TRIAL_LIMIT", "seconds that one call into a user's candidate may take; 20 unless set, 0: no limit"},
       {"THTRAIN_VECTOR_BYTES", "width of the vectors in generated code: 16, 32 or 64"},
       {"THTRAIN_TARGET",
        "what generated code is made for, such as isa=avx2,caches=32K/256K/4M; `thtrain info` shows all"},

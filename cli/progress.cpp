@@ -13,7 +13,7 @@
 
 namespace thtrain {
 
-static int terminal_width() {
+int terminal_width() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }

@@ -49,6 +49,9 @@ class Progress {
   MetricNames names_ = {{}};
 };
 
+/// Characters in a line of the terminal of standard error; 80 where that is none.
+int terminal_width();
+
 /// `batch` as a bar of at most `width` characters.
 std::string bar_text(const BatchProgress& batch, int64_t epochs, int width);
 
