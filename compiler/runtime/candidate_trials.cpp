@@ -177,8 +177,8 @@ std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const 
     if (verdict.unavailable.empty())
       out.push_back({others[i]->name, version_of(*others[i]).value_or(""), verdict.seconds, verdict.flops, verdict.load,
                      verdict.refusal});
-    if (const std::string& why = verdict.unavailable.empty() ? verdict.refusal : verdict.unavailable; !why.empty())
-      warn_of_refusal(*others[i], key, why);
+    else
+      warn_of_refusal(*others[i], key, verdict.unavailable);
   }
   report({key, "", "", 1});
   return out;

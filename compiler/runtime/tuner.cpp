@@ -188,7 +188,12 @@ std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const 
       if (!are_trials_observed())
         std::fprintf(stderr, "thtrain: timing %zu candidates for %s, once on this machine\n", usable.size(),
                      printable(key.text()).c_str());
-      const TuningTable measured = tuning_of(key, time_candidates(key, usable, options_.threads));
+      const std::vector<CandidateTrial> trials = time_candidates(key, usable, options_.threads);
+      for (const CandidateTrial& trial : trials)
+        for (const Candidate& candidate : usable)
+          if (!trial.refusal.empty() && candidate.name == trial.candidate)
+            warn_of_refusal(candidate, key, trial.refusal);
+      const TuningTable measured = tuning_of(key, trials);
       remember(measured, options_.threads);
       if (!measured.of(key.text()).empty()) return measured.of(key.text()).front().candidate;
     }
