@@ -19,7 +19,8 @@ std::string tuning_text(const TuningPlace& place, const TrialProgress& progress,
   std::string out =
       str("tuning ", place.choice, knows_all ? str('/', place.choices) : std::string(), " [", std::string(filled, '='),
           std::string(kBar - filled, ' '), "] ", static_cast<int>(100 * part + 0.5), " %  ");
-  if (knows_all && part > kLeastToGuess) out += str(seconds_text(place.seconds * (1 - part) / part), " left  ");
+  if (part > kLeastToGuess)
+    out += str(seconds_text(place.seconds * (1 - part) / part), knows_all ? " left  " : " left for this one  ");
   out += str(progress.doing, " ", progress.candidate, " for ", progress.key.text());
   return out.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
 }
@@ -38,6 +39,7 @@ void TuningProgress::draw(const TrialProgress& progress) {
     std::fputs("\r\x1b[K", stderr);
     ++place_.choice;
     place_.part = 0;
+    if (place_.choices == 0) begin_ = std::chrono::steady_clock::now();
     return;
   }
   place_.part = std::max(place_.part, progress.part);

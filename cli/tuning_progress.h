@@ -12,7 +12,7 @@ namespace thtrain {
 struct TuningPlace {
   size_t choice = 1;   // that is timed, counted from 1
   size_t choices = 0;  // 0: they are found as the program is compiled
-  double seconds = 0;  // since the first began
+  double seconds = 0;  // since the first began; where choices is 0, since this one did
   double part = 0;     // of this choice's work
 };
 

@@ -165,8 +165,9 @@ TEST(TuningProgress, SaysWhatIsWaitedFor) {
   EXPECT_EQ(tuning_text({.choice = 3, .choices = 12, .seconds = 5, .part = 0.5}, compiling, 31),
             "tuning 3/12 [===             ]");
   const TrialProgress trying{{"matrix_product", "float32 2x2x2 NN"}, "trying", "mine", 0.9};
-  EXPECT_EQ(tuning_text({.choice = 4, .seconds = 5, .part = 0.9}, trying, 200),
-            "tuning 4 [==============  ] 90 %  trying mine for matrix_product float32 2x2x2 NN");
+  EXPECT_EQ(
+      tuning_text({.choice = 4, .seconds = 5, .part = 0.9}, trying, 200),
+      "tuning 4 [==============  ] 90 %  0.556 s left for this one  trying mine for matrix_product float32 2x2x2 NN");
 }
 
 // ---- the file of times ---------------------------------------------------------------------------------------------
