@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -37,6 +38,11 @@ inline std::string planted_text(const Planted& planted) {
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
+
+// No two builds are alike: what is remembered of the file of an earlier test is not of this one.
+extern const char* const planted_at;
+const char* const planted_at = ")",
+             std::chrono::system_clock::now().time_since_epoch().count(), R"(";
 
 static long workspace(const char* properties) {
   )",

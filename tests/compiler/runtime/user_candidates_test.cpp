@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
 
@@ -320,6 +322,40 @@ TEST_F(SharedCandidates, AFileThatIsGoneIsAWarning) {
   EXPECT_EQ(plain(testing::internal::GetCapturedStderr()),
             "thtrain: warning: the candidates of gone.so are not taken for matrix_product float32 4x6x19 NN: gone.so: "
             "cannot be read: no such file or folder\n");
+}
+
+// For a copy of this program in another folder: says whether the candidate is offered.
+TEST_F(SharedCandidates, OfAnotherProgram) {
+  const char* path = std::getenv("THTRAIN_TEST_OBJECT");
+  if (!path) GTEST_SKIP() << "the next test runs it";
+  load_candidates(path);
+  std::printf("offered: %d\n", find_candidate(product_key(20), "far", machine()).has_value());
+}
+
+// A program with no thtrain-trial beside it finds it by THTRAIN_TRIAL.
+TEST_F(SharedCandidates, WithoutAProgramThatTriesNothingIsTaken) {
+  const std::string object = plant("far", {}, 20), copy = root_ + "/test";
+  std::filesystem::copy_file("/proc/self/exe", copy);
+  auto output = [&](const std::string& trial) {
+    const std::string command =
+        str("THTRAIN_TRIAL='", trial, "' THTRAIN_TEST_OBJECT='", object, "' '", copy,
+            "' --gtest_filter=SharedCandidates.OfAnotherProgram 2>&1 | grep -e offered -e warning");
+    std::string out;
+    std::FILE* pipe = popen(command.c_str(), "r");
+    for (int c; pipe && (c = std::fgetc(pipe)) != EOF;) out += static_cast<char>(c);
+    if (pipe) pclose(pipe);
+    return plain(out);
+  };
+  const std::string beside = std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/thtrain-trial";
+  EXPECT_EQ(output(beside), "offered: 1\n");
+  for (const char* none : {"", "/no/such/program"})
+    EXPECT_EQ(
+        output(none),
+        "thtrain: warning: the candidates of far.so are neither tried nor taken: there is no thtrain-trial beside "
+        "this program, and THTRAIN_TRIAL does not name it\noffered: 0\n");
+  EXPECT_EQ(output("/bin/true"),
+            "thtrain: warning: the candidates of far.so are neither tried nor taken: /bin/true did not answer: exit "
+            "status 0\noffered: 0\n");
 }
 
 TEST_F(SharedCandidates, TheLimitIsANumber) {
