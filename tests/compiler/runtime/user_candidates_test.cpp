@@ -324,6 +324,50 @@ TEST_F(SharedCandidates, AFileThatIsGoneIsAWarning) {
             "cannot be read: no such file or folder\n");
 }
 
+// Convolutions without zeros around them, and one with errors that it bounds.
+TEST_F(SharedCandidates, ConvolutionsAreJudgedByTheirBound) {
+  auto conv = [](const std::string& name, double bound, double error) {
+    return built_object(root_, name,
+                        str(R"(#include "compiler/runtime/candidate_abi.h"
+#include <cstring>
+static long workspace(const char* properties) { return std::strcmp(properties, "float32 b2 i3x8x9 k4x3x2") ? -1 : 0; }
+static float& at(const ThArray& x, long i, long j, long k, long l) {
+  return static_cast<float*>(x.data)[i * x.strides[0] + j * x.strides[1] + k * x.strides[2] + l * x.strides[3]];
+}
+static int compute(const ThCandidateCall* call) {
+  const long *n = call->out.lengths, *w = call->b.lengths;
+  for (long i = 0; i < n[0]; ++i) for (long f = 0; f < n[1]; ++f)
+    for (long y = 0; y < n[2]; ++y) for (long x = 0; x < n[3]; ++x) {
+      float sum = 0;
+      for (long c = 0; c < w[1]; ++c) for (long p = 0; p < w[2]; ++p) for (long q = 0; q < w[3]; ++q)
+        sum += at(call->a, i, c, y + p, x + q) * at(call->b, f, c, p, q);
+      at(call->out, i, f, y, x) = sum + )",
+                            error, R"(f;
+    }
+  return 0;
+}
+TH_CANDIDATES {
+  static const ThCandidate it = {"conv", ")",
+                            name, R"(", "1", TH_OTHER, )", bound, R"(, workspace, compute};
+  list->add(list, &it);
+}
+)"));
+  };
+  const ChoiceKey key{"conv", "float32 b2 i3x8x9 k4x3x2"};
+  load_candidates(conv("loose", 1e-2, 1e-3));
+  load_candidates(conv("looser", 1e-6, 1e-1));
+  EXPECT_EQ(verdict_of("loose", key).refusal, "");
+  EXPECT_GT(verdict_of("loose", key).seconds, 0);
+  EXPECT_TRUE(verdict_of("looser", key).refusal.starts_with("wrong result: element [0, 0, 0, 0] is "))
+      << verdict_of("looser", key).refusal;
+  auto is_usable = [&](double tolerance) {
+    const std::vector<Candidate> all = usable_candidates(key, tolerance);
+    return std::any_of(all.begin(), all.end(), [](const Candidate& c) { return c.name == "loose"; });
+  };
+  EXPECT_TRUE(is_usable(1e-2));
+  EXPECT_FALSE(is_usable(0.9e-2));
+}
+
 // For a copy of this program in another folder: says whether the candidate is offered.
 TEST_F(SharedCandidates, OfAnotherProgram) {
   const char* path = std::getenv("THTRAIN_TEST_OBJECT");
