@@ -10,6 +10,7 @@
 #include "compiler/ir/lengths.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
+#include "compiler/runtime/cache_folder.h"
 #include "compiler/runtime/threads.h"
 
 namespace thtrain {

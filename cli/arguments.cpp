@@ -13,6 +13,7 @@
 #include "cli/validators.h"
 #include "compiler/base/build_info.h"
 #include "compiler/base/config_node.h"
+#include "compiler/runtime/trial_process.h"
 
 namespace thtrain {
 
@@ -309,6 +310,13 @@ void CommandLine::add_tune() {
   CLI::App* c = add("tune", "measure which implementation computes each matrix product and convolution fastest",
                     [this] { return run_tune(tune); });
   add_experiment(*c, tune.experiment, "CONFIG|DIR", "the experiment file, or a run's folder");
+  auto patterns = [&](const char* option, std::vector<std::string>& into, const char* about) {
+    c->add_option(option, into, about)->allow_extra_args(false)->type_name("PATTERN");
+  };
+  patterns("--only", tune.only,
+           "candidates by name or pattern, as compiler.only_candidates; may be given several times");
+  patterns("--include", tune.include, "names of candidates to time beside those worth it; may be given several times");
+  patterns("--exclude", tune.exclude, "candidates, by name or pattern, to leave out; may be given several times");
   c->add_flag("--json", tune.json, "print one JSON object");
 }
 
@@ -440,6 +448,7 @@ Command CommandLine::parse(std::vector<std::string> words) {
       throw UserError(Message{.what = str("thtrain help: unexpected argument ", words[2]), .expected = "one command"});
     return [text = help_of(words.size() > 1 ? words[1] : "help")] { return print_text(text), kDone; };
   }
+  if (name == "trial") return [rest = std::vector(words.begin() + 1, words.end())] { return run_trial_process(rest); };
   const std::string help = help_of(name);
   const CLI::App& asked = *app.get_subcommand(name);
   if (check_words(asked, std::span(words).subspan(1))) return [help] { return print_text(help), kDone; };

@@ -19,6 +19,7 @@
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
+#include "compiler/runtime/trial_process.h"
 #include "trainers/trainer.h"
 
 namespace thtrain {
@@ -93,5 +94,6 @@ int main(int argc, char** argv) {
   auto started = thtrain::process_start();
   thtrain::open_closed_streams();
   thtrain::expect_write_errors();
+  thtrain::set_trial_program({"/proc/self/exe", "trial"});
   return thtrain::run({argv + (argc > 0), argv + argc}, started);
 }

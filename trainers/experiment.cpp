@@ -328,6 +328,12 @@ void CompilerConfig::describe(Fields<CompilerConfig>& f) {
       .range(at_least(0))
       .unit("bytes")
       .help("No implementation is taken that needs a larger workspace; 0: no limit.");
+  f.field("candidate_files", &CompilerConfig::candidate_files)
+      .synonyms({"candidate_file"})
+      .help(
+          "Shared objects with implementations of your own (docs/library.md). Paths are relative to the experiment "
+          "file. "
+          "Their code runs with your rights.");
   f.field("background", &CompilerConfig::background)
       .help(
           "Start training at once in reference mode while the training step is compiled, and change to native code "

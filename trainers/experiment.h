@@ -100,7 +100,8 @@ struct CompilerConfig : Section {
   Tune tune = Tune::kCached;
   double conv_tolerance = 0;
   std::vector<std::string> only_candidates, include_candidates, exclude_candidates;
-  int64_t workspace_limit = 0;  // bytes; 0: none
+  int64_t workspace_limit = 0;               // bytes; 0: none
+  std::vector<std::string> candidate_files;  // shared objects
   bool background = false;
   static void describe(Fields<CompilerConfig>& f);
 };

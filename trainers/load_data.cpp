@@ -70,6 +70,11 @@ std::vector<std::string> class_names_of(const Experiment& experiment, const std:
   return read_class_names(absolute_path(*data.class_names_file, where, config_folder), where);
 }
 
+static void make_candidate_files_absolute(Experiment& experiment, const std::string& config_folder) {
+  for (std::string& path : experiment.compiler.candidate_files)
+    path = std::filesystem::absolute(std::filesystem::path(config_folder) / path).lexically_normal().string();
+}
+
 // The files of a phase that is over may be gone.
 static Experiment phase_with_absolute_paths(const Experiment& phase, const std::string& config_folder) {
   Experiment out = phase;
@@ -78,6 +83,7 @@ static Experiment phase_with_absolute_paths(const Experiment& phase, const std::
   };
   for (const DataFile& file : out.data->all_files()) make_absolute(*file.path, out.data->at(file.key));
   if (out.model.weights) make_absolute(*out.model.weights, out.model.at("weights"));
+  make_candidate_files_absolute(out, config_folder);
   return out;
 }
 
@@ -86,6 +92,7 @@ Experiment with_absolute_paths(const Experiment& experiment, const std::string& 
   for (const DataFile& file : out.data->all_files())
     *file.path = absolute_path(*file.path, out.data->at(file.key), config_folder);
   if (out.model.weights) out.model.weights = absolute_path(*out.model.weights, out.model.at("weights"), config_folder);
+  make_candidate_files_absolute(out, config_folder);
   for (Experiment& phase : out.phases) phase = phase_with_absolute_paths(phase, config_folder);
   return out;
 }

@@ -10,6 +10,7 @@
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/threads.h"
+#include "compiler/runtime/user_candidates.h"
 #include "nn/finite.h"
 #include "nn/losses.h"
 #include "trainers/build_model.h"
@@ -23,6 +24,21 @@ namespace thtrain {
 
 CandidateLists candidate_lists(const CompilerConfig& config) {
   return {config.only_candidates, config.include_candidates, config.exclude_candidates, config.workspace_limit};
+}
+
+static void load_candidate_files(const CompilerConfig& config) {
+  std::vector<Message> wrong;
+  for (const std::string& path : config.candidate_files) {
+    try {
+      load_candidates(path);
+    } catch (const UserError& error) {
+      for (Message message : error.messages()) {
+        message.config = config.at("candidate_files");
+        wrong.push_back(std::move(message));
+      }
+    }
+  }
+  if (!wrong.empty()) throw UserError(std::move(wrong));
 }
 
 FunctionOptions function_options(const CompilerConfig& config, std::string name) {
@@ -53,6 +69,7 @@ FunctionOptions function_options(const CompilerConfig& config, std::string name)
   out.tune = config.tune;
   out.conv_tolerance = config.conv_tolerance;
   out.candidate_lists = candidate_lists(config);
+  if (out.mode != Mode::kReference) load_candidate_files(config);
   out.name = std::move(name);
   return out;
 }

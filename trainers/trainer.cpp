@@ -19,6 +19,7 @@
 #include "trainers/evaluator.h"
 #include "trainers/outputs.h"
 #include "trainers/pictures.h"
+#include "trainers/program.h"
 #include "trainers/run.h"
 #include "trainers/table_facts.h"
 
@@ -316,6 +317,26 @@ std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Da
   for (const kernel::Choice& choice : program.all_choices())
     if (std::find(out.begin(), out.end(), choice.key) == out.end()) out.push_back(choice.key);
   return out;
+}
+
+std::vector<kernel::ChoiceKey> choices_of_phases(const Experiment& experiment,
+                                                 const std::function<const Dataset&(size_t phase)>& data,
+                                                 const std::string& config_folder) {
+  std::vector<kernel::ChoiceKey> out;
+  for (size_t i = 0; i < phase_count(experiment); ++i)
+    for (const kernel::ChoiceKey& key : choices_of(phase_of(experiment, i), data(i), config_folder))
+      if (std::find(out.begin(), out.end(), key) == out.end()) out.push_back(key);
+  return out;
+}
+
+void check_candidate_lists(const Experiment& experiment, const std::function<const Dataset&(size_t phase)>& data,
+                           const std::string& config_folder) {
+  const CandidateLists lists = candidate_lists(experiment.compiler);
+  if (lists.only.empty() && lists.include.empty() && lists.exclude.empty()) return;
+  auto at = [&](const std::string& list, const std::string&) {
+    return ListPlace{str("compiler.", list), experiment.compiler.at(list)};
+  };
+  check_lists(lists, choices_of_phases(experiment, data, config_folder), machine(), at);
 }
 
 Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder) {

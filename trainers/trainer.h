@@ -228,6 +228,14 @@ CheckReport check_experiment(const Experiment& experiment, const Dataset& data, 
 /// What has several implementations in the training step and in the function that counts errors, each once.
 std::vector<kernel::ChoiceKey> choices_of(const Experiment& experiment, const Dataset& data,
                                           const std::string& config_folder);
+/// UserError, with the key's place, where a pattern of compiler.only_candidates, include_candidates or
+/// exclude_candidates names no candidate of any choice in any phase. Compiles the phases where there are patterns.
+void check_candidate_lists(const Experiment& experiment, const std::function<const Dataset&(size_t phase)>& data,
+                           const std::string& config_folder);
+/// The choices of all phases, each once.
+std::vector<kernel::ChoiceKey> choices_of_phases(const Experiment& experiment,
+                                                 const std::function<const Dataset&(size_t phase)>& data,
+                                                 const std::string& config_folder);
 /// The function of one training step, explained (`thtrain explain`). Runs nothing.
 Explanation explain_training(const Experiment& experiment, const Dataset& data, const std::string& config_folder);
 /// The function that counts the errors on the validation examples. UserError where there are none.

@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
+#include "cli/tuning_progress.h"
 #include "trainers/load_data.h"
 #include "trainers/phases.h"
 #include "trainers/trainer.h"
@@ -12,6 +13,8 @@ static int check_phases(const CheckArguments& arguments, const LoadedExperiment&
   const Experiment& experiment = loaded.experiment;
   PhaseData data(experiment, [&](const Experiment& phase) { return load_data(phase, loaded.config_folder); });
   data.check(0, loaded.config_folder);
+  check_candidate_lists(
+      experiment, [&](size_t i) -> const Dataset& { return data.of(i); }, loaded.config_folder);
   std::vector<std::string> objects;
   std::string text;
   for (size_t i = 0; i < phase_count(experiment); ++i) {
@@ -40,6 +43,9 @@ int run_check(const CheckArguments& arguments) {
   if (!loaded.experiment.phases.empty()) return check_phases(arguments, loaded);
   Dataset data = load_data(loaded.experiment, loaded.config_folder);
   print_warnings(loaded.experiment, data);
+  const TuningProgress tuning(0);
+  check_candidate_lists(
+      loaded.experiment, [&](size_t) -> const Dataset& { return data; }, loaded.config_folder);
   CheckReport report = check_experiment(loaded.experiment, data, loaded.config_folder);
   if (arguments.json) {
     JsonObject out;

@@ -140,6 +140,7 @@ int run_explain(const ExplainArguments& arguments);
 
 struct TuneArguments {
   ExperimentArguments experiment;
+  std::vector<std::string> only = {}, include = {}, exclude = {};  // beside those of the experiment
   bool json = false;
 };
 /// Times the candidates for each matrix product of the experiment, and remembers the fastest.

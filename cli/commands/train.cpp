@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
+#include "cli/tuning_progress.h"
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
 #include "reports/profile_report.h"
@@ -129,6 +130,7 @@ int resume_run(const TrainArguments& arguments, Progress::Options options, Train
     return load_run_data(one, true);
   });
   options.epochs = loaded.experiment.trainer.epochs;
+  const TuningProgress tuning(0, options.quiet);
   Progress progress(options);
   InterruptWatch interrupt;
   train_options.stop = interrupt.flag();
@@ -183,6 +185,9 @@ int new_run(const TrainArguments& arguments, Progress::Options options, TrainOpt
     return out;
   });
   data.of(0);
+  const TuningProgress tuning(0, options.quiet);
+  check_candidate_lists(
+      experiment, [&](size_t i) -> const Dataset& { return data.of(i); }, loaded.config_folder);
   options.epochs = experiment.trainer.epochs;
   Progress progress(options);
   InterruptWatch interrupt;

@@ -1,16 +1,21 @@
 // `thtrain tune`: which implementations are the fastest on this machine, of what has several in an experiment.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <tuple>
 
 #include "cli/commands/commands.h"
 #include "cli/load_experiment.h"
 #include "cli/text.h"
+#include "cli/tuning_progress.h"
+#include "compiler/base/escape.h"
 #include "compiler/runtime/cache.h"
 #include "compiler/runtime/candidate_trials.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/runtime/tuner.h"
 #include "trainers/load_data.h"
+#include "trainers/phases.h"
 #include "trainers/program.h"
 #include "trainers/trainer.h"
 
@@ -21,6 +26,7 @@ namespace {
 struct Tuned {
   kernel::ChoiceKey key;
   std::vector<CandidateTrial> trials;  // the fastest first
+  std::vector<CandidateTrial> refused;
 };
 
 double gflops(const CandidateTrial& trial) {
@@ -43,6 +49,8 @@ std::string trials_text(const Tuned& tuned, const std::vector<std::string>& abse
   for (const CandidateTrial& trial : tuned.trials)
     out += str("* ", trial.candidate, ": ", time_text(trial.seconds), " sec",
                trial.flops > 0 ? str(", ", json_fixed(gflops(trial), 1), " GFLOP/s") : std::string(), "\n");
+  for (const CandidateTrial& trial : tuned.refused)
+    out += str("* ", trial.candidate, ": not taken: ", printable(trial.refusal), "\n");
   for (const std::string& name : absent) out += str("* ", name, ": not installed\n");
   return str(out, "= ", tuned.trials.empty() ? "none: no program ran" : tuned.trials.front().candidate, "\n\n");
 }
@@ -75,23 +83,48 @@ std::string tuned_json(const Tuned& tuned) {
         .add("seconds", trial.seconds)
         .line();
   };
+  auto refused_json = [&](const CandidateTrial& trial) {
+    return JsonObject()
+        .add("candidate", trial.candidate)
+        .add("version", trial.version)
+        .add("reason", trial.refusal)
+        .line();
+  };
   return JsonObject()
       .add("computation", tuned.key.computation)
       .add("properties", tuned.key.properties)
       .add("choice", tuned.trials.empty() ? "" : tuned.trials.front().candidate)
       .add_raw("trials", str('[', join(tuned.trials, ", ", trial_json), ']'))
+      .add_raw("refused", str('[', join(tuned.refused, ", ", refused_json), ']'))
       .line();
 }
 
-// Each once.
-std::vector<kernel::ChoiceKey> choices_of_phases(const LoadedExperiment& loaded) {
-  std::vector<kernel::ChoiceKey> out;
-  for (size_t i = 0; i < phase_count(loaded.experiment); ++i) {
-    const Experiment& phase = phase_of(loaded.experiment, i);
-    Dataset data = load_data(phase, loaded.config_folder);
-    for (const kernel::ChoiceKey& key : choices_of(phase, data, loaded.config_folder))
-      if (std::find(out.begin(), out.end(), key) == out.end()) out.push_back(key);
-  }
+// Of patterns that stand on the command line as an option.
+ListPlace option_place(const TuneArguments& arguments, const std::string& list, const std::string& pattern) {
+  for (const auto& [key, option, patterns] : {std::tuple("only_candidates", "--only", &arguments.only),
+                                              {"include_candidates", "--include", &arguments.include},
+                                              {"exclude_candidates", "--exclude", &arguments.exclude}})
+    if (list == key && std::find(patterns->begin(), patterns->end(), pattern) != patterns->end()) return {option};
+  return {};
+}
+
+void add_options(const TuneArguments& arguments, CompilerConfig& config) {
+  auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  add(arguments.only, config.only_candidates);
+  add(arguments.include, config.include_candidates);
+  add(arguments.exclude, config.exclude_candidates);
+}
+
+// Times one choice and remembers it at once: what is measured is not lost where a later one is interrupted.
+Tuned tune(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable, int threads) {
+  Tuned out{key, {}, {}};
+  std::vector<CandidateTrial> trials = time_candidates(key, usable, threads);
+  remember(tuning_of(key, trials), threads);
+  std::stable_sort(trials.begin(), trials.end(),
+                   [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });
+  for (CandidateTrial& trial : trials) (trial.refusal.empty() ? out.trials : out.refused).push_back(std::move(trial));
   return out;
 }
 
@@ -99,26 +132,32 @@ std::vector<kernel::ChoiceKey> choices_of_phases(const LoadedExperiment& loaded)
 
 int run_tune(const TuneArguments& arguments) {
   LoadedExperiment loaded = load_experiment_or_run(arguments.experiment.config, arguments.experiment.overrides);
-  int threads = thread_count(static_cast<int>(loaded.experiment.compiler.threads));
-  std::vector<Tuned> tuned;
-  TuningTable table;
+  add_options(arguments, loaded.experiment.compiler);
+  for (Experiment& phase : loaded.experiment.phases) add_options(arguments, phase.compiler);
   const CompilerConfig& compiler = loaded.experiment.compiler;
+  const int threads = thread_count(static_cast<int>(compiler.threads));
   const double tolerance = compiler.optimizer == CompilerConfig::Optimizer::kStrict ? 0 : compiler.conv_tolerance;
   const CandidateLists lists = candidate_lists(compiler);
-  const std::vector<kernel::ChoiceKey> keys = choices_of_phases(loaded);
-  check_lists(lists, keys, machine());
+  PhaseData data(loaded.experiment, [&](const Experiment& phase) { return load_data(phase, loaded.config_folder); });
+  auto data_of = [&](size_t i) -> const Dataset& { return data.of(i); };
+  const std::vector<kernel::ChoiceKey> keys = choices_of_phases(loaded.experiment, data_of, loaded.config_folder);
+  auto place = [&](const std::string& list, const std::string& pattern) {
+    const ListPlace option = option_place(arguments, list, pattern);
+    return option.name.empty() ? ListPlace{str("compiler.", list), compiler.at(list)} : option;
+  };
+  check_lists(lists, keys, machine(), place);
+  std::vector<Tuned> tuned;
+  const TuningProgress progress(keys.size());
   for (const kernel::ChoiceKey& key : keys) {
     const std::vector<Candidate> usable = usable_candidates(key, tolerance, lists);
     const std::vector<std::string> absent = absent_candidates(key, lists);
-    if (!arguments.json) print_text(head_text(key, usable.size() + absent.size()));
-    std::vector<CandidateTrial> trials = time_candidates(key, usable, threads);
-    std::stable_sort(trials.begin(), trials.end(),
-                     [](const CandidateTrial& a, const CandidateTrial& b) { return a.seconds < b.seconds; });
-    table.merge(tuning_of(key, trials));
-    tuned.push_back({key, std::move(trials)});
-    if (!arguments.json) print_text(trials_text(tuned.back(), absent));
+    if (!progress.is_shown())
+      std::fprintf(stderr, "thtrain: choice %zu of %zu: timing %s for %s\n", tuned.size() + 1, keys.size(),
+                   count_text(static_cast<int64_t>(usable.size()), "candidate").c_str(), key.text().c_str());
+    tuned.push_back(tune(key, usable, threads));
+    if (!arguments.json)
+      print_text(str(head_text(key, usable.size() + absent.size()), trials_text(tuned.back(), absent)));
   }
-  if (!tuned.empty()) remember(table, threads);
   measure_machine_again();
   if (arguments.json) {
     print_text(

@@ -89,7 +89,9 @@ void add_candidates(CandidateSource source) {
 std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel::Target& target) {
   std::vector<Candidate> out;
   for (const CandidateSource* source : sources().of(key.computation))
-    for (Candidate& candidate : source->offer(key, target)) out.push_back(std::move(candidate));
+    for (Candidate& candidate : source->offer(key, target))
+      if (std::none_of(out.begin(), out.end(), [&](const Candidate& c) { return c.name == candidate.name; }))
+        out.push_back(std::move(candidate));
   return out;
 }
 

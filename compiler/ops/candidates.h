@@ -36,6 +36,8 @@ struct Candidate {
   std::vector<std::string> functions = {};  // of libraries, that it calls: it applies where all are installed
   /// Writes the code of a node that has this key.
   std::function<void(kernel::StepBuilder&)> lower = nullptr;
+  /// The shared object that it is of: it is tried before it is taken (runtime/user_candidates.h). Empty: the program's.
+  std::string file = {};
 };
 
 /// A kind of computation. Its op asks for a choice by lower_chosen().
@@ -68,7 +70,8 @@ const Computation* find_computation(std::string_view name);
 /// UserError where there is no such computation.
 void add_candidates(CandidateSource source);
 
-/// All that apply, in the order of their sources. (Are the libraries that they call installed? The tuner asks that.)
+/// All that apply, in the order of their sources, each name once. (Are the libraries that they call installed? The
+/// tuner asks that.)
 std::vector<Candidate> candidates_of(const kernel::ChoiceKey& key, const kernel::Target& target);
 /// The candidate of that name; nullopt where there is none, or it does not apply.
 std::optional<Candidate> find_candidate(const kernel::ChoiceKey& key, const std::string& name,

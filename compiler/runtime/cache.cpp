@@ -9,6 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/entry_abi.h"
+#include "compiler/runtime/cache_folder.h"
 #include "compiler/runtime/compile_units.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/unit_build.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/base/error.h"
 #include "compiler/base/escape.h"
 
 namespace thtrain {
@@ -114,15 +113,19 @@ bool is_listed(const CandidateLists& lists, const ChoiceKey& key, const Candidat
          is_allowed(lists, key, candidate, restricts(lists, key, known_candidates(lists, key, target)));
 }
 
-void check_lists(const CandidateLists& lists, const std::vector<ChoiceKey>& keys, const Target& target) {
+void check_lists(const CandidateLists& lists, const std::vector<ChoiceKey>& keys, const Target& target,
+                 const PlaceOfPattern& place) {
   std::vector<Message> wrong;
   auto check = [&](const char* list, const std::vector<std::string>& patterns) {
-    for (const std::string& pattern : patterns)
-      if (!names_something(pattern, keys, target))
-        wrong.push_back({.what = str(list, ": there is no candidate ", escaped(pattern), " here"),
-                         .expected = names_text(keys, target),
-                         .got = escaped(pattern),
-                         .hint = "`*` stands for any characters; COMPUTATION:NAME is of one computation"});
+    for (const std::string& pattern : patterns) {
+      if (names_something(pattern, keys, target)) continue;
+      const ListPlace at = place ? place(list, pattern) : ListPlace{list};
+      wrong.push_back({.what = str(at.name, ": there is no candidate ", escaped(pattern), " here"),
+                       .expected = names_text(keys, target),
+                       .got = escaped(pattern),
+                       .config = at.config,
+                       .hint = "`*` stands for any characters; COMPUTATION:NAME is of one computation"});
+    }
   };
   if (keys.empty()) return;
   check("only_candidates", lists.only);

@@ -1,18 +1,19 @@
 #include "compiler/runtime/candidate_trials.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <set>
 
-#include "compiler/codegen/emit.h"
-#include "compiler/ir/op.h"
-#include "compiler/plan/program.h"
-#include "compiler/runtime/cache.h"
-#include "compiler/runtime/library_functions.h"
+#include "compiler/base/escape.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/side_by_side.h"
-#include "compiler/runtime/threads.h"
+#include "compiler/runtime/trial_process.h"
+#include "compiler/runtime/trial_program.h"
 #include "compiler/runtime/tuner.h"
 
 namespace thtrain {
@@ -33,12 +34,6 @@ constexpr double kBusy = 1.5;
 constexpr int64_t kFitsCache = 1 << 20;
 constexpr size_t kTakeTurns = 3;
 
-struct Forced : kernel::Chooser {
-  explicit Forced(std::string name) : candidate(std::move(name)) {}
-  std::string choose(const kernel::ChoiceKey&) const override { return candidate; }
-  std::string candidate;
-};
-
 // The mean of the last minute; 0 where the system does not say it, or it is not above kBusy.
 double load_when_busy() {
   const double load = load_of_cores();
@@ -49,64 +44,20 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Small whole numbers: sums stay finite however often they are accumulated, and no operand is denormal.
-Tensor filled(const Type& type) {
-  Tensor out = Tensor::empty(type.dtype, type.known_shape());
-  visit(type.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < out.size(); ++i) out.data<T>()[i] = static_cast<T>(i * 7 % 13 - 6);
-  });
-  return out;
-}
-
-// A set of arguments, in the order of the entry's.
-struct Arguments {
-  explicit Arguments(const Program& program) {
-    for (const Expr& input : program.graph.inputs) tensors.push_back(filled(input.type()));
-    for (const Expr& leaf : program.shared) tensors.push_back(filled(leaf.type()));
-    for (const Tensor& constant : program.constants) tensors.push_back(constant);
-    for (const Expr& output : program.graph.outputs) tensors.push_back(filled(output.type()));
-    for (const Tensor& t : tensors) entry.push_back({t.raw(), t.shape().data()});
-  }
-  int64_t bytes() const {
-    int64_t out = 0;
-    for (const Tensor& t : tensors) out += static_cast<int64_t>(t.bytes());
-    return out;
-  }
-  std::vector<Tensor> tensors;
-  std::vector<ThTensor> entry;
-};
-
-// A candidate's program, loaded.
+// A candidate's program with its times.
 class Trial {
  public:
-  Trial(const Graph& graph, const std::string& candidate, int threads)
-      : forced_(candidate),
-        program_(plan(graph, {}, {.target = machine(), .threads = threads, .chooser = &forced_})),
-        source_(emit_cpp(program_).text) {
-    context_.version = TH_ABI_VERSION;
-    context_.threads = threads;
-    context_.parallel_for = parallel_for;
-    context_.fail = [](ThContext* context, int, long, long) { first_failure(context); };
-  }
+  Trial(const Graph& graph, const std::string& candidate, int threads) : program_(graph, candidate, threads) {}
 
   void load() {
-    LoadedObject loaded = cache().load_object(source_, "thtrain_entry");
-    if (!loaded.object)
-      throw UserError(Message{.what = "no candidate can be compiled", .got = loaded.reason, .hint = "install g++"});
-    object_ = loaded.object;
-    entry_ = reinterpret_cast<ThEntry>(object_->symbol("thtrain_entry"));
-    library_ = library_table(source_.libraries);
-    context_.library = library_.data();
-    arena_ = Tensor::zeros(DType::kUInt8, {program_.memory.arena_bytes.value()});  // each page is touched
-    context_.arena = static_cast<char*>(arena_.raw());
-    sets_.emplace_back(program_);
+    program_.load();
+    sets_.push_back(program_.arguments(small_numbers));
     if (sets_[0].bytes() >= kFitsCache)
-      while (sets_.size() < kTakeTurns) sets_.emplace_back(program_);
+      while (sets_.size() < kTakeTurns) sets_.push_back(program_.arguments(small_numbers));
   }
 
   // False where the program fails.
-  bool run() { return entry_(&context_, sets_[next_++ % sets_.size()].entry.data()) == 0; }
+  bool run() { return program_.run(sets_[next_++ % sets_.size()]); }
 
   int calls = 0;  // in one turn
   bool failed = false, is_out = false;
@@ -114,15 +65,8 @@ class Trial {
   double fastest = std::numeric_limits<double>::infinity();
 
  private:
-  Forced forced_;
-  Program program_;
-  SourceText source_;
-  std::shared_ptr<const SharedObject> object_;
-  ThEntry entry_ = nullptr;
-  std::vector<void*> library_;
-  Tensor arena_ = Tensor::empty(DType::kUInt8, {0});
-  ThContext context_{};
-  std::vector<Arguments> sets_;
+  TrialProgram program_;
+  std::vector<TrialArguments> sets_;
   size_t next_ = 0;
 };
 
@@ -158,55 +102,114 @@ void leave_out_slow(const Trials& trials, double Trial::*time, double factor) {
   }
 }
 
-void take_turns(const Trials& trials) {
+// `tell`: which one is timed, and the part of the time that is over.
+void take_turns(const Trials& trials, const std::function<void(size_t, double)>& tell) {
   const double begin = seconds_now();
   auto has_time = [&](int turn) {
     const double seconds = seconds_now() - begin;
     return turn < kFirstTurns || seconds < kSeconds || (turn < kLeastTurns && seconds < kMostSeconds);
   };
   for (int turn = -1; has_time(turn); ++turn) {
-    for (const std::unique_ptr<Trial>& trial : trials)
-      if (!trial->failed && !trial->is_out) take_turn(*trial);
+    for (size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i]->failed || trials[i]->is_out) continue;
+      if (turn < kFirstTurns) tell(i, std::min(1.0, (seconds_now() - begin) / kMostSeconds));
+      take_turn(*trials[i]);
+    }
     if (turn < 0) leave_out_slow(trials, &Trial::first, kHopeless);
     if (turn == kFirstTurns - 1) leave_out_slow(trials, &Trial::fastest, kSlower);
   }
 }
 
-double flops_of(const Graph& graph) {
-  Dim flops = 0;
-  for (const Node* node : topological_order(graph.roots()))
-    if (node->op->cost) flops = flops + node->op->cost(*node).flops;
-  return flops.is_known() ? static_cast<double>(flops.value()) : 0;
+// ---- progress
+
+// Of a key's work, what compiling takes, and both compiling and timing where candidates of shared objects follow.
+constexpr double kCompilingPart = 0.7, kOwnPart = 0.8;
+
+std::mutex observer_mutex;
+std::function<void(const TrialProgress&)>& the_observer() {
+  static std::function<void(const TrialProgress&)> observer;
+  return observer;
+}
+
+void report(const TrialProgress& progress) {
+  std::lock_guard lock(observer_mutex);
+  if (the_observer()) the_observer()(progress);
+}
+
+std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& graph,
+                                     const std::vector<const Candidate*>& candidates, int threads) {
+  Trials trials;
+  for (const Candidate* candidate : candidates)
+    trials.push_back(std::make_unique<Trial>(graph, candidate->name, threads));
+  std::atomic<size_t> begun = 0;
+  auto load = [&](size_t i) {
+    const double done = static_cast<double>(begun++) / static_cast<double>(trials.size());
+    report({key, "compiling", candidates[i]->name, kCompilingPart * done});
+    trials[i]->load();
+  };
+  run_side_by_side(trials.size(), static_cast<size_t>(std::max(1, machine().cores)), load, [] {});
+
+  const double busy = load_when_busy();
+  take_turns(trials, [&](size_t i, double part) {
+    report({key, "timing", candidates[i]->name, kCompilingPart + (kOwnPart - kCompilingPart) * part});
+  });
+  std::vector<CandidateTrial> out;
+  for (size_t i = 0; i < trials.size(); ++i)
+    if (!trials[i]->failed)
+      out.push_back(
+          {candidates[i]->name, version_of(*candidates[i]).value_or(""), trials[i]->fastest, flops_of(graph), busy});
+  return out;
 }
 
 }  // namespace
 
 std::vector<CandidateTrial> time_candidates(const kernel::ChoiceKey& key, const std::vector<Candidate>& candidates,
                                             int threads) {
-  const Computation* computation = find_computation(key.computation);
-  const std::optional<Graph> graph = computation ? computation->example(key.properties) : std::nullopt;
-  if (!graph) throw UserError({.what = "no computation can be timed by this key", .got = key.text()});
-  Trials trials;
+  const Graph graph = example_of(key);
+  std::vector<const Candidate*> own, others;  // of the program, of shared objects
   for (const Candidate& candidate : candidates)
-    trials.push_back(std::make_unique<Trial>(*graph, candidate.name, threads));
-  run_side_by_side(
-      trials.size(), static_cast<size_t>(std::max(1, machine().cores)), [&](size_t i) { trials[i]->load(); }, [] {});
-
-  const double load = load_when_busy();
-  take_turns(trials);
-
-  std::vector<CandidateTrial> out;
-  for (size_t i = 0; i < trials.size(); ++i)
-    if (!trials[i]->failed)
-      out.push_back(
-          {candidates[i].name, version_of(candidates[i]).value_or(""), trials[i]->fastest, flops_of(*graph), load});
+    (candidate.file.empty() || is_trial_process() ? own : others).push_back(&candidate);
+  std::vector<CandidateTrial> out = time_own(key, graph, own, threads);
+  for (size_t i = 0; i < others.size(); ++i) {
+    const double done = static_cast<double>(i) / static_cast<double>(others.size());
+    report({key, "trying", others[i]->name, kOwnPart + (1 - kOwnPart) * done});
+    const TrialVerdict verdict = try_candidate(*others[i], key, threads);
+    if (verdict.unavailable.empty())
+      out.push_back({others[i]->name, version_of(*others[i]).value_or(""), verdict.seconds, verdict.flops, verdict.load,
+                     verdict.refusal});
+    else
+      warn_of_refusal(*others[i], key, verdict.unavailable);
+  }
+  report({key, "", "", 1});
   return out;
+}
+
+void warn_of_refusal(const Candidate& candidate, const kernel::ChoiceKey& key, const std::string& reason) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::string text =
+      str("the candidate ", candidate.name, " of ", candidate.file, " is not taken for ", key.text(), ": ", reason);
+  std::lock_guard lock(mutex);
+  if (said.insert(text).second) std::fprintf(stderr, "thtrain: warning: %s\n", printable(text).c_str());
+}
+
+void observe_trials(std::function<void(const TrialProgress&)> observer) {
+  std::lock_guard lock(observer_mutex);
+  the_observer() = std::move(observer);
+}
+
+bool are_trials_observed() {
+  std::lock_guard lock(observer_mutex);
+  return the_observer() != nullptr;
 }
 
 TuningTable tuning_of(const kernel::ChoiceKey& key, const std::vector<CandidateTrial>& trials) {
   TuningTable out;
   for (const CandidateTrial& trial : trials)
-    out.add(key.text(), {trial.candidate, trial.version, trial.seconds, trial.load});
+    if (trial.refusal.empty())
+      out.add(key.text(), {trial.candidate, trial.version, trial.seconds, trial.load});
+    else
+      out.refuse(key.text(), {trial.candidate, trial.version, trial.refusal});
   return out;
 }
 

@@ -42,7 +42,8 @@ TunerOptions tuner_options(const CompileOptions& options) {
           .threads = options.threads,
           .tolerance = options.pipeline.level == Level::kStrict ? 0 : options.conv_tolerance,
           .taken = options.candidates,
-          .lists = options.candidate_lists};
+          .lists = options.candidate_lists,
+          .allow_wrong_results = options.allow_wrong_results};
 }
 
 PreparedProgram prepare(const CanonicalGraph& canonical, const CompileOptions& options) {

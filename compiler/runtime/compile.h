@@ -34,6 +34,7 @@ struct CompileOptions {
   double conv_tolerance = 0;
   std::vector<TakenCandidate> candidates = {};
   CandidateLists candidate_lists = {};
+  bool allow_wrong_results = false;  // of candidates, see TunerOptions
 };
 TunerOptions tuner_options(const CompileOptions& options);
 

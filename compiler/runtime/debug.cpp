@@ -8,9 +8,11 @@
 #include "compiler/base/escape.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ops/bounded.h"
+#include "compiler/ops/candidates.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/runtime/debug_rewrites.h"
 #include "compiler/runtime/function_state.h"
+#include "compiler/runtime/machine.h"
 
 namespace thtrain {
 namespace {
@@ -151,10 +153,10 @@ class StepChecker {
     }
     for (const Tensor& workspace : event.operands.subspan(step.inputs + step.outputs)) add_ranges(workspace, written);
     if (std::optional<std::string> buffer = before_->changed(written))
-      throw InternalError({.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer,
-                                       " outside its outputs", by_candidate(step)),
-                           .node = step.origin.text(),
-                           .config = step.origin.config()});
+      raise(step, {.what = str("debug: step ", event.step, " (", step.comment, ") changed ", *buffer,
+                               " outside its outputs", by_candidate(step)),
+                   .node = step.origin.text(),
+                   .config = step.origin.config()});
   }
 
  private:
@@ -163,11 +165,23 @@ class StepChecker {
   }
 
   [[noreturn]] void fail(const Step& step, size_t number, size_t output, const std::string& where) const {
-    throw InternalError({.what = str("debug: native code and reference differ in step ", number, " (", step.comment,
-                                     "), output ", output, by_candidate(step)),
-                         .got = str("at ", where),
-                         .node = step.origin.text(),
-                         .config = step.origin.config()});
+    raise(step, {.what = str("debug: native code and reference differ in step ", number, " (", step.comment,
+                             "), output ", output, by_candidate(step)),
+                 .got = str("at ", where),
+                 .node = step.origin.text(),
+                 .config = step.origin.config()});
+  }
+
+  // The fault of thtrain, but for candidates of a user's shared object.
+  [[noreturn]] void raise(const Step& step, Message message) const {
+    for (const kernel::Choice& choice : s_.program->image.choices) {
+      if (step.candidate.empty() || choice.candidate != step.candidate) continue;
+      const std::optional<Candidate> candidate = find_candidate(choice.key, choice.candidate, machine());
+      if (!candidate || candidate->file.empty()) continue;
+      message.hint = str("that candidate is of ", candidate->file);
+      throw UserError(std::move(message));
+    }
+    throw InternalError(std::move(message));
   }
 
   Function::State& s_;

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -40,7 +39,7 @@ std::string write_bytes(int fd, std::string_view bytes) {
   return {};
 }
 
-/// All `size` bytes, or none where the file is shorter.
+// All, or none where the file is shorter.
 std::optional<std::string> read_bytes(int fd, size_t size) {
   std::string bytes(size, '\0');
   for (size_t done = 0; done < bytes.size();) {
@@ -228,29 +227,62 @@ void EntryStore::warn_of_replacement(const std::string& reason) {
 
 // ---- reading -------------------------------------------------------------------------------------------------------
 
-std::optional<EntryStore::Entry> EntryStore::read_checked(const Place& place, std::string_view kind,
-                                                          const std::string& name,
-                                                          const std::shared_ptr<const FileDescriptor>& folder) const {
-  FileDescriptor file(openat(folder->get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (file.get() < 0 && errno != ELOOP) return std::nullopt;
-  auto content = [&]() -> std::optional<std::string> {
-    struct stat info;
-    if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || !is_private_to(info, owner_))
-      return std::nullopt;
-    std::optional<std::string> bytes = read_bytes(file.get(), static_cast<size_t>(info.st_size));
-    return bytes ? detail::entry_content(kind, name, std::move(*bytes)) : std::nullopt;
-  }();
-  if (!content) {
-    unlinkat(folder->get(), name.c_str(), 0);
-    return std::nullopt;
-  }
+std::optional<std::string> EntryStore::checked_content(std::string_view kind, const std::string& name,
+                                                       const FileDescriptor& folder, Fault& fault) const {
+  FileDescriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  auto refuse = [&](std::string why, bool is_readable) { return fault = {std::move(why), is_readable}, std::nullopt; };
+  struct stat info;
+  if (file.get() < 0 && errno == ENOENT) return std::nullopt;
+  if (file.get() < 0 && errno == ELOOP) return refuse("it is a symbolic link", true);
+  if (file.get() < 0 || fstat(file.get(), &info) != 0) return refuse(system_error_text(errno), false);
+  if (!S_ISREG(info.st_mode)) return refuse("it is no file", true);
+  if (!is_private_to(info, owner_)) return refuse("another user may have written it", true);
+  std::optional<std::string> bytes = read_bytes(file.get(), static_cast<size_t>(info.st_size));
+  std::optional<std::string> content = bytes ? detail::entry_content(kind, name, std::move(*bytes)) : std::nullopt;
+  if (!content) return refuse("it was cut, altered, or written by another version of thtrain", true);
+  return content;
+}
+
+EntryStore::Entry EntryStore::entry_of(const Place& place, std::string_view kind, const std::string& name,
+                                       const std::shared_ptr<const FileDescriptor>& folder, std::string content) {
   std::string inner = str("/", kind, "/", name);
   return Entry{place.path + inner,
-               std::move(*content),
+               std::move(content),
                name,
                folder,
                place.trusted_path.empty() ? "" : place.trusted_path + inner,
                place.is_private};
+}
+
+std::optional<EntryStore::Entry> EntryStore::read_checked(const Place& place, std::string_view kind,
+                                                          const std::string& name,
+                                                          const std::shared_ptr<const FileDescriptor>& folder) const {
+  Fault fault;
+  if (auto content = checked_content(kind, name, *folder, fault))
+    return entry_of(place, kind, name, folder, std::move(*content));
+  if (fault.is_readable) unlinkat(folder->get(), name.c_str(), 0);
+  return std::nullopt;
+}
+
+EntryStore::Kept EntryStore::read_kept(std::string_view kind, std::string_view name) {
+  Kept out;
+  std::string ignored;
+  for (Place* place : places()) {
+    const auto folder = open_kind(*place, kind, false, ignored);
+    if (!folder) continue;
+    Fault fault;
+    const std::string own(name);
+    out.path = str(place->path, "/", kind, "/", name);
+    auto content = checked_content(kind, own, *folder, fault);
+    if (content) out.entry = entry_of(*place, kind, own, folder, std::move(*content));
+    if (content) return out;
+    if (fault.why.empty()) continue;
+    out.trouble = fault.why;
+    out.stays =
+        !fault.is_readable || renameat(folder->get(), own.c_str(), folder->get(), (own + ".damaged").c_str()) != 0;
+    return out;
+  }
+  return out;
 }
 
 std::optional<EntryStore::Entry> EntryStore::read(std::string_view kind, std::string_view name) {
@@ -412,28 +444,6 @@ void EntryStore::remove_stale_temporaries() {
         info.st_mtime + kStaleSeconds < std::time(nullptr))
       unlinkat(folder->get(), name.c_str(), 0);
   }
-}
-
-static std::string variable(const char* name) {
-  const char* text = std::getenv(name);
-  return text ? text : "";
-}
-
-std::string user_cache_folder() {
-  if (std::string xdg = variable("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/thtrain";
-  std::string home = variable("HOME");
-  if (home.empty()) {
-    passwd entry, *found = nullptr;
-    std::string room(16384, '\0');
-    if (getpwuid_r(geteuid(), &entry, room.data(), room.size(), &found) == 0 && found && found->pw_dir)
-      home = found->pw_dir;
-  }
-  return home.starts_with('/') ? home + "/.cache/thtrain" : "";
-}
-
-std::string default_cache_folder() {
-  std::string own = variable("THTRAIN_CACHE_DIR");
-  return own.empty() ? user_cache_folder() : std::filesystem::absolute(own).string();
 }
 
 }  // namespace thtrain

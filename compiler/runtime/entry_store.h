@@ -41,6 +41,15 @@ class EntryStore {
   };
   /// The entry, checked; none where it is missing or was not to be trusted.
   std::optional<Entry> read(std::string_view kind, std::string_view name);
+  /// The same for what nobody can make again: an entry that is not to be trusted is renamed to "NAME.damaged", and one
+  /// that cannot be read stays.
+  struct Kept {
+    std::optional<Entry> entry;
+    std::string path;     // of the entry
+    std::string trouble;  // why there is none, unless it is merely missing
+    bool stays = false;   // the file stands where it stood, and must not be overwritten
+  };
+  Kept read_kept(std::string_view kind, std::string_view name);
   /// The first entry, in the order of names, that begins with `prefix` and ends with `suffix`, and holds.
   std::optional<Entry> read_any(std::string_view kind, std::string_view prefix, std::string_view suffix);
   /// Writes an entry and returns its path. UserError where neither folder can be written.
@@ -94,6 +103,15 @@ class EntryStore {
   /// Null where it is missing or refused; then `trouble` says why, if it is not merely missing.
   std::shared_ptr<const FileDescriptor> open_kind(Place& place, std::string_view kind, bool make, std::string& trouble);
   std::vector<Place*> places();
+  /// Why an entry is not taken.
+  struct Fault {
+    std::string why = {};  // empty where it is merely missing
+    bool is_readable = false;
+  };
+  std::optional<std::string> checked_content(std::string_view kind, const std::string& name,
+                                             const FileDescriptor& folder, Fault& fault) const;
+  static Entry entry_of(const Place& place, std::string_view kind, const std::string& name,
+                        const std::shared_ptr<const FileDescriptor>& folder, std::string content);
   std::optional<Entry> read_checked(const Place& place, std::string_view kind, const std::string& name,
                                     const std::shared_ptr<const FileDescriptor>& folder) const;
   /// "" or why it could not be written.
@@ -118,14 +136,6 @@ class EntryStore {
   bool is_replaced_ = false;  // new entries go to the private folder
   pid_t private_maker_ = 0;   // a child made by fork() must not remove the folder
 };
-
-/// $XDG_CACHE_HOME/thtrain, else ~/.cache/thtrain. A variable that holds no absolute path counts as not set; empty
-/// where there is no home either.
-std::string user_cache_folder();
-
-/// $THTRAIN_CACHE_DIR as an absolute path, else user_cache_folder(); where that is empty, only the private folder is
-/// used.
-std::string default_cache_folder();
 
 namespace detail {
 /// What stands at the end of an entry.

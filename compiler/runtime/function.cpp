@@ -275,6 +275,7 @@ CompileOptions compile_options(const State& s) {
   out.conv_tolerance = s.options.mode == Mode::kDebug ? 0 : s.options.conv_tolerance;
   out.candidates = s.options.candidates;
   out.candidate_lists = s.options.candidate_lists;
+  out.allow_wrong_results = s.options.mode == Mode::kDebug;
   return out;
 }
 

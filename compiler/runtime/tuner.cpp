@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
@@ -14,7 +15,9 @@
 #include "compiler/runtime/cpu.h"
 #include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/machine.h"
+#include "compiler/runtime/trial_process.h"
 #include "compiler/runtime/tuning_store.h"
+#include "compiler/runtime/user_candidates.h"
 
 namespace thtrain {
 namespace {
@@ -27,13 +30,28 @@ std::string machine_text(int threads) {
 
 // Tables by the machine's text, read once.
 std::mutex tables_mutex;
+bool is_readable = true;  // the last file that was read; one that is not is not overwritten
+
+void warn_of_damage(const EntryStore::Kept& kept) {
+  static std::set<std::string> said;
+  const std::string text =
+      kept.stays ? str("thtrain: warning: the times of implementations on this machine cannot be read: ", kept.path,
+                       ": ", kept.trouble, "; nothing is remembered until that file can be read, or is removed")
+                 : str("thtrain: warning: the times of implementations on this machine are not used: ", kept.path, ": ",
+                       kept.trouble, "; it is kept as ", kept.path, ".damaged, and `thtrain tune` measures them again");
+  if (said.insert(text).second) std::fprintf(stderr, "%s\n", printable(text).c_str());
+}
+
 TuningTable& table_for(const std::string& machine, bool anew) {
   static std::map<std::string, TuningTable> once;
   if (anew) once.erase(machine);  // another process may have added to the file
   auto [at, fresh] = once.try_emplace(machine);
-  if (fresh)
-    if (auto entry = tuning_store().read(kTuningFolder, content_hash({machine})))
-      at->second = TuningTable::parse(entry->content);
+  if (fresh) {
+    const EntryStore::Kept kept = tuning_store().read_kept(kTuningFolder, content_hash({machine}));
+    if (kept.entry) at->second = TuningTable::parse(kept.entry->content);
+    if (!kept.trouble.empty()) warn_of_damage(kept);
+    is_readable = !kept.stays;
+  }
   return at->second;
 }
 
@@ -77,13 +95,17 @@ std::string Tuner::choose(const ChoiceKey& key) const {
   if (!version)
     throw UserError({.what = str("the library of the candidate ", escaped(name), " for ", key.text(), " is not there"),
                      .expected = join(candidate->functions, ", ")});
+  make_callable(*candidate, key);
   answers_.push_back({key, name, *version});
   return name;
 }
 
 std::string Tuner::chosen(const ChoiceKey& key) const {
   for (const TakenCandidate& taken : options_.taken)
-    if (taken.computation == key.computation && find_candidate(key, taken.candidate, machine())) return taken.candidate;
+    if (taken.computation == key.computation)
+      if (const std::optional<Candidate> found = find_candidate(key, taken.candidate, machine());
+          found && is_admitted(key, *found))
+        return taken.candidate;
   if (options_.policy != Tune::kNever)
     if (std::optional<std::string> found = remembered_choice(key)) return *found;
   return choice_by_rule(key);
@@ -99,16 +121,50 @@ std::string Tuner::choice_by_rule(const ChoiceKey& key) const {
     return candidate && is_listed(options_.lists, key, *candidate, machine());
   };
   if (is_allowed(name)) return name;
-  const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance, options_.lists);
-  if (!usable.empty()) return usable.front().name;
+  bool any_refused = false;
+  for (const Candidate& candidate : usable_candidates(key, options_.tolerance, options_.lists)) {
+    if (is_admitted(key, candidate)) return candidate.name;
+    any_refused = true;
+  }
   if (is_allowed(computation.plain)) return computation.plain;
+  if (any_refused && !options_.lists.only.empty()) {  // as if they did not apply
+    TunerOptions others = options_;
+    others.lists.only.clear();
+    return Tuner(others).choice_by_rule(key);
+  }
   fail_without_candidates(options_.lists, key, machine());
+}
+
+// Those of shared objects are tried before they are taken: now, unless that was done before.
+bool Tuner::is_admitted(const ChoiceKey& key, const Candidate& candidate) const {
+  if (candidate.file.empty() || is_trial_process()) return true;
+  TuningTable table = remembered(options_.threads);
+  auto is_of = [&](const auto& entry) {
+    return entry.candidate == candidate.name && entry.version == version_of(candidate);
+  };
+  auto is_known = [&](const auto& all) { return std::any_of(all.begin(), all.end(), is_of); };
+  if (!is_known(table.of(key.text())) && !is_known(table.refused_of(key.text()))) {
+    table = tuning_of(key, time_candidates(key, {candidate}, options_.threads));
+    remember(table, options_.threads);
+  }
+  for (const Refused& refused : table.refused_of(key.text()))
+    if (is_of(refused)) {
+      if (options_.allow_wrong_results && is_of_wrong_result(refused.reason)) return true;
+      warn_of_refusal(candidate, key, refused.reason);
+      return false;
+    }
+  return is_known(table.of(key.text()));
 }
 
 // A candidate that was not measured yet calls for a new trial of all, since times of different hours do not compare. So
 // does a time of a busy machine that is less busy now.
-bool Tuner::must_be_timed(const ChoiceKey& key, const std::vector<Candidate>& usable,
-                          const std::vector<Measured>& known) const {
+bool Tuner::must_be_timed(const ChoiceKey& key, const std::vector<Candidate>& usable, const TuningTable& table) const {
+  const std::vector<Measured>& known = table.of(key.text());
+  auto is_refused = [&](const Candidate& c) {
+    const std::vector<Refused>& all = table.refused_of(key.text());
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Refused& r) { return r.candidate == c.name && r.version == version_of(c); });
+  };
   auto measured = [&](const Candidate& c) {
     return std::find_if(known.begin(), known.end(),
                         [&](const Measured& m) { return m.candidate == c.name && m.version == version_of(c); });
@@ -116,6 +172,7 @@ bool Tuner::must_be_timed(const ChoiceKey& key, const std::vector<Candidate>& us
   double load = 0;
   for (const Candidate& candidate : usable) {
     const auto found = measured(candidate);
+    if (found == known.end() && is_refused(candidate)) continue;
     if (found == known.end()) return true;
     load = std::max(load, found->load);
   }
@@ -127,10 +184,16 @@ std::optional<std::string> Tuner::remembered_choice(const ChoiceKey& key) const 
   const TuningTable table = remembered(options_.threads);
   if (options_.policy == Tune::kAlways && cache().has_compiler()) {
     const std::vector<Candidate> usable = usable_candidates(key, options_.tolerance, options_.lists);
-    if (must_be_timed(key, usable, table.of(key.text()))) {
-      std::fprintf(stderr, "thtrain: timing %zu candidates for %s, once on this machine\n", usable.size(),
-                   printable(key.text()).c_str());
-      const TuningTable measured = tuning_of(key, time_candidates(key, usable, options_.threads));
+    if (must_be_timed(key, usable, table)) {
+      if (!are_trials_observed())
+        std::fprintf(stderr, "thtrain: timing %zu candidates for %s, once on this machine\n", usable.size(),
+                     printable(key.text()).c_str());
+      const std::vector<CandidateTrial> trials = time_candidates(key, usable, options_.threads);
+      for (const CandidateTrial& trial : trials)
+        for (const Candidate& candidate : usable)
+          if (!trial.refusal.empty() && candidate.name == trial.candidate)
+            warn_of_refusal(candidate, key, trial.refusal);
+      const TuningTable measured = tuning_of(key, trials);
       remember(measured, options_.threads);
       if (!measured.of(key.text()).empty()) return measured.of(key.text()).front().candidate;
     }
@@ -168,6 +231,7 @@ void remember(const TuningTable& table, int threads) {
   const std::string machine = machine_text(threads);
   TuningTable& all = table_for(machine, true);
   all.merge(table);
+  if (!is_readable) return;
   tuning_store().write(kTuningFolder, content_hash({machine}), all.text(machine));
 }
 

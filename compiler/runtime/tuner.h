@@ -33,6 +33,9 @@ struct TunerOptions {
   double tolerance = 0;
   std::vector<TakenCandidate> taken = {};
   CandidateLists lists = {};  // of what is not taken by name
+  /// Candidates of shared objects whose results were found wrong answer all the same where they are named: the debug
+  /// mode compares every step itself.
+  bool allow_wrong_results = false;
 };
 
 /// The version of a candidate and of the libraries that it calls; nullopt where one is not installed.
@@ -58,8 +61,9 @@ class Tuner : public kernel::Chooser {
   std::string chosen(const kernel::ChoiceKey& key) const;
   std::optional<std::string> remembered_choice(const kernel::ChoiceKey& key) const;
   bool must_be_timed(const kernel::ChoiceKey& key, const std::vector<Candidate>& usable,
-                     const std::vector<Measured>& known) const;
+                     const TuningTable& table) const;
   std::string choice_by_rule(const kernel::ChoiceKey& key) const;
+  bool is_admitted(const kernel::ChoiceKey& key, const Candidate& candidate) const;
 
   TunerOptions options_;
   mutable std::vector<kernel::Choice> answers_;

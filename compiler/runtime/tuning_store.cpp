@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "compiler/runtime/cache_folder.h"
+
 namespace thtrain {
 
 EntryStore& tuning_store() {

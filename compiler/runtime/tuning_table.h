@@ -18,17 +18,27 @@ struct Measured {
   friend bool operator==(const Measured&, const Measured&) = default;
 };
 
+/// A candidate that was tried and must not be taken for the key.
+struct Refused {
+  std::string candidate, version, reason;
+
+  friend bool operator==(const Refused&, const Refused&) = default;
+};
+
 class TuningTable {
  public:
   /// Times of the key, the least first; empty where nothing was measured.
   const std::vector<Measured>& of(const std::string& key) const;
   /// Takes over the times of `table`: each in the place of that candidate's for that key. Others stay.
   void merge(const TuningTable& table);
-  /// The time is rounded to four digits, the load to three.
+  /// The time is rounded to four digits, the load to three. A refusal of that candidate is forgotten.
   void add(const std::string& key, Measured measured);
+  /// A time of that candidate is forgotten.
+  void refuse(const std::string& key, Refused refused);
+  const std::vector<Refused>& refused_of(const std::string& key) const;
 
   /// A line "key = candidate [version] 3.5e-05; ..." for each key, with " load 7.5" behind the time where the machine
-  /// was busy; `head` is a comment above them.
+  /// was busy, and a line "refused key = candidate [version] why" for each refusal; `head` is a comment above them.
   std::string text(const std::string& head) const;
   /// Lines that do not read so are kept as they are: another version of thtrain may have written them.
   static TuningTable parse(std::string_view text);
@@ -37,6 +47,7 @@ class TuningTable {
 
  private:
   std::map<std::string, std::vector<Measured>> measured_;  // by key
+  std::map<std::string, std::vector<Refused>> refused_;    // by key
   std::vector<std::string> unknown_;                       // lines
 };
 

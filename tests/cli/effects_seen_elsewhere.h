@@ -36,6 +36,7 @@ inline const std::map<std::string, std::string> kSeenElsewhere = {
     {"compiler.only_candidates", "CliTune.TimesConvolutionsAndObeysLists"},
     {"compiler.include_candidates", "CandidateLists.IncludeAddsAndExcludeTakesAway"},
     {"compiler.exclude_candidates", "CliTune.TimesConvolutionsAndObeysLists"},
+    {"compiler.candidate_files", "CandidateFiles.ARunTakesTheGoodAndGoesOnWithoutTheBad"},
     {"compiler.workspace_limit", "CandidateLists.WorkspacesHaveALimit"},
     {"compiler.background", "CliRun.TheReferenceTrainsWhileTheCompilerIsAtWork"},
 };

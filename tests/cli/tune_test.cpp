@@ -78,7 +78,8 @@ TEST(CliTune, TimesConvolutionsAndObeysLists) {
   Ended wrong = workshop.run({"tune", "tiny.toml", "compiler.threads=1", "compiler.exclude_candidates=[\"libary\"]"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_EQ(wrong.out, "");
-  EXPECT_TRUE(wrong.err.starts_with("error: exclude_candidates: there is no candidate libary here\n  expected: conv: "))
+  EXPECT_TRUE(wrong.err.starts_with(
+      "error: compiler.exclude_candidates: there is no candidate libary here\n  expected: conv: "))
       << wrong.err;
 }
 

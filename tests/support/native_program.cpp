@@ -12,6 +12,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rename_lengths.h"
 #include "compiler/runtime/cache.h"
+#include "compiler/runtime/cache_folder.h"
 #include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/threads.h"
 

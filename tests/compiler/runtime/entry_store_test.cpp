@@ -16,6 +16,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/str.h"
+#include "compiler/runtime/cache_folder.h"
 #include "tests/support/folder_test.h"
 
 namespace thtrain {

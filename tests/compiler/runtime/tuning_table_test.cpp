@@ -40,6 +40,28 @@ TEST(TuningTable, ANewTimeTakesThePlaceOfTheOld) {
       << "two, and the other key, were not measured again";
 }
 
+// A candidate that must not be taken has no time, until it gets one.
+TEST(TuningTable, RefusalsAreRemembered) {
+  TuningTable table;
+  table.add("a key", {"mine", "1", 4e-5});
+  table.refuse("a key", {"mine", "2 of my.so 0123456789ab", "it wrote behind its result; up to\n4 bytes"});
+  table.add("a key", {"other", "1", 4e-5});
+  EXPECT_EQ(table.text("m"),
+            "# m\na key = other [1] 4.000e-05\n"
+            "refused a key = mine [2 of my.so 0123456789ab] it wrote behind its result; up to\\n4 bytes\n");
+  EXPECT_EQ(TuningTable::parse(table.text("m")), table);
+  EXPECT_EQ(table.refused_of("a key").at(0).version, "2 of my.so 0123456789ab");
+  EXPECT_TRUE(table.refused_of("another key").empty());
+  TuningTable newer;
+  newer.add("a key", {"mine", "3", 1e-5});
+  newer.refuse("a key", {"other", "1", "it crashed"});
+  table.merge(newer);
+  EXPECT_EQ(table.text("m"), "# m\na key = mine [3] 1.000e-05\nrefused a key = other [1] it crashed\n");
+  for (const char* line : {"refused a key = mine", "refused a key = mine [1]", "refused a key = mine [1] ",
+                           "refused  = mine [1] why", "refused a key = [1] why"})
+    EXPECT_EQ(TuningTable::parse(std::string(line) + "\n").text("m"), std::string("# m\n") + line + "\n");
+}
+
 // Another version of thtrain may have written them.
 TEST(TuningTable, LinesThatItDoesNotKnowAreKept) {
   const std::string unknown =

@@ -1,0 +1,30 @@
+// The lines by which a process that tries candidates answers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thtrain {
+
+/// What a line says, and its fields.
+struct TrialLine {
+  std::string kind;
+  std::vector<std::string> fields;
+};
+
+inline constexpr const char* kStageLine = "stage";        // what is done from now on: "in compute()"
+inline constexpr const char* kDeclaredLine = "declared";  // a candidate
+inline constexpr const char* kAppliesLine = "applies";    // name, bytes of workspace
+inline constexpr const char* kTimeLine = "time";          // seconds, flops, load
+inline constexpr const char* kRefusedLine = "refused";    // why
+inline constexpr const char* kErrorLine = "error";        // a Message: what, expected, got, hint
+inline constexpr const char* kDoneLine = "done";          // the last one
+
+std::string text_of(const TrialLine& line);
+/// Of a whole output; what is no such line is left out.
+std::vector<TrialLine> trial_lines(std::string_view output);
+
+inline constexpr const char* kWrongResult = "wrong result";
+
+}  // namespace thtrain
