@@ -109,7 +109,7 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
           profile.threads == 1 ? "" : "s", ", ", fixed(1e6 * per_call(profile, profile.seconds), 1), " us a call, ",
           fixed(1e6 * per_call(profile, profile.seconds - inside), 1), " of them between the steps\n");
   out += str(padded("step", 4), padded("us a call", 12), padded("share", 9), padded("GFLOP/s", 10), padded("GB/s", 9),
-             padded(rates ? "of ceiling" : "", 12), "  code, its role\n");
+             padded(rates ? "of ceiling" : "", 12), has_roles(profile) ? "  code, role\n" : "  code\n");
   for (size_t i = 0; i < profile.steps.size(); ++i) {
     const StepProfile& step = profile.steps[i];
     double once = seconds_of(step);

@@ -89,25 +89,14 @@ class Emitter {
   size_t indent() const { return static_cast<size_t>(depth_) * 2; }
   void line(const std::string& text) { body_ += lines_of(text, indent(), 4); }
 
-  // The functions outside, each declared by its name, with the numbers of the steps that call it; buffers take other
-  // names.
+  // The functions outside, each declared by its name; buffers take other names.
   void list_libraries() {
-    std::map<std::string, std::vector<int>> steps;
-    std::vector<const kernel::LibraryFunction*> functions;  // in the order of their first calls
-    int number = 0;
-    for_each_step(program_.body, [&](const Step& step) {
-      if (const LibraryCall* call = std::get_if<LibraryCall>(&step.code)) {
-        std::vector<int>& calls = steps[call->function.name];
-        if (calls.empty()) functions.push_back(&call->function);
-        calls.push_back(number);
-      }
-      ++number;
-    });
-    for (const kernel::LibraryFunction* function : functions) {
-      const std::string name = names_.unique(function->name), type = names_.unique(name + "_type");
-      arguments_text_ += declaration_of(*function, name, type, source_.text.libraries.size(), steps[function->name]);
-      source_.text.libraries.push_back(function->name);
-      library_names_[function->name] = name;
+    for (const CalledFunction& called : called_functions(program_)) {
+      const std::string& given = called.function->name;
+      const std::string name = names_.unique(given), type = names_.unique(name + "_type");
+      arguments_text_ += declaration_of(called, name, type, source_.text.libraries.size());
+      source_.text.libraries.push_back(given);
+      library_names_[given] = name;
     }
   }
 

@@ -1,6 +1,7 @@
 #include "compiler/codegen/library_calls.h"
 
 #include <algorithm>
+#include <span>
 
 #include "compiler/codegen/code_lines.h"
 
@@ -9,9 +10,26 @@ namespace thtrain {
 // Of a list of steps.
 static constexpr size_t kMostListed = 12;
 
-std::string declaration_of(const kernel::LibraryFunction& function, const std::string& name, const std::string& type,
-                           size_t place, std::span<const int> steps) {
-  const std::string list = join(steps.first(std::min(steps.size(), kMostListed)), ", ");
+std::vector<CalledFunction> called_functions(const Program& program) {
+  std::vector<CalledFunction> out;
+  int number = 0;
+  for_each_step(program.body, [&](const Step& step) {
+    if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) {
+      const std::string& name = call->function.name;
+      auto known = std::ranges::find_if(out, [&](const CalledFunction& c) { return c.function->name == name; });
+      if (known == out.end()) known = out.insert(out.end(), {&call->function, {}});
+      known->steps.push_back(number);
+    }
+    ++number;
+  });
+  return out;
+}
+
+std::string declaration_of(const CalledFunction& called, const std::string& name, const std::string& type,
+                           size_t place) {
+  const std::vector<int>& steps = called.steps;
+  const std::string list = join(std::span(steps).first(std::min(steps.size(), kMostListed)), ", ");
+  const kernel::LibraryFunction& function = *called.function;
   return lines_of(str("// ", name, ": a function of a library, called by step", steps.size() == 1 ? " " : "s ", list,
                       steps.size() > kMostListed ? ", ..." : ""),
                   2, 0, "// ") +

@@ -24,7 +24,7 @@ class RoleFinder {
     }
     mark_what_is_needed();
     for (const Update& update : graph_.updates) {
-      Atom& atom = atoms_[atom_of_.at(&update.value.node())[update.value.output()]];
+      Atom& atom = atom_at(update.value);
       if (atom.node->origin.in_gradient) atom.is_updated = true;
     }
     for (const Atom& atom : atoms_) {
@@ -47,7 +47,9 @@ class RoleFinder {
     bool for_output = false, for_gradient = false, is_updated = false;
   };
 
-  size_t add(const Node& node, const Node* outer) {
+  Atom& atom_at(const Expr& value) { return atoms_[atom_of_.at(&value.node())[value.output()]]; }
+
+  void add(const Node& node, const Node* outer) {
     Atom atom{.node = &node, .outer = outer};
     for (const Expr& input : node.inputs) {
       const size_t from = atom_of_.at(&input.node())[input.output()];
@@ -57,7 +59,6 @@ class RoleFinder {
     }
     atoms_.push_back(std::move(atom));
     atom_of_[&node] = std::vector<size_t>(node.types.size(), atoms_.size() - 1);
-    return atoms_.size() - 1;
   }
 
   // Bodies may be shared by several nodes: their entries are overwritten each time.
@@ -78,9 +79,13 @@ class RoleFinder {
   }
 
   void mark_what_is_needed() {
-    auto need = [&](const Expr& value) { atoms_[atom_of_.at(&value.node())[value.output()]].for_output = true; };
+    auto need = [&](const Expr& value) { atom_at(value).for_output = true; };
     for (const Expr& output : graph_.outputs) need(output);
     for (const Expr& effect : graph_.effects) need(effect);
+    // What is updated without the gradient, as a running mean or the sum of losses, belongs to the forward pass.
+    for (const Update& update : graph_.updates)
+      if (const Atom& atom = atom_at(update.value); !atom.after_gradient && !atom.node->origin.in_gradient)
+        need(update.value);
     for (size_t i = atoms_.size(); i-- > 0;)
       for (size_t input : atoms_[i].inputs) {
         atoms_[input].for_output = atoms_[input].for_output || atoms_[i].for_output;

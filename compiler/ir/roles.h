@@ -10,9 +10,9 @@ namespace thtrain {
 
 /// A fused node may have several roles: it computes what several nodes did.
 struct Roles {
-  bool forward = false;   // computes the outputs, and what derivatives are taken of
+  bool forward = false;   // computes outputs, updates that need no gradient, and what derivatives are taken of
   bool gradient = false;  // built by grad or jvp (Origin::in_gradient)
-  bool update = false;    // reads the gradient, or is needed by updates of shared variables alone
+  bool update = false;    // reads the gradient, or is needed by what does alone: the optimizer's step
 
   bool any() const { return forward || gradient || update; }
   Roles& operator|=(const Roles& other);

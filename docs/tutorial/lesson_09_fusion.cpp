@@ -84,8 +84,9 @@ int main() {
   std::printf("\nsoftmax by hand is, after fusion:\n%s\n", rows.explain().fused.c_str());
   expect(rows.info().kernels == 1, "softmax of rows: one kernel");
 
-  // What is not fused: a product of matrices has its own kernel, which may take the operations after it as its end.
-  Expr a = matrix("a"), w = matrix("w"), b = vector("b");
+  // A product of matrices has a kernel of its own, which takes the operations after it as its end: a whole layer in one
+  // step. (The lengths must be known: without them the product is left to a library, and the end to another step.)
+  Expr a = matrix("a", {64, 784}), w = matrix("w", {784, 100}), b = vector("b", {100});
   Function layer = function({a, w, b}, {tanh(dot(a, w) + b)}, {}, {.threads = 1});
   std::printf("a layer, tanh(dot(a, w) + b):\n%s\n", layer.explain().program.c_str());
   std::printf("To try: add sin(x) to y. Why do both times grow, and why is the ratio smaller then?\n");
