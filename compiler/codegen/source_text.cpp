@@ -218,11 +218,13 @@ std::string definitions_of(std::string_view helpers) {
 std::string whole_text(const SourceText& source) {
   const std::string of_entry = entry_helpers(source.entry);
   std::string out = source.comment + "\n" + interface_text();
-  if (!of_entry.empty()) out += "// What the program calls: helpers, which are defined at the end, and kernels.\n";
+  if (!of_entry.empty() || !source.kernels.empty())
+    out += "// What the program calls: helpers, which are defined at the end, and kernels.\n";
   out += declarations_of(of_entry);
   for (const KernelText& kernel : source.kernels) out += str("static void ", kernel.name, kKernelParameters, ";\n");
-  out += "\n" + source.entry + "\n";
-  if (!source.helpers.empty()) out += "// Types and helpers of the kernels.\n";
+  if (!of_entry.empty() || !source.kernels.empty()) out += "\n";
+  out += source.entry;
+  if (!source.helpers.empty()) out += "\n// Types and helpers of the kernels.\n";
   for (const std::string& helper : source.helpers) out += declarations_of(helper);
   for (const KernelText& kernel : source.kernels)
     out += str("\n", kernel.comment, "static void ", kernel.name, kernel.code);

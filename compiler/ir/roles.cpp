@@ -9,6 +9,15 @@ bool is_source(const Node& node) {
   return node.is_leaf() || node.inputs.empty();
 }
 
+// Products that add to their first input: what the optimizer adds to becomes an operand of the gradient's product.
+// Their other operands are the second and third one, which are computed for the gradient; factors belong to the update.
+bool is_accumulation(const Op& op) {
+  return op.name == "gemm" || op.name == "gemv" || op.name == "ger";
+}
+bool is_factor_of_product(size_t input) {
+  return input == 2 || input == 3;
+}
+
 // The graph as if nothing were fused: an atom is a node, or an operation inside of a fused one.
 class RoleFinder {
  public:
@@ -22,11 +31,10 @@ class RoleFinder {
       else
         add(*node, nullptr);
     }
+    for (const Update& update : graph_.updates)
+      if (Atom& atom = atom_at(update.value); atom.node->origin.in_gradient)
+        atom.is_updated = is_accumulation(*atom.node->op);
     mark_what_is_needed();
-    for (const Update& update : graph_.updates) {
-      Atom& atom = atom_at(update.value);
-      if (atom.node->origin.in_gradient) atom.is_updated = true;
-    }
     for (const Atom& atom : atoms_) {
       const Roles roles = roles_of_atom(atom);
       roles_[atom.node] |= roles;
@@ -87,10 +95,13 @@ class RoleFinder {
       if (const Atom& atom = atom_at(update.value); !atom.after_gradient && !atom.node->origin.in_gradient)
         need(update.value);
     for (size_t i = atoms_.size(); i-- > 0;)
-      for (size_t input : atoms_[i].inputs) {
-        atoms_[input].for_output = atoms_[input].for_output || atoms_[i].for_output;
-        atoms_[input].for_gradient =
-            atoms_[input].for_gradient || atoms_[i].for_gradient || atoms_[i].node->origin.in_gradient;
+      for (size_t k = 0; k < atoms_[i].inputs.size(); ++k) {
+        const Atom& reader = atoms_[i];
+        Atom& input = atoms_[reader.inputs[k]];
+        const bool is_for_update = reader.is_updated && !is_factor_of_product(k);
+        input.for_output = input.for_output || reader.for_output;
+        input.for_gradient =
+            input.for_gradient || reader.for_gradient || (reader.node->origin.in_gradient && !is_for_update);
       }
   }
 

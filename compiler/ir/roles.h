@@ -21,8 +21,8 @@ struct Roles {
 /// "forward", "gradient+update"; "" where there is none: leaves and constants have no role.
 std::string text_of(const Roles& roles);
 
-/// Of every node of a graph, those of its bodies among them. A fused node has the roles of the nodes of its body; an
-/// update's value that the gradient itself is, as where a matrix product adds to the weights, has two. Linear.
+/// Of every node of a graph, those of its bodies among them. A fused node has the roles of the nodes of its body; a
+/// product of the gradient that adds to the weights by itself has two. Linear.
 NodeMap<Roles> roles_of(const Graph& graph);
 
 /// Notes for graph_text() and node_text(): "gradient", "update" and what is mixed of them; none at nodes that belong to
