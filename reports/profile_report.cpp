@@ -52,6 +52,10 @@ std::vector<std::pair<std::string, double>> seconds_by(const Profile& profile, s
   return out;
 }
 
+bool has_roles(const Profile& profile) {
+  return std::any_of(profile.steps.begin(), profile.steps.end(), [](const StepProfile& s) { return !s.role.empty(); });
+}
+
 bool has_loops(const Profile& profile) {
   return std::any_of(profile.steps.begin(), profile.steps.end(), [](const StepProfile& s) { return !s.loop.empty(); });
 }
@@ -105,7 +109,7 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
           profile.threads == 1 ? "" : "s", ", ", fixed(1e6 * per_call(profile, profile.seconds), 1), " us a call, ",
           fixed(1e6 * per_call(profile, profile.seconds - inside), 1), " of them between the steps\n");
   out += str(padded("step", 4), padded("us a call", 12), padded("share", 9), padded("GFLOP/s", 10), padded("GB/s", 9),
-             padded(rates ? "of ceiling" : "", 12), "  code\n");
+             padded(rates ? "of ceiling" : "", 12), has_roles(profile) ? "  code, role\n" : "  code\n");
   for (size_t i = 0; i < profile.steps.size(); ++i) {
     const StepProfile& step = profile.steps[i];
     double once = seconds_of(step);
@@ -114,11 +118,14 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
                padded(percent(step.seconds / all), 9),
                padded(once > 0 && step.flops > 0 ? fixed(1e-9 * step.flops / once, 1) : "", 10),
                padded(once > 0 ? fixed(1e-9 * step.bytes / once, 1) : "", 9), padded(share ? percent(*share) : "", 12),
-               "  ", step.code, step.scope.empty() ? "" : str("  [", step.scope, "]"),
-               step.loop.empty() ? "" : str("  in ", step.loop), "\n");
+               "  ", step.code, step.role.empty() ? "" : str(", ", step.role),
+               step.scope.empty() ? "" : str("  [", step.scope, "]"), step.loop.empty() ? "" : str("  in ", step.loop),
+               "\n");
   }
   if (rates) out += ceiling_lines(profile, *rates);
   auto share_text = [&](const auto& entry) { return str(entry.first, " ", percent(entry.second / all)); };
+  if (has_roles(profile))
+    out += str("roles:   ", join(seconds_by(profile, &StepProfile::role), ", ", share_text), "\n");
   out += str("layers:  ", join(seconds_by(profile, &StepProfile::scope), ", ", share_text), "\n");
   if (has_loops(profile))
     out += str("loops:   ", join(seconds_by(profile, &StepProfile::loop), ", ", share_text), "\n");
@@ -151,11 +158,16 @@ std::string profile_json(const Profile& profile, const Explanation& explanation,
       "steps", list(profile.steps, [&](const StepProfile& step) {
         JsonObject o;
         o.add("step", step.step).add("code", step.code).add("layer", step.scope);
+        if (!step.role.empty()) o.add("role", step.role);
         if (!step.loop.empty()) o.add("loop", step.loop);
         o.add("calls", step.calls).add("seconds", step.seconds).add("flops", step.flops).add("bytes", step.bytes);
         if (std::optional<double> share = share_of_ceiling(step, rates)) o.add("of_ceiling", *share);
         return o.line();
       }));
+  if (has_roles(profile))
+    out.add_raw("roles", list(seconds_by(profile, &StepProfile::role), [](const auto& entry) {
+                  return JsonObject().add("role", entry.first).add("seconds", entry.second).line();
+                }));
   out.add_raw("layers", list(seconds_by(profile, &StepProfile::scope), [](const auto& entry) {
                 return JsonObject().add("layer", entry.first).add("seconds", entry.second).line();
               }));

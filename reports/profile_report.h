@@ -24,7 +24,8 @@ struct MachineRates {
 };
 
 /// For each step: time of a call, share of all, rates, and the part of the ceiling that they are (time that the larger
-/// of operations and bytes needs at the machine's rates, over the time taken); then layers, passes, rules and memory.
+/// of operations and bytes needs at the machine's rates, over the time taken); then the shares of the forward pass,
+/// the gradient and the updates, layers, passes, rules and memory.
 std::string profile_table(const Profile& profile, const Explanation& explanation,
                           const std::optional<MachineRates>& rates);
 

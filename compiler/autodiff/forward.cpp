@@ -126,7 +126,8 @@ std::vector<Expr> differentiate_body(std::span<const Expr> outputs, std::span<co
 
 // The tangents of a node's outputs, each of its output's type or empty.
 std::vector<Expr> tangents_of_node(const Node& node, std::span<const Expr> tangents) {
-  InheritOrigin origin(node.origin);
+  const Origin of_gradient = node.origin.of_gradient();
+  InheritOrigin origin(of_gradient);
   std::vector<Expr> out;
   if (node.op->jvp) {
     const std::function<std::vector<Expr>(std::span<const Expr>, std::span<const Expr>, std::span<const Expr>)> body =
@@ -254,7 +255,8 @@ static void add_stable_forms(const Differentiation& plain, std::vector<Expr>& ta
   if (!stable) return;
   for (size_t i = 0; i < tangents.size(); ++i) {
     if (!tangents[i].has_value()) continue;
-    InheritOrigin origin(tangents[i].node().origin);
+    const Origin of_gradient = tangents[i].node().origin.of_gradient();
+    InheritOrigin origin(of_gradient);
     const Expr other = (*stable)[i].has_value() ? (*stable)[i] : zeros_like(plain.outputs[i]);
     if (other.type() == tangents[i].type()) tangents[i] = stable_gradient(tangents[i], other);
   }

@@ -88,7 +88,8 @@ std::vector<Expr> vector_jacobian(std::span<const Expr> outputs, std::span<const
     std::vector<bool> needs;
     for (size_t k = 0; k < node->inputs.size(); ++k) needs.push_back(on_the_way.needs_cotangent(*node, k, given));
     if (std::find(needs.begin(), needs.end(), true) == needs.end()) continue;
-    InheritOrigin origin(node->origin);
+    const Origin of_gradient = node->origin.of_gradient();
+    InheritOrigin origin(of_gradient);
     std::vector<Expr> own;
     for (size_t o = 0; o < node->types.size(); ++o) own.push_back((*node)[o]);
     std::vector<Expr> results = node->op->gradient({*node, own, given, differentiate});
@@ -118,7 +119,8 @@ static void add_stable_forms(Differentiation plain, const std::vector<size_t>& p
   for (size_t i = 0; i < places.size(); ++i) {
     Expr& gradient = gradients[places[i]];
     if (!gradient.has_value()) continue;
-    InheritOrigin origin(gradient.node().origin);
+    const Origin of_gradient = gradient.node().origin.of_gradient();
+    InheritOrigin origin(of_gradient);
     const Expr other = (*stable)[i].has_value() ? (*stable)[i] : zeros_like(wrt[i]);
     if (other.type() == gradient.type()) gradient = stable_gradient(gradient, other);
   }
@@ -156,7 +158,8 @@ std::vector<Expr> grad(const Expr& cost, const std::vector<Expr>& wrt, const Gra
                        .node = cost.node().origin.text(),
                        .config = cost.node().origin.config(),
                        .hint = "take its sum or mean first"});
-    InheritOrigin origin(cost.node().origin);
+    const Origin of_gradient = cost.node().origin.of_gradient();
+    InheritOrigin origin(of_gradient);
     outputs.push_back(cost);
     cotangents.push_back(make_constant(Tensor(1.0).cast(cost.dtype())));
   }

@@ -20,6 +20,12 @@ Origin Origin::here(const std::source_location& where) {
   return {where.file_name(), static_cast<int>(where.line()), current_scope};
 }
 
+Origin Origin::of_gradient() const {
+  Origin out = *this;
+  out.in_gradient = true;
+  return out;
+}
+
 std::string Origin::text() const {
   std::string out = scope ? scope->path : std::string();
   if (line > 0) out += str(out.empty() ? "" : ", ", "built at ", file, ":", line);

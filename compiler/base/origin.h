@@ -1,4 +1,5 @@
-// Where an expression comes from: the source line that built it, the layer's scope, the line of the configuration.
+// Where an expression comes from: the source line that built it, the layer's scope, the line of the configuration, and
+// whether it belongs to a derivative.
 #pragma once
 
 #include <memory>
@@ -20,9 +21,12 @@ struct Origin {
   const char* file = "";
   int line = 0;
   std::shared_ptr<const ScopeInfo> scope;  // null outside every Scope
+  bool in_gradient = false;                // built by grad or jvp: the rest is of the node that was differentiated
 
   /// `where` under the scope that is open now.
   static Origin here(const std::source_location& where);
+  /// Of a node of the derivative of a node with this origin.
+  Origin of_gradient() const;
   /// "mlp/hidden, built at nn/layers/dense.cpp:41"
   std::string text() const;
   ConfigPosition config() const { return scope ? scope->config : ConfigPosition{}; }

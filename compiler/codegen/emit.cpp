@@ -79,7 +79,7 @@ class Emitter {
     std::string lengths;
     for (const auto& [name, definition] : length_definitions_)
       if (mentions(code, name)) lengths += definition;
-    source_.text.entry = str(entry_helpers(code), "extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
+    source_.text.entry = str("extern \"C\"", steps_ > kLongProgram ? kNotOptimized : " ",
                              "int thtrain_entry(ThContext* ctx, const ThTensor* args) {\n",
                              "  if (ctx->version != TH_ABI_VERSION) return 3;\n", lengths, code, "}\n");
     return std::move(source_);
@@ -91,14 +91,13 @@ class Emitter {
 
   // The functions outside, each declared by its name; buffers take other names.
   void list_libraries() {
-    for_each_step(program_.body, [&](const Step& step) {
-      const LibraryCall* call = std::get_if<LibraryCall>(&step.code);
-      if (!call || library_names_.contains(call->function.name)) return;
-      const std::string name = names_.unique(call->function.name), type = names_.unique(name + "_type");
-      arguments_text_ += declaration_of(call->function, name, type, source_.text.libraries.size());
-      source_.text.libraries.push_back(call->function.name);
-      library_names_[call->function.name] = name;
-    });
+    for (const CalledFunction& called : called_functions(program_)) {
+      const std::string& given = called.function->name;
+      const std::string name = names_.unique(given), type = names_.unique(name + "_type");
+      arguments_text_ += declaration_of(called, name, type, source_.text.libraries.size());
+      source_.text.libraries.push_back(given);
+      library_names_[given] = name;
+    }
   }
 
   // ---- lengths and buffers -----------------------------------------------------------------------------------------

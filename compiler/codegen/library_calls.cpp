@@ -1,12 +1,39 @@
 #include "compiler/codegen/library_calls.h"
 
+#include <algorithm>
+#include <span>
+
 #include "compiler/codegen/code_lines.h"
 
 namespace thtrain {
 
-std::string declaration_of(const kernel::LibraryFunction& function, const std::string& name, const std::string& type,
+// Of a list of steps.
+static constexpr size_t kMostListed = 12;
+
+std::vector<CalledFunction> called_functions(const Program& program) {
+  std::vector<CalledFunction> out;
+  int number = 0;
+  for_each_step(program.body, [&](const Step& step) {
+    if (const auto* call = std::get_if<kernel::LibraryCall>(&step.code)) {
+      const std::string& name = call->function.name;
+      auto known = std::ranges::find_if(out, [&](const CalledFunction& c) { return c.function->name == name; });
+      if (known == out.end()) known = out.insert(out.end(), {&call->function, {}});
+      known->steps.push_back(number);
+    }
+    ++number;
+  });
+  return out;
+}
+
+std::string declaration_of(const CalledFunction& called, const std::string& name, const std::string& type,
                            size_t place) {
-  return lines_of(str("typedef ", function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ",
+  const std::vector<int>& steps = called.steps;
+  const std::string list = join(std::span(steps).first(std::min(steps.size(), kMostListed)), ", ");
+  const kernel::LibraryFunction& function = *called.function;
+  return lines_of(str("// ", name, ": a function of a library, called by step", steps.size() == 1 ? " " : "s ", list,
+                      steps.size() > kMostListed ? ", ..." : ""),
+                  2, 0, "// ") +
+         lines_of(str("typedef ", function.may_fail ? "int" : "void", " (*", type, ")(ThContext*, ",
                       function.parameters, ");"),
                   2, 4) +
          str("  const ", type, " ", name, " = (", type, ")ctx->library[", place, "];\n");

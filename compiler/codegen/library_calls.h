@@ -2,13 +2,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/codegen/emit.h"
 
 namespace thtrain {
 
-/// The lines that declare `function` as the variable `name` of the type `type`: number `place` of ThContext::library.
-std::string declaration_of(const kernel::LibraryFunction& function, const std::string& name, const std::string& type,
+/// A function outside of the program, and the numbers of the steps that call it.
+struct CalledFunction {
+  const kernel::LibraryFunction* function;
+  std::vector<int> steps;
+};
+/// In the order of their first calls.
+std::vector<CalledFunction> called_functions(const Program& program);
+
+/// The lines that declare a function as the variable `name` of the type `type`: number `place` of ThContext::library.
+/// A comment says which steps call it.
+std::string declaration_of(const CalledFunction& called, const std::string& name, const std::string& type,
                            size_t place);
 
 /// The check that a call fails where its function gives {value} and not 0. `origin`: of the call's step.

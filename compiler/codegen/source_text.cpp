@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <unordered_set>
+#include <vector>
 
 #include "compiler/base/str.h"
 #include "compiler/codegen/embedded_text.h"
@@ -113,8 +114,33 @@ constexpr EntryHelper kCheckedHelpers[] = {
 
 }  // namespace
 
-std::string interface_text() {
-  return str(embedded::entry_abi_h, "\n");
+// The header without its comments and the lines that they leave empty.
+static std::string without_comments(std::string_view header) {
+  std::string code;
+  for (size_t i = 0; i < header.size();) {
+    const bool is_block = header.substr(i, 2) == "/*", is_line = header.substr(i, 2) == "//";
+    const size_t end = is_block ? header.find("*/", i) : is_line ? header.find('\n', i) : i;
+    if (is_block || is_line)
+      i = end + (is_block ? 2 : 0);
+    else
+      code += header[i++];
+  }
+  std::string out;
+  for (size_t begin = 0; begin < code.size();) {
+    const size_t end = code.find('\n', begin);
+    const std::string line = code.substr(begin, end - begin);
+    if (const size_t last = line.find_last_not_of(' '); last != std::string::npos)
+      out += line.substr(0, last + 1) + "\n";
+    begin = end + 1;
+  }
+  return out;
+}
+
+const std::string& interface_text() {
+  static const std::string text =
+      str("// The interface between a program and what runs it: compiler/codegen/entry_abi.h\n",
+          without_comments(embedded::entry_abi_h), "\n");
+  return text;
 }
 
 // The names before opening parentheses, in one walk: the entry of a large program has a million characters.
@@ -138,16 +164,74 @@ std::string entry_helpers(std::string_view entry) {
   if (has_numbers)
     for (const EntryHelper& helper : kCheckedHelpers)
       if (called.contains(helper.name)) out += helper.definition;
-  return out.empty() ? out : out + "\n";
+  return out;
+}
+
+// One thing of a helper's text: a function with the comment and template head before it, or anything else.
+struct HelperPart {
+  std::string_view text;
+  size_t head = 0;  // of a function: the characters before its body; 0: no function that can be declared before
+};
+
+// A function begins at the beginning of a line and ends with "}" at the beginning of a line, or on its first line.
+static std::vector<HelperPart> parts_of(std::string_view text) {
+  std::vector<HelperPart> out;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t line = begin;
+    auto starts = [&](std::string_view word) { return text.substr(line, word.size()) == word; };
+    while (starts("// ") || starts("template ")) line = text.find('\n', line) + 1;
+    const size_t brace = starts("static inline ") ? text.find(" {", line) : std::string_view::npos;
+    if (brace == std::string_view::npos) {
+      // A type, a declaration, or what stands between #if and #endif: with all that follows, up to the next function.
+      size_t end = text.find("\nstatic inline ", line);
+      const size_t type_end = text.find("\n};\n", line);
+      if (text.substr(line, 1) == "#" || end == std::string_view::npos)
+        end = text.size();
+      else
+        end = type_end != std::string_view::npos && type_end < end ? type_end + 4 : end + 1;
+      out.push_back({text.substr(begin, end - begin)});
+      begin = end;
+      continue;
+    }
+    size_t end = text.find('\n', brace);
+    if (text[end - 1] != '}') end = text.find("\n}\n", brace) + 2;
+    out.push_back({text.substr(begin, end + 1 - begin), brace - begin});
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string declarations_of(std::string_view helpers) {
+  std::string out;
+  for (const HelperPart& part : parts_of(helpers))
+    out += part.head ? str(part.text.substr(0, part.head), ";\n") : std::string(part.text);
+  return out;
+}
+
+std::string definitions_of(std::string_view helpers) {
+  std::string out;
+  for (const HelperPart& part : parts_of(helpers))
+    if (part.head) out += part.text;
+  return out;
 }
 
 std::string whole_text(const SourceText& source) {
-  std::string out = source.comment + interface_text();
-  for (const std::string& helper : source.helpers) out += helper;
-  out += "\n";
+  const std::string of_entry = entry_helpers(source.entry);
+  std::string out = source.comment + "\n" + interface_text();
+  if (!of_entry.empty() || !source.kernels.empty())
+    out += "// What the program calls: helpers, which are defined at the end, and kernels.\n";
+  out += declarations_of(of_entry);
+  for (const KernelText& kernel : source.kernels) out += str("static void ", kernel.name, kKernelParameters, ";\n");
+  if (!of_entry.empty() || !source.kernels.empty()) out += "\n";
+  out += source.entry;
+  if (!source.helpers.empty()) out += "\n// Types and helpers of the kernels.\n";
+  for (const std::string& helper : source.helpers) out += declarations_of(helper);
   for (const KernelText& kernel : source.kernels)
-    out += str(kernel.comment, "static void ", kernel.name, kernel.code, "\n");
-  return out + source.entry;
+    out += str("\n", kernel.comment, "static void ", kernel.name, kernel.code);
+  std::string definitions;
+  for (const std::string& helper : source.helpers) definitions += definitions_of(helper);
+  definitions += definitions_of(of_entry);
+  return definitions.empty() ? out : str(out, "\n// Definitions of the helpers.\n", definitions);
 }
 
 }  // namespace thtrain

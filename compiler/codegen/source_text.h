@@ -24,20 +24,30 @@ struct SourceText {
   std::string comment;               // what the program's arguments are
   std::vector<std::string> helpers;  // definitions, each before those that need it
   std::vector<KernelText> kernels;
-  std::string entry;  // the definition of thtrain_entry, which calls the kernels by name, after what it calls besides
+  std::string entry;                        // the definition of thtrain_entry, which calls the kernels by name
   std::vector<std::string> libraries = {};  // names of the functions outside, in the order of ThContext::library
 
   friend bool operator==(const SourceText&, const SourceText&) = default;
 };
 
+/// The parameters of every kernel, as a declaration has them.
+inline constexpr const char* kKernelParameters = "(ThContext*, void* const*, const long*, long, long)";
+
 /// What opens every translation unit: the entry's interface.
-std::string interface_text();
+const std::string& interface_text();
 
 /// Definitions of the functions and types that the entry's text calls, and of no others: arithmetic of lengths, how a
-/// kernel is run. They stand before it.
+/// kernel is run.
 std::string entry_helpers(std::string_view entry);
 
-/// One translation unit, for people and for compilers.
+/// What must stand before code that calls these helpers: types and declarations as they are, "static inline" functions
+/// without their bodies. What is between #if and #endif counts as a declaration.
+std::string declarations_of(std::string_view helpers);
+/// The functions that declarations_of() left without bodies.
+std::string definitions_of(std::string_view helpers);
+
+/// One translation unit, for people and for compilers: the program's arguments, the interface, the entry, the kernels,
+/// and last the helpers, which are declared before what calls them.
 std::string whole_text(const SourceText& source);
 
 }  // namespace thtrain

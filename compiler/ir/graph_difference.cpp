@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/op.h"
+#include "compiler/ir/roles.h"
 
 namespace thtrain {
 namespace {
@@ -84,6 +85,10 @@ class Comparison {
 
   GraphDifference difference() {
     GraphDifference out;
+    const NodeNotes old_notes = role_notes(before_), new_notes = role_notes(after_);
+    auto shown_line = [&](const Node& node, const NodeNotes& notes) {
+      return node_text(node, numbers_.of.at(&node), numbers_.of, notes);
+    };
     NodeMap<bool> stays;  // old nodes whose line is in both
     for (const Node* node : new_) {
       const Node* const* old = counterpart_.find(node);
@@ -94,7 +99,7 @@ class Comparison {
       for (; shown < end; ++shown)
         if (!stays.contains(old_[shown])) {
           out.removed.push_back(old_[shown]);
-          add(out.text, '-', line(*old_[shown]));
+          add(out.text, '-', shown_line(*old_[shown], old_notes));
         }
     };
     for (const Node* node : new_) {
@@ -104,7 +109,7 @@ class Comparison {
         ++out.same;
       } else {
         out.added.push_back(node);
-        add(out.text, '+', line(*node));
+        add(out.text, '+', shown_line(*node, new_notes));
       }
     }
     show_old(old_.size());

@@ -21,8 +21,8 @@ struct StableNumbers {
 struct GraphDifference {
   std::vector<const Node*> removed, added;  // nodes whose line is in the one graph only, in the order of the text form
   size_t same = 0;                          // nodes whose line is in both
-  /// "- %5 = neg(%4) : float64[n]" and "+ ..." for each of them, bodies below, and for outputs and updates that read
-  /// another node; what came stands where what it replaces went.
+  /// "- %5 = neg(%4) : float64[n]  # gradient" (roles.h) and "+ ..." for each of them, bodies below, and for outputs
+  /// and updates that read another node; what came stands where what it replaces went.
   std::string text;
 
   bool empty() const { return text.empty(); }

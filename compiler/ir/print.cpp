@@ -11,7 +11,7 @@ std::string ref(const Expr& e, const NodeNumbers& numbers) {
   return e.node().types.size() > 1 ? str(out, ".", e.output()) : out;
 }
 
-std::string text_from(const Graph& graph, size_t first_number, int depth);
+std::string text_from(const Graph& graph, size_t first_number, int depth, const NodeNotes& notes);
 
 // A colon at its beginning would look like the one before the type.
 std::string leaf_name(const Node& node) {
@@ -23,7 +23,15 @@ std::string leaf_text(const Node& node, size_t number, std::string_view kind) {
   return str(kind, " %", number, node.name.empty() ? "" : " ", leaf_name(node), " : ", node.types[0].text(), "\n");
 }
 
-std::string line_of(const Node& node, size_t number, const NodeNumbers& numbers, int depth) {
+// The node's name and its note.
+std::string words_of(const Node& node, const NodeNotes& notes) {
+  const std::string* note = notes.find(&node);
+  const std::string name = escaped(node.name);
+  if (!note || note->empty()) return name;
+  return name.empty() ? *note : str(name, ", ", *note);
+}
+
+std::string line_of(const Node& node, size_t number, const NodeNumbers& numbers, int depth, const NodeNotes& notes) {
   std::string indent(static_cast<size_t>(depth) * 2, ' ');
   std::string out = str(indent, "%", number, " = ", node.op->name, "(",
                         join(node.inputs, ", ", [&](const Expr& e) { return ref(e, numbers); }), ")");
@@ -32,14 +40,14 @@ std::string line_of(const Node& node, size_t number, const NodeNumbers& numbers,
                "}");
   if (node.recompute) out += str(" again ", node.recompute);
   out += str(" : ", join(node.types, "; ", [](const Type& t) { return t.text(); }));
-  if (!node.name.empty()) out += str("  # ", escaped(node.name));
+  if (const std::string words = words_of(node, notes); !words.empty()) out += "  # " + words;
   out += "\n";
   for (const GraphPtr& body : node.bodies)
-    out += str(indent, "  body\n", text_from(*body, number + 1, depth + 2), indent, "  end\n");
+    out += str(indent, "  body\n", text_from(*body, number + 1, depth + 2, notes), indent, "  end\n");
   return out;
 }
 
-std::string text_from(const Graph& graph, size_t first_number, int depth) {
+std::string text_from(const Graph& graph, size_t first_number, int depth, const NodeNotes& notes) {
   const std::vector<const Node*> order = text_order(graph);
   NodeNumbers numbers;
   for (size_t i = 0; i < order.size(); ++i) numbers[order[i]] = first_number + i;
@@ -48,7 +56,7 @@ std::string text_from(const Graph& graph, size_t first_number, int depth) {
     const Node& node = *order[i];
     const char* kind = i < graph.inputs.size() ? "input " : node.op == &shared_op() ? "shared" : "free  ";
     const size_t number = numbers.at(&node);
-    out += node.is_leaf() ? indent + leaf_text(node, number, kind) : line_of(node, number, numbers, depth);
+    out += node.is_leaf() ? indent + leaf_text(node, number, kind) : line_of(node, number, numbers, depth, notes);
   }
   for (const Expr& e : graph.outputs) out += str(indent, "output  ", ref(e, numbers), "\n");
   for (const Update& u : graph.updates)
@@ -92,13 +100,17 @@ std::vector<const Node*> text_order(const Graph& graph) {
   return out;
 }
 
-std::string node_text(const Node& node, size_t number, const NodeNumbers& numbers) {
-  if (!node.is_leaf()) return line_of(node, number, numbers, 0);
+std::string node_text(const Node& node, size_t number, const NodeNumbers& numbers, const NodeNotes& notes) {
+  if (!node.is_leaf()) return line_of(node, number, numbers, 0, notes);
   return leaf_text(node, number, node.op == &shared_op() ? "shared" : "input ");
 }
 
 std::string graph_text(const Graph& graph) {
-  return text_from(graph, 0, 0);
+  return text_from(graph, 0, 0, {});
+}
+
+std::string graph_text(const Graph& graph, const NodeNotes& notes) {
+  return text_from(graph, 0, 0, notes);
 }
 
 std::string expr_text(const Expr& value, size_t limit) {

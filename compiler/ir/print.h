@@ -22,6 +22,11 @@ namespace thtrain {
 /// Canonical names of lengths are printed as they are, so parse_graph() reads the text back to an equal graph.
 std::string graph_text(const Graph& graph);
 
+/// Words behind the lines of some nodes: "gradient" stands as "  # gradient", after the node's name "  # z, gradient".
+using NodeNotes = NodeMap<std::string>;
+/// The same with notes, for people: what parse_graph() reads from it has them as names.
+std::string graph_text(const Graph& graph, const NodeNotes& notes);
+
 /// Expressions as nested text, "tanh(dot(x, W) + b)", cut at `limit` characters: for messages.
 std::string expr_text(const Expr& value, size_t limit = 120);
 
@@ -35,6 +40,6 @@ std::vector<const Node*> text_order(const Graph& graph);
 
 /// The line of one node as graph_text() has it, its bodies below it, under its own number and those of what it reads.
 /// The bodies' nodes are numbered from the one after the node.
-std::string node_text(const Node& node, size_t number, const NodeNumbers& numbers);
+std::string node_text(const Node& node, size_t number, const NodeNumbers& numbers, const NodeNotes& notes = {});
 
 }  // namespace thtrain

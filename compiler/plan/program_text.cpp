@@ -1,6 +1,7 @@
 // A program as text: buffers, arena, steps with what they read and write.
 #include "compiler/base/escape.h"
 #include "compiler/plan/program.h"
+#include "compiler/plan/step_roles.h"
 
 namespace thtrain {
 namespace {
@@ -24,11 +25,14 @@ std::string call_text(const kernel::StepCode& code) {
   return "a call of the reference";
 }
 
-void print(const Program& program, const Region& region, int depth, size_t& number, std::string& out) {
+void print(const Program& program, const std::vector<Roles>& roles, const Region& region, int depth, size_t& number,
+           std::string& out) {
   std::string indent(static_cast<size_t>(depth) * 2, ' ');
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
-      out += str(indent, number++, ": ", step->comment, "  -- ", call_text(step->code), "\n");
+      out += str(indent, number, ": ", step->comment, "  -- ", call_text(step->code), "  # ", text_of(roles[number]),
+                 "\n");
+      ++number;
       for (size_t i = 0; i < step->operands.size(); ++i) {
         const bool is_output = i < step->inputs + step->outputs;
         const char* what = i < step->inputs ? "reads  " : is_output ? "writes " : "uses   ";
@@ -40,13 +44,13 @@ void print(const Program& program, const Region& region, int depth, size_t& numb
     } else if (const Loop* loop = std::get_if<Loop>(&item)) {
       out += str(indent, "loop ", readable(loop->index), " from 0 to ", readable(loop->count.text()), " - 1",
                  loop->until ? str(", until ", view_text(program, *loop->until)) : "", ": ", loop->comment, "\n");
-      print(program, *loop->body, depth + 1, number, out);
+      print(program, roles, *loop->body, depth + 1, number, out);
     } else {
       const Branch& branch = std::get<Branch>(item);
       out += str(indent, "if ", view_text(program, branch.condition), ": ", branch.comment, "\n");
-      print(program, *branch.then, depth + 1, number, out);
+      print(program, roles, *branch.then, depth + 1, number, out);
       out += indent + "else\n";
-      print(program, *branch.otherwise, depth + 1, number, out);
+      print(program, roles, *branch.otherwise, depth + 1, number, out);
     }
   }
 }
@@ -74,7 +78,7 @@ std::string program_text(const Program& program) {
   out += str("arena: ", bytes(program.memory.arena_bytes), "; live at the peak: ", bytes(program.memory.lower_bound),
              "\n");
   size_t number = 0;
-  print(program, program.body, 0, number, out);
+  print(program, step_roles(program), program.body, 0, number, out);
   return out;
 }
 

@@ -16,8 +16,6 @@ constexpr size_t kWorkOfAnyKernel = 2'000;
 constexpr size_t kShortProgram = 50'000;
 constexpr size_t kLeastOfUnit = 20'000, kMostOfUnit = 150'000;
 
-constexpr const char* kParameters = "(ThContext*, void* const*, const long*, long, long)";
-
 }  // namespace
 
 std::string kernel_symbol(const SourceText& source, const KernelText& kernel) {
@@ -45,9 +43,9 @@ std::string unit_text(const SourceText& source, std::span<const std::string> sym
 std::string entry_text(const SourceText& source, std::span<const std::string> symbols) {
   std::string out = source.comment + interface_text() + "\n";
   for (size_t k = 0; k < symbols.size(); ++k)
-    out += str("extern \"C\" __attribute__((visibility(\"hidden\"))) void ", source.kernels[k].name, kParameters,
+    out += str("extern \"C\" __attribute__((visibility(\"hidden\"))) void ", source.kernels[k].name, kKernelParameters,
                "\n    __asm__(\"", symbols[k], "\");\n");
-  return str(out, "\n", source.entry);
+  return str(out, "\n", entry_helpers(source.entry), "\n", source.entry);
 }
 
 size_t compile_work(const KernelText& kernel) {

@@ -2,6 +2,7 @@
 #include "compiler/base/escape.h"
 #include "compiler/codegen/emit.h"
 #include "compiler/ir/print.h"
+#include "compiler/ir/roles.h"
 #include "compiler/plan/program.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/debug.h"
@@ -31,7 +32,7 @@ Profile Function::profile() const {
 Explanation Function::explain() const {
   const State& s = *state_;
   Explanation out;
-  out.graph = graph_text(s.graph);
+  out.graph = text_with_roles(s.graph);
   const Tuner tuner = answered_tuner(s);
   PipelineOptions options{.level = s.options.level,
                           .without = s.options.without,
@@ -42,8 +43,8 @@ Explanation Function::explain() const {
                           .chooser = &tuner};
   Graph optimized = optimize(s.canonical.graph, options);
   for (const PassRecord& record : out.passes)
-    if (record.stage == "canonical") out.canonical = graph_text(record.after);
-  out.fused = graph_text(optimized);
+    if (record.stage == "canonical") out.canonical = text_with_roles(record.after);
+  out.fused = text_with_roles(optimized);
   out.given = s.canonical.graph;
   const PlanOptions planning{.target = machine(), .threads = s.context.threads, .chooser = &tuner};
   out.plan = std::make_shared<const Program>(plan(optimized, s.canonical.value_checks, planning));

@@ -12,6 +12,7 @@ struct StepProfile {
   std::string step = {};   // "fused_reduction", "gemm", "row-major copy"
   std::string code = {};   // the kernel or the library's entry that ran: "kernel add_tanh", "gemm_f32"
   std::string scope = {};  // the layer that it belongs to: "hidden"; empty where it belongs to none
+  std::string role = {};   // "forward", "gradient", "update", or several: "gradient+update" (ir/roles.h)
   // The loops around it, the outermost first, with the names that scan was given: "scan rows / scan lstm", "scan" where
   // it has none; empty outside loops. `calls` counts turns then.
   std::string loop = {};

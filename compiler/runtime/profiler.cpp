@@ -2,6 +2,7 @@
 
 #include "compiler/ops/cost.h"
 #include "compiler/plan/program.h"
+#include "compiler/plan/step_roles.h"
 
 namespace thtrain {
 namespace {
@@ -82,12 +83,14 @@ Profile Profiler::profile(const Function::State& state) const {
   if (image.lower_bound.is_known()) out.memory_bound = image.lower_bound.value();
   std::vector<StepInLoops> steps;
   collect(state.program->plan->body, {}, steps);
+  const std::vector<Roles> roles = step_roles(*state.program->plan);
   for (size_t next = 0; next < steps.size(); ++next) {
     const Step& step = *steps[next].step;
     StepProfile record;
     record.step = step.node ? step.node->op->name : step.comment;
     record.code = code_of(step);
     if (step.origin.scope) record.scope = step.origin.scope->path;
+    record.role = text_of(roles[next]);
     record.loop = steps[next].loop;
     record.calls = sums_[next].calls;
     record.seconds = sums_[next].seconds;

@@ -4,6 +4,7 @@
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/dim.h"
+#include "compiler/ir/roles.h"
 #include "compiler/ops/registry.h"
 #include "reports/explain/layered_layout.h"
 #include "reports/explain/markup.h"
@@ -55,13 +56,14 @@ std::string label_of(const Node& node) {
 
 struct DrawnBox {
   std::string classes, label, about, title;
+  bool has_role = false;                  // another than the forward pass
   std::vector<std::string> outputs = {};  // types
 };
 
 class Drawing {
  public:
   Drawing(const Graph& graph, const NodeNumbers& numbers, std::span<const Node* const> marked, std::string_view mark)
-      : numbers_(numbers), mark_(mark) {
+      : numbers_(numbers), mark_(mark), roles_(roles_of(graph)) {
     for (const Node* node : marked) marked_[node] = true;
     for (const Expr& root : graph.roots()) roots_[&root.node()] = true;
     for (const Node* node : text_order(graph))
@@ -101,7 +103,11 @@ class Drawing {
     box.classes = str("node ", kind_of_node(node), marked_.contains(&node) ? str(" ", mark_) : "");
     box.label = label_of(node);
     const std::string scope = scope_of(node);
-    box.about = cut(str("%", numbers_.at(&node), scope.empty() ? "" : " ", scope));
+    const Roles* roles = roles_.find(&node);
+    box.has_role = roles && (roles->gradient || roles->update);
+    if (box.has_role) box.classes += roles->gradient ? " of-gradient" : " of-update";
+    box.about = str(box.has_role ? text_of(*roles) + " " : std::string(),
+                    cut(str("%", numbers_.at(&node), scope.empty() ? "" : " ", scope)));
     box.title = readable(node_text(node, numbers_.at(&node), numbers_));
     if (std::string origin = node.origin.text(); !origin.empty()) box.title += origin;
     for (const Type& type : node.types)
@@ -179,11 +185,16 @@ class Drawing {
                coordinate(width), "\" height=\"", coordinate(kBox), "\" rx=\"6\"/><text class=\"op\" x=\"",
                coordinate(middle), "\" y=\"", coordinate(place.y + 17), "\">", markup_text(box.label),
                "</text><text class=\"about\" x=\"", coordinate(middle), "\" y=\"", coordinate(place.y + 32), "\">",
-               markup_text(box.about), "</text></g>\n");
+               markup_text(box.about), "</text>",
+               box.has_role ? str("<path class=\"role\" d=\"M", coordinate(middle - width / 2 + 3), " ",
+                                  coordinate(place.y + 5), "v", coordinate(kBox - 10), "\"/>")
+                            : std::string(),
+               "</g>\n");
   }
 
   const NodeNumbers& numbers_;
   std::string mark_;
+  NodeMap<Roles> roles_;
   NodeMap<bool> marked_, roots_;
   NodeMap<size_t> box_of_;
   std::vector<DrawnBox> boxes_;

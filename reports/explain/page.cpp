@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 
+#include "compiler/ir/roles.h"
 #include "compiler/plan/program.h"
+#include "compiler/plan/step_roles.h"
 #include "reports/explain/graph_drawing.h"
 #include "reports/explain/markup.h"
 #include "reports/explain/memory_drawing.h"
@@ -20,7 +22,10 @@ const std::string kAboutGraph = R"(<section id="graph">
 <p>What the layers wrote down, and where the function trains the loss, the gradient and the updates; before any pass,
 but equal expressions are one box. Every box is an operation, with its number and the layer that it belongs to; every
 edge carries a value of the type that stands on it. Scalar constants stand in the boxes that read them. Point at a
-box for its line of the text form and its place in the source.</p>
+box for its line of the text form and its place in the source. A box that says <b>gradient</b> and has a bar at its left
+belongs to the derivative of the loss; it has the layer of the node that was differentiated. One that says <b>update</b>
+belongs to the step that the optimizer takes. All others are the forward pass. Where passes fuse nodes, one box may be
+of several.</p>
 )";
 const std::string kAboutPasses = R"(<section id="passes">
 <h2>The passes</h2>
@@ -32,11 +37,12 @@ too.</p>
 )";
 const std::string kAboutProgram = R"(<section id="program">
 <h2>The program</h2>
-<p>The steps of one call, in order. A step is a generated kernel, whose C++ stands below, or a call of a library.</p>
+<p>The steps of one call, in order. A step is a generated kernel, whose C++ stands below, or a call of a library. Its
+role says whether it belongs to the forward pass, the gradient or the updates, or computes parts of several.</p>
 )";
 const std::string kAboutCpp = R"(<section id="cpp">
 <h2>The C++ text</h2>
-<p>One translation unit: the kernels, then the entry that runs the steps.</p>
+<p>One translation unit: first the entry, which runs the steps, then the kernels, last what they call.</p>
 )";
 
 std::string cell(const std::string& markup, std::string_view kind = {}) {
@@ -123,6 +129,11 @@ std::string legend(const Explanation& e) {
   for (const auto& [kind, what] : kKinds)
     if (used.erase(kind)) out += row(kind, what);
   for (std::string_view kind : used) out += row(kind, kind);  // families that have no words of their own
+  for (const char* role : {"gradient", "update"})
+    out += str(
+        "<li><svg xmlns=\"http://www.w3.org/2000/svg\"><g class=\"node input of-", role,
+        "\"><rect x=\"2\" y=\"2\" width=\"22\" height=\"12\" rx=\"3\"/><path class=\"role\" d=\"M5 3v10\"/></g></svg>",
+        role, "</li>\n");
   return out + row("output", "output") + row("update", "update of a shared variable") +
          row("gone", "removed by this pass") + row("come", "added by this pass") + "</ul>\n";
 }
@@ -152,7 +163,7 @@ std::string too_large(const Graph& graph) {
 }
 
 std::string text_of(const Graph& graph, std::string_view summary) {
-  return folded(summary, pre(markup_text(readable(graph_text(graph)))));
+  return folded(summary, pre(markup_text(readable(text_with_roles(graph)))));
 }
 
 std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
@@ -299,30 +310,36 @@ std::string views(const Program& program, std::span<const BufferView> operands) 
   });
 }
 
-std::string heading_row(const std::string& text) {
-  return str("<tr><td></td><td colspan=\"4\">", markup_text(text), "</td></tr>\n");
+std::string role_markup(const Roles& roles) {
+  const char* kind = roles.gradient ? "gradient" : roles.update ? "update" : "forward";
+  return str("<span class=\"", kind, "\">", text_of(roles), "</span>");
 }
 
-void add_steps(const Program& program, const Region& region, EntryReader& entry, size_t& number, std::string& rows) {
+std::string heading_row(const std::string& text) {
+  return str("<tr><td></td><td colspan=\"5\">", markup_text(text), "</td></tr>\n");
+}
+
+void add_steps(const Program& program, const std::vector<Roles>& roles, const Region& region, EntryReader& entry,
+               size_t& number, std::string& rows) {
   for (const auto& item : region.items) {
     if (const Step* step = std::get_if<Step>(&item)) {
       const std::span<const BufferView> operands(step->operands);
-      rows += str("<tr>", cell(std::to_string(number), "number"), cell(markup_text(step->comment)),
-                  cell(code_of_step(*step, number, entry), "code"),
+      rows += str("<tr>", cell(std::to_string(number), "number"), cell(role_markup(roles[number])),
+                  cell(markup_text(step->comment)), cell(code_of_step(*step, number, entry), "code"),
                   cell(views(program, operands.first(step->inputs)), "code"),
                   cell(views(program, operands.subspan(step->inputs, step->outputs)), "code"), "</tr>\n");
       ++number;
     } else if (const Loop* loop = std::get_if<Loop>(&item)) {
       rows += heading_row(
           str("loop, ", readable(loop->count.text()), " times", loop->until ? " at most" : "", ": ", loop->comment));
-      add_steps(program, *loop->body, entry, number, rows);
+      add_steps(program, roles, *loop->body, entry, number, rows);
       rows += heading_row("end of the loop");
     } else {
       const Branch& branch = std::get<Branch>(item);
       rows += heading_row("if: " + branch.comment);
-      add_steps(program, *branch.then, entry, number, rows);
+      add_steps(program, roles, *branch.then, entry, number, rows);
       rows += heading_row("else");
-      add_steps(program, *branch.otherwise, entry, number, rows);
+      add_steps(program, roles, *branch.otherwise, entry, number, rows);
       rows += heading_row("end of the branch");
     }
   }
@@ -332,9 +349,10 @@ std::string program_section(const Explanation& e) {
   std::string rows;
   size_t number = 0;
   EntryReader entry(e.cpp);
-  add_steps(*e.plan, e.plan->body, entry, number, rows);
+  add_steps(*e.plan, step_roles(*e.plan), e.plan->body, entry, number, rows);
   return kAboutProgram +
-         table("<th class=\"number\">step</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>", rows) +
+         table("<th class=\"number\">step</th><th>role</th><th>computes</th><th>code</th><th>reads</th><th>writes</th>",
+               rows) +
          folded("buffers and steps as text", pre(markup_text(e.program))) + "</section>\n";
 }
 
@@ -364,6 +382,7 @@ std::string cpp_section(const std::string& cpp) {
   for (size_t at = cpp.find(opening); at != std::string::npos; at = cpp.find(opening, at + 1)) {
     const size_t begin = at + opening.size(), end = cpp.find('(', begin);
     if (end == std::string::npos || (at > 0 && cpp[at - 1] != '\n')) continue;
+    if (const size_t line_end = cpp.find('\n', at); cpp[line_end - 1] == ';') continue;  // a declaration
     out += cpp_markup(std::string_view(cpp).substr(from, at - from));
     out += str("<a class=\"mark\" id=\"", markup_text(cpp.substr(begin, end - begin)), "\"></a>");
     from = at;

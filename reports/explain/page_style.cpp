@@ -15,6 +15,7 @@ const char* const kPageStyle = R"(
   --nnet: #fbe2ed; --nnet-line: #b63a76; --fused: #d7e0ff; --fused-line: #3b4cc0;
   --other: #eeeeee; --other-line: #666666; --end: #e8ebee; --end-line: #1c2126;
   --word: #a626a4; --literal: #986801; --comment: #5f7a5f; --macro: #7a60b0;
+  --gradient: #b3197f; --update: #b35900;
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -27,6 +28,7 @@ const char* const kPageStyle = R"(
     --nnet: #431a30; --nnet-line: #ea7fb1; --fused: #222b5e; --fused-line: #8d9bff;
     --other: #2d2f33; --other-line: #9a9fa6; --end: #2b323a; --end-line: #e4e8ec;
     --word: #d78fe0; --literal: #e0b26a; --comment: #8fb08f; --macro: #ab93e0;
+    --gradient: #ff79c9; --update: #ffab5e;
   }
 }
 * { box-sizing: border-box; }
@@ -118,6 +120,11 @@ svg .output rect { fill: var(--end); stroke: var(--end-line); }
 svg .update rect { fill: var(--shared); stroke: var(--end-line); stroke-width: 2; }
 svg .come rect { stroke: var(--come); stroke-width: 3.5; }
 svg .gone rect { stroke: var(--gone); stroke-width: 3.5; stroke-dasharray: 7 4; }
+svg .role { fill: none; stroke-width: 5; }
+svg .of-gradient .role { stroke: var(--gradient); }
+svg .of-gradient .about, td .gradient { fill: var(--gradient); color: var(--gradient); }
+svg .of-update .role { stroke: var(--update); }
+svg .of-update .about, td .update { fill: var(--update); color: var(--update); }
 svg .axis { font-size: 11px; fill: var(--soft); }
 svg .axis.end { text-anchor: end; }
 svg .grid { stroke: var(--line); stroke-width: 1; fill: none; }

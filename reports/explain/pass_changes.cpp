@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compiler/ir/dim.h"
+#include "compiler/ir/roles.h"
 
 namespace thtrain {
 
@@ -63,7 +64,8 @@ static std::string indented(const std::string& lines) {
 }
 
 std::string rewrites_text(const Explanation& explanation) {
-  std::string out = "before the passes, equal expressions merged\n" + indented(readable(graph_text(explanation.given)));
+  std::string out =
+      "before the passes, equal expressions merged\n" + indented(readable(text_with_roles(explanation.given)));
   for (const PassChange& change : pass_changes(explanation)) {
     const PassRecord& pass = *change.pass;
     out += str("\npass ", pass.name, ": ", pass.what, "\n");

@@ -108,8 +108,9 @@ TEST_F(CliRun, TrainWithAProfile) {
   ASSERT_EQ(workshop.run({"train", "tiny.toml", "--run-dir", "plain"}).code, 0);
   Ended ended = workshop.run({"train", "tiny.toml", "--run-dir", "profiled", "--profile", "--quiet"});
   EXPECT_EQ(ended.code, 0);
-  for (const char* part : {"profile of train: 30 calls", "of ceiling  code\n", " gemm_",
-                           "\nlayers:  ", "\npasses:  choose_gradients ", "\nprofile profiled/profile\n"})
+  for (const char* part :
+       {"profile of train: 30 calls", "of ceiling  code, role\n", " gemm_", ", gradient+update  [",
+        "\nroles:   ", "\nlayers:  ", "\npasses:  choose_gradients ", "\nprofile profiled/profile\n"})
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << "\n" << ended.out;
   auto profile = read_json(workshop.read("profiled/profile/profile.json"), "profile.json");
   EXPECT_EQ(profile["calls"], "30");

@@ -75,6 +75,23 @@ TEST(ProfileReport, StepsInsideLoopsAreNamedWithThem) {
   EXPECT_NE(json.find(R"({"loop": "scan lstm", "seconds": 8e-04})"), std::string::npos) << json;
 }
 
+TEST(ProfileReport, SaysWhatBelongsToTheGradient) {
+  Profile profile = example();
+  profile.steps[0].role = "forward";
+  profile.steps[1].role = "gradient+update";
+  profile.steps[2].role = "update";
+  const std::string text = profile_table(profile, explanation(), {});
+  EXPECT_NE(text.find("  code, role\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  gemm_f32, forward  [hidden]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  kernel add_tanh, gradient+update  [hidden]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nroles:   forward 75.0 %, gradient+update 20.0 %, update 0.0 %\nlayers:  "), std::string::npos)
+      << text;
+  auto values = read_json(profile_json(profile, explanation(), {}), "it");
+  EXPECT_EQ(values.at("steps.1.role"), "gradient+update");
+  EXPECT_EQ(values.at("roles.0.role"), "forward");
+  EXPECT_EQ(values.at("roles.0.seconds"), "0.003");
+}
+
 TEST(ProfileReport, AStepIsHeldAgainstTheCeilingOfItsSize) {
   EXPECT_EQ(kRates.stream_rate(100), 100e9);
   EXPECT_EQ(kRates.stream_rate(2e6), 100e9);  // larger than a cache that was measured, smaller than the next size

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/codegen/embedded_text.h"
 #include "compiler/ir/variables.h"
 #include "compiler/ops/control/if_else.h"
 #include "compiler/ops/control/repeat.h"
@@ -31,10 +30,11 @@ std::string emitted(const std::vector<Expr>& inputs, const std::vector<Expr>& ou
   Program program = plan(
       optimize(canonical.graph, {.chooser = chooser}), canonical.value_checks,
       {.target = {.vector_bytes = 32, .memory = {.non_temporal_bytes = non_temporal_threshold}}, .chooser = chooser});
-  std::string text = whole_text(emit_cpp(program).text), interface(embedded::entry_abi_h);
+  std::string text = whole_text(emit_cpp(program).text);
+  const std::string& interface = interface_text();
   size_t at = text.find(interface);
   EXPECT_NE(at, std::string::npos);
-  return text.replace(at, interface.size(), "// (entry_abi.h)\n");
+  return text.replace(at, interface.size(), "// (entry_abi.h)\n\n");
 }
 
 Expr input(const std::string& name, const Dims& lengths, DType dtype) {

@@ -1,0 +1,108 @@
+// The commands of the pages for classes run: what stands in blocks of `sh` in docs/labs.md, docs/worksheet.md and
+// docs/tutorial/README.md.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "compiler/base/str.h"
+#include "tests/support/cli_support.h"
+
+namespace thtrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kPages = {"docs/labs.md", "docs/worksheet.md", "docs/tutorial/README.md"};
+
+// Lines of the page's blocks of `sh`, without comments.
+std::vector<std::string> commands_of(const std::string& page) {
+  std::vector<std::string> out;
+  std::ifstream stream(page);
+  bool inside = false;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("```")) {
+      inside = line == "```sh";
+      continue;
+    }
+    if (!inside) continue;
+    if (const size_t comment = line.find("  #"); comment != std::string::npos) line.resize(comment);
+    if (!line.empty() && line[0] != '#') out.push_back(line);
+  }
+  return out;
+}
+
+class ClassPages : public testing::TestWithParam<std::string> {};
+
+// Training is cut to two epochs. The commands of a page run one after the other in one folder, as a student's do.
+TEST_P(ClassPages, EveryCommandRuns) {
+  Workshop workshop;
+  fs::create_symlink(fs::absolute("configs"), workshop.path("configs"));
+  size_t run = 0;
+  for (std::string command : commands_of(GetParam())) {
+    // Lessons are tests of their own.
+    if (command.starts_with("cmake ") || command.starts_with("build/tests/bin/lesson_")) continue;
+    SCOPED_TRACE(command);
+    const std::string program = "./thtrain ";
+    const size_t at = command.find(program);
+    ASSERT_NE(at, std::string::npos);
+    if (command.find("thtrain train") != std::string::npos) {
+      const size_t end = std::min(command.find(" |"), command.find(" >"));
+      command.insert(std::min(end, command.size()), " trainer.epochs=2 --quiet");
+    }
+    command.replace(at, program.size(), "OMP_NUM_THREADS=1 \"$THTRAIN\" ");
+    const Ended ended = workshop.shell(command);
+    EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+    ++run;
+  }
+  if (GetParam() == "docs/labs.md") EXPECT_GE(run, 20u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pages, ClassPages, testing::ValuesIn(kPages), [](const auto& info) {
+  return std::regex_replace(
+      fs::path(info.param).parent_path().filename().string() + "_" + fs::path(info.param).stem().string(),
+      std::regex("[^A-Za-z0-9]"), "_");
+});
+
+// Every lesson stands in the lessons' page, which names no other; every lesson that the labs name is there.
+TEST(ClassPagesLists, EveryLessonHasALine) {
+  std::set<std::string> lessons;
+  for (const auto& entry : fs::directory_iterator("docs/tutorial"))
+    if (entry.path().extension() == ".cpp") lessons.insert(entry.path().stem().string());
+  for (const std::string& page : kPages) {
+    std::ifstream stream(page);
+    const std::string text((std::istreambuf_iterator<char>(stream)), {});
+    const std::regex name("lesson_[0-9]+(_[a-z_]+[a-z])?");
+    std::set<std::string> named;
+    for (std::sregex_iterator i(text.begin(), text.end(), name), end; i != end; ++i) {
+      const std::string found = i->str();
+      EXPECT_TRUE(std::any_of(lessons.begin(), lessons.end(), [&](const auto& l) { return l.starts_with(found); }))
+          << page << " names " << found;
+      named.insert(found);
+    }
+    if (page != "docs/tutorial/README.md") continue;
+    for (const std::string& lesson : lessons) EXPECT_TRUE(named.contains(lesson)) << page << " lacks " << lesson;
+  }
+}
+
+// The labs that need no files.
+TEST(ClassPagesLists, EveryBuiltInLabHasALine) {
+  std::ifstream stream("docs/labs.md");
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  const std::regex source("\nsource = \"(digits|friedman|two_digits|reber|adding|strokes|moons)\"");
+  size_t count = 0;
+  for (const auto& entry : fs::directory_iterator("configs/labs")) {
+    std::ifstream file(entry.path());
+    const std::string lab((std::istreambuf_iterator<char>(file)), {});
+    if (!std::regex_search(lab, source)) continue;
+    ++count;
+    EXPECT_NE(text.find(entry.path().stem().string()), std::string::npos) << entry.path();
+  }
+  EXPECT_GE(count, 12u);
+}
+
+}  // namespace
+}  // namespace thtrain
