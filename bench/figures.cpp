@@ -58,7 +58,7 @@ std::vector<std::string> draw_bars(const std::string& path, const std::vector<Me
                               {plot::kGrey, "as users write it"},
                               {plot::kOrange, "as fast as it can be written"}}) {
     canvas.fill({at, 18, at + 10, 28}, colour);
-    canvas.text(at + 16, 23, text, {.size = plot::kTextSize, .colour = plot::kAxis, .level = Level::kMiddle});
+    canvas.text(at + 16, 23, text, {.size = plot::kTextSize, .colour = plot::kAxis, .level = TextLevel::kMiddle});
     at += 40 + Canvas::text_width(text, plot::kTextSize);
   }
   return canvas.write(path);

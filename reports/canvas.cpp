@@ -55,7 +55,7 @@ void Canvas::text(double x, double y, std::string_view text, const TextStyle& st
                         : style.anchor == Anchor::kRight ? text_width(text, style.size, style.bold)
                                                          : text_width(text, style.size, style.bold) / 2;
   const double capitals = capital_height(style.size);
-  const double below = style.level == Level::kBase ? 0 : style.level == Level::kTop ? capitals : capitals / 2;
+  const double below = style.level == TextLevel::kBase ? 0 : style.level == TextLevel::kTop ? capitals : capitals / 2;
   Placed placed{style.upward ? x + below : x - before, style.upward ? y + before : y + below, std::string(text), style};
   constexpr double kFar = 1e5;
   if (std::abs(placed.x) < kFar && std::abs(placed.y) < kFar) shapes_.emplace_back(std::move(placed));

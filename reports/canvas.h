@@ -37,13 +37,13 @@ struct LineStyle {
 
 /// The part of a text that stands at its x, read along the text; and at its y.
 enum class Anchor { kLeft, kMiddle, kRight };
-enum class Level { kBase, kMiddle, kTop };  // the line that letters stand on; the middle, and the top, of capitals
+enum class TextLevel { kBase, kMiddle, kTop };  // the line that letters stand on; the middle, and the top, of capitals
 
 struct TextStyle {
   double size = 12;  // pixels of an em
   Colour colour = {};
   Anchor anchor = Anchor::kLeft;
-  Level level = Level::kBase;
+  TextLevel level = TextLevel::kBase;
   bool bold = false;
   bool upward = false;  // turned by 90 degrees, to be read from below
 };

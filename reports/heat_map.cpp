@@ -82,10 +82,10 @@ void draw_heat_map(Canvas& canvas, const Box& outer, const HeatMap& map) {
                              : part > 0.55 ? kWhite
                                            : plot::kBlack,
                    .anchor = Anchor::kMiddle,
-                   .level = Level::kMiddle});
+                   .level = TextLevel::kMiddle});
     }
     TextStyle style = small;
-    style.anchor = Anchor::kRight, style.level = Level::kMiddle;
+    style.anchor = Anchor::kRight, style.level = TextLevel::kMiddle;
     if (height >= kTextSize) canvas.text(box.left - 7, y + height / 2, map.row_names[i], style);
   }
   for (size_t i = 0; i <= rows; ++i) {
@@ -98,7 +98,7 @@ void draw_heat_map(Canvas& canvas, const Box& outer, const HeatMap& map) {
     if (j == columns || width < kTextSize) continue;
     TextStyle style = small;
     style.anchor = is_upward ? Anchor::kRight : Anchor::kMiddle;
-    style.level = is_upward ? Level::kMiddle : Level::kTop;
+    style.level = is_upward ? TextLevel::kMiddle : TextLevel::kTop;
     style.upward = is_upward;
     canvas.text(x + width / 2, bottom + 7, map.column_names[j], style);
   }
@@ -107,9 +107,9 @@ void draw_heat_map(Canvas& canvas, const Box& outer, const HeatMap& map) {
     canvas.text(outer.left, outer.top + kTitleSize, map.title,
                 {.size = kTitleSize, .colour = plot::kBlack, .bold = true});
   TextStyle style = small;
-  style.anchor = Anchor::kMiddle, style.level = Level::kTop;
+  style.anchor = Anchor::kMiddle, style.level = TextLevel::kTop;
   if (!map.column_title.empty()) canvas.text((box.left + right) / 2, bottom + names + 4, map.column_title, style);
-  style.level = Level::kBase, style.upward = true;
+  style.level = TextLevel::kBase, style.upward = true;
   if (!map.row_title.empty()) canvas.text(outer.left + kTextSize, (box.top + bottom) / 2, map.row_title, style);
 }
 

@@ -150,7 +150,7 @@ void Panel::draw_y_ticks() {
     canvas_.line(box_.left, y, box_.right, y, {.colour = kGrid});
     if (!y_.has_texts) continue;
     canvas_.text(box_.left - 7, y, texts[i],
-                 {.size = kTextSize, .colour = kAxis, .anchor = Anchor::kRight, .level = Level::kMiddle});
+                 {.size = kTextSize, .colour = kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
   }
   if (y_.name.empty()) return;
   const double x = box_.left - 7 - (y_.has_texts ? widest(texts) : 0) - kGap - 4;
@@ -161,7 +161,7 @@ void Panel::draw_y_ticks() {
 void Panel::draw_x_ticks() {
   const std::vector<double> ticks = x_.tick_values();
   const std::vector<std::string> texts = tick_texts(x_, ticks);
-  const TextStyle style{.size = kTextSize, .colour = kAxis, .anchor = Anchor::kMiddle, .level = Level::kTop};
+  const TextStyle style{.size = kTextSize, .colour = kAxis, .anchor = Anchor::kMiddle, .level = TextLevel::kTop};
   for (size_t i = 0; i < ticks.size(); ++i) {
     if (ticks[i] > x_.high * (1 + 1e-9)) continue;
     const double x = std::round(x_of(ticks[i]) - 0.5) + 0.5;
@@ -262,7 +262,7 @@ void Panel::draw_legend(const LegendLayout& layout, const std::vector<Curve>& na
                  {.thickness = style.thickness, .colour = style.colour, .dash = style.dash});
     if (style.marker) draw_marker(canvas_, left + kSample / 2, y, style);
     canvas_.text(left + kSample + kPadding, y, named[i].name,
-                 {.size = kTextSize, .colour = kAxis, .level = Level::kMiddle});
+                 {.size = kTextSize, .colour = kAxis, .level = TextLevel::kMiddle});
   }
 }
 
@@ -290,7 +290,7 @@ void Panel::draw_bars(const std::string& title, const std::vector<Bar>& bars) {
     for (size_t begin = 0; begin <= bar.name.size(); y += 14) {
       const size_t end = std::min(bar.name.find('\n', begin), bar.name.size());
       canvas_.text(middle, y, bar.name.substr(begin, end - begin),
-                   {.size = kTextSize, .colour = kAxis, .anchor = Anchor::kMiddle, .level = Level::kTop});
+                   {.size = kTextSize, .colour = kAxis, .anchor = Anchor::kMiddle, .level = TextLevel::kTop});
       begin = end + 1;
     }
   }

@@ -104,7 +104,7 @@ TEST_F(CanvasTest, TextsAreWhereTheirBoxesSay) {
   for (bool upward : {false, true})
     for (bool bold : {false, true})
       for (Anchor anchor : {Anchor::kLeft, Anchor::kMiddle, Anchor::kRight})
-        for (Level level : {Level::kBase, Level::kMiddle, Level::kTop}) {
+        for (TextLevel level : {TextLevel::kBase, TextLevel::kMiddle, TextLevel::kTop}) {
           Canvas canvas(200, 200);
           canvas.text(100, 100, "HEMHE",
                       {.size = 20, .anchor = anchor, .level = level, .bold = bold, .upward = upward});
@@ -113,7 +113,7 @@ TEST_F(CanvasTest, TextsAreWhereTheirBoxesSay) {
           EXPECT_DOUBLE_EQ(length, Canvas::text_width("HEMHE", 20, bold));
           EXPECT_NEAR(height, 14.6, 0.1);
           const double share = anchor == Anchor::kLeft ? 0 : anchor == Anchor::kMiddle ? 0.5 : 1;
-          const double deep = level == Level::kTop ? 0 : level == Level::kMiddle ? 0.5 : 1;
+          const double deep = level == TextLevel::kTop ? 0 : level == TextLevel::kMiddle ? 0.5 : 1;
           EXPECT_NEAR(upward ? box.bottom - share * length : box.left + share * length, 100, 1e-9);
           EXPECT_NEAR(upward ? box.left + deep * height : box.top + deep * height, 100, 1e-9);
           // All ink is in the box, and comes near to each of its sides.
