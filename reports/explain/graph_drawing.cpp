@@ -151,25 +151,25 @@ class Drawing {
     return {std::max(width_of_box(box), width_of_outputs(box)), kBox + (box.outputs.empty() ? 0 : kBand)};
   }
 
-  std::string edge_text(const LayoutEdge& edge, const std::vector<Point>& route) const {
+  std::string edge_text(const LayoutEdge& edge, const std::vector<LayoutPoint>& route) const {
     std::string path = str("M", coordinate(route[0].x), " ", coordinate(route[0].y - kBand));
     for (size_t k = 0; k + 1 < route.size(); k += 2) {
       if (k > 0) {
-        const Point &a = route[k - 1], &b = route[k];
+        const LayoutPoint &a = route[k - 1], &b = route[k];
         const double middle = (a.y + b.y) / 2;
         path += str("C", coordinate(a.x), " ", coordinate(middle), " ", coordinate(b.x), " ", coordinate(middle), " ",
                     coordinate(b.x), " ", coordinate(b.y));
       }
       if (route[k + 1].y != route[k].y || k == 0) path += str("V", coordinate(route[k + 1].y));
     }
-    const Point& end = route.back();
+    const LayoutPoint& end = route.back();
     return str("<path class=\"edge\" data-a=\"", edge.from, "\" data-b=\"", edge.to, "\" d=\"", path,
                "\"/><path class=\"tip\" d=\"M", coordinate(end.x - 3.5), " ", coordinate(end.y - 7), "L",
                coordinate(end.x), " ", coordinate(end.y), "L", coordinate(end.x + 3.5), " ", coordinate(end.y - 7),
                "z\"/>\n");
   }
 
-  std::string types_text(size_t i, const Point& place, const LayoutNode& size) const {
+  std::string types_text(size_t i, const LayoutPoint& place, const LayoutNode& size) const {
     std::string out;
     for (size_t o = 0; o < boxes_[i].outputs.size(); ++o)
       out += str("<text class=\"type\" x=\"", coordinate(place.x + size.width / 2 + port(boxes_[i], o)), "\" y=\"",
@@ -177,7 +177,7 @@ class Drawing {
     return out;
   }
 
-  std::string box_text(size_t i, const Point& place, const LayoutNode& size) const {
+  std::string box_text(size_t i, const LayoutPoint& place, const LayoutNode& size) const {
     const DrawnBox& box = boxes_[i];
     const double middle = place.x + size.width / 2, width = width_of_box(box);
     return str("<g class=\"", box.classes, "\" data-i=\"", i, "\"><title>", markup_text(box.title),

@@ -315,8 +315,8 @@ class Layout {
     for (size_t e = 0; e < edges_.size(); ++e) {
       const size_t from = edges_[e].from, to = edges_[e].to;
       const double x = items_[from].x + edges_[e].leaves_at;
-      std::vector<Point> route{{x, tops[layer_[from]] + nodes_[from].height},
-                               {x, tops[layer_[from]] + heights[layer_[from]]}};
+      std::vector<LayoutPoint> route{{x, tops[layer_[from]] + nodes_[from].height},
+                                     {x, tops[layer_[from]] + heights[layer_[from]]}};
       for (size_t k = 1; k + 1 < chains_[e].size(); ++k) {
         const Item& item = items_[chains_[e][k]];
         route.push_back({item.x, tops[item.layer]});

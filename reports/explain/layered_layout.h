@@ -9,7 +9,7 @@
 
 namespace thtrain {
 
-struct Point {
+struct LayoutPoint {
   double x = 0, y = 0;  // y grows downwards
 };
 
@@ -28,11 +28,11 @@ struct LayoutGaps {
 };
 
 struct LayeredLayout {
-  std::vector<size_t> layers;  // of the nodes, the top one is 0
-  std::vector<Point> places;   // of the nodes' upper left corners
+  std::vector<size_t> layers;       // of the nodes, the top one is 0
+  std::vector<LayoutPoint> places;  // of the nodes' upper left corners
   /// Of each edge, from the lower side of `from` to the upper side of `to`: pairs of points. Between the two points of
   /// a pair it runs straight down past a layer; from a pair to the next one it crosses the gap between two layers.
-  std::vector<std::vector<Point>> routes;
+  std::vector<std::vector<LayoutPoint>> routes;
   double width = 0, height = 0;
 };
 

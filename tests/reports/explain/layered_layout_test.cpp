@@ -47,7 +47,7 @@ void expect_sound(const Example& example, const LayeredLayout& layout, const std
   }
   for (size_t e = 0; e < example.edges.size(); ++e) {
     const LayoutEdge& edge = example.edges[e];
-    const std::vector<Point>& route = layout.routes[e];
+    const std::vector<LayoutPoint>& route = layout.routes[e];
     EXPECT_LT(layout.layers[edge.from], layout.layers[edge.to]) << name;
     EXPECT_LT(bottom(edge.from), layout.places[edge.to].y) << name << ": edge " << e << " goes up";
     ASSERT_GE(route.size(), 4u) << name;
@@ -152,7 +152,7 @@ TEST(LayeredLayout, LongEdgesAreStraightWhereNothingIsInTheirWay) {
   Example example{std::vector<LayoutNode>(10, {60, 20}), {{0, 9}}};
   for (size_t i = 0; i + 1 < 10; ++i) example.edges.push_back({i, i + 1});
   LayeredLayout layout = layered_layout(example.nodes, example.edges);
-  const std::vector<Point>& route = layout.routes[0];
+  const std::vector<LayoutPoint>& route = layout.routes[0];
   for (size_t k = 2; k + 2 < route.size(); ++k) EXPECT_EQ(route[k].x, route[2].x);
   expect_sound(example, layout, "long");
 }
