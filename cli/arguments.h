@@ -1,5 +1,5 @@
-// From the words of the command line to a command and its arguments. Its .cpp, command_words.cpp, command_listing.cpp
-// and validators.h are the only files that know CLI11.
+// From the words of the command line to a command and its arguments. command_line.h and what includes it,
+// command_words.cpp, command_listing.cpp and validators.h are the only files that know CLI11.
 #pragma once
 
 #include <chrono>

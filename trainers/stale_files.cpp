@@ -52,9 +52,9 @@ bool is_unfinished_file(std::string_view name) {
   if (mark == std::string_view::npos || !are_numbers(name.substr(mark + kTemporary.size()))) return false;
   const std::string_view file = name.substr(0, mark);
   if (is_one_of_several(file)) return true;
-  for (std::string_view known : {"config.toml", "run.json", "table.json", "metrics.jsonl", "checkpoint.npz", "best.npz",
-                                 "learning_curves.png", "learning_curves.svg", "profile.json", "trace.json",
-                                 "sweep.json", "sweep.csv"})
+  for (std::string_view known :
+       {"config.toml", "run.json", "table.json", "metrics.jsonl", "checkpoint.npz", "best.npz", "learning_curves.png",
+        "learning_curves.svg", "profile.json", "trace.json", "sweep.json", "sweep.csv"})
     if (file == known) return true;
   return false;
 }

@@ -161,7 +161,7 @@ std::map<std::string, int> colours(const std::string& path, uint32_t width, uint
 TEST(BenchFigures, BarsAreAsHighAsTheRates) {
   TemporaryFolder folder;
   draw_bars(folder.path("bars"), {measured("thtrain", "", {100}), measured("numpy", "user", {50}),
-                                      measured("numpy_blas", "best", {80}), measured("torch_sgd", "user", {25})});
+                                  measured("numpy_blas", "best", {80}), measured("torch_sgd", "user", {25})});
   auto count = colours(folder.path("bars.png"), 720, 420);
   double blue = count["31 98 180"], orange = count["222 114 20"], grey = count["130 130 130"];
   EXPECT_NEAR(orange / blue, 0.8, 0.05);  // the legend's squares count too
@@ -182,7 +182,7 @@ TEST(BenchFigures, SpeedUpsAreCurves) {
   auto count = colours(folder.path("grid.png"), 960, 760);
   EXPECT_GT(count["31 98 180"], 1500);
   EXPECT_GT(count["222 114 20"], 1000);  // dashed
-  EXPECT_GT(count["0 0 0"], 1500);  // the line at 1
+  EXPECT_GT(count["0 0 0"], 1500);       // the line at 1
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Lesson 6: a matrix product of our own as a shared object, my_product.cpp beside this file. It is plain C in its
+// Lesson 13: a matrix product of our own as a shared object, my_product.cpp beside this file. It is plain C in its
 // interface, needs nothing of thtrain but one header, and `thtrain train` takes it too: compiler.candidate_files =
 // ["my_product.so"]. `./run_tests -R lesson_06` builds and runs it.
 #include <algorithm>
@@ -17,7 +17,7 @@ static Function product(const FunctionOptions& options) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::printf("usage: lesson_06_candidate_files my_product.so\n");
+    std::printf("usage: lesson_13_candidate_files my_product.so\n");
     return 2;
   }
   // The file is loaded in a process of its own first (thtrain-trial, beside this program or named by THTRAIN_TRIAL).
