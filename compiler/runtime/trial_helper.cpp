@@ -92,7 +92,7 @@ constexpr double kMostFlopsOfPlain = 2e9;
 
 std::string judging_candidate(const ChoiceKey& key, const Graph& graph, int threads) {
   const Computation& computation = *find_computation(key.computation);
-  return flops_of(graph) <= kMostFlopsOfPlain ? computation.plain : computation.rule(key, machine(), threads);
+  return flops_of(graph) <= kMostFlopsOfPlain ? computation.plain : computation.rule(key, machine(), threads, 0);
 }
 
 class Judge {
