@@ -68,7 +68,15 @@ TrainSummary with_noted_end(RunFolder& folder, const std::function<TrainSummary(
     try_note(folder, RunEnd::kFailed, error);
     throw;
   }
-  folder.write_end(end_of(out));
+  try {
+    folder.write_end(end_of(out));
+  } catch (const UserError& error) {
+    std::vector<Message> messages = error.messages();
+    std::string& hint = messages.back().hint;
+    hint += str(hint.empty() ? "" : ";\n", "training came to its end, and the checkpoint of step ", out.steps,
+                " is kept: run.json does not say how it ended");
+    throw UserError(messages);
+  }
   return out;
 }
 

@@ -111,7 +111,7 @@ std::vector<OpCase> cases(PoolInputs inputs) {
         });
     for (OpCase& row : rows) {
       row.name = str(name_of(divisor), " ", row.name);
-      row.bound = 64;  // sums may be much smaller than what is added
+      row.bound = 1024;  // sums may be much smaller than what is added
       out.push_back(std::move(row));
     }
   }

@@ -101,7 +101,7 @@ TEST(Schedule, ExplainPrintsTheChoices) {
   const Expr x = floats({60, 101}, "x"), n = floats({"n"}, "n");
   const auto prints = [](const Expr& e, const std::string& choices, int64_t threshold = 0) {
     const std::string text = explained({e}, threshold);
-    EXPECT_NE(text.find(choices + "\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(choices + "  # forward\n"), std::string::npos) << text;
   };
   prints(n + 1.0, ", vectors of 16 over elements, tail masked, stores prefetched");
   prints(n + 1.0, ", vectors of 16 over elements, tail masked, stores prefetched or, if long, non-temporal", 4096);
