@@ -44,7 +44,10 @@ class WindowValues : public WindowLoops {
   /// dy at the first maximum, else 0.
   Taps shares_of(const Taps& x, const Term& maximum, const Term& dy);
 
-  bool needs_row() const { return (what_ == Pooled::kPicked || what_ == Pooled::kPlace) && rows_of_window() > 1; }
+  /// Are columns told apart by the rows of their maxima? Padding before the columns, which has none, is too.
+  bool needs_row() const {
+    return (what_ == Pooled::kPicked || what_ == Pooled::kPlace) && (rows_of_window() > 1 || columns().before > 0);
+  }
 
   Pooled what_;
   std::string best_, row_, picked_;  // buffers: sum or maximum; its row in the window; the element that is picked

@@ -182,6 +182,19 @@ TEST(Pool, PaddingIsNeverTheMaximum) {
   const Tensor value = Tensor::matrix({{-inf, -inf}, {-inf, -inf}});
   for (const Tensor& got : {evaluate({dx}, {{x, value}})[0], function({x}, {dx})({value})[0]})
     EXPECT_EQ(numbers(got), (std::vector<double>{9, 3, 3, 1}));
+  // Windows of one row: the derivative, and what is linear in another image.
+  for (const auto& [options, size] :
+       {std::pair(PoolOptions{.window = {1, 2}, .stride = {1, 2}, .padding = {{0, 0}, {1, 0}}}, 3),
+        {{.window = {1, 4}, .stride = {1, 2}, .padding = {{0, 0}, {3, 3}}}, 5}})
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      const Expr row = image({1, size}, dtype), other = image({1, size}, dtype), most = pool(row, options);
+      const std::vector<Expr> outputs{grad(sum(most), row), jvp(most, row, other)};
+      Tensor lowest = Tensor::of(std::vector<double>(static_cast<size_t>(size), -inf), {1, size}).cast(dtype),
+             numbered = pattern({1, size}, dtype);
+      const std::vector<Tensor> expected = evaluate(outputs, {{row, lowest}, {other, numbered}}),
+                                got = function({row, other}, {outputs[0], outputs[1]})({lowest, numbered});
+      for (size_t o = 0; o < 2; ++o) EXPECT_TRUE(same_bits(got[o], expected[o])) << size << ", output " << o;
+    }
   const Expr n = image({3}, DType::kInt8);
   const Expr least = pool(n, {.window = {2}, .stride = {2}, .padding = {{1, 0}}});
   EXPECT_EQ(numbers(function({n}, {least})({Tensor::vector<int8_t>({-128, -128, -128})})[0]),
