@@ -20,7 +20,26 @@ bool is_right(const LineStyle& style) {
   return std::isfinite(style.thickness) && style.thickness > 0 && (!style.within || is_finite(*style.within));
 }
 
+// WCAG 2.1, "relative luminance"; the break is that of IEC 61966-2-1.
+double luminance(Colour colour) {
+  auto linear = [](uint8_t value) {
+    const double part = value / 255.0;
+    return part <= 0.04045 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(colour.red) + 0.7152 * linear(colour.green) + 0.0722 * linear(colour.blue);
+}
+
 }  // namespace
+
+double contrast_ratio(Colour a, Colour b) {
+  const auto [darker, lighter] = std::minmax({luminance(a), luminance(b)});
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+Colour text_colour_on(Colour ground) {
+  constexpr Colour kBlack{0, 0, 0};
+  return contrast_ratio(kWhite, ground) > contrast_ratio(kBlack, ground) ? kWhite : kBlack;
+}
 
 Canvas::Canvas(int width, int height) : width_(std::max(width, 1)), height_(std::max(height, 1)) {}
 

@@ -17,6 +17,11 @@ struct Colour {
 };
 inline constexpr Colour kWhite{255, 255, 255};
 
+/// From 1 to 21, of texts on a ground: WCAG 2.1, "contrast ratio". The colours are sRGB.
+double contrast_ratio(Colour a, Colour b);
+/// White or black, whichever has the larger contrast with the ground: 4.58 at least.
+Colour text_colour_on(Colour ground);
+
 /// A rectangle, in pixels from the upper left corner.
 struct Box {
   double left, top, right, bottom;

@@ -78,9 +78,7 @@ void draw_heat_map(Canvas& canvas, const Box& outer, const HeatMap& map) {
       if (number_size < 6) continue;  // too small to read
       canvas.text(x + width / 2, y + height / 2, cell_text(value),
                   {.size = number_size,
-                   .colour = value == 0    ? Colour{190, 190, 190}
-                             : part > 0.55 ? kWhite
-                                           : plot::kBlack,
+                   .colour = value == 0 ? Colour{190, 190, 190} : text_colour_on(colour),
                    .anchor = Anchor::kMiddle,
                    .level = TextLevel::kMiddle});
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "compiler/base/error.h"
 #include "reports/plot.h"
@@ -32,6 +33,11 @@ Histogram histogram_of(const std::string& name, std::span<const double> values, 
   out.note = count == 0 ? "no finite values"
                         : str("mean ", short_number(mean), ", deviation ", short_number(std::sqrt(squares / count)));
   if (count > 0 && without > 0) out.note += str(", ", short_number(without), " not finite");
+  if (values.size() < kFewNumbers) {
+    std::copy_if(values.begin(), values.end(), std::back_inserter(out.numbers),
+                 [](double value) { return std::isfinite(value); });
+    std::sort(out.numbers.begin(), out.numbers.end());
+  }
   const double middle = count > 0 ? low : 0;
   if (!(high > low) || !std::isfinite(high - low)) {
     out.edges = {middle - 0.5, middle + 0.5};
@@ -48,6 +54,24 @@ Histogram histogram_of(const std::string& name, std::span<const double> values, 
   return out;
 }
 
+// A line for each of `numbers`, which are sorted.
+static void draw_numbers(Canvas& canvas, Panel& panel, const std::vector<double>& numbers) {
+  panel.draw_axes("");
+  for (size_t i = 0, equal = 0; i < numbers.size(); i += equal) {
+    equal = static_cast<size_t>(std::count(numbers.begin(), numbers.end(), numbers[i]));
+    const double x = panel.x_of(numbers[i]), y = panel.y_of(static_cast<double>(equal));
+    canvas.line(x, panel.box().bottom, x, y, {.thickness = 2, .colour = plot::kBlue});
+    canvas.marker(x, y, {.size = 7, .colour = plot::kBlue});
+  }
+}
+
+// The numbers that are equal to the most frequent one.
+static double most_equal(const std::vector<double>& numbers) {
+  ptrdiff_t out = 0;
+  for (double number : numbers) out = std::max(out, std::count(numbers.begin(), numbers.end(), number));
+  return static_cast<double>(out);
+}
+
 std::vector<std::string> draw_histograms(const std::string& path, const std::vector<Histogram>& histograms,
                                          const std::string& title) {
   const size_t columns = std::clamp<size_t>(histograms.size(), 1, 3),
@@ -58,8 +82,13 @@ std::vector<std::string> draw_histograms(const std::string& path, const std::vec
   const double width = (960 - 2 * kSide) / static_cast<double>(columns);
   for (size_t i = 0; i < histograms.size(); ++i) {
     const Histogram& one = histograms[i];
-    const double largest = *std::max_element(one.counts.begin(), one.counts.end());
+    const bool are_few = !one.numbers.empty();
+    const double largest = are_few ? most_equal(one.numbers) : *std::max_element(one.counts.begin(), one.counts.end());
     Axis x{.low = one.edges.front(), .high = one.edges.back(), .ticks = 5};
+    // The least and the largest number do not stand on the frame.
+    if (are_few) x.low = one.edges.front() * 1.08 - one.edges.back() * 0.08;
+    if (are_few) x.high = one.edges.back() * 1.08 - one.edges.front() * 0.08;
+    if (!std::isfinite(x.low) || !std::isfinite(x.high)) x.low = one.edges.front(), x.high = one.edges.back();
     const Axis y{.high = std::max(1.0, 1.05 * largest), .whole = true, .ticks = 4};
     const Margins around = Panel::margins(x, y);
     const double left = kSide + width * static_cast<double>(i % columns),
@@ -69,7 +98,10 @@ std::vector<std::string> draw_histograms(const std::string& path, const std::vec
                  top + kHeight - 10 - around.bottom},
                 x, y);
     const Box& box = panel.box();
-    panel.draw_histogram("", one.edges, one.counts, plot::kBlue);
+    if (are_few)
+      draw_numbers(canvas, panel, one.numbers);
+    else
+      panel.draw_histogram("", one.edges, one.counts, plot::kBlue);
     canvas.text(box.left, box.top - 22, shortened(one.name, box.width(), plot::kTitleSize, true),
                 {.size = plot::kTitleSize, .bold = true});
     canvas.text(box.left, box.top - 7, shortened(one.note, box.width(), plot::kTextSize),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <optional>
 
@@ -71,7 +72,8 @@ Curves curves_of(const std::vector<PhaseHistory>& phases, const MetricName& metr
         if (value && std::isfinite(*value)) curve.points.emplace_back(epoch, *value);
       };
       if (is_of_metric) {
-        add(metrics[0], report.train_error);
+        // Of the loss, what training told of it.
+        add(metrics[0], metric.name == "loss" ? report.train_loss : report.train_error);
         add(metrics[1], report.valid_error);
         add(metrics[2], report.test_error);
       }
@@ -88,9 +90,7 @@ Curves curves_of(const std::vector<PhaseHistory>& phases, const MetricName& metr
     return std::any_of(curve.points.begin(), curve.points.end(),
                        [](const Point& p) { return std::isfinite(p.second); });
   };
-  // The metric "loss" has no penalties; of training examples it may not have been measured.
   const bool is_loss = metric.name == "loss" && phases.size() < 2;
-  if (is_loss && !has_values(metrics[0])) metrics[0].points = losses[0].points;
   for (const Curve& curve : metrics)
     if (has_values(curve)) out.metric.push_back(curve);
   if (!is_loss || out.metric.empty())
@@ -152,6 +152,14 @@ void draw_column(Canvas& canvas, double left, double right, const std::string& t
 }
 
 }  // namespace
+
+std::string run_title(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path out = std::filesystem::absolute(path, error);
+  if (error) out = path;
+  out = out.lexically_normal();
+  return out.has_filename() ? out.filename() : out.parent_path().filename();  // "runs/mlp/" has none
+}
 
 std::vector<std::string> draw_learning_curves(const std::string& path, const std::vector<EpochReport>& history,
                                               const MetricName& metric, const std::string& title) {

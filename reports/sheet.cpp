@@ -18,6 +18,8 @@ struct Place {
   double tile_width = 0, tile_height = 0;  // of a picture
   double cell_width = 0, cell_height = 0;  // with its lines
   double names_width = 0;                  // of the rows
+  double names_height = 0;                 // of the columns of pixels
+  bool are_upward = false;                 // those names
   int64_t columns = 1, rows = 1;
 
   double width() const { return names_width + static_cast<double>(columns) * (cell_width + kGap) - kGap; }
@@ -46,6 +48,14 @@ Place place_of(const SheetSection& section) {
   for (const auto* names : {&section.row_names, &section.pixel_names})
     for (const std::string& name : *names)
       out.names_width = std::max(out.names_width, std::min(Canvas::text_width(name, kTextSize), kLongest) + 10);
+  if (!section.pixel_columns.empty()) {
+    double widest = 0;
+    for (const std::string& name : section.pixel_columns)
+      widest = std::max(widest, std::min(Canvas::text_width(name, kTextSize), kLongest));
+    out.are_upward = widest + 4 > out.tile_width / static_cast<double>(section.pixel_columns.size());
+    out.names_height = out.are_upward ? widest + 8 : kLine + 4;
+    out.cell_height += out.names_height;
+  }
   const auto count = std::ssize(section.tiles);
   out.columns = section.columns;
   if (out.columns == 0) {
@@ -108,6 +118,17 @@ void draw_name(Canvas& canvas, const std::string& name, const Place& place, doub
               {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
 }
 
+// Below a picture whose left lower corner is at (left, top).
+void draw_column_names(Canvas& canvas, const std::vector<std::string>& names, const Place& place, double left,
+                       double top) {
+  const double width = place.tile_width / static_cast<double>(names.size());
+  TextStyle style{.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle, .level = TextLevel::kTop};
+  if (place.are_upward) style.anchor = Anchor::kRight, style.level = TextLevel::kMiddle, style.upward = true;
+  for (size_t k = 0; k < names.size(); ++k)
+    canvas.text(left + width * (static_cast<double>(k) + 0.5), top + 6,
+                shortened(names[k], place.are_upward ? place.names_height - 8 : width, kTextSize), style);
+}
+
 void draw_section(Canvas& canvas, const SheetSection& section, const Place& place, double top) {
   const double there = canvas.width() - 2 * kMargin;
   if (!section.title.empty())
@@ -121,9 +142,12 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
     const auto row = static_cast<size_t>(i / place.columns);
     if (i % place.columns == 0 && row < section.row_names.size())
       draw_name(canvas, section.row_names[row], place, y + place.tile_height / 2);
-    const double pixel = place.tile_height / static_cast<double>(section.tiles.front().pixels.height);
+    const double pixel = place.tile_height / std::max(1.0, static_cast<double>(section.pixel_names.size()));
     for (size_t k = 0; k < section.pixel_names.size(); ++k)
       draw_name(canvas, section.pixel_names[k], place, y + pixel * (static_cast<double>(k) + 0.5));
+    if (!section.pixel_columns.empty())
+      draw_column_names(canvas, section.pixel_columns, place, left + (place.cell_width - place.tile_width) / 2,
+                        y + place.tile_height);
     if (!section.tiles[static_cast<size_t>(i)].pixels.values.empty())
       draw_tile(canvas, section.tiles[static_cast<size_t>(i)], place, left, y);
   }

@@ -27,10 +27,11 @@ struct SheetScale {
 struct SheetSection {
   std::string title = {};  // above them; "": none
   std::vector<SheetTile> tiles = {};
-  int64_t columns = 0;                        // of each row; 0: as many as fit
-  std::vector<std::string> row_names = {};    // on the left of each row; none: no names
-  std::vector<std::string> pixel_names = {};  // in their place: of each row of pixels of one picture
-  double side = 56;                           // of a picture's longer side on the page, about; pixels stay squares
+  int64_t columns = 0;                      // of each row; 0: as many as fit
+  std::vector<std::string> row_names = {};  // on the left of each row; none: no names
+  /// Of one picture, each for an equal part of its height, in the place of names of rows; and of its width, below it.
+  std::vector<std::string> pixel_names = {}, pixel_columns = {};
+  double side = 56;  // of a picture's longer side on the page, about; pixels stay squares
   std::vector<SheetScale> scales = {};
 };
 

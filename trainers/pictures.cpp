@@ -141,4 +141,22 @@ std::optional<Pixels> Pictures::samples(const FunctionOptions& options, const st
   return tiles_of(all, picture_, output_.sample_rows, chains);
 }
 
+Sheet Pictures::samples_sheet(const Pixels& samples) const {
+  const int64_t height = picture_[1], width = picture_[2];
+  SheetSection section{.columns = output_.sample_chains, .side = static_cast<double>(std::max(height, width))};
+  for (int64_t row = 0; row < output_.sample_rows; ++row) {
+    const int64_t steps = (row + 1) * output_.sample_steps;
+    section.row_names.push_back(str(steps, steps == 1 ? " step" : " steps"));
+    for (int64_t chain = 0; chain < output_.sample_chains; ++chain) {
+      Pixels tile{.width = width, .height = height};
+      for (int64_t y = 0; y < height; ++y) {
+        const auto first = samples.values.begin() + (row * (height + 1) + y) * samples.width + chain * (width + 1);
+        tile.values.insert(tile.values.end(), first, first + width);
+      }
+      section.tiles.push_back({.pixels = std::move(tile)});
+    }
+  }
+  return {str("Samples of ", output_.samples, " after steps of Gibbs sampling, a chain in each column"), {section}};
+}
+
 }  // namespace thtrain

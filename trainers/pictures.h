@@ -8,6 +8,7 @@
 
 #include "compiler/runtime/function.h"
 #include "nn/model.h"
+#include "reports/sheet.h"
 #include "reports/tiles.h"
 #include "trainers/experiment.h"
 
@@ -38,6 +39,8 @@ class Pictures {
   /// examples (training examples where there are none), and draw from copies of the layer's generators. Before each row
   /// `stops` is asked, where there is one: nothing where it says yes.
   std::optional<Pixels> samples(const FunctionOptions& options, const std::function<bool()>& stops = {}) const;
+  /// The page of samples(): its tiles in rows, with the number of steps that have led to each row.
+  Sheet samples_sheet(const Pixels& samples) const;
 
  private:
   const OutputConfig& output_;

@@ -37,7 +37,8 @@ void Run::draw_samples() {
                           output.sample_steps == 1 ? " step" : " steps", " of Gibbs sampling"));
   const std::optional<Pixels> drawn =
       pictures_.samples(function_options(experiment_.compiler, "samples"), [this] { return stop_wanted(); });
-  if (drawn) return write_png(plot_path("samples.png"), *drawn);
+  if (drawn && Font::find()) return draw_sheet(pictures_.samples_sheet(*drawn)).write_png(plot_path("samples.png"));
+  if (drawn) return write_png(plot_path("samples.png"), *drawn);  // without text
   interrupted_ = summary_.interrupted = true;
 }
 
@@ -47,7 +48,7 @@ void Run::draw_plots() {
   if (!experiment_.output.plots) return;
   plot_path("");
   const std::vector<std::string> written =
-      draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0], folder_.path());
+      draw_learning_curves(folder_.plot(), histories(), program_.metric_names()[0], run_title(folder_.path()));
   summary_.plot = written.front();
   if (written.size() == 1 && hooks_.on_message) hooks_.on_message(str("warning: ", without_font()));
 }

@@ -8,6 +8,7 @@
 #include "cli/run_hints.h"
 #include "cli/text.h"
 #include "reports/font.h"
+#include "reports/learning_curves.h"
 #include "trainers/checkpoint.h"
 
 namespace thtrain {
@@ -45,6 +46,7 @@ int run_show(const ShowArguments& arguments) {
                                   .missing = missing,
                                   .weights = weights,
                                   .history = history,
+                                  .title = run_title(loaded.run->path()),
                                   .phase = loaded.earlier_phase},
                                  {.part = part_of(arguments.part),
                                   .layer = arguments.layer,

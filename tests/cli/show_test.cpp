@@ -25,8 +25,11 @@ TEST(CliShow, OfAConvolutionalNet) {
   Workshop workshop;
   workshop.write("net.toml", convnet());
   ASSERT_EQ(workshop.run({"train", "net.toml", "--run-dir", "run"}).code, 0);
+  const std::string curves = workshop.read("run/plots/learning_curves.svg");
+  EXPECT_NE(curves.find(">run</text>"), std::string::npos) << curves;
   const Ended shown = workshop.run({"show", "run", "--occlusion", "14", "--example", "3"});
   ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_EQ(workshop.read("run/plots/learning_curves.svg"), curves);  // what training drew
   EXPECT_EQ(without_weights(shown.out),
             "pictures in run/plots\n"
             "  learning_curves.png, .svg  errors and losses after each epoch\n"
@@ -53,6 +56,7 @@ TEST(CliShow, OfAConvolutionalNet) {
   ASSERT_EQ(other.code, 0) << other.err;
   EXPECT_NE(other.out.find("  weights_softmax.png  "), std::string::npos) << other.out;
   EXPECT_TRUE(workshop.exists("seen/confusion_valid.png"));
+  EXPECT_NE(other.out.find("what the layers of images make of validation example 0\n"), std::string::npos) << other.out;
 }
 
 TEST(CliShow, WhatItRefuses) {
@@ -85,6 +89,13 @@ TEST(CliShow, WhatItRefuses) {
             "error: thtrain show: there is no such test example\n"
             "  expected: --example from 0 to 39\n"
             "  got:      40\n");
+  EXPECT_EQ(refused({"run", "--part", "train", "--example", "200"}),
+            "error: thtrain show: there is no such training example\n"
+            "  expected: --example from 0 to 199\n"
+            "  got:      200\n");
+  EXPECT_EQ(refused({"run", "data.n_valid=0", "--part", "valid"}),
+            "error: there are no validation examples to show\n"
+            "  expected: --part with another part of the data\n");
   EXPECT_EQ(refused({"run", "--occlusion", "29"}),
             "error: thtrain show: --occlusion: the square is larger than the picture\n"
             "  expected: at most 28 (pixels)\n"
@@ -111,8 +122,9 @@ TEST(CliShow, WithoutItsData) {
   ASSERT_EQ(workshop.run({"train", "net.toml", "--run-dir", "run"}).code, 0);
   const Ended all = workshop.run({"show", "run"});
   ASSERT_EQ(all.code, 0) << all.err;
-  EXPECT_NE(all.out.find("  boundary.png, .svg         the class of each place of the plane, with 20 valid examples\n"),
-            std::string::npos)
+  EXPECT_NE(
+      all.out.find("  boundary.png, .svg         the class of each place of the plane, with 20 validation examples\n"),
+      std::string::npos)
       << all.out;
   EXPECT_NE(all.out.find("the worst mistakes\n  example  class  its probability  taken for  its probability  a  b\n"),
             std::string::npos)

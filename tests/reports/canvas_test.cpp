@@ -26,6 +26,20 @@ class CanvasTest : public testing::Test {
   TemporaryFolder folder;
 };
 
+// Ratios of WCAG 2.1: white and black have 21, #767676 is the lightest grey with 4.5 on white.
+TEST(Colours, TextsContrastWithTheirGround) {
+  EXPECT_NEAR(contrast_ratio(kWhite, kBlack), 21, 1e-12);
+  EXPECT_NEAR(contrast_ratio(kRed, kWhite), 3.9985, 1e-4);
+  EXPECT_NEAR(contrast_ratio({0x76, 0x76, 0x76}, kWhite), 4.5415, 1e-3);
+  EXPECT_LT(contrast_ratio({0x77, 0x77, 0x77}, kWhite), 4.5);
+  for (int red = 0; red < 256; red += 5)
+    for (int green = 0; green < 256; green += 5)
+      for (int blue = 0; blue < 256; blue += 15) {
+        const Colour ground{static_cast<uint8_t>(red), static_cast<uint8_t>(green), static_cast<uint8_t>(blue)};
+        EXPECT_GE(contrast_ratio(text_colour_on(ground), ground), 4.58) << red << ' ' << green << ' ' << blue;
+      }
+}
+
 TEST_F(CanvasTest, LinesCoverWhatTheyAreOver) {
   Canvas canvas(40, 20);
   canvas.line(-10, 5.5, 50, 5.5, {.colour = kRed});

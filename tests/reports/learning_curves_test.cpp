@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "datasets/file.h"
@@ -70,6 +71,12 @@ TEST_F(LearningCurves, TheLearningRateIsDrawnWhereItChanges) {
   EXPECT_EQ(drawn({{.epochs = history}}, {}, "").height, constant.height);
 }
 
+TEST(RunTitles, AreTheNameOfTheFolder) {
+  for (const char* path : {"/tmp/runs/mlp-1", "runs/mlp-1", "mlp-1/", "./mlp-1//", "runs/other/../mlp-1/."})
+    EXPECT_EQ(run_title(path), "mlp-1") << path;
+  EXPECT_EQ(run_title("."), std::filesystem::current_path().filename());
+}
+
 TEST_F(LearningCurves, PhasesAreParted) {
   std::vector<PhaseHistory> phases = {{.phase = "pretraining"}, {.phase = "finetuning"}};
   phases[0].metrics = {{"loss", ""}};
@@ -90,6 +97,11 @@ TEST_F(LearningCurves, TheMetricLossHasOnePanel) {
   for (int64_t epoch = 1; epoch <= 20; ++epoch)
     history.push_back({.epoch = epoch, .train_loss = 3, .valid_error = 2, .valid_loss = 2});
   drawn({{.epochs = history, .metrics = {{"loss", ""}}}}, {"loss", ""}, "");
+  // What is drawn of training stands in metrics.jsonl: no other value that was measured.
+  const std::string without = read_file(svg());
+  for (EpochReport& report : history) report.train_error = 1;
+  drawn({{.epochs = history, .metrics = {{"loss", ""}}}}, {"loss", ""}, "");
+  EXPECT_EQ(read_file(svg()), without);
   EXPECT_EQ(svg_texts(svg()).find("training"), svg_texts(svg()).rfind("training"));
   EXPECT_TRUE(has_text("training") && has_text("validation") && has_text("loss"));
 }

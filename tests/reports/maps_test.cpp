@@ -41,6 +41,28 @@ TEST(HeatMap, DarkerCellsAreLarger) {
   EXPECT_LT(before, 60);
 }
 
+TEST(HeatMap, NumbersContrastWithTheirCells) {
+  for (bool of_row_sums : {false, true}) {
+    HeatMap map{.column_names = {"", ""}, .of_row_sums = of_row_sums};
+    for (int i = 0; i <= 1000; ++i) {
+      map.values.push_back({static_cast<double>(i), static_cast<double>(1000 - i)});
+      map.row_names.emplace_back("");
+    }
+    Canvas canvas(200, 20 * 1001 + 40);
+    draw_heat_map(canvas, {0, 0, 200, 20 * 1001 + 40.0}, map);
+    Colour cell{};
+    int numbers = 0;
+    for (const Canvas::Shape& shape : canvas.shapes()) {
+      if (const auto* filled = std::get_if<Canvas::Filled>(&shape)) cell = filled->colour;
+      const auto* number = std::get_if<Canvas::Placed>(&shape);
+      if (!number || number->text.empty() || number->text == "0") continue;
+      ++numbers;
+      EXPECT_GE(contrast_ratio(number->style.colour, cell), 4.58) << number->text;
+    }
+    EXPECT_EQ(numbers, 2000);
+  }
+}
+
 TEST(ConfusionPicture, CountsStandInTheirCells) {
   TemporaryFolder folder;
   const std::vector<std::vector<int64_t>> counts = {{90, 10, 0}, {5, 200, 7}, {0, 0, 1234567}};
@@ -118,7 +140,8 @@ TEST(Histograms, CountsOfBins) {
 TEST(Histograms, PanelsForAll) {
   TemporaryFolder folder;
   std::vector<Histogram> all;
-  for (int i = 0; i < 5; ++i) all.push_back(histogram_of(str("layer", i, "/W"), std::vector<double>{0, 1, 1, 2, 5}));
+  for (int i = 0; i < 5; ++i)
+    all.push_back(histogram_of(str("layer", i, "/W"), std::vector<double>{0, 1, 1, 2, 5, 0, 1, 1, 2, 5}));
   EXPECT_EQ(draw_histograms(folder.path("h"), all, "parameters").size(), 2u);
   const std::string texts = svg_texts(folder.path("h.svg"));
   for (const char* text : {"parameters\n", "layer0/W\n", "layer4/W\n", "mean 1.8, deviation 1.72\n"})
@@ -127,6 +150,27 @@ TEST(Histograms, PanelsForAll) {
   EXPECT_EQ(picture.width, 960u);
   EXPECT_GT(picture.count(plot::kBlue), 1000);
   draw_histograms(folder.path("h"), {}, "nothing");
+}
+
+// Bins of few numbers would be blocks that say nothing.
+TEST(Histograms, FewNumbersAreLines) {
+  TemporaryFolder folder;
+  const Histogram one = histogram_of("b", std::vector<double>{0.25});
+  EXPECT_EQ(one.numbers, std::vector<double>{0.25});
+  draw_histograms(folder.path("h"), {one}, "one number");
+  const Picture picture = read_png(folder.path("h.png"));
+  EXPECT_GT(picture.count(plot::kBlue), 100);
+  EXPECT_LT(picture.count(plot::kBlue), 600);
+  const Histogram some = histogram_of("b", std::vector<double>{3, 1, 1, std::nan("")});
+  EXPECT_EQ(some.numbers, (std::vector<double>{1, 1, 3}));
+  draw_histograms(folder.path("h"), {some}, "three numbers");
+  // Two lines, the first one twice as high.
+  EXPECT_EQ(of_svg(folder.path("h.svg"),
+                   "print(sum(e.get(\"stroke\") == \"#1f62b4\" and tag(e) != \"circle\" for e in root.iter()))"),
+            "2\n");
+  EXPECT_TRUE(histogram_of("W", std::vector<double>(10, 1.0)).numbers.empty());
+  const double most = std::numeric_limits<double>::max();
+  draw_histograms(folder.path("h"), {histogram_of("far", std::vector<double>{-most, most, 1e17})}, "far");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/str.h"
+#include "reports/matrix_picture.h"
+
 namespace thtrain {
 namespace {
 
@@ -88,6 +91,80 @@ TEST(Sheets, RowsOfPixelsMayHaveNames) {
     if (!text.text.empty()) middles.push_back((text.box.top + text.box.bottom) / 2);
   ASSERT_EQ(middles.size(), 3u);
   for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(middles[i], box.top + 10 + 20 * static_cast<double>(i), 0.5);
+}
+
+std::vector<std::string> numbered(const std::string& name, int64_t count) {
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(str(name, i));
+  return out;
+}
+
+// The box of a matrix of this shape on its page.
+Box matrix_box(int64_t rows, int64_t columns) {
+  const MatrixPicture drawn = draw_matrix(Tensor::zeros(DType::kFloat64, {rows, columns}), {}, {}, "weight");
+  return found_on(draw_sheet({.sections = {drawn.section}})).images.at(0);
+}
+
+TEST(MatrixPictures, CellsAreAsLargeAsThePageAllows) {
+  for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{{300, 10},
+                                                                              {10, 300},
+                                                                              {1024, 10},
+                                                                              {3, 1024},
+                                                                              {200, 150},
+                                                                              {128, 64},
+                                                                              {26, 1},
+                                                                              {1, 1},
+                                                                              {25, 2},
+                                                                              {1024, 1024}}) {
+    const Box box = matrix_box(rows, columns);
+    const auto longer = static_cast<double>(std::max(rows, columns)),
+               shorter = static_cast<double>(std::min(rows, columns));
+    EXPECT_LE(box.width(), 920) << rows << ' ' << columns;
+    EXPECT_LE(box.height(), 610) << rows << ' ' << columns;
+    if (rows > 25) {
+      EXPECT_GE(box.width(), std::min(24.0, 250 / longer) * longer) << rows << ' ' << columns;
+      EXPECT_GE(box.height(), std::min(18.0, 250 / shorter) * shorter) << rows << ' ' << columns;
+    }
+  }
+}
+
+TEST(MatrixPictures, HighOnesAreTransposedAndNamesStandBesideTheirCells) {
+  const Tensor values = Tensor::zeros(DType::kFloat64, {100, 3});
+  values.data<double>()[3 * 99 + 1] = 2;  // the last row, the middle column
+  const MatrixPicture high = draw_matrix(values, numbered("x", 100), {"cat", "dog", "cow"}, "weight");
+  EXPECT_TRUE(high.is_transposed);
+  EXPECT_EQ(high.section.pixel_names, (std::vector<std::string>{"cat", "dog", "cow"}));
+  EXPECT_EQ(high.section.pixel_columns, std::vector<std::string>());  // no room
+  const Pixels& pixels = high.section.tiles.at(0).pixels;
+  ASSERT_EQ(pixels.width, 100);
+  const Colour blue = scale_colour(ColourScale::kBlue, 1);
+  int64_t coloured = 0;
+  for (int64_t i = 0; i < pixels.width * pixels.height; ++i) {
+    if (pixels.values[static_cast<size_t>(3 * i)] == 255) continue;
+    ++coloured;
+    EXPECT_EQ(pixels.values[static_cast<size_t>(3 * i)], blue.red);
+    EXPECT_EQ(i % 100, 99);
+    EXPECT_EQ(i / 100 * 3 / pixels.height, 1);
+  }
+  EXPECT_EQ(coloured * 3, pixels.height);
+
+  const MatrixPicture low =
+      draw_matrix(Tensor::zeros(DType::kFloat64, {2, 3}), {"a", "b"}, {"cat", "dog", "a long name"}, "weight");
+  EXPECT_FALSE(low.is_transposed);
+  const Canvas canvas = draw_sheet({.sections = {low.section}});
+  const Box box = found_on(canvas).images.at(0);
+  const double width = box.width() / 3, height = box.height() / 2;
+  for (const Canvas::Text& text : canvas.texts()) {
+    const double x = (text.box.left + text.box.right) / 2, y = (text.box.top + text.box.bottom) / 2;
+    if (text.text == "b") {
+      EXPECT_NEAR(y, box.top + 1.5 * height, 0.5);
+    } else if (text.text == "dog") {
+      EXPECT_NEAR(x, box.left + 1.5 * width, 3);
+      EXPECT_GT(text.box.top, box.bottom);
+    } else if (text.text == "a long name") {
+      EXPECT_GT(text.box.top, box.bottom);
+    }
+  }
 }
 
 TEST(Sheets, LongTextIsCut) {

@@ -90,9 +90,10 @@ TEST(PicturesOfRuns, FiltersAreTheColumnsAfterEachEpoch) {
   for (int64_t k = 0; k < 6; ++k)
     for (int64_t i = 0; i < 784; ++i) columns.data<double>()[k * 784 + i] = w.as_double(i * 6 + k);
   EXPECT_EQ(last.values, tiles_of(columns, {1, 28, 28}, 2, 3).values);
+  // A page: the title, and three rows of four pictures with their names.
   const Pixels samples = read_png(folder.file("plots/samples.png"));
-  EXPECT_EQ(samples.width, 4 * 29 - 1);
-  EXPECT_EQ(samples.height, 3 * 29 - 1);
+  EXPECT_GT(samples.width, 4 * 34);
+  EXPECT_GT(samples.height, 3 * 34 + 28);
 }
 
 // Filters of one and of three channels are tiles; of others, a row for each with its first channels.
@@ -188,7 +189,16 @@ TEST(PicturesOfRuns, SamplesAreStepsOfGibbsSampling) {
     std::copy_n(means.data<double>(), 4 * 784, all.data<double>() + row * 4 * 784);
   }
   EXPECT_EQ(got.values, tiles_of(all, {1, 28, 28}, 3, 4).values);
-  EXPECT_EQ(Pictures(e, data, model).samples({.mode = Mode::kReference})->values, got.values);
+  const Pictures pictures(e, data, model);
+  EXPECT_EQ(pictures.samples({.mode = Mode::kReference})->values, got.values);
+  const Sheet page = pictures.samples_sheet(got);
+  EXPECT_EQ(page.title, "Samples of rbm after steps of Gibbs sampling, a chain in each column");
+  const SheetSection& section = page.sections.at(0);
+  EXPECT_EQ(section.columns, 4);
+  EXPECT_EQ(section.row_names, (std::vector<std::string>{"5 steps", "10 steps", "15 steps"}));
+  ASSERT_EQ(section.tiles.size(), 12u);
+  for (int64_t i = 0; i < 12; ++i)
+    EXPECT_EQ(section.tiles[static_cast<size_t>(i)].pixels.values, tiles_of(all.rows(i, 1), {1, 28, 28}, 1, 1).values);
 }
 
 TEST(PicturesOfRuns, TheirKeysMatter) {

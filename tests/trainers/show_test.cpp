@@ -7,6 +7,7 @@
 #include "datasets/sources/moons.h"
 #include "nn/layers/conv.h"
 #include "nn/layers/pool.h"
+#include "nn/objectives/binary_crossentropy.h"
 #include "reports/sheet.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
@@ -102,6 +103,39 @@ TEST(Show, FeatureMapsGradientsAndOcclusionAreThoseOfPyTorch) {
     expect_near(covered.by_place, expected.at("by_place"), "by place");
     expect_near(covered.by_pixel, expected.at("by_pixel"), "by pixel");
   }
+}
+
+// A picture of four pixels, logits (-1, 2, 1, 3), and labels as given.
+SaliencyTarget target_of_labels(const std::vector<uint8_t>& labels, const std::vector<std::string>& names) {
+  TemporaryFolder folder;
+  Experiment experiment = small_experiment();
+  Dense::Options dense;
+  dense.name = "labels";
+  dense.units = 4;
+  experiment.model.layers = {dense};
+  experiment.loss.objective = BinaryCrossentropy::Options();
+  experiment.compiler.mode = CompilerConfig::Mode::kReference;
+  const Tensor x = Tensor::zeros(DType::kFloat32, {1, 1, 2, 2}), y = Tensor::zeros(DType::kUInt8, {1, 4});
+  for (int64_t i = 0; i < 4; ++i) y.data<uint8_t>()[i] = labels[static_cast<size_t>(i)];
+  Dataset data;
+  data.name = "test";
+  data.train = data.valid = data.test =
+      Split({.raw = x, .origin = "x.npy"}, {.raw = y, .origin = "y.npy"}, Targets::kLabels, 1);
+  data.class_names = names;
+  write_npz(folder.path("w.npz"),
+            {{"labels/W", Tensor::zeros(DType::kFloat32, {4, 4})}, {"labels/b", Tensor::vector<float>({-1, 2, 1, 3})}});
+  const TrainedModel model(experiment, data, folder.path("w.npz"));
+  return saliency_target(model, Part::kTest, 0, model.read(Part::kTest, 0, 1).x);
+}
+
+TEST(Show, SaliencyAsksAboutALabelThatIsThere) {
+  const SaliencyTarget first = target_of_labels({0, 0, 1, 1}, {"cat", "dog", "cow", "hen"});
+  EXPECT_EQ(first.number, 2);
+  EXPECT_EQ(first.name, "probability of cow");
+  EXPECT_TRUE(first.is_probability);
+  // An example without labels: the most probable one.
+  EXPECT_EQ(target_of_labels({0, 0, 0, 0}, {"cat", "dog", "cow", "hen"}).name, "probability of hen");
+  EXPECT_EQ(target_of_labels({0, 1, 0, 1}, {}).name, "probability of output 1");
 }
 
 TEST(Show, TheSquareFollowsThePicture) {

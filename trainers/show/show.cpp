@@ -31,6 +31,10 @@ void ShowFolder::write(const Canvas& canvas, const std::string& name, const std:
   add_files(written, what);
 }
 
+const char* kind_of(Part part) {
+  return part == Part::kTrain ? "training" : part == Part::kValid ? "validation" : "test";
+}
+
 std::string class_name(const Dataset& data, int64_t number) {
   const auto at = static_cast<size_t>(number);
   return at < data.class_names.size() ? data.class_names[at] : std::to_string(number);
@@ -85,10 +89,10 @@ static Part part_to_show(const Dataset& data, const std::optional<Part>& asked) 
 static void check_part(const TrainedModel& model, Part part, int64_t example) {
   const int64_t size = model.split(part).size();
   if (size == 0)
-    throw UserError(Message{.what = str("there are no ", name_of(part), " examples to show"),
+    throw UserError(Message{.what = str("there are no ", kind_of(part), " examples to show"),
                             .expected = "--part with another part of the data"});
   if (example < size) return;
-  throw UserError(Message{.what = str("thtrain show: there is no such ", name_of(part), " example"),
+  throw UserError(Message{.what = str("thtrain show: there is no such ", kind_of(part), " example"),
                           .expected = str("--example from 0 to ", size - 1),
                           .got = std::to_string(example)});
 }
@@ -97,8 +101,19 @@ static void show_history(const ShownRun& run, ShowFolder& folder) {
   const bool has_epochs = std::any_of(run.history.begin(), run.history.end(),
                                       [](const PhaseHistory& phase) { return !phase.epochs.empty(); });
   if (!has_epochs) return folder.leave_out("learning curves", "the run has finished no epoch, or keeps no checkpoint");
-  folder.add_files(draw_learning_curves(folder.file("learning_curves"), run.history, run.history.back().metrics.at(0)),
-                   "errors and losses after each epoch");
+  folder.add_files(
+      draw_learning_curves(folder.file("learning_curves"), run.history, run.history.back().metrics.at(0), run.title),
+      "errors and losses after each epoch");
+}
+
+// The numbers of an example go into the first layer, classes come from the last one.
+static WeightNames weight_names(const TrainedModel& model, const std::string& layer) {
+  WeightNames out;
+  const auto& layers = model.experiment().model.layers;
+  if (layers.front()->name == layer) out.inputs = input_names(model.data());
+  if (layers.back()->name == layer && model.output().classifies(model.data()))
+    for (int64_t c = 0; c < model.data().classes(); ++c) out.units.push_back(class_name(model.data(), c));
+  return out;
 }
 
 ShowReport show(const ShownRun& run, const ShowOptions& options, const std::string& path) {
@@ -118,7 +133,7 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
   make_folder(path);
   show_history(run, folder);
   show_weights(run.experiment, arrays, layer, model ? model->picture() : std::nullopt,
-               run.data ? input_names(*run.data) : std::vector<std::string>(), folder);
+               model ? weight_names(*model, layer) : WeightNames(), folder);
   if (!model) {
     folder.leave_out("everything of examples", run.missing);
     return report;

@@ -41,6 +41,7 @@ struct ShownRun {
   std::string missing = {};       // why
   std::string weights = {};       // an .npz
   std::vector<PhaseHistory> history = {};
+  std::string title = {};  // of the learning curves: run_title() of its folder
   std::string phase = {};  // an earlier one of several, with whose name files begin; "": the last one
 };
 
@@ -77,10 +78,14 @@ class ShowFolder {
 /// there is no such layer, or it has no W.
 std::string layer_to_show(const Experiment& experiment, const std::map<std::string, Tensor>& arrays,
                           const std::string& asked);
+/// Of the inputs and units of a matrix of weights, where they are known.
+struct WeightNames {
+  std::vector<std::string> inputs = {}, units = {};
+};
 /// The weights of that layer as tiles, and a histogram of each parameter. `picture`: that of an example, where it is
-/// known; `inputs`: names of the numbers of an example, where there are some.
+/// known.
 void show_weights(const Experiment& experiment, const std::map<std::string, Tensor>& arrays, const std::string& layer,
-                  const std::optional<ImageShape>& picture, const std::vector<std::string>& inputs, ShowFolder& folder);
+                  const std::optional<ImageShape>& picture, const WeightNames& names, ShowFolder& folder);
 /// Examples of each class, the confusion matrix and the worst mistakes.
 void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder);
 /// Of a model of values: what it gives beside what it should give, and the differences.
@@ -91,6 +96,15 @@ OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& aske
 void check_square(const ImageShape& picture, const OcclusionSquare& square);
 /// Of an autoencoder of pictures: examples, and what it gives for them.
 void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& folder);
+/// A number that the model gives for an example.
+struct SaliencyTarget {
+  int64_t number = 0;
+  std::string name = {};  // "probability of 7"
+  bool is_probability = false;
+};
+/// The one that saliency asks about, of an example `x` as read() gives it: that of its class; of several labels the
+/// first one that it has, else the largest one that the model gives; else the first.
+SaliencyTarget saliency_target(const TrainedModel& model, Part part, int64_t example, const Tensor& x);
 /// Of one example: the feature maps of layers, and what covered pixels and small changes of pixels do.
 void show_example(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
 /// The decisions over the plane of two features.
@@ -98,6 +112,8 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder);
 
 /// Of an example of a few numbers: the columns' names, else "x0", "x1", ...; none of others.
 std::vector<std::string> input_names(const Dataset& data);
+/// "training", "validation" or "test": of which examples it is spoken.
+const char* kind_of(Part part);
 /// The names of the classes, else their numbers.
 std::string class_name(const Dataset& data, int64_t number);
 /// An image [channels, height, width]: of numbers from 0 to 1 these as they are, else from the least to the largest; of

@@ -19,9 +19,8 @@ std::string score_text(double score) {
   return text;
 }
 
-// "test" examples; of those of training, "training"
 std::string examples_text(Part part) {
-  return str(part == Part::kTrain ? "training" : part == Part::kValid ? "validation" : "test", " examples");
+  return str(kind_of(part), " examples");
 }
 
 SheetTile tile_of(const TrainedModel& model, Part part, int64_t example) {

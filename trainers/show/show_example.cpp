@@ -11,7 +11,7 @@ namespace thtrain {
 namespace {
 
 std::string example_text(Part part, int64_t example) {
-  return str(name_of(part), " example ", example);
+  return str(kind_of(part), " example ", example);
 }
 
 void draw_feature_maps(const TrainedModel& model, const Tensor& x, const std::string& example, ShowFolder& folder) {
@@ -38,19 +38,12 @@ void draw_feature_maps(const TrainedModel& model, const Tensor& x, const std::st
   folder.write(draw_sheet(sheet), "feature_maps", str("what the layers of images make of ", example), false);
 }
 
-// What the model is asked about: the class of the example, else the first number that it gives.
-struct Asked {
-  int64_t number = 0;
-  std::string name;  // "probability of class 7"
-  bool is_probability = false;
-};
-
-Asked asked_of(const TrainedModel& model, Part part, int64_t example) {
-  if (!can_judge(model)) return {0, "first output", false};
-  const int64_t label = model.split(part).read_targets(example, 1, DType::kFloat64).as_int(0);
-  const bool is_probability = model.gives_probabilities();
-  return {label, str(is_probability ? "probability of " : "score of ", class_name(model.data(), label)),
-          is_probability};
+// What to call one of several labels.
+std::string label_name(const Dataset& data, int64_t label, int64_t output) {
+  const auto at = static_cast<size_t>(label);
+  for (const auto* names : {&data.class_names, &data.target_names})
+    if (at < names->size()) return (*names)[at];
+  return str("output ", output);
 }
 
 // Has it scores of classes, labels or values?
@@ -59,6 +52,31 @@ bool learns_targets(const TrainedModel& model) {
   return model.output().compare_with == CompareWith::kTargets && model.data().targets() != Targets::kNone &&
          std::any_of(forms.begin(), forms.end(), [](TargetForm form) { return form != TargetForm::kNone; });
 }
+
+}  // namespace
+
+SaliencyTarget saliency_target(const TrainedModel& model, Part part, int64_t example, const Tensor& x) {
+  const Split& split = model.split(part);
+  const bool is_probability = model.gives_probabilities();
+  const std::string of = is_probability ? "probability of " : "score of ";
+  if (can_judge(model)) {
+    const int64_t label = split.read_targets(example, 1, DType::kFloat64).as_int(0);
+    return {label, of + class_name(model.data(), label), is_probability};
+  }
+  if (split.targets() != Targets::kLabels || split.has_step_targets()) return {0, "first output", false};
+  const Tensor targets = split.read_targets(example, 1, DType::kFloat64);
+  const Tensor given = model.predict(Batch{x, {}}).probabilities;
+  const int64_t first = model.output().columns ? model.output().columns->first : 0;
+  if (first + given.size() > targets.size()) return {0, "first output", false};
+  int64_t chosen = 0;
+  for (int64_t i = 1; i < given.size(); ++i)
+    if (given.as_double(i) > given.as_double(chosen)) chosen = i;
+  for (int64_t i = given.size() - 1; i >= 0; --i)
+    if (targets.as_double(first + i) > 0.5) chosen = i;
+  return {chosen, of + label_name(model.data(), first + chosen, chosen), is_probability};
+}
+
+namespace {
 
 // A quarter of the range of probabilities at least, so that small changes look small.
 ValueRange range_of_occlusion(const Occlusion& of, bool is_probability) {
@@ -77,8 +95,8 @@ std::string number_text(double value) {
   return text;
 }
 
-void draw_saliency(const TrainedModel& model, const Tensor& x, const Asked& asked, const OcclusionSquare& square,
-                   const std::string& example, ShowFolder& folder) {
+void draw_saliency(const TrainedModel& model, const Tensor& x, const SaliencyTarget& asked,
+                   const OcclusionSquare& square, const std::string& example, ShowFolder& folder) {
   const ImageShape picture = *model.picture();
   const Occlusion covered = occlusion(model, x, asked.number, square);
   const Tensor gradient = gradient_by_pixel(score_gradient(model, x, asked.number), picture);
@@ -125,8 +143,8 @@ void show_example(const TrainedModel& model, Part part, const ShowOptions& optio
   draw_feature_maps(model, x, example, folder);
   if (!model.picture()) return folder.leave_out("occlusion and gradient", "examples are no pictures");
   if (!learns_targets(model)) return folder.leave_out("occlusion and gradient", "the model learns no targets");
-  draw_saliency(model, x, asked_of(model, part, options.example), square_of(*model.picture(), options.square), example,
-                folder);
+  draw_saliency(model, x, saliency_target(model, part, options.example, x), square_of(*model.picture(), options.square),
+                example, folder);
 }
 
 }  // namespace thtrain

@@ -74,7 +74,7 @@ void show_values(const TrainedModel& model, Part part, ShowFolder& folder) {
   constexpr int64_t kMost = 4;
   const int64_t shown = std::min({given_width, width - first, kMost});
   Canvas canvas(kWidth, kTitle + kHeight * static_cast<int>(shown));
-  const std::string what = str("hat the model gives beside the values of ", count, ' ', name_of(part), " examples",
+  const std::string what = str("hat the model gives beside the values of ", count, ' ', kind_of(part), " examples",
                                shown < given_width ? str(", the first ", shown, " of ", given_width, " values") : "");
   canvas.text(20, 24, "W" + what, {.size = 15, .bold = true});
   for (int64_t j = 0; j < shown; ++j) {
@@ -108,7 +108,7 @@ void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& fold
       section.tiles.push_back({.pixels = number_pixels(given.data<double>() + i * numbers, *model.picture())});
     section.row_names.insert(section.row_names.end(), {"example", "given"});
   }
-  const std::string what = str("hat the model gives for ", count, ' ', name_of(part), " examples, below each");
+  const std::string what = str("hat the model gives for ", count, ' ', kind_of(part), " examples, below each");
   folder.write(draw_sheet({"W" + what, {section}}), str("reconstructions_", name_of(part)), "w" + what, false);
 }
 
@@ -137,7 +137,7 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
   const std::vector<std::string> inputs = input_names(data);
   Canvas canvas(760, 640);
   const std::string what =
-      str("the class of each place of the plane, with ", of.points.dim(0), ' ', name_of(part), " examples");
+      str("the class of each place of the plane, with ", of.points.dim(0), ' ', kind_of(part), " examples");
   draw_decisions(canvas, {10, 10, 750, 630}, "Decisions", {.low = of.left, .high = of.right, .name = inputs[0]},
                  {.low = of.bottom, .high = of.top, .name = inputs[1]}, map);
   folder.write(canvas, "boundary", what, true);

@@ -4,6 +4,7 @@
 
 #include "compiler/base/escape.h"
 #include "reports/histograms.h"
+#include "reports/matrix_picture.h"
 #include "reports/sheet.h"
 #include "trainers/show/filters.h"
 #include "trainers/show/show.h"
@@ -48,22 +49,20 @@ void draw_filters(const Filters& filters, const std::string& layer, ShowFolder& 
   folder.write(draw_sheet({title, {section}}), "weights_" + layer, what, false);
 }
 
-// 0 is white: blue numbers are above it, red ones below.
-void draw_matrix(const Tensor& weights, const std::string& layer, const std::vector<std::string>& inputs,
-                 ShowFolder& folder) {
+void show_matrix(const Tensor& weights, const std::string& layer, const WeightNames& names, ShowFolder& folder) {
   const Tensor values = weights.cast(DType::kFloat64).contiguous();
   const int64_t rows = values.dim(0), columns = values.dim(1);
-  const ValueRange range = range_of(values.data<double>(), values.size());
-  const double most = std::max({std::abs(range.low), std::abs(range.high), 1e-30});
-  const double cell = std::min({24.0, 840.0 / static_cast<double>(columns), 600.0 / static_cast<double>(rows)});
-  constexpr double kLegible = 14;
-  SheetSection section{.tiles = {{.pixels = scale_pixels(values, {-most, most}, ColourScale::kRedToBlue)}},
-                       .side = cell * static_cast<double>(std::max(rows, columns)),
-                       .scales = {{ColourScale::kRedToBlue, {-most, most}, "weight"}}};
-  if (std::ssize(inputs) == rows && cell >= kLegible) section.pixel_names = inputs;
-  const std::string what = str("he weights of ", layer, ": ", rows, rows == 1 ? " input" : " inputs", " in rows, ",
-                               columns, columns == 1 ? " unit in a column" : " units in columns");
-  folder.write(draw_sheet({"T" + what, {section}}), "weights_" + layer, "t" + what, false);
+  const auto fitting = [](const std::vector<std::string>& given, int64_t count) {
+    return std::ssize(given) == count ? given : std::vector<std::string>();
+  };
+  const MatrixPicture drawn = draw_matrix(values, fitting(names.inputs, rows), fitting(names.units, columns), "weight");
+  const std::string inputs = str(rows, rows == 1 ? " input" : " inputs"),
+                    units = str(columns, columns == 1 ? " unit" : " units");
+  const std::string what =
+      str("he weights of ", layer, ": ",
+          drawn.is_transposed ? str(units, columns == 1 ? " in a row, " : " in rows, ", inputs, " in columns")
+                              : str(inputs, " in rows, ", units, columns == 1 ? " in a column" : " in columns"));
+  folder.write(draw_sheet({"T" + what, {drawn.section}}), "weights_" + layer, "t" + what, false);
 }
 
 // About the cube root of the numbers' count on each side of the middle.
@@ -127,8 +126,7 @@ std::string layer_to_show(const Experiment& experiment, const Arrays& arrays, co
 }
 
 void show_weights(const Experiment& experiment, const Arrays& arrays, const std::string& layer,
-                  const std::optional<ImageShape>& picture, const std::vector<std::string>& inputs,
-                  ShowFolder& folder) {
+                  const std::optional<ImageShape>& picture, const WeightNames& names, ShowFolder& folder) {
   if (layer.empty()) {
     folder.leave_out("weights", "no layer has a matrix or filters");
   } else {
@@ -140,7 +138,7 @@ void show_weights(const Experiment& experiment, const Arrays& arrays, const std:
     if (filters)
       draw_filters(*filters, layer, folder);
     else if (weights.rank() == 2 && std::max(weights.dim(0), weights.dim(1)) <= kLargestMatrix)
-      draw_matrix(weights, layer, inputs, folder);
+      show_matrix(weights, layer, names, folder);
     else
       folder.leave_out(str("weights of ", layer), str(weights.type_text(), " is neither pictures nor a small matrix"));
   }
