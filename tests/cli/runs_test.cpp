@@ -53,12 +53,13 @@ std::vector<RunRow> some_rows() {
 TEST(RunsTable, HasALineForEachRun) {
   std::vector<RunRow> rows = some_rows();
   sort_rows(rows, "");
-  EXPECT_EQ(runs_text(rows), R"(run                config      best        epoch  epochs  test        time       ended
+  EXPECT_EQ(runs_text(rows),
+            R"(run                config      best          epoch  epochs  test         time       ended
 runs/b             cannot be read: metrics.jsonl, line 3: no valid JSON: it ends too early
-runs/sweep/2       mlp_digits  6.250000 %      7      20  7.250000 %  1 h 6 min  killed, finetune
-runs/reg-1         reg             0.5 r2      7      20  -              61.0 s  finished
-runs/mlp_digits-1  mlp_digits  7.500000 %      7      20  8.500000 %     12.3 s  finished
-runs/none-1        mlp_digits  -           -           0  -             0.000 s  running
+runs/sweep/2       mlp_digits  6.250000  %       7      20  7.250000  %  1 h 6 min  killed, finetune
+runs/reg-1         reg              0.5  r2      7      20  -               61.0 s  finished
+runs/mlp_digits-1  mlp_digits  7.500000  %       7      20  8.500000  %     12.3 s  finished
+runs/none-1        mlp_digits  -             -           0  -              0.000 s  running
 )");
 }
 
@@ -229,6 +230,26 @@ runs/b  tiny    87.500000 %      1       2  87.500000 % TIME  finished
             "  expected: an object with epoch, train_loss and seconds\n"
             "  got:      {}\n");
   EXPECT_TRUE(png.empty() || png.starts_with("\x89PNG"));
+}
+
+TEST_F(CliRuns, OfASweepAreComparedByItsFolder) {
+  ASSERT_EQ(workshop
+                .run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1..3", "trainer.epochs=1",
+                      "compiler.mode=reference", "--quiet"})
+                .code,
+            0);
+  fs::remove_all(workshop.path("s/seed=2"));  // as one that was not begun
+  const Ended whole = workshop.run({"compare", "s/"});
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_TRUE(whole.out.starts_with("key   seed=1  seed=3\nseed       1       3\n\nrun       config  ")) << whole.out;
+  const Ended listed = workshop.run({"compare", "s/logs/", "s/seed=1/", "s/seed=3/"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_EQ(listed.out, whole.out);
+  fs::remove_all(workshop.path("s/seed=3"));
+  EXPECT_EQ(workshop.run({"compare", "s"}).err,
+            "error: thtrain compare: there is nothing to compare with\n"
+            "  expected: the folders of two or more runs\n"
+            "  got:      s/seed=1\n");
 }
 
 }  // namespace
