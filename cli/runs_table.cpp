@@ -96,7 +96,7 @@ static std::string value_text(const MetricName& metric, const std::optional<doub
   return metric.unit == "%" ? json_fixed(*value, 6) : loss_text(*value);
 }
 
-// Stands in a column of its own: values of all metrics end at one place.
+// Stands in a column of its own, for the test value too: values of all metrics end at one place.
 static std::string unit_text(const MetricName& metric, const std::optional<double>& value) {
   if (!value) return "";
   const std::string unit = metric.unit == "%" ? "%" : "";
@@ -113,19 +113,18 @@ static std::vector<std::string> cells_of(const RunRecord& record) {
           record.best ? std::to_string(record.best_epoch) : "-",
           std::to_string(record.epochs),
           value_text(record.metric, record.test),
-          unit_text(record.metric, record.test),
           seconds_text(record.seconds),
           printable(end)};
 }
 
 std::string runs_text(const std::vector<RunRow>& rows, int width) {
   std::vector<std::vector<std::string>> cells = {
-      {"run", "config", "best", "", "epoch", "epochs", "test", "", "time", "ended"}};
+      {"run", "config", "best", "", "epoch", "epochs", "test", "time", "ended"}};
   for (const RunRow& row : rows) {
     cells.push_back(cells_of(row.record));
     if (!row.error.empty()) cells.back() = {printable(row.record.folder)};
   }
-  std::string table = fitting_table(cells, {0, 1, 9}, width), out;
+  std::string table = fitting_table(cells, {0, 1, 8}, width), out;
   size_t name_width = 0;
   for (size_t start = 0, i = 0, end = 0; (end = table.find('\n', start)) != std::string::npos; start = end + 1, ++i) {
     std::string line = table.substr(start, end - start);

@@ -102,9 +102,9 @@ TEST_F(ConfigBases, KeysGoWhereAValueThatIsTypedReplacesTheKind) {
   EXPECT_EQ(values("base.toml", {"trainer.optimizer=sgd"})["trainer.momentum"], "0.9");
   EXPECT_EQ(error("base.toml", {"trainer.optimizer=adam", "trainer.momentum=0.5"}),
             R"(error: unknown key trainer.momentum
-  config:   command line:2:1
+  config:   command line:2:9
       2 | trainer.momentum=0.5
-        | ^^^^^^^^^^^^^^^^
+        |         ^^^^^^^^
   hint:     momentum is a key of optimizer = "sgd" or "rmsprop")");
 }
 

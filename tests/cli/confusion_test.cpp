@@ -37,10 +37,10 @@ TEST(CliConfusion, HasTheNamesOfClasses) {
       2  2    0   3
 )");
   EXPECT_EQ(confusion_text(matrix, {"versicolor", "1st", "a name of more characters"}, true), R"(steps taken for
-  class             versicolor  1st  a name...racters
+  class             versicolor  1st  a name ...acters
   versicolor                 1    0                12
   1st                        0  345                 0
-  a name...racters           2    0                 3
+  a name ...acters           2    0                 3
 )");
   Workshop workshop;
   workshop.write("digits.toml",
