@@ -35,7 +35,8 @@ static ListedOption listed(const CLI::Option& option) {
                    .about = option.get_description(),
                    .choices = choices_of(option),
                    .is_list = option.get_delimiter() == ',',
-                   .required = option.get_required()};
+                   .required = option.get_required(),
+                   .is_repeated = has_place && option.get_items_expected_max() > 1};
   if (option.get_items_expected_max() > 0) out.type = option.get_type_name();
   while (out.type.ends_with(' ')) out.type.pop_back();
   return out;

@@ -18,6 +18,7 @@ struct ListedOption {
   std::vector<std::string> choices = {};  // the values that it takes, where they are words
   bool is_list = false;                   // several values, with commas between them
   bool required = false;
+  bool is_repeated = false;  // an argument that stands at every place from its own on
 };
 
 struct ListedCommand {

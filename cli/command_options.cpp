@@ -160,7 +160,8 @@ void CommandLine::add_show() {
   c->add_option("--example", show.example, "the example whose feature maps and pixels are drawn; 0 unless given")
       ->type_name("N")
       ->check(number("--example", 0));
-  c->add_option("--occlusion", show.occlusion, "side of the grey square that moves over the example")
+  c->add_option("--occlusion", show.occlusion,
+                "side of the grey square that moves over the example; without it a quarter of the shorter side")
       ->type_name("PIXELS")
       ->check(number("--occlusion", 1));
   c->add_option("--stride", show.stride, "by how much it moves; without it a quarter of its side")
@@ -224,7 +225,9 @@ void CommandLine::add_runs() {
 void CommandLine::add_compare() {
   CLI::App* c = add("compare", "show in what runs differ, and draw their curves into one picture",
                     [this] { return run_compare(compare); });
-  c->add_option("RUN", compare.runs, "the folders of two or more runs")->required()->expected(1, -1);
+  c->add_option("RUN", compare.runs, "the folders of two or more runs; that of a sweep stands for all of its runs")
+      ->required()
+      ->expected(1, -1);
   c->add_option("--output", compare.output,
                 "the picture, a .png; an .svg is written beside it; compare.png unless given")
       ->type_name("FILE");

@@ -26,14 +26,14 @@ static void refuse_base(ConfigNode& root, Findings& findings) {
   std::erase_if(root.children, [](const ConfigNode& entry) { return entry.key == "_base_"; });
 }
 
-// The config.toml of a run has every key, also those of an optimizer that the command line replaces.
-static Experiment read(const std::string& file, const std::vector<std::string>& overrides, bool is_run = false) {
+// The file may have keys of an optimizer, or another kind, that the command line replaces; a run's has them all.
+static Experiment read(const std::string& file, const std::vector<std::string>& overrides) {
   Findings findings;
   ConfigNode root = read_config(file, findings);
   const ConfigNode before = root;
   apply_overrides(root, overrides, findings);
   refuse_base(root, findings);
-  if (is_run) drop_replaced_kinds(before, root);
+  drop_replaced_kinds(before, root);
   Experiment experiment = read_experiment(root, findings);
   findings.raise();
   return experiment;
@@ -44,14 +44,13 @@ LoadedExperiment load_experiment(const std::string& config, const std::vector<st
   std::string folder = fs::absolute(config, error).lexically_normal().parent_path().string();
   if (error)
     throw UserError(Message{.what = "the working folder is gone", .hint = "go to a folder that exists, and try again"});
-  const bool is_run = fs::path(config).filename() == "config.toml" && fs::exists(fs::path(folder) / "run.json", error);
-  return {with_absolute_paths(read(config, overrides, is_run), folder), config, folder, {}};
+  return {with_absolute_paths(read(config, overrides), folder), config, folder, {}};
 }
 
 LoadedExperiment load_run(const std::string& folder, const std::vector<std::string>& overrides) {
   RunFolder run = RunFolder::open(folder);
   const std::string& config_folder = run.facts().config_folder;
-  Experiment experiment = read(run.config(), overrides, true);
+  Experiment experiment = read(run.config(), overrides);
   // The run's own paths are absolute, and may be gone where they are not needed any more.
   if (!overrides.empty()) experiment = with_absolute_paths(experiment, config_folder);
   return {experiment, run.config(), config_folder, run};

@@ -159,8 +159,11 @@ static std::string summary_json(const TrainSummary& summary) {
   if (summary.evaluations) out.add("evaluations", *summary.evaluations).add("converged", summary.converged);
   if (!summary.phase.empty()) out.add("phase", summary.phase);
   if (summary.out_of_time) out.add("out_of_time", true);
-  if (summary.confusion)
-    out.add("confusion_part", name_of(summary.confusion_part)).add_raw("confusion", confusion_json(*summary.confusion));
+  if (summary.confusion) {
+    out.add("confusion_part", name_of(summary.confusion_part));
+    if (!summary.class_names.empty()) out.add("classes", summary.class_names);
+    out.add_raw("confusion", confusion_json(*summary.confusion));
+  }
   if (summary.native_from_step) out.add("native_from_step", *summary.native_from_step);
   return out.line();
 }
@@ -183,7 +186,7 @@ void Progress::print_summary(const TrainSummary& summary) {
   if (options_.json && options_.quiet) return;
   print_values(summary);
   if (summary.confusion) {
-    const std::string text = confusion_text(*summary.confusion);
+    const std::string text = confusion_text(*summary.confusion, summary.class_names);
     if (!text.empty())
       print_line(str("confusion matrix of the ", summary.confusion_of_steps ? "steps of the " : "",
                      summary.confusion_part == Part::kTest ? "test" : "validation", " examples, ",

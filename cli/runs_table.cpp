@@ -93,8 +93,15 @@ std::string fitting_table(std::vector<std::vector<std::string>> rows, const std:
 
 static std::string value_text(const MetricName& metric, const std::optional<double>& value) {
   if (!value) return "-";
-  const std::string number = metric.unit == "%" ? error_text(*value) : loss_text(*value);
-  return metric.name == "error" ? number : str(number, ' ', metric_label(metric.name));
+  return metric.unit == "%" ? json_fixed(*value, 6) : loss_text(*value);
+}
+
+// Stands in a column of its own, for the test value too: values of all metrics end at one place.
+static std::string unit_text(const MetricName& metric, const std::optional<double>& value) {
+  if (!value) return "";
+  const std::string unit = metric.unit == "%" ? "%" : "";
+  if (metric.name == "error") return unit;
+  return str(unit, unit.empty() ? "" : " ", metric_label(metric.name));
 }
 
 static std::vector<std::string> cells_of(const RunRecord& record) {
@@ -102,6 +109,7 @@ static std::vector<std::string> cells_of(const RunRecord& record) {
   return {printable(record.folder),
           printable(record.config),
           value_text(record.metric, record.best),
+          unit_text(record.metric, record.best),
           record.best ? std::to_string(record.best_epoch) : "-",
           std::to_string(record.epochs),
           value_text(record.metric, record.test),
@@ -110,12 +118,13 @@ static std::vector<std::string> cells_of(const RunRecord& record) {
 }
 
 std::string runs_text(const std::vector<RunRow>& rows, int width) {
-  std::vector<std::vector<std::string>> cells = {{"run", "config", "best", "epoch", "epochs", "test", "time", "ended"}};
+  std::vector<std::vector<std::string>> cells = {
+      {"run", "config", "best", "", "epoch", "epochs", "test", "time", "ended"}};
   for (const RunRow& row : rows) {
     cells.push_back(cells_of(row.record));
     if (!row.error.empty()) cells.back() = {printable(row.record.folder)};
   }
-  std::string table = fitting_table(cells, {0, 1, 7}, width), out;
+  std::string table = fitting_table(cells, {0, 1, 8}, width), out;
   size_t name_width = 0;
   for (size_t start = 0, i = 0, end = 0; (end = table.find('\n', start)) != std::string::npos; start = end + 1, ++i) {
     std::string line = table.substr(start, end - start);

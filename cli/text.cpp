@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/runs_table.h"
 #include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
@@ -65,7 +66,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, const 
     std::string line = indent;
     for (size_t i = 0; i < row.size(); ++i) {
       std::string space(static_cast<size_t>(widths[i] - character_count(row[i])), ' ');
-      bool is_number = !row[i].empty() && std::isdigit(static_cast<unsigned char>(row[i][0]));
+      const size_t sign = row[i].starts_with('-');
+      const bool is_number = sign < row[i].size() && std::isdigit(static_cast<unsigned char>(row[i][sign]));
       line += (i ? "  " : "") + (is_number ? space + row[i] : row[i] + space);
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
@@ -192,15 +194,32 @@ std::string confusion_json(const Tensor& matrix) {
   return str('[', join(rows, ", "), ']');
 }
 
-std::string confusion_text(const Tensor& matrix, bool of_steps) {
+// Spaces before each text of a row's column, or behind it, that make all as wide as the widest.
+static std::string padded(const std::string& text, int width, bool before) {
+  const std::string space(static_cast<size_t>(std::max(0, width - character_count(text))), ' ');
+  return before ? space + text : text + space;
+}
+
+std::string confusion_text(const Tensor& matrix, const std::vector<std::string>& names, bool of_steps) {
   constexpr int64_t kMost = 30;
+  constexpr int kLongestName = 16;
   if (matrix.dim(0) > kMost) return "";
   std::vector<std::vector<std::string>> rows = {{"class"}};
-  for (int64_t j = 0; j < matrix.dim(1); ++j) rows[0].push_back(std::to_string(j));
   for (int64_t i = 0; i < matrix.dim(0); ++i) {
-    rows.push_back({std::to_string(i)});
+    const auto at = static_cast<size_t>(i);
+    const std::string name =
+        at < names.size() ? cut_in_the_middle(printable(names[at]), kLongestName) : std::to_string(i);
+    rows[0].push_back(name);
+    rows.push_back({name});
     for (int64_t j = 0; j < matrix.dim(1); ++j)
       rows.back().push_back(count_or_sum(matrix.as_double(i * matrix.dim(1) + j)));
+  }
+  // Names of columns to the right, above their numbers, and those of rows to the left, also where they begin with a
+  // digit.
+  for (size_t j = 0; j < rows[0].size() && !names.empty(); ++j) {
+    int width = 0;
+    for (const auto& row : rows) width = std::max(width, character_count(row[j]));
+    for (auto& row : rows) row[j] = padded(row[j], width, j > 0);
   }
   return str(of_steps ? "steps taken for\n" : "taken for\n", table_text(rows, "  "));
 }

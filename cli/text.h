@@ -25,7 +25,8 @@ std::string loss_text(double loss, int decimals);
 /// "0.031 s", "12.3 s", "3 min 12 s"
 std::string seconds_text(double seconds);
 
-/// Rows of cells, the columns aligned and two spaces apart; numbers (cells that start with a digit) to the right.
+/// Rows of cells, the columns aligned and two spaces apart; numbers (cells that start with a digit, or with a
+/// minus and a digit) to the right.
 std::string table_text(const std::vector<std::vector<std::string>>& rows, const std::string& indent = "  ");
 /// A line for each fact: its name, and what it is.
 std::string facts_text(const std::vector<std::pair<std::string, std::string>>& facts);
@@ -52,8 +53,8 @@ void print_text(const std::string& text);
 
 /// Evaluation::confusion as JSON: an array of a row for each class.
 std::string confusion_json(const Tensor& matrix);
-/// The same as a table for people; empty where there are more than 30 classes. `of_steps`: its title says that it
-/// counts steps.
-std::string confusion_text(const Tensor& matrix, bool of_steps = false);
+/// The same as a table for people; empty where there are more than 30 classes. `names` of the classes, cut to 16
+/// characters; empty: their numbers. `of_steps`: its title says that it counts steps.
+std::string confusion_text(const Tensor& matrix, const std::vector<std::string>& names, bool of_steps = false);
 
 }  // namespace thtrain

@@ -76,6 +76,7 @@ void add_confusion(TrainSummary& summary, const Experiment& experiment, const Da
       const Evaluation found = evaluate(experiment, data, part, folder.best());
       summary.confusion = found.confusion;
       summary.confusion_of_steps = found.steps > 0;
+      summary.class_names = data.class_names;
       summary.confusion_part = part;
       return;
     }

@@ -136,7 +136,8 @@ struct TrainSummary {
   /// run that is over, where the metric confusion_matrix is asked for.
   std::optional<Tensor> confusion = {};
   Part confusion_part = Part::kTest;
-  bool confusion_of_steps = false;  // does it count steps of sequences?
+  bool confusion_of_steps = false;            // does it count steps of sequences?
+  std::vector<std::string> class_names = {};  // of its rows, where the data has names
   std::string run_dir;
   std::string plot;                             // of the learning curves; empty where none was drawn
   std::optional<Profile> profile = {};          // where TrainOptions::profile wanted one

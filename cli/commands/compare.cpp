@@ -9,6 +9,7 @@
 #include "cli/compare_picture.h"
 #include "cli/load_experiment.h"
 #include "cli/runs_table.h"
+#include "cli/sweep/folder.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
@@ -31,11 +32,29 @@ std::string without_last_slashes(std::string path) {
   return path;
 }
 
+// A sweep's folder stands for its runs that were begun; its folder of logs, which `sweep/*/` names too, is passed over.
+std::vector<std::string> folders_of_runs(const std::vector<std::string>& given) {
+  std::vector<std::string> out;
+  for (const std::string& word : given) {
+    const std::string folder = without_last_slashes(word);
+    const fs::path path(folder);
+    if (path.filename() == "logs" && SweepFolder::is_at((path.parent_path() / ".").string())) continue;
+    if (!SweepFolder::is_at(folder)) {
+      out.push_back(folder);
+      continue;
+    }
+    const SweepFolder sweep = SweepFolder::open(folder);
+    std::error_code error;
+    for (const std::string& name : sweep.facts().runs)
+      if (fs::exists(sweep.run(name) + "/run.json", error)) out.push_back(sweep.run(name));
+  }
+  return out;
+}
+
 std::vector<RunToCompare> read_runs(const std::vector<std::string>& folders) {
   std::vector<RunToCompare> out;
   std::set<std::string> names;
-  for (const std::string& given : folders) {
-    const std::string folder = without_last_slashes(given);
+  for (const std::string& folder : folders) {
     for (const RunToCompare& other : out)
       if (is_same_file(other.record.folder, folder))
         throw UserError(Message{.what = str("thtrain compare: ", folder, " is given twice"),
@@ -127,12 +146,13 @@ std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::
 }  // namespace
 
 int run_compare(const CompareArguments& arguments) {
-  if (arguments.runs.size() < 2)
+  const std::vector<std::string> folders = folders_of_runs(arguments.runs);
+  if (folders.size() < 2)
     throw UserError(Message{.what = "thtrain compare: there is nothing to compare with",
                             .expected = "the folders of two or more runs",
-                            .got = arguments.runs.empty() ? "none" : arguments.runs[0]});
+                            .got = folders.empty() ? "none" : folders[0]});
   const std::string stem = stem_of(arguments.output);
-  const std::vector<RunToCompare> runs = read_runs(arguments.runs);
+  const std::vector<RunToCompare> runs = read_runs(folders);
   const std::vector<std::vector<std::string>> rows = differences(runs);
   const std::vector<std::string> pictures = draw(runs, stem);
   if (arguments.json) {

@@ -64,6 +64,7 @@ int run_eval(const EvalArguments& arguments) {
     out.add("loss", found.loss);
     for (const Evaluation::Value& value : found.others)
       if (value.number && value.name != "loss") out.add(str(arguments.part, '_', value.name), *value.number);
+    if (found.confusion && !data.class_names.empty()) out.add("classes", data.class_names);
     if (found.confusion) out.add_raw("confusion", confusion_json(*found.confusion));
     print_text(out.line() + "\n");
   } else {
@@ -79,8 +80,9 @@ int run_eval(const EvalArguments& arguments) {
                 loss_meaning(loaded.experiment), "\n");
     for (const Evaluation::Value& value : found.others)
       if (value.name != "loss" && value.number) text += str(name, ' ', metric_label(value.name), ' ', value.text, "\n");
-    print_text(
-        str(text, "weights ", weights, "\n", found.confusion ? confusion_text(*found.confusion, found.steps > 0) : ""));
+    text += str("weights ", weights, "\n");
+    if (found.confusion) text += confusion_text(*found.confusion, data.class_names, found.steps > 0);
+    print_text(text);
   }
   return kDone;
 }

@@ -31,11 +31,11 @@ static std::string word_of(const ListedOption& option) {
 // What does not depend on the declarations. A word that holds `=` is several words to readline, which replaces the last
 // one only.
 static const char* const kFunctions = R"bash(
-_thtrain_files() {  # folders, and files whose names end so; folders get a slash
+_thtrain_files() {  # folders, and files whose names end so; folders get a slash, or are left to _thtrain_runs
   local file
   for file in "$1"*; do
     if [[ -d $file ]]; then
-      found+=("$file/")
+      [[ ${3-} == *run* ]] || found+=("$file/")
     elif [[ -e $file && $file == *"$2" ]]; then
       found+=("$file ")
     fi
@@ -90,7 +90,7 @@ _thtrain_find() {  # what $1 says, for the word $2
     *)
       for kind in $1; do
         case $kind in
-          config) _thtrain_files "$2" .toml ;;
+          config) _thtrain_files "$2" .toml "$1" ;;
           run) _thtrain_runs "$2" ;;
           folder) _thtrain_files "$2" '/' ;;
           file) _thtrain_files "$2" '' ;;
@@ -165,7 +165,7 @@ std::string bash_completion(const Listing& listing) {
       if (const std::string word = word_of(o); !word.empty())
         option += str("    '", command.name, ' ', o.name, "') echo ", single_quoted(word), " ;;\n");
     for (size_t i = 0; i < command.arguments.size(); ++i) {
-      const bool is_last = i > 0 && i + 1 == command.arguments.size();
+      const bool is_last = command.arguments[i].is_repeated || (i > 0 && i + 1 == command.arguments.size());
       argument += str("    '", command.name, " '", is_last ? "*" : std::to_string(i), ") echo ",
                       single_quoted(word_of(command.arguments[i])), " ;;\n");
     }

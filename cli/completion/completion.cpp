@@ -20,7 +20,7 @@ Takes takes(const ListedOption& option) {
   if (option.type.empty()) return Takes::kOther;  // of one that is named after something else
   if (option.name == "key=value") return Takes::kPairs;
   const bool config = option.name.find("CONFIG") != std::string::npos,
-             run = option.name.find("DIR") != std::string::npos;
+             run = option.name.find("DIR") != std::string::npos || option.name == "RUN";
   if (config && run) return Takes::kConfigOrRun;
   return config ? Takes::kConfig : run ? Takes::kRun : Takes::kOther;
 }

@@ -19,7 +19,7 @@ function __thtrain_configs
     set -l word (commandline -ct)
     for file in $word*
         if test -d $file
-            echo $file/
+            test "$argv[1]" = files; or echo $file/  # __thtrain_runs has them too
         else if string match -q '*.toml' -- $file
             echo $file
         end
@@ -74,7 +74,7 @@ static std::string offers(const ListedOption& option) {
     case Takes::kRun:
       return " -a '(__thtrain_runs)'";
     case Takes::kConfigOrRun:
-      return " -a '(__thtrain_configs; __thtrain_runs)'";
+      return " -a '(__thtrain_configs files; __thtrain_runs)'";
     case Takes::kFolder:
       return " -a '(__fish_complete_directories)'";
     case Takes::kFile:

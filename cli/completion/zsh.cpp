@@ -98,7 +98,7 @@ std::string zsh_completion(const Listing& listing) {
     for (const ListedOption& option : command.options) out += str(" \\\n        ", specification(option));
     for (size_t i = 0; i < command.arguments.size(); ++i) {
       const ListedOption& argument = command.arguments[i];
-      const bool is_last = i > 0 && i + 1 == command.arguments.size();
+      const bool is_last = argument.is_repeated || (i > 0 && i + 1 == command.arguments.size());
       out += str(" \\\n        ", single_quoted(str(is_last ? "*" : std::to_string(i + 1), ':',
                                                     escaped_for_arguments(argument.name), ':', action_of(argument))));
     }

@@ -93,6 +93,23 @@ int64_t length_of(const IntegerRange& range, int64_t most) {
   return out;
 }
 
+// "0.1..0.5": a range by its form, though range_of() reads none.
+bool is_range_of_other_numbers(const std::string& text) {
+  if (range_of(text)) return false;
+  int parts = 0;
+  for (size_t start = 0, end = 0; end != std::string::npos; start = end + 2, ++parts) {
+    end = text.find("..", start);
+    const std::string part = text.substr(start, end == std::string::npos ? end : end - start);
+    const size_t sign = part.starts_with('+') || part.starts_with('-');
+    if (sign == part.size() || !std::isdigit(static_cast<unsigned char>(part[sign]))) return false;
+    double number = 0;
+    const char *at = part.data() + sign, *last = part.data() + part.size();
+    const auto [stop, error] = std::from_chars(at, last, number);
+    if (error == std::errc::invalid_argument || stop != last) return false;
+  }
+  return parts == 2 || parts == 3;
+}
+
 std::string trimmed(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
@@ -136,7 +153,7 @@ class Words {
                      .config = place_of(word, index, word.find(key), word.find(key) + key.size()),
                      .hint = "write all of its values as one list"});
     const std::vector<SweptValue> parts = parts_of(word, equals + 1);
-    if (parts.size() == 1 && !range_of(parts[0].text)) return;
+    if (parts.size() == 1 && !range_of(parts[0].text) && !is_range_of_other_numbers(parts[0].text)) return;
     SweptKey swept{.key = key, .name = key, .values = {}, .word = index};
     for (const SweptValue& part : parts) add(swept, part);
     keys_.push_back(std::move(swept));
@@ -147,6 +164,13 @@ class Words {
     const ConfigPosition place = place_of(word, swept.word, part.start, part.end);
     if (part.text.empty()) {
       findings_.add({.what = str(swept.key, " has an empty value between its commas"), .config = place, .hint = kForm});
+      return;
+    }
+    if (is_range_of_other_numbers(part.text)) {
+      findings_.add({.what = str("the range ", part.text, " is not one of integers"),
+                     .expected = "integers of 64 bits, as in 1..5 or 10..35..10",
+                     .config = place,
+                     .hint = "write other numbers as a list, as in 0.1,0.3,0.5"});
       return;
     }
     const std::optional<IntegerRange> range = range_of(part.text);

@@ -84,7 +84,9 @@ std::string results_table(const SweepPoints& points, const std::vector<SweepRun>
     row.push_back(value_text(record.metric, record.test));
     row.push_back(run->record ? std::to_string(record.epochs) : "");
     row.push_back(run->record ? json_fixed(record.seconds, 1) : "");
-    const bool has_message = run->state == State::kFailed && !run->message.empty();
+    // The message of a run that is not finite says that again.
+    const bool has_message =
+        run->state == State::kFailed && !run->message.empty() && end_text(*run) != text_of(RunEnd::kNonFinite);
     row.push_back(has_message ? str(end_text(*run), ": ", printable(run->message)) : end_text(*run));
     rows.push_back(std::move(row));
   }

@@ -90,6 +90,24 @@ TEST_F(ConfigBases, KeysOfAReplacedKindGo) {
   EXPECT_EQ(values("child.toml")["trainer.learning_rate"], "0.25");
 }
 
+// Keys of the file go, and none that was typed.
+TEST_F(ConfigBases, KeysGoWhereAValueThatIsTypedReplacesTheKind) {
+  auto found = values("base.toml", {"trainer.optimizer=adam"});
+  EXPECT_EQ(found["trainer.optimizer"], "\"adam\"");
+  EXPECT_FALSE(found.contains("trainer.momentum"));
+  EXPECT_EQ(found["trainer.learning_rate"], "0.001");
+  EXPECT_EQ(found["trainer.batch_size"], "20");
+  EXPECT_EQ(values("base.toml", {"trainer.learning_rate=0.25", "trainer.optimizer=adam"})["trainer.learning_rate"],
+            "0.25");
+  EXPECT_EQ(values("base.toml", {"trainer.optimizer=sgd"})["trainer.momentum"], "0.9");
+  EXPECT_EQ(error("base.toml", {"trainer.optimizer=adam", "trainer.momentum=0.5"}),
+            R"(error: unknown key trainer.momentum
+  config:   command line:2:9
+      2 | trainer.momentum=0.5
+        |         ^^^^^^^^
+  hint:     momentum is a key of optimizer = "sgd" or "rmsprop")");
+}
+
 // Relative paths of data start in the folder of the file that is named on the command line.
 TEST_F(ConfigBases, PathsOfDataAreThoseOfTheNamedFile) {
   std::string table = "x,y\n";

@@ -53,12 +53,13 @@ std::vector<RunRow> some_rows() {
 TEST(RunsTable, HasALineForEachRun) {
   std::vector<RunRow> rows = some_rows();
   sort_rows(rows, "");
-  EXPECT_EQ(runs_text(rows), R"(run                config      best        epoch  epochs  test        time       ended
+  EXPECT_EQ(runs_text(rows),
+            R"(run                config      best          epoch  epochs  test      time       ended
 runs/b             cannot be read: metrics.jsonl, line 3: no valid JSON: it ends too early
-runs/sweep/2       mlp_digits  6.250000 %      7      20  7.250000 %  1 h 6 min  killed, finetune
-runs/reg-1         reg             0.5 r2      7      20  -              61.0 s  finished
-runs/mlp_digits-1  mlp_digits  7.500000 %      7      20  8.500000 %     12.3 s  finished
-runs/none-1        mlp_digits  -           -           0  -             0.000 s  running
+runs/sweep/2       mlp_digits  6.250000  %       7      20  7.250000  1 h 6 min  killed, finetune
+runs/reg-1         reg              0.5  r2      7      20  -            61.0 s  finished
+runs/mlp_digits-1  mlp_digits  7.500000  %       7      20  8.500000     12.3 s  finished
+runs/none-1        mlp_digits  -             -           0  -           0.000 s  running
 )");
 }
 
@@ -72,12 +73,12 @@ TEST(RunsTable, IsCutToTheWidthOfATerminal) {
       EXPECT_LE(character_count(text.substr(start, end - start)), width) << text;
   }
   EXPECT_EQ(runs_text(rows, 200), runs_text(rows));
-  EXPECT_EQ(runs_text(rows, 80), R"(run       config     best        epoch  epochs  test        time       ended
+  EXPECT_EQ(runs_text(rows, 80), R"(run       config     best          epoch  epochs  test      time       ended
 runs/b    cannot be read: metrics.jsonl, line 3: no valid JSON: it ends too earl
-run...-1  mlp...its  7.500000 %      7      20  8.500000 %     12.3 s  finished
-run...-1  mlp...its  -           -           0  -             0.000 s  running
-run...-1  reg            0.5 r2      7      20  -              61.0 s  finished
-run.../2  mlp...its  6.250000 %      7      20  7.250000 %  1 h 6 min  kil...une
+run...-1  mlp...its  7.500000  %       7      20  8.500000     12.3 s  finished
+run...-1  mlp...its  -             -           0  -           0.000 s  running
+run...-1  reg             0.5  r2      7      20  -            61.0 s  finished
+run.../2  mlp...its  6.250000  %       7      20  7.250000  1 h 6 min  kil...une
 )");
   EXPECT_EQ(cut_in_the_middle("runs/mlp_digits-12", 11), "runs...s-12");
   EXPECT_EQ(cut_in_the_middle("höhenlinien", 7), "hö...en");
@@ -137,11 +138,11 @@ TEST_F(CliRuns, ListsWhatIsBelowAFolder) {
   EXPECT_EQ(all.code, 0);
   EXPECT_EQ(all.err, "");
   EXPECT_EQ(without_times(all.out),
-            R"(run           config  best                  epoch  epochs  test                  time     ended
+            R"(run           config  best                   epoch  epochs  test       time     ended
 runs/broken   cannot be read: this is no run folder, or no longer: it holds no run.json
 runs/half     cannot be read: run.json: no valid JSON: a string does not end
-runs/sweep/b  tiny    35.000000 % accuracy      2       2  47.500000 % accuracy TIME  finished
-runs/tiny-1   tiny             67.500000 %      1       1           70.000000 % TIME  finished
+runs/sweep/b  tiny    35.000000  % accuracy      2       2  47.500000 TIME  finished
+runs/tiny-1   tiny    67.500000  %               1       1  70.000000 TIME  finished
 runs/torn     cannot be read: checkpoint.npz: the .npz file is truncated
 )");
   std::istringstream lines(workshop.run({"runs", "--json", "--sort=name"}).out);
@@ -196,9 +197,9 @@ TEST_F(CliRuns, AreCompared) {
 loss.l2         0.0  0.5
 trainer.epochs    1    2
 
-run     config  best         epoch  epochs  test         time     ended
-runs/a  tiny    67.500000 %      1       1  70.000000 % TIME  finished
-runs/b  tiny    87.500000 %      1       2  87.500000 % TIME  finished
+run     config  best          epoch  epochs  test       time     ended
+runs/a  tiny    67.500000  %      1       1  70.000000 TIME  finished
+runs/b  tiny    87.500000  %      1       2  87.500000 TIME  finished
 )",
                                         png.empty() ? "" : "curves compare.png\n", "curves compare.svg\n"));
   EXPECT_TRUE(workshop.read("compare.svg").find("<svg") != std::string::npos);
@@ -229,6 +230,26 @@ runs/b  tiny    87.500000 %      1       2  87.500000 % TIME  finished
             "  expected: an object with epoch, train_loss and seconds\n"
             "  got:      {}\n");
   EXPECT_TRUE(png.empty() || png.starts_with("\x89PNG"));
+}
+
+TEST_F(CliRuns, OfASweepAreComparedByItsFolder) {
+  ASSERT_EQ(workshop
+                .run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1..3", "trainer.epochs=1",
+                      "compiler.mode=reference", "--quiet"})
+                .code,
+            0);
+  fs::remove_all(workshop.path("s/seed=2"));  // as one that was not begun
+  const Ended whole = workshop.run({"compare", "s/"});
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_TRUE(whole.out.starts_with("key   seed=1  seed=3\nseed       1       3\n\nrun       config  ")) << whole.out;
+  const Ended listed = workshop.run({"compare", "s/logs/", "s/seed=1/", "s/seed=3/"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_EQ(listed.out, whole.out);
+  fs::remove_all(workshop.path("s/seed=3"));
+  EXPECT_EQ(workshop.run({"compare", "s"}).err,
+            "error: thtrain compare: there is nothing to compare with\n"
+            "  expected: the folders of two or more runs\n"
+            "  got:      s/seed=1\n");
 }
 
 }  // namespace

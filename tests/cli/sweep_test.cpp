@@ -181,8 +181,7 @@ TEST_F(CliSweep, ARunThatFailsIsToldAndTheOthersGoOn) {
   EXPECT_NE(without_times(ended.out).find("\n2 of 3  learning_rate=1e30 S not finite: " + why + "\n3 of 3  "),
             std::string::npos)
       << ended.out;
-  EXPECT_NE(without_times(ended.out).find(" S not finite: " + why + "\n2 of 3 runs finished, 1 failed\n"),
-            std::string::npos)
+  EXPECT_NE(without_times(ended.out).find(" S not finite\n2 of 3 runs finished, 1 failed\n"), std::string::npos)
       << ended.out;
   EXPECT_NE(workshop.read("s/sweep.csv").find(",not finite,\"" + why + "\"\n"), std::string::npos);
   const auto values = one_json_line(workshop.run({"sweep", "--resume", "s", "--json"}).out);
