@@ -36,11 +36,11 @@ class BaseReader {
 
   ConfigNode read(const std::string& path) {
     chain_.push_back(path);
+    const size_t findings_before = findings_.size();
     ConfigNode own = read_toml_file(path, findings_), out;
     out.position = own.position;
     const ConfigNode* named = own.find(kBase);
     bool is_first = true;
-    const size_t findings_before = findings_.size();
     const std::vector<ConfigNode> bases = named ? bases_in(*named) : std::vector<ConfigNode>();
     out.incomplete = findings_.size() > findings_before;
     for (const ConfigNode& base : bases) {
@@ -71,6 +71,7 @@ class BaseReader {
     const std::vector<ConfigNode> out = named.is_array() ? named.children : std::vector<ConfigNode>{named};
     for (const ConfigNode& base : out) {
       const bool is_path = base.kind == ConfigNode::Kind::kString && !base.text.empty();
+      if (is_path && base.text.find('\0') != std::string::npos) return {};  // which reading it said
       if (is_path) continue;
       findings_.add({.what = "_base_ names a file that this one goes over",
                      .expected = "the path of a TOML file, or an array of them",
@@ -103,6 +104,12 @@ class BaseReader {
     if (++files_ > kMostFiles)
       return refuse(
           {.what = "there are too many bases", .expected = str("at most ", kMostFiles, " files in all"), .got = path});
+    std::error_code ignored;
+    const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+    if (std::filesystem::is_other(status))  // whose end may never come
+      return refuse({.what = str("cannot read the base ", path),
+                     .expected = "a TOML file",
+                     .got = std::filesystem::is_fifo(status) ? "a pipe" : "a device or socket"});
     const size_t depth = chain_.size();
     try {
       return read(path);

@@ -123,6 +123,16 @@ ConfigNode convert(const toml::node& node, const Source& source) {
   return out;
 }
 
+// What the system is given of a path would end there, and no other text has one.
+void refuse_zeros(const ConfigNode& node, Findings& findings) {
+  if (node.kind == Kind::kString && node.text.find('\0') != std::string::npos)
+    findings.add({.what = "a string holds the character U+0000",
+                  .expected = "text without it",
+                  .got = description(node),
+                  .config = node.position});
+  for (const ConfigNode& child : node.children) refuse_zeros(child, findings);
+}
+
 // ---- mistakes of syntax ----
 
 bool is_redefinition(std::string_view description) {
@@ -249,6 +259,7 @@ ConfigNode parse_toml(std::string_view text, const std::string& file, Findings& 
     root.incomplete = mistakes > 0;
     if (parsed) {
       root.children = std::move(convert(parsed.table(), source).children);
+      refuse_zeros(root, findings);
       break;
     }
     const toml::parse_error& error = parsed.error();
@@ -360,6 +371,7 @@ ConfigNode parse_toml_value(const std::string& text, size_t start, const ConfigP
   bool is_toml = parsed && parsed.table().size() == 1;
   if (is_toml) {
     node = convert(*parsed.table().get("v"), source);
+    refuse_zeros(node, findings);
   } else if (opened) {
     findings.add(parsed ? Message{.what = "not valid TOML: more than one value", .config = place}
                         : syntax_mistake(source, parsed.error()));

@@ -95,8 +95,9 @@ static std::optional<Message> changed_data(const std::string& phase, const Datas
   return {};
 }
 
-// The error of a phase that is not the first one says which it is.
+// Says which phase it is of, where the run has phases.
 static UserError of_phase(const UserError& error, const std::string& name) {
+  if (name.empty()) return error;
   std::vector<Message> messages = error.messages();
   const std::string begin = str("phase ", name, ": ");
   for (Message& message : messages)

@@ -184,7 +184,10 @@ class Words {
       return;
     }
     const int64_t length = length_of(*range, kMaxSweepRuns + 1);
-    for (int64_t i = 0; i < length; ++i) add_value(swept, part, std::to_string(range->first + i * range->step));
+    for (int64_t i = 0, at = range->first; i < length; ++i) {
+      add_value(swept, part, std::to_string(at));
+      if (i + 1 < length) at += range->step;  // length_of() found that it fits
+    }
   }
 
   void add_value(SweptKey& swept, const SweptValue& part, const std::string& text) {

@@ -170,10 +170,13 @@ class Child {
         end();
         throw Interrupted(number, str(name_, " was ended by ", signal_text(number)));
       }
-      if (options_.limit_seconds > 0 && seconds > options_.limit_seconds) {
+      const bool is_silent = silence_ > 0 && seconds_since(heard_) > silence_;
+      if (is_silent || (options_.limit_seconds > 0 && seconds > options_.limit_seconds)) {
         end();
         read_what_is_there();
-        return {-1, std::move(text_), str("it did not end within ", options_.limit_seconds, " s"), 0, true};
+        const std::string trouble = is_silent ? str("it wrote nothing for ", silence_, " s")
+                                              : str("it did not end within ", options_.limit_seconds, " s");
+        return {-1, std::move(text_), trouble, 0, true};
       }
       if (options_.group && options_.group->is_cancelled) {
         end();
@@ -205,6 +208,14 @@ class Child {
 
   // At most a megabyte at once: between such parts a signal and the limit are seen.
   void read_what_is_there() {
+    const size_t before = read_;
+    read_parts();
+    if (!options_.limit_of_silence || read_ == before) return;
+    heard_ = Clock::now();
+    silence_ = options_.limit_of_silence(text_);
+  }
+
+  void read_parts() {
     char buffer[16384];
     for (int parts = 0; !is_closed_ && parts < 64; ++parts) {
       ssize_t got = ::read(output_, buffer, sizeof buffer);
@@ -218,6 +229,7 @@ class Child {
   }
 
   void append(std::string_view part) {
+    read_ += part.size();
     text_.append(part);
     if (text_.size() > 4 * kMaxOfEachEnd) text_.erase(kMaxOfEachEnd, text_.size() - 2 * kMaxOfEachEnd);
   }
@@ -255,7 +267,9 @@ class Child {
   std::string name_;
   const RunOptions& options_;
   RunningGroup group_;
-  Clock::time_point begin_ = Clock::now();
+  Clock::time_point begin_ = Clock::now(), heard_ = begin_;
+  double silence_ = 0;  // from heard_ on; 0: none
+  size_t read_ = 0;     // bytes
   double rest_ = 0.0001;
   bool is_closed_ = false, told_ = false;
   std::string text_;

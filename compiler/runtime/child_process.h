@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct ProgramGroup {
 struct RunOptions {
   int folder = AT_FDCWD;     // the program's current folder
   double limit_seconds = 0;  // 0: none
+  /// Asked with all output so far whenever there is more of it: how many seconds the program may take from then until
+  /// it writes again or ends; 0: only limit_seconds counts. A program that the system has stopped is ended by it too.
+  std::function<double(const std::string& output)> limit_of_silence = {};
   /// After so many seconds a line on standard error says that the program is waited for; 0: never.
   double word_after = 0;
   ProgramGroup* group = nullptr;

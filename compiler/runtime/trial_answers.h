@@ -13,7 +13,8 @@ struct TrialLine {
   std::vector<std::string> fields;
 };
 
-inline constexpr const char* kStageLine = "stage";        // what is done from now on: "in compute()"
+// What is done from now on: "in compute()". A second field: the candidate's code runs, for at most so many seconds.
+inline constexpr const char* kStageLine = "stage";
 inline constexpr const char* kDeclaredLine = "declared";  // a candidate
 inline constexpr const char* kAppliesLine = "applies";    // name, bytes of workspace
 inline constexpr const char* kTimeLine = "time";          // seconds, flops, load

@@ -46,16 +46,27 @@ void set_alarm(double seconds) {
   setitimer(ITIMER_REAL, &value, nullptr);
 }
 
+// The process that asked has a clock of its own, for a candidate that stops this process, its timers included.
+void begin_calls(const char* stage, double times = 1) {
+  const double seconds = times * trial_limit();
+  answer(kStageLine, {stage, str(seconds)});
+  set_alarm(seconds);
+}
+void end_calls(const char* stage) {
+  set_alarm(0);
+  answer(kStageLine, {stage});
+}
+
 /// While it lives, the candidate's code runs: `stage` says which.
 class Stage {
  public:
-  explicit Stage(const char* stage, double times = 1) {
-    answer(kStageLine, {stage});
-    set_alarm(times * trial_limit());
-  }
-  ~Stage() { set_alarm(0); }
+  explicit Stage(const char* stage, double times = 1) : stage_(stage) { begin_calls(stage, times); }
+  ~Stage() { end_calls(stage_); }
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
+
+ private:
+  const char* stage_;
 };
 
 // What the candidate's code writes is not the answer; what it does to the process is the system's to end.
@@ -80,6 +91,8 @@ double mixed_numbers(size_t array, int64_t i) {
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
   return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-52 - 1;
 }
+
+constexpr const char* kInCompute = "in compute()";
 
 std::string place_of(const Tensor& t, int64_t i) {
   std::vector<int64_t> out(t.shape().size());
@@ -124,10 +137,12 @@ class Judge {
 
  private:
   std::vector<Tensor> run(const TrialNumbers& numbers, uint8_t fill, std::string& complaint) {
-    UserCallWatch watch{
-        .begin = [] { set_alarm(trial_limit()); }, .end = [] { set_alarm(0); }, .is_guarded = true, .fill = fill};
+    UserCallWatch watch{.begin = [] { begin_calls(kInCompute); },
+                        .end = [] { end_calls(kInCompute); },
+                        .is_guarded = true,
+                        .fill = fill};
     const TrialArguments arguments = own_.arguments(numbers);
-    answer(kStageLine, {"in compute()"});
+    answer(kStageLine, {kInCompute});
     watch_user_calls(&watch);
     const bool done = own_.run(arguments);
     watch_user_calls(nullptr);

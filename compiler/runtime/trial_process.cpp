@@ -23,6 +23,8 @@ namespace {
 constexpr double kDefaultLimit = 20;
 constexpr int kCallsOfATrial = 8;     // each of which may take the limit
 constexpr double kGraceSeconds = 60;  // for what is not the candidate's
+// After its limit the other process ends itself; one that is stopped does not.
+constexpr double kGraceOfACall = 3;
 constexpr const char* kProgram = "thtrain-trial";
 
 std::mutex program_mutex;
@@ -56,6 +58,14 @@ double process_limit() {
   return own > 0 && compiler > 0 ? kCallsOfATrial * own + 2 * compiler + kGraceSeconds : 0;
 }
 
+// How long the other process may write nothing: while the candidate's code runs, its limit.
+double limit_of_silence(const std::string& output) {
+  const std::vector<TrialLine> lines = trial_lines(output);
+  if (lines.empty() || lines.back().kind != kStageLine || lines.back().fields.size() != 2) return 0;
+  const double limit = number_of(lines.back().fields[1]);
+  return limit > 0 ? limit + kGraceOfACall : 0;
+}
+
 Answer ask(const std::vector<std::string>& question) {
   Answer out;
   std::optional<std::vector<std::string>> words = trial_program();
@@ -65,7 +75,8 @@ Answer ask(const std::vector<std::string>& question) {
   }
   const double limit = trial_limit();
   words->insert(words->end(), question.begin(), question.end());
-  const Finished finished = run_program(*words, {.limit_seconds = process_limit()});
+  const Finished finished =
+      run_program(*words, {.limit_seconds = process_limit(), .limit_of_silence = limit_of_silence});
   out.lines = trial_lines(finished.output);
   if (!out.of(kDoneLine).empty()) return out;
   const std::vector<TrialLine> stages = out.of(kStageLine);

@@ -1,6 +1,8 @@
 // `_base_`: a file over other files, and what is said of mistakes in both.
 #include "cli/config_bases.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "cli/load_experiment.h"
@@ -211,6 +213,41 @@ TEST_F(ConfigBases, BasesThatCannotBeRead) {
       1 | _base_ = "rows.csv"
         |          ^^^^^^^^^^
   hint:     an experiment names such a file as data.train: configs/ has examples)");
+}
+
+TEST_F(ConfigBases, BasesWhoseEndMayNeverCome) {
+  ASSERT_EQ(::mkfifo(temporary.path("pipe.toml").c_str(), 0600), 0);
+  write("of_pipe.toml", "seed = 1\n_base_ = \"pipe.toml\"\n");
+  EXPECT_EQ(error("of_pipe.toml"), R"(error: cannot read the base pipe.toml
+  expected: a TOML file
+  got:      a pipe
+  config:   of_pipe.toml:2:10
+      2 | _base_ = "pipe.toml"
+        |          ^^^^^^^^^^^)");
+  write("of_device.toml", "_base_ = \"/dev/zero\"\n");
+  EXPECT_EQ(error("of_device.toml"), R"(error: cannot read the base /dev/zero
+  expected: a TOML file
+  got:      a device or socket
+  config:   of_device.toml:1:10
+      1 | _base_ = "/dev/zero"
+        |          ^^^^^^^^^^^)");
+}
+
+// The system takes a path up to it: base.toml.
+TEST_F(ConfigBases, ZerosInPaths) {
+  write("child.toml", "_base_ = \"base.toml\\u0000.toml\"\n");
+  EXPECT_EQ(error("child.toml"), R"(error: a string holds the character U+0000
+  expected: text without it
+  got:      a string, "base.toml\u0000.toml"
+  config:   child.toml:1:10
+      1 | _base_ = "base.toml\u0000.toml"
+        |          ^^^^^^^^^^^^^^^^^^^^^^)");
+  EXPECT_EQ(error("base.toml", {"output.root=\"here\\u0000there\""}), R"(error: a string holds the character U+0000
+  expected: text without it
+  got:      a string, "here\u0000there"
+  config:   command line:1:13
+      1 | output.root="here\u0000there"
+        |             ^^^^^^^^^^^^^^^^^)");
 }
 
 TEST_F(ConfigBases, Circles) {

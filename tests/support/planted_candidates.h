@@ -35,6 +35,7 @@ struct Planted {
 /// Computes float32 products by their definition.
 inline std::string planted_text(const Planted& planted) {
   return str(R"(#include "compiler/runtime/candidate_abi.h"
+#include <signal.h>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>

@@ -70,6 +70,18 @@ TEST_F(ChildProcess, OneThatClosesItsOutputAndHangsIsEndedToo) {
   EXPECT_TRUE(run_program({path}, {.limit_seconds = 0.3}).out_of_time);
 }
 
+TEST_F(ChildProcess, OneThatStopsItselfIsEndedAtTheLimitOfItsSilence) {
+  std::string path = script("stops", "echo begun; kill -STOP $$");
+  const auto limit = [](const std::string& output) { return output == "begun\n" ? 0.3 : 0; };
+  Finished finished = run_program({path}, {.limit_seconds = 60, .limit_of_silence = limit});
+  EXPECT_TRUE(finished.out_of_time);
+  EXPECT_EQ(finished.exit_code, -1);
+  EXPECT_EQ(finished.output, "begun\n");
+  EXPECT_EQ(finished.trouble, "it wrote nothing for 0.3 s");
+  path = script("writes", "echo begun; sleep 0.1; echo more; sleep 0.6; echo end");
+  EXPECT_EQ(run_program({path}, {.limit_seconds = 60, .limit_of_silence = limit}).output, "begun\nmore\nend\n");
+}
+
 TEST_F(ChildProcess, OneThatLeavesAServerBehindIsNotWaitedForLonger) {
   std::string path = script("serves", "sleep 30 & echo done; echo $! > $0.id");
   Finished finished = run_program({path}, {.limit_seconds = 20});

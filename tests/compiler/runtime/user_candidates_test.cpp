@@ -150,6 +150,7 @@ TEST_F(SharedCandidates, BadOnesAreRefusedWithTheReason) {
       {"dice",
        {.last = "static int n; if (n++ % 2) *element(call->out, 0, 0) = -*element(call->out, 0, 0);"},
        "wrong result: .*"},
+      {"stops", {.first = "kill(getpid(), SIGSTOP);"}, "it did not end within 0.5 s in compute\\(\\)"},
       {"late",
        {.last = "static int n; if (n++ > 20) std::abort();"},
        "it was ended by SIGABRT \\(Aborted\\) in compute\\(\\), while it was timed"},
