@@ -30,7 +30,7 @@ CASES = {
     "thtrain eval --part t": ["test", "train"],
     "thtrain resume runs/lab-1/../la": ["runs/lab-1/../lab-1", "runs/lab-1/../lab-2"],
     "thtrain compare runs/la": ["runs/lab-1", "runs/lab-2"],
-    "thtrain compare runs/lab-1 runs/lab-2 runs/lab-1/../lab-2": ["runs/lab-1/../lab-2"],
+    "thtrain compare runs/lab-1 runs/lab-2 runs/la": ["runs/lab-1", "runs/lab-2"],
     "thtrain eval runs/la": ["runs/lab-1", "runs/lab-2"],
     "thtrain eval ru": ["runs/"],
     "thtrain help swe": ["sweep"],
