@@ -105,7 +105,8 @@ void apply_overrides(ConfigNode& root, const std::vector<std::string>& overrides
     size_t findings_before = findings.size();
     ConfigNode value = parse_toml_value(text, value_start, given.place(value_start, text.size()), findings);
     ConfigNode* place = find_place(root, given, key_length, findings);
-    if (!place || findings.size() > findings_before) continue;
+    const bool has_value = findings.size() == findings_before || value.kind == ConfigNode::Kind::kString;
+    if (!place || !has_value) continue;
     value.key = place->key;
     value.key_position = place->key_position;
     *place = std::move(value);

@@ -105,7 +105,8 @@ static std::string unit_text(const MetricName& metric, const std::optional<doubl
 }
 
 static std::vector<std::string> cells_of(const RunRecord& record) {
-  const std::string end = record.phase.empty() ? text_of(record.end) : str(text_of(record.end), ", ", record.phase);
+  std::string end = record.phase.empty() ? text_of(record.end) : str(text_of(record.end), ", ", record.phase);
+  if (!record.trouble.empty()) end += "; " + record.trouble;
   return {printable(record.folder),
           printable(record.config),
           value_text(record.metric, record.best),
@@ -158,6 +159,7 @@ std::string run_json(const RunRow& row) {
   if (record.ended) out.add("ended", utc_text(*record.ended));
   out.add("how", text_of(record.end));
   if (!record.why.empty()) out.add("why", record.why);
+  if (!record.trouble.empty()) out.add("trouble", record.trouble);
   return out.line();
 }
 

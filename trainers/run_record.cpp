@@ -93,6 +93,7 @@ class RecordReader {
     take_lines();
     take_times(is_running);
     out_.end = end(is_running);
+    if (!is_running) out_.trouble = trouble();
     if (out_.end == RunEnd::kFailed || out_.end == RunEnd::kNonFinite) out_.why = folder_.facts().why;
     return std::move(out_);
   }
@@ -134,11 +135,7 @@ class RecordReader {
     std::vector<std::string> phases;
     for (const Line& line : lines_)
       if (std::find(phases.begin(), phases.end(), line.phase) == phases.end()) phases.push_back(line.phase);
-    size_t known = 0;  // that the checkpoint has
-    if (checkpoint_) {
-      known = checkpoint_->state.history.size();
-      for (const PhaseHistory& phase : checkpoint_->before) known += phase.epochs.size();
-    }
+    const size_t known = known_epochs();
     if (checkpoint_ && checkpoint_->phase)
       out_.phase = config_value(checkpoint_->config, str("phase.", phase_at_, ".name")).value_or("");
     if (out_.phase.size() > 2) out_.phase = out_.phase.substr(1, out_.phase.size() - 2);  // without its quotes
@@ -153,6 +150,34 @@ class RecordReader {
       out_.train_loss = line.value("train_loss");
       take_value(line);
     }
+  }
+
+  // That the checkpoint has, in all phases.
+  size_t known_epochs() const {
+    size_t out = checkpoint_ ? checkpoint_->state.history.size() : 0;
+    if (checkpoint_)
+      for (const PhaseHistory& phase : checkpoint_->before) out += phase.epochs.size();
+    return out;
+  }
+
+  // The first of what no run leaves behind.
+  std::string trouble() const {
+    const std::string config = read_file(folder_.config());
+    const bool is_cut = checkpoint_
+                            ? config.size() < checkpoint_->config.size() && checkpoint_->config.starts_with(config)
+                            : !config.ends_with('\n');
+    if (config.empty()) return "config.toml is empty";
+    if (is_cut) return "config.toml is cut off";
+    for (size_t i = 1; i < lines_.size(); ++i)
+      if (lines_[i].phase == lines_[i - 1].phase && lines_[i].epoch <= lines_[i - 1].epoch)
+        return str("metrics.jsonl, line ", i + 1, ": epoch ", lines_[i].epoch, " behind epoch ", lines_[i - 1].epoch);
+    const size_t known = known_epochs();
+    const bool has_none = lines_.empty() && !checkpoint_ && out_.end == RunEnd::kFinished;
+    if (!is_over(out_.end) || (lines_.size() >= known && !has_none)) return "";
+    std::error_code error;
+    if (!fs::exists(folder_.metrics(), error)) return "metrics.jsonl is missing";
+    if (lines_.empty()) return "metrics.jsonl is empty";
+    return str("metrics.jsonl has ", lines_.size(), " of ", known, " epochs");
   }
 
   // Of the epoch that the checkpoint was written in: its line has them, too.

@@ -28,6 +28,8 @@ struct RunRecord {
   std::optional<int64_t> ended = {};      // of the last process; of a run that was killed, its last file
   RunEnd end = RunEnd::kUnfinished;
   std::string why = {};  // the error that ended it
+  std::string trouble =
+      {};  // what is wrong with its files, for people: "metrics.jsonl is missing"; "" where nothing is
 };
 
 /// Reads run.json, metrics.jsonl and the numbers of checkpoint.npz; another process may be at work in the folder. What

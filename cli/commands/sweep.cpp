@@ -69,6 +69,22 @@ Asked asked_of(const SweepArguments& arguments) {
   return {facts, folder, is_here ? facts.config_file : facts.config_path};
 }
 
+// "x.csv: training data: 100 examples of ..." -> "x.csv"
+std::string files_of(const std::string& data) {
+  for (const char* part : {": training data: ", ": validation data: ", ": test data: "})
+    if (const size_t at = data.find(part); at != std::string::npos) return data.substr(0, at);
+  return data;
+}
+
+UserError other_data(const std::string& folder, const std::string& then, const std::string& now) {
+  const std::string files = files_of(then);
+  const size_t behind = files.size() + 2;
+  return UserError(Message{.what = str(folder, ": ", files, ": the data is not what it was when the sweep began"),
+                           .expected = then.substr(std::min(behind, then.size())),
+                           .got = files_of(now) == files ? now.substr(std::min(behind, now.size())) : now,
+                           .hint = "put the data back as it was, or begin a sweep in another folder"});
+}
+
 // The sweep in `folder` must be the one that is asked for.
 void require_same(const SweepFolder& folder, const SweepFacts& asked, const SweepArguments& arguments) {
   const SweepFacts& there = folder.facts();
@@ -83,6 +99,8 @@ void require_same(const SweepFolder& folder, const SweepFacts& asked, const Swee
         Message{.what = str(folder.path(), ": the experiments are no longer those that the sweep began with"),
                 .expected = str("what ", there.config_path, " said then"),
                 .hint = "put the file back as it was, or begin a sweep in another folder"});
+  for (size_t i = 0; i < std::min(there.data.size(), asked.data.size()); ++i)
+    if (there.data[i] != asked.data[i]) throw other_data(folder.path(), there.data[i], asked.data[i]);
   if (arguments.threads && *arguments.threads != there.threads)
     throw UserError(Message{.what = str(folder.path(), ": --threads differs from what the sweep began with"),
                             .expected = std::to_string(there.threads),
@@ -120,7 +138,8 @@ SweepFolder folder_of(const Asked& asked, const SweepPoints& points, const Check
     SweepFolder there = SweepFolder::open(*last);
     const SweepFacts& facts = there.facts();
     const bool is_same = facts.words == asked.facts.words && facts.hash == asked.facts.hash &&
-                         facts.config_path == asked.facts.config_path && facts.threads == asked.facts.threads;
+                         facts.config_path == asked.facts.config_path && facts.threads == asked.facts.threads &&
+                         (facts.data.empty() || facts.data == asked.facts.data);
     if (is_same && has_waiting(runs_in(there, points))) {
       there.lock();
       return there;
@@ -181,7 +200,7 @@ int code_of(const std::vector<SweepRun>& runs) {
 }
 
 int report(const SweepFolder& folder, const SweepPoints& points, const std::vector<SweepRun>& runs, int interrupted,
-           bool json) {
+           bool has_csv, bool json) {
   using State = SweepRun::State;
   const auto count = [&](State state) {
     return std::count_if(runs.begin(), runs.end(), [&](const SweepRun& run) { return run.state == state; });
@@ -190,7 +209,9 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
   const int64_t finished = count(State::kDone), failed = count(State::kFailed);
   if (json) {
     JsonObject out;
-    out.add("sweep_dir", folder.path()).add("csv", folder.csv()).add("finished", finished).add("failed", failed);
+    out.add("sweep_dir", folder.path());
+    if (has_csv) out.add("csv", folder.csv());
+    out.add("finished", finished).add("failed", failed);
     out.add("interrupted", interrupted != 0).add_raw("runs", results_json(points, runs));
     print_text(out.line() + '\n');
     return code;
@@ -198,7 +219,8 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
   std::string text = interrupted != 0 ? "" : results_table(points, runs);
   text += str(finished, " of ", count_text(points.count(), "run"), " finished");
   if (failed > 0) text += str(", ", failed, " failed");
-  text += str("\nsweep folder ", folder.path(), "\ntable ", folder.csv(), '\n');
+  text += str("\nsweep folder ", folder.path(), '\n');
+  if (has_csv) text += str("table ", folder.csv(), '\n');
   if (interrupted != 0) text += str("`thtrain sweep --resume ", folder.path(), "` goes on with it\n");
   print_text(text);
   return code;
@@ -211,6 +233,7 @@ int run_sweep(const SweepArguments& arguments) {
   const SweepPoints points(asked.facts.words);
   const CheckedSweep checked = check_points(asked.config, points);
   asked.facts.hash = checked.hash;
+  asked.facts.data = checked.data;
   for (int64_t i = 0; i < points.count(); ++i) asked.facts.runs.push_back(points.name(i));
   const int of_a_run = asked.folder ? asked.folder->facts().threads : asked.facts.threads;
   const std::vector<int> threads = threads_of(checked, of_a_run, arguments);
@@ -227,6 +250,7 @@ int run_sweep(const SweepArguments& arguments) {
   if (!arguments.json && !arguments.quiet)
     print_text(list_text(str("sweep ", folder.path()), points, runs, jobs, threads));
   int interrupted = 0;
+  bool has_csv = false;
   {
     SweepLeader leader(folder, points, runs,
                        {.config = asked.config,
@@ -236,8 +260,9 @@ int run_sweep(const SweepArguments& arguments) {
                         .quiet = arguments.quiet,
                         .lines = !arguments.json});
     interrupted = leader.lead();
+    has_csv = leader.has_csv();
   }
-  return report(folder, points, runs, interrupted, arguments.json);
+  return report(folder, points, runs, interrupted, has_csv, arguments.json);
 }
 
 }  // namespace thtrain

@@ -65,6 +65,7 @@ static std::string json_of(const SweepFacts& facts) {
       .add("build", build_id)
       .add("experiments", facts.hash)
       .add("runs", facts.runs)
+      .add("data", facts.data)
       .lines();
 }
 
@@ -135,7 +136,7 @@ SweepFolder SweepFolder::open(const std::string& wanted) {
     return out;
   };
   SweepFacts facts{list("command_line"),  values["config_file"], values["config_path"], list("words"), 0,
-                   values["experiments"], list("runs")};
+                   values["experiments"], list("runs"),          list("data")};
   const std::string& threads = values["threads"];
   std::from_chars(threads.data(), threads.data() + threads.size(), facts.threads);
   if (facts.config_path.empty() || facts.words.empty() || facts.threads < 1 || facts.hash.empty() || facts.runs.empty())

@@ -26,6 +26,7 @@ struct SweepFacts {
   int threads = 1;
   std::string hash = {};  // CheckedSweep::hash
   std::vector<std::string> runs = {};
+  std::vector<std::string> data = {};  // CheckedSweep::data; empty in what an earlier version wrote
 };
 
 class SweepFolder {

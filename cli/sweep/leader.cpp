@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "cli/text.h"
+#include "compiler/base/escape.h"
 #include "datasets/file.h"
 #include "trainers/run_folder.h"
 
@@ -57,13 +58,13 @@ int SweepLeader::lead() {
     take_ended();
     if (handed_on_ == 0) start_waiting();
     if (csv_is_old_ && (csv_written_ == Clock::time_point() || seconds_since(csv_written_) > kSecondsBetweenCsvs))
-      write_csv();
+      try_to_write_csv(false);
     if (is_over()) break;
     draw();
     signals_.wait(processes_.running() > 0 ? 0.5 : 0.05);
   }
   clear_bar();
-  write_csv();
+  try_to_write_csv(true);
   return handed_on_ > 0 ? 128 + signals_.signal() : 0;
 }
 
@@ -158,8 +159,21 @@ void SweepLeader::write_csv() {
   AtomicFile file(folder_.csv());
   file.write(results_csv(points_, runs_));
   file.commit();
-  csv_written_ = Clock::now();
   csv_is_old_ = false;
+}
+
+// The runs have what they came to in their own folders: no reason to end them, or to keep the table back.
+void SweepLeader::try_to_write_csv(bool is_last) {
+  csv_written_ = Clock::now();
+  csv_is_old_ = true;
+  try {
+    write_csv();
+  } catch (const UserError& error) {
+    if (!is_last) return;
+    const Message& message = error.messages().at(0);
+    std::fprintf(stderr, "thtrain: warning: %s%s\n", printable(message.what).c_str(),
+                 message.got.empty() ? "" : printable(": " + message.got).c_str());
+  }
 }
 
 // In runs: those that have ended, and of the others the part of their epochs.

@@ -37,6 +37,9 @@ class SweepLeader {
   /// those that ran have ended, with 128 + its number. The first signal is handed on, and runs end with a checkpoint;
   /// the second one ends them at once. A run that fails is told, and the others go on. sweep.csv is kept up to date.
   int lead();
+  /// Behind lead(): is sweep.csv what the runs came to? Where it cannot be written, one warning on standard error says
+  /// why, at the end.
+  bool has_csv() const { return !csv_is_old_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -49,6 +52,7 @@ class SweepLeader {
   void tell(const SweepRun& run);
   void print_line(const std::string& text);
   void write_csv();
+  void try_to_write_csv(bool is_last);
   double done() const;
   void draw();
   void clear_bar();

@@ -117,6 +117,38 @@ class CliRuns : public testing::Test {
   Workshop workshop;
 };
 
+TEST_F(CliRuns, FilesThatNoRunLeavesAreToldInTheRow) {
+  train("runs/good", {"trainer.epochs=3"});
+  for (const char* name : {"cut", "empty", "falls", "gone", "half", "twice"})
+    fs::copy(workshop.path("runs/good"), workshop.path(str("runs/", name)), fs::copy_options::recursive);
+  const std::string lines = workshop.read("runs/good/metrics.jsonl"), config = workshop.read("runs/good/config.toml");
+  const size_t second = lines.find('\n') + 1, third = lines.find('\n', second) + 1;
+  const std::string one = lines.substr(0, second), two = lines.substr(second, third - second),
+                    last = lines.substr(third);
+  workshop.write("runs/cut/config.toml", config.substr(0, config.size() / 2));
+  workshop.write("runs/empty/metrics.jsonl", "");
+  workshop.write("runs/falls/metrics.jsonl", one + last + two);
+  fs::remove(workshop.path("runs/gone/metrics.jsonl"));
+  workshop.write("runs/half/metrics.jsonl", one);
+  workshop.write("runs/twice/metrics.jsonl", lines + last);
+  const Ended ended = workshop.run({"runs", "--sort", "name"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::string ends;
+  std::istringstream rows(ended.out);
+  for (std::string row; std::getline(rows, row);)
+    if (const size_t at = row.find("finished"); at != std::string::npos)
+      ends += str(row.substr(0, row.find(' ')), ": ", row.substr(at), '\n');
+  EXPECT_EQ(ends, R"(runs/cut: finished; config.toml is cut off
+runs/empty: finished; metrics.jsonl is empty
+runs/falls: finished; metrics.jsonl, line 3: epoch 2 behind epoch 3
+runs/gone: finished; metrics.jsonl is missing
+runs/good: finished
+runs/half: finished; metrics.jsonl has 1 of 3 epochs
+runs/twice: finished; metrics.jsonl, line 4: epoch 3 behind epoch 3
+)");
+  EXPECT_NE(workshop.run({"runs", "--json"}).out.find("\"trouble\": \"metrics.jsonl is missing\""), std::string::npos);
+}
+
 TEST_F(CliRuns, ListsWhatIsBelowAFolder) {
   Ended none = workshop.run({"runs"});
   EXPECT_EQ(none.code, 2);

@@ -1,103 +1,10 @@
-// `thtrain sweep`: its runs are those of `thtrain train`, also after signals and kills, and what it says of them.
-#include <gtest/gtest.h>
-#include <signal.h>
-
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <regex>
-#include <sstream>
-#include <thread>
-
-#include "compiler/base/str.h"
-#include "tests/support/cli_support.h"
-#include "trainers/run_lock.h"
-#include "trainers/run_record.h"
+// `thtrain sweep`: its runs are those of `thtrain train`, and what it says of them.
+#include "tests/cli/sweep_workshop.h"
 
 namespace thtrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-// "0.0  finished" and "0.001 s  finished" -> "S finished"
-std::string without_times(const std::string& text) {
-  static const std::regex time(" +[0-9.]+( s)?  (finished|not finite|failed|interrupted|killed)"),
-      columns("epochs  seconds +end");
-  return std::regex_replace(std::regex_replace(text, time, " S $2"), columns, "epochs S end");
-}
-// sweep.csv without its column of seconds.
-std::string without_seconds_column(const std::string& csv) {
-  static const std::regex seconds(",[0-9]+\\.[0-9]{3},");
-  return std::regex_replace(csv, seconds, ",S,");
-}
-
-bool waits_for(const std::function<bool()>& what, double seconds = 60) {
-  const auto began = std::chrono::steady_clock::now();
-  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() < seconds) {
-    if (what()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return false;
-}
-
-// The processes whose parent is this one.
-std::vector<pid_t> children_of(pid_t parent) {
-  std::vector<pid_t> out;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    std::getline(file, text);
-    std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-    std::string state;
-    pid_t its_parent = 0;
-    if (rest >> state >> its_parent && its_parent == parent && state != "Z") out.push_back(std::stoi(name));
-  }
-  return out;
-}
-
-class CliSweep : public testing::Test {
- protected:
-  CliSweep() {
-    workshop.write("tiny.toml", tiny_experiment() + "[compiler]\nmode = \"reference\"\n[output]\nplots = false\n");
-  }
-  // Sweeps whose runs take a while, two at once.
-  static std::vector<std::string> slow(const std::string& folder) {
-    return {"sweep",
-            "tiny.toml",
-            "--run-dir",
-            folder,
-            "--jobs",
-            "2",
-            "--threads",
-            "1",
-            "trainer.learning_rate=0.1,0.05",
-            "seed=1..2",
-            "trainer.epochs=30"};
-  }
-  static std::vector<std::string> slow_runs() {
-    return {"learning_rate=0.1,seed=1", "learning_rate=0.1,seed=2", "learning_rate=0.05,seed=1",
-            "learning_rate=0.05,seed=2"};
-  }
-  void expect_same_runs(const std::string& folder, const std::string& other) {
-    for (const std::string& run : slow_runs()) {
-      SCOPED_TRACE(run);
-      const std::string a = str(folder, '/', run, '/'), b = str(other, '/', run, '/');
-      EXPECT_EQ(workshop.read(a + "best.npz"), workshop.read(b + "best.npz"));
-      EXPECT_EQ(without_seconds(workshop.read(a + "metrics.jsonl")),
-                without_seconds(workshop.read(b + "metrics.jsonl")));
-    }
-    EXPECT_EQ(without_seconds_column(workshop.read(folder + "/sweep.csv")),
-              without_seconds_column(workshop.read(other + "/sweep.csv")));
-  }
-  bool has_epochs(const std::string& folder, const std::string& run) {
-    const std::string metrics = workshop.read(str(folder, '/', run, "/metrics.jsonl"));
-    return std::count(metrics.begin(), metrics.end(), '\n') > 2;
-  }
-  Workshop workshop;
-};
 
 TEST_F(CliSweep, ItsRunsAreThoseOfTrain) {
   const Ended ended = workshop.run({"sweep", "tiny.toml", "trainer.learning_rate=0.1,0.01", "seed=1..2",
@@ -314,6 +221,79 @@ TEST_F(CliSweep, FoldersOfOtherThingsAreRefused) {
             "  hint:     put it back from a copy\n");
 }
 
+TEST_F(CliSweep, ItDoesNotGoOnWithOtherData) {
+  std::string table = "x,y\n";
+  for (int i = 0; i < 40; ++i) table += str(i, ",", i % 2, "\n");
+  workshop.write("rows.csv", table);
+  workshop.write("rows.toml",
+                 "[data]\nsource = \"csv\"\ntrain = \"rows.csv\"\nlabel_column = \"y\"\n[[model.layers]]\n"
+                 "type = \"softmax\"\n[trainer]\nbatch_size = 20\nepochs = 1\n[compiler]\nmode = \"reference\"\n"
+                 "[output]\nplots = false\n");
+  const std::vector<std::string> command = {"sweep", "rows.toml", "--run-dir", "s", "seed=1,2", "--quiet"};
+  Ended ended = workshop.run(command);
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(workshop.run({"sweep", "--resume", "s", "--quiet"}).code, 0);
+  fs::remove_all(workshop.path("s/seed=2"));
+  workshop.write("rows.csv", table.replace(4, 1, "7"));
+  const std::string path = fs::canonical(workshop.path("rows.csv")).string();
+  for (const std::vector<std::string>& words : {command, {"sweep", "--resume", "s"}}) {
+    ended = workshop.run(words);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_TRUE(std::regex_match(
+        ended.err, std::regex("error: s: " + path +
+                              ".*: the data is not what it was when the sweep began\n"
+                              "  expected: training data: [0-9]+ examples [0-9a-f]+\n"
+                              "  got:      training data: [0-9]+ examples [0-9a-f]+\n"
+                              "  hint:     put the data back as it was, or begin a sweep in another folder\n")))
+        << ended.err;
+    EXPECT_FALSE(workshop.exists("s/seed=2"));
+  }
+}
+
+TEST_F(CliSweep, ATableThatCannotBeWrittenIsAWarning) {
+  const std::vector<std::string> command = {"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1"};
+  ASSERT_EQ(workshop.run(command).code, 0);
+  fs::remove(workshop.path("s/sweep.csv"));
+  fs::create_directories(workshop.path("s/sweep.csv/inner"));
+  fs::remove_all(workshop.path("s/seed=2"));
+  const Ended ended = workshop.run({"sweep", "--resume", "s"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "thtrain: warning: s/sweep.csv: the file cannot be written: a folder\n");
+  EXPECT_NE(ended.out.find("\n2 of 2  seed=2  "), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\n  seed  validation error  "), std::string::npos) << ended.out;
+  EXPECT_TRUE(ended.out.ends_with("\n2 of 2 runs finished\nsweep folder s\n")) << ended.out;
+}
+
+TEST_F(CliSweep, PointsThatAreOneExperimentAreRefused) {
+  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "seed=1..2", "trainer.learning_rate=0.1,0.10,1e-1"}).err,
+            "error: two runs of the sweep are one experiment\n"
+            "  expected: values that differ once they are read\n"
+            "  got:      seed=1 trainer.learning_rate=0.1, and seed=1 trainer.learning_rate=0.10\n"
+            "  config:   command line:2:27\n"
+            "      2 | trainer.learning_rate=0.1,0.10,1e-1\n"
+            "        |                           ^^^^\n"
+            "error: two runs of the sweep are one experiment\n"
+            "  expected: values that differ once they are read\n"
+            "  got:      seed=1 trainer.learning_rate=0.1, and seed=1 trainer.learning_rate=1e-1\n"
+            "  config:   command line:2:32\n"
+            "      2 | trainer.learning_rate=0.1,0.10,1e-1\n"
+            "        |                                ^^^^\n");
+  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "model.layers.0.units=4,5", "model.layers.00.units=4,5"}).err,
+            "error: two runs of the sweep are one experiment\n"
+            "  expected: values that differ once they are read\n"
+            "  got:      model.layers.0.units=4 model.layers.00.units=4, and model.layers.0.units=5 "
+            "model.layers.00.units=4\n"
+            "  config:   command line:1:24\n"
+            "      1 | model.layers.0.units=4,5\n"
+            "        |                        ^\n");
+}
+
+TEST_F(CliSweep, AMessageOfARunWithoutPhasesNamesNone) {
+  const Ended ended = workshop.run({"sweep", "tiny.toml", "seed=1,2", "data.class_names=[\"a\"]"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(ended.err.starts_with("error: data.class_names ")) << ended.err;
+}
+
 TEST_F(CliSweep, OneProcessLeadsASweep) {
   EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
   fs::remove_all(workshop.path("s/seed=2"));
@@ -345,101 +325,6 @@ TEST_F(CliSweep, DryRunsListAndMakeNothing) {
             "  3  run-3  shuffle=false  schedule={type=\"constant\"}\n"
             "  4  run-4  shuffle=false  schedule={type=\"step\",every=2}\n");
   EXPECT_EQ(workshop.list(), before);
-}
-
-// ---- signals and kills ----
-
-TEST_F(CliSweep, SignalsAndKillsLeaveTheSameTable) {
-  const Ended whole = workshop.run(slow("whole"));
-  ASSERT_EQ(whole.code, 0) << whole.err;
-
-  // Ctrl-C: runs end with a checkpoint, and none is begun.
-  pid_t process = workshop.start(slow("stopped"));
-  ASSERT_TRUE(waits_for([&] { return has_epochs("stopped", slow_runs()[0]) && has_epochs("stopped", slow_runs()[1]); }))
-      << workshop.read("log");
-  ::kill(process, SIGINT);
-  EXPECT_EQ(Workshop::wait(process), 130);
-  const std::string log = workshop.read("log");
-  EXPECT_NE(log.find("stopping 2 runs after the minibatch, with a checkpoint; Ctrl-C again stops at once\n"),
-            std::string::npos)
-      << log;
-  EXPECT_TRUE(
-      log.ends_with("0 of 4 runs finished\nsweep folder stopped\ntable stopped/sweep.csv\n"
-                    "`thtrain sweep --resume stopped` goes on with it\n"))
-      << log;
-  EXPECT_EQ(read_run(workshop.path("stopped/" + slow_runs()[0])).end, RunEnd::kInterrupted);
-  EXPECT_FALSE(workshop.exists("stopped/" + slow_runs()[2]));
-  const Ended resumed = workshop.run({"sweep", "--resume", "stopped"});
-  EXPECT_EQ(resumed.code, 0) << resumed.err;
-  expect_same_runs("stopped", "whole");
-  const std::string table = "  learning_rate  seed  ";
-  EXPECT_EQ(
-      without_times(
-          resumed.out.substr(resumed.out.find(table), resumed.out.find("\nsweep folder") - resumed.out.find(table))),
-      without_times(whole.out.substr(whole.out.find(table), whole.out.find("\nsweep folder") - whole.out.find(table))));
-
-  // kill -9 of the leader: its runs stop by themselves, and the same command goes on.
-  process = workshop.start(slow("killed"));
-  ASSERT_TRUE(waits_for([&] { return has_epochs("killed", slow_runs()[1]); }));
-  const std::vector<pid_t> children = children_of(process);
-  EXPECT_EQ(children.size(), 2u);
-  ::kill(process, SIGKILL);
-  EXPECT_EQ(Workshop::wait(process), 128 + SIGKILL);
-  EXPECT_EQ(workshop.run(slow("killed")).code, 0);
-  for (pid_t child : children) EXPECT_NE(::kill(child, 0), 0);
-  expect_same_runs("killed", "whole");
-
-  // kill -9 of a run: it is told, the others go on, and the same command goes on with it.
-  process = workshop.start(slow("child"));
-  ASSERT_TRUE(waits_for([&] { return has_epochs("child", slow_runs()[0]) && children_of(process).size() == 2; }));
-  ::kill(children_of(process).at(0), SIGKILL);
-  EXPECT_EQ(Workshop::wait(process), 128 + SIGKILL);
-  EXPECT_NE(workshop.read("log").find("ended by signal 9\n"), std::string::npos) << workshop.read("log");
-  EXPECT_NE(workshop.read("log").find("\n3 of 4 runs finished, 1 failed\n"), std::string::npos);
-  EXPECT_EQ(workshop.run(slow("child")).code, 0);
-  expect_same_runs("child", "whole");
-}
-
-TEST_F(CliSweep, TheSecondSignalEndsItAtOnce) {
-  std::vector<std::string> command = slow("s");
-  command.insert(command.end(), {"trainer.momentum=0.1,0.2"});
-  const pid_t process = workshop.start(command);
-  ASSERT_TRUE(waits_for([&] { return children_of(process).size() == 2; }));
-  const std::vector<pid_t> children = children_of(process);
-  ::kill(process, SIGTERM);
-  ::kill(process, SIGTERM);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  ::kill(process, SIGTERM);
-  EXPECT_EQ(Workshop::wait(process), 128 + SIGTERM);
-  for (pid_t child : children) EXPECT_NE(::kill(child, 0), 0);
-  EXPECT_FALSE(workshop.exists("s/lock"));
-}
-
-// What a killed leader left that still runs is waited for.
-TEST_F(CliSweep, ItWaitsForAProcessThatWritesToARun) {
-  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
-  fs::remove_all(workshop.path("s/seed=2"));
-  fs::create_directory(workshop.path("s/seed=2"));
-  pid_t process = 0;
-  {
-    const RunLock lock(workshop.path("s/seed=2"));
-    process = workshop.start({"sweep", "--resume", "s"});
-    EXPECT_TRUE(waits_for([&] {
-      return workshop.read("log").find("waiting for the process that writes to s/seed=2\n") != std::string::npos;
-    })) << workshop.read("log");
-  }
-  EXPECT_EQ(Workshop::wait(process), 0);
-  EXPECT_TRUE(workshop.exists("s/seed=2/best.npz"));
-}
-
-// A reader of standard output that goes away ends the sweep like a signal.
-TEST_F(CliSweep, NobodyReadsItsLines) {
-  const Ended ended = workshop.shell(
-      "(\"$THTRAIN\" sweep tiny.toml --run-dir s --jobs 1 'seed=1..50' trainer.epochs=1; echo $? > code) | head -1");
-  EXPECT_EQ(ended.err, "");
-  EXPECT_TRUE(ended.out.starts_with("sweep s: 50 runs, 1 at once, 1 thread each\n")) << ended.out;
-  EXPECT_EQ(workshop.read("code"), "141\n");
-  EXPECT_FALSE(workshop.exists("s/seed=50"));
 }
 
 }  // namespace
