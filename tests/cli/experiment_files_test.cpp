@@ -12,6 +12,7 @@
 #include "cli/overrides.h"
 #include "cli/toml_config.h"
 #include "trainers/experiment.h"
+#include "trainers/replaced_kinds.h"
 
 namespace thtrain {
 namespace {
@@ -52,7 +53,9 @@ std::string findings_text(const fs::path& path) {
   try {
     Findings findings;
     ConfigNode root = read_config(path.generic_string(), findings);
+    const ConfigNode before = root;
     apply_overrides(root, overrides_in(read_text(path)), findings);
+    drop_replaced_kinds(before, root);
     read_experiment(root, findings);
     findings.raise();
   } catch (const UserError& error) {
