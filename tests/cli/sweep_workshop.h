@@ -74,7 +74,7 @@ class CliSweep : public testing::Test {
             "1",
             "trainer.learning_rate=0.1,0.05",
             "seed=1..2",
-            "trainer.epochs=30"};
+            "trainer.epochs=60"};
   }
   static std::vector<std::string> slow_runs() {
     return {"learning_rate=0.1,seed=1", "learning_rate=0.1,seed=2", "learning_rate=0.05,seed=1",
