@@ -37,6 +37,9 @@ inline constexpr const char* kConvShapes[] = {
     "b2 i24x40x41 k2x5x5",
     "b1 i70x30x31 k34x3x3 p1:1x1:1",
     "b20 i2x6x5 k3x3x3",
+    "b1 i60x12x26 k20x3x5 p2:2x4:4",
+    "b2 i5x6x30 k6x1x1 p1:2x2:1",
+    "b2 i6x9x14 k35x2x3 s3x2 p1:1x2:1",
 };
 
 }  // namespace thtrain

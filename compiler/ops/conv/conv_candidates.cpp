@@ -22,7 +22,7 @@ using kernel::StepBuilder;
 using kernel::Target;
 
 // A new number where generated kernels of the same name became others.
-constexpr const char* kDirectVersion = "3";
+constexpr const char* kDirectVersion = "4";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";

@@ -55,6 +55,15 @@ double share_of_elements(const CorrelationAxis& axis) {
   return number(elements) / number(axis.out * axis.kernel);
 }
 
+// Of the taps of a phase along a row.
+double share_of_elements(const CorrelationAxis& width, int64_t phase) {
+  const PhaseTaps taps = width.taps_of(phase);
+  int64_t elements = 0;
+  for (int64_t x = phase; x < width.out; x += width.phases)
+    for (int64_t k = 0; k < taps.count; ++k) elements += !width.falls_on_zero(x, taps.first + k * taps.step);
+  return taps.count == 0 ? 1 : number(elements) / number(width.places_of(phase) * taps.count);
+}
+
 double padding_cycles(const Correlation& c) {
   return number(padded_bytes(c)) / kLine * kOfCopies;
 }
@@ -80,11 +89,12 @@ struct Direct {
   double lines = number(c.inputs * c.axes[0].kernel * c.axes[1].kernel) * share_of_elements(c.axes[0]) *
                  share_of_elements(c.axes[1]);
 
-  // body(taps along the row, places) for each phase
+  // body(taps along the row that are multiplied, places) for each phase
   template <class Body>
   void each_phase(Body body) const {
     for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
-      body(number(width.taps_of(phase).count), number(width.places_of(phase)));
+      body(number(width.taps_of(phase).count) * (width.is_bare ? share_of_elements(width, phase) : 1),
+           number(width.places_of(phase)));
   }
 
   double over_filters() const {
@@ -99,15 +109,11 @@ struct Direct {
     double row = vectors * all * 8;  // transposed on its way out
     each_phase([&](double taps, double places) {
       const double tiles = up(places, t.tile), tile = places / tiles;
-      // Code for each tap of a whole row leaves out what falls on zeros.
-      constexpr double kMostUnrolled = 128;
-      const bool is_unrolled = tiles == 1 && width.phases == 1 && places * vectors * taps <= kMostUnrolled;
-      const double share = is_unrolled ? share_of_elements(width) : 1;
       // Sums are loaded and stored for each slab.
-      row += tiles * (lines * taps * share * tile_cycles(tile, vectors, tile + vectors) * broadcasting * spilling(1.1) +
+      row += tiles * (lines * taps * tile_cycles(tile, vectors, tile + vectors) * broadcasting * spilling(1.1) +
                       (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10));
     });
-    row += number(c.inputs * width.padded) * size / kLine * kOfSecondCache;
+    row += number(c.inputs * width.stored()) * size / kLine * kOfSecondCache;
     // Each filter's places of a block of rows lie in a page of their own.
     constexpr double kOfPage = 50;
     const double rows_of_block =
@@ -117,8 +123,8 @@ struct Direct {
 
   double over_rows() const {
     const double blocks = up(number(c.outputs), t.tile), filters = number(c.outputs) / blocks;
-    const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.padded) * size,
-                 bytes_of_plane = number(c.padded_pixels()) * size;
+    const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
+                 bytes_of_plane = number(c.stored_pixels()) * size;
     // What a row of places reads again and again: is it found in the first cache, and its pages in the first table?
     constexpr double kOfFarPages = 12, kOfNearPages = 3;
     const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
@@ -148,18 +154,20 @@ struct Direct {
 }  // namespace
 
 double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
-  const Direct direct{t, c, target};
-  return padding_cycles(c) + image_cycles(c) + (t.over_filters ? direct.over_filters() : direct.over_rows());
+  const Correlation read = correlation_read_by(t, c, target.vector_bytes);
+  const Direct direct{t, read, target};
+  return padding_cycles(read) + image_cycles(read) + (t.over_filters ? direct.over_filters() : direct.over_rows());
 }
 
 double expected_cycles(const WeightTiling& t, const Convolution& c, const Target& target) {
-  Convolution forward = c;
-  forward.pass = ConvPass::kForward;
-  const Correlation padded = correlation_of(forward);
+  const Correlation padded = images_read_by(t, c, target.vector_bytes);
   const double padding = padding_cycles(padded);
-  const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()), width = number(c.axes[2].out),
-               rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel),
-               lines = number(c.channels() * c.taps()) / kernel;  // rows of taps
+  const double lanes = lanes_of(c.dtype, target), filters = number(c.filters()),
+               width = number(c.axes[2].out) * (padded.axes[2].is_bare ? share_of_elements(padded.axes[2]) : 1),
+               rows = number(c.n * c.groups * c.axes[0].out * c.axes[1].out), kernel = number(c.axes[2].kernel);
+  // Rows of taps, less those on zeros.
+  const double lines =
+      number(c.channels() * c.taps()) / kernel * share_of_elements(padded.axes[0]) * share_of_elements(padded.axes[1]);
   const double blocks_of_line = up(kernel, t.taps);
   double taps = kernel / blocks_of_line, tiles = lines * blocks_of_line, channels = 1;
   if (t.taps >= 2 * kernel) {
@@ -178,7 +186,7 @@ double expected_cycles(const WeightTiling& t, const Convolution& c, const Target
     // Each block reads the rows of the image again, each channel's in pages of its own. The gradient is transposed
     // first.
     constexpr double kFarBytes = 512 << 10;
-    const double bytes_of_image = number(padded.inputs * padded.padded_pixels()) * size_of_element(c.dtype);
+    const double bytes_of_image = number(padded.inputs * padded.stored_pixels()) * size_of_element(c.dtype);
     const double of_line = number(c.channels()) > kPages && bytes_of_image > kFarBytes ? kOfCopies : kOfSecondCache;
     const double lines_of_image =
         number(c.channels() * c.axes[1].stride * c.axes[2].padded()) * size_of_element(c.dtype) / kLine;

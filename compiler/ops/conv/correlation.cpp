@@ -76,9 +76,25 @@ PhaseTaps CorrelationAxis::taps_of(int64_t phase) const {
   return {0, step, 0, 0, 0};
 }
 
+bool CorrelationAxis::has_zeros() const {
+  for (int64_t place = 0; place < out; ++place)
+    for (int64_t k = 0; k < kernel; ++k)
+      if (falls_on_zero(place, k)) return true;
+  return false;
+}
+
+bool CorrelationAxis::has_empty_places() const {
+  for (int64_t place = 0; place < out; ++place) {
+    bool is_empty = true;
+    for (int64_t k = 0; k < kernel && is_empty; ++k) is_empty = falls_on_zero(place, k);
+    if (is_empty) return true;
+  }
+  return false;
+}
+
 bool Correlation::is_copied() const {
   for (const CorrelationAxis& axis : axes)
-    if (axis.before != 0 || axis.gap != 1 || axis.padded != axis.in) return true;
+    if (!axis.is_bare && (axis.before != 0 || axis.gap != 1 || axis.padded != axis.in)) return true;
   return false;
 }
 
@@ -120,14 +136,15 @@ std::vector<Term> index_of_result(const Correlation& c, const Term& image, const
 }
 
 int64_t padded_bytes(const Correlation& c) {
-  return c.is_copied() ? c.n * c.groups * c.inputs * c.padded_pixels() * static_cast<int64_t>(size_of(c.dtype)) : 0;
+  return c.is_copied() ? c.n * c.groups * c.inputs * c.stored_pixels() * static_cast<int64_t>(size_of(c.dtype)) : 0;
 }
 
 Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image) {
   if (!c.is_copied()) return image;
   const auto& [d, h, w] = c.axes;
-  const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.padded * h.padded;
-  const Operand out = b.workspace(c.dtype, rows * w.padded);
+  const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.stored() * h.stored(), row_length = w.stored(),
+                before = w.before - w.skipped();
+  const Operand out = b.workspace(c.dtype, rows * row_length);
   const int lanes = b.lanes_of(c.dtype);
   kernel::Code& code = b.code();
   const Term zero = kernel::splat(kernel::constant(c.dtype, 0), lanes);
@@ -135,35 +152,37 @@ Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image
     for (int64_t at = first; at < last; at += lanes)
       b.store(out, row + Term(at), zero, 1, last - at < lanes ? Term(last - at) : Term());
   };
-  // The elements of a row that lie inside: q + before in [0, padded).
-  const int64_t first = std::max<int64_t>(0, -w.before), last = std::min(w.in, w.padded - w.before);
+  // The elements of a row that lie inside: q + before in [0, row_length).
+  const int64_t first = std::max<int64_t>(0, -before), last = std::min(w.in, row_length - before);
   code.loop("row", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& row) {
-    const Term y = code.let("y", row % Term(h.padded) - Term(h.before)),
-               z = code.let("z", row / Term(h.padded) % Term(d.padded) - Term(d.before)),
-               plane = code.let("plane", row / Term(h.padded * d.padded)), to = code.let("to", row * Term(w.padded));
-    auto holds = [](const CorrelationAxis& axis, const Term& at) {
-      Term inside = at >= Term(0) && at <= Term((axis.in - 1) * axis.gap);
-      return axis.gap == 1 ? inside : inside && at % Term(axis.gap) == Term(0);
+    auto gap = [](const CorrelationAxis& axis) { return axis.is_bare ? 1 : axis.gap; };
+    const Term y = code.let("y", row % Term(h.stored()) - Term(h.is_bare ? 0 : h.before)),
+               z = code.let("z", row / Term(h.stored()) % Term(d.stored()) - Term(d.is_bare ? 0 : d.before)),
+               plane = code.let("plane", row / Term(h.stored() * d.stored())),
+               to = code.let("to", row * Term(row_length));
+    auto holds = [&](const CorrelationAxis& axis, const Term& at) {
+      Term inside = at >= Term(0) && at <= Term((axis.in - 1) * gap(axis));
+      return gap(axis) == 1 ? inside : inside && at % Term(gap(axis)) == Term(0);
     };
     code.if_(
         holds(h, y) && holds(d, z),
         [&] {
           const Term from =
-              code.let("from", ((plane * Term(d.in) + z / Term(d.gap)) * Term(h.in) + y / Term(h.gap)) * Term(w.in));
-          if (first >= last) return zeros(to, 0, w.padded);
-          zeros(to, 0, std::max<int64_t>(0, w.before));
+              code.let("from", ((plane * Term(d.in) + z / Term(gap(d))) * Term(h.in) + y / Term(gap(h))) * Term(w.in));
+          if (first >= last) return zeros(to, 0, row_length);
+          zeros(to, 0, std::max<int64_t>(0, before));
           const int64_t whole = first + (last - first) / lanes * lanes;
           auto copy = [&](const Term& x, const Term& count) {
-            b.store(out, to + x + Term(w.before), b.load(image, from + x, lanes, 1, count), 1, count);
+            b.store(out, to + x + Term(before), b.load(image, from + x, lanes, 1, count), 1, count);
           };
           if (whole > first)
             code.loop("x", first, whole, lanes, LoopMark::kSequential, [&](const Term& x) { copy(x, {}); });
           if (whole < last) copy(Term(whole), Term(last - whole));
-          zeros(to, last + w.before, w.padded);
+          zeros(to, last + before, row_length);
         },
-        [&] { zeros(to, 0, w.padded); });
+        [&] { zeros(to, 0, row_length); });
   });
-  b.finish_kernel("conv_pad", "images with zeros around them", rows, std::max<int64_t>(1, (1 << 16) / w.padded));
+  b.finish_kernel("conv_pad", "images with zeros around them", rows, std::max<int64_t>(1, (1 << 16) / row_length));
   return out;
 }
 

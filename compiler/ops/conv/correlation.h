@@ -20,6 +20,7 @@ struct PhaseTaps {
 struct CorrelationAxis {
   int64_t in, padded, out, kernel, stride, dilation, gap, before;
   int64_t phases = 1, origin = 0;  // element 0, where zeros lie between the elements
+  bool is_bare = false;            // kernels read the elements alone, and leave out the taps that fall on zeros
 
   /// Does tap k of a place fall on a zero, around or between the elements?
   bool falls_on_zero(int64_t place, int64_t k) const {
@@ -29,6 +30,13 @@ struct CorrelationAxis {
   /// Places r, r + phases, ...
   int64_t places_of(int64_t phase) const { return (out - phase + phases - 1) / phases; }
   PhaseTaps taps_of(int64_t phase) const;
+  /// Does a tap of some place fall on a zero?
+  bool has_zeros() const;
+  /// Do all taps of some place?
+  bool has_empty_places() const;
+  /// Elements of the axis in the image that kernels read, and how many in front of them it leaves out.
+  int64_t stored() const { return is_bare ? in : padded; }
+  int64_t skipped() const { return is_bare ? before : 0; }
 };
 
 /// y[n, g, o, place] = sum over i, k of image[n, g, i, place stride + k dilation] w(g, o, i, k).
@@ -41,8 +49,8 @@ struct Correlation {
 
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   int64_t places() const { return axes[0].out * axes[1].out * axes[2].out; }
-  int64_t padded_pixels() const { return axes[0].padded * axes[1].padded * axes[2].padded; }
-  bool is_copied() const;  // the padded image is not the image
+  int64_t stored_pixels() const { return axes[0].stored() * axes[1].stored() * axes[2].stored(); }
+  bool is_copied() const;  // the image that kernels read is not the image
 };
 
 /// Of the forward pass or the gradient to the images, whose rows are in phases.
@@ -64,11 +72,12 @@ std::vector<kernel::Term> index_of_result(const Correlation& c, const kernel::Te
 
 /// The operands of a correlation's kernels, prepared by kernels of their own.
 struct CorrelationOperands {
-  kernel::Operand image;  // row-major [n, groups inputs, padded...]
+  kernel::Operand image;  // row-major [n, groups inputs, stored...]
   kernel::Operand w;      // row-major [groups, blocks, inputs, taps, block]; 0 beyond the filters
 };
 
-/// The images with their zeros, row-major [n, groups inputs, padded...]: `image` itself where it has none.
+/// The images with the zeros of axes that are not bare, row-major [n, groups inputs, stored...]: `image` itself where
+/// there are none.
 kernel::Operand padded_images(kernel::StepBuilder& builder, const Correlation& c, const kernel::Operand& image);
 /// Bytes of workspace that padded_images() takes.
 int64_t padded_bytes(const Correlation& c);

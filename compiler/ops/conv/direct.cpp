@@ -20,6 +20,7 @@ constexpr int64_t kSumsBytes = 16 << 10;  // what a block of rows may have of su
 constexpr int64_t kStackBytes = 256 << 10;
 constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
+constexpr int64_t kMostBorders = 1024;  // of the bodies of all tiles with taps on zeros
 
 int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
   return static_cast<int>(even_part(ceil_div(c.outputs, lanes), t.vectors));
@@ -38,20 +39,40 @@ int64_t fewest_sums(const DirectTiling& t, const Correlation& c, int vector_byte
   return DirectResults::elements(c, block_of(t, c, lanes), rows, !t.over_filters, lanes, has_epilogue) * size;
 }
 
+// Is some tap of places x to x + tile of a row's phase on a zero?
+bool has_zeros(const CorrelationAxis& width, int64_t phase, int64_t x, int64_t tile) {
+  const PhaseTaps taps = width.taps_of(phase);
+  for (int64_t p = x; p < x + tile; ++p)
+    for (int64_t k = 0; k < taps.count; ++k)
+      if (width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step)) return true;
+  return false;
+}
+
+// Multiply-adds of the tiles that need code of their own, to leave out taps.
+int64_t work_of_borders(const DirectTiling& t, const CorrelationAxis& width, int64_t vectors) {
+  int64_t out = 0;
+  for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
+    Tiles(width.places_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
+      for (int64_t x = first; x < last && out <= kMostBorders; x += tile)
+        if (has_zeros(width, phase, x, tile)) out += tile * vectors * width.taps_of(phase).count;
+    });
+  return out;
+}
+
 class Direct {
  public:
   Direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
-        c_(c),
+        c_(correlation_read_by(tiling, c, builder.vector_bytes())),
         step_(step),
         tiling_(tiling),
         lanes_(builder.lanes_of(c.dtype)),
         block_(block_of(tiling, c, lanes_)),
         blocks_(ceil_div(c.outputs, block_)),
         rows_(c.axes[0].out * c.axes[1].out),
-        results_(builder, c, step, block_, !tiling.over_filters),
-        at_(prepare(builder, c, step, block_)) {}
+        results_(builder, c_, step, block_, !tiling.over_filters),
+        at_(prepare(builder, c_, step, block_)) {}
 
   void run() {
     if (tiling_.over_filters)
@@ -75,7 +96,7 @@ class Direct {
                image = code_.let("image", part / Term(parts_of_rows * blocks_ * c_.groups));
     const Term of_group = code_.let("of_group", image * Term(c_.groups) + group);
     first_filter_ = code_.let("filter", block * Term(block_));
-    image_ = code_.let("image_at", of_group * Term(c_.inputs * c_.padded_pixels()));
+    image_ = code_.let("image_at", of_group * Term(c_.inputs * c_.stored_pixels()));
     w_ = code_.let("w_at", (group * Term(blocks_) + block) * Term(c_.inputs * c_.taps() * block_));
     results_.set_block(image, group, first_filter_);
   }
@@ -94,44 +115,59 @@ class Direct {
     return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(kGrainFlops) / flops));
   }
 
-  // Taps of an axis that fall on elements of the image, not on zeros around or between them.
+  // Taps of an axis that fall on elements of the image, not on zeros around or between them; and on which elements of
+  // the image that is read: tap k on (first + k dilation) / gap.
   struct TapRange {
-    Term begin, end, step;
+    Term begin, end, step, first;
+    int64_t dilation, gap = 1;
+
+    Term element(const Term& k) const {
+      const Term at = first + k * Term(dilation);
+      return gap == 1 ? at : at / Term(gap);
+    }
   };
   TapRange taps_at(const CorrelationAxis& axis, const Term& place) {
+    if (!axis.has_zeros()) {
+      const Term first = code_.let("first", place * Term(axis.stride) - Term(axis.skipped()));
+      return {0, Term(axis.kernel), 1, first, axis.dilation};
+    }
     const bool is_between = axis.gap > 1 && axis.dilation == 1;
-    if (axis.kernel == 1 || (axis.before <= 0 && axis.padded == axis.in && !is_between))
-      return {0, Term(axis.kernel), 1};
-    // Tap 0 falls on element `first`, and tap k on first + k dilation.
+    // Tap 0 falls on place `first` among elements and zeros, and tap k on first + k dilation.
     const Term first = code_.let("first", place * Term(axis.stride) - Term(axis.before)),
                last = Term((axis.in - 1) * axis.gap) - first;
     Term begin = select(first < Term(0), (Term(axis.dilation - 1) - first) / Term(axis.dilation), Term(0));
     if (is_between) begin = begin + (Term(axis.gap) - (first + begin) % Term(axis.gap)) % Term(axis.gap);
     const Term most = code_.let("most", select(last < Term(0), Term(0), last / Term(axis.dilation) + Term(1)));
-    return {code_.let("begin", begin), code_.let("end", select(most < Term(axis.kernel), most, Term(axis.kernel))),
-            Term(is_between ? axis.gap : 1)};
+    return {code_.let("begin", begin),
+            code_.let("end", select(most < Term(axis.kernel), most, Term(axis.kernel))),
+            Term(is_between ? axis.gap : 1),
+            axis.is_bare ? first : code_.let("first", first + Term(axis.before)),
+            axis.dilation,
+            axis.is_bare ? axis.gap : 1};
   }
 
-  // Where channel 0 of the image has what tap 0 of a row's place 0 reads.
-  Term row_start(const Term& row) {
-    const Term y = code_.let("y", row % Term(height().out)), z = code_.let("z", row / Term(height().out));
-    ky_ = taps_at(height(), y);
-    kz_ = taps_at(depth(), z);
-    return code_.let("start", image_ + (z * Term(depth().stride * height().padded) + y * Term(height().stride)) *
-                                           Term(width().padded));
+  // The taps of a row's places, but for those along the row.
+  void set_row(const Term& row) {
+    ky_ = taps_at(height(), code_.let("y", row % Term(height().out)));
+    kz_ = taps_at(depth(), code_.let("z", row / Term(height().out)));
+    has_taps_ = {};
+    for (const auto& [axis, taps] : {std::pair(&depth(), &kz_), std::pair(&height(), &ky_)})
+      if (axis->has_empty_places())
+        has_taps_ = has_taps_ ? has_taps_ && taps->begin < taps->end : taps->begin < taps->end;
   }
 
-  // For each channel of [first, last) and each tap of the phase: body(place of the element under the tap, place of its
-  // filters, which tap along the width: -1 in a loop). Taps along the width are unrolled as far as `work` multiply-adds
-  // for each leave the code small.
-  void each_tap(int64_t phase, const Term& start, const Term& first, const Term& last, int64_t work,
+  // For each channel of [first, last) and each tap of the phase, for a tile whose first place begins at element x of a
+  // row: body(place of the element under the tap, place of its filters, which tap along the width: -1 in a loop). Taps
+  // along the width are unrolled as far as `work` multiply-adds for each leave the code small, and at a border.
+  void each_tap(int64_t phase, const Term& x, const Term& first, const Term& last, int64_t work, bool is_border,
                 const std::function<void(const Term&, const Term&, int64_t)>& body) {
     const PhaseTaps of_phase = width().taps_of(phase);
     if (of_phase.count == 0) return;
-    const bool is_unrolled = of_phase.count * work <= kMostUnrolled || of_phase.count == 1;
+    const bool is_unrolled = is_border || of_phase.count * work <= kMostUnrolled || of_phase.count == 1;
+    const Term start = code_.let("from", image_ + x + Term(of_phase.offset - width().skipped()));
     auto taps = [&](const Term& image, const Term& w) {
       auto tap = [&](const Term& k, int64_t number) {
-        body(image + Term(of_phase.offset) + k * Term(of_phase.offset_step),
+        body(image + k * Term(of_phase.offset_step),
              w + (Term(of_phase.first) + k * Term(of_phase.step)) * Term(block_), number);
       };
       if (!is_unrolled) return code_.loop("kx", of_phase.count, [&](const Term& k) { tap(k, -1); });
@@ -142,13 +178,13 @@ class Direct {
       if (length == 1) return inside(0);
       code_.loop(name, range.begin, range.end, range.step, LoopMark::kSequential, inside);
     };
-    code_.loop("c", first, last, 1, LoopMark::kSequential, [&](const Term& c) {
-      const Term image = code_.let("plane", start + c * Term(c_.padded_pixels())),
+    const Term end = has_taps_ ? code_.let("channels", select(has_taps_, last, first)) : last;
+    code_.loop("c", first, end, 1, LoopMark::kSequential, [&](const Term& c) {
+      const Term image = code_.let("plane", start + c * Term(c_.stored_pixels())),
                  w = code_.let("taps", w_ + c * Term(c_.taps() * block_));
       loop_or_once("kz", depth().kernel, kz_, [&](const Term& z) {
         loop_or_once("ky", height().kernel, ky_, [&](const Term& y) {
-          const Term row =
-              (z * Term(depth().dilation * height().padded) + y * Term(height().dilation)) * Term(width().padded);
+          const Term row = (kz_.element(z) * Term(height().stored()) + ky_.element(y)) * Term(width().stored());
           taps(code_.let("at", image + row),
                code_.let("w", w + (z * Term(height().kernel) + y) * Term(width().kernel * block_)));
         });
@@ -198,24 +234,38 @@ class Direct {
   }
 
   void row_of_tiles(const Term& row, const Term& sums, const Term& begin, const Term& end, bool is_first) {
-    const Term start = row_start(row);
+    set_row(row);
     for (int64_t phase = 0; phase < phases(); ++phase) {
       if (!is_first && width().taps_of(phase).count == 0) continue;
       const Tiles tiles(width().places_of(phase), tiling_.tile);
       tiles.each([&](int64_t tile, int64_t first, int64_t last) {
-        auto at = [&](const Term& x) {
+        auto at = [&](const Term& x, int64_t border) {
           if (is_first && phases() == 1)
             results_.prefetch(row, x * Term(block_) / Term(width().out),
                               (x + Term(tile)) * Term(block_) / Term(width().out));
-          filters_tile(phase, tile, start, sums, x, begin, end, is_first);
+          filters_tile(phase, tile, sums, x, border, begin, end, is_first);
         };
-        if (last - first == tile) return at(first);
-        code_.loop("x", first, last, tile, LoopMark::kSequential, at);
+        auto is_border = [&](int64_t x) { return width().is_bare && has_zeros(width(), phase, x, tile); };
+        while (first < last) {
+          if (is_border(first)) {
+            at(first, first);
+            first += tile;
+            continue;
+          }
+          int64_t inner = first + tile;
+          while (inner < last && !is_border(inner)) inner += tile;
+          if (inner - first == tile)
+            at(first, -1);
+          else
+            code_.loop("x", first, inner, tile, LoopMark::kSequential, [&](const Term& x) { at(x, -1); });
+          first = inner;
+        }
       });
     }
   }
 
-  void filters_tile(int64_t phase, int64_t tile, const Term& start, const Term& sums, const Term& x, const Term& begin,
+  // A tile that begins at place x of the phase; `border` is x where some of its taps fall on zeros, else -1.
+  void filters_tile(int64_t phase, int64_t tile, const Term& sums, const Term& x, int64_t border, const Term& begin,
                     const Term& end, bool is_first) {
     auto place = [&](int64_t p, int64_t v) {
       return sums + ((x + Term(p)) * Term(width().phases) + Term(phase)) * Term(block_) + Term(v * lanes_);
@@ -223,14 +273,13 @@ class Direct {
     const Grid acc = accumulators(tile, vectors_, [&](int64_t p, int64_t v) {
       return is_first ? zero() : kernel::load(results_.array(), c_.dtype, lanes_, place(p, v), 1);
     });
-    const Term from = code_.let("from", start + x * Term(width().stride));
-    const bool is_whole_row = tile == width().places_of(phase);
-    each_tap(phase, from, begin, end, tile * vectors_, [&](const Term& image, const Term& w, int64_t k) {
+    const bool is_border = border >= 0;
+    auto tap = [&](const Term& image, const Term& w, int64_t k) {
       std::vector<Term> filters;
-      for (int v = 0; v < vectors_; ++v)
-        filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
       for (int64_t p = 0; p < tile; ++p) {
-        if (is_whole_row && k >= 0 && width().falls_on_zero(p * width().phases + phase, k)) continue;
+        if (is_border && width().falls_on_zero((border + p) * width().phases + phase, k)) continue;
+        for (int v = static_cast<int>(filters.size()); v < vectors_; ++v)
+          filters.push_back(code_.let(str("w", v), builder_.load(at_.w, w + Term(v * lanes_), lanes_)));
         const Term element = builder_.load(at_.image, image + Term(p * width().stride));
         const Term a = code_.let(str("a", p), kernel::splat(element, lanes_));
         for (size_t v = 0; v < filters.size(); ++v) {
@@ -238,7 +287,8 @@ class Direct {
           code_.assign(sum, fma(a, filters[v], sum));
         }
       }
-    });
+    };
+    each_tap(phase, x * Term(width().stride), begin, end, tile * vectors_, is_border, tap);
     for (int64_t p = 0; p < tile; ++p)
       for (int v = 0; v < vectors_; ++v)
         code_.store(results_.array(), place(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
@@ -254,12 +304,12 @@ class Direct {
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       locate(part, parts);
       if (!step_.epilogue) {
-        const Term row = code_.let("row", part % Term(rows_)), start = row_start(row);
-        return row_of_vectors(start, code_.let("to", results_.out() + row * Term(width().out)));
+        const Term row = code_.let("row", part % Term(rows_));
+        return row_of_vectors(row, code_.let("to", results_.out() + row * Term(width().out)));
       }
       const auto [first, last] = rows_of(part, parts, rows);
       code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-        row_of_vectors(row_start(row), code_.let("sums_at", (row - first) * Term(width().out)));
+        row_of_vectors(row, code_.let("sums_at", (row - first) * Term(width().out)));
       });
       results_.write(first, last);
     });
@@ -268,9 +318,10 @@ class Direct {
   }
 
   // A row to the result, or to the array of sums, from `to` on.
-  void row_of_vectors(const Term& start, const Term& to) {
+  void row_of_vectors(const Term& row, const Term& to) {
+    set_row(row);
     auto tiles = [&](int64_t filters) {
-      for (int64_t phase = 0; phase < phases(); ++phase) phase_of_vectors(phase, filters, start, to);
+      for (int64_t phase = 0; phase < phases(); ++phase) phase_of_vectors(phase, filters, to);
     };
     const int64_t rest = c_.outputs - (blocks_ - 1) * block_;
     if (rest == block_) return tiles(block_);
@@ -278,14 +329,14 @@ class Direct {
         first_filter_ < Term((blocks_ - 1) * block_), [&] { tiles(block_); }, [&] { tiles(rest); });
   }
 
-  void phase_of_vectors(int64_t phase, int64_t filters, const Term& start, const Term& to) {
+  void phase_of_vectors(int64_t phase, int64_t filters, const Term& to) {
     const int64_t places = width().places_of(phase), all = ceil_div(places, lanes_);
     const Tiles t(all, tiling_.vectors);
     t.each([&](int64_t vectors, int64_t first, int64_t last) {
       // The last vector may be shorter: its tile stands alone.
       const bool ends = last == all && places % lanes_ != 0;
       const int64_t whole = ends ? last - vectors : last;
-      auto tile = [&](const Term& x, int64_t left) { rows_tile(phase, filters, vectors, start, to, x, left); };
+      auto tile = [&](const Term& x, int64_t left) { rows_tile(phase, filters, vectors, to, x, left); };
       if (whole - first == vectors)
         tile(first * lanes_, vectors * lanes_);
       else if (whole > first)
@@ -296,24 +347,22 @@ class Direct {
   }
 
   // `filters` filters, places x to x + columns of a row's phase.
-  void rows_tile(int64_t phase, int64_t filters, int64_t vectors, const Term& start, const Term& to, const Term& x,
-                 int64_t columns) {
+  void rows_tile(int64_t phase, int64_t filters, int64_t vectors, const Term& to, const Term& x, int64_t columns) {
     auto count = [&](int64_t v) { return columns - v * lanes_ < lanes_ ? Term(columns - v * lanes_) : Term(); };
     const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
-    each_tap(phase, code_.let("from", start + x), 0, c_.inputs, filters * vectors,
-             [&](const Term& image, const Term& w, int64_t) {
-               std::vector<Term> elements;
-               for (int64_t v = 0; v < vectors; ++v)
-                 elements.push_back(
-                     code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
-               for (int64_t o = 0; o < filters; ++o) {
-                 const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
-                 for (size_t v = 0; v < elements.size(); ++v) {
-                   const Term& sum = acc[static_cast<size_t>(o)][v];
-                   code_.assign(sum, fma(elements[v], filter, sum));
-                 }
-               }
-             });
+    each_tap(phase, x, 0, c_.inputs, filters * vectors, false, [&](const Term& image, const Term& w, int64_t) {
+      std::vector<Term> elements;
+      for (int64_t v = 0; v < vectors; ++v)
+        elements.push_back(
+            code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
+      for (int64_t o = 0; o < filters; ++o) {
+        const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
+        for (size_t v = 0; v < elements.size(); ++v) {
+          const Term& sum = acc[static_cast<size_t>(o)][v];
+          code_.assign(sum, fma(elements[v], filter, sum));
+        }
+      }
+    });
     for (int64_t o = 0; o < filters; ++o)
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
@@ -333,7 +382,7 @@ class Direct {
 
   StepBuilder& builder_;
   Code& code_;
-  const Correlation& c_;
+  const Correlation c_;
   const CorrelationStep& step_;
   DirectTiling tiling_;
   int lanes_;
@@ -344,6 +393,7 @@ class Direct {
   int64_t slab_ = 0;
   Term first_filter_, image_, w_;
   TapRange kz_, ky_;  // of the row
+  Term has_taps_;     // where some rows have none
 };
 
 }  // namespace
@@ -366,8 +416,17 @@ bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, 
   return fewest_sums(t, c, vector_bytes, has_epilogue) <= kStackBytes;
 }
 
+Correlation correlation_read_by(const DirectTiling& t, Correlation c, int vector_bytes) {
+  for (CorrelationAxis& axis : c.axes)
+    if (&axis != &c.axes[2]) axis.is_bare = axis.gap == 1 || axis.dilation == 1;
+  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  c.axes[2].is_bare = t.over_filters && work_of_borders(t, c.axes[2], vectors_of_filters(t, c, lanes)) <= kMostBorders;
+  return c;
+}
+
 int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
-  return prepared_bytes(c, block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
+  return prepared_bytes(correlation_read_by(t, c, vector_bytes),
+                        block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
 }
 
 void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling) {

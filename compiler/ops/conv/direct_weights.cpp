@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "compiler/ops/conv/correlation.h"
+#include "compiler/ops/conv/direct_weights_plan.h"
 #include "compiler/ops/conv/tiles.h"
 
 namespace thtrain {
@@ -15,61 +16,15 @@ using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kChunkBytes = 32 << 10;  // of the gradient's rows that a chunk has
-constexpr int64_t kTurnsOfChunk = 64;      // over which accumulators stay in registers, if not more
-constexpr int64_t kParts = 16;             // that threads share, where there is enough work
-constexpr int64_t kWorkOfPart = 1 << 20;   // multiply-adds
-constexpr int64_t kSumsBytes = 4 << 20;    // of all parts, if there is more than one
 constexpr int64_t kStackBytes = 512 << 10;
+constexpr int64_t kMostBorders = 1024;  // multiply-adds of the code for places with taps on zeros
 
-// How the lengths are cut. Everything follows from lengths, tiling and the width of vectors.
-struct Plan {
-  int lanes;
-  int64_t block, blocks;         // filters of a block, blocks of a group
-  int64_t vectors;               // of a block: over filters those of filters, over rows one for each filter
-  Tiles taps;                    // along a row
-  int64_t channels_of_tile;      // 1 where a row of taps fills the accumulators
-  int64_t rows, chunk, chunks;   // rows of a result, of a chunk; chunks of an image
-  int64_t channel_parts, parts;  // into which channels and chunks of all images are divided
-  int64_t channels_of_part, chunks_of_part;
-
-  Plan(const WeightTiling& t, const Convolution& c, int lanes_) : lanes(lanes_), taps(c.axes[2].kernel, t.taps) {
-    const int64_t filters = c.filters();
-    if (t.over_filters) {
-      vectors = even_part(ceil_div(filters, lanes), t.width);
-      block = vectors * lanes;
-    } else {
-      block = vectors = even_part(filters, t.width);
-    }
-    blocks = ceil_div(filters, block);
-    channels_of_tile = taps.count > 1 ? 1 : even_part(c.channels(), std::max<int64_t>(1, t.taps / c.axes[2].kernel));
-    rows = c.axes[0].out * c.axes[1].out;
-    const int64_t width = c.axes[2].out, turns = t.over_filters ? width : ceil_div(width, lanes);
-    const int64_t row_bytes = width * block * static_cast<int64_t>(size_of(c.dtype));
-    chunk = std::clamp<int64_t>(std::max(kChunkBytes / row_bytes, ceil_div(kTurnsOfChunk, turns)), 1, rows);
-    chunk = even_part(rows, chunk);
-    chunks = ceil_div(rows, chunk);
-    const double work = c.flops() / 2;
-    const int64_t wanted =
-        std::clamp<int64_t>(static_cast<int64_t>(work / static_cast<double>(kWorkOfPart)), 1, kParts);
-    const int64_t tiles = ceil_div(c.channels(), channels_of_tile), blocks_of_all = c.groups * blocks;
-    const int64_t part_bytes = sums(c, t) * static_cast<int64_t>(size_of(c.dtype));
-    parts = std::min({c.n * chunks, ceil_div(wanted, blocks_of_all), std::max<int64_t>(1, kSumsBytes / part_bytes)});
-    chunks_of_part = ceil_div(c.n * chunks, parts);
-    parts = ceil_div(c.n * chunks, chunks_of_part);
-    channel_parts = std::min(tiles, ceil_div(wanted, blocks_of_all * parts));
-    channels_of_part = ceil_div(tiles, channel_parts) * channels_of_tile;
-    channel_parts = ceil_div(c.channels(), channels_of_part);
-  }
-
-  // Of the transposed rows of a chunk, in whole vectors.
-  int64_t places_of_chunk(const Convolution& c) const { return ceil_div(chunk * c.axes[2].out, lanes) * lanes; }
-
-  // Sums of one part, in elements: [group][block][channel][tap][filter of the block, or filter and lane].
-  int64_t sums(const Convolution& c, const WeightTiling& t) const {
-    return c.groups * blocks * c.channels() * c.taps() * block * (t.over_filters ? 1 : lanes);
-  }
-};
+// Is one of `count` taps from k on, of that place of a row, on a zero?
+bool has_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count) {
+  for (int64_t tap = k; tap < k + count; ++tap)
+    if (width.falls_on_zero(place, tap)) return true;
+  return false;
+}
 
 class DirectWeights {
  public:
@@ -79,7 +34,7 @@ class DirectWeights {
         c_(c),
         tiling_(tiling),
         plan_(tiling, c, builder.lanes_of(c.dtype)),
-        padded_(correlation_of(forward(c))),
+        padded_(images_read_by(tiling, c, builder.vector_bytes())),
         lanes_(plan_.lanes),
         image_(padded_images(builder, padded_, builder.input(0))),
         sums_(builder.workspace(c.dtype, plan_.parts * plan_.sums(c, tiling))) {}
@@ -98,10 +53,6 @@ class DirectWeights {
   }
 
  private:
-  static Convolution forward(Convolution c) {
-    c.pass = ConvPass::kForward;
-    return c;
-  }
   const CorrelationAxis& depth() const { return padded_.axes[0]; }
   const CorrelationAxis& height() const { return padded_.axes[1]; }
   const CorrelationAxis& width() const { return padded_.axes[2]; }
@@ -126,7 +77,9 @@ class DirectWeights {
                  row0 = code_.let("row0", chunk % Term(plan_.chunks) * Term(plan_.chunk)),
                  row1 = code_.let("row1", minimum(row0 + Term(plan_.chunk), plan_.rows)),
                  of_group = code_.let("of_group", image * Term(c_.groups) + group);
-      image_at_ = code_.let("image_at", of_group * Term(c_.channels() * padded_.padded_pixels()));
+      const Term skipped((depth().skipped() * height().stored() + height().skipped()) * width().stored() +
+                         width().skipped());
+      image_at_ = code_.let("image_at", of_group * Term(c_.channels() * padded_.stored_pixels()) - skipped);
       dy_at_ = code_.let("dy_at", (of_group * Term(c_.filters()) + block * Term(plan_.block)) * Term(c_.places()));
       if (tiling_.over_filters) transpose_rows(block, row0, row1);
       const int64_t rest = c_.filters() - (plan_.blocks - 1) * plan_.block;
@@ -182,16 +135,18 @@ class DirectWeights {
       code_.loop("kz", depth().kernel, [&](const Term& kz) {
         code_.loop("ky", height().kernel, [&](const Term& ky) {
           const Term image =
-              code_.let("plane", image_at_ + c * Term(padded_.padded_pixels()) +
-                                     (kz * Term(depth().dilation * height().padded) + ky * Term(height().dilation)) *
-                                         Term(width().padded));
+              code_.let("plane", image_at_ + c * Term(padded_.stored_pixels()) +
+                                     (kz * Term(depth().dilation * height().stored()) + ky * Term(height().dilation)) *
+                                         Term(width().stored()));
           const Term at =
               code_.let("tap", sums + (c * Term(c_.taps()) + (kz * Term(height().kernel) + ky) * Term(width().kernel)) *
                                           Term(sum_vectors()));
+          ky_ = ky;
+          kz_ = kz;
           plan_.taps.each([&](int64_t tile, int64_t from, int64_t to) {
             for (int64_t k = from; k < to; k += tile)
-              chunk_of_taps(image + Term(k * width().dilation), at + Term(k * sum_vectors()), tile, count, row0, row1,
-                            vectors);
+              chunk_of_taps(image + Term(k * width().dilation), at + Term(k * sum_vectors()), k, tile, count, row0,
+                            row1, vectors);
           });
         });
       });
@@ -201,9 +156,9 @@ class DirectWeights {
     if (rest != 0) code_.if_(last == Term(c_.channels()), [&] { tiles(Term(c_.channels() - rest), rest); });
   }
 
-  // `taps` neighbours of `channels` channels, over the rows of the chunk.
-  void chunk_of_taps(const Term& image, const Term& sums, int64_t taps, int64_t channels, const Term& row0,
-                     const Term& row1, int64_t vectors) {
+  // `taps` neighbours from `first_tap` on, of `channels` channels, over the rows of the chunk.
+  void chunk_of_taps(const Term& image, const Term& sums, int64_t first_tap, int64_t taps, int64_t channels,
+                     const Term& row0, const Term& row1, int64_t vectors) {
     auto place = [&](int64_t c, int64_t k, int64_t v) {
       return sums + Term((c * c_.taps() + k) * sum_vectors() + v * lanes_);
     };
@@ -213,15 +168,28 @@ class DirectWeights {
         for (int64_t v = 0; v < vectors; ++v)
           acc.push_back(code_.var(str("s", c, "_", k, "_", v), builder_.load(sums_, place(c, k, v), lanes_)));
     code_.loop("row", row0, row1, 1, LoopMark::kSequential, [&](const Term& row) {
-      const Term y = row % Term(height().out), z = row / Term(height().out);
-      const Term x_row =
-          code_.let("x_row", image + (z * Term(depth().stride * height().padded) + y * Term(height().stride)) *
-                                         Term(width().padded));
-      if (tiling_.over_filters)
-        places_by_filters(x_row, code_.let("dy_row", (row - row0) * Term(width().out * plan_.block)), taps, channels,
-                          vectors, acc);
+      const Term y = code_.let("y", row % Term(height().out)), z = code_.let("z", row / Term(height().out));
+      auto places = [&] {
+        const Term x_row =
+            code_.let("x_row", image + (z * Term(depth().stride * height().stored()) + y * Term(height().stride)) *
+                                           Term(width().stored()));
+        if (tiling_.over_filters)
+          places_by_filters(x_row, code_.let("dy_row", (row - row0) * Term(width().out * plan_.block)), first_tap, taps,
+                            channels, vectors, acc);
+        else
+          places_by_rows(x_row, code_.let("dy_row", dy_at_ + row * Term(width().out)), taps, channels, vectors, acc);
+      };
+      Term is_inside;
+      for (const auto& [axis, place, k] : {std::tuple(&depth(), &z, &kz_), std::tuple(&height(), &y, &ky_)}) {
+        if (!axis->has_zeros()) continue;
+        const Term at = code_.let("at", *place * Term(axis->stride) + *k * Term(axis->dilation) - Term(axis->before));
+        const Term one = at >= Term(0) && at < Term(axis->in);
+        is_inside = is_inside ? is_inside && one : one;
+      }
+      if (is_inside)
+        code_.if_(is_inside, places);
       else
-        places_by_rows(x_row, code_.let("dy_row", dy_at_ + row * Term(width().out)), taps, channels, vectors, acc);
+        places();
     });
     size_t next = 0;
     for (int64_t c = 0; c < channels; ++c)
@@ -230,12 +198,13 @@ class DirectWeights {
   }
 
   Term element(const Term& at, int64_t c, int64_t k) {
-    return at + Term(c * padded_.padded_pixels() + k * width().dilation);
+    return at + Term(c * padded_.stored_pixels() + k * width().dilation);
   }
 
-  void places_by_filters(const Term& x_row, const Term& dy_row, int64_t taps, int64_t channels, int64_t vectors,
-                         const std::vector<Term>& acc) {
-    code_.loop("x", width().out, [&](const Term& x) {
+  void places_by_filters(const Term& x_row, const Term& dy_row, int64_t first_tap, int64_t taps, int64_t channels,
+                         int64_t vectors, const std::vector<Term>& acc) {
+    auto is_border = [&](int64_t x) { return width().is_bare && has_zeros(width(), x, first_tap, taps); };
+    auto at = [&](const Term& x, int64_t border) {
       std::vector<Term> filters;
       for (int64_t v = 0; v < vectors; ++v)
         filters.push_back(code_.let(
@@ -243,6 +212,10 @@ class DirectWeights {
       size_t next = 0;
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t k = 0; k < taps; ++k) {
+          if (border >= 0 && width().falls_on_zero(border, first_tap + k)) {
+            next += filters.size();
+            continue;
+          }
           const Term a = code_.let(
               "a", kernel::splat(builder_.load(image_, element(x_row + x * Term(width().stride), c, k)), lanes_));
           for (const Term& filter : filters) {
@@ -250,7 +223,18 @@ class DirectWeights {
             ++next;
           }
         }
-    });
+    };
+    for (int64_t first = 0; first < width().out;) {
+      int64_t last = first;
+      while (last < width().out && !is_border(last)) ++last;
+      if (last > first) {
+        code_.loop("x", first, last, 1, LoopMark::kSequential, [&](const Term& x) { at(x, -1); });
+        first = last;
+      } else {
+        at(first, first);
+        ++first;
+      }
+    }
   }
 
   void places_by_rows(const Term& x_row, const Term& dy_row, int64_t taps, int64_t channels, int64_t filters,
@@ -356,12 +340,13 @@ class DirectWeights {
   Code& code_;
   const Convolution& c_;
   WeightTiling tiling_;
-  Plan plan_;
+  WeightsPlan plan_;
   Correlation padded_;
   int lanes_;
   Operand image_, sums_;
   std::string dy_;  // the transposed rows of a chunk
   Term image_at_, dy_at_;
+  Term kz_, ky_;  // the tap's row
 };
 
 }  // namespace
@@ -380,16 +365,30 @@ bool is_possible(const WeightTiling& t, const Convolution& c, int vector_bytes) 
   const int registers = vector_bytes == 64 ? 32 : 16;
   if (t.taps * t.width + t.width + 1 > registers) return false;
   if (!t.over_filters) return c.axes[2].stride == 1;
-  const Plan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
+  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
   return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kStackBytes;
+}
+
+Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_bytes) {
+  c.pass = ConvPass::kForward;
+  Correlation out = correlation_of(c);
+  out.axes[0].is_bare = out.axes[1].is_bare = true;
+  CorrelationAxis& width = out.axes[2];
+  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
+  int64_t work = 0;  // of places that need code of their own
+  plan.taps.each([&](int64_t tile, int64_t from, int64_t to) {
+    for (int64_t k = from; k < to; k += tile)
+      for (int64_t x = 0; x < width.out && work <= kMostBorders; ++x)
+        if (has_zeros(width, x, k, tile)) work += tile * plan.channels_of_tile * plan.vectors;
+  });
+  width.is_bare = t.over_filters && work <= kMostBorders;
+  return out;
 }
 
 int64_t workspace_of(const WeightTiling& t, const Convolution& c, int vector_bytes) {
   const int64_t size = static_cast<int64_t>(size_of(c.dtype));
-  const Plan plan(t, c, vector_bytes / static_cast<int>(size));
-  Convolution forward = c;
-  forward.pass = ConvPass::kForward;
-  return padded_bytes(correlation_of(forward)) + plan.parts * plan.sums(c, t) * size;
+  const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size));
+  return padded_bytes(images_read_by(t, c, vector_bytes)) + plan.parts * plan.sums(c, t) * size;
 }
 
 void lower_direct_weights(StepBuilder& builder, const Convolution& c, const WeightTiling& tiling) {

@@ -22,6 +22,7 @@
 
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/conv/convolution.h"
+#include "compiler/ops/conv/correlation.h"
 
 namespace thtrain {
 
@@ -39,6 +40,8 @@ std::optional<WeightTiling> weight_tiling_named(std::string_view name);
 
 /// Does it fit the registers of a processor with vectors of `vector_bytes`?
 bool is_possible(const WeightTiling& tiling, const Convolution& c, int vector_bytes);
+/// The images as the tiling's kernel reads them: bare are the axes whose zeros it leaves out.
+Correlation images_read_by(const WeightTiling& tiling, Convolution c, int vector_bytes);
 /// Bytes of workspace that lower_direct_weights takes.
 int64_t workspace_of(const WeightTiling& tiling, const Convolution& c, int vector_bytes);
 /// Writes the step of the gradient to the filters.

@@ -1,0 +1,31 @@
+// How a direct kernel of the gradient to the filters cuts its work.
+#pragma once
+
+#include "compiler/ops/conv/direct_weights.h"
+#include "compiler/ops/conv/tiles.h"
+
+namespace thtrain {
+
+/// How the lengths are cut. Everything follows from lengths, tiling and the width of vectors.
+struct WeightsPlan {
+  int lanes;
+  int64_t block, blocks;         // filters of a block, blocks of a group
+  int64_t vectors;               // of a block: over filters those of filters, over rows one for each filter
+  Tiles taps;                    // along a row
+  int64_t channels_of_tile;      // 1 where a row of taps fills the accumulators
+  int64_t rows, chunk, chunks;   // rows of a result, of a chunk; chunks of an image
+  int64_t channel_parts, parts;  // into which channels and chunks of all images are divided
+  int64_t channels_of_part, chunks_of_part;
+
+  WeightsPlan(const WeightTiling& tiling, const Convolution& c, int lanes);
+
+  /// Of the transposed rows of a chunk, in whole vectors.
+  int64_t places_of_chunk(const Convolution& c) const { return ceil_div(chunk * c.axes[2].out, lanes) * lanes; }
+
+  /// Sums of one part, in elements: [group][block][channel][tap][filter of the block, or filter and lane].
+  int64_t sums(const Convolution& c, const WeightTiling& t) const {
+    return c.groups * blocks * c.channels() * c.taps() * block * (t.over_filters ? 1 : lanes);
+  }
+};
+
+}  // namespace thtrain
