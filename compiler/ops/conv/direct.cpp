@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/ops/conv/direct_plan.h"
 #include "compiler/ops/conv/direct_results.h"
 #include "compiler/ops/conv/tiles.h"
 
@@ -15,48 +16,18 @@ using kernel::StepBuilder;
 using kernel::Term;
 using Grid = std::vector<std::vector<Term>>;  // of accumulators
 
-constexpr int64_t kSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
-constexpr int64_t kSumsBytes = 16 << 10;  // what a block of rows may have of sums, where one row has no more
-constexpr int64_t kStackBytes = 256 << 10;
+constexpr int64_t kSlabBytes = 16 << 10;   // of filters, half of a first cache of 32 KiB
+constexpr int64_t kSumsBytes = 16 << 10;   // what a block of rows may have of sums, where one row has no more
+constexpr int64_t kNearBytes = 512 << 10;  // half of a second cache of 1 MiB
+constexpr int64_t kFewStreams = 8;         // planes that processors follow by themselves
 constexpr int64_t kGrainFlops = 500'000;
+constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
-constexpr int64_t kMostBorders = 1024;  // of the bodies of all tiles with taps on zeros
 
-int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
-  return static_cast<int>(even_part(ceil_div(c.outputs, lanes), t.vectors));
-}
-
-int64_t block_of(const DirectTiling& t, const Correlation& c, int lanes) {
-  if (t.over_filters) return int64_t{vectors_of_filters(t, c, lanes)} * lanes;
-  return even_part(c.outputs, t.tile);
-}
-
-// Bytes of the array with the fewest sums that the kernel can have; 0 where it has none.
-int64_t fewest_sums(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
-  const int size = static_cast<int>(size_of(c.dtype)), lanes = vector_bytes / size;
-  if (!t.over_filters && !has_epilogue) return 0;
-  const int64_t rows = t.over_filters ? 1 : DirectResults::rows_by_filter(c, lanes);
-  return DirectResults::elements(c, block_of(t, c, lanes), rows, !t.over_filters, lanes, has_epilogue) * size;
-}
-
-// Is some tap of places x to x + tile of a row's phase on a zero?
-bool has_zeros(const CorrelationAxis& width, int64_t phase, int64_t x, int64_t tile) {
-  const PhaseTaps taps = width.taps_of(phase);
-  for (int64_t p = x; p < x + tile; ++p)
-    for (int64_t k = 0; k < taps.count; ++k)
-      if (width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step)) return true;
-  return false;
-}
-
-// Multiply-adds of the tiles that need code of their own, to leave out taps.
-int64_t work_of_borders(const DirectTiling& t, const CorrelationAxis& width, int64_t vectors) {
-  int64_t out = 0;
-  for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
-    Tiles(width.places_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
-      for (int64_t x = first; x < last && out <= kMostBorders; x += tile)
-        if (has_zeros(width, phase, x, tile)) out += tile * vectors * width.taps_of(phase).count;
-    });
-  return out;
+// Are filters found in the second cache, and images not? Then each part of an image is read by all filters in turn.
+bool takes_blocks_first(const Correlation& c) {
+  const int64_t size = static_cast<int64_t>(size_of(c.dtype));
+  return c.outputs * c.inputs * c.taps() * size <= kNearBytes && c.inputs * c.stored_pixels() * size > kNearBytes;
 }
 
 class Direct {
@@ -64,13 +35,14 @@ class Direct {
   Direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
-        c_(correlation_read_by(tiling, c, builder.vector_bytes())),
+        c_(correlation_read_by(tiling, c, builder.vector_bytes(), may_merge(c, step))),
         step_(step),
         tiling_(tiling),
         lanes_(builder.lanes_of(c.dtype)),
         block_(block_of(tiling, c, lanes_)),
         blocks_(ceil_div(c.outputs, block_)),
-        rows_(c.axes[0].out * c.axes[1].out),
+        rows_(c_.axes[0].out * c_.axes[1].out),
+        blocks_first_(takes_blocks_first(c_)),
         results_(builder, c_, step, block_, !tiling.over_filters),
         at_(prepare(builder, c_, step, block_)) {}
 
@@ -89,9 +61,15 @@ class Direct {
 
   // ---- what both forms share
 
-  // Which image, group and block of filters a part of the range belongs to.
-  void locate(const Term& part, int64_t parts_of_rows) {
-    const Term block = code_.let("block", part / Term(parts_of_rows) % Term(blocks_)),
+  // An epilogue counts places in the order of their axes.
+  static bool may_merge(const Correlation& c, const CorrelationStep& step) {
+    return !step.epilogue || (c.axes[2].out > 1 && step.epilogue->is_flat_from(2));
+  }
+
+  // Which image, group and block of filters a part of the range belongs to, and which of the parts of their rows it is.
+  Term locate(const Term& part, int64_t parts_of_rows) {
+    const Term block = code_.let("block", (blocks_first_ ? part : part / Term(parts_of_rows)) % Term(blocks_)),
+               of_rows = code_.let("rows", (blocks_first_ ? part / Term(blocks_) : part) % Term(parts_of_rows)),
                group = code_.let("group", part / Term(parts_of_rows * blocks_) % Term(c_.groups)),
                image = code_.let("image", part / Term(parts_of_rows * blocks_ * c_.groups));
     const Term of_group = code_.let("of_group", image * Term(c_.groups) + group);
@@ -99,11 +77,12 @@ class Direct {
     image_ = code_.let("image_at", of_group * Term(c_.inputs * c_.stored_pixels()));
     w_ = code_.let("w_at", (group * Term(blocks_) + block) * Term(c_.inputs * c_.taps() * block_));
     results_.set_block(image, group, first_filter_);
+    return of_rows;
   }
 
-  // Rows of a part of the range, of which each image's block of filters has `parts` of `rows` rows.
-  std::pair<Term, Term> rows_of(const Term& part, int64_t parts, int64_t rows) {
-    const Term first = code_.let("first", part % Term(parts) * Term(rows));
+  // The rows of a part that has at most `rows`.
+  std::pair<Term, Term> rows_of(const Term& part, int64_t rows) {
+    const Term first = code_.let("first", part * Term(rows));
     Term last = first + Term(rows);
     if (rows_ % rows != 0) last = select(last < Term(rows_), last, Term(rows_));
     return {first, code_.let("last", last)};
@@ -158,9 +137,11 @@ class Direct {
 
   // For each channel of [first, last) and each tap of the phase, for a tile whose first place begins at element x of a
   // row: body(place of the element under the tap, place of its filters, which tap along the width: -1 in a loop). Taps
-  // along the width are unrolled as far as `work` multiply-adds for each leave the code small, and at a border.
-  void each_tap(int64_t phase, const Term& x, const Term& first, const Term& last, int64_t work, bool is_border,
-                const std::function<void(const Term&, const Term&, int64_t)>& body) {
+  // along the width are unrolled as far as `work` multiply-adds for each leave the code small, and at a border. What
+  // the last tap's row will have under the tile some rows later, of `elements`, is fetched meanwhile: planes are far
+  // from each other in memory, and runs are short.
+  void each_tap(int64_t phase, const Term& x, int64_t elements, const Term& first, const Term& last, int64_t work,
+                bool is_border, const std::function<void(const Term&, const Term&, int64_t)>& body) {
     const PhaseTaps of_phase = width().taps_of(phase);
     if (of_phase.count == 0) return;
     const bool is_unrolled = is_border || of_phase.count * work <= kMostUnrolled || of_phase.count == 1;
@@ -182,6 +163,11 @@ class Direct {
     code_.loop("c", first, end, 1, LoopMark::kSequential, [&](const Term& c) {
       const Term image = code_.let("plane", start + c * Term(c_.stored_pixels())),
                  w = code_.let("taps", w_ + c * Term(c_.taps() * block_));
+      const Term ahead = kz_.element(Term(depth().kernel - 1)) * Term(height().stored()) +
+                         ky_.element(Term(height().kernel - 1 + ahead_ * height().stride));
+      for (int64_t at = 0; c_.inputs > kFewStreams && at < elements;
+           at += kLineBytes / static_cast<int64_t>(size_of(c_.dtype)))
+        builder_.prefetch(at_.image, image + ahead * Term(width().stored()) + Term(at), kernel::Prefetch::kL1);
       loop_or_once("kz", depth().kernel, kz_, [&](const Term& z) {
         loop_or_once("ky", height().kernel, ky_, [&](const Term& y) {
           const Term row = (kz_.element(z) * Term(height().stored()) + ky_.element(y)) * Term(width().stored());
@@ -210,11 +196,11 @@ class Direct {
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
     slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
+    ahead_ = rows;
     results_.begin(rows);
     const int64_t range = c_.n * c_.groups * blocks_ * parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
-      locate(part, parts);
-      const auto [first, last] = rows_of(part, parts, rows);
+      const auto [first, last] = rows_of(locate(part, parts), rows);
       auto slab = [&](const Term& begin, const Term& end, bool is_first) {
         code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
           row_of_tiles(row, code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end, is_first);
@@ -288,7 +274,7 @@ class Direct {
         }
       }
     };
-    each_tap(phase, x * Term(width().stride), begin, end, tile * vectors_, is_border, tap);
+    each_tap(phase, x * Term(width().stride), tile * width().stride, begin, end, tile * vectors_, is_border, tap);
     for (int64_t p = 0; p < tile; ++p)
       for (int v = 0; v < vectors_; ++v)
         code_.store(results_.array(), place(p, v), 1, acc[static_cast<size_t>(p)][static_cast<size_t>(v)]);
@@ -302,12 +288,12 @@ class Direct {
                   range = c_.n * c_.groups * blocks_ * parts;
     if (step_.epilogue) results_.begin(rows);
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
-      locate(part, parts);
+      const Term of_rows = locate(part, parts);
       if (!step_.epilogue) {
-        const Term row = code_.let("row", part % Term(rows_));
+        const Term& row = of_rows;
         return row_of_vectors(row, code_.let("to", results_.out() + row * Term(width().out)));
       }
-      const auto [first, last] = rows_of(part, parts, rows);
+      const auto [first, last] = rows_of(of_rows, rows);
       code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
         row_of_vectors(row, code_.let("sums_at", (row - first) * Term(width().out)));
       });
@@ -350,19 +336,20 @@ class Direct {
   void rows_tile(int64_t phase, int64_t filters, int64_t vectors, const Term& to, const Term& x, int64_t columns) {
     auto count = [&](int64_t v) { return columns - v * lanes_ < lanes_ ? Term(columns - v * lanes_) : Term(); };
     const Grid acc = accumulators(filters, vectors, [&](int64_t, int64_t) { return zero(); });
-    each_tap(phase, x, 0, c_.inputs, filters * vectors, false, [&](const Term& image, const Term& w, int64_t) {
-      std::vector<Term> elements;
-      for (int64_t v = 0; v < vectors; ++v)
-        elements.push_back(
-            code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
-      for (int64_t o = 0; o < filters; ++o) {
-        const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
-        for (size_t v = 0; v < elements.size(); ++v) {
-          const Term& sum = acc[static_cast<size_t>(o)][v];
-          code_.assign(sum, fma(elements[v], filter, sum));
-        }
-      }
-    });
+    each_tap(phase, x, vectors * lanes_, 0, c_.inputs, filters * vectors, false,
+             [&](const Term& image, const Term& w, int64_t) {
+               std::vector<Term> elements;
+               for (int64_t v = 0; v < vectors; ++v)
+                 elements.push_back(
+                     code_.let(str("a", v), builder_.load(at_.image, image + Term(v * lanes_), lanes_, 1, count(v))));
+               for (int64_t o = 0; o < filters; ++o) {
+                 const Term filter = code_.let(str("w", o), kernel::splat(builder_.load(at_.w, w + Term(o)), lanes_));
+                 for (size_t v = 0; v < elements.size(); ++v) {
+                   const Term& sum = acc[static_cast<size_t>(o)][v];
+                   code_.assign(sum, fma(elements[v], filter, sum));
+                 }
+               }
+             });
     for (int64_t o = 0; o < filters; ++o)
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
@@ -387,9 +374,11 @@ class Direct {
   DirectTiling tiling_;
   int lanes_;
   int64_t block_, blocks_, rows_;  // filters of a block, blocks of a group, rows of the result
+  bool blocks_first_;              // in the range, before parts of rows
   DirectResults results_;
   CorrelationOperands at_;
   int vectors_ = 0;
+  int64_t ahead_ = 1;  // rows
   int64_t slab_ = 0;
   Term first_filter_, image_, w_;
   TapRange kz_, ky_;  // of the row
@@ -397,37 +386,6 @@ class Direct {
 };
 
 }  // namespace
-
-std::string name_of(const DirectTiling& t) {
-  return name_of_tiling(t.over_filters, t.tile, t.vectors);
-}
-
-std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
-  const auto parts = tiling_named(name);
-  if (!parts) return std::nullopt;
-  return DirectTiling{parts->over_filters, parts->first, parts->second};
-}
-
-bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
-  const int registers = vector_bytes == 64 ? 32 : 16;
-  // Accumulators, the vectors that all of a tile share, and one that is broadcast.
-  if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
-  if (!t.over_filters && c.axes[2].stride != 1) return false;
-  return fewest_sums(t, c, vector_bytes, has_epilogue) <= kStackBytes;
-}
-
-Correlation correlation_read_by(const DirectTiling& t, Correlation c, int vector_bytes) {
-  for (CorrelationAxis& axis : c.axes)
-    if (&axis != &c.axes[2]) axis.is_bare = axis.gap == 1 || axis.dilation == 1;
-  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
-  c.axes[2].is_bare = t.over_filters && work_of_borders(t, c.axes[2], vectors_of_filters(t, c, lanes)) <= kMostBorders;
-  return c;
-}
-
-int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
-  return prepared_bytes(correlation_read_by(t, c, vector_bytes),
-                        block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
-}
 
 void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling) {
   TH_CHECK(is_possible(tiling, c, builder.vector_bytes(), step.epilogue), "conv: ", name_of(tiling), " does not fit");

@@ -42,8 +42,9 @@ std::optional<DirectTiling> direct_tiling_named(std::string_view name);
 
 /// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
 bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false);
-/// The correlation with the axes bare whose zeros the tiling's kernel leaves out.
-Correlation correlation_read_by(const DirectTiling& tiling, Correlation c, int vector_bytes);
+/// The correlation with the axes bare whose zeros the tiling's kernel leaves out; and where an element is all that a
+/// place reads (`may_merge`), with rows of another length, which the tiling fills better.
+Correlation correlation_read_by(const DirectTiling& tiling, Correlation c, int vector_bytes, bool may_merge = true);
 /// Bytes of workspace that lower_direct takes.
 int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
 /// Writes the step of the forward pass or the gradient to the images, or of one that ends with more.

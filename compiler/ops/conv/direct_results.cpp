@@ -81,10 +81,13 @@ void DirectResults::prefetch(const Term& row, const Term& first, const Term& las
   if (!step_.epilogue || !step_.epilogue->reads_elements()) return;
   constexpr int64_t kLineBytes = 64;
   const int64_t line = kLineBytes / static_cast<int64_t>(size_of(c_.dtype));
+  const bool is_flat = width() > 1 && step_.epilogue->is_flat_from(2);
   const Term y = code_.let("y", row % Term(c_.axes[1].out)), z = code_.let("z", row / Term(c_.axes[1].out));
   code_.loop("o", first, last, 1, LoopMark::kSequential, [&](const Term& o) {
     code_.loop("p", 0, width(), line, LoopMark::kSequential, [&](const Term& p) {
-      step_.epilogue->prefetch(index_of_result(c_, image_, filter_ + o, {z, y, p}));
+      const std::array<Term, 3> place =
+          is_flat ? std::array<Term, 3>{0, 0, row * Term(width()) + p} : std::array<Term, 3>{z, y, p};
+      step_.epilogue->prefetch(index_of_result(c_, image_, filter_ + o, place));
     });
   });
 }

@@ -1,0 +1,110 @@
+#include "compiler/ops/conv/direct_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ops/conv/direct_results.h"
+#include "compiler/ops/conv/tiles.h"
+
+namespace thtrain {
+namespace {
+
+constexpr int64_t kStackBytes = 256 << 10;
+constexpr int64_t kMostBorders = 1024;  // of the bodies of all tiles with taps on zeros
+
+int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
+  return static_cast<int>(even_part(ceil_div(c.outputs, lanes), t.vectors));
+}
+
+// Bytes of the array with the fewest sums that the kernel can have; 0 where it has none.
+int64_t fewest_sums(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
+  const int size = static_cast<int>(size_of(c.dtype)), lanes = vector_bytes / size;
+  if (!t.over_filters && !has_epilogue) return 0;
+  const int64_t rows = t.over_filters ? 1 : DirectResults::rows_by_filter(c, lanes);
+  return DirectResults::elements(c, block_of(t, c, lanes), rows, !t.over_filters, lanes, has_epilogue) * size;
+}
+
+// Multiply-adds of the tiles that need code of their own, to leave out taps.
+int64_t work_of_borders(const DirectTiling& t, const CorrelationAxis& width, int64_t vectors) {
+  int64_t out = 0;
+  for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
+    Tiles(width.places_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
+      for (int64_t x = first; x < last && out <= kMostBorders; x += tile)
+        if (has_zeros(width, phase, x, tile)) out += tile * vectors * width.taps_of(phase).count;
+    });
+  return out;
+}
+
+// What a place reads is the element of the same place: rows are any run of them.
+bool is_by_element(const Correlation& c) {
+  return std::all_of(c.axes.begin(), c.axes.end(), [](const CorrelationAxis& axis) {
+    return axis.kernel == 1 && axis.out == axis.in && axis.padded == axis.in && axis.before == 0 && axis.phases == 1;
+  });
+}
+
+// Rows of a length that divides all places: one that the tiles fill, near to what is found to be good.
+Correlation with_other_rows(Correlation c, const DirectTiling& t, int lanes) {
+  constexpr int64_t kMost = 256;
+  constexpr double kGood = 64, kOfDistance = 0.02;  // for each factor of two
+  const int64_t places = c.places(), tile = t.over_filters ? t.tile : int64_t{t.vectors} * lanes;
+  auto cost = [&](int64_t width) {
+    return static_cast<double>(ceil_div(width, tile) * tile) / static_cast<double>(width) *
+           (1 + kOfDistance * std::fabs(std::log2(static_cast<double>(width) / kGood)));
+  };
+  int64_t best = c.axes[2].out;
+  for (int64_t width = 2; width <= std::min(places, kMost); ++width)
+    if (places % width == 0 && cost(width) < cost(best)) best = width;
+  const int64_t rows = places / best;
+  c.axes = {
+      CorrelationAxis{1, 1, 1, 1, 1, 1, 1, 0}, {rows, rows, rows, 1, 1, 1, 1, 0}, {best, best, best, 1, 1, 1, 1, 0}};
+  return c;
+}
+
+}  // namespace
+
+int64_t block_of(const DirectTiling& t, const Correlation& c, int lanes) {
+  if (t.over_filters) return int64_t{vectors_of_filters(t, c, lanes)} * lanes;
+  return even_part(c.outputs, t.tile);
+}
+
+bool has_zeros(const CorrelationAxis& width, int64_t phase, int64_t x, int64_t tile) {
+  const PhaseTaps taps = width.taps_of(phase);
+  for (int64_t p = x; p < x + tile; ++p)
+    for (int64_t k = 0; k < taps.count; ++k)
+      if (width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step)) return true;
+  return false;
+}
+
+std::string name_of(const DirectTiling& t) {
+  return name_of_tiling(t.over_filters, t.tile, t.vectors);
+}
+
+std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
+  const auto parts = tiling_named(name);
+  if (!parts) return std::nullopt;
+  return DirectTiling{parts->over_filters, parts->first, parts->second};
+}
+
+bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
+  const int registers = vector_bytes == 64 ? 32 : 16;
+  // Accumulators, the vectors that all of a tile share, and one that is broadcast.
+  if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
+  if (!t.over_filters && c.axes[2].stride != 1) return false;
+  return fewest_sums(t, c, vector_bytes, has_epilogue) <= kStackBytes;
+}
+
+Correlation correlation_read_by(const DirectTiling& t, Correlation c, int vector_bytes, bool may_merge) {
+  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  if (may_merge && is_by_element(c)) return with_other_rows(c, t, lanes);
+  for (CorrelationAxis& axis : c.axes)
+    if (&axis != &c.axes[2]) axis.is_bare = axis.gap == 1 || axis.dilation == 1;
+  c.axes[2].is_bare = t.over_filters && work_of_borders(t, c.axes[2], vectors_of_filters(t, c, lanes)) <= kMostBorders;
+  return c;
+}
+
+int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
+  return prepared_bytes(correlation_read_by(t, c, vector_bytes),
+                        block_of(t, c, vector_bytes / static_cast<int>(size_of(c.dtype))));
+}
+
+}  // namespace thtrain

@@ -1,0 +1,13 @@
+// How a direct kernel of the forward pass or the gradient to the images cuts its work.
+#pragma once
+
+#include "compiler/ops/conv/direct.h"
+
+namespace thtrain {
+
+/// Filters that the tiling computes at a time.
+int64_t block_of(const DirectTiling& tiling, const Correlation& c, int lanes);
+/// Is some tap of places x to x + tile of a row's phase on a zero?
+bool has_zeros(const CorrelationAxis& width, int64_t phase, int64_t x, int64_t tile);
+
+}  // namespace thtrain
