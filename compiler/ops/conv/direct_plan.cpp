@@ -42,25 +42,28 @@ bool is_by_element(const Correlation& c) {
   });
 }
 
-// Rows of a length that divides all places: one that the tiles fill, near to what is found to be good.
 Correlation with_other_rows(Correlation c, const DirectTiling& t, int lanes) {
-  constexpr int64_t kMost = 256;
-  constexpr double kGood = 64, kOfDistance = 0.02;  // for each factor of two
-  const int64_t places = c.places(), tile = t.over_filters ? t.tile : int64_t{t.vectors} * lanes;
-  auto cost = [&](int64_t width) {
-    return static_cast<double>(ceil_div(width, tile) * tile) / static_cast<double>(width) *
-           (1 + kOfDistance * std::fabs(std::log2(static_cast<double>(width) / kGood)));
-  };
-  int64_t best = c.axes[2].out;
-  for (int64_t width = 2; width <= std::min(places, kMost); ++width)
-    if (places % width == 0 && cost(width) < cost(best)) best = width;
-  const int64_t rows = places / best;
+  const int64_t best = row_of_places(c.places(), c.axes[2].out, t.over_filters ? t.tile : int64_t{t.vectors} * lanes);
+  const int64_t rows = c.places() / best;
   c.axes = {
       CorrelationAxis{1, 1, 1, 1, 1, 1, 1, 0}, {rows, rows, rows, 1, 1, 1, 1, 0}, {best, best, best, 1, 1, 1, 1, 0}};
   return c;
 }
 
 }  // namespace
+
+int64_t row_of_places(int64_t places, int64_t width, int64_t tile) {
+  constexpr int64_t kMost = 256;
+  constexpr double kGood = 64, kOfDistance = 0.02;  // for each factor of two
+  auto cost = [&](int64_t length) {
+    return static_cast<double>(ceil_div(length, tile) * tile) / static_cast<double>(length) *
+           (1 + kOfDistance * std::fabs(std::log2(static_cast<double>(length) / kGood)));
+  };
+  int64_t best = width;
+  for (int64_t length = 2; length <= std::min(places, kMost); ++length)
+    if (places % length == 0 && cost(length) < cost(best)) best = length;
+  return best;
+}
 
 int64_t block_of(const DirectTiling& t, const Correlation& c, int lanes) {
   if (t.over_filters) return int64_t{vectors_of_filters(t, c, lanes)} * lanes;

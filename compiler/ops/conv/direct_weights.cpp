@@ -31,18 +31,18 @@ class DirectWeights {
   DirectWeights(StepBuilder& builder, const Convolution& c, const WeightTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
-        c_(c),
+        c_(with_other_rows(c, tiling, builder.lanes_of(c.dtype))),
         tiling_(tiling),
-        plan_(tiling, c, builder.lanes_of(c.dtype)),
-        padded_(images_read_by(tiling, c, builder.vector_bytes())),
+        plan_(tiling, c_, builder.lanes_of(c.dtype)),
+        padded_(images_read_by(tiling, c_, builder.vector_bytes())),
         lanes_(plan_.lanes),
         image_(padded_images(builder, padded_, builder.input(0))),
-        sums_(builder.workspace(c.dtype, plan_.parts * plan_.sums(c, tiling))) {}
+        sums_(builder.workspace(c.dtype, plan_.parts * plan_.sums(c_, tiling))) {}
 
   void run() {
     if (tiling_.over_filters)
       dy_ = code_.local_array("dy", {c_.dtype, 1, 0}, plan_.places_of_chunk(c_) * plan_.block).node().name;
-    const int64_t range = plan_.parts * c_.groups * plan_.blocks * plan_.channel_parts;
+    const int64_t range = plan_.parts * c_.groups * blocks_of_range() * plan_.channel_parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) { part(i); });
     builder_.finish_kernel(
         str("conv_weights_", tiling_.over_filters ? "filters_" : "rows_", plan_.taps.tile, "x", plan_.vectors),
@@ -56,20 +56,29 @@ class DirectWeights {
   const CorrelationAxis& depth() const { return padded_.axes[0]; }
   const CorrelationAxis& height() const { return padded_.axes[1]; }
   const CorrelationAxis& width() const { return padded_.axes[2]; }
+  int64_t blocks_of_range() const { return plan_.blocks_inside ? 1 : plan_.blocks; }
   int64_t sum_vectors() const { return plan_.block * (tiling_.over_filters ? 1 : lanes_); }  // elements for each tap
 
   // ---- the sums of one part
 
   void part(const Term& i) {
     const Term channels = code_.let("channels", i % Term(plan_.channel_parts)),
-               block = code_.let("block", i / Term(plan_.channel_parts) % Term(plan_.blocks)),
-               group = code_.let("group", i / Term(plan_.channel_parts * plan_.blocks) % Term(c_.groups)),
-               rows = code_.let("rows", i / Term(plan_.channel_parts * plan_.blocks * c_.groups));
+               block = code_.let("block", i / Term(plan_.channel_parts) % Term(blocks_of_range())),
+               group = code_.let("group", i / Term(plan_.channel_parts * blocks_of_range()) % Term(c_.groups)),
+               rows = code_.let("rows", i / Term(plan_.channel_parts * blocks_of_range() * c_.groups));
     const Term first = code_.let("c0", channels * Term(plan_.channels_of_part));
     const Term last = code_.let("c1", minimum(first + Term(plan_.channels_of_part), c_.channels()));
-    const Term sums = code_.let("sums_at", ((rows * Term(c_.groups) + group) * Term(plan_.blocks) + block) *
-                                               Term(c_.channels() * c_.taps() * sum_vectors()));
-    clear(sums + first * Term(c_.taps() * sum_vectors()), (last - first) * Term(c_.taps() * sum_vectors()));
+    auto sums_of = [&](const Term& b) {
+      return code_.let("sums_at", ((rows * Term(c_.groups) + group) * Term(plan_.blocks) + b) *
+                                      Term(c_.channels() * c_.taps() * sum_vectors()));
+    };
+    auto each_block = [&](const std::function<void(const Term&)>& body) {
+      if (!plan_.blocks_inside) return body(block);
+      code_.loop("b", plan_.blocks, body);
+    };
+    each_block([&](const Term& b) {
+      clear(sums_of(b) + first * Term(c_.taps() * sum_vectors()), (last - first) * Term(c_.taps() * sum_vectors()));
+    });
     const Term begin = code_.let("chunk0", rows * Term(plan_.chunks_of_part));
     const Term end = code_.let("chunk1", minimum(begin + Term(plan_.chunks_of_part), c_.n * plan_.chunks));
     code_.loop("chunk", begin, end, 1, LoopMark::kSequential, [&](const Term& chunk) {
@@ -80,16 +89,22 @@ class DirectWeights {
       const Term skipped((depth().skipped() * height().stored() + height().skipped()) * width().stored() +
                          width().skipped());
       image_at_ = code_.let("image_at", of_group * Term(c_.channels() * padded_.stored_pixels()) - skipped);
-      dy_at_ = code_.let("dy_at", (of_group * Term(c_.filters()) + block * Term(plan_.block)) * Term(c_.places()));
-      if (tiling_.over_filters) transpose_rows(block, row0, row1);
-      const int64_t rest = c_.filters() - (plan_.blocks - 1) * plan_.block;
-      if (tiling_.over_filters || rest == plan_.block)
-        return all_channels(sums, first, last, row0, row1, plan_.vectors);
-      if (plan_.blocks == 1) return all_channels(sums, first, last, row0, row1, rest);
-      code_.if_(
-          block < Term(plan_.blocks - 1), [&] { all_channels(sums, first, last, row0, row1, plan_.vectors); },
-          [&] { all_channels(sums, first, last, row0, row1, rest); });
+      each_block([&](const Term& b) {
+        dy_at_ = code_.let("dy_at", (of_group * Term(c_.filters()) + b * Term(plan_.block)) * Term(c_.places()));
+        block_of_chunk(sums_of(b), b, first, last, row0, row1);
+      });
     });
+  }
+
+  void block_of_chunk(const Term& sums, const Term& block, const Term& first, const Term& last, const Term& row0,
+                      const Term& row1) {
+    if (tiling_.over_filters) transpose_rows(block, row0, row1);
+    const int64_t rest = c_.filters() - (plan_.blocks - 1) * plan_.block;
+    if (tiling_.over_filters || rest == plan_.block) return all_channels(sums, first, last, row0, row1, plan_.vectors);
+    if (plan_.blocks == 1) return all_channels(sums, first, last, row0, row1, rest);
+    code_.if_(
+        block < Term(plan_.blocks - 1), [&] { all_channels(sums, first, last, row0, row1, plan_.vectors); },
+        [&] { all_channels(sums, first, last, row0, row1, rest); });
   }
 
   // The chunk's rows of the gradient as [place][filter of the block], with zeros for filters that do not exist.
@@ -102,6 +117,9 @@ class DirectWeights {
       for (int64_t v = 0; v * lanes_ < plan_.block; ++v) {
         auto square = [&](const Term& p, const Term& count) {
           std::vector<Term> rows;
+          // A line of each row; the next chunk's is fetched meanwhile.
+          for (int64_t o = v * lanes_; o < std::min((v + 1) * lanes_, exist); ++o)
+            builder_.prefetch(dy, from + Term(o * c_.places() + plan_.chunk * width().out) + p, kernel::Prefetch::kL2);
           for (int64_t o = v * lanes_; o < (v + 1) * lanes_; ++o)
             rows.push_back(o < exist
                                ? code_.let("r", builder_.load(dy, from + Term(o * c_.places()) + p, lanes_, 1, count))
@@ -173,6 +191,7 @@ class DirectWeights {
         const Term x_row =
             code_.let("x_row", image + (z * Term(depth().stride * height().stored()) + y * Term(height().stride)) *
                                            Term(width().stored()));
+        fetch_next_chunk(x_row, channels);
         if (tiling_.over_filters)
           places_by_filters(x_row, code_.let("dy_row", (row - row0) * Term(width().out * plan_.block)), first_tap, taps,
                             channels, vectors, acc);
@@ -195,6 +214,16 @@ class DirectWeights {
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t k = 0; k < taps; ++k)
         for (int64_t v = 0; v < vectors; ++v) builder_.store(sums_, place(c, k, v), acc[next++]);
+  }
+
+  // What the row of the next chunk reads of each channel: short runs of planes that lie far from each other.
+  void fetch_next_chunk(const Term& x_row, int64_t channels) {
+    constexpr int64_t kFewStreams = 8, kLineBytes = 64;  // processors follow few planes by themselves
+    if (c_.channels() <= kFewStreams) return;
+    const int64_t ahead = plan_.chunk * height().stride * width().stored();
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t at = 0; at < width().stored(); at += kLineBytes / static_cast<int64_t>(size_of(c_.dtype)))
+        builder_.prefetch(image_, x_row + Term(c * padded_.stored_pixels() + ahead + at), kernel::Prefetch::kL2);
   }
 
   Term element(const Term& at, int64_t c, int64_t k) {
@@ -338,7 +367,7 @@ class DirectWeights {
 
   StepBuilder& builder_;
   Code& code_;
-  const Convolution& c_;
+  const Convolution c_;
   WeightTiling tiling_;
   WeightsPlan plan_;
   Correlation padded_;
@@ -361,7 +390,8 @@ std::optional<WeightTiling> weight_tiling_named(std::string_view name) {
   return WeightTiling{parts->over_filters, parts->first, parts->second};
 }
 
-bool is_possible(const WeightTiling& t, const Convolution& c, int vector_bytes) {
+bool is_possible(const WeightTiling& t, const Convolution& convolution, int vector_bytes) {
+  const Convolution c = with_other_rows(convolution, t, vector_bytes / static_cast<int>(size_of(convolution.dtype)));
   const int registers = vector_bytes == 64 ? 32 : 16;
   if (t.taps * t.width + t.width + 1 > registers) return false;
   if (!t.over_filters) return c.axes[2].stride == 1;
@@ -385,8 +415,9 @@ Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_byte
   return out;
 }
 
-int64_t workspace_of(const WeightTiling& t, const Convolution& c, int vector_bytes) {
-  const int64_t size = static_cast<int64_t>(size_of(c.dtype));
+int64_t workspace_of(const WeightTiling& t, const Convolution& convolution, int vector_bytes) {
+  const int64_t size = static_cast<int64_t>(size_of(convolution.dtype));
+  const Convolution c = with_other_rows(convolution, t, vector_bytes / static_cast<int>(size));
   const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size));
   return padded_bytes(images_read_by(t, c, vector_bytes)) + plan.parts * plan.sums(c, t) * size;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ops/conv/direct_plan.h"
+
 namespace thtrain {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr int64_t kTurnsOfChunk = 64;      // over which accumulators stay in re
 constexpr int64_t kParts = 16;             // that threads share, where there is enough work
 constexpr int64_t kWorkOfPart = 1 << 20;   // multiply-adds
 constexpr int64_t kSumsBytes = 4 << 20;    // of all parts, if there is more than one
+constexpr int64_t kNearSums = 256 << 10, kNearImage = 512 << 10;  // found in a second cache of 1 MiB beside others
 
 }  // namespace
 
@@ -23,6 +26,9 @@ WeightsPlan::WeightsPlan(const WeightTiling& t, const Convolution& c, int lanes_
     block = vectors = even_part(filters, t.width);
   }
   blocks = ceil_div(filters, block);
+  const int64_t size = static_cast<int64_t>(size_of(c.dtype));
+  blocks_inside =
+      blocks > 1 && sums(c, t) / c.groups * size <= kNearSums && c.channels() * c.pixels() * size > kNearImage;
   channels_of_tile = taps.count > 1 ? 1 : even_part(c.channels(), std::max<int64_t>(1, t.taps / c.axes[2].kernel));
   rows = c.axes[0].out * c.axes[1].out;
   const int64_t width = c.axes[2].out, turns = t.over_filters ? width : ceil_div(width, lanes);
@@ -32,7 +38,8 @@ WeightsPlan::WeightsPlan(const WeightTiling& t, const Convolution& c, int lanes_
   chunks = ceil_div(rows, chunk);
   const double work = c.flops() / 2;
   const int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(work / static_cast<double>(kWorkOfPart)), 1, kParts);
-  const int64_t tiles = ceil_div(c.channels(), channels_of_tile), blocks_of_all = c.groups * blocks;
+  const int64_t tiles = ceil_div(c.channels(), channels_of_tile),
+                blocks_of_all = c.groups * (blocks_inside ? 1 : blocks);
   const int64_t part_bytes = sums(c, t) * static_cast<int64_t>(size_of(c.dtype));
   parts = std::min({c.n * chunks, ceil_div(wanted, blocks_of_all), std::max<int64_t>(1, kSumsBytes / part_bytes)});
   chunks_of_part = ceil_div(c.n * chunks, parts);
@@ -40,6 +47,16 @@ WeightsPlan::WeightsPlan(const WeightTiling& t, const Convolution& c, int lanes_
   channel_parts = std::min(tiles, ceil_div(wanted, blocks_of_all * parts));
   channels_of_part = ceil_div(tiles, channel_parts) * channels_of_tile;
   channel_parts = ceil_div(c.channels(), channels_of_part);
+}
+
+Convolution with_other_rows(Convolution c, const WeightTiling& t, int lanes) {
+  if (!std::all_of(c.axes.begin(), c.axes.end(), [](const ConvAxis& axis) {
+        return axis.kernel == 1 && axis.out == axis.in && axis.before == 0 && axis.after == 0;
+      }))
+    return c;
+  const int64_t width = row_of_places(c.places(), c.axes[2].out, t.over_filters ? 1 : lanes), rows = c.places() / width;
+  c.axes = {ConvAxis{}, ConvAxis{.in = rows, .out = rows}, ConvAxis{.in = width, .out = width}};
+  return c;
 }
 
 }  // namespace thtrain

@@ -10,6 +10,7 @@ namespace thtrain {
 struct WeightsPlan {
   int lanes;
   int64_t block, blocks;         // filters of a block, blocks of a group
+  bool blocks_inside;            // each chunk is read by all blocks in turn: their sums are found in the second cache
   int64_t vectors;               // of a block: over filters those of filters, over rows one for each filter
   Tiles taps;                    // along a row
   int64_t channels_of_tile;      // 1 where a row of taps fills the accumulators
@@ -27,5 +28,8 @@ struct WeightsPlan {
     return c.groups * blocks * c.channels() * c.taps() * block * (t.over_filters ? 1 : lanes);
   }
 };
+
+/// The convolution with rows of another length, where a place reads the element of the same place alone.
+Convolution with_other_rows(Convolution c, const WeightTiling& tiling, int lanes);
 
 }  // namespace thtrain
