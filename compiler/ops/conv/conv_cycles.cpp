@@ -16,9 +16,9 @@ constexpr double kLine = 64;
 // Pages that the first table has.
 constexpr double kPage = 4096, kPages = 72;
 
-// Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; and of images, which
-// come from further away, in short runs of many planes.
-constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14;
+// Cycles for each line: of what is found in the second cache; of what is copied in it or beyond; of images, which come
+// from further away; and of either where rows are fetched ahead.
+constexpr double kOfSecondCache = 4, kOfCopies = 10, kOfImages = 14, kOfFetchedSecond = 1, kOfFetchedImages = 4;
 
 double up(double a, double b) {
   return std::ceil(a / b);
@@ -55,15 +55,6 @@ double share_of_elements(const CorrelationAxis& axis) {
   return number(elements) / number(axis.out * axis.kernel);
 }
 
-// Of the taps of a phase along a row.
-double share_of_elements(const CorrelationAxis& width, int64_t phase) {
-  const PhaseTaps taps = width.taps_of(phase);
-  int64_t elements = 0;
-  for (int64_t x = phase; x < width.out; x += width.phases)
-    for (int64_t k = 0; k < taps.count; ++k) elements += !width.falls_on_zero(x, taps.first + k * taps.step);
-  return taps.count == 0 ? 1 : number(elements) / number(width.places_of(phase) * taps.count);
-}
-
 double padding_cycles(const Correlation& c) {
   return number(padded_bytes(c)) / kLine * kOfCopies;
 }
@@ -73,7 +64,7 @@ double image_cycles(const Correlation& c) {
   // Some rows are under no tap.
   for (const CorrelationAxis& axis : c.axes)
     elements *= number(axis.in) * (&axis == &c.axes[2] ? 1 : std::min(1.0, number(axis.kernel) / number(axis.stride)));
-  return elements * size_of_element(c.dtype) / kLine * kOfImages;
+  return elements * size_of_element(c.dtype) / kLine * (c.inputs > kFewStreams ? kOfFetchedImages : kOfImages);
 }
 
 // ---- forward, and the gradient to the images
@@ -89,12 +80,33 @@ struct Direct {
   double lines = number(c.inputs * c.axes[0].kernel * c.axes[1].kernel) * share_of_elements(c.axes[0]) *
                  share_of_elements(c.axes[1]);
 
-  // body(taps along the row that are multiplied, places) for each phase
+  // body(phase, taps along the row, places) for each phase
   template <class Body>
   void each_phase(Body body) const {
     for (int64_t phase = 0; phase < std::min(width.phases, width.out); ++phase)
-      body(number(width.taps_of(phase).count) * (width.is_bare ? share_of_elements(width, phase) : 1),
-           number(width.places_of(phase)));
+      body(phase, number(width.taps_of(phase).count), number(width.places_of(phase)));
+  }
+
+  // Cycles of the taps of one row of one channel, for all tiles of a phase. Those of a border have fewer multiply-adds,
+  // and no fewer to the sum with the most.
+  double tiles_of_filters(int64_t phase, double vectors) const {
+    const PhaseTaps taps = width.taps_of(phase);
+    double out = 0;
+    Tiles(width.places_of(phase), t.tile).each([&](int64_t tile, int64_t first, int64_t last) {
+      for (int64_t x = first; x < last; x += tile) {
+        int64_t multiplied = 0, most = 0;
+        for (int64_t p = x; p < x + tile; ++p) {
+          int64_t of_place = 0;
+          for (int64_t k = 0; k < taps.count; ++k)
+            of_place += !width.is_bare || !width.falls_on_zero(p * width.phases + phase, taps.first + k * taps.step);
+          multiplied += of_place;
+          most = std::max(most, of_place);
+        }
+        out += std::max({number(multiplied) * vectors / 2, (number(multiplied) + number(taps.count) * vectors) / 2,
+                         4 * number(most)});
+      }
+    });
+    return out;
   }
 
   double over_filters() const {
@@ -107,13 +119,14 @@ struct Direct {
     // With one vector a broadcast is part of its multiply-add.
     const double broadcasting = vectors > 1 ? 1.08 : 1;
     double row = vectors * all * 8;  // transposed on its way out
-    each_phase([&](double taps, double places) {
+    each_phase([&](int64_t phase, double taps, double places) {
       const double tiles = up(places, t.tile), tile = places / tiles;
       // Sums are loaded and stored for each slab.
-      row += tiles * (lines * taps * tile_cycles(tile, vectors, tile + vectors) * broadcasting * spilling(1.1) +
-                      (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10));
+      row += lines * tiles_of_filters(phase, vectors) * broadcasting * spilling(1.1) +
+             tiles * (taps > 0 ? slabs : 1) * (tile * vectors * 1.5 + 10);
     });
-    row += number(c.inputs * width.stored()) * size / kLine * kOfSecondCache;
+    row +=
+        number(c.inputs * width.stored()) * size / kLine * (c.inputs > kFewStreams ? kOfFetchedSecond : kOfSecondCache);
     // Each filter's places of a block of rows lie in a page of their own.
     constexpr double kOfPage = 50;
     const double rows_of_block =
@@ -126,12 +139,14 @@ struct Direct {
     const double bytes_of_row = number(c.axes[0].kernel * c.axes[1].kernel * width.stored()) * size,
                  bytes_of_plane = number(c.stored_pixels()) * size;
     // What a row of places reads again and again: is it found in the first cache, and its pages in the first table?
-    constexpr double kOfFarPages = 12, kOfNearPages = 3;
+    // Rows of many planes are fetched ahead.
+    const bool is_fetched = c.inputs > kFewStreams;
+    const double kOfFarPages = is_fetched ? 0.3 : 12, kOfNearPages = is_fetched ? 0 : 3;
     const double bytes = number(c.inputs) * bytes_of_row, cache = number(target.first_cache_bytes);
     const bool has_pages = number(c.inputs) * std::min(bytes_of_plane, bytes_of_row + kPage) <= kPages * kPage;
     const double of_line = bytes > 0.9 * cache && !has_pages ? kOfFarPages : bytes > 0.5 * cache ? kOfNearPages : 0;
     double row = 0;
-    each_phase([&](double taps, double places) {
+    each_phase([&](int64_t, double taps, double places) {
       const double all = up(places, lanes), tiles = up(all, t.vectors), vectors = all / tiles;
       // Most loads of the image cross a cache line.
       row += blocks * tiles * lines *

@@ -19,7 +19,6 @@ using Grid = std::vector<std::vector<Term>>;  // of accumulators
 constexpr int64_t kSlabBytes = 16 << 10;   // of filters, half of a first cache of 32 KiB
 constexpr int64_t kSumsBytes = 16 << 10;   // what a block of rows may have of sums, where one row has no more
 constexpr int64_t kNearBytes = 512 << 10;  // half of a second cache of 1 MiB
-constexpr int64_t kFewStreams = 8;         // planes that processors follow by themselves
 constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more

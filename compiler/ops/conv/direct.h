@@ -28,6 +28,9 @@
 
 namespace thtrain {
 
+/// Planes that processors follow by themselves: of more, kernels fetch rows ahead.
+constexpr int64_t kFewStreams = 8;
+
 struct DirectTiling {
   bool over_filters = true;
   int tile = 1;     // places, or over rows filters

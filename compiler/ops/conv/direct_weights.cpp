@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "compiler/ops/conv/correlation.h"
+#include "compiler/ops/conv/direct.h"
 #include "compiler/ops/conv/direct_weights_plan.h"
 #include "compiler/ops/conv/tiles.h"
 
@@ -218,7 +219,7 @@ class DirectWeights {
 
   // What the row of the next chunk reads of each channel: short runs of planes that lie far from each other.
   void fetch_next_chunk(const Term& x_row, int64_t channels) {
-    constexpr int64_t kFewStreams = 8, kLineBytes = 64;  // processors follow few planes by themselves
+    constexpr int64_t kLineBytes = 64;
     if (c_.channels() <= kFewStreams) return;
     const int64_t ahead = plan_.chunk * height().stride * width().stored();
     for (int64_t c = 0; c < channels; ++c)
