@@ -30,14 +30,6 @@ int64_t block_of(const DirectTiling& t, const Correlation& c, int lanes) {
   return even_part(c.outputs, t.tile);
 }
 
-// Bytes of the array with the fewest sums that the kernel can have; 0 where it has none.
-int64_t fewest_sums(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
-  const int size = static_cast<int>(size_of(c.dtype)), lanes = vector_bytes / size;
-  if (!t.over_filters && !has_epilogue) return 0;
-  const int64_t rows = t.over_filters ? 1 : DirectResults::rows_by_filter(c, lanes);
-  return DirectResults::elements(c, block_of(t, c, lanes), rows, !t.over_filters, lanes, has_epilogue) * size;
-}
-
 class Direct {
  public:
   Direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
@@ -49,7 +41,6 @@ class Direct {
         lanes_(builder.lanes_of(c.dtype)),
         block_(block_of(tiling, c, lanes_)),
         blocks_(ceil_div(c.outputs, block_)),
-        rows_(c.axes[0].out * c.axes[1].out),
         results_(builder, c, step, block_, !tiling.over_filters),
         at_(prepare(builder, c, step, block_)) {}
 
@@ -80,11 +71,12 @@ class Direct {
     results_.set_block(image, group, first_filter_);
   }
 
-  // Rows of a part of the range, of which each image's block of filters has `parts` of `rows` rows.
+  // Rows of the result of a part of the range, of which each image's block of filters has `parts` of `rows` rows.
   std::pair<Term, Term> rows_of(const Term& part, int64_t parts, int64_t rows) {
     const Term first = code_.let("first", part % Term(parts) * Term(rows));
     Term last = first + Term(rows);
-    if (rows_ % rows != 0) last = select(last < Term(rows_), last, Term(rows_));
+    const int64_t all = results_.rows();
+    if (all % rows != 0) last = select(last < Term(all), last, Term(all));
     return {first, code_.let("last", last)};
   }
 
@@ -169,8 +161,7 @@ class Direct {
 
   void over_filters() {
     vectors_ = static_cast<int>(block_ / lanes_);
-    const int64_t row_bytes = width().out * block_ * static_cast<int64_t>(size_of(c_.dtype));
-    const int64_t rows = std::clamp<int64_t>(kSumsBytes / row_bytes, 1, rows_), parts = ceil_div(rows_, rows);
+    const int64_t rows = results_.rows_of_part(kSumsBytes), parts = ceil_div(results_.rows(), rows);
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
     slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
@@ -179,9 +170,10 @@ class Direct {
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       locate(part, parts);
       const auto [first, last] = rows_of(part, parts, rows);
-      auto slab = [&](const Term& begin, const Term& end, bool is_first) {
-        code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-          row_of_tiles(row, code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end, is_first);
+      const auto [from, until] = results_.rows_of_places(first, last);
+      auto slab = [&, from = from, until = until](const Term& begin, const Term& end, bool is_first) {
+        code_.loop("row", from, until, 1, LoopMark::kSequential, [&](const Term& row) {
+          row_of_tiles(row, code_.let("sums_at", (row - from) * Term(width().out * block_)), begin, end, is_first);
         });
       };
       slab(0, slab_, true);
@@ -246,20 +238,21 @@ class Direct {
 
   // ---- over rows
 
-  // Each row for itself, or for an epilogue some rows, whose sums stand in an array.
+  // Each row for itself, or some rows, whose sums stand in an array, for an epilogue or to be pooled.
   void over_rows() {
-    const int64_t rows = step_.epilogue ? results_.rows_to_end() : 1, parts = ceil_div(rows_, rows),
+    const int64_t rows = results_.is_ended() ? results_.rows_to_end() : 1, parts = ceil_div(results_.rows(), rows),
                   range = c_.n * c_.groups * blocks_ * parts;
-    if (step_.epilogue) results_.begin(rows);
+    if (results_.is_ended()) results_.begin(rows);
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       locate(part, parts);
-      if (!step_.epilogue) {
-        const Term row = code_.let("row", part % Term(rows_)), start = row_start(row);
+      if (!results_.is_ended()) {
+        const Term row = code_.let("row", part % Term(parts)), start = row_start(row);
         return row_of_vectors(start, code_.let("to", results_.out() + row * Term(width().out)));
       }
       const auto [first, last] = rows_of(part, parts, rows);
-      code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-        row_of_vectors(row_start(row), code_.let("sums_at", (row - first) * Term(width().out)));
+      const auto [from, until] = results_.rows_of_places(first, last);
+      code_.loop("row", from, until, 1, LoopMark::kSequential, [&, from = from](const Term& row) {
+        row_of_vectors(row_start(row), code_.let("sums_at", (row - from) * Term(width().out)));
       });
       results_.write(first, last);
     });
@@ -318,7 +311,7 @@ class Direct {
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
         const Term place = to + Term(phase) + (x + Term(v * lanes_)) * Term(width().phases);
-        if (step_.epilogue)
+        if (results_.is_ended())
           code_.store(results_.array(), results_.at(place, o), width().phases, sum, count(v));
         else
           builder_.store(step_.out, place + Term(o * c_.places()), sum, width().phases, count(v));
@@ -337,7 +330,7 @@ class Direct {
   const CorrelationStep& step_;
   DirectTiling tiling_;
   int lanes_;
-  int64_t block_, blocks_, rows_;  // filters of a block, blocks of a group, rows of the result
+  int64_t block_, blocks_;  // filters of a block, blocks of a group
   DirectResults results_;
   CorrelationOperands at_;
   int vectors_ = 0;
@@ -358,12 +351,15 @@ std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
   return DirectTiling{parts->over_filters, parts->first, parts->second};
 }
 
-bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
+bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue,
+                 const PlaceWindows* windows) {
   const int registers = vector_bytes == 64 ? 32 : 16;
   // Accumulators, the vectors that all of a tile share, and one that is broadcast.
   if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
   if (!t.over_filters && c.axes[2].stride != 1) return false;
-  return fewest_sums(t, c, vector_bytes, has_epilogue) <= kStackBytes;
+  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  return DirectResults::fewest_bytes(c, block_of(t, c, lanes), !t.over_filters, lanes, has_epilogue, windows) <=
+         kStackBytes;
 }
 
 int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
@@ -371,7 +367,9 @@ int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_byt
 }
 
 void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling) {
-  TH_CHECK(is_possible(tiling, c, builder.vector_bytes(), step.epilogue), "conv: ", name_of(tiling), " does not fit");
+  TH_CHECK(
+      is_possible(tiling, c, builder.vector_bytes(), step.epilogue, step.pooling ? &step.pooling->windows() : nullptr),
+      "conv: ", name_of(tiling), " does not fit");
   Direct(builder, c, step, tiling).run();
 }
 

@@ -41,7 +41,8 @@ std::string name_of(const DirectTiling& tiling);
 std::optional<DirectTiling> direct_tiling_named(std::string_view name);
 
 /// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
-bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false);
+bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false,
+                 const PlaceWindows* windows = nullptr);
 /// Bytes of workspace that lower_direct takes.
 int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
 /// Writes the step of the forward pass or the gradient to the images, or of one that ends with more.

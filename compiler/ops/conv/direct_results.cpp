@@ -20,6 +20,10 @@ int64_t in_vectors(int64_t elements, int lanes) {
   return ceil_div(elements, lanes) * lanes;
 }
 
+const PlaceWindows* windows_of(const CorrelationStep& step) {
+  return step.pooling ? &step.pooling->windows() : nullptr;
+}
+
 }  // namespace
 
 DirectResults::DirectResults(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t block,
@@ -31,33 +35,66 @@ DirectResults::DirectResults(StepBuilder& builder, const Correlation& c, const C
       lanes_(builder.lanes_of(c.dtype)),
       block_(block),
       blocks_(ceil_div(c.outputs, block)),
-      by_filter_(by_filter) {}
+      by_filter_(by_filter),
+      out_(lengths_of(c, windows_of(step))) {}
 
-int64_t DirectResults::rows_by_filter(const Correlation& c, int lanes) {
-  const int64_t rows = c.axes[0].out * c.axes[1].out;
-  return even_part(rows, ceil_div(kFewVectors * lanes, c.axes[2].out));
+std::array<int64_t, 3> DirectResults::lengths_of(const Correlation& c, const PlaceWindows* windows) {
+  if (!windows) return {c.axes[0].out, c.axes[1].out, c.axes[2].out};
+  return {1, windows->rows().windows, windows->columns().windows};
 }
 
-int64_t DirectResults::rows_to_end() const {
-  const int64_t rows = c_.axes[0].out * c_.axes[1].out,
-                row_bytes = block_ * width() * static_cast<int64_t>(size_of(c_.dtype)),
-                of_threads = std::max<int64_t>(1, rows * c_.n * c_.groups * blocks_ / kParts);
-  const int64_t most = std::min(rows, std::clamp<int64_t>(kLongBytes / row_bytes, 1, of_threads));
-  return std::max(rows_by_filter(c_, lanes_), even_part(rows, most));
+// Rows whose places fill vectors well where rows are short: the fewest that an epilogue takes by filter.
+int64_t DirectResults::rows_by_filter(const std::array<int64_t, 3>& out, int lanes) {
+  return even_part(out[0] * out[1], ceil_div(kFewVectors * lanes, out[2]));
 }
 
-int64_t DirectResults::elements(const Correlation& c, int64_t block, int64_t rows, bool by_filter, int lanes,
-                                bool is_ended) {
-  const int64_t places = rows * c.axes[2].out;
+int64_t DirectResults::places_of_rows(const Correlation& c, const PlaceWindows* windows, int64_t rows) {
+  return c.axes[2].out * (windows ? windows->rows().covered(rows) : rows);
+}
+
+int64_t DirectResults::elements(int64_t block, int64_t places, bool by_filter, int lanes, bool is_ended) {
   if (by_filter) return block * in_vectors(places, lanes) + lanes;
   // An epilogue takes whole vectors of places, of which the last ones may lie behind the rows.
   return (places + (is_ended ? lanes : 0)) * block;
 }
 
+int64_t DirectResults::fewest_bytes(const Correlation& c, int64_t block, bool by_filter, int lanes, bool is_ended,
+                                    const PlaceWindows* windows) {
+  if (by_filter && !is_ended && !windows) return 0;
+  const std::array<int64_t, 3> out = lengths_of(c, windows);
+  const int64_t rows = by_filter ? rows_by_filter(out, lanes) : 1;
+  int64_t all = elements(block, places_of_rows(c, windows, rows), by_filter, lanes, is_ended);
+  if (windows) all += elements(block, rows * out[2], by_filter, lanes, is_ended) + 2 * windows->slack(lanes);
+  return all * static_cast<int64_t>(size_of(c.dtype));
+}
+
+int64_t DirectResults::rows_of_part(int64_t bytes) const {
+  const int64_t most = bytes / (block_ * static_cast<int64_t>(size_of(c_.dtype))), places = c_.axes[2].out;
+  if (!step_.pooling) return std::clamp<int64_t>(most / places, 1, rows());
+  const PooledAxis& axis = step_.pooling->windows().rows();
+  const int64_t fit = (most - (axis.window - axis.stride) * places) / (axis.stride * places + width());
+  return even_part(rows(), std::clamp<int64_t>(fit, 1, rows()));
+}
+
+int64_t DirectResults::rows_to_end() const {
+  const int64_t of_threads = std::max<int64_t>(1, rows() * c_.n * c_.groups * blocks_ / kParts);
+  const int64_t most = std::min(rows_of_part(kLongBytes), of_threads);
+  return std::max(rows_by_filter(out_, lanes_), even_part(rows(), most));
+}
+
 void DirectResults::begin(int64_t rows) {
+  const int64_t places = places_of_rows(c_, windows_of(step_), rows),
+                slack = step_.pooling ? step_.pooling->windows().slack(lanes_) : 0;
+  auto array = [&](const char* name, int64_t of) {
+    return code_.local_array(name, {c_.dtype, 1, 0}, elements(block_, of, by_filter_, lanes_, step_.epilogue) + slack)
+        .node()
+        .name;
+  };
+  sums_pitch_ = in_vectors(places, lanes_);
   pitch_ = in_vectors(rows * width(), lanes_);
-  const int64_t count = elements(c_, block_, rows, by_filter_, lanes_, step_.epilogue);
-  sums_ = code_.local_array("sums", {c_.dtype, 1, 0}, count).node().name;
+  sums_ = array("sums", places);
+  results_ = step_.pooling ? array("pooled", rows * width()) : sums_;
+  if (step_.pooling) step_.pooling->begin(by_filter_);
   if (!step_.epilogue) return;
   if (!by_filter_) square_ = code_.local_array("square", {c_.dtype, 1, 0}, lanes_ * lanes_).node().name;
   step_.epilogue->begin();
@@ -70,15 +107,27 @@ void DirectResults::set_block(const Term& image, const Term& group, const Term& 
     filter_ = code_.let("channel", group * Term(c_.outputs) + filter);
     return;
   }
-  out_ = code_.let("out_at", ((image * Term(c_.groups) + group) * Term(c_.outputs) + filter) * Term(c_.places()));
+  const Term plane = (image * Term(c_.groups) + group) * Term(c_.outputs) + filter;
+  out_at_ = code_.let("out_at", plane * Term(rows() * width()));
+}
+
+std::pair<Term, Term> DirectResults::rows_of_places(const Term& first, const Term& last) {
+  if (!step_.pooling) return {first, last};
+  const PooledAxis& axis = step_.pooling->windows().rows();
+  Term begin = first * Term(axis.stride) - Term(axis.before);
+  Term end = (last - Term(1)) * Term(axis.stride) + Term(axis.window - axis.before);
+  if (axis.before > 0) begin = select(code_.let("begin", begin) < Term(0), Term(0), begin);
+  if (axis.is_cut()) end = select(code_.let("end", end) < Term(axis.places), end, Term(axis.places));
+  first_row_ = code_.let("first_row", begin);
+  return {first_row_, code_.let("last_row", end)};
 }
 
 Term DirectResults::at(const Term& p, const Term& o) const {
-  return by_filter_ ? o * Term(pitch_) + p : p * Term(block_) + o;
+  return by_filter_ ? o * Term(sums_pitch_) + p : p * Term(block_) + o;
 }
 
 void DirectResults::prefetch(const Term& row, const Term& first, const Term& last) {
-  if (!step_.epilogue || !step_.epilogue->reads_elements()) return;
+  if (step_.pooling || !step_.epilogue || !step_.epilogue->reads_elements()) return;
   constexpr int64_t kLineBytes = 64;
   const int64_t line = kLineBytes / static_cast<int64_t>(size_of(c_.dtype));
   const Term y = code_.let("y", row % Term(c_.axes[1].out)), z = code_.let("z", row / Term(c_.axes[1].out));
@@ -90,7 +139,8 @@ void DirectResults::prefetch(const Term& row, const Term& first, const Term& las
 }
 
 void DirectResults::write(const Term& first, const Term& last) {
-  if (!step_.epilogue) return write_transposed(first, last);
+  if (step_.pooling) pool(first, last);
+  if (!step_.epilogue) return by_filter_ ? write_filters(first, last) : write_transposed(first, last);
   each_run(first, last, [&](const Term& begin, const Term& places, const Index& index) {
     if (by_filter_)
       end_filters(begin, places, index);
@@ -99,17 +149,30 @@ void DirectResults::write(const Term& first, const Term& last) {
   });
 }
 
-// The sums from place p and the block's filter v on: a vector of places for each filter.
+void DirectResults::pool(const Term& first, const Term& last) {
+  step_.pooling->write({.from = sums_,
+                        .to = results_,
+                        .by_filter = by_filter_,
+                        .block = block_,
+                        .from_pitch = sums_pitch_,
+                        .to_pitch = pitch_,
+                        .filters = by_filter_ ? existing(0, block_) : Term(block_),
+                        .first_row = first_row_,
+                        .first = first,
+                        .last = last});
+}
+
+// The results from place p and the block's filter v on: a vector of places for each filter.
 std::vector<Term> DirectResults::square(const Term& p, const Term& v) {
   std::vector<Term> rows;
   for (int64_t i = 0; i < lanes_; ++i)
-    rows.push_back(code_.let("r", kernel::load(sums_, c_.dtype, lanes_, at(p + Term(i), v), 1)));
+    rows.push_back(code_.let("r", kernel::load(results_, c_.dtype, lanes_, (p + Term(i)) * Term(block_) + v, 1)));
   return transposed(code_, std::move(rows));
 }
 
 void DirectResults::write_transposed(const Term& first, const Term& last) {
   const Term places = code_.let("places", (last - first) * Term(width())),
-             to = code_.let("to", out_ + first * Term(width()));
+             to = code_.let("to", out_at_ + first * Term(width()));
   for (int64_t v = 0; v < block_; v += lanes_) {
     auto each_filter = [&](const std::function<void(int64_t)>& store) {
       for (int64_t o = v; o < v + lanes_; ++o) {
@@ -119,7 +182,7 @@ void DirectResults::write_transposed(const Term& first, const Term& last) {
           code_.if_(first_filter_ + Term(o) < Term(c_.outputs), [&] { store(o); });
       }
     };
-    auto place = [&](const Term& p, int64_t o) { return to + Term(o * c_.places()) + p; };
+    auto place = [&](const Term& p, int64_t o) { return to + Term(o * rows() * width()) + p; };
     const Term whole = code_.let("whole", places / Term(lanes_) * Term(lanes_));
     code_.loop("p", 0, whole, lanes_, LoopMark::kSequential, [&](const Term& p) {
       const std::vector<Term> rows = square(p, v);
@@ -128,11 +191,24 @@ void DirectResults::write_transposed(const Term& first, const Term& last) {
     code_.if_(whole < places, [&] {
       // What lies behind the last row's sums belongs to places that do not exist.
       code_.loop("p", whole, places, 1, LoopMark::kSequential, [&](const Term& p) {
-        each_filter(
-            [&](int64_t o) { builder_.store(step_.out, place(p, o), kernel::load(sums_, c_.dtype, 1, at(p, o), 1)); });
+        each_filter([&](int64_t o) {
+          const Term from = p * Term(block_) + Term(o);
+          builder_.store(step_.out, place(p, o), kernel::load(results_, c_.dtype, 1, from, 1));
+        });
       });
     });
   }
+}
+
+// By filter: as they lie.
+void DirectResults::write_filters(const Term& first, const Term& last) {
+  const Term places = code_.let("places", (last - first) * Term(width()));
+  code_.loop("o", 0, existing(0, block_), 1, LoopMark::kSequential, [&](const Term& o) {
+    const Term to = code_.let("to", out_at_ + o * Term(rows() * width()) + first * Term(width()));
+    each_vector(places, [&](const Term& p, const Term& count) {
+      builder_.store(step_.out, to + p, kernel::load(results_, c_.dtype, lanes_, o * Term(pitch_) + p, 1), 1, count);
+    });
+  });
 }
 
 // How many of the block's filters from `first` on exist, at most `most`.
@@ -147,8 +223,8 @@ void DirectResults::each_run(const Term& first, const Term& last,
                              const std::function<void(const Term& begin, const Term& places, const Index&)>& body) {
   if (step_.epilogue->is_flat_from(2)) {
     size_t axis = 2;
-    while (axis > 0 && c_.axes[axis].out == 1) --axis;
-    if (c_.axes[axis].out == 1) axis = 2;
+    while (axis > 0 && out_[axis] == 1) --axis;
+    if (out_[axis] == 1) axis = 2;
     const Term from = code_.let("from", first * Term(width()));
     return body(0, code_.let("places", (last - first) * Term(width())), [&](const Term& p) {
       std::array<Term, 3> index = {0, 0, 0};
@@ -157,7 +233,7 @@ void DirectResults::each_run(const Term& first, const Term& last,
     });
   }
   code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-    const Term y = code_.let("y", row % Term(c_.axes[1].out)), z = code_.let("z", row / Term(c_.axes[1].out));
+    const Term y = code_.let("y", row % Term(out_[1])), z = code_.let("z", row / Term(out_[1]));
     body(code_.let("begin_of_row", (row - first) * Term(width())), width(), [&](const Term& p) {
       return std::array<Term, 3>{z, y, p};
     });
@@ -185,7 +261,9 @@ void DirectResults::end_squares(const Term& begin, const Term& places, const Ind
 
 void DirectResults::end_filters(const Term& begin, const Term& places, const Index& index) {
   code_.loop("o", 0, existing(0, block_), 1, LoopMark::kSequential, [&](const Term& o) {
-    each_vector(places, [&](const Term& p, const Term& count) { end(sums_, at(begin + p, o), o, index(p), count); });
+    each_vector(places, [&](const Term& p, const Term& count) {
+      end(results_, o * Term(pitch_) + begin + p, o, index(p), count);
+    });
   });
 }
 

@@ -37,11 +37,15 @@ bool anchor_accepts_layout(const Node& fused, size_t input, const Layout& layout
   return true;
 }
 
-BodyEpilogue::BodyEpilogue(StepBuilder& b)
-    : lanes_(b.lanes_of(anchor_of(*b.node().bodies[0]).types[0].dtype)),
-      b_(b),
-      body_(*b.node().bodies[0]),
-      anchor_(anchor_of(body_)) {}
+BodyEpilogue::BodyEpilogue(StepBuilder& b) : BodyEpilogue(b, anchor_of(*b.node().bodies[0])) {}
+
+BodyEpilogue::BodyEpilogue(StepBuilder& b, const Node& anchor)
+    : lanes_(b.lanes_of(anchor.types[0].dtype)), b_(b), body_(*b.node().bodies[0]), anchor_(anchor) {
+  std::vector<Expr> below = body_.inputs;
+  below.push_back(anchor_[0]);
+  nodes_ = nodes_between(below, body_.outputs);
+  nodes_.push_back(&anchor_);
+}
 
 Operand BodyEpilogue::operand(size_t i) const {
   return b_.input(place_in(body_, anchor_.inputs[i]));
@@ -110,7 +114,7 @@ Term BodyEpilogue::anchor_value(const Term& results, const BodyValues&) const {
 }
 
 bool BodyEpilogue::is_read_by_element(const Expr& input) const {
-  for (const Node* node : topological_order(body_.outputs))
+  for (const Node* node : nodes_)
     for (size_t i = 0; i < node->inputs.size(); ++i)
       if (node->inputs[i].same(input) && access_of(*node, i) == Access::kElement) return true;
   return std::any_of(body_.outputs.begin(), body_.outputs.end(), [&](const Expr& e) { return e.same(input); });

@@ -19,6 +19,8 @@ class BodyEpilogue : public KernelEpilogue {
  public:
   /// For the step of a fused node.
   explicit BodyEpilogue(kernel::StepBuilder& b);
+  /// What the body computes of the value of this node, which the kernel computes with all that is below.
+  BodyEpilogue(kernel::StepBuilder& b, const Node& anchor);
 
   const Node& anchor() const { return anchor_; }
   /// What the step reads as the anchor's input i, which is an input of the body.
@@ -45,6 +47,7 @@ class BodyEpilogue : public KernelEpilogue {
   kernel::StepBuilder& b_;
   const Graph& body_;
   const Node& anchor_;
+  std::vector<const Node*> nodes_;  // the anchor and those behind it
   std::optional<BodyElements> elements_;
 };
 
