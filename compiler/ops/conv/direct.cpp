@@ -16,7 +16,6 @@ using kernel::Term;
 using Grid = std::vector<std::vector<Term>>;  // of accumulators
 
 constexpr int64_t kSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
-constexpr int64_t kSumsBytes = 16 << 10;  // what a block of rows may have of sums, where one row has no more
 constexpr int64_t kStackBytes = 256 << 10;
 constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
@@ -69,6 +68,11 @@ class Direct {
     image_ = code_.let("image_at", of_group * Term(c_.inputs * c_.padded_pixels()));
     w_ = code_.let("w_at", (group * Term(blocks_) + block) * Term(c_.inputs * c_.taps() * block_));
     results_.set_block(image, group, first_filter_);
+  }
+
+  int64_t rows_of_part() const {
+    return DirectResults::rows_of_part(c_, block_, !tiling_.over_filters, lanes_,
+                                       step_.pooling ? &step_.pooling->windows() : nullptr);
   }
 
   // Rows of the result of a part of the range, of which each image's block of filters has `parts` of `rows` rows.
@@ -161,7 +165,7 @@ class Direct {
 
   void over_filters() {
     vectors_ = static_cast<int>(block_ / lanes_);
-    const int64_t rows = results_.rows_of_part(kSumsBytes), parts = ceil_div(results_.rows(), rows);
+    const int64_t rows = rows_of_part(), parts = ceil_div(results_.rows(), rows);
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
     slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
@@ -240,7 +244,7 @@ class Direct {
 
   // Each row for itself, or some rows, whose sums stand in an array, for an epilogue or to be pooled.
   void over_rows() {
-    const int64_t rows = results_.is_ended() ? results_.rows_to_end() : 1, parts = ceil_div(results_.rows(), rows),
+    const int64_t rows = results_.is_ended() ? rows_of_part() : 1, parts = ceil_div(results_.rows(), rows),
                   range = c_.n * c_.groups * blocks_ * parts;
     if (results_.is_ended()) results_.begin(rows);
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
@@ -360,6 +364,15 @@ bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, 
   const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
   return DirectResults::fewest_bytes(c, block_of(t, c, lanes), !t.over_filters, lanes, has_epilogue, windows) <=
          kStackBytes;
+}
+
+double rows_computed(const DirectTiling& t, const Correlation& c, int vector_bytes, const PlaceWindows& windows) {
+  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  const PooledAxis& axis = windows.rows();
+  const int64_t rows = DirectResults::rows_of_part(c, block_of(t, c, lanes), !t.over_filters, lanes, &windows),
+                whole = axis.windows / rows, rest = axis.windows % rows;
+  const int64_t computed = whole * axis.covered(rows) + (rest > 0 ? axis.covered(rest) : 0);
+  return static_cast<double>(computed) / static_cast<double>(axis.places);
 }
 
 int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {

@@ -13,7 +13,8 @@ using kernel::Term;
 namespace {
 
 constexpr int64_t kFewVectors = 16;        // of places, by filter: the last one may be almost empty
-constexpr int64_t kLongBytes = 160 << 10;  // of an array by filter, if threads have enough to share
+constexpr int64_t kShortBytes = 16 << 10;  // of arrays, place by place, where one row has no more
+constexpr int64_t kLongBytes = 160 << 10;  // of those by filter, if threads have enough to share
 constexpr int64_t kParts = 32;             // that threads share, where there are as many
 
 int64_t in_vectors(int64_t elements, int lanes) {
@@ -68,18 +69,23 @@ int64_t DirectResults::fewest_bytes(const Correlation& c, int64_t block, bool by
   return all * static_cast<int64_t>(size_of(c.dtype));
 }
 
-int64_t DirectResults::rows_of_part(int64_t bytes) const {
-  const int64_t most = bytes / (block_ * static_cast<int64_t>(size_of(c_.dtype))), places = c_.axes[2].out;
-  if (!step_.pooling) return std::clamp<int64_t>(most / places, 1, rows());
-  const PooledAxis& axis = step_.pooling->windows().rows();
-  const int64_t fit = (most - (axis.window - axis.stride) * places) / (axis.stride * places + width());
-  return even_part(rows(), std::clamp<int64_t>(fit, 1, rows()));
-}
-
-int64_t DirectResults::rows_to_end() const {
-  const int64_t of_threads = std::max<int64_t>(1, rows() * c_.n * c_.groups * blocks_ / kParts);
-  const int64_t most = std::min(rows_of_part(kLongBytes), of_threads);
-  return std::max(rows_by_filter(out_, lanes_), even_part(rows(), most));
+int64_t DirectResults::rows_of_part(const Correlation& c, int64_t block, bool by_filter, int lanes,
+                                    const PlaceWindows* windows) {
+  const std::array<int64_t, 3> out = lengths_of(c, windows);
+  const int64_t rows = out[0] * out[1], places = c.axes[2].out;
+  const bool shares_rows = windows && windows->rows().stride < windows->rows().window;
+  const int64_t bytes = by_filter || shares_rows ? kLongBytes : kShortBytes;
+  int64_t most = bytes / (block * static_cast<int64_t>(size_of(c.dtype)));  // elements of each filter
+  if (windows) {
+    const PooledAxis& axis = windows->rows();
+    most = (most - (axis.window - axis.stride) * places) / (axis.stride * places + out[2]);
+  } else {
+    most /= places;
+  }
+  most = std::clamp<int64_t>(most, 1, rows);
+  if (!by_filter) return windows ? even_part(rows, most) : most;
+  const int64_t of_threads = std::max<int64_t>(1, rows * c.n * c.groups * ceil_div(c.outputs, block) / kParts);
+  return std::max(rows_by_filter(out, lanes), even_part(rows, std::min(most, of_threads)));
 }
 
 void DirectResults::begin(int64_t rows) {

@@ -28,11 +28,12 @@ class DirectResults {
   bool is_ended() const { return step_.epilogue || step_.pooling; }
   /// Rows of the result.
   int64_t rows() const { return out_[0] * out_[1]; }
-  /// Rows of the result of one part: place by place, as many as have so many bytes of sums.
-  int64_t rows_of_part(int64_t bytes) const;
-  /// By filter, for what the step ends with: as many as the second cache holds and threads can share, since an epilogue
-  /// runs through the places of a filter, and through what it reads of them, without a break.
-  int64_t rows_to_end() const;
+  /// Rows of the result that one part computes at a time. Place by place: as many as the first cache holds the sums of,
+  /// or the second where windows share rows, since each part computes those that it shares with the next. By filter,
+  /// for what the step ends with: as many as the second cache holds and threads can share, since an epilogue runs
+  /// through the places of a filter, and through what it reads of them, without a break.
+  static int64_t rows_of_part(const Correlation& c, int64_t block, bool by_filter, int lanes,
+                              const PlaceWindows* windows);
   /// Makes the arrays for parts of so many rows, and begins the epilogue.
   void begin(int64_t rows);
   /// The image, the group and the block's first filter in it, of all that follows.
