@@ -10,6 +10,7 @@
 #include "compiler/ops/elemwise/fused_cases.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/linalg/body_epilogue.h"
+#include "compiler/ops/pool/conv_pooling.h"
 #include "compiler/ops/pool/pool.h"
 #include "compiler/ops/pool/pooled_places.h"
 
@@ -18,8 +19,6 @@ namespace {
 
 using kernel::Operand;
 using kernel::StepBuilder;
-
-constexpr int kWidestVector = 64;
 
 const Node& node_in(const Graph& body, bool (*is_it)(const Node&)) {
   const std::vector<const Node*> nodes = topological_order(body.outputs);
@@ -32,35 +31,20 @@ bool is_conv(const Node& node) {
   return node.op == &conv_op();
 }
 
-// A convolution and what pools it, as a kernel needs to know them.
-struct PooledConv {
-  Convolution conv;
-  Correlation c;
-  Pooling pooling;
-  PlaceWindows windows;
-
-  static std::optional<PooledConv> of(const Node& conv, const Node& pooling);
-  bool fits(const DirectTiling& tiling) const { return is_possible(tiling, c, kWidestVector, true, &windows); }
-};
-
 // The tiling without a chooser, which fits every processor: over filters, unless rows have too many places.
-DirectTiling plain_tiling(const PooledConv& p) {
+DirectTiling plain_tiling(const ConvPooling& p) {
   const DirectTiling over_filters{true, 4, 1};
   return p.fits(over_filters) ? over_filters : DirectTiling{false, 4, 2};
 }
 
-std::optional<PooledConv> PooledConv::of(const Node& conv, const Node& pooling) {
-  const std::optional<Convolution> known = known_convolution(conv);
-  const std::optional<Pooling> pooled = known_pooling(pooling);
-  if (!known || !pooled) return std::nullopt;
-  const Correlation c = correlation_of(*known);
-  const std::optional<PlaceWindows> windows = PooledPlaces::windows_of(*pooled, c);
-  if (!windows) return std::nullopt;
-  const PooledConv out{*known, c, *pooled, *windows};
-  return out.fits(plain_tiling(out)) ? std::optional(out) : std::nullopt;
+// Of the convolution and its pooling, if there is a kernel for both.
+std::optional<ConvPooling> known_walk(const Node& conv, const Node& pooling) {
+  std::optional<ConvPooling> out = ConvPooling::of(conv, pooling);
+  return out && out->fits(plain_tiling(*out)) ? out : std::nullopt;
 }
 
-std::optional<DirectTiling> chosen_tiling(const PooledConv& p, const kernel::Chooser& chooser) {
+// That of the convolution itself; none where no direct kernel is chosen for it.
+std::optional<DirectTiling> chosen_tiling(const ConvPooling& p, const kernel::Chooser& chooser) {
   const std::optional<DirectTiling> tiling = direct_tiling_named(chooser.choose(key_of(p.conv)));
   return tiling && p.fits(*tiling) ? tiling : std::nullopt;
 }
@@ -76,7 +60,7 @@ Operand operand_of(StepBuilder& b, const Expr& input) {
 void lower(StepBuilder& b) {
   const Graph& body = *b.node().bodies[0];
   const Node &conv = node_in(body, is_conv), &pooling = node_in(body, is_pooling);
-  const std::optional<PooledConv> p = PooledConv::of(conv, pooling);
+  const std::optional<ConvPooling> p = known_walk(conv, pooling);
   TH_CHECK(p, "pooled_conv: a convolution that no kernel can pool");
   PooledPlaces places(b, p->pooling, p->windows);
   BodyEpilogue epilogue(b, pooling);
@@ -151,8 +135,8 @@ bool is_pooling(const Node& node) {
 
 bool is_pooled_in_one_walk(const Node& conv, const Node& pooling, const kernel::Chooser& chooser) {
   if (!is_conv(conv)) return false;
-  const std::optional<PooledConv> p = PooledConv::of(conv, pooling);
-  return p && chosen_tiling(*p, chooser);
+  const std::optional<ConvPooling> p = known_walk(conv, pooling);
+  return p && chosen_tiling(*p, chooser) && chooser.choose(key_of(*p)) == kOneWalk;
 }
 
 std::shared_ptr<const Node> make_pooled_conv(GraphPtr body, std::vector<Expr> inputs) {
@@ -168,7 +152,7 @@ const Op& pooled_conv_op() {
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);
       const Graph& body = *a.bodies[0];
-      a.require(PooledConv::of(node_in(body, is_conv), node_in(body, is_pooling)).has_value(),
+      a.require(known_walk(node_in(body, is_conv), node_in(body, is_pooling)).has_value(),
                 "no kernel of a convolution can pool its result",
                 "known lengths, filters that all places share, windows over two axes at most");
       return out;

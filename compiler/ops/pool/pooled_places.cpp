@@ -100,10 +100,24 @@ Term PooledPlaces::counted(const PooledAxis& axis, const Cover& cover) const {
   return smaller_of(cover.start + Term(axis.window), Term(axis.places + axis.after)) - cover.start;
 }
 
+// The same of a vector of windows, as floats.
+Term PooledPlaces::counted_columns(const Term& first_window) const {
+  const PooledAxis& axis = windows_.columns();
+  auto all = [&](const Term& number) { return kernel::splat(kernel::cast(number, dtype_), lanes_); };
+  if (!axis.is_cut()) return all(Term(axis.window));
+  const Term steps = kernel::iota(dtype_, lanes_) * all(Term(axis.stride));
+  const Term start = code_.let("start_column", all(first_window * Term(axis.stride) - Term(axis.before)) + steps);
+  const int64_t most = axis.places + (divisor_ == PoolDivisor::kPadded ? axis.after : 0);
+  const Term end = smaller_of(start + all(Term(axis.window)), all(Term(most)));
+  return end - (divisor_ == PoolDivisor::kPadded ? start : larger_of(start, all(Term(0))));
+}
+
+// `columns`: how many columns of each window count, a whole number or a vector of floats.
 Term PooledPlaces::divided(const Term& value, const Cover& rows, const Term& columns) {
   if (divisor_ == PoolDivisor::kOne) return value;
-  const Term counted_rows = counted(windows_.rows(), rows);
-  return value / kernel::splat(kernel::cast(code_.let("divisor", counted_rows * columns), dtype_), lanes_);
+  const Term of_rows = counted(windows_.rows(), rows);
+  auto all = [&](const Term& number) { return kernel::splat(kernel::cast(number, dtype_), lanes_); };
+  return value / code_.let("divisor", columns.lanes() > 1 ? all(of_rows) * columns : all(of_rows * columns));
 }
 
 // Vectors of filters.
@@ -221,7 +235,7 @@ void PooledPlaces::windows_from_buffer(const PlaceArrays& a, const Cover& rows, 
         code_.assign(value, joined(value, code_.let("column", x)));
       });
     }
-    code_.store(a.to, to + i, 1, divided(value, rows, Term(columns.window)));
+    code_.store(a.to, to + i, 1, divided(value, rows, counted_columns(i)));
   });
 }
 

@@ -39,6 +39,7 @@ class PooledPlaces : public PlacePooling {
                const std::function<Term(const Term& at)>& element);
   Term counted(const PooledAxis& axis, const Cover& cover) const;
   Term divided(const Term& value, const Cover& rows, const Term& columns);
+  Term counted_columns(const Term& first_window) const;
   void write_place_by_place(const PlaceArrays& arrays);
   void write_by_filter(const PlaceArrays& arrays);
   bool has_vectors_of_columns() const;
