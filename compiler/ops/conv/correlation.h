@@ -55,6 +55,7 @@ struct CorrelationStep {
   kernel::Operand image, w, out;       // with an epilogue, `out` is not used
   KernelEpilogue* epilogue = nullptr;  // its indices have an axis for images, one for filters, and the spatial ones
   PlacePooling* pooling = nullptr;     // of direct kernels: the results are windows of places
+  KernelValues* before = nullptr;      // what is pooled, where that is not the sums
 };
 /// Of a step of conv or conv_input_gradient.
 CorrelationStep step_of(const kernel::StepBuilder& builder, const Correlation& c);

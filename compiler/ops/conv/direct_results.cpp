@@ -37,6 +37,7 @@ DirectResults::DirectResults(StepBuilder& builder, const Correlation& c, const C
       block_(block),
       blocks_(ceil_div(c.outputs, block)),
       by_filter_(by_filter),
+      ends_by_filter_(by_filter || step.before),
       out_(lengths_of(c, windows_of(step))) {}
 
 std::array<int64_t, 3> DirectResults::lengths_of(const Correlation& c, const PlaceWindows* windows) {
@@ -65,6 +66,7 @@ int64_t DirectResults::fewest_bytes(const Correlation& c, int64_t block, bool by
   const std::array<int64_t, 3> out = lengths_of(c, windows);
   const int64_t rows = by_filter ? rows_by_filter(out, lanes) : 1;
   int64_t all = elements(block, places_of_rows(c, windows, rows), by_filter, lanes, is_ended);
+  if (windows && !by_filter) all *= 2;  // values of the sums, by filter
   if (windows) all += elements(block, rows * out[2], by_filter, lanes, is_ended) + 2 * windows->slack(lanes);
   return all * static_cast<int64_t>(size_of(c.dtype));
 }
@@ -91,28 +93,29 @@ int64_t DirectResults::rows_of_part(const Correlation& c, int64_t block, bool by
 void DirectResults::begin(int64_t rows) {
   const int64_t places = places_of_rows(c_, windows_of(step_), rows),
                 slack = step_.pooling ? step_.pooling->windows().slack(lanes_) : 0;
-  auto array = [&](const char* name, int64_t of) {
-    return code_.local_array(name, {c_.dtype, 1, 0}, elements(block_, of, by_filter_, lanes_, step_.epilogue) + slack)
-        .node()
-        .name;
+  auto array = [&](const char* name, int64_t of, bool by_filter, bool is_ended) {
+    const int64_t count = elements(block_, of, by_filter, lanes_, is_ended) + slack;
+    return code_.local_array(name, {c_.dtype, 1, 0}, count).node().name;
   };
   sums_pitch_ = in_vectors(places, lanes_);
   pitch_ = in_vectors(rows * width(), lanes_);
-  sums_ = array("sums", places);
-  results_ = step_.pooling ? array("pooled", rows * width()) : sums_;
-  if (step_.pooling) step_.pooling->begin(by_filter_);
-  if (!step_.epilogue) return;
-  if (!by_filter_) square_ = code_.local_array("square", {c_.dtype, 1, 0}, lanes_ * lanes_).node().name;
-  step_.epilogue->begin();
+  sums_ = array("sums", places, by_filter_, step_.epilogue || step_.before);
+  pooled_ = by_filter_ == ends_by_filter_ ? sums_ : array("values", places, true, false);
+  results_ = step_.pooling ? array("pooled", rows * width(), ends_by_filter_, step_.epilogue) : sums_;
+  if (step_.pooling) step_.pooling->begin(ends_by_filter_);
+  if (!by_filter_ && (step_.before || step_.epilogue))
+    square_ = code_.local_array("square", {c_.dtype, 1, 0}, lanes_ * lanes_).node().name;
+  if (step_.before) step_.before->begin();
+  if (step_.epilogue) step_.epilogue->begin();
 }
 
 void DirectResults::set_block(const Term& image, const Term& group, const Term& filter) {
   first_filter_ = filter;
-  if (step_.epilogue) {
+  if (step_.epilogue || step_.before) {
     image_ = image;
     filter_ = code_.let("channel", group * Term(c_.outputs) + filter);
-    return;
   }
+  if (step_.epilogue) return;
   const Term plane = (image * Term(c_.groups) + group) * Term(c_.outputs) + filter;
   out_at_ = code_.let("out_at", plane * Term(rows() * width()));
 }
@@ -125,7 +128,8 @@ std::pair<Term, Term> DirectResults::rows_of_places(const Term& first, const Ter
   if (axis.before > 0) begin = select(code_.let("begin", begin) < Term(0), Term(0), begin);
   if (axis.is_cut()) end = select(code_.let("end", end) < Term(axis.places), end, Term(axis.places));
   first_row_ = code_.let("first_row", begin);
-  return {first_row_, code_.let("last_row", end)};
+  last_row_ = code_.let("last_row", end);
+  return {first_row_, last_row_};
 }
 
 Term DirectResults::at(const Term& p, const Term& o) const {
@@ -145,34 +149,53 @@ void DirectResults::prefetch(const Term& row, const Term& first, const Term& las
 }
 
 void DirectResults::write(const Term& first, const Term& last) {
+  if (step_.before) compute_before();
   if (step_.pooling) pool(first, last);
-  if (!step_.epilogue) return by_filter_ ? write_filters(first, last) : write_transposed(first, last);
-  each_run(first, last, [&](const Term& begin, const Term& places, const Index& index) {
-    if (by_filter_)
-      end_filters(begin, places, index);
-    else
-      end_squares(begin, places, index);
-  });
+  if (!step_.epilogue) return ends_by_filter_ ? write_filters(first, last) : write_transposed(first, last);
+  each_run(out_, step_.epilogue->is_flat_from(2), first, last,
+           [&](const Term& begin, const Term& places, const Index& index) {
+             each_vector_of(
+                 results_, ends_by_filter_, pitch_, begin, places,
+                 [&](const std::string& array, const Term& at, const Term& o, const Term& p, const Term& count) {
+                   const Term sums = code_.let("sum", kernel::load(array, c_.dtype, lanes_, at, 1));
+                   step_.epilogue->write(sums, index_of_result(c_, image_, filter_ + o, index(p)), count);
+                 });
+           });
+}
+
+// The values of all sums, by filter.
+void DirectResults::compute_before() {
+  each_run({c_.axes[0].out, c_.axes[1].out, c_.axes[2].out}, step_.before->is_flat_from(2), first_row_, last_row_,
+           [&](const Term& begin, const Term& places, const Index& index) {
+             each_vector_of(
+                 sums_, by_filter_, sums_pitch_, begin, places,
+                 [&](const std::string& array, const Term& at, const Term& o, const Term& p, const Term& count) {
+                   const Term sums = code_.let("sum", kernel::load(array, c_.dtype, lanes_, at, 1));
+                   const std::vector<Term> place = index_of_result(c_, image_, filter_ + o, index(p));
+                   code_.store(pooled_, o * Term(sums_pitch_) + begin + p, 1, step_.before->value(sums, place, count),
+                               count);
+                 });
+           });
 }
 
 void DirectResults::pool(const Term& first, const Term& last) {
-  step_.pooling->write({.from = sums_,
+  step_.pooling->write({.from = pooled_,
                         .to = results_,
-                        .by_filter = by_filter_,
+                        .by_filter = ends_by_filter_,
                         .block = block_,
                         .from_pitch = sums_pitch_,
                         .to_pitch = pitch_,
-                        .filters = by_filter_ ? existing(0, block_) : Term(block_),
+                        .filters = ends_by_filter_ ? existing(0, block_) : Term(block_),
                         .first_row = first_row_,
                         .first = first,
                         .last = last});
 }
 
-// The results from place p and the block's filter v on: a vector of places for each filter.
-std::vector<Term> DirectResults::square(const Term& p, const Term& v) {
+// From place p and the block's filter v on: a vector of places for each filter.
+std::vector<Term> DirectResults::square(const std::string& array, const Term& p, const Term& v) {
   std::vector<Term> rows;
   for (int64_t i = 0; i < lanes_; ++i)
-    rows.push_back(code_.let("r", kernel::load(results_, c_.dtype, lanes_, (p + Term(i)) * Term(block_) + v, 1)));
+    rows.push_back(code_.let("r", kernel::load(array, c_.dtype, lanes_, (p + Term(i)) * Term(block_) + v, 1)));
   return transposed(code_, std::move(rows));
 }
 
@@ -191,7 +214,7 @@ void DirectResults::write_transposed(const Term& first, const Term& last) {
     auto place = [&](const Term& p, int64_t o) { return to + Term(o * rows() * width()) + p; };
     const Term whole = code_.let("whole", places / Term(lanes_) * Term(lanes_));
     code_.loop("p", 0, whole, lanes_, LoopMark::kSequential, [&](const Term& p) {
-      const std::vector<Term> rows = square(p, v);
+      const std::vector<Term> rows = square(results_, p, v);
       each_filter([&](int64_t o) { builder_.store(step_.out, place(p, o), rows[static_cast<size_t>(o - v)]); });
     });
     code_.if_(whole < places, [&] {
@@ -224,23 +247,24 @@ Term DirectResults::existing(const Term& first, int64_t most) {
   return code_.let("filters", select(left < Term(most), left, Term(most)));
 }
 
-// Places of the rows that lie side by side for all operands of the epilogue: all of them, or row by row.
-void DirectResults::each_run(const Term& first, const Term& last,
+// Places of the rows that lie side by side for all operands of what follows (`is_flat`): all of them, or row by row.
+void DirectResults::each_run(const std::array<int64_t, 3>& lengths, bool is_flat, const Term& first, const Term& last,
                              const std::function<void(const Term& begin, const Term& places, const Index&)>& body) {
-  if (step_.epilogue->is_flat_from(2)) {
+  const Term width = lengths[2];
+  if (is_flat) {
     size_t axis = 2;
-    while (axis > 0 && out_[axis] == 1) --axis;
-    if (out_[axis] == 1) axis = 2;
-    const Term from = code_.let("from", first * Term(width()));
-    return body(0, code_.let("places", (last - first) * Term(width())), [&](const Term& p) {
+    while (axis > 0 && lengths[axis] == 1) --axis;
+    if (lengths[axis] == 1) axis = 2;
+    const Term from = code_.let("from", first * width);
+    return body(0, code_.let("places", (last - first) * width), [&](const Term& p) {
       std::array<Term, 3> index = {0, 0, 0};
       index[axis] = from + p;
       return index;
     });
   }
   code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-    const Term y = code_.let("y", row % Term(out_[1])), z = code_.let("z", row / Term(out_[1]));
-    body(code_.let("begin_of_row", (row - first) * Term(width())), width(), [&](const Term& p) {
+    const Term y = code_.let("y", row % Term(lengths[1])), z = code_.let("z", row / Term(lengths[1]));
+    body(code_.let("begin_of_row", (row - first) * width), width, [&](const Term& p) {
       return std::array<Term, 3>{z, y, p};
     });
   });
@@ -252,32 +276,26 @@ void DirectResults::each_vector(const Term& places, const std::function<void(con
   code_.if_(whole < places, [&] { body(whole, code_.let("left", places - whole)); });
 }
 
-// Through a small square, so that the epilogue is written once for all of its filters.
-void DirectResults::end_squares(const Term& begin, const Term& places, const Index& index) {
+// Calls with a vector of places of each filter that exists, and where `array`, or a small square, has it. Squares are
+// there so that the body is written once for all of their filters.
+void DirectResults::each_vector_of(const std::string& array, bool by_filter, int64_t pitch, const Term& begin,
+                                   const Term& places, const Vector& body) {
+  if (by_filter) {
+    code_.loop("o", 0, existing(0, block_), 1, LoopMark::kSequential, [&](const Term& o) {
+      each_vector(places,
+                  [&](const Term& p, const Term& count) { body(array, o * Term(pitch) + begin + p, o, p, count); });
+    });
+    return;
+  }
   code_.loop("v", 0, block_, lanes_, LoopMark::kSequential, [&](const Term& v) {
     const Term filters = existing(v, lanes_);
     each_vector(places, [&](const Term& p, const Term& count) {
-      const std::vector<Term> rows = square(begin + p, v);
+      const std::vector<Term> rows = square(array, begin + p, v);
       for (int64_t o = 0; o < lanes_; ++o) code_.store(square_, Term(o * lanes_), 1, rows[static_cast<size_t>(o)]);
       code_.loop("o", 0, filters, 1, LoopMark::kSequential,
-                 [&](const Term& o) { end(square_, o * Term(lanes_), v + o, index(p), count); });
+                 [&](const Term& o) { body(square_, o * Term(lanes_), v + o, p, count); });
     });
   });
-}
-
-void DirectResults::end_filters(const Term& begin, const Term& places, const Index& index) {
-  code_.loop("o", 0, existing(0, block_), 1, LoopMark::kSequential, [&](const Term& o) {
-    each_vector(places, [&](const Term& p, const Term& count) {
-      end(results_, o * Term(pitch_) + begin + p, o, index(p), count);
-    });
-  });
-}
-
-// Filter `o` of the block, the places from `index` on, of which `count` exist.
-void DirectResults::end(const std::string& array, const Term& at, const Term& o, const std::array<Term, 3>& index,
-                        const Term& count) {
-  const Term sums = code_.let("sum", kernel::load(array, c_.dtype, lanes_, at, 1));
-  step_.epilogue->write(sums, index_of_result(c_, image_, filter_ + o, index), count);
 }
 
 }  // namespace thtrain

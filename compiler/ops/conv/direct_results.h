@@ -60,31 +60,33 @@ class DirectResults {
   static int64_t places_of_rows(const Correlation& c, const PlaceWindows* windows, int64_t rows);
   static int64_t elements(int64_t block, int64_t places, bool by_filter, int lanes, bool is_ended);
   int64_t width() const { return out_[2]; }
-  std::vector<kernel::Term> square(const kernel::Term& p, const kernel::Term& v);
+  std::vector<kernel::Term> square(const std::string& array, const kernel::Term& p, const kernel::Term& v);
+  void compute_before();
   void pool(const kernel::Term& first, const kernel::Term& last);
   void write_transposed(const kernel::Term& first, const kernel::Term& last);
   void write_filters(const kernel::Term& first, const kernel::Term& last);
   kernel::Term existing(const kernel::Term& first, int64_t most);
-  void each_run(const kernel::Term& first, const kernel::Term& last,
+  void each_run(const std::array<int64_t, 3>& lengths, bool is_flat, const kernel::Term& first,
+                const kernel::Term& last,
                 const std::function<void(const kernel::Term& begin, const kernel::Term& places, const Index&)>& body);
   void each_vector(const kernel::Term& places,
                    const std::function<void(const kernel::Term& place, const kernel::Term& count)>& body);
-  void end_squares(const kernel::Term& begin, const kernel::Term& places, const Index& index);
-  void end_filters(const kernel::Term& begin, const kernel::Term& places, const Index& index);
-  void end(const std::string& array, const kernel::Term& at, const kernel::Term& o,
-           const std::array<kernel::Term, 3>& index, const kernel::Term& count);
+  using Vector = std::function<void(const std::string& array, const kernel::Term& at, const kernel::Term& filter,
+                                    const kernel::Term& place, const kernel::Term& count)>;
+  void each_vector_of(const std::string& array, bool by_filter, int64_t pitch, const kernel::Term& begin,
+                      const kernel::Term& places, const Vector& body);
 
   kernel::StepBuilder& builder_;
   kernel::Code& code_;
   const Correlation& c_;
   const CorrelationStep& step_;
   const int lanes_;
-  const int64_t block_, blocks_;  // filters of a block, blocks of a group
-  const bool by_filter_;
-  const std::array<int64_t, 3> out_;     // lengths of the result
-  int64_t sums_pitch_ = 0, pitch_ = 0;   // by filter: from one to the next, of the sums and of the results
-  std::string sums_, results_, square_;  // without pooling the results are the sums
-  kernel::Term first_row_;               // of places, that the sums begin with
+  const int64_t block_, blocks_;           // filters of a block, blocks of a group
+  const bool by_filter_, ends_by_filter_;  // the sums; the results
+  const std::array<int64_t, 3> out_;       // lengths of the result
+  int64_t sums_pitch_ = 0, pitch_ = 0;     // by filter: from one to the next, of what is pooled and of the results
+  std::string sums_, pooled_, results_, square_;  // what is pooled may be the sums, and the results what is pooled
+  kernel::Term first_row_, last_row_;             // of places, of which there are sums
   kernel::Term first_filter_, out_at_;
   kernel::Term image_, filter_;  // for an epilogue: which image, and which of all filters the block begins with
 };

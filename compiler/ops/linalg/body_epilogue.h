@@ -51,4 +51,25 @@ class BodyEpilogue : public KernelEpilogue {
   std::optional<BodyElements> elements_;
 };
 
+/// Computes one value of a fused node's body from each vector of the anchor's results.
+class BodyValue : public KernelValues {
+ public:
+  /// `value` has elementwise nodes between itself and the anchor.
+  BodyValue(kernel::StepBuilder& b, const Node& anchor, const Expr& value);
+
+  void begin() override;
+  kernel::Term value(const kernel::Term& results, const std::vector<kernel::Term>& index,
+                     const kernel::Term& count) const override;
+  bool is_flat_from(size_t axis) const override;
+
+ private:
+  bool is_read_by_element(const Expr& input) const;
+
+  kernel::StepBuilder& b_;
+  const Graph below_;  // the body, up to the value
+  const Node& anchor_;
+  const int lanes_;
+  std::optional<BodyElements> elements_;
+};
+
 }  // namespace thtrain

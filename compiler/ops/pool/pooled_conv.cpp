@@ -65,6 +65,8 @@ void lower(StepBuilder& b) {
   PooledPlaces places(b, p->pooling, p->windows);
   BodyEpilogue epilogue(b, pooling);
   CorrelationStep step{operand_of(b, conv.inputs[0]), operand_of(b, conv.inputs[1]), b.output(), nullptr, &places};
+  BodyValue before(b, conv, pooling.inputs[0]);
+  if (!pooling.inputs[0].same(conv[0])) step.before = &before;
   if (body.outputs.size() != 1 || !body.outputs[0].same(pooling[0])) step.epilogue = &epilogue;
   std::optional<DirectTiling> tiling;
   if (b.chooser()) tiling = chosen_tiling(*p, *b.chooser());
@@ -105,6 +107,9 @@ Expr correlated(const Expr& x, const Expr& w, ConvOptions options = {}) {
   return conv(x, w, options);
 }
 
+// Windows side by side, apart, over each other, with padding and cut off at the end; maxima, sums and averages; one and
+// two axes; strides, groups, more filters than a block has, several parts; values before the pooling and behind it,
+// that are repeated and that are not.
 const std::vector<FusedExample>& examples() {
   static const std::vector<FusedExample> out{
       {"squares",
@@ -117,6 +122,50 @@ const std::vector<FusedExample>& examples() {
        [](In x) {
          return std::vector{tanh(pool(correlated(x[0], x[1]), {.window = {2, 3}}) + x[2])};
        }},
+      {"averages",
+       {{2, 3, 9, 14}, {19, 3, 3, 3}, {19, 1, 1}, {2, 19, 4, 6}},
+       [](In x) {
+         const Expr y =
+             pool(tanh(correlated(x[0], x[1]) + x[2]),
+                  {.window = {2, 3}, .stride = {2, 2}, .padding = {{1, 1}, {1, 2}}, .mode = PoolMode::kAverage});
+         return std::vector{y, y * x[3]};
+       }},
+      {"padded_averages",
+       {{1, 2, 8, 40}, {3, 2, 3, 3}},
+       [](In x) {
+         return std::vector{pool(correlated(x[0], x[1]), {.window = {3, 3},
+                                                          .stride = {2, 1},
+                                                          .padding = {{2, 0}, {1, 2}},
+                                                          .ignore_border = false,
+                                                          .mode = PoolMode::kAveragePadded})};
+       }},
+      {"sums",
+       {{1, 4, 9, 19}, {6, 2, 3, 2}, {6, 7, 1}, {}},
+       [](In x) {
+         const Expr y = correlated(x[0], x[1], {.stride = {1, 2}, .groups = 2}) * x[2] + x[3];
+         return std::vector{pool(y, {.window = {2, 4}, .stride = {3, 4}, .mode = PoolMode::kSum})};
+       }},
+      {"overlap",
+       {{2, 2, 11, 38}, {37, 2, 2, 2}, {2, 37, 10, 37}},
+       [](In x) {
+         return std::vector{pool(correlated(x[0], x[1]) + x[2], {.window = {3, 3}, .stride = {2, 2}})};
+       }},
+      {"border",
+       {{1, 2, 8, 9}, {3, 2, 2, 2}, {3, 1, 1}},
+       [](In x) {
+         return std::vector{pool(correlated(x[0], x[1]), {.window = {2, 3}, .ignore_border = false}) * x[2]};
+       }},
+      {"one_axis",
+       {{2, 3, 44}, {4, 3, 5}, {4, 1}},
+       [](In x) { return std::vector{sigmoid(pool(correlated(x[0], x[1]), {.window = {4}}) + x[2])}; }},
+      {"columns",
+       {{2, 3, 5, 12}, {4, 3, 2, 3}},
+       [](In x) { return std::vector{pool(correlated(x[0], x[1]), {.window = {5}, .stride = {2}})}; }},
+      {"whole_images",
+       {{2, 3, 6, 24}, {4, 3, 2, 3}},
+       [](In x) {
+         return std::vector{pool(correlated(x[0], x[1]), {.window = {5, 22}})};
+       }},
   };
   return out;
 }
@@ -124,7 +173,9 @@ const std::vector<FusedExample>& examples() {
 std::vector<OpCase> cases() {
   OpCase like{};
   like.bound = 64;
-  return fused_cases(make_pooled_conv, examples(), like);
+  std::vector<OpCase> out = fused_cases(make_pooled_conv, examples(), like);
+  for (OpCase& row : out) row.smooth = row.name.find("average") != std::string::npos || row.name.starts_with("sums");
+  return out;
 }
 
 }  // namespace
