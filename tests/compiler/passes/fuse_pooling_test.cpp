@@ -158,7 +158,7 @@ std::vector<Layer> layers() {
   };
 }
 
-// Of each layer: maxima, with values behind them; sums and averages, with values before them.
+// Of each layer maxima, and sums or averages; values behind them and before them in turn.
 std::vector<Expr> everything(DType dtype, const Layer& layer, size_t number) {
   auto given = [&](Dims dims, const char* name) { return input(dtype, std::move(dims), str(name, number)); };
   const Expr x = given(layer.image, "x");
@@ -171,14 +171,12 @@ std::vector<Expr> everything(DType dtype, const Layer& layer, size_t number) {
   column[0] = places[0];
   column.back() = places.back();
   PoolOptions windows = layer.windows;
-  out.push_back(pool(convolved(), windows));
-  out.push_back(tanh(pool(convolved(), windows) + given(bias, "b")));
-  for (PoolMode mode : {PoolMode::kSum, PoolMode::kAverage, PoolMode::kAveragePadded}) {
-    windows.mode = mode;
-    out.push_back(pool(convolved(), windows) * given(bias, "b"));
-    out.push_back(pool(tanh(convolved() * given(column, "c")), windows));
-  }
-  out.push_back(maximum(pool(maximum(convolved() + given(places, "r"), 0.0), windows) - given({}, "s"), 0.0));
+  out.push_back(number % 2 == 0 ? pool(convolved(), windows) : tanh(pool(convolved(), windows) + given(bias, "b")));
+  if (number % 4 == 1)
+    out.push_back(maximum(pool(maximum(convolved() + given(places, "r"), 0.0), windows) - given({}, "s"), 0.0));
+  windows.mode = std::vector{PoolMode::kSum, PoolMode::kAverage, PoolMode::kAveragePadded}[number % 3];
+  out.push_back(number % 2 == 0 ? pool(tanh(convolved() * given(column, "c")), windows)
+                                : pool(convolved(), windows) * given(bias, "b"));
   return out;
 }
 
