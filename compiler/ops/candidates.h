@@ -45,7 +45,8 @@ struct Computation {
   std::string name;   // "matrix_product"
   std::string plain;  // the candidate where there is no chooser; it applies everywhere
   /// A graph of one node that asks with these properties, or of nodes that the choice makes one of, for trials: its
-  /// arguments, and for what is updated in place a shared variable. nullopt where the text is no properties of this computation.
+  /// arguments, and for what is updated in place a shared variable. nullopt where the text is no properties of this
+  /// computation.
   std::optional<Graph> (*example)(const std::string& properties);
   /// The candidate where nothing was measured; of those that are kOther only one with an error_bound of at most
   /// `tolerance`. It depends on its arguments only.
