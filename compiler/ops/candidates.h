@@ -34,7 +34,7 @@ struct Candidate {
   bool deterministic = true;                // equal arguments give equal bits; one that is not is only taken by name
   int64_t workspace_bytes = 0;              // the most that `lower` asks StepBuilder::workspace() for
   std::vector<std::string> functions = {};  // of libraries, that it calls: it applies where all are installed
-  /// Writes the code of a node that has this key.
+  /// Writes the code of a node that has this key. Null where the choice is of a pass.
   std::function<void(kernel::StepBuilder&)> lower = nullptr;
   /// The shared object that it is of: it is tried before it is taken (runtime/user_candidates.h). Empty: the program's.
   std::string file = {};
@@ -44,8 +44,9 @@ struct Candidate {
 struct Computation {
   std::string name;   // "matrix_product"
   std::string plain;  // the candidate where there is no chooser; it applies everywhere
-  /// A graph of one node that asks with these properties, for trials: its arguments, and for what is updated in place a
-  /// shared variable. nullopt where the text is no properties of this computation.
+  /// A graph of one node that asks with these properties, or of nodes that the choice makes one of, for trials: its
+  /// arguments, and for what is updated in place a shared variable. nullopt where the text is no properties of this
+  /// computation.
   std::optional<Graph> (*example)(const std::string& properties);
   /// The candidate where nothing was measured; of those that are kOther only one with an error_bound of at most
   /// `tolerance`. It depends on its arguments only.

@@ -13,6 +13,7 @@
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_epilogues.h"
 #include "compiler/passes/fuse_matvec_update.h"
+#include "compiler/passes/fuse_pooling.h"
 #include "compiler/passes/fuse_reductions.h"
 #include "compiler/passes/fuse_scatters.h"
 #include "compiler/passes/hoist_from_loops.h"
@@ -53,6 +54,7 @@ const std::vector<PipelineEntry>& pipeline() {
       {{"find_gemm", "W - lr * dot(x.T, d) -> gemm(W, -lr, x.T, d, 1)", find_gemm}, "specialized"},
       {{"fuse_matvec_update", "dot(d, W.T), W - x * d -> sum(W * d, 1), W - x * d", fuse_matvec_update}, "specialized"},
       {{"fuse_reductions", "exp(x) / sum(exp(x), 1) -> fused_reduction(x)", fuse_reductions}, "fused"},
+      {{"fuse_pooling", "max_pool(conv(x, w)) -> pooled_conv(x, w)", fuse_pooling}, "fused"},
       {{"fuse_epilogues", "tanh(dot(x, W) + b) -> fused_product(x, W, b)", fuse_epilogues}, "fused"},
       {{"fuse_elementwise", "tanh(x + b) -> fused(x, b)", fuse_elementwise}, "fused"},
       {{"fuse_scatters", "scatter_add(W, idx, fused(d)) -> fused_scatter(W, idx, d)", fuse_scatters}, "fused"},

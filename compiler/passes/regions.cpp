@@ -304,7 +304,7 @@ void RegionFuser::build_region(const FusionRegion& region) {
         inputs.push_back(body->inputs[k]);
       }
     }
-    inner.push_back(clone_with_inputs(*node, std::move(inputs), {}));
+    inner.push_back(clone_with_inputs(*node, std::move(inputs), node->bodies));
   }
   // The outputs of the body: values that nodes outside the region read, in the region's order.
   std::vector<std::pair<const Node*, size_t>> results;

@@ -4,6 +4,7 @@
 #include "compiler/codegen/emit.h"
 #include "compiler/ir/op.h"
 #include "compiler/ops/candidates.h"
+#include "compiler/passes/fuse_pooling.h"
 #include "compiler/runtime/library_functions.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/threads.h"
@@ -39,9 +40,17 @@ std::vector<Tensor> TrialArguments::results() const {
   return out;
 }
 
+TrialProgram::Forced::Forced(std::string name, int threads)
+    : candidate(std::move(name)), others({.threads = threads}) {}
+
+std::string TrialProgram::Forced::choose(const kernel::ChoiceKey& key) const {
+  return find_candidate(key, candidate, machine()) ? candidate : others.choose(key);
+}
+
 TrialProgram::TrialProgram(const Graph& graph, const std::string& candidate, int threads)
-    : forced_(std::make_unique<Forced>(candidate)),
-      program_(plan(graph, {}, {.target = machine(), .threads = threads, .chooser = forced_.get()})),
+    : forced_(std::make_unique<Forced>(candidate, threads)),
+      program_(plan(fuse_pooling(graph, {.chooser = forced_.get()}), {},
+                    {.target = machine(), .threads = threads, .chooser = forced_.get()})),
       source_(emit_cpp(program_).text) {
   context_.version = TH_ABI_VERSION;
   context_.threads = threads;

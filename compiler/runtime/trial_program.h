@@ -1,4 +1,4 @@
-// The example of a computation as a program of one node, by a candidate that is given: for trials.
+// The example of a computation as a program, by a candidate that is given: for trials.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/plan/program.h"
 #include "compiler/runtime/cache.h"
+#include "compiler/runtime/tuner.h"
 
 namespace thtrain {
 
@@ -48,10 +49,12 @@ class TrialProgram {
   long status() const { return status_; }
 
  private:
+  /// Gives the candidate wherever it applies; what else an example has is computed as everywhere.
   struct Forced : kernel::Chooser {
-    explicit Forced(std::string name) : candidate(std::move(name)) {}
-    std::string choose(const kernel::ChoiceKey&) const override { return candidate; }
+    Forced(std::string name, int threads);
+    std::string choose(const kernel::ChoiceKey& key) const override;
     std::string candidate;
+    Tuner others;
   };
   std::unique_ptr<const Forced> forced_;
   Program program_;

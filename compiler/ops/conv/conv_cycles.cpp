@@ -109,13 +109,21 @@ struct Direct {
     return out;
   }
 
+  static constexpr double kCacheBytes = 16 << 10;  // of a slab of filters, and of a block of rows' sums
+
+  // Over filters: vectors of a block.
+  double vectors_of_filters() const {
+    return number(even_part(static_cast<int64_t>(up(number(c.outputs), lanes)), t.vectors));
+  }
+  // Over filters: how often the sums of a block are added to.
+  double slabs() const {
+    const double bytes = number(c.taps()) * vectors_of_filters() * lanes * size;
+    return up(number(c.inputs), std::clamp(std::floor(kCacheBytes / bytes), 1.0, number(c.inputs)));
+  }
+
   double over_filters() const {
-    constexpr double kCacheBytes = 16 << 10;  // of a slab of filters, and of a block of rows' sums
-    const double vectors = number(even_part(static_cast<int64_t>(up(number(c.outputs), lanes)), t.vectors)),
-                 blocks = up(number(c.outputs), vectors * lanes), all = number(width.out);
-    const double slab = std::clamp(std::floor(kCacheBytes / (number(c.taps()) * vectors * lanes * size)), 1.0,
-                                   number(c.inputs)),
-                 slabs = up(number(c.inputs), slab);
+    const double vectors = vectors_of_filters(), blocks = up(number(c.outputs), vectors * lanes),
+                 all = number(width.out), slabs = this->slabs();
     // With one vector a broadcast is part of its multiply-add.
     const double broadcasting = vectors > 1 ? 1.08 : 1;
     double row = vectors * all * 8;  // transposed on its way out
@@ -172,6 +180,27 @@ double expected_cycles(const DirectTiling& t, const Correlation& c, const Target
   const Correlation read = correlation_read_by(t, c, target.vector_bytes);
   const Direct direct{t, read, target};
   return padding_cycles(read) + image_cycles(read) + (t.over_filters ? direct.over_filters() : direct.over_rows());
+}
+
+double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PlaceWindows& windows,
+                                const Target& target) {
+  constexpr double kOfTransposing = 8;  // a line of sums
+  const Direct direct{t, c, target};
+  const double filters = number(c.n * c.groups * c.outputs), size = size_of_element(c.dtype),
+               lines = filters * number(c.places()) * size / kLine,
+               pooled = number(windows.rows().windows * windows.columns().windows) / number(c.places());
+  // The image is neither written nor read.
+  const bool is_far = lines * kLine > number(std::max<int64_t>(target.second_cache_bytes, 1 << 20));
+  double gain = lines * (is_far ? kOfImages : kOfSecondCache);
+  const double computed = rows_computed(t, c, target.vector_bytes, windows);
+  gain -= (computed - 1) * (t.over_filters ? direct.over_filters() : direct.over_rows());
+  if (!t.over_filters) return gain;
+  gain += lines * kOfTransposing * (1 - pooled);
+  // Where windows share rows, the sums of a block may be found in the second cache only.
+  const double bytes = direct.vectors_of_filters() * direct.lanes * number(c.places()) * size;
+  const bool shares_rows = windows.rows().stride < windows.rows().window;
+  if (shares_rows && bytes > number(target.first_cache_bytes)) gain -= lines * direct.slabs() * kOfSecondCache;
+  return gain;
 }
 
 double expected_cycles(const WeightTiling& t, const Convolution& c, const Target& target) {

@@ -11,6 +11,10 @@ namespace thtrain {
 
 double expected_cycles(const DirectTiling& tiling, const Correlation& c, const kernel::Target& target);
 double expected_cycles(const WeightTiling& tiling, const Convolution& c, const kernel::Target& target);
+/// Of one kernel that pools its sums: how many less it takes than the convolution and the pooling behind it; negative
+/// where it takes more.
+double expected_gain_of_pooling(const DirectTiling& tiling, const Correlation& c, const PlaceWindows& windows,
+                                const kernel::Target& target);
 /// Of BLAS over patches by slabs.
 double expected_patches_cycles(const Convolution& c, const kernel::Target& target);
 /// Of Winograd's tiles of tile x tile places, where they are possible.

@@ -4,6 +4,7 @@
 
 #include "compiler/kernel/step_builder.h"
 #include "compiler/ops/conv/convolution.h"
+#include "compiler/ops/conv/place_pooling.h"
 #include "compiler/ops/linalg/kernel_epilogue.h"
 
 namespace thtrain {
@@ -61,6 +62,8 @@ Correlation correlation_of(const Convolution& convolution);
 struct CorrelationStep {
   kernel::Operand image, w, out;       // with an epilogue, `out` is not used
   KernelEpilogue* epilogue = nullptr;  // its indices have an axis for images, one for filters, and the spatial ones
+  PlacePooling* pooling = nullptr;     // of direct kernels: the results are windows of places
+  KernelValues* before = nullptr;      // what is pooled, where that is not the sums
 };
 /// Of a step of conv or conv_input_gradient.
 CorrelationStep step_of(const kernel::StepBuilder& builder, const Correlation& c);

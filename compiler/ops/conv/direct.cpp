@@ -17,7 +17,6 @@ using kernel::Term;
 using Grid = std::vector<std::vector<Term>>;  // of accumulators
 
 constexpr int64_t kSlabBytes = 16 << 10;   // of filters, half of a first cache of 32 KiB
-constexpr int64_t kSumsBytes = 16 << 10;   // what a block of rows may have of sums, where one row has no more
 constexpr int64_t kNearBytes = 512 << 10;  // half of a second cache of 1 MiB
 constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kLineBytes = 64;
@@ -40,7 +39,6 @@ class Direct {
         lanes_(builder.lanes_of(c.dtype)),
         block_(block_of(tiling, c, lanes_)),
         blocks_(ceil_div(c.outputs, block_)),
-        rows_(c_.axes[0].out * c_.axes[1].out),
         blocks_first_(takes_blocks_first(c_)),
         results_(builder, c_, step, block_, !tiling.over_filters),
         at_(prepare(builder, c_, step, block_)) {}
@@ -60,8 +58,9 @@ class Direct {
 
   // ---- what both forms share
 
-  // An epilogue counts places in the order of their axes.
+  // An epilogue counts places in the order of their axes, and windows are of those axes.
   static bool may_merge(const Correlation& c, const CorrelationStep& step) {
+    if (step.pooling) return false;
     return !step.epilogue || (c.axes[2].out > 1 && step.epilogue->is_flat_from(2));
   }
 
@@ -79,11 +78,17 @@ class Direct {
     return of_rows;
   }
 
-  // The rows of a part that has at most `rows`.
+  int64_t rows_of_part() const {
+    return DirectResults::rows_of_part(c_, block_, !tiling_.over_filters, lanes_,
+                                       step_.pooling ? &step_.pooling->windows() : nullptr);
+  }
+
+  // The rows of the result of a part that has at most `rows`.
   std::pair<Term, Term> rows_of(const Term& part, int64_t rows) {
     const Term first = code_.let("first", part * Term(rows));
     Term last = first + Term(rows);
-    if (rows_ % rows != 0) last = select(last < Term(rows_), last, Term(rows_));
+    const int64_t all = results_.rows();
+    if (all % rows != 0) last = select(last < Term(all), last, Term(all));
     return {first, code_.let("last", last)};
   }
 
@@ -190,8 +195,7 @@ class Direct {
 
   void over_filters() {
     vectors_ = static_cast<int>(block_ / lanes_);
-    const int64_t row_bytes = width().out * block_ * static_cast<int64_t>(size_of(c_.dtype));
-    const int64_t rows = std::clamp<int64_t>(kSumsBytes / row_bytes, 1, rows_), parts = ceil_div(rows_, rows);
+    const int64_t rows = rows_of_part(), parts = ceil_div(results_.rows(), rows);
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
     slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
@@ -200,9 +204,10 @@ class Direct {
     const int64_t range = c_.n * c_.groups * blocks_ * parts;
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       const auto [first, last] = rows_of(locate(part, parts), rows);
-      auto slab = [&](const Term& begin, const Term& end, bool is_first) {
-        code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-          row_of_tiles(row, code_.let("sums_at", (row - first) * Term(width().out * block_)), begin, end, is_first);
+      const auto [from, until] = results_.rows_of_places(first, last);
+      auto slab = [&, from = from, until = until](const Term& begin, const Term& end, bool is_first) {
+        code_.loop("row", from, until, 1, LoopMark::kSequential, [&](const Term& row) {
+          row_of_tiles(row, code_.let("sums_at", (row - from) * Term(width().out * block_)), begin, end, is_first);
         });
       };
       slab(0, slab_, true);
@@ -281,20 +286,21 @@ class Direct {
 
   // ---- over rows
 
-  // Each row for itself, or for an epilogue some rows, whose sums stand in an array.
+  // Each row for itself, or some rows, whose sums stand in an array, for an epilogue or to be pooled.
   void over_rows() {
-    const int64_t rows = step_.epilogue ? results_.rows_to_end() : 1, parts = ceil_div(rows_, rows),
+    const int64_t rows = results_.is_ended() ? rows_of_part() : 1, parts = ceil_div(results_.rows(), rows),
                   range = c_.n * c_.groups * blocks_ * parts;
-    if (step_.epilogue) results_.begin(rows);
+    if (results_.is_ended()) results_.begin(rows);
     code_.loop("part", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& part) {
       const Term of_rows = locate(part, parts);
-      if (!step_.epilogue) {
+      if (!results_.is_ended()) {
         const Term& row = of_rows;
         return row_of_vectors(row, code_.let("to", results_.out() + row * Term(width().out)));
       }
       const auto [first, last] = rows_of(of_rows, rows);
-      code_.loop("row", first, last, 1, LoopMark::kSequential, [&](const Term& row) {
-        row_of_vectors(row, code_.let("sums_at", (row - first) * Term(width().out)));
+      const auto [from, until] = results_.rows_of_places(first, last);
+      code_.loop("row", from, until, 1, LoopMark::kSequential, [&, from = from](const Term& row) {
+        row_of_vectors(row, code_.let("sums_at", (row - from) * Term(width().out)));
       });
       results_.write(first, last);
     });
@@ -353,7 +359,7 @@ class Direct {
       for (int64_t v = 0; v < vectors; ++v) {
         const Term& sum = acc[static_cast<size_t>(o)][static_cast<size_t>(v)];
         const Term place = to + Term(phase) + (x + Term(v * lanes_)) * Term(width().phases);
-        if (step_.epilogue)
+        if (results_.is_ended())
           code_.store(results_.array(), results_.at(place, o), width().phases, sum, count(v));
         else
           builder_.store(step_.out, place + Term(o * c_.places()), sum, width().phases, count(v));
@@ -372,8 +378,8 @@ class Direct {
   const CorrelationStep& step_;
   DirectTiling tiling_;
   int lanes_;
-  int64_t block_, blocks_, rows_;  // filters of a block, blocks of a group, rows of the result
-  bool blocks_first_;              // in the range, before parts of rows
+  int64_t block_, blocks_;  // filters of a block, blocks of a group
+  bool blocks_first_;       // in the range, before parts of rows
   DirectResults results_;
   CorrelationOperands at_;
   int vectors_ = 0;
@@ -387,7 +393,9 @@ class Direct {
 }  // namespace
 
 void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling) {
-  TH_CHECK(is_possible(tiling, c, builder.vector_bytes(), step.epilogue), "conv: ", name_of(tiling), " does not fit");
+  TH_CHECK(
+      is_possible(tiling, c, builder.vector_bytes(), step.epilogue, step.pooling ? &step.pooling->windows() : nullptr),
+      "conv: ", name_of(tiling), " does not fit");
   Direct(builder, c, step, tiling).run();
 }
 

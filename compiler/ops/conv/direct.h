@@ -15,7 +15,8 @@
 // them.
 //
 // With an epilogue the sums of some rows stand in such an array in both forms, and go from there to the epilogue, which
-// is written once for all of their vectors.
+// is written once for all of their vectors. So do sums that are pooled: the windows of some rows go from there to a
+// second array, and from that to the result or to the epilogue. Parts whose windows share rows compute those twice.
 //
 // Each element's products are added in the order of channels and taps: the bits depend on neither tile nor threads.
 #pragma once
@@ -44,10 +45,14 @@ std::string name_of(const DirectTiling& tiling);
 std::optional<DirectTiling> direct_tiling_named(std::string_view name);
 
 /// Does it fit the registers of a processor with vectors of `vector_bytes`, and do its local arrays fit the stack?
-bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false);
+bool is_possible(const DirectTiling& tiling, const Correlation& c, int vector_bytes, bool has_epilogue = false,
+                 const PlaceWindows* windows = nullptr);
 /// The correlation with the axes bare whose zeros the tiling's kernel leaves out; and where an element is all that a
 /// place reads (`may_merge`), with rows of another length, which the tiling fills better.
 Correlation correlation_read_by(const DirectTiling& tiling, Correlation c, int vector_bytes, bool may_merge = true);
+/// Of the rows of places, how many a step with these windows computes: above 1 where windows of several parts share
+/// rows.
+double rows_computed(const DirectTiling& tiling, const Correlation& c, int vector_bytes, const PlaceWindows& windows);
 /// Bytes of workspace that lower_direct takes.
 int64_t workspace_of(const DirectTiling& tiling, const Correlation& c, int vector_bytes);
 /// Writes the step of the forward pass or the gradient to the images, or of one that ends with more.

@@ -16,14 +16,6 @@ int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
   return static_cast<int>(even_part(ceil_div(c.outputs, lanes), t.vectors));
 }
 
-// Bytes of the array with the fewest sums that the kernel can have; 0 where it has none.
-int64_t fewest_sums(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
-  const int size = static_cast<int>(size_of(c.dtype)), lanes = vector_bytes / size;
-  if (!t.over_filters && !has_epilogue) return 0;
-  const int64_t rows = t.over_filters ? 1 : DirectResults::rows_by_filter(c, lanes);
-  return DirectResults::elements(c, block_of(t, c, lanes), rows, !t.over_filters, lanes, has_epilogue) * size;
-}
-
 // Multiply-adds of the tiles that need code of their own, to leave out taps.
 int64_t work_of_borders(const DirectTiling& t, const CorrelationAxis& width, int64_t vectors) {
   int64_t out = 0;
@@ -88,12 +80,24 @@ std::optional<DirectTiling> direct_tiling_named(std::string_view name) {
   return DirectTiling{parts->over_filters, parts->first, parts->second};
 }
 
-bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue) {
+bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, bool has_epilogue,
+                 const PlaceWindows* windows) {
   const int registers = vector_bytes == 64 ? 32 : 16;
   // Accumulators, the vectors that all of a tile share, and one that is broadcast.
   if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
   if (!t.over_filters && c.axes[2].stride != 1) return false;
-  return fewest_sums(t, c, vector_bytes, has_epilogue) <= kStackBytes;
+  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  return DirectResults::fewest_bytes(c, block_of(t, c, lanes), !t.over_filters, lanes, has_epilogue, windows) <=
+         kStackBytes;
+}
+
+double rows_computed(const DirectTiling& t, const Correlation& c, int vector_bytes, const PlaceWindows& windows) {
+  const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
+  const PooledAxis& axis = windows.rows();
+  const int64_t rows = DirectResults::rows_of_part(c, block_of(t, c, lanes), !t.over_filters, lanes, &windows),
+                whole = axis.windows / rows, rest = axis.windows % rows;
+  const int64_t computed = whole * axis.covered(rows) + (rest > 0 ? axis.covered(rest) : 0);
+  return static_cast<double>(computed) / static_cast<double>(axis.places);
 }
 
 Correlation correlation_read_by(const DirectTiling& t, Correlation c, int vector_bytes, bool may_merge) {

@@ -19,6 +19,27 @@ size_t place_in(const Graph& body, const Expr& e) {
   return 0;
 }
 
+// Does it lie as if the axes of the domain from `axis` on were one?
+bool is_flat(const Dims& dims, size_t axis, const Operand& operand) {
+  const Dims strides = strides_over(dims, operand);
+  std::optional<Dim> step;  // from one element of the axes so far to the next, and what they have in all
+  Dim next;
+  for (size_t i = dims.size(); i-- > axis;) {
+    if (dims[i].is(1)) continue;
+    if (step && strides[i] != next) return false;
+    if (!step) step = strides[i];
+    next = strides[i] * dims[i];
+  }
+  return true;
+}
+
+bool is_read_in(std::span<const Node* const> nodes, const Expr& input) {
+  for (const Node* node : nodes)
+    for (size_t i = 0; i < node->inputs.size(); ++i)
+      if (node->inputs[i].same(input) && access_of(*node, i) == Access::kElement) return true;
+  return false;
+}
+
 }  // namespace
 
 const Node& anchor_of(const Graph& body) {
@@ -37,11 +58,15 @@ bool anchor_accepts_layout(const Node& fused, size_t input, const Layout& layout
   return true;
 }
 
-BodyEpilogue::BodyEpilogue(StepBuilder& b)
-    : lanes_(b.lanes_of(anchor_of(*b.node().bodies[0]).types[0].dtype)),
-      b_(b),
-      body_(*b.node().bodies[0]),
-      anchor_(anchor_of(body_)) {}
+BodyEpilogue::BodyEpilogue(StepBuilder& b) : BodyEpilogue(b, anchor_of(*b.node().bodies[0])) {}
+
+BodyEpilogue::BodyEpilogue(StepBuilder& b, const Node& anchor)
+    : lanes_(b.lanes_of(anchor.types[0].dtype)), b_(b), body_(*b.node().bodies[0]), anchor_(anchor) {
+  std::vector<Expr> below = body_.inputs;
+  below.push_back(anchor_[0]);
+  nodes_ = nodes_between(below, body_.outputs);
+  nodes_.push_back(&anchor_);
+}
 
 Operand BodyEpilogue::operand(size_t i) const {
   return b_.input(place_in(body_, anchor_.inputs[i]));
@@ -86,22 +111,10 @@ void BodyEpilogue::prefetch(const std::vector<Term>& index) const {
 
 bool BodyEpilogue::is_flat_from(size_t axis) const {
   const Dims& dims = anchor_.types[0].dims;
-  auto is_flat = [&](const Operand& operand) {
-    const Dims strides = strides_over(dims, operand);
-    std::optional<Dim> step;  // from one element of the axes so far to the next, and what they have in all
-    Dim next;
-    for (size_t i = dims.size(); i-- > axis;) {
-      if (dims[i].is(1)) continue;
-      if (step && strides[i] != next) return false;
-      if (!step) step = strides[i];
-      next = strides[i] * dims[i];
-    }
-    return true;
-  };
   for (size_t k = 0; k < body_.inputs.size(); ++k)
-    if (is_read_by_element(body_.inputs[k]) && !is_flat(b_.input(k))) return false;
+    if (is_read_by_element(body_.inputs[k]) && !is_flat(dims, axis, b_.input(k))) return false;
   for (size_t o = 0; o < body_.outputs.size(); ++o)
-    if (!is_flat(b_.output(o))) return false;
+    if (!is_flat(dims, axis, b_.output(o))) return false;
   return true;
 }
 
@@ -110,10 +123,38 @@ Term BodyEpilogue::anchor_value(const Term& results, const BodyValues&) const {
 }
 
 bool BodyEpilogue::is_read_by_element(const Expr& input) const {
-  for (const Node* node : topological_order(body_.outputs))
-    for (size_t i = 0; i < node->inputs.size(); ++i)
-      if (node->inputs[i].same(input) && access_of(*node, i) == Access::kElement) return true;
-  return std::any_of(body_.outputs.begin(), body_.outputs.end(), [&](const Expr& e) { return e.same(input); });
+  return is_read_in(nodes_, input) ||
+         std::any_of(body_.outputs.begin(), body_.outputs.end(), [&](const Expr& e) { return e.same(input); });
+}
+
+// ---- before the kernel goes on
+
+BodyValue::BodyValue(StepBuilder& b, const Node& anchor, const Expr& value)
+    : b_(b),
+      below_{b.node().bodies[0]->inputs, {value}, {}},
+      anchor_(anchor),
+      lanes_(b.lanes_of(anchor.types[0].dtype)) {}
+
+void BodyValue::begin() {
+  elements_.emplace(b_, below_, anchor_, anchor_.types[0].dims,
+                    [this](const Expr& input) { return is_read_by_element(input); });
+}
+
+Term BodyValue::value(const Term& results, const std::vector<Term>& index, const Term& count) const {
+  BodyValues values = elements_->load(index, lanes_, count);
+  values.set(anchor_[0], results);
+  elements_->compute(values);
+  return kernel::splat(values.at(below_.outputs[0]), lanes_);
+}
+
+bool BodyValue::is_flat_from(size_t axis) const {
+  for (size_t k = 0; k < below_.inputs.size(); ++k)
+    if (is_read_by_element(below_.inputs[k]) && !is_flat(anchor_.types[0].dims, axis, b_.input(k))) return false;
+  return true;
+}
+
+bool BodyValue::is_read_by_element(const Expr& input) const {
+  return is_read_in(nodes_between(below_.inputs, below_.outputs), input);
 }
 
 }  // namespace thtrain

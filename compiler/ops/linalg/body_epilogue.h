@@ -19,6 +19,8 @@ class BodyEpilogue : public KernelEpilogue {
  public:
   /// For the step of a fused node.
   explicit BodyEpilogue(kernel::StepBuilder& b);
+  /// What the body computes of the value of this node, which the kernel computes with all that is below.
+  BodyEpilogue(kernel::StepBuilder& b, const Node& anchor);
 
   const Node& anchor() const { return anchor_; }
   /// What the step reads as the anchor's input i, which is an input of the body.
@@ -45,6 +47,28 @@ class BodyEpilogue : public KernelEpilogue {
   kernel::StepBuilder& b_;
   const Graph& body_;
   const Node& anchor_;
+  std::vector<const Node*> nodes_;  // the anchor and those behind it
+  std::optional<BodyElements> elements_;
+};
+
+/// Computes one value of a fused node's body from each vector of the anchor's results.
+class BodyValue : public KernelValues {
+ public:
+  /// `value` has elementwise nodes between itself and the anchor.
+  BodyValue(kernel::StepBuilder& b, const Node& anchor, const Expr& value);
+
+  void begin() override;
+  kernel::Term value(const kernel::Term& results, const std::vector<kernel::Term>& index,
+                     const kernel::Term& count) const override;
+  bool is_flat_from(size_t axis) const override;
+
+ private:
+  bool is_read_by_element(const Expr& input) const;
+
+  kernel::StepBuilder& b_;
+  const Graph below_;  // the body, up to the value
+  const Node& anchor_;
+  const int lanes_;
   std::optional<BodyElements> elements_;
 };
 

@@ -31,4 +31,17 @@ class KernelEpilogue {
   virtual bool is_flat_from(size_t axis) const = 0;
 };
 
+/// What a kernel makes of its results before it reduces them, element by element.
+class KernelValues {
+ public:
+  virtual ~KernelValues() = default;
+  /// As KernelEpilogue::begin().
+  virtual void begin() = 0;
+  /// Of a vector of results from `index` on, as KernelEpilogue::write() takes them.
+  virtual kernel::Term value(const kernel::Term& results, const std::vector<kernel::Term>& index,
+                             const kernel::Term& count) const = 0;
+  /// As KernelEpilogue::is_flat_from().
+  virtual bool is_flat_from(size_t axis) const = 0;
+};
+
 }  // namespace thtrain

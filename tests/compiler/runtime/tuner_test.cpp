@@ -424,7 +424,7 @@ TEST(UserCandidates, MistakesAreNamed) {
               add_candidates({"matmul", nullptr});
             }),
             "error: candidates for the computation matmul, which there is not\n"
-            "  expected: matrix_product, conv, conv_input_gradient, conv_weight_gradient, pool");
+            "  expected: matrix_product, conv, conv_input_gradient, conv_weight_gradient, pool, pooled_conv");
   EXPECT_EQ(error_text([] { add_library_function("my_gemm", nullptr); }),
             "error: there is a library function my_gemm already");
   EXPECT_EQ(error_text([] { add_library_function("my gemm", nullptr); }),
