@@ -331,15 +331,11 @@ LoweredNode Planner::lowered(const Node& node, const Placement& at, std::vector<
       operands.push_back(new_place(type, "workspace"));
       continue;
     }
-    const auto& [input, recipe] = *workspace.holds;
-    const BufferView* there = scope_->derived_from(node.inputs[input], recipe);
-    if (there) {
-      TH_CHECK(there->type == type, recipe, " of other lengths: ", there->type.text(), ", ", type.text());
-      operands.push_back(*there);
-      continue;
-    }
-    operands.push_back(new_place(type, recipe));
-    scope_->set_derived(node.inputs[input], recipe, operands.back());
+    const Expr& of = node.inputs[workspace.holds->input];
+    const BufferView* there = scope_->derived_from(of, workspace.holds->recipe);
+    operands.push_back(there ? *there : new_place(type, workspace.holds->recipe));
+    TH_CHECK(operands.back().type == type, workspace.holds->recipe, " of ", type.text());
+    scope_->set_derived(of, workspace.holds->recipe, operands.back());
   }
   return out;
 }

@@ -211,6 +211,12 @@ TEST(Conv, SeparableOfThreeAxesIsTheanos) {
   ASSERT_EQ(valid.shape(), (Shape{1, 2, 3, 3, 3}));
   for (int64_t i = 0; i < valid.size(); ++i)
     EXPECT_EQ(valid.as_double(i), 3 * s.valid[static_cast<size_t>(i / 27 * 9 + i % 9)]) << i;
+  const Tensor corners = run(planes(s.x, 5, 5, 5, {1, 2, 5, 5, 5}), {.stride = {2, 2, 2}});
+  ASSERT_EQ(corners.shape(), (Shape{1, 2, 2, 2, 2}));
+  for (int64_t i = 0; i < corners.size(); ++i) {
+    const int64_t at = i / 8 * 9 + i / 2 % 2 * 6 + i % 2 * 2;
+    EXPECT_EQ(corners.as_double(i), 3 * s.valid[static_cast<size_t>(at)]) << i;
+  }
   const Tensor full = run(planes(s.x, 5, 3, 3, {1, 2, 3, 3, 3}), {.padding = ConvPadding::full()});
   ASSERT_EQ(full.shape(), (Shape{1, 2, 5, 5, 5}));
   const double overlaps[] = {1, 2, 3, 2, 1};
