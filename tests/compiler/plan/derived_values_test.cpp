@@ -2,6 +2,8 @@
 // written in between. By a candidate of the convolutions that gives 4 a[k] b[k], of operands that it doubles first.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/api.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/conv/convolution.h"
@@ -165,17 +167,12 @@ struct Spectra {
   size_t buffers = 0;
 };
 
-Spectra spectra_of(const Dims& of_x, const Dims& of_w) {
-  const Expr x = tensor("x", of_x, DType::kFloat32), w = tensor("w", of_w, DType::kFloat32), y = conv2d(x, w),
-             dy = tensor("dy", y.dims(), DType::kFloat32);
-  const Dims lengths{of_x[2], of_x[3]}, taps{of_w[2], of_w[3]};
-  const Program program =
-      planned({{x, w, dy}, {y, conv_transposed(dy, w, {}, lengths), conv_weight_gradient(x, dy, taps)}, {}}, "FFT");
+Spectra spectra_of(const Graph& graph) {
+  const Program program = planned(graph, "FFT");
   Spectra out;
   for_each_step(program.body, [&](const Step& step) {
     const auto* call = std::get_if<kernel::LibraryCall>(&step.code);
-    if (!call) return;
-    EXPECT_EQ(call->function.name, "conv_fft_f32");
+    if (!call || call->function.name != "conv_fft_f32") return;
     const size_t first = call->arguments.size() - 9;  // has_a, has_b, and seven pointers
     out.found.push_back(
         str(std::get<Dim>(call->arguments[first]).text(), std::get<Dim>(call->arguments[first + 1]).text()));
@@ -184,15 +181,34 @@ Spectra spectra_of(const Dims& of_x, const Dims& of_w) {
   return out;
 }
 
+Spectra spectra_of_passes(const Dims& of_x, const Dims& of_w) {
+  const Expr x = tensor("x", of_x, DType::kFloat32), w = tensor("w", of_w, DType::kFloat32), y = conv2d(x, w),
+             dy = tensor("dy", y.dims(), DType::kFloat32);
+  const Dims lengths{of_x[2], of_x[3]}, taps{of_w[2], of_w[3]};
+  return spectra_of({{x, w, dy}, {y, conv_transposed(dy, w, {}, lengths), conv_weight_gradient(x, dy, taps)}, {}});
+}
+
 TEST(DerivedSpectra, OfTheThreePassesAreMadeOnce) {
-  const Spectra spectra = spectra_of({2, 3, 20, 24}, {4, 3, 7, 7});
+  const Spectra spectra = spectra_of_passes({2, 3, 20, 24}, {4, 3, 7, 7});
   EXPECT_EQ(spectra.found, (std::vector<std::string>{"00", "10", "11"}));
   EXPECT_EQ(spectra.buffers, 3u);
 }
 
+// In a network of two layers: images, h, the second filters and the gradient of the second result, each for two steps.
+TEST(DerivedSpectra, OfATrainingStepAreMadeOnce) {
+  const Expr x = tensor("x", {2, 3, 20, 24}, DType::kFloat32), b = tensor("b", {4, 1, 1}, DType::kFloat32),
+             w = tensor("w", {4, 3, 7, 7}, DType::kFloat32), v = tensor("v", {5, 4, 6, 6}, DType::kFloat32);
+  const Expr h = tanh(conv2d(x, w) + b), cost = sum(sqr(tanh(conv2d(h, v))));
+  const Spectra spectra = spectra_of({{x, w, b, v}, {grad(cost, w), grad(cost, v), grad(cost, b)}, {}});
+  EXPECT_EQ(spectra.found.size(), 5u) << "two forward, two to filters, one to h";
+  const std::string all = join(spectra.found, "");
+  EXPECT_EQ(std::count(all.begin(), all.end(), '1'), 4);
+  EXPECT_EQ(spectra.buffers, 6u);
+}
+
 // Where not all images are transformed at once, those of the filters alone can be taken over.
 TEST(DerivedSpectra, OfSomeImagesAtATimeStayInTheirStep) {
-  const Spectra spectra = spectra_of({64, 32, 64, 64}, {32, 32, 5, 5});
+  const Spectra spectra = spectra_of_passes({64, 32, 64, 64}, {32, 32, 5, 5});
   EXPECT_EQ(spectra.found, (std::vector<std::string>{"00", "10", "00"}));
   EXPECT_EQ(spectra.buffers, 1u);
 }
