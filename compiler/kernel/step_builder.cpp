@@ -277,8 +277,15 @@ void StepBuilder::call_reference() {
 Operand StepBuilder::workspace(DType dtype, Dim elements) {
   const int index = static_cast<int>(inputs_.size() + outputs_.size() + workspaces_.size());
   const Type type{.dtype = dtype, .dims = {elements}};
-  workspaces_.push_back({dtype, std::move(elements)});
+  workspaces_.push_back({dtype, std::move(elements), {}});
   return {index, type, row_major(type.dims)};
+}
+
+StepBuilder::Derived StepBuilder::derived(Derivation derivation, DType dtype, Dim elements) {
+  const bool is_there = context_.is_derived && context_.is_derived(derivation);
+  const Operand operand = workspace(dtype, std::move(elements));
+  workspaces_.back().holds = std::move(derivation);
+  return {operand, is_there};
 }
 
 }  // namespace thtrain::kernel

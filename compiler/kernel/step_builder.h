@@ -115,10 +115,18 @@ struct LibraryCall {
   std::optional<RuntimeCheck> failure = {};
 };
 
-/// Memory that the code of a step writes and reads, and that nobody reads later: it lies in the arena.
+/// What a workspace holds where several steps may make the same of one value: its transforms, for example.
+struct Derivation {
+  size_t input;        // of the step
+  std::string recipe;  // says all of what becomes of a value of that type
+};
+
+/// Memory that the code of a step writes and reads, in the arena. Nobody reads it later, but for steps that need the
+/// same derivation of the same value.
 struct Workspace {
   DType dtype = DType::kUInt8;
   Dim elements = 0;
+  std::optional<Derivation> holds = {};
 };
 
 struct ReferenceCall {};
@@ -132,6 +140,8 @@ struct StepContext {
   bool writes_variable = false;           // an output lies in the buffer of a shared variable
   int64_t non_temporal_threshold = 0;     // see StepBuilder::non_temporal_threshold()
   const Chooser* chooser = nullptr;       // among implementations; null: the rules without measurements
+  /// Has an earlier step made it? Null: none has.
+  std::function<bool(const Derivation&)> is_derived = nullptr;
 };
 
 class StepBuilder {
@@ -185,6 +195,13 @@ class StepBuilder {
   /// Memory for the code of this step, row-major and aligned to 64 bytes; its contents are undefined at first. The
   /// operand follows the outputs. Of known elements, or of lengths that the program knows.
   Operand workspace(DType dtype, Dim elements);
+  /// The same for what the step derives from an input. Where `is_there`, an earlier step has made it of the same value,
+  /// and the code only reads it; else the code writes all of it, and later steps may read it.
+  struct Derived {
+    Operand operand;
+    bool is_there;
+  };
+  Derived derived(Derivation derivation, DType dtype, Dim elements);
 
   std::vector<StepCode> take() { return std::move(steps_); }
   /// What workspace() was asked for, in order.

@@ -172,7 +172,8 @@ LoweredNode Lowering::lower(const Node& node, const Placement& at) {
        .at_destination = at_destination(node, at),
        .writes_variable = at.writes_variable,
        .non_temporal_threshold = at.is_unread ? options_.target.non_temporal_threshold(options_.threads) : 0,
-       .chooser = listener ? &*listener : nullptr});
+       .chooser = listener ? &*listener : nullptr,
+       .is_derived = at.is_derived});
   if (node.op->scalar) {
     std::vector<Expr> results;
     for (size_t o = 0; o < node.types.size(); ++o) results.push_back(node[o]);
@@ -181,7 +182,10 @@ LoweredNode Lowering::lower(const Node& node, const Placement& at) {
     node.op->lower(builder);
   }
   LoweredNode out{builder.take(), builder.workspaces(), listener ? listener->last() : std::string()};
-  if (std::any_of(out.code.begin(), out.code.end(), has_check))
+  // What is derived depends on the steps before.
+  const bool derives = std::any_of(out.workspaces.begin(), out.workspaces.end(),
+                                   [](const kernel::Workspace& workspace) { return workspace.holds.has_value(); });
+  if (derives || std::any_of(out.code.begin(), out.code.end(), has_check))
     known_.erase(known);
   else
     known->second = out;

@@ -2,6 +2,7 @@
 // model are lowered once, and share their kernels.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,8 @@ struct Placement {
   std::span<const BufferView> inputs = {}, outputs = {};
   bool writes_variable = false;  // does an output lie in a shared variable?
   bool is_unread = false;        // does nothing in the program read any output?
+  /// Has an earlier step derived it from that input? Null: none has.
+  std::function<bool(const kernel::Derivation&)> is_derived = nullptr;
 };
 
 /// What a node became.

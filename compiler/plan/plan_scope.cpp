@@ -35,6 +35,15 @@ void PlanScope::set_copy(const Expr& e, int buffer) {
   values_in(buffer).push_back(number);
 }
 
+const BufferView* PlanScope::derived_from(const Expr& e, const std::string& recipe) {
+  const auto found = derived_.find({number_of(e), recipe});
+  return found == derived_.end() ? nullptr : &found->second;
+}
+
+void PlanScope::set_derived(const Expr& e, const std::string& recipe, BufferView view) {
+  derived_.emplace(std::pair{number_of(e), recipe}, std::move(view));
+}
+
 bool PlanScope::is_used(const Expr& e) {
   const Value& v = value(e);
   return v.is_read || v.last_reader == kForever;

@@ -2,7 +2,9 @@
 // own, since bodies may share nodes.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,9 @@ class PlanScope {
   void set(const Expr& e, BufferView view);
   /// A copy of the value lies in this buffer.
   void set_copy(const Expr& e, int buffer);
+  /// Where a step of this scope left what it derived from the value; null: none did.
+  const BufferView* derived_from(const Expr& e, const std::string& recipe);
+  void set_derived(const Expr& e, const std::string& recipe, BufferView view);
   /// Does anything read the value, or is it a root?
   bool is_used(const Expr& e);
   /// Has every value in the buffer been read for the last time, once the node at `position` has run; and so in the
@@ -54,6 +59,7 @@ class PlanScope {
   NodeMap<size_t> first_;  // number of a node's first output
   std::vector<Value> values_;
   std::vector<std::vector<size_t>> values_in_;  // by buffer
+  std::map<std::pair<size_t, std::string>, BufferView> derived_;
 };
 
 }  // namespace thtrain

@@ -320,9 +320,23 @@ void Planner::place_step(const Node& node) {
 }
 
 LoweredNode Planner::lowered(const Node& node, const Placement& at, std::vector<BufferView>& operands) {
-  LoweredNode out = lowering_.lower(node, at);
-  for (const kernel::Workspace& workspace : out.workspaces)
-    operands.push_back(new_place({.dtype = workspace.dtype, .dims = {workspace.elements}}, "workspace"));
+  Placement with_scope = at;
+  with_scope.is_derived = [&](const kernel::Derivation& of) {
+    return scope_->derived_from(node.inputs[of.input], of.recipe) != nullptr;
+  };
+  LoweredNode out = lowering_.lower(node, with_scope);
+  for (const kernel::Workspace& workspace : out.workspaces) {
+    const Type type{.dtype = workspace.dtype, .dims = {workspace.elements}};
+    if (!workspace.holds) {
+      operands.push_back(new_place(type, "workspace"));
+      continue;
+    }
+    const Expr& of = node.inputs[workspace.holds->input];
+    const BufferView* there = scope_->derived_from(of, workspace.holds->recipe);
+    operands.push_back(there ? *there : new_place(type, workspace.holds->recipe));
+    TH_CHECK(operands.back().type == type, workspace.holds->recipe, " of ", type.text());
+    scope_->set_derived(of, workspace.holds->recipe, operands.back());
+  }
   return out;
 }
 

@@ -216,14 +216,15 @@ int conv_fft(ThContext* context, TH_CONV_FFT_PARAMETERS(T)) {
     taps.lengths[i] = axis.kernel;
     places.lengths[i] = axis.out;
   }
-  const bool is_forward = all.pass == ConvPass::kForward, is_weights = all.pass == ConvPass::kWeightGradient;
+  const bool is_forward = all.pass == ConvPass::kForward, is_input = all.pass == ConvPass::kInputGradient,
+             is_weights = all.pass == ConvPass::kWeightGradient;
   const Matrix<T> filter_matrix{of_w, channels, f * channels, filters * channels};
-  if (!is_weights) transforms.forward(is_forward ? b : a, f * channels, taps, of_w);
+  if (!is_weights && !(is_forward ? has_b : has_a)) transforms.forward(is_forward ? b : a, f * channels, taps, of_w);
   for (long first = 0; first < n; first += batch) {
     const long images = std::min(batch, n - first), x_at = first * c * all.pixels(), y_at = first * f * all.places();
     const Matrix<T> x{of_x, c, images * c, channels}, y{of_y, f, images * f, filters};
-    if (is_forward || is_weights) transforms.forward(a + x_at, images * c, image, of_x);
-    if (!is_forward) transforms.forward(b + y_at, images * f, places, of_y);
+    if (!is_input && !has_a) transforms.forward(a + x_at, images * c, image, of_x);
+    if (!is_forward && !has_b) transforms.forward(b + y_at, images * f, places, of_y);
     if (is_forward) {
       multiply<T>(all, frequencies, threads, {images, filters, channels}, 0, 1, x, filter_matrix, false, y);
       transforms.backward(of_y, images * f, places, out + y_at);

@@ -2,8 +2,9 @@
 """Writes image_ops.txt: padding, windows of images and upsampling, for tests/compiler/ops/image_golden_test.cpp.
 
 Run: python3 tests/golden/image_ops.py. Values are counted from 0 in the shape that a case names first. Padding is
-NumPy's; windows and bilinear upsampling are written out from their definitions (Theano's images2neibs, and the
-transposed convolution of bilinear_upsampling). Where PyTorch is installed, what it has too is compared with it.
+NumPy's; windows and bilinear upsampling are written out from their definitions (Theano's images2neibs, the transposed
+convolution of bilinear_upsampling, and the convolution of frac_bilinear_upsampling, of the kernel with the image).
+Where PyTorch is installed, what it has too is compared with it.
 """
 import pathlib
 
@@ -67,6 +68,21 @@ def bilinear(x, ratio):
     return np.apply_along_axis(along, 3, np.apply_along_axis(along, 2, x))
 
 
+def fractional(x, rows, columns):
+    """The kernel, with zeros around it, is the image of a convolution, and the image its filter, with dilation."""
+    def along(row, ratio):
+        divisor = np.gcd(*ratio)
+        up, down = (n // divisor for n in ratio)
+        kernel = np.concatenate([np.arange(1, up + 1), np.arange(up - 1, 0, -1)]) / up
+        more = (2 * len(row) - 1) * up + 1
+        kernel = np.pad(kernel, (more // 2, more - more // 2))
+        row = np.concatenate([row[:1], row, row[-1:]])[::-1]
+        places = (len(kernel) - (len(row) - 1) * up - 1) // down + 1
+        return np.array([sum(kernel[o * down + i * up] * value for i, value in enumerate(row)) for o in range(places)])
+
+    return np.apply_along_axis(along, 3, np.apply_along_axis(along, 2, x, rows), columns)
+
+
 for shape, widths in [((4,), [(2, 3)]), ((3, 4), [(1, 0), (0, 3)]), ((2, 2, 3, 4), [(2, 1), (1, 2)]),
                       ((2, 3, 2), [(1, 2), (0, 0)])]:
     every = [(0, 0)] * (len(shape) - len(widths)) + widths
@@ -100,5 +116,10 @@ for shape, ratio in [((2, 2, 3, 2), 2), ((1, 2, 2, 3), 3), ((1, 1, 3, 1), 4), ((
                   for mode in ["nearest", "bilinear"]}
         assert np.array_equal(near, scaled["nearest"])
         assert np.allclose(smooth, scaled["bilinear"]) == (ratio % 2 == 1)
+
+for shape, rows, columns in [((1, 3, 2, 2), (7, 4), (5, 3)), ((2, 1, 4, 5), (6, 5), (3, 2)),
+                             ((1, 1, 5, 3), (8, 3), (2, 1)), ((1, 2, 6, 7), (2, 3), (4, 4)),
+                             ((1, 1, 1, 4), (9, 4), (10, 4)), ((1, 1, 4, 4), (6, 2), (3, 1))]:
+    add("fractional", shape, [spaceless(rows + columns)], fractional(counted(shape) ** 2, rows, columns))
 
 pathlib.Path(__file__).with_suffix(".txt").write_text("\n".join(lines) + "\n")

@@ -6,6 +6,7 @@
 #include "compiler/ops/conv/fused_conv.h"
 #include "compiler/ops/index/index.h"
 #include "compiler/ops/jvp_rules.h"
+#include "compiler/ops/shape/length_list.h"
 
 namespace thtrain {
 
@@ -77,6 +78,7 @@ ConvGeometry geometry_of(const ConvOptions& options, const Dims& kernel, const O
     const Dim span = g.span(axis, kernel[axis]);
     if (padding.kind() == ConvPadding::Kind::kFull) g.before[axis] = g.after[axis] = span - Dim(1);
     if (padding.kind() == ConvPadding::Kind::kHalf) g.before[axis] = g.after[axis] = floor_div(span, 2);
+    if (padding.kind() == ConvPadding::Kind::kCausal) g.before[axis] = span - Dim(1);
     if (padding.kind() == ConvPadding::Kind::kNumbers) {
       g.before[axis] = padding.numbers()[axis].first;
       g.after[axis] = padding.numbers()[axis].second;
@@ -120,6 +122,33 @@ Expr conv_of_rank(const Operand& x, const Operand& w, const ConvOptions& options
   return conv(x, w, options);
 }
 
+Expr separable(const Operand& x, const Operand& depthwise, const Operand& pointwise, const ConvOptions& options,
+               size_t rank) {
+  const std::string builder = str("separable_conv", rank, "d");
+  const std::vector<Expr> in = resolve({&x, &depthwise, &pointwise});
+  if (in[0].rank() != rank + 2)
+    fail_build(x.where(), str(builder, ": the value is not a list of images"),
+               str(rank + 2, " axes: images, channels, and ", rank, " spatial ones"), value_text(in[0]));
+  if (options.groups != 1 || options.unshared)
+    fail_build(x.where(), str(builder, ": the options have ", options.unshared ? "unshared filters" : "groups"),
+               "groups = 1 and unshared = false: each channel has filters of its own",
+               str("groups = ", options.groups));
+  if (!in[0].dims()[1].is_known())
+    fail_build(x.where(), str(builder, ": only the call knows the number of channels"), "a number", value_text(in[0]));
+  if (in[2].rank() == rank + 2)
+    for (size_t axis = 2; axis < rank + 2; ++axis)
+      if (in[2].dims()[axis].is_known() && !in[2].dims()[axis].is(1))
+        fail_build(x.where(), str(builder, ": the pointwise filters have more than one tap"),
+                   str("[F, ", in[1].dims().empty() ? Dim(0).text() : in[1].dims()[0].text(),
+                       rank == 2 ? ", 1, 1]" : ", 1, 1, 1]"),
+                   value_text(in[2]));
+  ConvOptions of_channels = options;
+  of_channels.groups = in[0].dims()[1].value();
+  const Origin origin = Origin::here(x.where());
+  InheritOrigin inherit(origin);
+  return conv(conv(in[0], in[1], of_channels), in[2], {.flip = false});
+}
+
 }  // namespace
 
 Expr conv(const Operand& x, const Operand& w, const ConvOptions& options) {
@@ -138,6 +167,24 @@ Expr conv2d(const Operand& x, const Operand& w, const ConvOptions& options) {
 }
 Expr conv3d(const Operand& x, const Operand& w, const ConvOptions& options) {
   return conv_of_rank(x, w, options, 3);
+}
+
+Expr causal_conv1d(const Operand& x, const Operand& w, const ConvOptions& options) {
+  if (options.padding.kind() != ConvPadding::Kind::kValid)
+    fail_build(x.where(), "causal_conv1d: the options have a padding", "none: what a causal filter needs is added",
+               "another one than ConvPadding::valid()");
+  ConvOptions causal = options;
+  causal.padding = ConvPadding::causal();
+  return conv1d(x, w, causal);
+}
+
+Expr separable_conv2d(const Operand& x, const Operand& depthwise, const Operand& pointwise,
+                      const ConvOptions& options) {
+  return separable(x, depthwise, pointwise, options, 2);
+}
+Expr separable_conv3d(const Operand& x, const Operand& depthwise, const Operand& pointwise,
+                      const ConvOptions& options) {
+  return separable(x, depthwise, pointwise, options, 3);
 }
 
 Expr conv_transposed(const Operand& dy, const Operand& w, const ConvOptions& options, const Dims& lengths) {

@@ -12,15 +12,17 @@ namespace thtrain {
 
 /// How many zeros stand around an image. `valid`: none, the filter stays inside. `full`: a window for every overlap
 /// with the image. `half`: as many on both sides as half the filter spans, so that odd filters with stride 1 keep the
-/// lengths.
+/// lengths. `causal`: before the image as many as the filter spans but one, and none behind it: no place sees what
+/// comes after it, and with stride 1 the lengths are kept.
 class ConvPadding {
  public:
-  enum class Kind : uint8_t { kValid, kFull, kHalf, kNumbers };
+  enum class Kind : uint8_t { kValid, kFull, kHalf, kCausal, kNumbers };
 
   ConvPadding() = default;
   static ConvPadding valid() { return {}; }
   static ConvPadding full() { return ConvPadding(Kind::kFull, {}); }
   static ConvPadding half() { return ConvPadding(Kind::kHalf, {}); }
+  static ConvPadding causal() { return ConvPadding(Kind::kCausal, {}); }
   /// So many before and after each spatial axis.
   static ConvPadding zeros(std::vector<std::pair<int64_t, int64_t>> numbers) {
     return ConvPadding(Kind::kNumbers, std::move(numbers));
@@ -58,6 +60,20 @@ Expr conv1d(const Operand& x, const Operand& w, const ConvOptions& options = {})
 Expr conv2d(const Operand& x, const Operand& w, const ConvOptions& options = {});
 /// conv of three spatial axes: x [N, C, D, H, W], w [F, C / groups, KD, KH, KW].
 Expr conv3d(const Operand& x, const Operand& w, const ConvOptions& options = {});
+/// conv1d with ConvPadding::causal(): sequences x [N, C, T], w [F, C / groups, K] -> [N, F, ceil(T / stride)]; step t
+/// of the result sees the steps t stride - k dilation of x, k = 0 ... K - 1, 0 before the first (van den Oord et al.,
+/// WaveNet, 2016). UserError where the options have a padding.
+Expr causal_conv1d(const Operand& x, const Operand& w, const ConvOptions& options = {});
+/// A convolution with filters of each channel's own, and one of single places behind it that mixes them (Chollet,
+/// Xception, 2017): images x [N, C, H, W], depthwise [C m, 1, KH, KW], of which channel c sees filters c m to
+/// c m + m - 1, pointwise [F, C m, 1, 1] -> [N, F, O...]. The options are those of the first; their groups are C.
+/// UserError where the options have groups, the filters are unshared, C is known to the call only, or `pointwise` has
+/// taps.
+Expr separable_conv2d(const Operand& x, const Operand& depthwise, const Operand& pointwise,
+                      const ConvOptions& options = {});
+/// The same of three spatial axes: x [N, C, D, H, W], depthwise [C m, 1, KD, KH, KW], pointwise [F, C m, 1, 1, 1].
+Expr separable_conv3d(const Operand& x, const Operand& depthwise, const Operand& pointwise,
+                      const ConvOptions& options = {});
 /// The transposed convolution: what conv of images of those spatial lengths, with the same options, has as gradient to
 /// its images, for dy [N, F, O...] as that of its result. -> [N, C, lengths...]. Without lengths: the least that
 /// give O.

@@ -72,7 +72,9 @@ Candidate candidate_of(const Convolution& c, const WeightTiling& tiling, const T
   return {.name = name_of(tiling),
           .version = kDirectVersion,
           .workspace_bytes = workspace_of(tiling, c, target.vector_bytes),
-          .lower = [c, tiling](StepBuilder& builder) { lower_direct_weights(builder, c, tiling); }};
+          .lower = [c, tiling](StepBuilder& builder) {
+            lower_direct_weights(builder, c, weight_step_of(builder), tiling);
+          }};
 }
 
 // ---- Winograd's
@@ -140,16 +142,23 @@ std::optional<Candidate> find_tiling(const std::optional<Tiling>& tiling, const 
   return candidate_of(c, *tiling, target);
 }
 
-// "exchanged filters 6x4": by name only, as it was never the fastest.
-std::optional<Candidate> find_exchanged(const Convolution& c, const std::string& name, const Target& target) {
-  const std::optional<DirectTiling> tiling = direct_tiling_named(name);
-  if (!tiling || c.pass != ConvPass::kWeightGradient || !is_exchangeable(c) ||
-      !is_possible(*tiling, exchanged(c), target.vector_bytes))
-    return std::nullopt;
-  return Candidate{.name = str(kExchanged, name),
+// `as`: the pass that computes c with exchanged axes.
+template <class Tiling, class Lengths>
+std::optional<Candidate> find_exchanged(const Convolution& c, const Lengths& as, const std::optional<Tiling>& tiling,
+                                        const Target& target) {
+  if (!tiling || !is_exchangeable(c) || !is_possible(*tiling, as, target.vector_bytes)) return std::nullopt;
+  return Candidate{.name = str(kExchanged, name_of(*tiling)),
                    .version = kDirectVersion,
                    .workspace_bytes = exchanged_workspace(c, *tiling, target.vector_bytes),
                    .lower = [c, tiling](StepBuilder& builder) { lower_exchanged(builder, c, *tiling); }};
+}
+
+// "exchanged filters 6x4": by name only, as it was never the fastest.
+std::optional<Candidate> find_exchanged(const Convolution& c, const std::string& name, const Target& target) {
+  if (c.pass == ConvPass::kWeightGradient)
+    return find_exchanged(c, exchanged_gradient(c), direct_tiling_named(name), target);
+  if (c.pass == ConvPass::kForward) return find_exchanged(c, exchanged_forward(c), weight_tiling_named(name), target);
+  return std::nullopt;
 }
 
 // ---- the rule

@@ -31,10 +31,11 @@
 #define TH_CONV_PATCHES_PARAMETERS(T) \
   TH_CONV_PARAMETERS, long places, long walkers, const T *a, const T *b, T *out, T *patches, T *sums
 /// Transforms of depth_fft x height_fft x width_fft elements, for `batch` images at a time, with memory for their
-/// spectra and for threads (ops/conv/fft.cpp).
-#define TH_CONV_FFT_PARAMETERS(T)                                                                                  \
-  TH_CONV_PARAMETERS, long depth_fft, long height_fft, long width_fft, long batch, const T *a, const T *b, T *out, \
-      T *of_x, T *of_w, T *of_y, T *own
+/// spectra and for threads (ops/conv/fft.cpp). has_a, has_b: are the spectra of a, b there, where 1, those of all
+/// images? Then they stay as they are.
+#define TH_CONV_FFT_PARAMETERS(T)                                                                                      \
+  TH_CONV_PARAMETERS, long depth_fft, long height_fft, long width_fft, long batch, long has_a, long has_b, const T *a, \
+      const T *b, T *out, T *of_x, T *of_w, T *of_y, T *own
 #define TH_CONV_ONEDNN_PARAMETERS TH_CONV_PARAMETERS, const float *a, const float *b, float *out
 
 namespace thtrain {

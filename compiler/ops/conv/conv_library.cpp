@@ -16,7 +16,7 @@ using kernel::Target;
 // A new number where the runtime's function became another.
 constexpr const char* kPatchesVersion = "1";
 constexpr const char* kOneDnnVersion = "1";
-constexpr const char* kFftVersion = "1";
+constexpr const char* kFftVersion = "2";
 constexpr const char* kFft = "FFT";
 
 std::vector<Candidate> offer_patches(const ChoiceKey& key, const Target&) {

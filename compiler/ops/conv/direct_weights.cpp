@@ -29,15 +29,16 @@ bool has_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t c
 
 class DirectWeights {
  public:
-  DirectWeights(StepBuilder& builder, const Convolution& c, const WeightTiling& tiling)
+  DirectWeights(StepBuilder& builder, const Convolution& c, const WeightStep& step, const WeightTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
         c_(with_other_rows(c, tiling, builder.lanes_of(c.dtype))),
+        step_(step),
         tiling_(tiling),
         plan_(tiling, c_, builder.lanes_of(c.dtype)),
         padded_(images_read_by(tiling, c_, builder.vector_bytes())),
         lanes_(plan_.lanes),
-        image_(padded_images(builder, padded_, builder.input(0))),
+        image_(padded_images(builder, padded_, step.image)),
         sums_(builder.workspace(c.dtype, plan_.parts * plan_.sums(c_, tiling))) {}
 
   void run() {
@@ -110,7 +111,6 @@ class DirectWeights {
 
   // The chunk's rows of the gradient as [place][filter of the block], with zeros for filters that do not exist.
   void transpose_rows(const Term& block, const Term& row0, const Term& row1) {
-    const Operand& dy = builder_.input(1);
     const Term zero = kernel::splat(kernel::constant(c_.dtype, 0), lanes_);
     const Term from = code_.let("from", dy_at_ + row0 * Term(width().out)),
                places = code_.let("places", (row1 - row0) * Term(width().out));
@@ -120,11 +120,11 @@ class DirectWeights {
           std::vector<Term> rows;
           // A line of each row; the next chunk's is fetched meanwhile.
           for (int64_t o = v * lanes_; o < std::min((v + 1) * lanes_, exist); ++o)
-            builder_.prefetch(dy, from + Term(o * c_.places() + plan_.chunk * width().out) + p, kernel::Prefetch::kL2);
+            builder_.prefetch(step_.dy, from + Term(o * c_.places() + plan_.chunk * width().out) + p, kernel::Prefetch::kL2);
           for (int64_t o = v * lanes_; o < (v + 1) * lanes_; ++o)
-            rows.push_back(o < exist
-                               ? code_.let("r", builder_.load(dy, from + Term(o * c_.places()) + p, lanes_, 1, count))
-                               : zero);
+            rows.push_back(
+                o < exist ? code_.let("r", builder_.load(step_.dy, from + Term(o * c_.places()) + p, lanes_, 1, count))
+                          : zero);
           rows = transposed(code_, std::move(rows));
           for (int64_t k = 0; k < lanes_; ++k)
             code_.store(dy_, (p + Term(k)) * Term(plan_.block) + Term(v * lanes_), 1, rows[static_cast<size_t>(k)]);
@@ -273,7 +273,7 @@ class DirectWeights {
     auto vector = [&](const Term& x, const Term& count) {
       std::vector<Term> d;
       for (int64_t o = 0; o < filters; ++o) {
-        Term lanes = builder_.load(builder_.input(1), dy_row + Term(o * c_.places()) + x, lanes_, 1, count);
+        Term lanes = builder_.load(step_.dy, dy_row + Term(o * c_.places()) + x, lanes_, 1, count);
         // Lanes behind the row's end count nothing.
         if (count)
           lanes = select(kernel::iota(c_.dtype, lanes_) <
@@ -331,7 +331,7 @@ class DirectWeights {
         rows = transposed(code_, std::move(rows));
         for (int64_t o = 0; o < lanes_; ++o) {
           auto store = [&] {
-            builder_.store(builder_.output(), to + Term(o * taps) + k, rows[static_cast<size_t>(o)], 1,
+            builder_.store(step_.out, to + Term(o * taps) + k, rows[static_cast<size_t>(o)], 1,
                            most < lanes_ ? Term(most) : Term());
           };
           if (filters % lanes_ == 0 && filters % plan_.block == 0)
@@ -359,7 +359,7 @@ class DirectWeights {
                                               Term(lanes_));
       code_.loop("k", taps, [&](const Term& k) {
         const Term sum = code_.let("sum", added(from + k * Term(plan_.block * lanes_), lanes_));
-        builder_.store(builder_.output(), i * Term(taps) + k, kernel::reduce_lanes("add", sum));
+        builder_.store(step_.out, i * Term(taps) + k, kernel::reduce_lanes("add", sum));
       });
     });
     builder_.finish_kernel("conv_weights", str("the sums of ", plan_.parts, " parts and of lanes, as filters"), c_.f,
@@ -369,6 +369,7 @@ class DirectWeights {
   StepBuilder& builder_;
   Code& code_;
   const Convolution c_;
+  const WeightStep& step_;
   WeightTiling tiling_;
   WeightsPlan plan_;
   Correlation padded_;
@@ -423,9 +424,14 @@ int64_t workspace_of(const WeightTiling& t, const Convolution& convolution, int 
   return padded_bytes(images_read_by(t, c, vector_bytes)) + plan.parts * plan.sums(c, t) * size;
 }
 
-void lower_direct_weights(StepBuilder& builder, const Convolution& c, const WeightTiling& tiling) {
+WeightStep weight_step_of(const StepBuilder& b) {
+  return {b.input(0), b.input(1), b.output()};
+}
+
+void lower_direct_weights(StepBuilder& builder, const Convolution& c, const WeightStep& step,
+                          const WeightTiling& tiling) {
   TH_CHECK(is_possible(tiling, c, builder.vector_bytes()), "conv: ", name_of(tiling), " does not fit");
-  DirectWeights(builder, c, tiling).run();
+  DirectWeights(builder, c, step, tiling).run();
 }
 
 }  // namespace thtrain

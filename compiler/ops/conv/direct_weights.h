@@ -44,7 +44,14 @@ bool is_possible(const WeightTiling& tiling, const Convolution& c, int vector_by
 Correlation images_read_by(const WeightTiling& tiling, Convolution c, int vector_bytes);
 /// Bytes of workspace that lower_direct_weights takes.
 int64_t workspace_of(const WeightTiling& tiling, const Convolution& c, int vector_bytes);
+/// What a step of the gradient to the filters reads and writes, all row-major.
+struct WeightStep {
+  kernel::Operand image, dy, out;
+};
+/// Of a step of conv_weight_gradient.
+WeightStep weight_step_of(const kernel::StepBuilder& builder);
 /// Writes the step of the gradient to the filters.
-void lower_direct_weights(kernel::StepBuilder& builder, const Convolution& c, const WeightTiling& tiling);
+void lower_direct_weights(kernel::StepBuilder& builder, const Convolution& c, const WeightStep& step,
+                          const WeightTiling& tiling);
 
 }  // namespace thtrain

@@ -30,11 +30,31 @@ void exchange(StepBuilder& b, DType dtype, const Operand& from, const Operand& t
                   std::max<int64_t>(1, (1 << 14) / length));
 }
 
+// Filters [f, c, taps] of any layout to row-major [c, f, taps].
+void exchange_filters(StepBuilder& b, const Convolution& c, const Operand& w, const Operand& to) {
+  kernel::Code& code = b.code();
+  const int64_t height = c.axes[1].kernel, width = c.axes[2].kernel;
+  code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
+    const Term channel = code.let("channel", i / Term(c.f)), filter = code.let("filter", i % Term(c.f));
+    code.loop("tap", Term(c.taps()), [&](const Term& tap) {
+      const std::vector<Term> k = {tap / Term(height * width), tap / Term(width) % Term(height), tap % Term(width)};
+      std::vector<Term> at = {filter, channel};
+      at.insert(at.end(), k.end() - static_cast<ptrdiff_t>(c.rank), k.end());
+      b.store(to, i * Term(c.taps()) + tap, b.load(w, b.index_of(w, at)));
+    });
+  });
+  b.finish_kernel("conv_exchange", "filters and channels exchanged", c.c * c.f,
+                  std::max<int64_t>(1, (1 << 14) / c.taps()));
+}
+
 int64_t image_elements(const Convolution& c) {
   return c.n * c.c * c.pixels();
 }
 int64_t filter_elements(const Convolution& c) {
   return c.f * c.c * c.taps();
+}
+int64_t result_elements(const Convolution& c) {
+  return c.n * c.f * c.places();
 }
 
 }  // namespace
@@ -43,7 +63,7 @@ bool is_exchangeable(const Convolution& c) {
   return c.groups == 1;
 }
 
-Correlation exchanged(const Convolution& c) {
+Correlation exchanged_gradient(const Convolution& c) {
   Correlation out{.dtype = c.dtype,
                   .n = c.c,
                   .groups = 1,
@@ -59,9 +79,26 @@ Correlation exchanged(const Convolution& c) {
   return out;
 }
 
+Convolution exchanged_forward(const Convolution& c) {
+  Convolution out = c;
+  out.pass = ConvPass::kWeightGradient;
+  out.n = c.c;
+  out.c = c.n;
+  for (ConvAxis& axis : out.axes) {
+    std::swap(axis.kernel, axis.out);
+    std::swap(axis.stride, axis.dilation);
+  }
+  return out;
+}
+
 int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, int vector_bytes) {
-  return workspace_of(tiling, exchanged(c), vector_bytes) +
+  return workspace_of(tiling, exchanged_gradient(c), vector_bytes) +
          (image_elements(c) + filter_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
+}
+
+int64_t exchanged_workspace(const Convolution& c, const WeightTiling& tiling, int vector_bytes) {
+  return workspace_of(tiling, exchanged_forward(c), vector_bytes) +
+         (image_elements(c) + filter_elements(c) + result_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
 }
 
 void lower_exchanged(StepBuilder& b, const Convolution& c, const DirectTiling& tiling) {
@@ -70,8 +107,17 @@ void lower_exchanged(StepBuilder& b, const Convolution& c, const DirectTiling& t
   std::swap(dy.type.dims[0], dy.type.dims[1]);
   std::swap(dy.layout.strides[0], dy.layout.strides[1]);
   exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());
-  lower_direct(b, exchanged(c), {image, dy, result}, tiling);
+  lower_direct(b, exchanged_gradient(c), {image, dy, result}, tiling);
   exchange(b, c.dtype, result, b.output(), c.c, c.f, c.taps());
+}
+
+void lower_exchanged(StepBuilder& b, const Convolution& c, const WeightTiling& tiling) {
+  const Operand image = b.workspace(c.dtype, image_elements(c)), w = b.workspace(c.dtype, filter_elements(c)),
+                result = b.workspace(c.dtype, result_elements(c));
+  exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());
+  exchange_filters(b, c, b.input(1), w);
+  lower_direct_weights(b, exchanged_forward(c), {image, w, result}, tiling);
+  exchange(b, c.dtype, result, b.output(), c.f, c.n, c.places());
 }
 
 }  // namespace thtrain

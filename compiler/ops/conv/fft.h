@@ -4,7 +4,9 @@
 //   gradient to the images    dX = W dY, summed over filters
 //   gradient to the filters   dW = X conj(dY), summed over images
 //
-// where X is the transform of an image with its zeros, and for each frequency the sum is a product of matrices.
+// where X is the transform of an image with its zeros, and for each frequency the sum is a product of matrices. Each
+// spectrum belongs to two of the three passes. Where a step transforms all images at once, a later step of the program
+// that needs the same spectra of the same value takes them over (kernel::StepBuilder::derived).
 #pragma once
 
 #include "compiler/kernel/step_builder.h"
@@ -36,7 +38,7 @@ FftWork fft_work(const Convolution& c);
 /// log2(L) (mu + gamma_4 (sqrt 2 + mu)), about 7 log2(L) u, in the 2-norm (Higham, Accuracy and Stability of Numerical
 /// Algorithms, section 24.1), a sum of products of complex numbers, and |a|_2 <= sqrt(L) max |a|.
 double fft_error_bound(const Convolution& c);
-/// Bytes of workspace that lower_fft takes at most.
+/// Bytes of workspace that lower_fft takes at most, spectra that an earlier step made included.
 int64_t fft_workspace(const Convolution& c);
 /// Writes the step of any of the three passes.
 void lower_fft(kernel::StepBuilder& builder, const Convolution& c);

@@ -154,7 +154,7 @@ TEST_P(OfPass, EveryCandidateIsTheDefinition) {
           all.push_back({*c, name});
           ++taken;
         }
-      for (const char* name : {"exchanged filters 6x4", "exchanged rows 3x2"})
+      for (const char* name : {"exchanged filters 6x4", "exchanged filters 6x2", "exchanged rows 3x2"})
         if (turn % 2 == 0 && find_candidate(key, name, target)) all.push_back({*c, name});
       ++turn;
     }
@@ -191,7 +191,8 @@ TEST(ConvKeys, AreReadBack) {
   EXPECT_FALSE(convolution_of({"matrix_product", "float32 b1 i1x3 k1x2"}));
 }
 
-// Gradients to filters as forward passes: of one group, and rows without dilation, which are exchanged for strides.
+// Gradients to filters as forward passes, and forward passes as gradients to filters: of one group, and over rows
+// without dilation, for which strides are exchanged.
 TEST(ConvCandidates, ExchangedOnesAreTakenByName) {
   auto has = [](const char* computation, const char* properties, const char* name) {
     const kernel::ChoiceKey key{computation, properties};
@@ -200,7 +201,12 @@ TEST(ConvCandidates, ExchangedOnesAreTakenByName) {
   };
   EXPECT_TRUE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
   EXPECT_TRUE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged rows 6x4"));
-  EXPECT_FALSE(has("conv", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
+  EXPECT_TRUE(has("conv", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
+  EXPECT_TRUE(has("conv", "float32 b2 i3x9x21 k5x3x4", "exchanged rows 6x4"));
+  EXPECT_FALSE(has("conv", "float32 b2 i4x9x21 k6x3x4 g2", "exchanged filters 6x4"));
+  EXPECT_FALSE(has("conv", "float32 b2 i3x9x21 k5x3x4 d1x2", "exchanged rows 6x4"));
+  EXPECT_TRUE(has("conv", "float32 b2 i3x9x21 k5x3x4 s1x2", "exchanged rows 6x4"));
+  EXPECT_FALSE(has("conv_input_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged filters 6x4"));
   EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i4x9x21 k6x3x4 g2", "exchanged filters 6x4"));
   EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4 d1x2", "exchanged rows 6x4"));
   EXPECT_FALSE(has("conv_weight_gradient", "float32 b2 i3x9x21 k5x3x4", "exchanged 6x4"));

@@ -169,6 +169,33 @@ TEST(ConvRule, TakesProductsOverPatchesForGradientsToFewChannels) {
   }
 }
 
+// The three passes of a training step take spectra from each other: with filters that are read backwards, groups, zeros
+// on one side, several images.
+TEST(ConvByLibraries, PassesThatShareSpectraAreTheDefinition) {
+  if (!is_installed({"conv", "float32 b2 i3x6x7 k4x2x3"}, "FFT", {.isa = "avx2", .vector_bytes = 32}))
+    GTEST_SKIP() << "FFTW is not installed";
+  const Expr x = tensor("x", {3, 4, 9, 10}, DType::kFloat64), w = tensor("w", {6, 2, 5, 3}, DType::kFloat64),
+             dy = tensor("dy", {3, 6, 7, 8}, DType::kFloat64);
+  const ConvOptions options{.padding = ConvPadding::zeros({{0, 2}, {0, 0}}), .groups = 2};
+  std::vector<Tensor> operands;
+  for (const Expr& operand : {x, w, dy}) {
+    const Shape shape = operand.type().known_shape();
+    operands.push_back(Tensor::of(random_elements<double>(3, product(operand.dims()).value()), shape));
+  }
+  auto by = [&](const std::string& name) {
+    const FunctionOptions taken{
+        .candidates = {{"conv", name}, {"conv_input_gradient", name}, {"conv_weight_gradient", name}}};
+    const Expr y = conv2d(x, w, options), cost = sum(y * dy);
+    return function({x, w, dy}, {y, grad(cost, x), grad(cost, w)}, {}, taken)(operands);
+  };
+  const std::vector<Tensor> expected = by("loops"), shared = by("FFT");
+  for (size_t k = 0; k < expected.size(); ++k) {
+    ASSERT_EQ(shared[k].type_text(), expected[k].type_text());
+    for (int64_t i = 0; i < expected[k].size(); ++i)
+      ASSERT_NEAR(shared[k].as_double(i), expected[k].as_double(i), 1e-12) << "result " << k << ", element " << i;
+  }
+}
+
 // Filters of a true convolution are read backwards: they need not be copied before the step.
 TEST(ConvByLibraries, TakesFiltersOfAnyLayout) {
   const Expr x = tensor("x", {2, 3, 6, 7}, DType::kFloat32), w = tensor("w", {4, 3, 2, 3}, DType::kFloat32),

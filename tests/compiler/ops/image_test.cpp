@@ -1,10 +1,12 @@
 // Second derivatives of padding, windows and upsampling against differences, and their errors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/autodiff/gradient.h"
 #include "compiler/base/random_state.h"
+#include "compiler/ops/conv/conv.h"
 #include "compiler/ops/elemwise/elemwise.h"
 #include "compiler/ops/evaluate.h"
 #include "compiler/ops/image/neighbours.h"
@@ -12,6 +14,7 @@
 #include "compiler/ops/image/upsample.h"
 #include "compiler/ops/image/windows.h"
 #include "compiler/ops/reduce/reduce.h"
+#include "compiler/ops/shape/shape.h"
 #include "compiler/runtime/function.h"
 #include "tests/support/error_text.h"
 
@@ -61,6 +64,82 @@ TEST(ImageOps, SecondDerivativesAgreeWithDifferences) {
   });
   check_second("nearest", {1, 2, 2, 3}, [](Expr x) { return nearest_upsampling(x, 2); });
   check_second("bilinear", {1, 2, 2, 3}, [](Expr x) { return bilinear_upsampling(x, 2); });
+  check_second("fractional", {1, 2, 3, 2}, [](Expr x) { return bilinear_upsampling(x, {4, 3}, {5, 2}); });
+}
+
+void expect_near(const Tensor& a, const Tensor& b, double bound) {
+  ASSERT_EQ(a.type_text(), b.type_text());
+  for (int64_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a.as_double(i), b.as_double(i), bound) << i;
+}
+
+// Theano's test_bilinear_kernel_1D and _2D: ratios of 2 to 9, as whole numbers and normalized.
+TEST(BilinearUpsampling, KernelsArePyramids) {
+  expect_near(evaluate({bilinear_kernel_1d(3, false, DType::kFloat64)}, {})[0], Tensor::vector<double>({1, 2, 3, 2, 1}),
+              0);
+  expect_near(evaluate({bilinear_kernel_2d(2, 3, false, DType::kFloat64)}, {})[0],
+              Tensor::matrix<double>({{1, 2, 3, 2, 1}, {2, 4, 6, 4, 2}, {1, 2, 3, 2, 1}}), 0);
+  for (int64_t ratio = 2; ratio <= 9; ++ratio) {
+    std::vector<double> line, plane;
+    for (int64_t k = 1; k < 2 * ratio; ++k) line.push_back(static_cast<double>(std::min(k, 2 * ratio - k)));
+    for (double row : line)
+      for (double column : line) plane.push_back(row * column);
+    for (const bool normalize : {false, true}) {
+      const double whole = normalize ? static_cast<double>(ratio) : 1;
+      std::vector<double> one = line, two = plane;
+      for (double& element : one) element /= whole;
+      for (double& element : two) element /= whole * whole;
+      const int64_t n = 2 * ratio - 1;
+      expect_near(evaluate({bilinear_kernel_1d(ratio, normalize, DType::kFloat64)}, {})[0], Tensor::of(one, {n}), 0);
+      expect_near(evaluate({bilinear_kernel_2d(ratio, ratio, normalize, DType::kFloat64)}, {})[0],
+                  Tensor::of(two, {n, n}), 0);
+    }
+  }
+  EXPECT_EQ(bilinear_kernel_1d(4).type().text(), str(name_of(floatX()), "[7]"));
+}
+
+// Theano's use_1D_kernel: transposed convolutions of rows and then of columns, or of both at once, of images whose ends
+// are repeated, are the upsampling.
+TEST(BilinearUpsampling, IsTransposedConvolutionsWithTheKernels) {
+  RandomState rng(5);
+  const Tensor value = random_tensor(rng, {2, 3, 4, 5});
+  const Expr x = make_input(type_of(value), "x");
+  for (int64_t ratio = 2; ratio <= 9; ++ratio) {
+    SCOPED_TRACE(ratio);
+    const int64_t zeros = 2 * ratio - (ratio - 1) / 2 - 1, rows = 4 * ratio, columns = 5 * ratio;
+    const Expr ends = reshape(pad(x, {{1, 1}, {1, 1}}, PadMode::kEdge), {6, 1, 6, 7}),
+               line = bilinear_kernel_1d(ratio, true, DType::kFloat64),
+               plane = bilinear_kernel_2d(ratio, ratio, true, DType::kFloat64);
+    const Expr by_rows =
+        conv_transposed(ends, dimshuffle(line, {-1, -1, 0, -1}),
+                        {.padding = ConvPadding::zeros({{zeros, zeros}, {0, 0}}), .stride = {ratio, 1}}, {rows, 7});
+    const Expr by_lines = conv_transposed(
+        by_rows, dimshuffle(line, {-1, -1, -1, 0}),
+        {.padding = ConvPadding::zeros({{0, 0}, {zeros, zeros}}), .stride = {1, ratio}}, {rows, columns});
+    const Expr by_plane = conv_transposed(
+        ends, dimshuffle(plane, {-1, -1, 0, 1}),
+        {.padding = ConvPadding::zeros({{zeros, zeros}, {zeros, zeros}}), .stride = {ratio, ratio}}, {rows, columns});
+    const Dims dims{2, 3, rows, columns};
+    const std::vector<Tensor> got =
+        evaluate({bilinear_upsampling(x, ratio), reshape(by_lines, dims), reshape(by_plane, dims)}, {{x, value}});
+    expect_near(got[1], got[0], 1e-14);
+    expect_near(got[2], got[0], 1e-14);
+  }
+}
+
+// Theano's test_fractional_bilinear_upsampling: of 2 x 2 elements by 7 / 4 and 5 / 3.
+TEST(BilinearUpsampling, ByFractions) {
+  const Tensor value = Tensor::of(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {1, 3, 2, 2});
+  const Expr x = make_input(type_of(value), "x");
+  std::vector<double> expected;
+  for (double first : {1, 5, 9})
+    for (double row : {0.0, 1.0 / 7, 5.0 / 7, 1.0})
+      for (double column : {0.0, 0.2, 0.8, 1.0}) expected.push_back(first + 2 * row + column);
+  expect_near(evaluate({bilinear_upsampling(x, {7, 4}, {5, 3})}, {{x, value}})[0], Tensor::of(expected, {1, 3, 4, 4}),
+              1e-14);
+  const Expr large = make_input({.dtype = DType::kFloat32, .dims = {1, 1, 200, 200}}, "large");
+  EXPECT_EQ(bilinear_upsampling(large, {24, 20}, {24, 20}).type().text(), "float32[1, 1, 240, 240]");
+  const Expr same = make_input({.dtype = DType::kFloat32, .dims = {1, 1, 3, 3}}, "same");
+  EXPECT_TRUE(bilinear_upsampling(same, {3, 3}, {2, 2}).same(same));
 }
 
 template <class Action>
@@ -223,6 +302,26 @@ TEST(ImageOpsErrors, OfUpsampling) {
             "  expected: float32 or float64\n"
             "  got:      x int32[1, 1, 2, 3]\n"
             "  hint:     cast them");
+  EXPECT_EQ(message([&] {
+              bilinear_upsampling(input(DType::kFloat32, {1, 1, 2, 3}), {3, 2}, {3, 0});
+            }),
+            "error: bilinear_upsampling: a number of the ratio is below 1\n"
+            "  expected: whole numbers of at least 1, up / down\n"
+            "  got:      3 / 0");
+  EXPECT_EQ(message([&] {
+              bilinear_upsampling(input(DType::kFloat32, {1, 2, 3}), {3, 2}, {3, 2});
+            }),
+            "error: bilinear_upsampling: the value is not a list of images\n"
+            "  expected: 4 axes: images, channels, rows, columns\n"
+            "  got:      x float32[1, 2, 3]");
+  EXPECT_EQ(message([] { bilinear_kernel_1d(0); }),
+            "error: bilinear_kernel_1d: the ratio is below 1\n"
+            "  expected: a whole number of at least 1\n"
+            "  got:      0");
+  EXPECT_EQ(message([] { bilinear_kernel_2d(2, 2, false, DType::kInt64); }),
+            "error: bilinear_kernel_2d: the dtype is no real float\n"
+            "  expected: float32 or float64\n"
+            "  got:      int64");
 }
 
 }  // namespace
