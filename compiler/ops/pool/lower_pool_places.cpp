@@ -143,27 +143,35 @@ class PoolPlaces : public WindowValues {
       code_.store(dys_, at + i, 1, padded(dy, count, constant(0, window_lanes_)));
       std::vector<Term> numbers;
       for (int64_t k = 0; k < row.window; ++k) numbers.push_back(number_in_row(i, k));
-      Term best, place;
-      for (int64_t r = 0; r < rows().window; ++r)
+      // Row by row, and then the rows: chains of comparisons that do not wait for each other.
+      Found of_window;
+      for (int64_t r = 0; r < rows().window; ++r) {
+        Found of_row;
         for (int64_t k = 0; k < row.window; ++k) {
-          const auto in_row = static_cast<size_t>(k), of_row = static_cast<size_t>(r);
-          const bool is_known = r >= rows().before && k >= row.before;
-          const Term x = code_.let("x", column_of_windows(xs_, i, lines[of_row] + Term(k)));
+          const auto in_row = static_cast<size_t>(k), number_of_row = static_cast<size_t>(r);
+          const Term x = code_.let("x", column_of_windows(xs_, i, lines[number_of_row] + Term(k)));
           const Term number =
-              is_known ? constant(static_cast<double>(r * row.window + k), window_lanes_)
-                       : code_.let("number", r == 0 && rows().before == 0 ? numbers[in_row]
-                                                                          : first_numbers[of_row] + numbers[in_row]);
-          if (r == 0 && k == 0) {
-            best = x, place = number;
-            continue;
-          }
-          // Greater than those before, or the first NaN.
-          const Term is_better = code_.let("is_better", !(x <= best) && best == best);
-          best = code_.let("best", kernel::select(is_better, x, best));
-          place = code_.let("place", kernel::select(is_better, number, place));
+              r >= rows().before && k >= row.before
+                  ? constant(static_cast<double>(r * row.window + k), window_lanes_)
+                  : code_.let("number", r == 0 && rows().before == 0 ? numbers[in_row]
+                                                                     : first_numbers[number_of_row] + numbers[in_row]);
+          of_row = k == 0 ? Found{x, number} : better(of_row, {x, number});
         }
-      code_.store(places_, at + i, 1, place);
+        of_window = r == 0 ? of_row : better(of_window, of_row);
+      }
+      code_.store(places_, at + i, 1, of_window.place);
     });
+  }
+
+  struct Found {
+    Term best, place;
+  };
+
+  // The later one where it is greater, or the first NaN.
+  Found better(const Found& before, const Found& later) {
+    const Term is_better = code_.let("is_better", !(later.best <= before.best) && before.best == before.best);
+    return {code_.let("best", kernel::select(is_better, later.best, before.best)),
+            code_.let("place", kernel::select(is_better, later.place, before.place))};
   }
 
   // Of column k of each window: k, or the number of the first column in the image where k is before it.
