@@ -29,19 +29,22 @@ class PoolPlaces : public WindowValues {
         reach_((rows().window - 1) / rows().stride),
         groups_((length(1) + rows().before + rows().stride - 1) / rows().stride) {
     const Axis& row = columns();
-    const int64_t lanes = window_lanes_, vectors_of_windows = rounded_up(windows_of(2), lanes),
-                  steps = (length(2) + row.stride - 1) / row.stride;
-    line_ =
-        rounded_up(std::max(vectors_of_windows * row.stride + lanes, length(2) + row.before) + row.window, full_lanes_);
+    const int64_t lanes = window_lanes_, steps = (length(2) + row.stride - 1) / row.stride;
+    windows_ = rounded_up(windows_of(2), lanes);
+    line_ = rounded_up(std::max(windows_ * row.stride + lanes, length(2) + row.before) + row.window, full_lanes_);
     kept_ = rounded_up((row.window - 1) / row.stride, lanes);
-    pitch_ = rounded_up(kept_ + std::max(vectors_of_windows, rounded_up(steps, lanes)) + row.before / row.stride + 1,
-                        full_lanes_);
+    pitch_ =
+        rounded_up(kept_ + std::max(windows_, rounded_up(steps, lanes)) + row.before / row.stride + 1, full_lanes_);
     block_ = groups_;
     while (block_ > 1 && buffer_elements() * static_cast<int64_t>(size_of(dtype_)) > kBufferBytes) --block_;
+    const int64_t blocks = (groups_ + block_ - 1) / block_;
+    block_ = (groups_ + blocks - 1) / blocks;
   }
 
   void run() {
     xs_ = buffer("lines", lines_of_block() * line_ + full_lanes_);
+    bests_ = buffer("bests", lines_of_block() * windows_);
+    columns_ = buffer("columns", lines_of_block() * windows_);
     dys_ = buffer("of_windows", (block_ + reach_) * pitch_);
     places_ = buffer("places", (block_ + reach_) * pitch_);
     // What is between the rows of the buffers stays 0.
@@ -67,7 +70,7 @@ class PoolPlaces : public WindowValues {
   int64_t length(size_t axis) const { return axes_[axis].length.value(); }
   int64_t windows_of(size_t axis) const { return axes_[axis].windows.value(); }
   int64_t lines_of_block() const { return (block_ - 1) * rows().stride + rows().window; }
-  int64_t buffer_elements() const { return lines_of_block() * line_ + 2 * (block_ + reach_) * pitch_; }
+  int64_t buffer_elements() const { return lines_of_block() * (line_ + 2 * windows_) + 2 * (block_ + reach_) * pitch_; }
 
   void block(const Term& first_group, const Term& end_group, const Term& first_element, const Term& first_window) {
     const Term above = first_group * Term(rows().stride) - Term(rows().before);
@@ -76,6 +79,9 @@ class PoolPlaces : public WindowValues {
     code_.loop("line", first_line, end_line, 1, LoopMark::kSequential, [&](Term line) {
       copy_line(code_.let("from", first_element + line * Term(length(2))),
                 code_.let("to", (line - first_line) * Term(line_)));
+    });
+    code_.loop("line", 0, end_line - first_line, 1, LoopMark::kSequential, [&](Term line) {
+      find_columns(code_.let("from", line * Term(line_)), code_.let("to", line * Term(windows_)));
     });
     auto each_group = [&](const std::function<void(const Term& group, const Term& at)>& body) {
       code_.loop("group", first_group, end_group, 1, LoopMark::kSequential, [&](Term group) {
@@ -102,11 +108,19 @@ class PoolPlaces : public WindowValues {
     });
   }
 
+  void each_cache_line(int64_t elements, const std::function<void(int64_t)>& body) const {
+    for (int64_t i = 0; i < elements; i += 64 / static_cast<int64_t>(size_of(dtype_))) body(i);
+  }
+
   // A line of the image, its first and last elements repeated where windows stick out: they are in these windows too,
   // and change no maximum.
   void copy_line(const Term& from, const Term& to) {
     const Axis& row = columns();
     const int lanes = column_lanes_;
+    each_cache_line(length(2), [&](int64_t i) {
+      b_.prefetch(b_.input(0), from + Term(block_ * rows().stride * length(2) + i), kernel::Prefetch::kL1);
+      b_.prefetch(b_.output(), from + Term(i), kernel::Prefetch::kWrite);
+    });
     auto repeated = [&](const Term& element) { return lanes > 1 ? kernel::splat(element, lanes) : element; };
     if (row.before > 0) {
       const Term first = code_.let("first", repeated(b_.load(b_.input(0), from)));
@@ -121,6 +135,19 @@ class PoolPlaces : public WindowValues {
     for (int64_t c = row.before + length(2); c < end; c += lanes) code_.store(xs_, to + Term(c), 1, last);
   }
 
+  // The maxima of a line in all windows, and in which of their columns these are.
+  void find_columns(const Term& from, const Term& to) {
+    code_.loop("i", 0, Term(windows_of(2)), Term(window_lanes_), LoopMark::kVector, [&](Term i) {
+      Found found;
+      for (int64_t k = 0; k < columns().window; ++k) {
+        const Found here{code_.let("x", column_of_windows(xs_, i, from + Term(k))), number_in_row(i, k)};
+        found = k == 0 ? here : better(found, here);
+      }
+      code_.store(bests_, to + i, 1, found.best);
+      code_.store(columns_, to + i, 1, found.place);
+    });
+  }
+
   // dy of a row of windows, and the numbers of the elements that are their maxima, counted in each window row by row.
   void find_places(const Term& group, const Term& first_line, const Term& at, const Term& first_window) {
     const Axis& row = columns();
@@ -133,30 +160,22 @@ class PoolPlaces : public WindowValues {
         number = larger_of(number, Term(0) - start);
       }
       if (rows().is_cut) line = smaller_of(line, Term(length(1) - 1));
-      lines.push_back(code_.let("from", (line - first_line) * Term(line_)));
+      lines.push_back(code_.let("from", (line - first_line) * Term(windows_)));
       first_numbers.push_back(r < rows().before ? code_.let("number", vector(number * Term(row.window)))
                                                 : constant(static_cast<double>(r * row.window), window_lanes_));
     }
     const Term first = code_.let("first_of_row", first_window + group * Term(windows_of(2)));
+    each_cache_line(windows_of(2), [&](int64_t i) {
+      b_.prefetch(b_.input(1), first + Term(block_ * windows_of(2) + i), kernel::Prefetch::kL1);
+    });
     kernel::each_vector(code_, "i", 0, Term(windows_of(2)), window_lanes_, {}, [&](const Term& i, const Term& count) {
       const Term dy = b_.load(b_.input(1), first + i, window_lanes_, 1, count);
       code_.store(dys_, at + i, 1, padded(dy, count, constant(0, window_lanes_)));
-      std::vector<Term> numbers;
-      for (int64_t k = 0; k < row.window; ++k) numbers.push_back(number_in_row(i, k));
-      // Row by row, and then the rows: chains of comparisons that do not wait for each other.
       Found of_window;
-      for (int64_t r = 0; r < rows().window; ++r) {
-        Found of_row;
-        for (int64_t k = 0; k < row.window; ++k) {
-          const auto in_row = static_cast<size_t>(k), number_of_row = static_cast<size_t>(r);
-          const Term x = code_.let("x", column_of_windows(xs_, i, lines[number_of_row] + Term(k)));
-          const Term number =
-              r >= rows().before && k >= row.before
-                  ? constant(static_cast<double>(r * row.window + k), window_lanes_)
-                  : code_.let("number", r == 0 && rows().before == 0 ? numbers[in_row]
-                                                                     : first_numbers[number_of_row] + numbers[in_row]);
-          of_row = k == 0 ? Found{x, number} : better(of_row, {x, number});
-        }
+      for (size_t r = 0; r < lines.size(); ++r) {
+        const Found of_row{
+            code_.let("x", kernel::load(bests_, dtype_, window_lanes_, lines[r] + i, 1)),
+            code_.let("number", first_numbers[r] + kernel::load(columns_, dtype_, window_lanes_, lines[r] + i, 1))};
         of_window = r == 0 ? of_row : better(of_window, of_row);
       }
       code_.store(places_, at + i, 1, of_window.place);
@@ -246,9 +265,10 @@ class PoolPlaces : public WindowValues {
 
   int64_t reach_, groups_;
   int64_t line_ = 0, pitch_ = 0;  // elements of a line of the image, and of a row of windows, in the buffers
+  int64_t windows_ = 0;           // of a row, in whole vectors
   int64_t kept_ = 0;              // zeros before a row of windows
   int64_t block_ = 0;             // groups of rows that are done at once
-  std::string xs_, dys_, places_;
+  std::string xs_, bests_, columns_, dys_, places_;
 };
 
 }  // namespace
