@@ -171,6 +171,14 @@ Workload random_ceiling(const std::string& text, const WorkloadOptions& options)
   return {run, static_cast<double>(out.size())};
 }
 
+Workload pool_ceiling(const std::string& text, const WorkloadOptions& options) {
+  const PoolCase c = pool_case(text);
+  const double moved = c.windows() + (c.is_gradient ? (c.is_mean ? 1 : 2) : 1) * c.elements();
+  Workload out = elementwise_ceiling(str("a+1/", static_cast<int64_t>(moved / 2)), options);
+  out.units *= c.elements() / (moved / 2);
+  return out;
+}
+
 Workload elementwise_ceiling(const std::string& text, const WorkloadOptions& options) {
   ElementwiseCase what = elementwise_case(text);
   constexpr int64_t kLeast = 256;

@@ -35,6 +35,11 @@ const std::vector<Bench>& benches() {
     const std::vector<std::string> convolutions = conv_cases(
         {"i3x64x64,k128x7x7,b64", "i32x15x80,k64x5x5,b256", "i128x36x12,k64x6x3,b256", "i1x256x256,k6x7x7,b20",
          "i64x56x56,k64x3x3,p1x1,b16", "i256x14x14,k256x3x3,p1x1,b16", "i64x56x56,k256x1x1,b16"});
+    std::vector<std::string> poolings;
+    for (const char* what : {"max", "max_gradient", "mean", "mean_gradient"})
+      for (const char* windows : {"16x64x112x112/w3s2p1", "16x64x56x56/w3s2p1", "16x64x56x56/w3s1p1",
+                                  "16x64x56x56/w2s2p0", "60x20x24x24/w2s2p0"})
+        poolings.push_back(str(what, '/', windows));
     for (const std::string& kind : large_graph_kinds()) graphs.push_back(str("cold/", kind, "/10000"));
     return std::vector<Bench>{
         {"mlp",
@@ -100,6 +105,13 @@ const std::vector<Bench>& benches() {
          convolutions,
          conv_cases({"i2x7x6,k3x3x2,b4,s2x1,p1x0"}),
          {"none"}},
+        {"pool",
+         "pool",
+         "elements/s",
+         "maxima and means of windows of images, and their gradients",
+         poolings,
+         {"max_gradient/2x3x9x10/w3s2p1"},
+         {"none"}},
         {"convnet",
          "convnet",
          "examples/s",
@@ -144,6 +156,7 @@ void check_cases(const Bench& bench, const std::vector<std::string>& cases) {
       if (bench.family == "rnn") rnn_case(text);
       if (bench.family == "rbm") rbm_case(text);
       if (bench.family == "conv") conv_case(text);
+      if (bench.family == "pool") pool_case(text);
       if (bench.family == "convnet") convnet_case(text);
       if (bench.family == "compile") check_compile_case(text);
     } catch (const UserError& error) {

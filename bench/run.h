@@ -14,7 +14,7 @@ namespace thtrain {
 struct Bench {
   std::string name;  // "mlp"
   // Whose workers know its cases: "net", "elementwise", "gemm", "loops", "random_numbers", "rnn", "rbm", "conv",
-  // "convnet", "compile".
+  // "pool", "convnet", "compile".
   std::string family;
   std::string unit;
   std::string about;

@@ -37,6 +37,7 @@ constexpr Family kFamilies[] = {{"net", net_workload, net_ceiling},
                                 {"rnn", rnn_workload, rnn_ceiling},
                                 {"rbm", rbm_workload, rbm_ceiling},
                                 {"conv", conv_workload, conv_ceiling},
+                                {"pool", pool_workload, pool_ceiling},
                                 {"convnet", convnet_workload, convnet_ceiling}};
 
 Workload make_workload(const std::string& family, const std::string& implementation, const WorkloadOptions& options,

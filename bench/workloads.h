@@ -101,6 +101,22 @@ ConvCase conv_case(const std::string& text);
 /// batch 16. UserError, which names the word and its part, for another one.
 std::vector<std::string> conv_cases(const std::vector<std::string>& words);
 
+/// The maxima or means of square windows of images, or the gradient to the images: "max/16x64x56x48/w3s2p1" is a batch
+/// of 16 with 64 channels, 56 high and 48 wide, the window, the stride and the padding on each side;
+/// "max_gradient/...", "mean/..." and "mean_gradient/...". Means count the padding. UserError for another text.
+struct PoolCase {
+  bool is_gradient = false, is_mean = false;
+  int64_t batch = 1, channels = 1, height = 1, width = 1, window = 1, stride = 1, padding = 0;
+  int64_t pooled(int64_t length) const {
+    return length + 2 * padding < window ? 0 : (length + 2 * padding - window) / stride + 1;
+  }
+  double elements() const { return static_cast<double>(batch * channels) * static_cast<double>(height * width); }
+  double windows() const {
+    return static_cast<double>(batch * channels) * static_cast<double>(pooled(height) * pooled(width));
+  }
+};
+PoolCase pool_case(const std::string& text);
+
 /// A network of two convolutions, two poolings and two dense layers, and the batch: "convsmall/1", "convmed/60",
 /// "convlarge/60" of the Theano paper, "lenet/500" of the Deep Learning Tutorials. UserError for another text.
 struct ConvnetCase {
@@ -150,6 +166,11 @@ Tensor rbm_weights(const std::string& text, const WorkloadOptions& options, int 
 Workload conv_workload(const std::string& text, const WorkloadOptions& options);
 Tensor conv_result(const std::string& text, const WorkloadOptions& options);
 
+/// A pooling or its gradient (bench/peers/pool.py); units are elements of the images, and `chosen` is the candidate
+/// that computes it. pool_result(): what it gives.
+Workload pool_workload(const std::string& text, const WorkloadOptions& options);
+Tensor pool_result(const std::string& text, const WorkloadOptions& options);
+
 /// A training step of a network with convolutions (bench/peers/convnet.py); units are examples. convnet_costs(): the
 /// cost at each of the first `calls` steps.
 Workload convnet_workload(const std::string& text, const WorkloadOptions& options);
@@ -169,6 +190,8 @@ Workload rnn_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload rbm_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload conv_ceiling(const std::string& text, const WorkloadOptions& options);
 Workload convnet_ceiling(const std::string& text, const WorkloadOptions& options);
+/// As the elementwise formula a+1 that reads and writes as many bytes as the images and what is pooled have.
+Workload pool_ceiling(const std::string& text, const WorkloadOptions& options);
 /// Writing an array of that size.
 Workload random_ceiling(const std::string& text, const WorkloadOptions& options);
 

@@ -156,7 +156,7 @@ def serve(family, name, dtype, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=("net", "elementwise", "gemm", "loops", "random_numbers", "rnn", "rbm",
-                                           "conv", "convnet", "compile"))
+                                           "conv", "pool", "convnet", "compile"))
     parser.add_argument("implementation", nargs="?")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")

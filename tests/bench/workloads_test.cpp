@@ -60,6 +60,38 @@ TEST(BenchCases, ConfigurationsOfConvolutionsHaveTheWidthFirst) {
     EXPECT_THROW(conv_case(text), UserError) << text;
 }
 
+TEST(BenchCases, PoolingsHaveTheHeightFirst) {
+  const PoolCase c = pool_case("max_gradient/16x64x56x47/w3s2p1");
+  EXPECT_TRUE(c.is_gradient);
+  EXPECT_FALSE(c.is_mean);
+  EXPECT_EQ((std::vector<int64_t>{c.batch, c.channels, c.height, c.width, c.window, c.stride, c.padding}),
+            (std::vector<int64_t>{16, 64, 56, 47, 3, 2, 1}));
+  EXPECT_EQ((std::vector<int64_t>{c.pooled(56), c.pooled(47), c.pooled(1)}), (std::vector<int64_t>{28, 24, 1}));
+  EXPECT_DOUBLE_EQ(c.elements(), 16.0 * 64 * 56 * 47);
+  EXPECT_TRUE(pool_case("mean/1x1x2x2/w2s2p0").is_mean);
+  const std::pair<const char*, const char*> bad[] = {
+      {"max", "bench: no such case"},
+      {"max/1x2x3x4", "bench: no such case"},
+      {"sum/1x2x3x4/w2s2p0", "bench: no such case"},
+      {"max/1x2x3/w2s2p0", "bench: no such case"},
+      {"max/1x2x3x4x5/w2s2p0", "bench: no such case"},
+      {"max/1x2x0x4/w2s2p0", "bench: no such case"},
+      {"max/1x2x3x4/w2s2", "bench: no such case"},
+      {"max/1x2x3x4/w2s0p0", "bench: no such case"},
+      {"max/1x2x3x4/w2s2p0/", "bench: no such case"},
+      {"max/1x2x3x4/w2s2p2", "bench: no window fits"},
+      {"max/1x2x3x4/w6s2p1", "bench: no window fits"},
+      {"max/1000000x1000000x1000000x1000000/w2s2p0", "bench: the images are too large"}};
+  for (const auto& [text, what] : bad) {
+    try {
+      pool_case(text);
+      ADD_FAILURE() << text;
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.messages().front().what, what) << text;
+    }
+  }
+}
+
 TEST(BenchCases, LayersAndConfigurationsHaveThreePassesEach) {
   const std::vector<std::string> cases = conv_cases({"i3x8x8,k2x3x3", "4", "L4", "i3x8x8,k2x3x3"});
   EXPECT_EQ(cases, (std::vector<std::string>{"i3x8x8,k2x3x3/fprop", "i3x8x8,k2x3x3/inputs", "i3x8x8,k2x3x3/weights",
@@ -83,6 +115,7 @@ TEST(BenchCases, TheBenchmarksOwnCasesAreGood) {
         if (bench.family == "rnn") rnn_case(text);
         if (bench.family == "rbm") rbm_case(text);
         if (bench.family == "conv") conv_case(text);
+        if (bench.family == "pool") pool_case(text);
         if (bench.family == "convnet") convnet_case(text);
       }
   EXPECT_THROW(bench_named("mlpp"), UserError);
@@ -128,6 +161,11 @@ TEST(BenchMeasure, EveryWorkloadRuns) {
         EXPECT_GT(measure(rnn_workload(text, options), 0.005).value, 0) << text;
       EXPECT_GT(measure(rbm_workload("20-15-3/12", options), 0.005).value, 0);
       EXPECT_GT(measure(convnet_workload("convsmall/1", options), 0.005).value, 0);
+      for (const char* what : {"max", "max_gradient", "mean", "mean_gradient"}) {
+        const Workload pooling = pool_workload(str(what, "/2x3x9x10/w3s2p1"), options);
+        EXPECT_GT(measure(pooling, 0.005).value, 0) << what;
+        EXPECT_NE(pooling.chosen, "") << what;
+      }
       for (const char* pass : {"fprop", "inputs", "weights"}) {
         const Workload conv = conv_workload(str("i2x7x6,k3x3x2,b4,p1x0/", pass), options);
         EXPECT_GT(measure(conv, 0.005).value, 0) << pass;
@@ -180,6 +218,33 @@ TEST(BenchMeasure, ConvolutionsGiveWhatThePeersDo) {
   }
 }
 
+// Those of `bench/peers/worker.py pool --check`.
+TEST(BenchMeasure, PoolingsGiveWhatThePeersDo) {
+  const std::tuple<const char*, double, double> cases[] = {
+      {"max/2x3x9x10/w2s2p0", 75.3159805127277, 4642.52043892854},
+      {"max/2x3x9x10/w3s2p1", 113.810761630921, 8707.38449868561},
+      {"max/2x3x9x10/w3s1p1", 420.623201437177, 113606.042767445},
+      {"max_gradient/2x3x9x10/w2s2p0", -9.60131133888336, -1759.19820735325},
+      {"max_gradient/2x3x9x10/w3s2p1", -11.8731551783316, -2525.40738532869},
+      {"max_gradient/2x3x9x10/w3s1p1", -14.4563491336087, -2605.69461324294},
+      {"mean/2x3x9x10/w2s2p0", 1.45464269014763, 176.19788726342},
+      {"mean/2x3x9x10/w3s2p1", 1.65139483906775, 280.444048899188},
+      {"mean/2x3x9x10/w3s1p1", 6.66791116010923, 2753.92767458638},
+      {"mean_gradient/2x3x9x10/w2s2p0", -9.60131133888336, -1772.3672723749},
+      {"mean_gradient/2x3x9x10/w3s2p1", -9.9083164868195, -1927.34641435679},
+      {"mean_gradient/2x3x9x10/w3s1p1", -11.4398434917274, -2236.10975362907}};
+  for (const auto& [text, wanted, wanted_products] : cases) {
+    const Tensor got = pool_result(text, {.dtype = DType::kFloat64, .threads = 1});
+    double sum = 0, products = 0;
+    for (int64_t i = 0; i < got.size(); ++i) {
+      sum += got.as_double(i);
+      products += got.as_double(i) * static_cast<double>(i + 1);
+    }
+    EXPECT_NEAR(sum, wanted, 1e-11) << text;
+    EXPECT_NEAR(products, wanted_products, 1e-8) << text;
+  }
+}
+
 // Those of `bench/peers/worker.py convnet --check`.
 TEST(BenchMeasure, NetworksWithConvolutionsTrainAsThePeersDo) {
   const std::pair<const char*, std::vector<double>> cases[] = {
@@ -216,6 +281,7 @@ TEST(BenchMeasure, CeilingsAreInTheUnitOfWhatRuns) {
   EXPECT_GT(measure(conv_ceiling("i2x7x6,k3x3x2,b4/fprop", options), 0.02).value, 1);
   EXPECT_GT(measure(convnet_ceiling("convlarge/1", options), 0.02).value, 5);
   EXPECT_GT(measure(elementwise_ceiling("a+1/100000", options), 0.02).value, 1e7);
+  EXPECT_GT(measure(pool_ceiling("max_gradient/2x3x100x100/w3s2p1", options), 0.02).value, 1e7);
   EXPECT_GT(measure(random_ceiling("mt_normal/100000", options), 0.02).value, 1e7);
   EXPECT_THROW(elementwise_ceiling("a+1/4", options), UserError);
 }

@@ -19,6 +19,7 @@ class PoolGradient : public WindowValues {
       : WindowValues(b, windows, b.output().type.dims, b.output().type.dtype, what),
         divide_by_(divide_by),
         dy_(b.input(what == Pooled::kPlace ? 1 : 0)),
+        is_sum_of_shares_(what == Pooled::kPlace && windows.sharing() > 1),
         reach_((columns().window - 1) / columns().stride),
         kept_((reach_ + window_lanes_ - 1) / window_lanes_ * window_lanes_) {}
 
@@ -218,6 +219,8 @@ class PoolGradient : public WindowValues {
           const Term to = first_element + image_row.offset + c;
           Term value = of_row(image_row, c - shift);
           if (adds) value = b_.load(b_.output(), to, column_lanes_, 1, count) + value;
+          // As the sum of 0 and the shares, which is never -0.
+          if (!adds && is_sum_of_shares_) value = value + constant(0, column_lanes_);
           b_.store(b_.output(), to, value, 1, count);
         });
       };
@@ -250,6 +253,7 @@ class PoolGradient : public WindowValues {
 
   PoolDivisor divide_by_;
   kernel::Operand dy_;
+  bool is_sum_of_shares_;
   int64_t reach_;  // windows before a group's own that reach into it
   int64_t kept_;   // windows before the chunk's, in whole vectors
   std::string sums_, dys_, places_;
@@ -270,7 +274,9 @@ void lower_pool_gradient(kernel::StepBuilder& b, PoolForm form) {
 void lower_pool_as(kernel::StepBuilder& b, PoolForm form) {
   if (WindowLoops::is_too_wide(PoolWindows::of(b.node()))) return b.call_reference();
   const bool is_gradient = b.node().op == &max_pool_gradient_op() || b.node().op == &sum_pool_gradient_op();
-  if (is_gradient)
+  if (form == PoolForm::kPlaces)
+    lower_pool_places(b);
+  else if (is_gradient)
     lower_pool_gradient(b, form);
   else
     lower_pooled(b, form);

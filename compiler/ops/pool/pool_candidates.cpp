@@ -1,5 +1,6 @@
-// The candidates of pooling: by columns, which are reduced first and kept in a buffer, for windows of any kind; and by
-// taps, with vectors of windows in registers, where windows lie side by side. Their results are the same bits.
+// The candidates of pooling: by columns, which are reduced first and kept in a buffer, for windows of any kind; by
+// taps, with vectors of windows in registers, where windows lie side by side; and by places, for the gradient of maxima
+// of windows that share elements. Their results are the same bits.
 #include "compiler/ir/graph.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/pool/pool.h"
@@ -16,6 +17,7 @@ using kernel::Target;
 constexpr const char* kComputation = "pool";
 constexpr const char* kColumns = "columns";
 constexpr const char* kTaps = "taps";
+constexpr const char* kPlaces = "places";
 
 std::vector<Candidate> offer(const ChoiceKey& key, const Target&) {
   auto candidate = [](const char* name, PoolForm form) {
@@ -23,13 +25,17 @@ std::vector<Candidate> offer(const ChoiceKey& key, const Target&) {
         .name = name, .rounding = RoundingClass::kSame, .lower = [form](StepBuilder& b) { lower_pool_as(b, form); }};
   };
   std::vector<Candidate> out = {candidate(kColumns, PoolForm::kColumns)};
-  if (pooling_of(key)->has_taps()) out.push_back(candidate(kTaps, PoolForm::kTaps));
+  const Pooling pooling = *pooling_of(key);
+  if (pooling.has_taps()) out.push_back(candidate(kTaps, PoolForm::kTaps));
+  if (pooling.has_places()) out.push_back(candidate(kPlaces, PoolForm::kPlaces));
   return out;
 }
 
-// Elements that are neither stored into a buffer nor loaded from it are always fewer instructions.
+// Elements that are neither stored into a buffer nor loaded from it are always fewer instructions; so are those of a
+// gradient that are written once.
 std::string rule(const ChoiceKey& key, const Target&, int, double) {
-  return pooling_of(key)->has_taps() ? kTaps : kColumns;
+  const Pooling pooling = *pooling_of(key);
+  return pooling.has_taps() ? kTaps : pooling.has_places() ? kPlaces : kColumns;
 }
 
 std::optional<Graph> example(const std::string& properties) {

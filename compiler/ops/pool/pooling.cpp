@@ -76,6 +76,14 @@ bool Pooling::has_taps() const {
   return windows.stride.back() == window && (window == 2 || window == 4) && elements <= kMostElements;
 }
 
+bool Pooling::has_places() const {
+  constexpr int64_t kMostElements = 25, kMostBytes = 2048;
+  if (op != &max_pool_gradient_op() || windows.axes() > 2 || windows.sharing() == 1) return false;
+  const int64_t stride = windows.stride.back();
+  return (stride == 1 || stride == 2 || stride == 4) && element_count(windows.window) <= kMostElements &&
+         image.back() * static_cast<int64_t>(size_of(dtype)) <= kMostBytes;
+}
+
 kernel::ChoiceKey key_of(const Pooling& p) {
   const PoolWindows& w = p.windows;
   std::vector<std::string> padding;

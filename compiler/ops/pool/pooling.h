@@ -19,6 +19,9 @@ struct Pooling {
   /// May a vector of windows stay in registers with all of its elements? They lie side by side along a row, 2 or 4
   /// wide, none sticks out, and they have at most 16 elements; for a gradient no two share a row.
   bool has_taps() const;
+  /// Is it the gradient of maxima of windows that share elements, one or two axes of them, of at most 25 elements, 1, 2
+  /// or 4 columns from window to window, in rows of at most 2 KiB?
+  bool has_places() const;
 };
 
 /// "pool max_pool float32 16x64x56x56 w2x2 s2x2 p0:0x0:0": the op, dtype, lengths of the image, window, stride and

@@ -152,26 +152,27 @@ Term WindowLoops::column_of_windows(const std::string& buffer, const Term& i, co
   return stride == 2 ? pair(0) : kernel::even_lanes(pair(0), pair(2));
 }
 
+std::vector<Term> WindowLoops::side_by_side(const std::vector<Term>& columns) {
+  if (columns[0].lanes() == 1 || columns.size() == 1) return columns;
+  if (columns.size() == 2) return {kernel::zip_low(columns[0], columns[1]), kernel::zip_high(columns[0], columns[1])};
+  const Term low02 = code_.let("low02", kernel::zip_low(columns[0], columns[2])),
+             low13 = code_.let("low13", kernel::zip_low(columns[1], columns[3])),
+             high02 = code_.let("high02", kernel::zip_high(columns[0], columns[2])),
+             high13 = code_.let("high13", kernel::zip_high(columns[1], columns[3]));
+  return {kernel::zip_low(low02, low13), kernel::zip_high(low02, low13), kernel::zip_low(high02, high13),
+          kernel::zip_high(high02, high13)};
+}
+
 void WindowLoops::store_columns(const std::string& buffer, const Term& i, const std::vector<Term>& values) {
   const auto stride = static_cast<int64_t>(values.size());
-  const int lanes = window_lanes_;
-  std::vector<Term> side_by_side;
-  if (lanes > 1 && stride == 2) {
-    side_by_side = {kernel::zip_low(values[0], values[1]), kernel::zip_high(values[0], values[1])};
-  } else if (lanes > 1 && stride == 4) {
-    const Term low02 = code_.let("low02", kernel::zip_low(values[0], values[2])),
-               low13 = code_.let("low13", kernel::zip_low(values[1], values[3])),
-               high02 = code_.let("high02", kernel::zip_high(values[0], values[2])),
-               high13 = code_.let("high13", kernel::zip_high(values[1], values[3]));
-    side_by_side = {kernel::zip_low(low02, low13), kernel::zip_high(low02, low13), kernel::zip_low(high02, high13),
-                    kernel::zip_high(high02, high13)};
-  } else {
+  if (window_lanes_ == 1 || (stride != 2 && stride != 4)) {
     for (int64_t k = 0; k < stride; ++k)
       code_.store(buffer, i * Term(stride) + Term(k), Term(stride), values[static_cast<size_t>(k)]);
     return;
   }
+  const std::vector<Term> vectors = side_by_side(values);
   for (int64_t v = 0; v < stride; ++v)
-    code_.store(buffer, i * Term(stride) + Term(v * lanes), 1, side_by_side[static_cast<size_t>(v)]);
+    code_.store(buffer, i * Term(stride) + Term(v * window_lanes_), 1, vectors[static_cast<size_t>(v)]);
 }
 
 void WindowLoops::fill(const std::string& buffer, const Term& first, const Term& end, const Term& value) {

@@ -101,6 +101,8 @@ class WindowLoops {
   Term lane_numbers(int lanes) const;
   /// Elements (i + lane) * stride + k of a buffer of columns, for the lanes of a vector of windows.
   Term column_of_windows(const std::string& buffer, const Term& i, const Term& k) const;
+  /// Vectors of every stride-th column, for a stride of 1, 2 or 4, as vectors of neighbouring columns.
+  std::vector<Term> side_by_side(const std::vector<Term>& columns);
   /// Stores elements (i + lane) * stride + k, for k = 0, ..., stride - 1.
   void store_columns(const std::string& buffer, const Term& i, const std::vector<Term>& values);
   /// Vectors from `first` until `end` is reached, which may be passed.

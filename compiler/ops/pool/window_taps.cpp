@@ -51,18 +51,9 @@ void WindowValues::store_taps(const Taps& values, const WindowRow& at, const Ter
   each_image_row(at, [&](const ImageRow& row) {
     const std::vector<Term>& x = values[next++];
     const Term to = code_.let("to", first_element + row.offset + i * Term(stride));
-    std::vector<Term> side_by_side = x;
-    if (lanes > 1 && stride == 2) side_by_side = {kernel::zip_low(x[0], x[1]), kernel::zip_high(x[0], x[1])};
-    if (lanes > 1 && stride == 4) {
-      const Term low02 = code_.let("low02", kernel::zip_low(x[0], x[2])),
-                 low13 = code_.let("low13", kernel::zip_low(x[1], x[3])),
-                 high02 = code_.let("high02", kernel::zip_high(x[0], x[2])),
-                 high13 = code_.let("high13", kernel::zip_high(x[1], x[3]));
-      side_by_side = {kernel::zip_low(low02, low13), kernel::zip_high(low02, low13), kernel::zip_low(high02, high13),
-                      kernel::zip_high(high02, high13)};
-    }
+    const std::vector<Term> vectors = side_by_side(x);
     for (int64_t v = 0; v < stride; ++v)
-      b_.store(b_.output(), to + Term(v * lanes), side_by_side[static_cast<size_t>(v)], 1, count_of_vector(v, count));
+      b_.store(b_.output(), to + Term(v * lanes), vectors[static_cast<size_t>(v)], 1, count_of_vector(v, count));
   });
 }
 

@@ -1,4 +1,4 @@
-// The two forms of pooling's kernels: the same bits, for windows of all kinds that both can do, with ties and NaN.
+// The forms of pooling's kernels: the same bits, for windows of all kinds that both can do, with ties and NaN.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,6 +36,12 @@ Tensor pattern(const Shape& shape, DType dtype) {
     if (is_float(dtype) && i % 3 == 0 && value == 0) value = -0.0;
     out.data<double>()[i] = value;
   }
+  return out.cast(dtype);
+}
+
+Tensor filled(const Shape& shape, double value, DType dtype) {
+  Tensor out = Tensor::empty(DType::kFloat64, shape);
+  for (int64_t i = 0; i < out.size(); ++i) out.data<double>()[i] = value;
   return out.cast(dtype);
 }
 
@@ -86,6 +92,46 @@ TEST(PoolCandidates, HaveTheSameBits) {
     }
 }
 
+// Windows that share rows, columns or both; padding on both sides, or that the windows reach on one only; images in one
+// block and in several; rows shorter and longer than a vector; steps of 1, 2 and 4.
+TEST(PoolCandidates, PlacesHaveTheSameBits) {
+  const std::vector<Row> all = {{{2, 7, 9}, {.window = {3, 3}, .stride = {2, 2}}},
+                                {{2, 8, 8}, {.window = {3, 3}, .stride = {2, 2}, .padding = {{1, 1}, {1, 1}}}},
+                                {{1, 56, 56}, {.window = {3, 3}, .stride = {1, 1}, .padding = {{1, 1}, {1, 1}}}},
+                                {{2, 61, 45}, {.window = {3, 3}, .stride = {2, 2}, .padding = {{1, 1}, {1, 1}}}},
+                                {{1, 112, 112}, {.window = {3, 3}, .stride = {2, 2}, .padding = {{1, 1}, {1, 1}}}},
+                                {{2, 9, 256}, {.window = {2, 2}, .stride = {1, 1}}},
+                                {{1, 40, 50}, {.window = {5, 5}, .stride = {1, 1}, .padding = {{2, 2}, {2, 2}}}},
+                                {{1, 30, 37}, {.window = {5, 5}, .stride = {1, 2}, .padding = {{4, 3}, {4, 4}}}},
+                                {{2, 20, 41}, {.window = {3, 6}, .stride = {5, 4}, .padding = {{0, 0}, {3, 5}}}},
+                                {{2, 20, 41}, {.window = {6, 3}, .stride = {4, 4}, .padding = {{2, 0}, {0, 1}}}},
+                                {{1, 33, 21}, {.window = {4, 1}, .stride = {1, 2}}},
+                                {{2, 7, 8}, {.window = {3, 3}, .stride = {2, 2}, .ignore_border = false}},
+                                {{3, 40}, {.window = {5}, .stride = {2}, .padding = {{4, 3}}}},
+                                {{2, 3, 3}, {.window = {3, 3}, .stride = {1, 1}, .padding = {{2, 2}, {2, 2}}}},
+                                {{4, 1, 1}, {.window = {3, 3}, .stride = {1, 1}, .padding = {{2, 2}, {1, 1}}}}};
+  for (const Row& row : all)
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      const Dims dims(row.image.begin(), row.image.end());
+      const Expr x = make_input({.dtype = dtype, .dims = dims}, "x"), y = pool(x, row.options),
+                 dy = make_input({.dtype = dtype, .dims = y.dims()}, "dy"), dx = vjp(y, x, dy);
+      Shape pooled;
+      for (const Dim& length : y.dims()) pooled.push_back(length.value());
+      const Tensor lowest = filled(row.image, -INFINITY, dtype), negative_zeros = filled(pooled, -0.0, dtype);
+      const Tensor normal = Tensor::of(RandomState(3).normal(0, 1, element_count(pooled)), pooled).cast(dtype);
+      const std::string what = str(name_of(dtype), " ", join(row.image, "x"), " by ", join(row.options.window, "x"));
+      for (const Tensor& image : {pattern(row.image, dtype), lowest})
+        for (const Tensor& given : {normal, negative_zeros}) {
+          const std::vector<Tensor> by_places = by("places", {x, dy}, {dx}, {image, given});
+          expect_same_bits(by("columns", {x, dy}, {dx}, {image, given}), by_places, what);
+          const Tensor reference = function({x, dy}, {dx}, {}, {.mode = Mode::kReference})({image, given})[0];
+          for (int64_t i = 0; i < reference.size(); ++i)
+            ASSERT_NEAR(by_places[0].as_double(i), reference.as_double(i), dtype == DType::kFloat32 ? 2e-6 : 4e-15)
+                << what << ", element " << i;
+        }
+    }
+}
+
 TEST(PoolCandidates, MaximaOfIntegersAreTheSame) {
   for (DType dtype : {DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64}) {
     const Expr x = make_input({.dtype = dtype, .dims = {2, 4, 70}}, "x"), y = pool(x, {.window = {2, 2}});
@@ -116,15 +162,32 @@ TEST(PoolKeys, AreReadBack) {
     EXPECT_FALSE(pooling_of({"pool", text})) << text;
 }
 
+TEST(PoolRule, TakesPlacesForTheGradientOfMaximaThatShare) {
+  auto rule = [](const char* text) { return find_computation("pool")->rule({"pool", text}, {}, 1, 0); };
+  for (const char* shared :
+       {"max_pool_gradient float32 16x64x56x56 w3x3 s2x2 p1:1x1:1",
+        "max_pool_gradient float64 16x64x56x56 w3x3 s1x1 p1:1x1:1",
+        "max_pool_gradient float32 4x5x9 w2x2 s1x2 p0:0x0:0", "max_pool_gradient float32 4x512 w5 s4 p0:0",
+        "max_pool_gradient float32 4x6x7 w3x3 s2x2 p0:0x0:0 border"})
+    EXPECT_EQ(rule(shared), "places") << shared;
+  for (const char* other :
+       {"max_pool float32 16x64x56x56 w3x3 s2x2 p1:1x1:1", "max_pool_pick float32 16x64x56x56 w3x3 s2x2 p1:1x1:1",
+        "sum_pool_gradient float32 16x64x56x56 w3x3 s2x2 p1:1x1:1 one", "max_pool_gradient float32 4x513 w5 s4 p0:0",
+        "max_pool_gradient float64 4x257 w5 s4 p0:0", "max_pool_gradient float32 4x9x9 w4x4 s3x3 p0:0x0:0",
+        "max_pool_gradient float32 4x9x9 w3x9 s2x2 p0:0x0:0",
+        "max_pool_gradient float32 4x9x9x9 w3x3x1 s2x2x2 p0:0x0:0x0:0"})
+    EXPECT_EQ(rule(other), "columns") << other;
+}
+
 TEST(PoolRule, TakesTapsWhereWindowsLieSideBySide) {
   auto rule = [](const char* text) { return find_computation("pool")->rule({"pool", text}, {}, 1, 0); };
   EXPECT_EQ(rule("max_pool float32 500x20x24x24 w2x2 s2x2 p0:0x0:0"), "taps");
   EXPECT_EQ(rule("max_pool_gradient float32 500x20x24x24 w2x2 s2x2 p0:0x0:0"), "taps");
   EXPECT_EQ(rule("max_pool float32 4x5x9 w2x2 s1x2 p0:0x0:0"), "taps");
   for (const char* other :
-       {"max_pool_gradient float32 4x5x9 w2x2 s1x2 p0:0x0:0", "max_pool float32 4x6x9 w3x3 s3x3 p0:0x0:0",
-        "max_pool float32 4x6x9 w3x2 s2x1 p0:0x0:0", "max_pool float32 4x6x8 w2x2 s2x2 p1:1x0:0",
-        "max_pool float32 4x6x7 w2x2 s2x2 p0:0x0:0 border", "max_pool float32 4x60x80 w5x4 s5x4 p0:0x0:0"})
+       {"max_pool float32 4x6x9 w3x3 s3x3 p0:0x0:0", "max_pool float32 4x6x9 w3x2 s2x1 p0:0x0:0",
+        "max_pool float32 4x6x8 w2x2 s2x2 p1:1x0:0", "max_pool float32 4x6x7 w2x2 s2x2 p0:0x0:0 border",
+        "max_pool float32 4x60x80 w5x4 s5x4 p0:0x0:0"})
     EXPECT_EQ(rule(other), "columns") << other;
 }
 
