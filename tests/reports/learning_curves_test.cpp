@@ -50,8 +50,9 @@ std::vector<EpochReport> long_run() {
 
 TEST_F(LearningCurves, ASmallPictureOfALongRun) {
   const Picture picture = drawn({{.epochs = long_run()}}, {}, "runs/mlp_digits-1");
-  EXPECT_LT(read_file(folder.path("curves.png")).size(), 100'000u);
-  EXPECT_LT(read_file(svg()).size(), 100'000u);
+  // 66,179 and 16,105 bytes with libpng 1.6.39, zlib 1.2.13 and DejaVu 2.37.
+  EXPECT_LT(read_file(folder.path("curves.png")).size(), 75'000u);
+  EXPECT_LT(read_file(svg()).size(), 17'000u);
   EXPECT_EQ(picture.width, 960u);
   EXPECT_GT(picture.count(curve_style(0).colour), 300);  // validation
   EXPECT_GT(picture.count(curve_style(1).colour), 300);  // test
