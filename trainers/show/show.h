@@ -124,7 +124,7 @@ struct SaliencyTarget {
   bool is_probability = false;
 };
 /// The one that saliency asks about, of an example `x` as read() gives it: that of its class; of several labels the
-/// first one that it has, else the largest one that the model gives; else the first.
+/// first one that it has, else the largest one that the model gives; else the first value, with the column's name.
 SaliencyTarget saliency_target(const TrainedModel& model, Part part, int64_t example, const Tensor& x);
 /// Of one example: what the layers of images make of it.
 void show_feature_maps(const TrainedModel& model, Part part, int64_t example, ShowFolder& folder);

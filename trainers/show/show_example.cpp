@@ -63,10 +63,13 @@ SaliencyTarget saliency_target(const TrainedModel& model, Part part, int64_t exa
     const int64_t label = model.labels(part, example, 1).at(0);
     return {label, of + model.class_name(label), is_probability};
   }
-  if (split.targets() != Targets::kLabels || split.has_step_targets()) return {0, "first output", false};
+  const int64_t first = model.output().columns ? model.output().columns->first : 0;
+  const std::vector<std::string>& names = model.data().target_names;
+  const bool is_named = split.targets() == Targets::kValues && first < std::ssize(names);
+  if (split.targets() != Targets::kLabels || split.has_step_targets())
+    return {0, is_named ? "value of " + names[static_cast<size_t>(first)] : "first output", false};
   const Tensor targets = split.read_targets(example, 1, DType::kFloat64);
   const Tensor given = model.predict(Batch{x, {}}).probabilities;
-  const int64_t first = model.output().columns ? model.output().columns->first : 0;
   if (first + given.size() > targets.size()) return {0, "first output", false};
   int64_t chosen = 0;
   for (int64_t i = 1; i < given.size(); ++i)
