@@ -83,8 +83,8 @@ pre .c { color: var(--comment); }
 pre .k { color: var(--word); }
 pre .n { color: var(--literal); }
 pre .p { color: var(--macro); }
-pre a.mark { scroll-margin-top: 1rem; }
-pre a.mark:target { background: var(--shared); outline: 4px solid var(--shared); }
+pre a.mark { scroll-margin-top: 2.2rem; position: relative; }
+pre a.mark:target::before { content: "\25B8"; position: absolute; right: 1px; color: var(--accent); }
 ul.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; list-style: none; padding: 0; margin: .4rem 0 .8rem;
   font-size: .92rem; }
 ul.legend svg { width: 26px; height: 16px; vertical-align: -2px; margin-right: .4rem; }
@@ -156,6 +156,15 @@ const leaveRoom = () => {
 };
 leaveRoom();
 window.addEventListener("resize", leaveRoom);
+// Of a wide graph, what stands highest is seen first.
+const toFirst = figure => {
+  const view = figure.querySelector(".view"), left = view.getBoundingClientRect().left;
+  const boxes = [...figure.querySelectorAll("g.node rect")].map(rect => rect.getBoundingClientRect());
+  const first = boxes.reduce((a, b) => a.top > b.top ? b : a);
+  view.scrollLeft += (first.left + first.right) / 2 - left - view.clientWidth / 2;
+};
+document.querySelectorAll(".pick").forEach(pick => pick.addEventListener("change",
+  () => pick.parentElement.querySelectorAll("figure").forEach(toFirst)));
 const room = document.querySelector("main").clientWidth - 110;
 document.querySelectorAll("figure").forEach(figure => {
   const svg = figure.querySelector("svg");
@@ -175,13 +184,17 @@ document.querySelectorAll("figure").forEach(figure => {
   figure.querySelectorAll("button").forEach(button =>
     button.addEventListener("click", () => { scale = steps[button.value](); show(); }));
   show();
+  toFirst(figure);
   svg.querySelectorAll("g.node").forEach(node => {
-    const lit = [...svg.querySelectorAll(`[data-a="${node.dataset.i}"], [data-b="${node.dataset.i}"]`)];
-    for (const edge of [...lit])
-      for (const end of [edge.dataset.a, edge.dataset.b])
-        lit.push(svg.querySelector(`g.node[data-i="${end}"]`));
-    node.addEventListener("pointerenter", () => lit.forEach(part => part.classList.add("lit")));
-    node.addEventListener("pointerleave", () => lit.forEach(part => part.classList.remove("lit")));
+    node.addEventListener("pointerenter", () => {
+      for (const edge of svg.querySelectorAll(`[data-a="${node.dataset.i}"], [data-b="${node.dataset.i}"]`)) {
+        edge.classList.add("lit");
+        for (const end of [edge.dataset.a, edge.dataset.b])
+          svg.querySelector(`g.node[data-i="${end}"]`).classList.add("lit");
+      }
+    });
+    node.addEventListener("pointerleave",
+      () => svg.querySelectorAll(".lit").forEach(part => part.classList.remove("lit")));
   });
 });
 )";
