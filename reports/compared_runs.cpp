@@ -6,24 +6,27 @@
 
 namespace thtrain {
 
+CurveStyle compared_style(size_t index) {
+  CurveStyle out = curve_style(index);
+  if (out.hollow) out.marker = out.marker == Marker::kDisc ? Marker::kTriangleDown : Marker::kStar;
+  out.hollow = false;
+  out.dash = index < kCurveStyles ? std::vector<double>{} : std::vector<double>{14, 3, 2, 3};
+  return out;
+}
+
 std::vector<std::string> draw_compared_runs(const std::string& path, const std::vector<ComparedRun>& runs,
                                             const std::string& metric, const std::string& title) {
   std::vector<Curve> curves;
   double epochs = 1;
   for (size_t i = 0; i < runs.size(); ++i) {
-    CurveStyle style = curve_style(i);
-    // Dashes say "training": runs differ by colours and markers; from the ninth on, by dots between long dashes as
-    // well.
-    style.dash = i < kCurveStyles ? std::vector<double>{} : std::vector<double>{14, 3, 2, 3};
-    style.hollow = false;
-    curves.push_back({runs[i].name, style, runs[i].valid});
+    curves.push_back({runs[i].name, compared_style(i), runs[i].valid});
     for (const auto& [epoch, value] : runs[i].valid) epochs = std::max(epochs, epoch);
     for (const auto& [epoch, value] : runs[i].train) epochs = std::max(epochs, epoch);
   }
   const bool has_train = std::any_of(runs.begin(), runs.end(), [](const ComparedRun& r) { return !r.train.empty(); });
   for (size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].train.empty()) continue;
-    CurveStyle style = curve_style(i);
+    CurveStyle style = compared_style(i);
     style.dash = {4, 3};
     style.hollow = true;
     style.thickness = 1.1;

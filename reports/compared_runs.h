@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/canvas.h"
+#include "reports/plot.h"
 
 namespace thtrain {
 
@@ -13,6 +13,10 @@ struct ComparedRun {
   std::string name;
   std::vector<Point> valid = {}, train = {};  // of the metric
 };
+
+/// Of the run with this number: a line, of the ninth and later runs of dots between long dashes, and a filled marker
+/// that no other of eight runs has.
+CurveStyle compared_style(size_t index);
 
 /// PATH.png and PATH.svg, as Canvas::write(), of 960 x 480 pixels: a curve with markers of each run's validation
 /// values, and a thin dashed one, with the same markers hollow, of its training values. Names of runs stand in the

@@ -302,11 +302,12 @@ void Panel::draw_histogram(const std::string& title, const std::vector<double>& 
   TH_CHECK(edges.size() == counts.size() + 1, edges.size(), " edges of ", counts.size(), " bars");
   draw_y_ticks();
   for (size_t i = 0; i < counts.size(); ++i) {
-    const double top = y_of(counts[i]);
-    if (std::isfinite(top))
-      canvas_.fill({std::max(x_of(edges[i]), box_.left), std::clamp(top, box_.top, box_.bottom),
-                    std::min(x_of(edges[i + 1]), box_.right), box_.bottom},
-                   colour);
+    double top = y_of(counts[i]);
+    if (!std::isfinite(top)) continue;
+    if (counts[i] > 0) top = std::min(top, box_.bottom - 1);  // a few among thousands are seen, too
+    canvas_.fill({std::max(x_of(edges[i]), box_.left), std::clamp(top, box_.top, box_.bottom),
+                  std::min(x_of(edges[i + 1]), box_.right), box_.bottom},
+                 colour);
   }
   draw_x_ticks();
   draw_frame(title);

@@ -17,16 +17,15 @@
 
 namespace thtrain {
 
+std::pair<int64_t, int64_t> nearest_pixels(double low, double high, int64_t count) {
+  const auto n = static_cast<double>(count);
+  return {std::lround(std::clamp(low, 0.0, n)), std::lround(std::clamp(high, 0.0, n))};
+}
+
 namespace {
 
 FT_Pos fixed(double pixels) {
   return static_cast<FT_Pos>(std::lround(pixels * 64));
-}
-
-// Pixels from..to of an axis of `count` that a side from `low` to `high` covers, to the nearest.
-std::pair<int64_t, int64_t> nearest(double low, double high, int64_t count) {
-  const auto n = static_cast<double>(count);
-  return {std::lround(std::clamp(low, 0.0, n)), std::lround(std::clamp(high, 0.0, n))};
 }
 
 class Painter {
@@ -75,8 +74,8 @@ class Painter {
 
 Painter::Clip Painter::clip_of(const std::optional<Box>& within) const {
   if (!within) return whole();
-  const auto [left, right] = nearest(within->left, within->right, width_);
-  const auto [top, bottom] = nearest(within->top, within->bottom, height_);
+  const auto [left, right] = nearest_pixels(within->left, within->right, width_);
+  const auto [top, bottom] = nearest_pixels(within->top, within->bottom, height_);
   return {left, top, right, bottom};
 }
 
@@ -191,8 +190,8 @@ void Painter::draw(const Canvas::Polyline& line) {
 }
 
 void Painter::draw(const Canvas::Filled& filled) {
-  const auto [left, right] = nearest(filled.box.left, filled.box.right, width_);
-  const auto [top, bottom] = nearest(filled.box.top, filled.box.bottom, height_);
+  const auto [left, right] = nearest_pixels(filled.box.left, filled.box.right, width_);
+  const auto [top, bottom] = nearest_pixels(filled.box.top, filled.box.bottom, height_);
   for (int64_t y = top; y < bottom; ++y)
     for (int64_t x = left; x < right; ++x) {
       uint8_t* pixel = &out_.values[static_cast<size_t>((y * width_ + x) * 3)];
@@ -240,8 +239,8 @@ void Painter::draw(const Canvas::Placed& text) {
 
 void Painter::draw(const Canvas::Image& image) {
   const Pixels& from = image.pixels;
-  const auto [left, right] = nearest(image.box.left, image.box.right, width_);
-  const auto [top, bottom] = nearest(image.box.top, image.box.bottom, height_);
+  const auto [left, right] = nearest_pixels(image.box.left, image.box.right, width_);
+  const auto [top, bottom] = nearest_pixels(image.box.top, image.box.bottom, height_);
   auto source = [](int64_t at, double low, double length, int64_t count) {
     const double place = (static_cast<double>(at) + 0.5 - low) / length * static_cast<double>(count);
     return std::clamp<int64_t>(static_cast<int64_t>(std::floor(place)), 0, count - 1);

@@ -1,9 +1,15 @@
 // A picture as pixels: shapes and glyphs cover pixels in part at their edges (FreeType's rasterizer).
 #pragma once
 
+#include <cstdint>
+#include <utility>
+
 #include "reports/canvas.h"
 
 namespace thtrain {
+
+/// The pixels [first, second) of an axis of `count` that a side from `low` to `high` covers, to the nearest.
+std::pair<int64_t, int64_t> nearest_pixels(double low, double high, int64_t count);
 
 /// 3 channels. UserError where there is text, and no font (Font::missing()).
 Pixels raster_of(const Canvas& canvas);

@@ -127,12 +127,12 @@ void Writer::draw(const Canvas::Polyline& line) {
 }
 
 void Writer::draw(const Canvas::Filled& filled) {
-  const Box& b = filled.box;
-  const double left = std::clamp<double>(b.left, 0, width_), top = std::clamp<double>(b.top, 0, height_);
-  const double right = std::clamp<double>(b.right, 0, width_), bottom = std::clamp<double>(b.bottom, 0, height_);
-  if (!(left < right) || !(top < bottom)) return;
-  body_ += str("<rect x=\"", number(left), "\" y=\"", number(top), "\" width=\"", number(right - left), "\" height=\"",
-               number(bottom - top), "\" fill=\"", hex(filled.colour), "\" shape-rendering=\"crispEdges\"/>\n");
+  // Viewers round the sides of such boxes each in its own way: bars vanish, or leave lines of the ground between them.
+  const auto [left, right] = nearest_pixels(filled.box.left, filled.box.right, width_);
+  const auto [top, bottom] = nearest_pixels(filled.box.top, filled.box.bottom, height_);
+  if (left >= right || top >= bottom) return;
+  body_ += str("<rect x=\"", left, "\" y=\"", top, "\" width=\"", right - left, "\" height=\"", bottom - top,
+               "\" fill=\"", hex(filled.colour), "\" shape-rendering=\"crispEdges\"/>\n");
 }
 
 void Writer::draw(const Canvas::Mark& mark) {

@@ -82,7 +82,8 @@ void add_confusion(TrainSummary& summary, const Experiment& experiment, const Da
     }
 }
 
-Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights) {
+Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights,
+                    size_t confusion_of) {
   const Split& split = part == Part::kTrain ? data.train : part == Part::kValid ? data.valid : data.test;
   int64_t batch = experiment.trainer.batch_size;
   int64_t count = experiment.trainer.full_batches_only ? split.size() / batch * batch : split.size();
@@ -115,7 +116,8 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   check_metrics(metrics, outputs, data);
   const size_t own = metrics.size();
   metrics.push_back(whole_loss(objectives));
-  if (classifies) metrics.push_back({std::make_shared<ConfusionMatrix>()});
+  const bool has_confusion = outputs.at(confusion_of).classifies(data);
+  if (has_confusion) metrics.push_back({std::make_shared<ConfusionMatrix>(), confusion_of});
   Evaluator evaluator(model, outputs, metrics, function_options(experiment.compiler, "evaluate"));
   std::vector<MetricValue> values = evaluator.measure(examples, count, batch);
   Evaluation out{.examples = count, .error = *values[0].number, .loss = *values[own].number};
@@ -126,7 +128,7 @@ Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part
   if (out.has_errors) out.errors = std::llround(out.error / 100 * static_cast<double>(counted));
   for (size_t i = 1; i < own; ++i)
     out.others.push_back({metrics[i].metric->name(), metrics[i].metric->text(values[i]), values[i].number});
-  if (classifies) out.confusion = *values.back().matrix;
+  if (has_confusion) out.confusion = *values.back().matrix;
   return out;
 }
 

@@ -195,8 +195,10 @@ struct Evaluation {
   std::optional<Tensor> confusion = {};
 };
 /// `weights` is an .npz: a run's best.npz or checkpoint.npz, or any with the model's names. UserError where it does not
-/// fit the model, or the part has no examples.
-Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights);
+/// fit the model, or the part has no examples. The confusion matrix is of the output with this number, where it decides
+/// between classes.
+Evaluation evaluate(const Experiment& experiment, const Dataset& data, Part part, const std::string& weights,
+                    size_t confusion_of = 0);
 
 struct Prediction {
   bool has_classes = true;  // does the model decide between classes, or give values?

@@ -140,7 +140,7 @@ std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::
                    printable(metric_label(metric)).c_str());
   }
   const std::string unit = runs.front().record.metric.unit;
-  return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(", ", unit)));
+  return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(" (", unit, ')')));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ int run_show(const ShowArguments& arguments) {
   std::string text = str("pictures in ", folder, "\n", table_text(files));
   if (!report.left_out.empty()) text += "not drawn\n";
   for (const std::string& line : report.left_out) text += str("  ", line, "\n");
-  if (!report.mistakes.empty()) text += str("the worst mistakes\n", table_text(report.mistakes));
+  for (const ShowReport::Table& table : report.mistakes) text += str(table.title, "\n", table_text(table.rows));
   print_text(str(text, "weights ", weights, "\n"));
   if (!Font::find()) std::fprintf(stderr, "warning: %s\n", without_font().c_str());
   return kDone;

@@ -1,9 +1,12 @@
 #include "reports/explain/graph_drawing.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "compiler/base/escape.h"
 #include "compiler/ir/dim.h"
+#include "compiler/ir/lengths.h"
 #include "compiler/ir/roles.h"
 #include "compiler/ops/registry.h"
 #include "reports/explain/layered_layout.h"
@@ -54,6 +57,15 @@ std::string label_of(const Node& node) {
           ")"));
 }
 
+// The names of lengths in the properties of a node and of its body.
+void collect_value_names(const Node& node, std::set<std::string>& names) {
+  for (const auto& [name, value] : node.props.all())
+    if (const Dims* dims = std::get_if<Dims>(&value))
+      for (const Dim& dim : *dims) dim.collect_names(names);
+  for (const GraphPtr& body : node.bodies)
+    for (const Node* inner : topological_order(body->roots())) collect_value_names(*inner, names);
+}
+
 struct DrawnBox {
   std::string classes, label, about, title;
   bool has_role = false;                  // another than the forward pass
@@ -84,7 +96,7 @@ class Drawing {
             "\" width=\"", coordinate(layout.width + 2 * kMargin), "\" height=\"",
             coordinate(layout.height + 2 * kMargin), "\" viewBox=\"", coordinate(-kMargin), " ", coordinate(-kMargin),
             " ", coordinate(layout.width + 2 * kMargin), " ", coordinate(layout.height + 2 * kMargin), "\">\n");
-    for (size_t e = 0; e < edges_.size(); ++e) out += edge_text(edges_[e], layout.routes[e]);
+    for (size_t e = 0; e < edges_.size(); ++e) out += edge_text(edges_[e], is_length_[e], layout.routes[e]);
     for (size_t i = 0; i < boxes_.size(); ++i) out += types_text(i, layout.places[i], sizes[i]);
     for (size_t i = 0; i < boxes_.size(); ++i) out += box_text(i, layout.places[i], sizes[i]);
     return out + "</svg>\n";
@@ -99,6 +111,11 @@ class Drawing {
     box_of_[&node] = boxes_.size();
     for (const Expr& input : node.inputs)
       if (box_of_.contains(&input.node())) add_edge(input);
+    std::set<std::string> names;
+    collect_value_names(node, names);
+    for (const auto& [name, value] : values_)
+      if (names.contains(name)) add_edge(value, true);
+    if (is_input(node[0]) && node[0].rank() == 0 && is_int(node[0].dtype())) values_[value_name(node)] = node[0];
     DrawnBox box;
     box.classes = str("node ", kind_of_node(node), marked_.contains(&node) ? str(" ", mark_) : "");
     box.label = label_of(node);
@@ -125,9 +142,10 @@ class Drawing {
   }
 
   // From the value to the box that is added next.
-  void add_edge(const Expr& value) {
+  void add_edge(const Expr& value, bool is_length = false) {
     const size_t from = box_of_.at(&value.node());
     edges_.push_back({from, boxes_.size(), port(boxes_[from], value.output())});
+    is_length_.push_back(is_length);
   }
 
   static double width_of_outputs(const DrawnBox& box) {
@@ -151,7 +169,7 @@ class Drawing {
     return {std::max(width_of_box(box), width_of_outputs(box)), kBox + (box.outputs.empty() ? 0 : kBand)};
   }
 
-  std::string edge_text(const LayoutEdge& edge, const std::vector<LayoutPoint>& route) const {
+  std::string edge_text(const LayoutEdge& edge, bool is_length, const std::vector<LayoutPoint>& route) const {
     std::string path = str("M", coordinate(route[0].x), " ", coordinate(route[0].y - kBand));
     for (size_t k = 0; k + 1 < route.size(); k += 2) {
       if (k > 0) {
@@ -163,9 +181,9 @@ class Drawing {
       if (route[k + 1].y != route[k].y || k == 0) path += str("V", coordinate(route[k + 1].y));
     }
     const LayoutPoint& end = route.back();
-    return str("<path class=\"edge\" data-a=\"", edge.from, "\" data-b=\"", edge.to, "\" d=\"", path,
-               "\"/><path class=\"tip\" d=\"M", coordinate(end.x - 3.5), " ", coordinate(end.y - 7), "L",
-               coordinate(end.x), " ", coordinate(end.y), "L", coordinate(end.x + 3.5), " ", coordinate(end.y - 7),
+    return str("<path class=\"edge", is_length ? " of-length" : "", "\" data-a=\"", edge.from, "\" data-b=\"", edge.to,
+               "\" d=\"", path, "\"/><path class=\"tip\" d=\"M", coordinate(end.x - 3.5), " ", coordinate(end.y - 7),
+               "L", coordinate(end.x), " ", coordinate(end.y), "L", coordinate(end.x + 3.5), " ", coordinate(end.y - 7),
                "z\"/>\n");
   }
 
@@ -199,6 +217,8 @@ class Drawing {
   NodeMap<size_t> box_of_;
   std::vector<DrawnBox> boxes_;
   std::vector<LayoutEdge> edges_;
+  std::vector<bool> is_length_;         // of each edge: is it an integer that lengths and places are made of?
+  std::map<std::string, Expr> values_;  // the integers among the inputs, by their names in lengths
 };
 
 }  // namespace

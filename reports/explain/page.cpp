@@ -21,7 +21,8 @@ const std::string kAboutGraph = R"(<section id="graph">
 <h2>The expression graph</h2>
 <p>What the layers wrote down, and where the function trains the loss, the gradient and the updates; before any pass,
 but equal expressions are one box. Every box is an operation, with its number and the layer that it belongs to; every
-edge carries a value of the type that stands on it. Scalar constants stand in the boxes that read them. Point at a
+edge carries a value of the type that stands on it. A dashed edge carries an integer that is a length or a place of
+what the box at its end gives. Scalar constants stand in the boxes that read them. Point at a
 box for its line of the text form and its place in the source. A box that says <b>gradient</b> and has a bar at its left
 belongs to the derivative of the loss; it has the layer of the node that was differentiated. One that says <b>update</b>
 belongs to the step that the optimizer takes. All others are the forward pass. Where passes fuse nodes, one box may be
@@ -54,8 +55,8 @@ std::string table(const std::string& head, const std::string& rows) {
              "</tbody></table></div>\n");
 }
 
-std::string folded(std::string_view summary, const std::string& inner) {
-  return str("<details><summary>", summary, "</summary>\n", inner, "</details>\n");
+std::string folded(std::string_view summary, const std::string& inner, bool is_open = false) {
+  return str("<details", is_open ? " open=\"open\"" : "", "><summary>", summary, "</summary>\n", inner, "</details>\n");
 }
 
 std::string pre(const std::string& markup) {
@@ -102,12 +103,14 @@ std::string navigation(const std::vector<PassChange>& changes) {
 
 // The kinds that occur in any of the graphs.
 std::string legend(const Explanation& e) {
-  static constexpr std::array<std::pair<const char*, const char*>, 13> kKinds = {{{"input", "input"},
+  static constexpr std::array<std::pair<const char*, const char*>, 15> kKinds = {{{"input", "input"},
                                                                                   {"shared", "shared variable"},
                                                                                   {"constant", "constant"},
                                                                                   {"elemwise", "elementwise"},
                                                                                   {"reduce", "reduction"},
                                                                                   {"linalg", "matrix product"},
+                                                                                  {"conv", "convolution"},
+                                                                                  {"pool", "pooling"},
                                                                                   {"shape", "shape"},
                                                                                   {"index", "indexing"},
                                                                                   {"nnet", "softmax and its like"},
@@ -162,18 +165,16 @@ std::string too_large(const Graph& graph) {
              " that a picture can show; its text form is shown instead.</p>\n");
 }
 
-std::string text_of(const Graph& graph, std::string_view summary) {
-  return folded(summary, pre(markup_text(readable(text_with_roles(graph)))));
+std::string text_of(const Graph& graph, std::string_view summary, bool is_open = false) {
+  return folded(summary, pre(markup_text(readable(text_with_roles(graph)))), is_open);
 }
 
 std::string given_graph(const Explanation& e, const NodeNumbers& numbers) {
   std::string out = kAboutGraph;
   out += legend(e);
-  if (drawn_count(e.given) > kMaxDrawn)
-    out += too_large(e.given);
-  else
-    out += figure({e.given, numbers}, "the expression graph");
-  return out + text_of(e.given, "the same as text") + "</section>\n";
+  const bool is_drawn = drawn_count(e.given) <= kMaxDrawn;
+  out += is_drawn ? figure({e.given, numbers}, "the expression graph") : too_large(e.given);
+  return out + text_of(e.given, is_drawn ? "the same as text" : "the graph as text", !is_drawn) + "</section>\n";
 }
 
 // ---- passes --------------------------------------------------------------------------------------------------------
@@ -225,10 +226,14 @@ std::string coloured_difference(const std::string& text) {
   return out;
 }
 
+bool is_drawn(const PassChange& change) {
+  return std::max(drawn_count(*change.before), drawn_count(change.pass->after)) <= kMaxDrawn;
+}
+
 std::string both_graphs(const PassChange& change) {
   const std::string name = markup_text(change.pass->name);
   const Graph& after = change.pass->after;
-  if (std::max(drawn_count(*change.before), drawn_count(after)) > kMaxDrawn)
+  if (!is_drawn(change))
     return too_large(drawn_count(after) > kMaxDrawn ? after : *change.before) +
            text_of(*change.before, "the graph before") + text_of(after, "the graph after");
   auto pick = [&](const char* kind, const char* what, bool checked) {
@@ -262,7 +267,7 @@ std::string pass_section(const PassChange& change) {
         str("the lines that changed: ", number_text(static_cast<int64_t>(change.difference.removed.size()), "node"),
             " removed, ", number_text(static_cast<int64_t>(change.difference.added.size()), "node"), " added, ",
             number_text(static_cast<int64_t>(change.difference.same), "node"), " unchanged"),
-        pre(coloured_difference(readable(change.difference.text))));
+        pre(coloured_difference(readable(change.difference.text))), !is_drawn(change));
   }
   return out + "</details>\n";
 }
@@ -305,8 +310,8 @@ std::string views(const Program& program, std::span<const BufferView> operands) 
   return join(operands, "<br/>", [&](const BufferView& view) {
     if (view.buffer < 0) return std::string("token");
     const Buffer& buffer = program.buffers[static_cast<size_t>(view.buffer)];
-    return markup_text(
-        str(buffer.name.empty() ? "value" : buffer.name, "#", view.buffer, " ", readable(view.type.text())));
+    return str(markup_text(str(buffer.name.empty() ? "value" : buffer.name, "#", view.buffer)),
+               " <span class=\"whole\">", markup_text(readable(view.type.text())), "</span>");
   });
 }
 

@@ -163,6 +163,64 @@ TEST(CliShow, OfARegression) {
             "  occlusion and gradient: examples are no pictures\n");
 }
 
+// What belongs to one of several outputs is drawn of each, in files that name it.
+TEST(CliShow, OfSeveralOutputs) {
+  Workshop workshop;
+  std::string csv;
+  for (int j = 0; j < 16; ++j) csv += str('p', j, ',');
+  csv += "left,right,kind\n";
+  for (int i = 0; i < 40; ++i) {
+    for (int j = 0; j < 16; ++j) csv += str((7 * i + 3 * j) % 10, ',');
+    csv += str(i % 7, ',', i % 5, ',', i % 3, '\n');
+  }
+  workshop.write("table.csv", csv);
+  workshop.write("net.toml",
+                 str("[data]\nsource = \"csv\"\ntrain = \"table.csv\"\ntest = \"table.csv\"\nscale = 0.1\n"
+                     "target = \"values\"\nlabel_count = 3\n"
+                     "[[model.layers]]\ntype = \"dense\"\nname = \"hidden\"\nunits = 5\n"
+                     "[[model.layers]]\ntype = \"dense\"\nname = \"numbers\"\nunits = 2\ninputs = [\"hidden\"]\n"
+                     "[[model.layers]]\ntype = \"softmax\"\nname = \"kind\"\nunits = 3\ninputs = [\"hidden\"]\n"
+                     "[[model.layers]]\ntype = \"dense\"\nname = \"copy\"\nunits = 16\ninputs = [\"hidden\"]\n"
+                     "[[loss.outputs]]\nlayer = \"numbers\"\ntype = \"squared_error\"\ncolumns = [0, 2]\n"
+                     "[[loss.outputs]]\nlayer = \"kind\"\ncolumns = [2, 3]\n"
+                     "[[loss.outputs]]\nlayer = \"copy\"\ntype = \"squared_error\"\ncompare_with = \"inputs\"\n",
+                     kQuick));
+  const Ended trained = workshop.run({"train", "net.toml", "--run-dir", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Ended shown = workshop.run({"show", "run"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_EQ(
+      without_weights(shown.out),
+      "pictures in run/plots\n"
+      "  learning_curves.png, .svg           errors and losses after each epoch\n"
+      "  weights_hidden.png                  the 5 filters of hidden, each picture scaled by itself\n"
+      "  histograms.png, .svg                how the numbers of 8 arrays of the model are distributed\n"
+      "  examples.png                        the first test examples\n"
+      "  predictions_numbers_test.png, .svg  what the model gives beside the values of 40 test examples (output "
+      "numbers)\n"
+      "  confusion_kind_test.png, .svg       how many test examples of each class are taken for each (output "
+      "kind)\n"
+      "  mistakes_kind_test.png              the worst mistakes among 40 test examples, with probabilities (output "
+      "kind)\n"
+      "  reconstructions_copy_test.png       what the model gives for 36 test examples, below each (output copy)\n"
+      "  saliency_numbers.png                which pixels of test example 0 decide (output numbers): covered by a "
+      "grey square, and by the gradient\n"
+      "  saliency_kind.png                   which pixels of test example 0 decide (output kind): covered by a "
+      "grey square, and by the gradient\n"
+      "not drawn\n"
+      "  confusion matrix and mistakes (output numbers): the output does not tell classes apart\n"
+      "  confusion matrix and mistakes (output copy): the output does not tell classes apart\n"
+      "  feature maps: no layer gives images\n"
+      "  decision boundary (output kind): examples have the shape [16], not [2]\n"
+      "  occlusion and gradient (output copy): the output learns no targets\n");
+  // Titles and panels: each column of numbers has its name, and the confusion matrix counts the 40 examples.
+  const std::string predictions = workshop.read("run/plots/predictions_numbers_test.svg"),
+                    confusion = workshop.read("run/plots/confusion_kind_test.svg");
+  for (const char* text : {">left</text>", ">right</text>", "40 test examples (output numbers)</text>"})
+    EXPECT_NE(predictions.find(text), std::string::npos) << text;
+  EXPECT_NE(confusion.find(">Confusion of test examples (output kind)</text>"), std::string::npos) << confusion;
+}
+
 // Machines and autoencoders tell no classes apart.
 TEST(CliShow, OfModelsWithoutTargets) {
   Workshop workshop;

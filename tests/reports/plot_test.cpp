@@ -226,7 +226,29 @@ TEST(Panel, HistogramsAreAsHighAsTheirCounts) {
   for (int bar = 0; bar < 4; ++bar) {
     int height = 0;
     for (int y = 0; y < 120; ++y) height += picture.is(35 + 50 * bar, y, plot::kBlue);
-    EXPECT_NEAR(height, heights[bar], 1) << bar;
+    EXPECT_EQ(height, heights[bar]) << bar;
+  }
+  // In the SVG file the same boxes, at whole pixels: viewers round others each in its own way.
+  canvas.write_svg(folder.path("h.svg"));
+  EXPECT_EQ(of_svg(folder.path("h.svg"),
+                   "for e in root.iter():\n  if e.get(\"fill\") == \"#1f62b4\": "
+                   "print(*(e.get(k) for k in (\"x\", \"y\", \"width\", \"height\")))"),
+            "10 100 50 10\n60 10 50 100\n160 60 50 50\n");
+}
+
+// One among many thousands is seen; none is not.
+TEST(Panel, BarsOfFewAreSeen) {
+  TemporaryFolder folder;
+  Canvas canvas(120, 60);
+  Panel panel(canvas, {10, 10, 110, 50}, {.high = 4, .has_texts = false}, {.high = 1e6, .has_texts = false});
+  panel.draw_histogram("", {0, 1, 2, 3, 4}, {1e6, 1, 0, 20000}, plot::kBlue);
+  canvas.write_png(folder.path("h.png"));
+  const Picture picture = read_png(folder.path("h.png"));
+  const int heights[] = {40, 1, 0, 1};
+  for (int bar = 0; bar < 4; ++bar) {
+    int height = 0;
+    for (int y = 0; y < 60; ++y) height += picture.is(22 + 25 * bar, y, plot::kBlue);
+    EXPECT_EQ(height, heights[bar]) << bar;
   }
 }
 
@@ -246,7 +268,7 @@ TEST(Polyline, ThinnedLinesStayNear) {
   Points wave;
   for (int i = 0; i < 2000; ++i) wave.emplace_back(i * 0.2, 50 * std::sin(i * 0.02));
   const Points thin = simplified(wave, 0.06);
-  EXPECT_LT(thin.size(), 400u);
+  EXPECT_EQ(thin.size(), 264u);  // as many as simplify(0.06) of GEOS 3.14 keeps
   size_t at = 0;
   for (const auto& [x, y] : wave) {
     while (at + 2 < thin.size() && thin[at + 1].first < x) ++at;

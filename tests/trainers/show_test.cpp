@@ -8,6 +8,7 @@
 #include "nn/layers/conv.h"
 #include "nn/layers/pool.h"
 #include "nn/objectives/binary_crossentropy.h"
+#include "nn/objectives/squared_error.h"
 #include "reports/sheet.h"
 #include "tests/support/golden_lines.h"
 #include "tests/support/training_support.h"
@@ -136,6 +137,72 @@ TEST(Show, SaliencyAsksAboutALabelThatIsThere) {
   // An example without labels: the most probable one.
   EXPECT_EQ(target_of_labels({0, 0, 0, 0}, {"cat", "dog", "cow", "hen"}).name, "probability of hen");
   EXPECT_EQ(target_of_labels({0, 1, 0, 1}, {}).name, "probability of output 1");
+}
+
+// hidden = x, two numbers that are the first two of x, and classes of logits (0, 1, 0), whatever x is.
+TEST(Show, EachOfSeveralOutputsIsLookedAt) {
+  TemporaryFolder folder;
+  Experiment experiment = small_experiment();
+  experiment.compiler.mode = CompilerConfig::Mode::kReference;
+  experiment.trainer.batch_size = 3;
+  Dense::Options hidden, numbers;
+  hidden.name = "hidden", hidden.units = 4;
+  numbers.name = "numbers", numbers.units = 2, numbers.inputs = {"hidden"};
+  Softmax::Options kind;
+  kind.name = "kind", kind.units = 3, kind.inputs = {"hidden"};
+  experiment.model.layers = {hidden, numbers, kind};
+  OutputLossConfig of_numbers, of_kind;
+  of_numbers.layer = "numbers", of_numbers.objective = SquaredError::Options(), of_numbers.columns = {1, 3};
+  of_kind.layer = "kind", of_kind.columns = {0, 1};
+  experiment.loss.outputs = {of_numbers, of_kind};
+  const Tensor x = counting({6, 4}).cast(DType::kFloat32), y = Tensor::zeros(DType::kFloat32, {6, 3});
+  const std::vector<int64_t> labels = {2, 1, 1, 0, 2, 2};
+  for (int64_t i = 0; i < 6; ++i) y.data<float>()[3 * i] = static_cast<float>(labels[static_cast<size_t>(i)]);
+  Dataset data;
+  data.name = "test";
+  data.target_names = {"kind", "left", "right"};
+  data.train = data.valid = data.test =
+      Split({.raw = x, .origin = "x.npy"}, {.raw = y, .origin = "y.npy"}, Targets::kValues, 1);
+  const Tensor identity = Tensor::zeros(DType::kFloat32, {4, 4}), first_two = Tensor::zeros(DType::kFloat32, {4, 2});
+  for (int64_t i = 0; i < 4; ++i) identity.data<float>()[5 * i] = 1;
+  first_two.data<float>()[0] = first_two.data<float>()[3] = 1;
+  const std::string weights = folder.path("w.npz");
+  write_npz(weights, {{"hidden/W", identity},
+                      {"hidden/b", Tensor::zeros(DType::kFloat32, {4})},
+                      {"numbers/W", first_two},
+                      {"numbers/b", Tensor::zeros(DType::kFloat32, {2})},
+                      {"kind/W", Tensor::zeros(DType::kFloat32, {4, 3})},
+                      {"kind/b", Tensor::vector<float>({0, 1, 0})}});
+  TrainedModel model(experiment, data, weights);
+  ASSERT_TRUE(model.has_several_outputs());
+  const Tensor one = model.read(Part::kTest, 1, 1).x;
+  EXPECT_EQ(model.output().layer, "numbers");
+  EXPECT_FALSE(can_judge(model));
+  EXPECT_FALSE(model.gives_probabilities());
+  EXPECT_EQ(model.predict(Part::kTest, 6).probabilities.shape(), (Shape{6, 2}));
+  EXPECT_EQ(model.predict(Batch{one, {}}).probabilities.as_double(1), 5);  // of 4, 5, 6, 7
+  EXPECT_EQ(saliency_target(model, Part::kTest, 1, one).name, "value of left");
+  EXPECT_EQ(score_gradient(model, one, 1).as_double(1), 1);
+  EXPECT_FALSE(evaluate(experiment, data, Part::kTest, weights).confusion.has_value());
+
+  model.look_at(1);
+  EXPECT_EQ(model.output().layer, "kind");
+  ASSERT_TRUE(can_judge(model));
+  EXPECT_TRUE(model.gives_probabilities());
+  EXPECT_EQ(model.classes(), 3);
+  EXPECT_EQ(model.class_name(2), "2");
+  EXPECT_EQ(model.labels(Part::kTest, 1, 4), (std::vector<int64_t>{1, 1, 0, 2}));
+  const Judgements of = judge(model, Part::kTest, 6);
+  EXPECT_EQ(of.classes, labels);
+  EXPECT_EQ(of.taken, std::vector<int64_t>(6, 1));
+  EXPECT_NEAR(of.score(0, 2), 1 / (2 + std::exp(1.0)), 1e-6);
+  EXPECT_EQ(worst_mistakes(of, 9), (std::vector<int64_t>{0, 3, 4, 5}));
+  EXPECT_EQ(saliency_target(model, Part::kTest, 4, one).name, "probability of 2");
+  EXPECT_EQ(score_gradient(model, one, 1).as_double(1), 0);
+  const Evaluation found = evaluate(experiment, data, Part::kTest, weights, 1);
+  ASSERT_TRUE(found.confusion.has_value());
+  EXPECT_EQ(found.confusion->shape(), (Shape{3, 3}));
+  for (int64_t i = 0; i < 9; ++i) EXPECT_EQ(found.confusion->as_double(i), i == 1 ? 1 : i == 4 ? 2 : i == 7 ? 3 : 0);
 }
 
 TEST(Show, TheSquareFollowsThePicture) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trainers/show/mistakes.h"
+
 namespace thtrain {
 
 bool has_plane(const TrainedModel& model) {
@@ -24,10 +26,10 @@ Boundary boundary_of(const TrainedModel& model, Part part, int64_t rows, int64_t
   const int64_t count = std::min(points, model.split(part).size());
   const Batch examples = model.read(part, 0, count);
   Boundary out{.rows = rows, .columns = columns, .points = model.in_units(examples.x)};
-  if (model.split(part).targets() != Targets::kNone)
-    out.targets = model.split(part).targets() == Targets::kClasses
-                      ? examples.y
-                      : model.split(part).read_targets(0, count, DType::kFloat64);
+  if (can_judge(model))
+    out.targets = Tensor::of(model.labels(part, 0, count), {count});
+  else if (model.split(part).targets() != Targets::kNone)
+    out.targets = model.split(part).read_targets(0, count, DType::kFloat64);
   std::tie(out.left, out.right) = range_of(out.points, 0);
   std::tie(out.bottom, out.top) = range_of(out.points, 1);
   const Tensor grid = Tensor::empty(DType::kFloat64, {rows * columns, 2});

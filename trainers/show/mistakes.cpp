@@ -7,21 +7,15 @@ namespace thtrain {
 
 bool can_judge(const TrainedModel& model) {
   const TrainedOutput& output = model.output();
-  const Split& split = model.data().train;
-  return split.targets() == Targets::kClasses && !split.has_step_targets() && !output.columns &&
-         output.compare_with == CompareWith::kTargets && output.classifies(model.data());
+  return !model.data().train.has_step_targets() && output.classifies(model.data());
 }
 
 Judgements judge(const TrainedModel& model, Part part, int64_t count) {
   TH_CHECK(can_judge(model), "judgements of a model that tells no classes apart");
   const Prediction found = model.predict(part, count);
   TH_CHECK(found.has_classes && found.classes.rank() == 1, "classes ", found.classes.type_text());
-  const Tensor labels = model.split(part).read_targets(0, count, DType::kFloat64);
-  Judgements out{.are_probabilities = model.gives_probabilities()};
-  for (int64_t i = 0; i < count; ++i) {
-    out.classes.push_back(labels.as_int(i));
-    out.taken.push_back(found.classes.as_int(i));
-  }
+  Judgements out{.classes = model.labels(part, 0, count), .are_probabilities = model.gives_probabilities()};
+  for (int64_t i = 0; i < count; ++i) out.taken.push_back(found.classes.as_int(i));
   const int64_t width = found.probabilities.size() / count;
   if (width > 1) {
     out.scores = found.probabilities.cast(DType::kFloat64).copy().reshape({count, width});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "compiler/base/system_error.h"
 #include "datasets/file.h"
@@ -106,14 +107,26 @@ static void show_history(const ShownRun& run, ShowFolder& folder) {
       "errors and losses after each epoch");
 }
 
-// The numbers of an example go into the first layer, classes come from the last one.
-static WeightNames weight_names(const TrainedModel& model, const std::string& layer) {
+// The numbers of an example go into the first layer, classes come from outputs.
+static WeightNames weight_names(TrainedModel& model, const std::string& layer) {
   WeightNames out;
   const auto& layers = model.experiment().model.layers;
   if (layers.front()->name == layer) out.inputs = input_names(model.data());
-  if (layers.back()->name == layer && model.output().classifies(model.data()))
-    for (int64_t c = 0; c < model.data().classes(); ++c) out.units.push_back(class_name(model.data(), c));
+  for (size_t k = 0; k < model.outputs().size(); ++k) {
+    model.look_at(k);
+    if (model.output().layer == layer && model.output().classifies(model.data()))
+      for (int64_t c = 0; c < model.classes(); ++c) out.units.push_back(model.class_name(c));
+  }
   return out;
+}
+
+static void for_each_output(TrainedModel& model, ShowFolder& folder, const std::function<void()>& draw) {
+  for (size_t k = 0; k < model.outputs().size(); ++k) {
+    model.look_at(k);
+    if (model.has_several_outputs()) folder.set_output(model.output().layer);
+    draw();
+  }
+  folder.set_output("");
 }
 
 ShowReport show(const ShownRun& run, const ShowOptions& options, const std::string& path) {
@@ -138,11 +151,17 @@ ShowReport show(const ShownRun& run, const ShowOptions& options, const std::stri
     folder.leave_out("everything of examples", run.missing);
     return report;
   }
-  show_classes(*model, run.weights, part, folder);
-  show_values(*model, part, folder);
-  show_reconstructions(*model, part, folder);
-  show_example(*model, part, options, folder);
-  show_boundary(*model, part, folder);
+  show_examples(*model, part, folder);
+  for_each_output(*model, folder, [&] {
+    show_classes(*model, run.weights, part, folder);
+    show_values(*model, part, folder);
+    show_reconstructions(*model, part, folder);
+  });
+  show_feature_maps(*model, part, options.example, folder);
+  for_each_output(*model, folder, [&] {
+    show_saliency(*model, part, options, folder);
+    show_boundary(*model, part, folder);
+  });
   return report;
 }
 

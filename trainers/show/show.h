@@ -30,8 +30,12 @@ struct ShowReport {
   };
   std::vector<File> files = {};
   std::vector<std::string> left_out = {};  // what was not drawn, and why
-  /// The worst mistakes where examples are no pictures: rows of cells, the first one of names.
-  std::vector<std::vector<std::string>> mistakes = {};
+  /// The worst mistakes where examples are no pictures.
+  struct Table {
+    std::string title;                           // "the worst mistakes"
+    std::vector<std::vector<std::string>> rows;  // of cells, the first one of names
+  };
+  std::vector<Table> mistakes = {};
 };
 
 /// What there is to draw from.
@@ -45,7 +49,8 @@ struct ShownRun {
   std::string phase = {};  // an earlier one of several, with whose name files begin; "": the last one
 };
 
-/// Draws into `folder`, which is made where it is missing. What does not apply to the run is named in
+/// Draws into `folder`, which is made where it is missing. Of a model of several outputs, what belongs to one of them
+/// is drawn of each, in files and with titles that name its layer. What does not apply to the run is named in
 /// ShowReport::left_out. UserError: there is no layer `options.layer`, or it has no weights; there is no example of
 /// that number; the square does not fit into a picture, or its stride is larger than it; a file cannot be read or
 /// written.
@@ -63,14 +68,28 @@ class ShowFolder {
   /// NAME.png, of a plot NAME.svg too; where there is no font, NAME.svg alone.
   void write(const Canvas& canvas, const std::string& name, const std::string& what, bool is_plot);
   std::string file(const std::string& name) const { return path_ + "/" + prefix_ + name; }
+  /// What is drawn from now on is of the output of this layer; "": of the model, or of its only output.
+  void set_output(const std::string& layer) { output_ = layer; }
+  /// "saliency_digit" of the output digit, else "saliency".
+  std::string output_file(const std::string& name) const { return output_.empty() ? name : name + "_" + output_; }
+  /// "confusion_digit_test", "confusion_test"
+  std::string output_file(const std::string& name, Part part) const {
+    return output_file(name) + "_" + thtrain::name_of(part);
+  }
+  /// " (output digit)" for texts; "" where there is only one.
+  std::string output_text() const { return output_.empty() ? "" : " (output " + output_ + ")"; }
+  /// "the output", where there are several, else "the model".
+  const char* who() const { return output_.empty() ? "the model" : "the output"; }
   /// Paths of one picture: "histograms.png, .svg".
   void add_files(const std::vector<std::string>& written, const std::string& what);
-  /// "feature maps: no layer gives images"
-  void leave_out(const std::string& what, const std::string& why) { report_.left_out.push_back(what + ": " + why); }
+  /// "feature maps: no layer gives images", "mistakes (output digit): none among 40 test examples"
+  void leave_out(const std::string& what, const std::string& why) {
+    report_.left_out.push_back(what + output_text() + ": " + why);
+  }
   ShowReport& report() { return report_; }
 
  private:
-  std::string path_, prefix_;
+  std::string path_, prefix_, output_;
   ShowReport& report_;
 };
 
@@ -86,28 +105,32 @@ struct WeightNames {
 /// known.
 void show_weights(const Experiment& experiment, const std::map<std::string, Tensor>& arrays, const std::string& layer,
                   const std::optional<ImageShape>& picture, const WeightNames& names, ShowFolder& folder);
-/// Examples of each class, the confusion matrix and the worst mistakes.
+/// Examples of each class, else the first ones.
+void show_examples(const TrainedModel& model, Part part, ShowFolder& folder);
+/// The confusion matrix and the worst mistakes of model.output().
 void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder);
-/// Of a model of values: what it gives beside what it should give, and the differences.
+/// Of an output of values: what it gives beside what it should give, and the differences.
 void show_values(const TrainedModel& model, Part part, ShowFolder& folder);
 /// `asked` with standard_square() in the place of zeros; the stride of another square is a quarter of it.
 OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& asked);
 /// UserError where the square does not fit, or its stride leaves pixels out.
 void check_square(const ImageShape& picture, const OcclusionSquare& square);
-/// Of an autoencoder of pictures: examples, and what it gives for them.
+/// Of an output that is compared with pictures: examples, and what it gives for them.
 void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& folder);
-/// A number that the model gives for an example.
+/// A number that model.output() gives for an example.
 struct SaliencyTarget {
   int64_t number = 0;
   std::string name = {};  // "probability of 7"
   bool is_probability = false;
 };
 /// The one that saliency asks about, of an example `x` as read() gives it: that of its class; of several labels the
-/// first one that it has, else the largest one that the model gives; else the first.
+/// first one that it has, else the largest one that the model gives; else the first value, with the column's name.
 SaliencyTarget saliency_target(const TrainedModel& model, Part part, int64_t example, const Tensor& x);
-/// Of one example: the feature maps of layers, and what covered pixels and small changes of pixels do.
-void show_example(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
-/// The decisions over the plane of two features.
+/// Of one example: what the layers of images make of it.
+void show_feature_maps(const TrainedModel& model, Part part, int64_t example, ShowFolder& folder);
+/// Of one example: what covered pixels and small changes of pixels do to model.output().
+void show_saliency(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder);
+/// The decisions of model.output() over the plane of two features.
 void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder);
 
 /// Of an example of a few numbers: the columns' names, else "x0", "x1", ...; none of others.

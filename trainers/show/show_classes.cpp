@@ -51,12 +51,12 @@ void draw_examples(const TrainedModel& model, Part part, int64_t count, ShowFold
 }
 
 void draw_confusion(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder) {
-  const int64_t classes = model.data().classes();
+  const int64_t classes = model.classes();
   if (model.count(part) == 0)
     return folder.leave_out("confusion matrix", str("fewer ", examples_text(part), " than a minibatch has"));
   if (classes > kMostClasses)
     return folder.leave_out("confusion matrix", str(classes, " classes; it is drawn of at most ", kMostClasses));
-  const Evaluation found = evaluate(model.experiment(), model.data(), part, weights);
+  const Evaluation found = evaluate(model.experiment(), model.data(), part, weights, model.output_number());
   if (!found.confusion) return;
   std::vector<std::vector<int64_t>> counts;
   std::vector<std::string> names;
@@ -64,13 +64,14 @@ void draw_confusion(const TrainedModel& model, const std::string& weights, Part 
     counts.emplace_back();
     for (int64_t column = 0; column < classes; ++column)
       counts.back().push_back(std::llround(found.confusion->as_double(row * classes + column)));
-    names.push_back(class_name(model.data(), row));
+    names.push_back(model.class_name(row));
   }
   const std::string of = found.steps > 0 ? str("steps of ", examples_text(part)) : examples_text(part);
   const char* rounded = model.split(part).has_weights() ? ", sums of their weights" : "";
-  folder.add_files(draw_confusion_matrix(folder.file(str("confusion_", name_of(part))), counts, names,
-                                         str("Confusion of ", of, rounded)),
-                   str("how many ", of, " of each class are taken for each", rounded));
+  const std::string of_output = folder.output_text();
+  folder.add_files(draw_confusion_matrix(folder.file(folder.output_file("confusion", part)), counts, names,
+                                         str("Confusion of ", of, rounded, of_output)),
+                   str("how many ", of, " of each class are taken for each", rounded, of_output));
 }
 
 void draw_mistakes(const TrainedModel& model, const Judgements& of, const std::vector<int64_t>& worst, Part part,
@@ -80,14 +81,13 @@ void draw_mistakes(const TrainedModel& model, const Judgements& of, const std::v
     SheetTile tile = tile_of(model, part, i);
     const auto at = static_cast<size_t>(i);
     const int64_t right = of.classes[at], taken = of.taken[at];
-    tile.lines = {str(class_name(model.data(), right), ": ", score_text(of.score(i, right))),
-                  str("taken for ", class_name(model.data(), taken), ": ", score_text(of.score(i, taken))),
-                  str("example ", i)};
+    tile.lines = {str(model.class_name(right), ": ", score_text(of.score(i, right))),
+                  str("taken for ", model.class_name(taken), ": ", score_text(of.score(i, taken))), str("example ", i)};
     section.tiles.push_back(std::move(tile));
   }
   const std::string what = str("he worst mistakes among ", of.size(), ' ', examples_text(part), ", with ",
-                               of.are_probabilities ? "probabilities" : "scores");
-  folder.write(draw_sheet({"T" + what, {section}}), str("mistakes_", name_of(part)), "t" + what, false);
+                               of.are_probabilities ? "probabilities" : "scores", folder.output_text());
+  folder.write(draw_sheet({"T" + what, {section}}), folder.output_file("mistakes", part), "t" + what, false);
 }
 
 // A number of an example as the data has it.
@@ -106,12 +106,12 @@ void list_mistakes(const TrainedModel& model, const Judgements& of, const std::v
   const char* number = of.are_probabilities ? "its probability" : "its score";
   std::vector<std::string> names = {"example", "class", number, "taken for", number};
   for (int64_t j = 0; j < columns; ++j) names.push_back(input_names(data)[static_cast<size_t>(j)]);
-  auto& rows = folder.report().mistakes;
-  rows.push_back(names);
+  folder.report().mistakes.push_back({"the worst mistakes" + folder.output_text(), {names}});
+  auto& rows = folder.report().mistakes.back().rows;
   for (int64_t i : worst) {
     const auto at = static_cast<size_t>(i);
-    rows.push_back({std::to_string(i), class_name(data, of.classes[at]), score_text(of.score(i, of.classes[at])),
-                    class_name(data, of.taken[at]), score_text(of.score(i, of.taken[at]))});
+    rows.push_back({std::to_string(i), model.class_name(of.classes[at]), score_text(of.score(i, of.classes[at])),
+                    model.class_name(of.taken[at]), score_text(of.score(i, of.taken[at]))});
     if (columns == 0) continue;
     const Tensor x = model.in_units(model.read(part, i, 1).x);
     for (int64_t j = 0; j < columns; ++j) rows.back().push_back(value_text(x.data<double>()[j]));
@@ -130,22 +130,27 @@ void draw_first(const TrainedModel& model, Part part, ShowFolder& folder) {
 
 }  // namespace
 
-void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder) {
-  const bool judges = can_judge(model), has_classes = model.data().targets() == Targets::kClasses;
-  const int64_t count = model.count(part) > 0 ? model.count(part) : model.split(part).size();
+// As many as are measured, or all where these are fewer than a minibatch.
+static int64_t shown_count(const TrainedModel& model, Part part) {
+  return model.count(part) > 0 ? model.count(part) : model.split(part).size();
+}
+
+void show_examples(const TrainedModel& model, Part part, ShowFolder& folder) {
   if (!model.picture())
     folder.leave_out("pictures of examples",
                      str("examples of the shape ", shape_text(model.data().input_shape()), " are no pictures"));
-  else if (has_classes && !model.split(part).has_step_targets())
-    draw_examples(model, part, count, folder);
+  else if (model.data().targets() == Targets::kClasses && !model.split(part).has_step_targets())
+    draw_examples(model, part, shown_count(model, part), folder);
   else
     draw_first(model, part, folder);
-  if (model.output().columns)
-    return folder.leave_out("confusion matrix and mistakes", "the first output learns some columns of the targets");
+}
+
+void show_classes(const TrainedModel& model, const std::string& weights, Part part, ShowFolder& folder) {
   if (!model.output().classifies(model.data()))
-    return folder.leave_out("confusion matrix and mistakes", "the model does not tell classes apart");
+    return folder.leave_out("confusion matrix and mistakes", str(folder.who(), " does not tell classes apart"));
   draw_confusion(model, weights, part, folder);
-  if (!judges) return folder.leave_out("mistakes", "classes belong to steps of sequences");
+  const int64_t count = shown_count(model, part);
+  if (!can_judge(model)) return folder.leave_out("mistakes", "classes belong to steps of sequences");
   const Judgements of = judge(model, part, count);
   constexpr int64_t kPictures = 40, kRows = 10;
   const std::vector<int64_t> worst = worst_mistakes(of, model.picture() ? kPictures : kRows);

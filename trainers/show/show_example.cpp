@@ -60,13 +60,16 @@ SaliencyTarget saliency_target(const TrainedModel& model, Part part, int64_t exa
   const bool is_probability = model.gives_probabilities();
   const std::string of = is_probability ? "probability of " : "score of ";
   if (can_judge(model)) {
-    const int64_t label = split.read_targets(example, 1, DType::kFloat64).as_int(0);
-    return {label, of + class_name(model.data(), label), is_probability};
+    const int64_t label = model.labels(part, example, 1).at(0);
+    return {label, of + model.class_name(label), is_probability};
   }
-  if (split.targets() != Targets::kLabels || split.has_step_targets()) return {0, "first output", false};
+  const int64_t first = model.output().columns ? model.output().columns->first : 0;
+  const std::vector<std::string>& names = model.data().target_names;
+  const bool is_named = split.targets() == Targets::kValues && first < std::ssize(names);
+  if (split.targets() != Targets::kLabels || split.has_step_targets())
+    return {0, is_named ? "value of " + names[static_cast<size_t>(first)] : "first output", false};
   const Tensor targets = split.read_targets(example, 1, DType::kFloat64);
   const Tensor given = model.predict(Batch{x, {}}).probabilities;
-  const int64_t first = model.output().columns ? model.output().columns->first : 0;
   if (first + given.size() > targets.size()) return {0, "first output", false};
   int64_t chosen = 0;
   for (int64_t i = 1; i < given.size(); ++i)
@@ -112,8 +115,10 @@ void draw_saliency(const TrainedModel& model, const Tensor& x, const SaliencyTar
        .lines = {"how fast the score changes with the pixel", "|d score / d x|, the largest of the channels"}}};
   section.scales = {{ColourScale::kFromRed, range, asked.is_probability ? "probability" : "output"},
                     {ColourScale::kBlue, slopes, "|d score / d x|"}};
-  folder.write(draw_sheet({str("Which pixels of ", example, " decide"), {section}}), "saliency",
-               str("which pixels of ", example, " decide: covered by a grey square, and by the gradient"), false);
+  const std::string of_output = folder.output_text();
+  folder.write(
+      draw_sheet({str("Which pixels of ", example, " decide", of_output), {section}}), folder.output_file("saliency"),
+      str("which pixels of ", example, " decide", of_output, ": covered by a grey square, and by the gradient"), false);
 }
 
 }  // namespace
@@ -137,12 +142,16 @@ OcclusionSquare square_of(const ImageShape& picture, const OcclusionSquare& aske
   return out;
 }
 
-void show_example(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder) {
+void show_feature_maps(const TrainedModel& model, Part part, int64_t example, ShowFolder& folder) {
+  draw_feature_maps(model, model.read(part, example, 1).x, example_text(part, example), folder);
+}
+
+void show_saliency(const TrainedModel& model, Part part, const ShowOptions& options, ShowFolder& folder) {
   const Tensor x = model.read(part, options.example, 1).x;
   const std::string example = example_text(part, options.example);
-  draw_feature_maps(model, x, example, folder);
   if (!model.picture()) return folder.leave_out("occlusion and gradient", "examples are no pictures");
-  if (!learns_targets(model)) return folder.leave_out("occlusion and gradient", "the model learns no targets");
+  if (!learns_targets(model))
+    return folder.leave_out("occlusion and gradient", str(folder.who(), " learns no targets"));
   draw_saliency(model, x, saliency_target(model, part, options.example, x), square_of(*model.picture(), options.square),
                 example, folder);
 }

@@ -74,8 +74,9 @@ void show_values(const TrainedModel& model, Part part, ShowFolder& folder) {
   constexpr int64_t kMost = 4;
   const int64_t shown = std::min({given_width, width - first, kMost});
   Canvas canvas(kWidth, kTitle + kHeight * static_cast<int>(shown));
-  const std::string what = str("hat the model gives beside the values of ", count, ' ', kind_of(part), " examples",
-                               shown < given_width ? str(", the first ", shown, " of ", given_width, " values") : "");
+  const std::string what =
+      str("hat the model gives beside the values of ", count, ' ', kind_of(part), " examples",
+          shown < given_width ? str(", the first ", shown, " of ", given_width, " values") : "", folder.output_text());
   canvas.text(20, 24, "W" + what, {.size = 15, .bold = true});
   for (int64_t j = 0; j < shown; ++j) {
     const auto& names = model.data().target_names;
@@ -87,7 +88,7 @@ void show_values(const TrainedModel& model, Part part, ShowFolder& folder) {
     }
     draw_pairs(canvas, pairs, kTitle + static_cast<double>(j) * kHeight);
   }
-  folder.write(canvas, str("predictions_", name_of(part)), "w" + what, true);
+  folder.write(canvas, folder.output_file("predictions", part), "w" + what, true);
 }
 
 void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& folder) {
@@ -108,8 +109,9 @@ void show_reconstructions(const TrainedModel& model, Part part, ShowFolder& fold
       section.tiles.push_back({.pixels = number_pixels(given.data<double>() + i * numbers, *model.picture())});
     section.row_names.insert(section.row_names.end(), {"example", "given"});
   }
-  const std::string what = str("hat the model gives for ", count, ' ', kind_of(part), " examples, below each");
-  folder.write(draw_sheet({"W" + what, {section}}), str("reconstructions_", name_of(part)), "w" + what, false);
+  const std::string what =
+      str("hat the model gives for ", count, ' ', kind_of(part), " examples, below each", folder.output_text());
+  folder.write(draw_sheet({"W" + what, {section}}), folder.output_file("reconstructions", part), "w" + what, false);
 }
 
 void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
@@ -121,8 +123,8 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
   }
   constexpr int64_t kRaster = 300, kPoints = 1000;
   const Boundary of = boundary_of(model, part, kRaster, kRaster, kPoints);
-  if (of.classes.rank() == 0) return folder.leave_out("decision boundary", "the model does not tell classes apart");
-  const Dataset& data = model.data();
+  if (of.classes.rank() == 0)
+    return folder.leave_out("decision boundary", str(folder.who(), " does not tell classes apart"));
   DecisionMap map;
   map.rows = of.rows;
   map.columns = of.columns;
@@ -133,14 +135,15 @@ void show_boundary(const TrainedModel& model, Part part, ShowFolder& folder) {
   for (int64_t i = 0; i < of.points.dim(0); ++i)
     map.examples.push_back({of.points.as_double(2 * i), of.points.as_double(2 * i + 1),
                             of.targets.rank() == 1 ? of.targets.as_int(i) : 0});
-  for (int64_t c = 0; c < std::max<int64_t>(2, data.classes()); ++c) map.class_names.push_back(class_name(data, c));
-  const std::vector<std::string> inputs = input_names(data);
+  for (int64_t c = 0; c < std::max<int64_t>(2, model.classes()); ++c) map.class_names.push_back(model.class_name(c));
+  const std::vector<std::string> inputs = input_names(model.data());
   Canvas canvas(760, 640);
-  const std::string what =
-      str("the class of each place of the plane, with ", of.points.dim(0), ' ', kind_of(part), " examples");
-  draw_decisions(canvas, {10, 10, 750, 630}, "Decisions", {.low = of.left, .high = of.right, .name = inputs[0]},
+  const std::string what = str("the class of each place of the plane, with ", of.points.dim(0), ' ', kind_of(part),
+                               " examples", folder.output_text());
+  draw_decisions(canvas, {10, 10, 750, 630}, "Decisions" + folder.output_text(),
+                 {.low = of.left, .high = of.right, .name = inputs[0]},
                  {.low = of.bottom, .high = of.top, .name = inputs[1]}, map);
-  folder.write(canvas, "boundary", what, true);
+  folder.write(canvas, folder.output_file("boundary"), what, true);
 }
 
 }  // namespace thtrain

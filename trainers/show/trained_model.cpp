@@ -1,6 +1,7 @@
 #include "trainers/show/trained_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ir/variables.h"
 #include "nn/objectives/binary_crossentropy.h"
@@ -42,12 +43,43 @@ TrainedModel::TrainedModel(const Experiment& experiment, const Dataset& data, st
   set_standards(outputs_, standardization_.get());
   set_step_targets(outputs_, data.train);
   if (!data.is_sequence()) picture_ = picture_shape(data.input_shape());
-  gives_probabilities_ = are_probabilities(model_, output(), data);
+  for (const TrainedOutput& output : outputs_) gives_probabilities_.push_back(are_probabilities(model_, output, data));
+}
+
+void TrainedModel::look_at(size_t output) {
+  TH_CHECK(output < outputs_.size(), "output ", output, " of ", outputs_.size());
+  looked_at_ = output;
 }
 
 int64_t TrainedModel::count(Part part) const {
   const int64_t size = split(part).size(), batch = experiment_.trainer.batch_size;
   return experiment_.trainer.full_batches_only ? size / batch * batch : size;
+}
+
+int64_t TrainedModel::classes() const {
+  if (!output().takes_class_column()) return data_.classes();
+  const auto& layers = model_.layers();
+  const auto layer =
+      std::find_if(layers.begin(), layers.end(), [&](const auto& one) { return one->name() == output().layer; });
+  TH_CHECK(layer != layers.end(), "the model has no layer ", output().layer);
+  return std::max<int64_t>(2, element_count((*layer)->output_shape()));
+}
+
+std::string TrainedModel::class_name(int64_t number) const {
+  const auto at = static_cast<size_t>(number);
+  const bool has_name = !output().takes_class_column() && at < data_.class_names.size();
+  return has_name ? data_.class_names[at] : std::to_string(number);
+}
+
+std::vector<int64_t> TrainedModel::labels(Part part, int64_t first, int64_t count) const {
+  const bool of_column = output().takes_class_column();
+  TH_CHECK(of_column || data_.targets() == Targets::kClasses, "labels of ", name_of(data_.targets()));
+  const Tensor targets = split(part).read_targets(first, count, DType::kFloat64);
+  const int64_t width = targets.size() / count, column = of_column ? output().columns->first : 0;
+  TH_CHECK(of_column || width == 1, "labels of ", targets.type_text());
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(std::llround(targets.as_double(i * width + column)));
+  return out;
 }
 
 Batch TrainedModel::read(Part part, int64_t first, int64_t count) const {
@@ -73,7 +105,7 @@ Tensor TrainedModel::from_units(const Tensor& x) const {
 Prediction TrainedModel::predict(const Batch& examples) const {
   return predict_outputs(experiment_, examples.x, weights_, {.raw = {}, .origin = "the examples", .where = {}},
                          examples.lengths)
-      .front();
+      .at(looked_at_);
 }
 
 Prediction TrainedModel::predict(Part part, int64_t count) const {

@@ -23,12 +23,25 @@ class TrainedModel {
   const Experiment& experiment() const { return experiment_; }
   const Dataset& data() const { return data_; }
   const Model& model() const { return model_; }
-  /// The first one: what predict() gives.
-  const TrainedOutput& output() const { return outputs_.front(); }
+  /// In the order of loss.outputs.
+  const std::vector<TrainedOutput>& outputs() const { return outputs_; }
+  bool has_several_outputs() const { return outputs_.size() > 1; }
+  /// The one that is looked at: what predict() gives.
+  const TrainedOutput& output() const { return outputs_[looked_at_]; }
+  size_t output_number() const { return looked_at_; }
+  /// Until another one is named; at first it is 0.
+  void look_at(size_t output);
   /// Standardized as the weights say.
   const Split& split(Part part) const { return splits_[static_cast<size_t>(part)]; }
   /// As many examples as `thtrain eval` measures: those of full minibatches where the experiment says so.
   int64_t count(Part part) const;
+  /// Those that output() decides between: the data's; of a column of class numbers as many as it gives scores.
+  int64_t classes() const;
+  /// The name of a class of output(), else its number.
+  std::string class_name(int64_t number) const;
+  /// The classes of the first `count` examples from `first` on, as the data has them for output(). InternalError unless
+  /// it has one for each example.
+  std::vector<int64_t> labels(Part part, int64_t first, int64_t count) const;
   /// What an example is as a picture; nothing of sequences.
   std::optional<ImageShape> picture() const { return picture_; }
 
@@ -44,7 +57,7 @@ class TrainedModel {
   /// For all examples of predict() at once, read some at a time.
   Prediction predict(Part part, int64_t count) const;
   /// Are the numbers of predict() probabilities?
-  bool gives_probabilities() const { return gives_probabilities_; }
+  bool gives_probabilities() const { return gives_probabilities_[looked_at_]; }
   /// x [n, ...] in the shape that the model takes, floatX.
   Tensor as_input(const Tensor& x) const;
   FunctionOptions options(const std::string& name) const { return function_options(experiment_.compiler, name); }
@@ -60,7 +73,8 @@ class TrainedModel {
   std::vector<Split> splits_;
   std::shared_ptr<const Standardization> standardization_;
   std::optional<ImageShape> picture_;
-  bool gives_probabilities_ = false;
+  std::vector<bool> gives_probabilities_;  // of each output
+  size_t looked_at_ = 0;
 };
 
 }  // namespace thtrain

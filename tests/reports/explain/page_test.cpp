@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/api.h"
 #include "compiler/plan/program.h"
+#include "reports/canvas.h"
 #include "reports/explain/graph_drawing.h"
 #include "reports/explain/memory_drawing.h"
 
@@ -102,6 +104,13 @@ TEST(ExplainPage, HoldsEveryStage) {
   EXPECT_EQ(count(page, "<td class=\"code\"><a href=\"#k"), kernels);  // each step's kernel is linked to its text
   EXPECT_GE(count(page, "<a class=\"mark\" id=\"k"), 1u);
   EXPECT_GE(count(page, "<svg"), 4u);
+  EXPECT_GE(count(page, "x&lt;&amp;&quot;#0 <span class=\"whole\">float32[n, 4]</span>"), 1u);
+  // Every link has its place, and every place another name.
+  std::set<std::string> ids;
+  for (size_t at = page.find(" id=\""); at != std::string::npos; at = page.find(" id=\"", at + 1))
+    EXPECT_TRUE(ids.insert(page.substr(at + 5, page.find('"', at + 5) - at - 5)).second) << page.substr(at, 40);
+  for (size_t at = page.find("href=\"#"); at != std::string::npos; at = page.find("href=\"#", at + 1))
+    EXPECT_TRUE(ids.contains(page.substr(at + 7, page.find('"', at + 7) - at - 7))) << page.substr(at, 40);
 }
 
 TEST(ExplainPage, AGraphThatIsTooLargeStandsAsText) {
@@ -112,6 +121,77 @@ TEST(ExplainPage, AGraphThatIsTooLargeStandsAsText) {
   EXPECT_GE(count(page, "The graph has 402 boxes, more than the 400 that a picture can show"), 2u);
   EXPECT_EQ(count(page, "class=\"graph\""), 0u);
   EXPECT_GE(count(page, "%400 = tanh(%399) : float32[n]"), 1u) << page.substr(0, 4000);
+  EXPECT_EQ(count(page, "<details open=\"open\"><summary>the graph as text</summary>"), 1u);
+  EXPECT_GE(count(page, "<details open=\"open\"><summary>the lines that changed: "), 1u);
+}
+
+// The variables of the page's style in light, and in dark colours.
+std::vector<std::map<std::string, Colour>> palettes() {
+  const std::string style = kPageStyle;
+  std::vector<std::map<std::string, Colour>> out;
+  std::map<std::string, Colour> now;
+  for (size_t at = style.find(":root {"); at != std::string::npos; at = style.find(":root {", at + 1)) {
+    const std::string block = style.substr(at, style.find('}', at) - at);
+    for (size_t name = block.find("--"); name != std::string::npos; name = block.find("--", name + 2)) {
+      const size_t colon = block.find(": #", name);
+      auto part = [&](size_t i) {
+        return static_cast<uint8_t>(std::stoi(block.substr(colon + 3 + 2 * i, 2), nullptr, 16));
+      };
+      now[block.substr(name + 2, colon - name - 2)] = {part(0), part(1), part(2)};
+    }
+    out.push_back(now);
+  }
+  return out;
+}
+
+// WCAG 2.1: 4.5 for texts, 3 for lines.
+TEST(ExplainPage, ColoursCanBeRead) {
+  const auto both = palettes();
+  ASSERT_EQ(both.size(), 2u);
+  for (const auto& colours : both) {
+    auto expect = [&](const std::string& text, const std::string& ground, double least) {
+      EXPECT_GE(contrast_ratio(colours.at(text), colours.at(ground)), least)
+          << (&colours == &both[0] ? "light: " : "dark: ") << text << " on " << ground;
+    };
+    size_t fills = 0;
+    for (const auto& [name, colour] : colours)
+      if (name.ends_with("-line")) {
+        ++fills;
+        expect(name, "paper", 3);
+        for (const char* text : {"ink", "soft", "gradient", "update"})
+          expect(text, name.substr(0, name.size() - 5), 4.5);
+      }
+    EXPECT_EQ(fills, 14u);
+    for (const char* text : {"ink", "soft", "accent", "come", "gone", "gradient", "update"})
+      for (const char* ground : {"paper", "panel"}) expect(text, ground, 4.5);
+    for (const char* text : {"word", "literal", "comment", "macro"}) expect(text, "panel", 4.5);
+    expect("edge", "paper", 3);
+  }
+}
+
+// An input whose value is a place in another node's properties is no operand, but it is read.
+TEST(GraphDrawing, LengthsAreDashedEdges) {
+  Expr x = make_input({.dtype = DType::kFloat32, .dims = {100}}, "x"), start = iscalar("start");
+  Graph graph{{x, start}, {exp(rows(x, start, 10))}};
+  NodeNumbers numbers;
+  for (const Node* node : text_order(graph)) numbers[node] = numbers.size();
+  ASSERT_EQ(text_order(graph).size(), 4u) << graph_text(graph);
+  const std::string svg = graph_drawing(graph, numbers, {}, "come", "a graph");
+  EXPECT_EQ(count(svg, "<path class=\"edge of-length\" data-a=\"1\" data-b=\"2\""), 1u) << svg;
+  EXPECT_EQ(count(svg, "<path class=\"edge\""), 3u) << svg;  // x to its rows, these to exp, and that to the output
+}
+
+TEST(ExplainPage, ConvolutionsAndPoolingHaveColoursAndWords) {
+  Expr x = make_input({.dtype = DType::kFloat32, .dims = {2, 1, 8, 8}}, "x"),
+       w = make_input({.dtype = DType::kFloat32, .dims = {3, 1, 3, 3}}, "w");
+  const std::string page = explain_page(function({x, w}, {pool(conv(x, w), {.window = {2, 2}})}).explain(), kTitle);
+  for (const char* of : {"conv", "pool"}) {
+    EXPECT_GE(count(page, str("<g class=\"node ", of, "\"")), 2u) << of;
+    EXPECT_EQ(count(page, str("svg .", of, " rect { fill: var(--", of, "); stroke: var(--", of, "-line); }")), 1u)
+        << of;
+  }
+  EXPECT_EQ(count(page, "</svg>convolution</li>"), 1u);
+  EXPECT_EQ(count(page, "</svg>pooling</li>"), 1u);
 }
 
 TEST(GraphDrawing, BoxesAndEdges) {
