@@ -93,11 +93,7 @@ void SweepLeader::take_ended() {
     run.state = State::kWaiting;
     run.message = ended.message;
     csv_is_old_ = true;
-    try {
-      read_record(run);
-    } catch (const UserError& error) {
-      if (run.message.empty()) run.message = error.messages().at(0).what;
-    }
+    read_record(run);
     const bool was_stopped = handed_on_ > 0 && ended.code > 128;
     if (run.state == State::kWaiting && was_stopped) continue;
     if (run.state == State::kWaiting || (ended.code != 0 && run.state == State::kDone)) {
@@ -114,11 +110,11 @@ void SweepLeader::start_waiting() {
     if (processes_.running() >= static_cast<size_t>(options_.jobs)) return;
     if (run.state != State::kWaiting) continue;
     if (!is_locked(run.folder)) {
-      start(run);
+      if (!start(run)) return;
     } else if (processes_.running() == 0 && waits_for_ != run.folder) {
       waits_for_ = run.folder;
       clear_bar();
-      std::fprintf(stderr, "waiting for the process that writes to %s\n", run.folder.c_str());
+      std::fprintf(stderr, "waiting for the process that writes to %s\n", printable(run.folder).c_str());
     }
   }
 }
@@ -132,10 +128,18 @@ std::vector<std::string> SweepLeader::arguments_of(const SweepRun& run) const {
   return out;
 }
 
-void SweepLeader::start(SweepRun& run) {
-  const auto index = static_cast<size_t>(run.point);
-  processes_.start(run.point, arguments_of(run), options_.threads[index], folder_.log(run.name));
-  run.state = State::kRunning;
+// False where it has to wait until another one has ended.
+bool SweepLeader::start(SweepRun& run) {
+  try {
+    const int threads = options_.threads[static_cast<size_t>(run.point)];
+    if (!processes_.start(run.point, arguments_of(run), threads, folder_.log(run.name))) return false;
+    run.state = State::kRunning;
+  } catch (const UserError& error) {  // the others may have no such trouble
+    fail(run, error);
+    csv_is_old_ = true;
+    tell(run);
+  }
+  return true;
 }
 
 void SweepLeader::tell(const SweepRun& run) {
@@ -146,7 +150,7 @@ void SweepLeader::tell(const SweepRun& run) {
   if (const std::string best = best_text(run); !best.empty()) text += "  " + best;
   if (run.record) text += "  " + seconds_text(run.record->seconds);
   text += "  " + end_text(run);
-  if (run.state == State::kFailed && !run.message.empty()) text += ": " + run.message;
+  if (run.state == State::kFailed && !run.message.empty()) text += ": " + printable(run.message);
   print_line(text + '\n');
 }
 
