@@ -44,7 +44,7 @@ TEST(RunFolder, NothingIsOverwritten) {
   EXPECT_EQ(error_text([&] { RunFolder::create(path, small_experiment()); }),
             str("error: ", path,
                 ": there is a run in this folder already, or something else\n"
-                "  expected: a folder that does not exist yet\n"
+                "  expected: a folder that does not exist yet, or an empty one\n"
                 "  hint:     `thtrain resume ",
                 path, "` goes on with a run; --run-dir names another folder"));
   temporary.write("file", "x");
