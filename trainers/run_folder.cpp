@@ -52,6 +52,13 @@ static bool is_there(const std::string& path) {
 }
 
 static UserError taken(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(path, error);
+  if (!error && !fs::exists(path, error))
+    return UserError(Message{.what = str(path, ": a link to a folder that is not there stands at this place"),
+                             .expected = "a folder that does not exist yet, or an empty one",
+                             .got = str("a link to ", target.native()),
+                             .hint = "make the folder that it names, or remove the link"});
   return UserError(Message{
       .what = str(path, ": there is a run in this folder already, or something else"),
       .expected = "a folder that does not exist yet, or an empty one",

@@ -1,5 +1,6 @@
 #include "cli/sweep/check_points.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -191,12 +192,13 @@ static Message equal_points(const SweepPoints& points, int64_t first, int64_t se
   return points.located(UserError(std::move(out)), second).front();
 }
 
-// The messages of an error of a point; of values of several lists, with the values.
-static std::vector<Message> told_of(const UserError& error, const SweepPoints& points, int64_t point,
-                                    bool is_combination) {
+// The messages of an error of a point, with its values where no single one of them is at fault.
+static std::vector<Message> told_of(const UserError& error, const SweepPoints& points, int64_t point) {
   std::vector<Message> out = points.located(error, point);
-  if (is_combination)
-    for (Message& message : out)
+  const std::vector<size_t> at = points.indices(point);
+  const bool is_combination = std::count(at.begin(), at.end(), size_t{0}) + 1 < std::ssize(at);
+  for (Message& message : out)
+    if (is_combination || (point != 0 && message.config.file != kCommandLine))
       message.hint += str(message.hint.empty() ? "" : ";\n", "of the run ", printable(words_of(points, point)));
   return out;
 }
@@ -227,7 +229,7 @@ CheckedSweep check_points(const std::string& config, const SweepPoints& points, 
       Message message = equal_points(points, known->second, i);
       if (told.insert(place_of(message)).second) mistakes.add(std::move(message));
     } catch (const UserError& error) {
-      for (Message& message : points.located(error, i))
+      for (Message& message : told_of(error, points, i))
         if (told.insert(place_of(message)).second) mistakes.add(std::move(message));
     }
   }
@@ -236,13 +238,13 @@ CheckedSweep check_points(const std::string& config, const SweepPoints& points, 
   const PointsToBuild wanted = points_to_build(points, keys);
   CheckProgress progress(wanted.single.size() + wanted.combinations.size(), quiet);
   Builder builder;
-  for (const bool is_combination : {false, true})
-    for (const int64_t point : is_combination ? wanted.combinations : wanted.single) {
+  for (const std::vector<int64_t>& of_kind : {wanted.single, wanted.combinations})
+    for (const int64_t point : of_kind) {
       progress.next();
       try {
         builder.build(load_experiment(config, points.overrides(point)), point == 0);
       } catch (const UserError& error) {
-        throw UserError(told_of(error, points, point, is_combination));
+        throw UserError(told_of(error, points, point));
       }
     }
   out.files = builder.files();
