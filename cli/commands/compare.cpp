@@ -120,9 +120,10 @@ std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::
   for (const RunToCompare& run : runs) {
     const RunCurves found = read_curves(run.record.folder, metric);
     curves.push_back({run.name, found.valid, found.train});
-    if (found.valid.empty() && found.train.empty())
-      std::fprintf(stderr, "%s has no curve: it did not measure the %s\n", printable(run.name).c_str(),
-                   printable(metric_label(metric)).c_str());
+    if (!found.valid.empty() || !found.train.empty()) continue;
+    const std::string why =
+        run.record.trouble.empty() ? str("it did not measure the ", metric_label(metric)) : run.record.trouble;
+    std::fprintf(stderr, "%s has no curve: %s\n", printable(run.name).c_str(), printable(why).c_str());
   }
   const std::string unit = runs.front().record.metric.unit;
   return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(", ", unit)));
@@ -139,16 +140,16 @@ int run_compare(const CompareArguments& arguments) {
   const std::string stem = stem_of(arguments.output);
   const std::vector<RunToCompare> runs = read_runs(folders);
   const std::vector<ComparedConfig> configs = configs_of(runs);
-  const std::vector<std::string> pictures = draw(runs, stem);
   if (arguments.json) {
-    print_text(compare_json(runs, all_differences(configs), pictures) + "\n");
+    print_text(compare_json(runs, all_differences(configs), draw(runs, stem)) + "\n");
     return kDone;
   }
   const int width = is_terminal(stdout) ? terminal_width(stdout) : 0;
   std::vector<RunRow> results;
   for (const RunToCompare& run : runs) results.push_back({run.record});
-  std::string text = str(differences_text(runs, short_differences(configs), width), "\n", runs_text(results, width));
-  for (const std::string& picture : pictures) text += str("curves ", printable(picture), "\n");
+  print_text(str(differences_text(runs, short_differences(configs), width), "\n", runs_text(results, width)));
+  std::string text;  // what is told above does not wait for a picture that cannot be written
+  for (const std::string& picture : draw(runs, stem)) text += str("curves ", printable(picture), "\n");
   print_text(text);
   return kDone;
 }

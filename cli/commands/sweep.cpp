@@ -41,12 +41,27 @@ struct Asked {
   std::string config;                 // as runs are given it
 };
 
+// The folder of a run or of a sweep where an experiment file is wanted.
+void refuse_folder(const std::string& path) {
+  const bool is_sweep = SweepFolder::is_at(path);
+  std::error_code error;
+  if (!is_sweep && !fs::exists(path + "/run.json", error)) return;
+  const std::string text = printable(path);
+  throw UserError(Message{
+      .what = str(path, ": this is the folder of a ", is_sweep ? "sweep" : "run", ", and no experiment file"),
+      .expected = "a TOML file",
+      .hint = is_sweep
+                  ? str("`thtrain sweep --resume ", text, "` goes on with that sweep")
+                  : str("`thtrain sweep ", text, "/config.toml key=value,value` begins a sweep of its experiment")});
+}
+
 Asked asked_of(const SweepArguments& arguments) {
   if (arguments.resume.empty()) {
     if (arguments.experiment.config.empty())
       throw UserError(Message{.what = "thtrain sweep: CONFIG is missing",
                               .hint = "give the experiment file, or --resume with the folder of a sweep"});
     const std::string& config = arguments.experiment.config;
+    refuse_folder(config);
     Asked out{{.command_line = arguments.command_line,
                .config_file = config,
                .config_path = absolute_path(config),

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/load_experiment.h"
+#include "cli/runs_table.h"
 #include "cli/text.h"
 #include "compiler/base/config_node.h"
 #include "compiler/base/escape.h"
@@ -153,7 +154,8 @@ class CheckProgress {
   void next() {
     ++at_;
     if (!is_shown_ || std::chrono::steady_clock::now() - began_ < std::chrono::seconds(1)) return;
-    std::fprintf(stderr, "\r\x1b[Kchecking combination %zu of %zu", at_, count_);
+    const std::string text = str("checking combination ", at_, " of ", count_);
+    std::fprintf(stderr, "\r\x1b[K%s", first_characters(text, terminal_width(stderr) - 1).c_str());
     std::fflush(stderr);
     was_drawn_ = true;
   }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/runs_table.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
@@ -23,15 +24,17 @@ static int64_t count_of(const std::vector<SweepRun>& runs, State state) {
   return std::count_if(runs.begin(), runs.end(), [&](const SweepRun& run) { return run.state == state; });
 }
 
-std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left) {
+std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left, int width) {
   std::string out =
       str(count_text(static_cast<int64_t>(runs.size()), "run"), ": ", count_text(count_of(runs, State::kDone)),
           " finished, ", count_text(count_of(runs, State::kRunning)), " running");
   if (const int64_t failed = count_of(runs, State::kFailed)) out += str(", ", count_text(failed), " failed");
-  if (seconds_left < 0) return out;
-  const std::string left =
-      seconds_left < 100 ? str(static_cast<int64_t>(seconds_left + 0.5), " s") : seconds_text(seconds_left);
-  return out + str(", about ", left, " left");
+  if (seconds_left >= 0) {
+    const std::string left =
+        seconds_left < 100 ? str(static_cast<int64_t>(seconds_left + 0.5), " s") : seconds_text(seconds_left);
+    out += str(", about ", left, " left");
+  }
+  return first_characters(out, width);
 }
 
 SweepLeader::SweepLeader(const SweepFolder& folder, const SweepPoints& points, std::vector<SweepRun>& runs,
@@ -200,7 +203,7 @@ void SweepLeader::draw() {
   if (!has_bar_) return;
   const double now = done(), gained = now - done_before_;
   const double left = gained > 0.01 ? (static_cast<double>(runs_.size()) - now) * seconds_since(began_) / gained : -1;
-  std::fprintf(stderr, "\r\x1b[K%s", progress_text(runs_, left).c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", progress_text(runs_, left, terminal_width(stderr) - 1).c_str());
   std::fflush(stderr);
   bar_shown_ = true;
 }

@@ -21,8 +21,9 @@ struct LeadOptions {
   bool lines = true;            // a line on standard output for each run that ends
 };
 
-/// "12 runs: 5 finished, 2 running, 1 failed, about 3 min 12 s left"; negative seconds: not known.
-std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left);
+/// "12 runs: 5 finished, 2 running, 1 failed, about 3 min 12 s left", cut to `width` characters; negative seconds: not
+/// known.
+std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left, int width);
 
 class SweepLeader {
  public:

@@ -48,10 +48,10 @@ static std::string rows_text(const SweepPlan& plan, const SweepPoints& points, c
       for (size_t k = 0; k < values.size(); ++k) row.push_back(printable(str(points.keys()[k].name, '=', values[k])));
     }
     std::string end = with_next || run.record || run.state == State::kFailed ? end_text(run) : "";
-    if (run.state == State::kFailed && !run.message.empty() && end != text_of(RunEnd::kNonFinite))
-      end += ": " + printable(run.message);
+    const bool has_message = run.state == State::kFailed && !run.message.empty() && end != text_of(RunEnd::kNonFinite);
     row.push_back(std::move(end));
     if (with_next) row.push_back(next_words(run, plan.epochs[i]));
+    if (has_message) row.back() += ": " + printable(run.message);  // behind the last column: it may be long
     rows.push_back(std::move(row));
   }
   std::string out = table_text(rows);

@@ -1,4 +1,5 @@
 // What `thtrain sweep` checks and tells before it starts, and how it goes on where a run cannot be started.
+#include "cli/sweep/leader.h"
 #include "tests/cli/sweep_workshop.h"
 
 namespace thtrain {
@@ -31,18 +32,13 @@ TEST_F(CliSweep, ADryRunOfASweepThatWasBegunTellsWhatIsLeft) {
     const RunLock lock(workshop.path(run + "0.04"));
     const std::string text =
         "sweep s: 6 runs, 1 at once, 1 thread each\n"
-        "  1  learning_rate=0.1   finished                                                                         "
-        "nothing to do\n"
-        "  2  learning_rate=1e30  not finite                                                                       "
-        "is not tried again\n"
-        "  3  learning_rate=0.01  not begun                                                                        "
-        "begins\n"
-        "  4  learning_rate=0.02  interrupted                                                                      "
-        "goes on, 2 of 2 epochs done\n"
-        "  5  learning_rate=0.03  failed: s/learning_rate=0.03/run.json: no valid JSON: it ends too early: byte 1  "
-        "cannot go on\n"
-        "  6  learning_rate=0.04  running                                                                          "
-        "is waited for\n"
+        "  1  learning_rate=0.1   finished     nothing to do\n"
+        "  2  learning_rate=1e30  not finite   is not tried again\n"
+        "  3  learning_rate=0.01  not begun    begins\n"
+        "  4  learning_rate=0.02  interrupted  goes on, 2 of 2 epochs done\n"
+        "  5  learning_rate=0.03  failed       cannot go on: s/learning_rate=0.03/run.json: no valid JSON: it ends too "
+        "early: byte 1\n"
+        "  6  learning_rate=0.04  running      is waited for\n"
         "nothing to do: 1, goes on: 1, begins: 1, is waited for: 1, is not tried again: 1, cannot go on: 1\n";
     EXPECT_EQ(workshop.run({"sweep", "--resume", "s", "--dry-run", "--jobs", "1"}).out, text);
     std::vector<std::string> same = command;
@@ -149,6 +145,28 @@ TEST_F(CliSweep, FirstWeightsAreReadBeforeTheFirstRun) {
                             "  got:      first weights: [0-9,]+ bytes [0-9a-f]+\n"
                             "  hint:     put the file back as it was, or begin a sweep in another folder\n")))
       << ended.err;
+}
+
+TEST(SweepProgress, FitsItsLine) {
+  std::vector<SweepRun> runs(3);
+  runs[0].state = SweepRun::State::kDone;
+  runs[1].state = SweepRun::State::kRunning;
+  EXPECT_EQ(progress_text(runs, -1, 79), "3 runs: 1 finished, 1 running");
+  EXPECT_EQ(progress_text(runs, 12.3, 79), "3 runs: 1 finished, 1 running, about 12 s left");
+  runs[2].state = SweepRun::State::kFailed;
+  EXPECT_EQ(progress_text(runs, 12.3, 39), "3 runs: 1 finished, 1 running, 1 failed");
+}
+
+TEST_F(CliSweep, AFolderIsNoExperimentFile) {
+  EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2", "trainer.epochs=1", "--quiet"}).code, 0);
+  EXPECT_EQ(workshop.run({"sweep", "s", "seed=1,2"}).err,
+            "error: s: this is the folder of a sweep, and no experiment file\n"
+            "  expected: a TOML file\n"
+            "  hint:     `thtrain sweep --resume s` goes on with that sweep\n");
+  EXPECT_EQ(workshop.run({"sweep", "s/seed=1", "seed=1,2"}).err,
+            "error: s/seed=1: this is the folder of a run, and no experiment file\n"
+            "  expected: a TOML file\n"
+            "  hint:     `thtrain sweep s/seed=1/config.toml key=value,value` begins a sweep of its experiment\n");
 }
 
 // A folder stands where the log of one run belongs.
