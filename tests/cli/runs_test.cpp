@@ -296,8 +296,8 @@ TEST_F(CliRuns, HaveNamesOfAnyCharacters) {
   train("runs/d", {"trainer.epochs=1"});
   const std::string shown = "runs/a \"b' \xc3\xbc\\nc\\x1b[31m";
   EXPECT_EQ(without_times(workshop.run({"runs", "--sort", "name"}).out),
-            str("run", std::string(21, ' '), "config  best          epoch  epochs  test       time     ended\n", shown,
-                "  tiny    67.500000  %      1       1  70.000000 TIME  finished\nruns/d", std::string(18, ' '),
+            str("run", std::string(22, ' '), "config  best          epoch  epochs  test       time     ended\n", shown,
+                "  tiny    67.500000  %      1       1  70.000000 TIME  finished\nruns/d", std::string(19, ' '),
                 "tiny    67.500000  %      1       1  70.000000 TIME  finished\n"));
   const Ended drawn = workshop.run({"show", name});
   EXPECT_EQ(drawn.code, 0) << drawn.err;
