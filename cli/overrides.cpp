@@ -104,8 +104,10 @@ void apply_overrides(ConfigNode& root, const std::vector<std::string>& overrides
     while (key_length > 0 && std::isspace(static_cast<unsigned char>(text[key_length - 1]))) --key_length;
     size_t findings_before = findings.size();
     ConfigNode value = parse_toml_value(text, value_start, given.place(value_start, text.size()), findings);
-    ConfigNode* place = find_place(root, given, key_length, findings);
     const bool has_value = findings.size() == findings_before || value.kind == ConfigNode::Kind::kString;
+    ConfigNode unread;  // a value that cannot be read leaves no table of its key
+    if (!has_value) unread = root;
+    ConfigNode* place = find_place(has_value ? root : unread, given, key_length, findings);
     if (!place || !has_value) continue;
     value.key = place->key;
     value.key_position = place->key_position;

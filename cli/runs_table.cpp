@@ -43,8 +43,7 @@ void sort_rows(std::vector<RunRow>& rows, const std::string& by) {
   std::stable_sort(rows.begin(), rows.end(), before);
 }
 
-// The first characters, which may have several bytes.
-static std::string first_characters(const std::string& text, int count) {
+std::string first_characters(const std::string& text, int count) {
   size_t at = 0;
   for (; at < text.size(); ++at)
     if ((text[at] & 0xC0) != 0x80 && --count < 0) break;

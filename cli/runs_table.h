@@ -26,6 +26,8 @@ std::string runs_text(const std::vector<RunRow>& rows, int width = 0);
 /// {"run": "runs/mlp-1", "config": "mlp", ...}, or {"run": ..., "error": ...}
 std::string run_json(const RunRow& row);
 
+/// The first characters of a text, which may have several bytes; all where there are no more than `count`.
+std::string first_characters(const std::string& text, int count);
 /// The first and last characters of a text, "runs/mlp...-12", where it has more than `width`.
 std::string cut_in_the_middle(const std::string& text, int width);
 /// table_text() of `rows` without indentation, the texts of the columns `flexible` cut until a line has at most `width`

@@ -10,6 +10,24 @@ namespace thtrain {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kOfFileSystem = "lost+found";
+
+bool is_empty_folder(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (at->path().filename() != kOfFileSystem) return false;
+  return !error;
+}
+
+void empty_folder(const std::string& path) {
+  std::error_code error;
+  std::vector<fs::path> inner;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (at->path().filename() != kOfFileSystem) inner.push_back(at->path());
+  for (const fs::path& one : inner) fs::remove_all(one, error);
+}
+
 FolderGuard::FolderGuard(const std::string& path) {
   std::error_code error;
   path_ = fs::absolute(path, error);
@@ -24,9 +42,10 @@ FolderGuard::FolderGuard(const std::string& path) {
 
 FolderGuard::~FolderGuard() {
   if (!made_ || kept_) return;
-  std::error_code ignored;
-  remove_whole(path_);
-  if (was_there_) fs::create_directory(path_, ignored);
+  if (was_there_)
+    empty_folder(path_);
+  else
+    remove_whole(path_);
   for (const fs::path& above : new_above_) ::rmdir(above.c_str());  // where another run came meanwhile, it stays
 }
 

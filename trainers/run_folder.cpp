@@ -17,6 +17,7 @@
 #include "trainers/folder_guard.h"
 #include "trainers/load_data.h"
 #include "trainers/stale_files.h"
+#include "trainers/written_version.h"
 
 namespace thtrain {
 
@@ -51,15 +52,22 @@ static bool is_there(const std::string& path) {
 }
 
 static UserError taken(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(path, error);
+  if (!error && !fs::exists(path, error))
+    return UserError(Message{.what = str(path, ": a link to a folder that is not there stands at this place"),
+                             .expected = "a folder that does not exist yet, or an empty one",
+                             .got = str("a link to ", target.native()),
+                             .hint = "make the folder that it names, or remove the link"});
   return UserError(Message{
       .what = str(path, ": there is a run in this folder already, or something else"),
-      .expected = "a folder that does not exist yet",
+      .expected = "a folder that does not exist yet, or an empty one",
       .hint = str("`thtrain resume ", printable(path), "` goes on with a run; --run-dir names another folder")});
 }
 
 static bool may_be_taken(const std::string& path) {
   std::error_code error;
-  return !fs::exists(fs::symlink_status(path, error)) || (fs::is_directory(path, error) && fs::is_empty(path, error));
+  return !fs::exists(fs::symlink_status(path, error)) || is_empty_folder(path);
 }
 
 // TOML and JSON hold nothing else, and a resumption reads them.
@@ -98,20 +106,23 @@ static std::string without_last_slashes(std::string path) {
 // may still come to a checkpoint.
 static void remove_unfinished_run(const std::string& path) {
   std::error_code error;
-  if (fs::is_symlink(path, error) || !fs::is_directory(path, error) || is_locked(path)) return;
-  bool has_config = false, has_facts = false;
+  if (!fs::is_directory(path, error) || is_locked(path)) return;
+  bool has_config = false, has_facts = false, has_lock = false;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     has_config |= name == "config.toml";
     has_facts |= name == "run.json";
+    has_lock |= name == "lock";
     const bool is_of_start = name == "config.toml" || name == "run.json" || name == "table.json" || name == "lock";
     if (!is_of_start && !is_unfinished_file(name)) return;
   }
-  if (error || !has_config || !has_facts) return;
+  if (error || !(has_facts ? has_config : has_lock)) return;
   try {
-    if (RunFolder::open(path).had_checkpoint()) return;
+    if (has_facts && RunFolder::open(path).had_checkpoint()) return;
     RunLock lock(path);
-    const std::string aside = set_aside(path);
+    // What is not a name of its own stays where it is: a link, and the working folder.
+    const bool stays = fs::is_symlink(path, error) || is_same_file(path, ".");
+    const std::string aside = stays ? path : set_aside(path);
     lock.moved_to(aside);
     remove_stale_files(aside);
     for (const char* name : {"table.json", "run.json", "config.toml"}) fs::remove(aside + "/" + name, error);
@@ -128,6 +139,8 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   require_utf8(config, facts.config_folder);
   remove_stale_folders(parent);
   facts.started = utc_now();
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return create_in(path, config, experiment.seed, std::move(facts));
   // Made beside its place and renamed into it, so that a run folder always holds its configuration.
   RunFolder out(new_folder_name(parent), std::move(facts));
   try {
@@ -148,6 +161,24 @@ RunFolder RunFolder::create(const std::string& wanted, const Experiment& experim
   }
   out.path_ = path;
   out.lock_->moved_to(path);
+  return out;
+}
+
+// An empty folder is filled where it is: it may be a link, a mount point, or the working folder, and its owner and
+// rights are the user's choice.
+RunFolder RunFolder::create_in(const std::string& path, const std::string& config, int64_t seed, RunFacts facts) {
+  RunFolder out(path, std::move(facts));
+  out.lock_ = std::make_shared<RunLock>(path);
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name != "lock" && name != "lost+found") throw taken(path);  // another process came between
+  }
+  FolderGuard place(path);
+  place.made();
+  write_whole(out.config(), config);
+  out.write_facts(seed, {});
+  place.keep();
   return out;
 }
 
@@ -196,6 +227,7 @@ RunFolder RunFolder::open(const std::string& wanted) {
                                 : "")});
   }
   std::map<std::string, std::string> facts = read_json(read_file(out.facts_file()), out.facts_file());
+  if (facts.contains("version")) refuse_newer_version(out.facts_file(), "run", facts["version"]);
   for (const char* name : {"config_file", "config_folder", "version"})
     if (!facts.contains(name))
       throw UserError(Message{.what = str(out.facts_file(), ": this is not what a run writes: it has no ", name),

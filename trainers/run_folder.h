@@ -50,10 +50,12 @@ struct RunFacts {
 class RunFolder {
  public:
   /// Makes the folder and its parents, writes config.toml (data paths made absolute) and run.json, and locks it;
-  /// removes what killed processes left half made beside it. UserError if it exists and is not empty, cannot be made,
-  /// or has to hold a path that is not UTF-8; nothing is left behind then.
+  /// removes what killed processes left half made beside it. An empty folder (also one that a link names, a mount point
+  /// or the working folder) is filled. UserError if it exists and is not empty, cannot be made, or has to hold a path
+  /// that is not UTF-8; nothing is left behind then.
   static RunFolder create(const std::string& path, const Experiment& experiment, RunFacts facts = {});
-  /// The folder of an earlier run, to read from. UserError if it is missing, may not be read, or holds no config.toml.
+  /// The folder of an earlier run, to read from. UserError if it is missing, may not be read, holds no config.toml, or
+  /// was written by a newer thtrain.
   static RunFolder open(const std::string& path);
 
   /// Before writing to a folder that was opened: takes the lock unless this object has it, and removes what killed
@@ -93,6 +95,7 @@ class RunFolder {
 
  private:
   RunFolder(std::string path, RunFacts facts) : path_(std::move(path)), facts_(std::move(facts)) {}
+  static RunFolder create_in(const std::string& path, const std::string& config, int64_t seed, RunFacts facts);
   void write_facts() const;
 
   std::string path_;

@@ -2,18 +2,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "cli/commands/commands.h"
 #include "cli/compare_picture.h"
+#include "cli/config_differences.h"
 #include "cli/load_experiment.h"
 #include "cli/runs_table.h"
 #include "cli/sweep/folder.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
-#include "trainers/config_edits.h"
 
 namespace thtrain {
 
@@ -24,7 +23,6 @@ namespace {
 struct RunToCompare {
   std::string name;  // of its folder; the whole path where two have one name
   RunRecord record;
-  std::map<std::string, std::string> values;  // config_values()
 };
 
 std::string without_last_slashes(std::string path) {
@@ -62,7 +60,6 @@ std::vector<RunToCompare> read_runs(const std::vector<std::string>& folders) {
                                 .got = str(other.record.folder, ", ", folder)});
     RunToCompare& run = out.emplace_back();
     run.record = read_run(folder);
-    run.values = config_values(resolved_toml(load_run(folder, {}).experiment));
     run.name = fs::path(folder).filename().string();
     names.insert(run.name);
   }
@@ -71,21 +68,9 @@ std::vector<RunToCompare> read_runs(const std::vector<std::string>& folders) {
   return out;
 }
 
-// The keys that do not have one value in all runs; "-" where a run has no such key.
-std::vector<std::vector<std::string>> differences(const std::vector<RunToCompare>& runs) {
-  std::set<std::string> keys;
-  for (const RunToCompare& run : runs)
-    for (const auto& [key, value] : run.values) keys.insert(key);
-  std::vector<std::vector<std::string>> out;
-  for (const std::string& key : keys) {
-    std::vector<std::string> row = {key};
-    for (const RunToCompare& run : runs) {
-      auto found = run.values.find(key);
-      row.push_back(found == run.values.end() ? "-" : found->second);
-    }
-    if (std::any_of(row.begin() + 2, row.end(), [&](const std::string& value) { return value != row[1]; }))
-      out.push_back(std::move(row));
-  }
+std::vector<ComparedConfig> configs_of(const std::vector<RunToCompare>& runs) {
+  std::vector<ComparedConfig> out;
+  for (const RunToCompare& run : runs) out.push_back(compared_config(load_run(run.record.folder, {}).experiment));
   return out;
 }
 
@@ -135,9 +120,10 @@ std::vector<std::string> draw(const std::vector<RunToCompare>& runs, const std::
   for (const RunToCompare& run : runs) {
     const RunCurves found = read_curves(run.record.folder, metric);
     curves.push_back({run.name, found.valid, found.train});
-    if (found.valid.empty() && found.train.empty())
-      std::fprintf(stderr, "%s has no curve: it did not measure the %s\n", printable(run.name).c_str(),
-                   printable(metric_label(metric)).c_str());
+    if (!found.valid.empty() || !found.train.empty()) continue;
+    const std::string why =
+        run.record.trouble.empty() ? str("it did not measure the ", metric_label(metric)) : run.record.trouble;
+    std::fprintf(stderr, "%s has no curve: %s\n", printable(run.name).c_str(), printable(why).c_str());
   }
   const std::string unit = runs.front().record.metric.unit;
   return draw_curves(stem, curves, str(metric_label(metric), unit.empty() ? "" : str(" (", unit, ')')));
@@ -153,17 +139,17 @@ int run_compare(const CompareArguments& arguments) {
                             .got = folders.empty() ? "none" : folders[0]});
   const std::string stem = stem_of(arguments.output);
   const std::vector<RunToCompare> runs = read_runs(folders);
-  const std::vector<std::vector<std::string>> rows = differences(runs);
-  const std::vector<std::string> pictures = draw(runs, stem);
+  const std::vector<ComparedConfig> configs = configs_of(runs);
   if (arguments.json) {
-    print_text(compare_json(runs, rows, pictures) + "\n");
+    print_text(compare_json(runs, all_differences(configs), draw(runs, stem)) + "\n");
     return kDone;
   }
   const int width = is_terminal(stdout) ? terminal_width(stdout) : 0;
   std::vector<RunRow> results;
   for (const RunToCompare& run : runs) results.push_back({run.record});
-  std::string text = str(differences_text(runs, rows, width), "\n", runs_text(results, width));
-  for (const std::string& picture : pictures) text += str("curves ", printable(picture), "\n");
+  print_text(str(differences_text(runs, short_differences(configs), width), "\n", runs_text(results, width)));
+  std::string text;  // what is told above does not wait for a picture that cannot be written
+  for (const std::string& picture : draw(runs, stem)) text += str("curves ", printable(picture), "\n");
   print_text(text);
   return kDone;
 }

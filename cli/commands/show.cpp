@@ -7,6 +7,7 @@
 #include "cli/load_experiment.h"
 #include "cli/run_hints.h"
 #include "cli/text.h"
+#include "compiler/base/escape.h"
 #include "reports/font.h"
 #include "reports/learning_curves.h"
 #include "trainers/checkpoint.h"
@@ -54,12 +55,17 @@ int run_show(const ShowArguments& arguments) {
                                   .square = {arguments.occlusion, arguments.stride}},
                                  folder);
   std::vector<std::vector<std::string>> files;
-  for (const ShowReport::File& file : report.files) files.push_back({file.name, file.what});
-  std::string text = str("pictures in ", folder, "\n", table_text(files));
+  for (const ShowReport::File& file : report.files) files.push_back({printable(file.name), printable(file.what)});
+  std::string text = str("pictures in ", printable(folder), "\n", table_text(files));
   if (!report.left_out.empty()) text += "not drawn\n";
-  for (const std::string& line : report.left_out) text += str("  ", line, "\n");
-  for (const ShowReport::Table& table : report.mistakes) text += str(table.title, "\n", table_text(table.rows));
-  print_text(str(text, "weights ", weights, "\n"));
+  for (const std::string& line : report.left_out) text += str("  ", printable(line), "\n");
+  for (const ShowReport::Table& table : report.mistakes) {
+    std::vector<std::vector<std::string>> rows = table.rows;
+    for (std::vector<std::string>& row : rows)
+      for (std::string& cell : row) cell = printable(cell);
+    text += str(printable(table.title), "\n", table_text(rows));
+  }
+  print_text(str(text, "weights ", printable(weights), "\n"));
   if (!Font::find()) std::fprintf(stderr, "warning: %s\n", without_font().c_str());
   return kDone;
 }

@@ -7,6 +7,7 @@
 #include "cli/sweep/check_points.h"
 #include "cli/sweep/folder.h"
 #include "cli/sweep/leader.h"
+#include "cli/sweep/plan.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "compiler/runtime/cpu.h"
@@ -40,12 +41,27 @@ struct Asked {
   std::string config;                 // as runs are given it
 };
 
+// The folder of a run or of a sweep where an experiment file is wanted.
+void refuse_folder(const std::string& path) {
+  const bool is_sweep = SweepFolder::is_at(path);
+  std::error_code error;
+  if (!is_sweep && !fs::exists(path + "/run.json", error)) return;
+  const std::string text = printable(path);
+  throw UserError(Message{
+      .what = str(path, ": this is the folder of a ", is_sweep ? "sweep" : "run", ", and no experiment file"),
+      .expected = "a TOML file",
+      .hint = is_sweep
+                  ? str("`thtrain sweep --resume ", text, "` goes on with that sweep")
+                  : str("`thtrain sweep ", text, "/config.toml key=value,value` begins a sweep of its experiment")});
+}
+
 Asked asked_of(const SweepArguments& arguments) {
   if (arguments.resume.empty()) {
     if (arguments.experiment.config.empty())
       throw UserError(Message{.what = "thtrain sweep: CONFIG is missing",
                               .hint = "give the experiment file, or --resume with the folder of a sweep"});
     const std::string& config = arguments.experiment.config;
+    refuse_folder(config);
     Asked out{{.command_line = arguments.command_line,
                .config_file = config,
                .config_path = absolute_path(config),
@@ -69,9 +85,11 @@ Asked asked_of(const SweepArguments& arguments) {
   return {facts, folder, is_here ? facts.config_file : facts.config_path};
 }
 
+constexpr const char* kFirstWeights = ": first weights: ";
+
 // "x.csv: training data: 100 examples of ..." -> "x.csv"
 std::string files_of(const std::string& data) {
-  for (const char* part : {": training data: ", ": validation data: ", ": test data: "})
+  for (const char* part : {": training data: ", ": validation data: ", ": test data: ", kFirstWeights})
     if (const size_t at = data.find(part); at != std::string::npos) return data.substr(0, at);
   return data;
 }
@@ -79,10 +97,13 @@ std::string files_of(const std::string& data) {
 UserError other_data(const std::string& folder, const std::string& then, const std::string& now) {
   const std::string files = files_of(then);
   const size_t behind = files.size() + 2;
-  return UserError(Message{.what = str(folder, ": ", files, ": the data is not what it was when the sweep began"),
-                           .expected = then.substr(std::min(behind, then.size())),
-                           .got = files_of(now) == files ? now.substr(std::min(behind, now.size())) : now,
-                           .hint = "put the data back as it was, or begin a sweep in another folder"});
+  const bool is_data = then.find(kFirstWeights) == std::string::npos;
+  const char* what = is_data ? "the data is not what it was" : "the first weights are not what they were";
+  return UserError(Message{
+      .what = str(folder, ": ", files, ": ", what, " when the sweep began"),
+      .expected = then.substr(std::min(behind, then.size())),
+      .got = files_of(now) == files ? now.substr(std::min(behind, now.size())) : now,
+      .hint = str("put the ", is_data ? "data" : "file", " back as it was, or begin a sweep in another folder")});
 }
 
 // The sweep in `folder` must be the one that is asked for.
@@ -123,28 +144,32 @@ bool has_waiting(const std::vector<SweepRun>& runs) {
                      [](const SweepRun& run) { return run.state == SweepRun::State::kWaiting; });
 }
 
-// The folder that was named, the last one of the same command that has something left to do, or a new one.
-SweepFolder folder_of(const Asked& asked, const SweepPoints& points, const CheckedSweep& checked,
-                      const SweepArguments& arguments) {
+// The folder that was named, or the last one of the same command that has something left to do; none: a new one.
+std::optional<SweepFolder> folder_there(const Asked& asked, const SweepPoints& points, const CheckedSweep& checked,
+                                        const SweepArguments& arguments) {
   if (asked.folder) {
-    SweepFolder out = *asked.folder;
-    require_same(out, asked.facts, arguments);
-    out.lock();
-    return out;
+    require_same(*asked.folder, asked.facts, arguments);
+    return asked.folder;
   }
+  if (!arguments.run_dir.empty()) return {};
+  const std::optional<std::string> last = last_sweep(sweep_path_start(checked.root, asked.config));
+  if (!last) return {};
+  std::optional<SweepFolder> there;
+  try {
+    there = SweepFolder::open(*last);
+  } catch (const UserError&) {  // damaged, or of a newer thtrain: nobody asked for it
+    return {};
+  }
+  const SweepFacts& facts = there->facts();
+  const bool is_same = facts.words == asked.facts.words && facts.hash == asked.facts.hash &&
+                       facts.config_path == asked.facts.config_path && facts.threads == asked.facts.threads &&
+                       (facts.data.empty() || facts.data == asked.facts.data);
+  return is_same && has_waiting(runs_in(*there, points)) ? there : std::nullopt;
+}
+
+SweepFolder new_folder(const Asked& asked, const CheckedSweep& checked, const SweepArguments& arguments) {
   if (!arguments.run_dir.empty()) return SweepFolder::create(arguments.run_dir, asked.facts);
   const std::string start = sweep_path_start(checked.root, asked.config);
-  if (const std::optional<std::string> last = last_sweep(start)) {
-    SweepFolder there = SweepFolder::open(*last);
-    const SweepFacts& facts = there.facts();
-    const bool is_same = facts.words == asked.facts.words && facts.hash == asked.facts.hash &&
-                         facts.config_path == asked.facts.config_path && facts.threads == asked.facts.threads &&
-                         (facts.data.empty() || facts.data == asked.facts.data);
-    if (is_same && has_waiting(runs_in(there, points))) {
-      there.lock();
-      return there;
-    }
-  }
   for (int attempt = 0;; ++attempt) {
     const std::string path = new_sweep_path(start);
     try {
@@ -167,28 +192,6 @@ std::vector<int> threads_of(const CheckedSweep& checked, int threads, const Swee
                               .hint = "compiler.threads = 0 leaves the number to --threads"});
     out.push_back(own > 0 ? static_cast<int>(own) : threads);
   }
-  return out;
-}
-
-std::string list_text(const std::string& head, const SweepPoints& points, const std::vector<SweepRun>& runs, int jobs,
-                      const std::vector<int>& threads) {
-  constexpr size_t kMost = 100;
-  const auto [least, most] = std::minmax_element(threads.begin(), threads.end());
-  const std::string of_each = *least == *most ? count_text(*most, "thread") : str(*least, " to ", *most, " threads");
-  std::string out =
-      str(head, ": ", count_text(points.count(), "run"), ", ", count_text(jobs), " at once, ", of_each, " each\n");
-  std::vector<std::vector<std::string>> rows;
-  for (size_t i = 0; i < std::min(runs.size(), kMost); ++i) {
-    std::vector<std::string> row = {std::to_string(i + 1), runs[i].name};
-    if (runs[i].name.starts_with("run-")) {
-      const std::vector<std::string> values = points.values(runs[i].point);
-      for (size_t k = 0; k < values.size(); ++k) row.push_back(str(points.keys()[k].name, '=', values[k]));
-    }
-    row.push_back(runs[i].record ? end_text(runs[i]) : "");
-    rows.push_back(std::move(row));
-  }
-  out += table_text(rows);
-  if (runs.size() > kMost) out += str("  and ", count_text(static_cast<int64_t>(runs.size() - kMost)), " more\n");
   return out;
 }
 
@@ -219,11 +222,31 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
   std::string text = interrupted != 0 ? "" : results_table(points, runs);
   text += str(finished, " of ", count_text(points.count(), "run"), " finished");
   if (failed > 0) text += str(", ", failed, " failed");
-  text += str("\nsweep folder ", folder.path(), '\n');
-  if (has_csv) text += str("table ", folder.csv(), '\n');
-  if (interrupted != 0) text += str("`thtrain sweep --resume ", folder.path(), "` goes on with it\n");
+  text += str("\nsweep folder ", printable(folder.path()), '\n');
+  if (has_csv) text += str("table ", printable(folder.csv()), '\n');
+  if (interrupted != 0) text += str("`thtrain sweep --resume ", printable(folder.path()), "` goes on with it\n");
   print_text(text);
   return code;
+}
+
+// `--dry-run`: what each run came to so far, and what is done with it.
+int tell_plan(const std::optional<SweepFolder>& folder, const SweepPoints& points, SweepPlan plan, bool json) {
+  std::vector<SweepRun> runs;
+  if (folder) {
+    runs = runs_in(*folder, points);
+    plan.head = str("sweep ", folder->path());
+  } else {
+    for (int64_t i = 0; i < points.count(); ++i) runs.push_back({.point = i, .name = points.name(i), .folder = ""});
+  }
+  if (json) {
+    JsonObject out;
+    if (folder) out.add("sweep_dir", folder->path());
+    out.add("jobs", plan.jobs).add_raw("runs", plan_json(plan, points, runs));
+    print_text(out.line() + '\n');
+  } else {
+    print_text(folder ? plan_text(plan, points, runs) : list_text(plan, points, runs));
+  }
+  return kDone;
 }
 
 }  // namespace
@@ -231,24 +254,22 @@ int report(const SweepFolder& folder, const SweepPoints& points, const std::vect
 int run_sweep(const SweepArguments& arguments) {
   Asked asked = asked_of(arguments);
   const SweepPoints points(asked.facts.words);
-  const CheckedSweep checked = check_points(asked.config, points);
+  const CheckedSweep checked = check_points(asked.config, points, arguments.quiet);
   asked.facts.hash = checked.hash;
-  asked.facts.data = checked.data;
+  asked.facts.data = checked.files;
   for (int64_t i = 0; i < points.count(); ++i) asked.facts.runs.push_back(points.name(i));
   const int of_a_run = asked.folder ? asked.folder->facts().threads : asked.facts.threads;
   const std::vector<int> threads = threads_of(checked, of_a_run, arguments);
   const int most_threads = *std::max_element(threads.begin(), threads.end());
   const int jobs = static_cast<int>(arguments.jobs.value_or(std::max(1, cpu().cores / most_threads)));
-  if (arguments.dry_run) {
-    std::vector<SweepRun> runs;
-    for (int64_t i = 0; i < points.count(); ++i) runs.push_back({.point = i, .name = points.name(i), .folder = ""});
-    print_text(list_text(str("sweep of ", asked.config), points, runs, jobs, threads));
-    return kDone;
-  }
-  SweepFolder folder = folder_of(asked, points, checked, arguments);
+  const std::optional<SweepFolder> there = folder_there(asked, points, checked, arguments);
+  SweepPlan plan{.head = str("sweep of ", asked.config), .jobs = jobs, .threads = threads, .epochs = checked.epochs};
+  if (arguments.dry_run) return tell_plan(there, points, std::move(plan), arguments.json);
+  SweepFolder folder = there ? *there : new_folder(asked, checked, arguments);
+  folder.lock();
   std::vector<SweepRun> runs = runs_in(folder, points);
-  if (!arguments.json && !arguments.quiet)
-    print_text(list_text(str("sweep ", folder.path()), points, runs, jobs, threads));
+  plan.head = str("sweep ", folder.path());
+  if (!arguments.json && !arguments.quiet) print_text(list_text(plan, points, runs));
   int interrupted = 0;
   bool has_csv = false;
   {

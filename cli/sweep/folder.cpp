@@ -14,6 +14,7 @@
 #include "reports/json.h"
 #include "trainers/folder_guard.h"
 #include "trainers/stale_files.h"
+#include "trainers/written_version.h"
 
 namespace thtrain {
 
@@ -69,6 +70,18 @@ static std::string json_of(const SweepFacts& facts) {
       .lines();
 }
 
+// What a process left that was killed while it filled an empty folder.
+static void remove_unfinished_sweep(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path + "/lock", error) || is_locked(path)) return;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool is_of_start = name == "lock" || (name == "logs" && is_empty_folder(at->path().string()));
+    if (!is_of_start && !is_unfinished_file(name)) return;
+  }
+  if (!error) empty_folder(path);
+}
+
 static void require_utf8(const SweepFacts& facts) {
   std::vector<std::string> texts = facts.words;
   texts.push_back(facts.config_path);
@@ -82,14 +95,16 @@ SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
   const std::string path = without_last_slashes(wanted), parent = parent_of(path);
   require_utf8(facts);
   std::error_code error;
-  const bool is_empty_folder = fs::is_directory(path, error) && fs::is_empty(path, error);
-  if (fs::exists(fs::symlink_status(path, error)) && !is_empty_folder)
+  remove_unfinished_sweep(path);
+  const bool is_there = is_empty_folder(path);
+  if (fs::exists(fs::symlink_status(path, error)) && !is_there)
     throw UserError(Message{.what = str(path, ": there is something else at this place"),
-                            .expected = "a folder that does not exist yet, or that of this sweep",
+                            .expected = "a folder that does not exist yet, an empty one, or that of this sweep",
                             .hint = "--run-dir names another folder"});
-  // Made beside its place and renamed into it, so that a sweep's folder always holds sweep.json.
+  // Made beside its place and renamed into it, so that a sweep's folder always holds sweep.json. An empty folder, which
+  // may be a link, a mount point or the working folder, is filled where it is.
   remove_stale_folders(parent);
-  SweepFolder out(new_folder_name(parent), std::move(facts));
+  SweepFolder out(is_there ? path : new_folder_name(parent), std::move(facts));
   FolderGuard place(out.path_);
   place.made();
   try {
@@ -105,7 +120,7 @@ SweepFolder SweepFolder::create(const std::string& wanted, SweepFacts facts) {
     if (message.what.starts_with(path + "/logs")) message.what.erase(path.size(), 5);
     throw UserError(message);
   }
-  if (::rename(out.path_.c_str(), path.c_str()) != 0) throw cannot_be_made(path, errno);
+  if (!is_there && ::rename(out.path_.c_str(), path.c_str()) != 0) throw cannot_be_made(path, errno);
   place.keep();
   out.path_ = path;
   out.lock_->moved_to(path);
@@ -130,6 +145,7 @@ SweepFolder SweepFolder::open(const std::string& wanted) {
                             .hint = is_run ? str("`thtrain resume ", printable(path), "` goes on with the run") : ""});
   }
   std::map<std::string, std::string> values = read_json(read_file(file), file);
+  refuse_newer_version(file, "sweep", values["version"]);
   auto list = [&](const std::string& name) {
     std::vector<std::string> out;
     while (values.contains(str(name, '.', out.size()))) out.push_back(values[str(name, '.', out.size())]);
@@ -150,6 +166,8 @@ void SweepFolder::lock() {
   if (lock_) return;
   lock_ = lock_of(path_);
   remove_stale_files(path_);
+  std::error_code ignored;
+  fs::create_directory(path_ + "/logs", ignored);  // where somebody removed it; a log says that it cannot be written
 }
 
 std::string sweep_path_start(const std::string& root, const std::string& config) {

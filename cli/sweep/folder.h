@@ -34,7 +34,8 @@ class SweepFolder {
   /// Makes the folder and its parents, writes sweep.json and locks it. UserError if there is something at `path`, or it
   /// cannot be made; nothing is left behind then.
   static SweepFolder create(const std::string& path, SweepFacts facts);
-  /// The folder of an earlier sweep. UserError if it is missing, is none, or sweep.json is damaged.
+  /// The folder of an earlier sweep. UserError if it is missing, is none, sweep.json is damaged, or was
+  /// written by a newer thtrain.
   static SweepFolder open(const std::string& path);
   /// Is there a sweep.json in this folder?
   static bool is_at(const std::string& path);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/runs_table.h"
 #include "cli/text.h"
 #include "compiler/base/escape.h"
 #include "datasets/file.h"
@@ -23,15 +24,17 @@ static int64_t count_of(const std::vector<SweepRun>& runs, State state) {
   return std::count_if(runs.begin(), runs.end(), [&](const SweepRun& run) { return run.state == state; });
 }
 
-std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left) {
+std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left, int width) {
   std::string out =
       str(count_text(static_cast<int64_t>(runs.size()), "run"), ": ", count_text(count_of(runs, State::kDone)),
           " finished, ", count_text(count_of(runs, State::kRunning)), " running");
   if (const int64_t failed = count_of(runs, State::kFailed)) out += str(", ", count_text(failed), " failed");
-  if (seconds_left < 0) return out;
-  const std::string left =
-      seconds_left < 100 ? str(static_cast<int64_t>(seconds_left + 0.5), " s") : seconds_text(seconds_left);
-  return out + str(", about ", left, " left");
+  if (seconds_left >= 0) {
+    const std::string left =
+        seconds_left < 100 ? str(static_cast<int64_t>(seconds_left + 0.5), " s") : seconds_text(seconds_left);
+    out += str(", about ", left, " left");
+  }
+  return first_characters(out, width);
 }
 
 SweepLeader::SweepLeader(const SweepFolder& folder, const SweepPoints& points, std::vector<SweepRun>& runs,
@@ -93,11 +96,7 @@ void SweepLeader::take_ended() {
     run.state = State::kWaiting;
     run.message = ended.message;
     csv_is_old_ = true;
-    try {
-      read_record(run);
-    } catch (const UserError& error) {
-      if (run.message.empty()) run.message = error.messages().at(0).what;
-    }
+    read_record(run);
     const bool was_stopped = handed_on_ > 0 && ended.code > 128;
     if (run.state == State::kWaiting && was_stopped) continue;
     if (run.state == State::kWaiting || (ended.code != 0 && run.state == State::kDone)) {
@@ -114,11 +113,11 @@ void SweepLeader::start_waiting() {
     if (processes_.running() >= static_cast<size_t>(options_.jobs)) return;
     if (run.state != State::kWaiting) continue;
     if (!is_locked(run.folder)) {
-      start(run);
+      if (!start(run)) return;
     } else if (processes_.running() == 0 && waits_for_ != run.folder) {
       waits_for_ = run.folder;
       clear_bar();
-      std::fprintf(stderr, "waiting for the process that writes to %s\n", run.folder.c_str());
+      std::fprintf(stderr, "waiting for the process that writes to %s\n", printable(run.folder).c_str());
     }
   }
 }
@@ -132,10 +131,18 @@ std::vector<std::string> SweepLeader::arguments_of(const SweepRun& run) const {
   return out;
 }
 
-void SweepLeader::start(SweepRun& run) {
-  const auto index = static_cast<size_t>(run.point);
-  processes_.start(run.point, arguments_of(run), options_.threads[index], folder_.log(run.name));
-  run.state = State::kRunning;
+// False where it has to wait until another one has ended.
+bool SweepLeader::start(SweepRun& run) {
+  try {
+    const int threads = options_.threads[static_cast<size_t>(run.point)];
+    if (!processes_.start(run.point, arguments_of(run), threads, folder_.log(run.name))) return false;
+    run.state = State::kRunning;
+  } catch (const UserError& error) {  // the others may have no such trouble
+    fail(run, error);
+    csv_is_old_ = true;
+    tell(run);
+  }
+  return true;
 }
 
 void SweepLeader::tell(const SweepRun& run) {
@@ -146,7 +153,7 @@ void SweepLeader::tell(const SweepRun& run) {
   if (const std::string best = best_text(run); !best.empty()) text += "  " + best;
   if (run.record) text += "  " + seconds_text(run.record->seconds);
   text += "  " + end_text(run);
-  if (run.state == State::kFailed && !run.message.empty()) text += ": " + run.message;
+  if (run.state == State::kFailed && !run.message.empty()) text += ": " + printable(run.message);
   print_line(text + '\n');
 }
 
@@ -196,7 +203,7 @@ void SweepLeader::draw() {
   if (!has_bar_) return;
   const double now = done(), gained = now - done_before_;
   const double left = gained > 0.01 ? (static_cast<double>(runs_.size()) - now) * seconds_since(began_) / gained : -1;
-  std::fprintf(stderr, "\r\x1b[K%s", progress_text(runs_, left).c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", progress_text(runs_, left, terminal_width(stderr) - 1).c_str());
   std::fflush(stderr);
   bar_shown_ = true;
 }

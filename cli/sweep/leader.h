@@ -21,8 +21,9 @@ struct LeadOptions {
   bool lines = true;            // a line on standard output for each run that ends
 };
 
-/// "12 runs: 5 finished, 2 running, 1 failed, about 3 min 12 s left"; negative seconds: not known.
-std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left);
+/// "12 runs: 5 finished, 2 running, 1 failed, about 3 min 12 s left", cut to `width` characters; negative seconds: not
+/// known.
+std::string progress_text(const std::vector<SweepRun>& runs, double seconds_left, int width);
 
 class SweepLeader {
  public:
@@ -35,7 +36,8 @@ class SweepLeader {
 
   /// Starts what waits, goes on with what was stopped, and returns when all have ended, with 0; after a signal, when
   /// those that ran have ended, with 128 + its number. The first signal is handed on, and runs end with a checkpoint;
-  /// the second one ends them at once. A run that fails is told, and the others go on. sweep.csv is kept up to date.
+  /// the second one ends them at once. A run that fails is told, and the others go on; so is one that cannot be started
+  /// (its log cannot be written, or the system starts no process). sweep.csv is kept up to date.
   int lead();
   /// Behind lead(): is sweep.csv what the runs came to? Where it cannot be written, one warning on standard error says
   /// why, at the end.
@@ -47,7 +49,7 @@ class SweepLeader {
   void take_ended();
   void hand_on_signals();
   void start_waiting();
-  void start(SweepRun& run);
+  bool start(SweepRun& run);
   std::vector<std::string> arguments_of(const SweepRun& run) const;
   void tell(const SweepRun& run);
   void print_line(const std::string& text);

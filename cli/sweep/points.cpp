@@ -27,12 +27,30 @@ ConfigPosition place_of(const std::string& word, size_t index, size_t start, siz
   return out;
 }
 
-// The parts between commas that stand in no quotes and no brackets. Of a word whose quotes or brackets are not closed,
-// what follows them is one part: reading it as a value says so.
+// Behind the string of TOML that begins at `at`, on one line or between three quotes; the end of the word where it is
+// not closed.
+size_t end_of_string(const std::string& word, size_t at) {
+  const char quote = word[at];
+  const bool has_three = word.compare(at, 3, std::string(3, quote)) == 0;
+  const std::string closing(has_three ? 3 : 1, quote);
+  for (size_t i = at + closing.size(); i < word.size(); ++i) {
+    if (word[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (word.compare(i, closing.size(), closing) == 0) {
+      i += closing.size();
+      for (int more = 0; has_three && more < 2 && i < word.size() && word[i] == quote; ++more) ++i;  // """a"""" ends so
+      return i;
+    }
+  }
+  return word.size();
+}
+
+// The parts between commas that stand in no quotes and no brackets. A quote opens a string where a value may begin: it
+// is a letter inside a word (don't). Of a word whose quotes or brackets are not closed, what follows them is one part:
+// reading it as a value says so.
 std::vector<SweptValue> parts_of(const std::string& word, size_t begin) {
   std::vector<SweptValue> out;
   int depth = 0;
-  char quote = 0;
   size_t start = begin;
   auto end_part = [&](size_t end) {
     size_t first = start, last = end;
@@ -41,20 +59,23 @@ std::vector<SweptValue> parts_of(const std::string& word, size_t begin) {
     out.push_back({word.substr(first, last - first), first, last});
     start = end + 1;
   };
+  bool may_begin = true;  // a value
   for (size_t i = begin; i < word.size(); ++i) {
     const char c = word[i];
-    if (quote) {
-      if (c == '\\' && quote == '"') ++i;
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '[' || c == '{') {
+    if (std::isspace(static_cast<unsigned char>(c))) continue;
+    if ((c == '"' || c == '\'') && may_begin) {
+      i = end_of_string(word, i) - 1;
+      may_begin = false;
+      continue;
+    }
+    if (c == '[' || c == '{') {
       ++depth;
     } else if (c == ']' || c == '}') {
       depth = std::max(0, depth - 1);
     } else if (c == ',' && depth == 0) {
       end_part(i);
     }
+    may_begin = c == ',' || c == '[' || c == '{' || (c == '=' && depth > 0);
   }
   end_part(word.size());
   return out;

@@ -38,7 +38,9 @@ class SweepPoints {
   const std::vector<std::string>& words() const { return words_; }
   const std::vector<SweptKey>& keys() const { return keys_; }
   int64_t count() const;
-  /// The values of run `point`, one for each of keys(). The last key takes its next value first.
+  /// Which value of each of keys() run `point` has. The last key takes its next value first.
+  std::vector<size_t> indices(int64_t point) const;
+  /// The values of run `point`, one for each of keys().
   std::vector<std::string> values(int64_t point) const;
   /// What the run has over its experiment: one override for each word, in their order.
   std::vector<std::string> overrides(int64_t point) const;
@@ -53,7 +55,6 @@ class SweepPoints {
   std::vector<Message> located(const Error& error, int64_t point) const;
 
  private:
-  std::vector<size_t> indices(int64_t point) const;
   std::string readable_name(int64_t point) const;
 
   std::vector<std::string> words_;

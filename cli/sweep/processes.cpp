@@ -91,7 +91,7 @@ Processes::~Processes() {
   for (const auto& [process, what] : processes_) ::waitpid(process, nullptr, 0);
 }
 
-void Processes::start(int64_t id, const std::vector<std::string>& arguments, int threads, const std::string& log) {
+bool Processes::start(int64_t id, const std::vector<std::string>& arguments, int threads, const std::string& log) {
   std::vector<std::string> words = arguments, variables = environment(threads);
   words.insert(words.begin(), "thtrain");
   std::vector<char*> word_pointers = pointers(words), variable_pointers = pointers(variables);
@@ -105,11 +105,13 @@ void Processes::start(int64_t id, const std::vector<std::string>& arguments, int
   if (process == 0) become(word_pointers.data(), variable_pointers.data(), file, parent, stops);
   const int error = errno;
   ::close(file);
+  if (process < 0 && !processes_.empty()) return false;
   if (process < 0)
     throw UserError(Message{.what = "the process of a run cannot be started",
                             .got = system_error_text(error),
                             .hint = "--jobs lets fewer run at once"});
   processes_[process] = {id, log, status.st_size};
+  return true;
 }
 
 std::vector<int64_t> Processes::ids() const {

@@ -29,9 +29,9 @@ class Processes {
   Processes& operator=(const Processes&) = delete;
 
   /// Starts this program with these arguments and no input; both outputs are appended to the file `log`. The
-  /// environment is that of this process with OMP_NUM_THREADS set to `threads`. UserError where the system starts no
-  /// process, or the log cannot be written.
-  void start(int64_t id, const std::vector<std::string>& arguments, int threads, const std::string& log);
+  /// environment is that of this process with OMP_NUM_THREADS set to `threads`. False where the system starts no more
+  /// processes beside those that run. UserError where it starts none at all, or the log cannot be written.
+  bool start(int64_t id, const std::vector<std::string>& arguments, int threads, const std::string& log);
   size_t running() const { return processes_.size(); }
   /// The ids of those that run.
   std::vector<int64_t> ids() const;

@@ -15,13 +15,25 @@ void read_record(SweepRun& run) {
   std::error_code error;
   run.record.reset();
   if (!std::filesystem::exists(run.folder + "/run.json", error)) return;
-  run.record = read_run(run.folder);
+  try {
+    run.record = read_run(run.folder);
+  } catch (const UserError& failed) {
+    fail(run, failed);
+    return;
+  }
   const RunEnd end = run.record->end;
   if (is_over(end)) run.state = State::kDone;
   if (end != RunEnd::kNonFinite) return;
   run.state = State::kFailed;
   run.code = 3;
   if (run.message.empty()) run.message = run.record->why;
+}
+
+void fail(SweepRun& run, const UserError& error) {
+  const Message& message = error.messages().at(0);
+  run.state = State::kFailed;
+  run.code = 2;
+  if (run.message.empty()) run.message = str(message.what, message.got.empty() ? "" : ": ", message.got);
 }
 
 std::string end_text(const SweepRun& run) {

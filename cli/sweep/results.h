@@ -22,8 +22,11 @@ struct SweepRun {
   std::string message = {};              // of kFailed: why
 };
 
-/// Reads the run's folder, where there is one: `record`, and `state` where the run is over or its loss was not finite.
+/// Reads the run's folder, where there is one: `record`, and `state` where the run is over, its loss was not finite, or
+/// its files cannot be read: what stands in the folder then no process of the sweep goes on with.
 void read_record(SweepRun& run);
+/// The run has failed by this error: `state`, `code` and `message`.
+void fail(SweepRun& run, const UserError& error);
 
 /// "finished", "not finite", "failed", "ended by signal 9", "not begun"; without the message.
 std::string end_text(const SweepRun& run);

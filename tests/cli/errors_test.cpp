@@ -261,7 +261,7 @@ TEST_F(CliErrors, TheRunFolderIsTaken) {
   workshop.write("run/config.toml", "mine");
   expect({"train", "e.toml", "--run-dir", "run"}, R"(
 error: run: there is a run in this folder already, or something else
-  expected: a folder that does not exist yet
+  expected: a folder that does not exist yet, or an empty one
   hint:     `thtrain resume run` goes on with a run; --run-dir names another folder
 )");
   EXPECT_EQ(workshop.read("run/config.toml"), "mine");

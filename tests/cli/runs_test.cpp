@@ -264,6 +264,61 @@ runs/b  tiny    87.500000  %      1       2  87.500000 TIME  finished
   EXPECT_TRUE(png.empty() || png.starts_with("\x89PNG"));
 }
 
+TEST_F(CliRuns, OfANewerVersionAreToldByEachCommand) {
+  train("runs/a", {"trainer.epochs=1"});
+  fs::copy(workshop.path("runs/a"), workshop.path("runs/b"), fs::copy_options::recursive);
+  std::string facts = workshop.read("runs/b/run.json");
+  const size_t at = facts.find("\"version\": \"") + 12, end = facts.find('"', at);
+  const std::string now = facts.substr(at, end - at);
+  workshop.write("runs/b/run.json", facts.replace(at, end - at, "1000.1"));
+  const std::string error =
+      str("error: runs/b/run.json: thtrain 1000.1 wrote this run, which is newer than this one\n"
+          "  expected: a run of thtrain ",
+          now, " or an earlier one\n  hint:     use thtrain 1000.1 or a newer one\n");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"compare", "runs/a", "runs/b"},
+                                                  {"resume", "runs/b"},
+                                                  {"show", "runs/b"},
+                                                  {"eval", "runs/b"}}) {
+    const Ended ended = workshop.run(command);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.err, error);
+    EXPECT_EQ(ended.out, "");
+  }
+  EXPECT_EQ(without_times(workshop.run({"runs", "--sort", "name"}).out),
+            "run     config  best          epoch  epochs  test       time     ended\n"
+            "runs/a  tiny    67.500000  %      1       1  70.000000 TIME  finished\n"
+            "runs/b  cannot be read: run.json: thtrain 1000.1 wrote this run, which is newer than this one\n");
+}
+
+TEST_F(CliRuns, HaveNamesOfAnyCharacters) {
+  const std::string name = "runs/a \"b' \xc3\xbc\nc\x1b[31m";
+  train(name, {"trainer.epochs=1"});
+  train("runs/d", {"trainer.epochs=1"});
+  const std::string shown = "runs/a \"b' \xc3\xbc\\nc\\x1b[31m";
+  EXPECT_EQ(without_times(workshop.run({"runs", "--sort", "name"}).out),
+            str("run", std::string(22, ' '), "config  best          epoch  epochs  test       time     ended\n", shown,
+                "  tiny    67.500000  %      1       1  70.000000 TIME  finished\nruns/d", std::string(19, ' '),
+                "tiny    67.500000  %      1       1  70.000000 TIME  finished\n"));
+  const Ended drawn = workshop.run({"show", name});
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  EXPECT_TRUE(drawn.out.starts_with(str("pictures in ", shown, "/plots\n"))) << drawn.out;
+  EXPECT_TRUE(drawn.out.ends_with(str("\nweights ", shown, "/best.npz\n"))) << drawn.out;
+  // What differs is told also where no picture can be written.
+  const Ended compared = workshop.run({"compare", name, "runs/d", "--output", "nowhere/x.png"});
+  EXPECT_EQ(compared.code, 2);
+  EXPECT_TRUE(compared.out.starts_with("the experiments do not differ\n\nrun  ")) << compared.out;
+  EXPECT_TRUE(compared.err.starts_with("error: nowhere/x.")) << compared.err;
+}
+
+TEST_F(CliRuns, WithoutEpochsHaveNoCurve) {
+  train("runs/a", {"trainer.epochs=1"});
+  fs::copy(workshop.path("runs/a"), workshop.path("runs/b"), fs::copy_options::recursive);
+  workshop.write("runs/b/metrics.jsonl", "{\"epoch\": 1");  // killed in the middle of it
+  const Ended ended = workshop.run({"compare", "runs/a", "runs/b"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "b has no curve: metrics.jsonl is empty\n");
+}
+
 TEST_F(CliRuns, OfASweepAreComparedByItsFolder) {
   ASSERT_EQ(workshop
                 .run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1..3", "trainer.epochs=1",

@@ -39,6 +39,20 @@ TEST(SweepPoints, CommasSeparateValues) {
   EXPECT_EQ(values_of("a=1,b=2"), (Strings{"a=1", "b=2"}));
 }
 
+// A quote opens a string where a value may begin; inside a word it is a letter.
+TEST(SweepPoints, QuotesInsideWordsAreLetters) {
+  EXPECT_EQ(values_of("don't.csv,other.csv"), (Strings{"don't.csv", "other.csv"}));
+  EXPECT_EQ(values_of("5\"disk,3\"disk"), (Strings{"5\"disk", "3\"disk"}));
+  EXPECT_EQ(values_of("a'b,c'd"), (Strings{"a'b", "c'd"}));
+  EXPECT_EQ(values_of("don't, 'a,b' ,\"it's, isn't it\",x"), (Strings{"don't", "'a,b'", "\"it's, isn't it\"", "x"}));
+  EXPECT_EQ(values_of("'',b,\"\""), (Strings{"''", "b", "\"\""}));
+  EXPECT_EQ(values_of("'''a',b''',c"), (Strings{"'''a',b'''", "c"}));
+  EXPECT_EQ(values_of(R"("""a",\""",b"""",c)"), (Strings{R"("""a",\""",b"""")", "c"}));
+  EXPECT_EQ(values_of("['a]', \"b[\"],c"), (Strings{"['a]', \"b[\"]", "c"}));
+  EXPECT_EQ(values_of("{a='x}',\"b ]\" = 'y{'},{a=1}"), (Strings{"{a='x}',\"b ]\" = 'y{'}", "{a=1}"}));
+  EXPECT_EQ(values_of("x,'tis,b"), (Strings{"x", "'tis,b"}));  // reading it says that it is not closed
+}
+
 TEST(SweepPoints, RangesAreIntegers) {
   EXPECT_EQ(values_of("1..3"), (Strings{"1", "2", "3"}));
   EXPECT_EQ(values_of("5..5"), (Strings{"5"}));

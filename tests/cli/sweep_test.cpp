@@ -107,7 +107,7 @@ TEST_F(CliSweep, WhatARunMeetsWhereNothingCanBeWrittenIsTold) {
             "  hint:     choose another folder with --run-dir, or another place for new ones with output.root\n");
   EXPECT_EQ(workshop.run({"sweep", "tiny.toml", "--run-dir", "s", "seed=1,2"}).err,
             "error: s: there is something else at this place\n"
-            "  expected: a folder that does not exist yet, or that of this sweep\n"
+            "  expected: a folder that does not exist yet, an empty one, or that of this sweep\n"
             "  hint:     --run-dir names another folder\n");
   // The place of one run is taken: the others go on.
   workshop.write("t.toml", workshop.read("tiny.toml"));

@@ -1,6 +1,8 @@
 """./thtrain and ./run_tests on a small tree, with stand-ins for cmake, ctest and apt-get that note their calls."""
 
+import glob
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -116,6 +118,23 @@ class LauncherTest(unittest.TestCase):
         os.remove(self.source)
         self.assertEqual(len(self.thtrain()[3]), 1)
         self.assertEqual(self.thtrain()[3], [])
+
+    def test_looks_at_every_room_of_the_build(self):
+        texts = [os.path.join(CHECKOUT, "CMakeLists.txt"), *glob.glob(os.path.join(CHECKOUT, "cmake", "*.cmake"))]
+        rooms = {"cmake"}
+        for path in texts:
+            with open(path, encoding="utf-8") as file:
+                rooms.update(re.findall(r"^thtrain_room\(\w+ +(\w+)", file.read(), re.M))
+        self.assertLessEqual({"compiler", "nn", "datasets", "reports", "trainers", "bench", "cli"}, rooms)
+        for room in sorted(rooms):
+            os.makedirs(os.path.join(self.root, room, "inner"), exist_ok=True)
+        self.thtrain()
+        for room in sorted(rooms):
+            time.sleep(0.02)
+            with open(os.path.join(self.root, room, "inner", "a.txt"), "w", encoding="utf-8"):
+                pass
+            self.assertEqual(len(self.thtrain()[3]), 1, room)
+            self.assertEqual(self.thtrain()[3], [], room)
 
     def test_a_source_saved_during_the_build_is_built_next_time(self):
         process = self.start(os.path.join(self.root, "thtrain"), BUILD_SECONDS="1")

@@ -54,6 +54,23 @@ TEST(FolderGuard, GoesWithWhatIsInItAndWithTheEmptyFoldersAbove) {
   EXPECT_TRUE(fs::exists(temporary.path("run/run.json")));
 }
 
+TEST(FolderGuard, OfAFolderThatWasThereOnlyWhatIsInItGoes) {
+  TemporaryFolder temporary;
+  fs::create_directories(temporary.path("run/lost+found"));
+  fs::create_directory_symlink("run", temporary.path("link"));
+  {
+    FolderGuard place(temporary.path("link"));
+    temporary.write("run/run.json", "");
+    temporary.write("run/plots/a.svg", "");
+    EXPECT_FALSE(is_empty_folder(temporary.path("link")));
+    place.made();
+  }
+  EXPECT_TRUE(fs::is_symlink(temporary.path("link")));
+  EXPECT_TRUE(is_empty_folder(temporary.path("link")));
+  EXPECT_TRUE(fs::exists(temporary.path("run/lost+found")));
+  EXPECT_FALSE(is_empty_folder(temporary.path("none")));
+}
+
 // A second signal may end the process in the middle of it: what is left then is not called as the folder was.
 TEST(FolderGuard, IsRenamedBeforeItIsRemoved) {
   TemporaryFolder temporary;

@@ -31,10 +31,58 @@ TEST(RunFolder, HoldsWhatDescribesTheRun) {
   for (const auto& entry : fs::directory_iterator(temporary.path("runs"))) EXPECT_EQ(entry.path(), path);
 }
 
-TEST(RunFolder, AnEmptyFolderMayBeTaken) {
+TEST(RunFolder, AnEmptyFolderIsFilledWhereItIs) {
   TemporaryFolder temporary;
+  const std::string path = temporary.path("run"), link = temporary.path("link");
+  fs::create_directories(path + "/lost+found");  // of a file system
+  fs::permissions(path, fs::perms::owner_all);
+  fs::create_directory_symlink("run", link);
+  {
+    const RunFolder folder = RunFolder::create(link + "/", small_experiment());
+    EXPECT_EQ(folder.path(), link);
+    EXPECT_EQ(read_file(path + "/config.toml"), read_file(folder.config()));
+    EXPECT_THROW(RunFolder::create(path, small_experiment()), UserError);  // it has the lock
+  }
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
+  EXPECT_FALSE(fs::exists(path + "/lock"));
+  fs::remove(link);
+  fs::create_directory_symlink("nowhere", link);
+  EXPECT_EQ(error_text([&] { RunFolder::create(link, small_experiment()); }),
+            str("error: ", link,
+                ": a link to a folder that is not there stands at this place\n"
+                "  expected: a folder that does not exist yet, or an empty one\n"
+                "  got:      a link to nowhere\n"
+                "  hint:     make the folder that it names, or remove the link"));
+}
+
+TEST(RunFolder, TheWorkingFolderIsFilledAndStays) {
+  TemporaryFolder temporary;
+  const fs::path before = fs::current_path();
   fs::create_directories(temporary.path("run"));
-  EXPECT_TRUE(fs::exists(RunFolder::create(temporary.path("run"), small_experiment()).config()));
+  fs::current_path(temporary.path("run"));
+  for (const char* name : {".", "../run", "./"}) {
+    RunFolder::create(name, small_experiment());  // it gives way to the next one
+    EXPECT_TRUE(fs::exists("config.toml")) << name;
+    EXPECT_FALSE(fs::exists("lock")) << name;
+  }
+  EXPECT_TRUE(fs::equivalent(temporary.path("run"), "."));
+  fs::current_path(before);
+}
+
+// A process that is killed while it fills a folder leaves the lock, and perhaps the configuration.
+TEST(RunFolder, AFolderThatWasFilledInPartGivesWay) {
+  TemporaryFolder temporary;
+  const std::string path = temporary.path("run");
+  for (const char* left : {"", "config.toml", "config.toml.tmp-17-0", "run.json.tmp-17-0"}) {
+    temporary.write("run/lock", "1\n");
+    if (*left) temporary.write(str("run/", left), "");
+    EXPECT_TRUE(fs::exists(RunFolder::create(path, small_experiment()).facts_file())) << left;
+    fs::remove_all(path);
+  }
+  temporary.write("run/config.toml", "mine");
+  EXPECT_THROW(RunFolder::create(path, small_experiment()), UserError);
+  EXPECT_EQ(read_file(path + "/config.toml"), "mine");
 }
 
 TEST(RunFolder, NothingIsOverwritten) {
@@ -44,7 +92,7 @@ TEST(RunFolder, NothingIsOverwritten) {
   EXPECT_EQ(error_text([&] { RunFolder::create(path, small_experiment()); }),
             str("error: ", path,
                 ": there is a run in this folder already, or something else\n"
-                "  expected: a folder that does not exist yet\n"
+                "  expected: a folder that does not exist yet, or an empty one\n"
                 "  hint:     `thtrain resume ",
                 path, "` goes on with a run; --run-dir names another folder"));
   temporary.write("file", "x");
