@@ -52,7 +52,8 @@ std::string trials_text(const Tuned& tuned, const std::vector<std::string>& abse
   for (const CandidateTrial& trial : tuned.refused)
     out += str("* ", trial.candidate, ": not taken: ", printable(trial.refusal), "\n");
   for (const std::string& name : absent) out += str("* ", name, ": not installed\n");
-  return str(out, "= ", tuned.trials.empty() ? "none: no program ran" : tuned.trials.front().candidate, "\n\n");
+  const char* none = tuned.refused.empty() ? "none: no program ran" : "none: each was refused";
+  return str(out, "= ", tuned.trials.empty() ? none : tuned.trials.front().candidate, "\n\n");
 }
 
 // Candidates whose libraries are not here.
