@@ -129,6 +129,14 @@ std::optional<std::vector<std::string>> stated_names(std::string_view computatio
   return out;
 }
 
+bool is_own_candidate_name(std::string_view computation, std::string_view name) {
+  for (const Sources::Found& source : sources().of(computation))
+    if (!source.is_added && std::any_of(source->names.begin(), source->names.end(),
+                                        [&](const std::string& stated) { return matches_stated_name(stated, name); }))
+      return true;
+  return false;
+}
+
 bool matches_stated_name(std::string_view stated, std::string_view name) {
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   size_t at = 0;

@@ -83,6 +83,8 @@ std::optional<Candidate> find_candidate(const kernel::ChoiceKey& key, const std:
 
 /// The names that the sources of a computation state; nullopt where one of them may have any.
 std::optional<std::vector<std::string>> stated_names(std::string_view computation);
+/// Do thtrain's own sources state that name?
+bool is_own_candidate_name(std::string_view computation, std::string_view name);
 /// Is `name` the stated name, in which each `#` stands for a whole number?
 bool matches_stated_name(std::string_view stated, std::string_view name);
 

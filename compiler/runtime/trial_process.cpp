@@ -14,6 +14,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
+#include "compiler/runtime/candidate_answers.h"
 #include "compiler/runtime/child_process.h"
 #include "compiler/runtime/refusals.h"
 #include "compiler/runtime/trial_answers.h"
@@ -218,6 +219,7 @@ std::vector<DeclaredCandidate> ask_what_is_declared(const CandidateFile& file) {
 }
 
 AppliesAnswer ask_what_applies(const CandidateFile& file, const kernel::ChoiceKey& key) {
+  if (std::optional<AppliesAnswer> known = remembered_answer(file, key)) return std::move(*known);
   const std::string identity = str(file.path, " ", file.hash);
   auto not_taken = [&](std::string why) {
     tell_refusal({str("the candidates of ", file.path, " are"), file.hash, key.text(), std::move(why)});
@@ -233,6 +235,7 @@ AppliesAnswer ask_what_applies(const CandidateFile& file, const kernel::ChoiceKe
   AppliesAnswer out;
   for (const TrialLine& line : answer.of(kAppliesLine))
     if (line.fields.size() == 2) out[line.fields[0]] = static_cast<int64_t>(number_of(line.fields[1]));
+  remember_answer(file, key, out);
   return out;
 }
 

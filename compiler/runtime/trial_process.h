@@ -39,8 +39,8 @@ bool is_of_wrong_result(const std::string& refusal);
 /// What the file declares, found out in a process of its own; empty, with one warning on standard error, where there is
 /// no program for that. UserError as load_candidates().
 std::vector<DeclaredCandidate> ask_what_is_declared(const CandidateFile& file);
-/// The same for the candidates that compute a key; empty, with a warning, where the file's code fails. It is not asked
-/// any more after that happened twice.
+/// The same for the candidates that compute a key, which is remembered (candidate_answers.h); empty, with a warning,
+/// where the file's code fails. It is not asked any more after that happened twice.
 AppliesAnswer ask_what_applies(const CandidateFile& file, const kernel::ChoiceKey& key);
 
 // ---- the process that tries ----------------------------------------------------------------------------------------

@@ -197,18 +197,37 @@ std::vector<Candidate> offered_by(File& file, const ChoiceKey& key, const std::s
 }
 
 void add_file(const std::shared_ptr<File>& file) {
-  std::vector<std::string> computations;
-  for (const DeclaredCandidate& d : file->declared)
-    if (std::find(computations.begin(), computations.end(), d.computation) == computations.end())
-      computations.push_back(d.computation);
-  for (const std::string& computation : computations)
+  for (const char* computation : kComputations) {
+    std::vector<std::string> names;
+    for (const DeclaredCandidate& d : file->declared)
+      if (d.computation == computation) names.push_back(d.name);
+    // Where no process can say what the file declares, it may have any name.
+    if (names.empty() && !file->declared.empty()) continue;
     add_candidates({computation,
                     [file](const ChoiceKey& key, const Target&) { return offered_by(*file, key, nullptr); },
                     [file](const ChoiceKey& key, const std::string& name, const Target&) -> std::optional<Candidate> {
                       std::vector<Candidate> found = offered_by(*file, key, &name);
                       return found.empty() ? std::nullopt : std::optional(std::move(found[0]));
-                    }});
+                    },
+                    std::move(names)});
+  }
   files().push_back(file);
+}
+
+// One name is one candidate: of two, the second would never be found.
+void check_names(const File& file) {
+  const std::string expected = "a name of its own";
+  for (const DeclaredCandidate& d : file.declared) {
+    const std::string what = str("the candidate ", d.name, " of ", d.computation, " has the name of one of ");
+    if (is_own_candidate_name(d.computation, d.name)) fail(file.file.path, what + "thtrain", expected);
+    for (const std::shared_ptr<File>& other : files()) {
+      std::lock_guard lock(other->mutex);
+      if (!other->is_current || other->file.path == file.file.path) continue;
+      for (const DeclaredCandidate& known : other->declared)
+        if (known.name == d.name && known.computation == d.computation)
+          fail(file.file.path, what + other->file.path, expected);
+    }
+  }
 }
 
 std::shared_ptr<File> file_at(const std::string& path) {
@@ -254,6 +273,7 @@ void load_candidates(const std::string& path) {
   auto added = std::make_shared<File>();
   added->declared = ask_what_is_declared(file);
   added->file = std::move(file);
+  check_names(*added);
   if (before) {
     std::lock_guard of_file(before->mutex);
     before->is_current = false;
