@@ -34,17 +34,13 @@ struct Refusals {
   void say() {
     for (const Collected& one : std::exchange(collected, {})) {
       if (one.keys.empty() || !said.insert({one.first.what, one.first.identity}).second) continue;
-      const std::string keys = one.keys.size() == 1
-                                   ? one.first.key
-                                   : str(one.keys.size(), " choices, of which the first is ", one.first.key);
-      const char* where = one.keys.size() == 1 ? " there" : "";
-      const std::string list =
-          one.without_list.empty()
-              ? std::string()
-              : str("; only_candidates allows no other", where, ", and is not followed",
-                    one.keys.size() == 1 ? std::string() : str(" for ", one.without_list.size(), " of them"));
-      std::fprintf(stderr, "thtrain: warning: %s\n",
-                   printable(str(one.first.what, " not taken for ", keys, ": ", one.first.reason, list)).c_str());
+      const size_t all = one.keys.size(), without_list = one.without_list.size();
+      std::string text = str(one.first.what, " not taken for ");
+      if (all > 1) text += str(all, " choices, of which the first is ");
+      text += str(one.first.key, ": ", one.first.reason);
+      if (without_list > 0) text += "; only_candidates allows no other there, and is not followed";
+      if (without_list > 0 && without_list < all) text += str(" for ", without_list, " of them");
+      std::fprintf(stderr, "thtrain: warning: %s\n", printable(text).c_str());
     }
   }
 };

@@ -105,8 +105,8 @@ Answer ask(const std::vector<std::string>& question) {
   }
   const double limit = trial_limit();
   words->insert(words->end(), question.begin(), question.end());
-  const Finished finished =
-      run_program(*words, {.limit_seconds = process_limit(), .limit_of_silence = limit_of_silence});
+  const Finished finished = run_program(
+      *words, {.limit_seconds = process_limit(), .limit_of_silence = limit_of_silence, .ends_others = true});
   out.lines = trial_lines(finished.output);
   if (!out.of(kDoneLine).empty()) return out;
   const std::vector<TrialLine> stages = out.of(kStageLine);
@@ -120,6 +120,8 @@ Answer ask(const std::vector<std::string>& question) {
     out.trouble = str("it did not end within ", limit, " s ", stage);
   else if (finished.signal != 0)
     out.trouble = str("it was ", finished.trouble, " ", stage);
+  else if (finished.exit_code == kNoAnswer)
+    out.trouble = str("it closed files that are not its own ", stage);
   else
     out.trouble = str("it ended the process ", stage, ", with status ", finished.exit_code);
   return out;

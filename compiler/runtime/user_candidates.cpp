@@ -219,7 +219,7 @@ void check_names(const File& file) {
   const std::string expected = "a name of its own";
   for (const DeclaredCandidate& d : file.declared) {
     const std::string what = str("the candidate ", d.name, " of ", d.computation, " has the name of one of ");
-    if (is_own_candidate_name(d.computation, d.name)) fail(file.file.path, what + "thtrain", expected);
+    if (is_own_candidate_name(d.computation, d.name)) fail(file.file.path, what + "thtrain's own", expected);
     for (const std::shared_ptr<File>& other : files()) {
       std::lock_guard lock(other->mutex);
       if (!other->is_current || other->file.path == file.file.path) continue;
