@@ -1,6 +1,7 @@
 #include "compiler/runtime/user_candidates.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -115,9 +116,27 @@ void add_one(ThCandidateList* list, const ThCandidate* given) {
   adding.found.push_back(std::move(out));
 }
 
+// Of such a file the dynamic linker says that it is not there.
+void check_processor(const CandidateFile& file) {
+#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__)
+  constexpr Elf64_Half kOwn = EM_X86_64;
+#else
+  constexpr Elf64_Half kOwn = EM_AARCH64;
+#endif
+  Elf64_Ehdr head{};
+  FileDescriptor opened(open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const ssize_t got = ::read(opened.get(), &head, sizeof head);
+  if (got < static_cast<ssize_t>(sizeof head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return;
+  if (head.e_machine != kOwn || head.e_ident[EI_CLASS] != ELFCLASS64)
+    fail(file.path, "is built for another processor", "a shared object with candidates: g++ -shared -fPIC");
+#endif
+}
+
 // Stays loaded until the process ends.
 std::vector<LoadedCandidate> load_code(const CandidateFile& file) {
   if (candidate_file(file.path).hash != file.hash) fail(file.path, "the file changed since it was loaded");
+  check_processor(file);
   void* handle = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* text = dlerror();
