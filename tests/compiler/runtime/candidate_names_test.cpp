@@ -87,7 +87,8 @@ TEST_F(CandidateNames, ANameIsOneCandidate) {
   EXPECT_EQ(error_of("first", "\"conv\", \"of two files\"" + rest), "no error");
   EXPECT_EQ(error_of("second", "\"conv\", \"of two files\"" + rest),
             "error: second.so: the candidate of two files of conv has the name of one of first.so" + its_own);
-  EXPECT_EQ(error_of("third", "\"conv_input_gradient\", \"of two files\"" + rest), "no error") << "of another computation";
+  EXPECT_EQ(error_of("third", "\"conv_input_gradient\", \"of two files\"" + rest), "no error")
+      << "of another computation";
   EXPECT_EQ(error_of("first", "\"conv\", \"of two files\", \"2\", TH_REORDERED, 0, workspace, compute"), "no error")
       << "the same file, built anew";
 }
