@@ -69,7 +69,7 @@ double image_cycles(const Correlation& c) {
 
 // ---- forward, and the gradient to the images
 
-struct Direct {
+struct DirectCycles {
   const DirectTiling& t;
   const Correlation& c;
   const Target& target;
@@ -148,7 +148,7 @@ struct Direct {
 }  // namespace
 
 double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
-  const Direct direct{t, c, target};
+  const DirectCycles direct{t, c, target};
   return padding_cycles(c) + image_cycles(c) + (t.over_filters ? direct.over_filters() : direct.over_rows());
 }
 

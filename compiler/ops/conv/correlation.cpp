@@ -8,16 +8,15 @@
 namespace thtrain {
 
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
 namespace {
 
 // [group][block][input][tap][filter of the block].
-Operand packed_filters(StepBuilder& b, const Correlation& c, const Operand& w, int64_t block) {
+kernel::Operand packed_filters(StepBuilder& b, const Correlation& c, const kernel::Operand& w, int64_t block) {
   const int64_t blocks = ceil_div(c.outputs, block), taps = c.taps();
-  const Operand out = b.workspace(c.dtype, c.groups * blocks * c.inputs * taps * block);
+  const kernel::Operand out = b.workspace(c.dtype, c.groups * blocks * c.inputs * taps * block);
   kernel::Code& code = b.code();
   const auto& [d, h, v] = c.axes;
   code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -123,11 +122,11 @@ int64_t padded_bytes(const Correlation& c) {
   return c.is_copied() ? c.n * c.groups * c.inputs * c.padded_pixels() * static_cast<int64_t>(size_of(c.dtype)) : 0;
 }
 
-Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image) {
+kernel::Operand padded_images(StepBuilder& b, const Correlation& c, const kernel::Operand& image) {
   if (!c.is_copied()) return image;
   const auto& [d, h, w] = c.axes;
   const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.padded * h.padded;
-  const Operand out = b.workspace(c.dtype, rows * w.padded);
+  const kernel::Operand out = b.workspace(c.dtype, rows * w.padded);
   const int lanes = b.lanes_of(c.dtype);
   kernel::Code& code = b.code();
   const Term zero = kernel::splat(kernel::constant(c.dtype, 0), lanes);

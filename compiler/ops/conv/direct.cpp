@@ -15,9 +15,9 @@ using kernel::StepBuilder;
 using kernel::Term;
 using Grid = std::vector<std::vector<Term>>;  // of accumulators
 
-constexpr int64_t kSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
-constexpr int64_t kSumsBytes = 16 << 10;  // what a block of rows may have of sums, where one row has no more
-constexpr int64_t kStackBytes = 256 << 10;
+constexpr int64_t kFilterSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
+constexpr int64_t kRowSumsBytes = 16 << 10;     // what a block of rows may have of sums, where one row has no more
+constexpr int64_t kDirectStackBytes = 256 << 10;
 constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
 
@@ -38,9 +38,9 @@ int64_t fewest_sums(const DirectTiling& t, const Correlation& c, int vector_byte
   return DirectResults::elements(c, block_of(t, c, lanes), rows, !t.over_filters, lanes, has_epilogue) * size;
 }
 
-class Direct {
+class DirectKernel {
  public:
-  Direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
+  DirectKernel(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
         c_(c),
@@ -170,9 +170,9 @@ class Direct {
   void over_filters() {
     vectors_ = static_cast<int>(block_ / lanes_);
     const int64_t row_bytes = width().out * block_ * static_cast<int64_t>(size_of(c_.dtype));
-    const int64_t rows = std::clamp<int64_t>(kSumsBytes / row_bytes, 1, rows_), parts = ceil_div(rows_, rows);
+    const int64_t rows = std::clamp<int64_t>(kRowSumsBytes / row_bytes, 1, rows_), parts = ceil_div(rows_, rows);
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
-    slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
+    slab_ = std::clamp<int64_t>(kFilterSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
     results_.begin(rows);
     const int64_t range = c_.n * c_.groups * blocks_ * parts;
@@ -363,7 +363,7 @@ bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, 
   // Accumulators, the vectors that all of a tile share, and one that is broadcast.
   if (t.tile * t.vectors + t.vectors + 1 > registers) return false;
   if (!t.over_filters && c.axes[2].stride != 1) return false;
-  return fewest_sums(t, c, vector_bytes, has_epilogue) <= kStackBytes;
+  return fewest_sums(t, c, vector_bytes, has_epilogue) <= kDirectStackBytes;
 }
 
 int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_bytes) {
@@ -372,7 +372,7 @@ int64_t workspace_of(const DirectTiling& t, const Correlation& c, int vector_byt
 
 void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling) {
   TH_CHECK(is_possible(tiling, c, builder.vector_bytes(), step.epilogue), "conv: ", name_of(tiling), " does not fit");
-  Direct(builder, c, step, tiling).run();
+  DirectKernel(builder, c, step, tiling).run();
 }
 
 }  // namespace thtrain

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kFewVectors = 16;        // of places, by filter: the last one may be almost empty
 constexpr int64_t kLongBytes = 160 << 10;  // of an array by filter, if threads have enough to share
-constexpr int64_t kParts = 32;             // that threads share, where there are as many
+constexpr int64_t kResultParts = 32;       // that threads share, where there are as many
 
 int64_t in_vectors(int64_t elements, int lanes) {
   return ceil_div(elements, lanes) * lanes;
@@ -41,7 +41,7 @@ int64_t DirectResults::rows_by_filter(const Correlation& c, int lanes) {
 int64_t DirectResults::rows_to_end() const {
   const int64_t rows = c_.axes[0].out * c_.axes[1].out,
                 row_bytes = block_ * width() * static_cast<int64_t>(size_of(c_.dtype)),
-                of_threads = std::max<int64_t>(1, rows * c_.n * c_.groups * blocks_ / kParts);
+                of_threads = std::max<int64_t>(1, rows * c_.n * c_.groups * blocks_ / kResultParts);
   const int64_t most = std::min(rows, std::clamp<int64_t>(kLongBytes / row_bytes, 1, of_threads));
   return std::max(rows_by_filter(c_, lanes_), even_part(rows, most));
 }

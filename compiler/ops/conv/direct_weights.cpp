@@ -11,19 +11,18 @@ namespace {
 
 using kernel::Code;
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kChunkBytes = 32 << 10;  // of the gradient's rows that a chunk has
-constexpr int64_t kTurnsOfChunk = 64;      // over which accumulators stay in registers, if not more
-constexpr int64_t kParts = 16;             // that threads share, where there is enough work
-constexpr int64_t kWorkOfPart = 1 << 20;   // multiply-adds
-constexpr int64_t kSumsBytes = 4 << 20;    // of all parts, if there is more than one
-constexpr int64_t kStackBytes = 512 << 10;
+constexpr int64_t kGradientChunkBytes = 32 << 10;  // of the gradient's rows that a chunk has
+constexpr int64_t kTurnsOfChunk = 64;              // over which accumulators stay in registers, if not more
+constexpr int64_t kWeightParts = 16;               // that threads share, where there is enough work
+constexpr int64_t kWorkOfPart = 1 << 20;           // multiply-adds
+constexpr int64_t kWeightSumsBytes = 4 << 20;      // of all parts, if there is more than one
+constexpr int64_t kWeightStackBytes = 512 << 10;
 
 // How the lengths are cut. Everything follows from lengths, tiling and the width of vectors.
-struct Plan {
+struct WeightPlan {
   int lanes;
   int64_t block, blocks;         // filters of a block, blocks of a group
   int64_t vectors;               // of a block: over filters those of filters, over rows one for each filter
@@ -33,7 +32,7 @@ struct Plan {
   int64_t channel_parts, parts;  // into which channels and chunks of all images are divided
   int64_t channels_of_part, chunks_of_part;
 
-  Plan(const WeightTiling& t, const Convolution& c, int lanes_) : lanes(lanes_), taps(c.axes[2].kernel, t.taps) {
+  WeightPlan(const WeightTiling& t, const Convolution& c, int lanes_) : lanes(lanes_), taps(c.axes[2].kernel, t.taps) {
     const int64_t filters = c.filters();
     if (t.over_filters) {
       vectors = even_part(ceil_div(filters, lanes), t.width);
@@ -46,15 +45,16 @@ struct Plan {
     rows = c.axes[0].out * c.axes[1].out;
     const int64_t width = c.axes[2].out, turns = t.over_filters ? width : ceil_div(width, lanes);
     const int64_t row_bytes = width * block * static_cast<int64_t>(size_of(c.dtype));
-    chunk = std::clamp<int64_t>(std::max(kChunkBytes / row_bytes, ceil_div(kTurnsOfChunk, turns)), 1, rows);
+    chunk = std::clamp<int64_t>(std::max(kGradientChunkBytes / row_bytes, ceil_div(kTurnsOfChunk, turns)), 1, rows);
     chunk = even_part(rows, chunk);
     chunks = ceil_div(rows, chunk);
     const double work = c.flops() / 2;
     const int64_t wanted =
-        std::clamp<int64_t>(static_cast<int64_t>(work / static_cast<double>(kWorkOfPart)), 1, kParts);
+        std::clamp<int64_t>(static_cast<int64_t>(work / static_cast<double>(kWorkOfPart)), 1, kWeightParts);
     const int64_t tiles = ceil_div(c.channels(), channels_of_tile), blocks_of_all = c.groups * blocks;
     const int64_t part_bytes = sums(c, t) * static_cast<int64_t>(size_of(c.dtype));
-    parts = std::min({c.n * chunks, ceil_div(wanted, blocks_of_all), std::max<int64_t>(1, kSumsBytes / part_bytes)});
+    parts =
+        std::min({c.n * chunks, ceil_div(wanted, blocks_of_all), std::max<int64_t>(1, kWeightSumsBytes / part_bytes)});
     chunks_of_part = ceil_div(c.n * chunks, parts);
     parts = ceil_div(c.n * chunks, chunks_of_part);
     channel_parts = std::min(tiles, ceil_div(wanted, blocks_of_all * parts));
@@ -141,7 +141,7 @@ class DirectWeights {
 
   // The chunk's rows of the gradient as [place][filter of the block], with zeros for filters that do not exist.
   void transpose_rows(const Term& block, const Term& row0, const Term& row1) {
-    const Operand& dy = builder_.input(1);
+    const kernel::Operand& dy = builder_.input(1);
     const Term zero = kernel::splat(kernel::constant(c_.dtype, 0), lanes_);
     const Term from = code_.let("from", dy_at_ + row0 * Term(width().out)),
                places = code_.let("places", (row1 - row0) * Term(width().out));
@@ -356,10 +356,10 @@ class DirectWeights {
   Code& code_;
   const Convolution& c_;
   WeightTiling tiling_;
-  Plan plan_;
+  WeightPlan plan_;
   Correlation padded_;
   int lanes_;
-  Operand image_, sums_;
+  kernel::Operand image_, sums_;
   std::string dy_;  // the transposed rows of a chunk
   Term image_at_, dy_at_;
 };
@@ -380,13 +380,13 @@ bool is_possible(const WeightTiling& t, const Convolution& c, int vector_bytes) 
   const int registers = vector_bytes == 64 ? 32 : 16;
   if (t.taps * t.width + t.width + 1 > registers) return false;
   if (!t.over_filters) return c.axes[2].stride == 1;
-  const Plan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
-  return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kStackBytes;
+  const WeightPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
+  return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kWeightStackBytes;
 }
 
 int64_t workspace_of(const WeightTiling& t, const Convolution& c, int vector_bytes) {
   const int64_t size = static_cast<int64_t>(size_of(c.dtype));
-  const Plan plan(t, c, vector_bytes / static_cast<int>(size));
+  const WeightPlan plan(t, c, vector_bytes / static_cast<int>(size));
   Convolution forward = c;
   forward.pass = ConvPass::kForward;
   return padded_bytes(correlation_of(forward)) + plan.parts * plan.sums(c, t) * size;

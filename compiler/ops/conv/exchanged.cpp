@@ -7,13 +7,12 @@ namespace thtrain {
 namespace {
 
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
 // [rows][columns][length] to [columns][rows][length].
-void exchange(StepBuilder& b, DType dtype, const Operand& from, const Operand& to, int64_t rows, int64_t columns,
-              int64_t length) {
+void exchange(StepBuilder& b, DType dtype, const kernel::Operand& from, const kernel::Operand& to, int64_t rows,
+              int64_t columns, int64_t length) {
   kernel::Code& code = b.code();
   const int lanes = b.lanes_of(dtype);
   const int64_t whole = length / lanes * lanes, rest = length - whole;
@@ -32,9 +31,6 @@ void exchange(StepBuilder& b, DType dtype, const Operand& from, const Operand& t
 
 int64_t image_elements(const Convolution& c) {
   return c.n * c.c * c.pixels();
-}
-int64_t filter_elements(const Convolution& c) {
-  return c.f * c.c * c.taps();
 }
 
 }  // namespace
@@ -61,12 +57,13 @@ Correlation exchanged(const Convolution& c) {
 
 int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, int vector_bytes) {
   return workspace_of(tiling, exchanged(c), vector_bytes) +
-         (image_elements(c) + filter_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
+         (image_elements(c) + c.filter_elements()) * static_cast<int64_t>(size_of(c.dtype));
 }
 
 void lower_exchanged(StepBuilder& b, const Convolution& c, const DirectTiling& tiling) {
-  const Operand image = b.workspace(c.dtype, image_elements(c)), result = b.workspace(c.dtype, filter_elements(c));
-  Operand dy = b.input(1);
+  const kernel::Operand image = b.workspace(c.dtype, image_elements(c)),
+                        result = b.workspace(c.dtype, c.filter_elements());
+  kernel::Operand dy = b.input(1);
   std::swap(dy.type.dims[0], dy.type.dims[1]);
   std::swap(dy.layout.strides[0], dy.layout.strides[1]);
   exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());

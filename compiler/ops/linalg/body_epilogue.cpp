@@ -6,7 +6,6 @@
 
 namespace thtrain {
 
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
@@ -43,7 +42,7 @@ BodyEpilogue::BodyEpilogue(StepBuilder& b)
       body_(*b.node().bodies[0]),
       anchor_(anchor_of(body_)) {}
 
-Operand BodyEpilogue::operand(size_t i) const {
+kernel::Operand BodyEpilogue::operand(size_t i) const {
   return b_.input(place_in(body_, anchor_.inputs[i]));
 }
 
@@ -80,13 +79,14 @@ bool BodyEpilogue::reads_elements() const {
 }
 
 void BodyEpilogue::prefetch(const std::vector<Term>& index) const {
-  elements_->each_whole(
-      index, [&](const Operand& operand, const Term& at) { b_.prefetch(operand, at, kernel::Prefetch::kWrite); });
+  elements_->each_whole(index, [&](const kernel::Operand& operand, const Term& at) {
+    b_.prefetch(operand, at, kernel::Prefetch::kWrite);
+  });
 }
 
 bool BodyEpilogue::is_flat_from(size_t axis) const {
   const Dims& dims = anchor_.types[0].dims;
-  auto is_flat = [&](const Operand& operand) {
+  auto is_flat = [&](const kernel::Operand& operand) {
     const Dims strides = strides_over(dims, operand);
     std::optional<Dim> step;  // from one element of the axes so far to the next, and what they have in all
     Dim next;
