@@ -19,9 +19,9 @@ function(thtrain_glob variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-# With THTRAIN_GROUP_SOURCES a room's sources are compiled in groups: up to 12 neighbours of one folder as one translation
-# unit. What they share, headers and instances of templates, is then compiled once for each group, and a first build takes
-# half the time. Names in the anonymous namespaces of one folder must differ for that.
+# With THTRAIN_GROUP_SOURCES up to 12 neighbouring sources of a folder are compiled as one translation unit. What they
+# share, headers and instances of templates, is compiled once for all of them. Names in the anonymous namespaces of a
+# folder must differ for that.
 function(thtrain_group_sources target)
   set(before "")
   set(part 0)
