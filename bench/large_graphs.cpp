@@ -34,7 +34,7 @@ Graph joined(int64_t nodes, DType dtype) {
   return {.inputs = {x}, .outputs = {join(0, values)}, .updates = {}};
 }
 
-Graph wide_sum(int64_t nodes, DType dtype) {
+Graph large_wide_sum(int64_t nodes, DType dtype) {
   const Expr x = tensor("x", {"n"}, dtype);
   Expr y = x;
   for (int64_t i = 0; i < nodes; i += kNodesOfValue) y = y + sin(x * (i + 2));
@@ -70,26 +70,27 @@ Graph many_outputs(int64_t nodes, DType dtype) {
   return graph;
 }
 
-struct Kind {
+struct GraphKind {
   const char* name;
   Graph (*build)(int64_t nodes, DType dtype);
 };
-constexpr Kind kKinds[] = {{"sines", sines},   {"switches", switches}, {"join", joined},         {"sum", wide_sum},
-                           {"writes", writes}, {"tree", tree},         {"outputs", many_outputs}};
+constexpr GraphKind kKinds[] = {{"sines", sines},         {"switches", switches}, {"join", joined},
+                                {"sum", large_wide_sum},  {"writes", writes},     {"tree", tree},
+                                {"outputs", many_outputs}};
 
 }  // namespace
 
 const std::vector<std::string>& large_graph_kinds() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out;
-    for (const Kind& kind : kKinds) out.emplace_back(kind.name);
+    for (const GraphKind& kind : kKinds) out.emplace_back(kind.name);
     return out;
   }();
   return names;
 }
 
 Graph large_graph(const std::string& kind, int64_t nodes, DType dtype) {
-  for (const Kind& one : kKinds)
+  for (const GraphKind& one : kKinds)
     if (kind == one.name) return one.build(nodes, dtype);
   throw UserError(Message{.what = "bench: no such graph", .expected = join(large_graph_kinds(), ", "), .got = kind});
 }

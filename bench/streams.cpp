@@ -343,20 +343,15 @@ std::string json_line(const StreamMeasurement& m) {
 }
 
 std::string stream_table(const std::vector<StreamMeasurement>& measurements) {
-  auto fixed = [](double value, int digits) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return std::string(text);
-  };
   std::string out =
       "| file | order | threads | computing alone, us | reading alone, us | both, us | both / the longer | waits | "
       "memory |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const StreamMeasurement& m : measurements)
     out += str("| ", m.format, ", ", bytes_text(static_cast<double>(m.file_bytes)), " | ",
-               m.shuffled ? "shuffled" : "in order", " | ", m.threads, " | ", fixed(m.compute_us, 1), " | ",
-               fixed(m.read_us, 1), " | ", fixed(m.both_us, 1), " | ", fixed(m.ratio(), 2), " | ",
-               fixed(100 * m.wait_share(), 0), " % | ", bytes_text(static_cast<double>(m.memory_bytes)), " |\n");
+               m.shuffled ? "shuffled" : "in order", " | ", m.threads, " | ", fixed_text(m.compute_us, 1), " | ",
+               fixed_text(m.read_us, 1), " | ", fixed_text(m.both_us, 1), " | ", fixed_text(m.ratio(), 2), " | ",
+               fixed_text(100 * m.wait_share(), 0), " % | ", bytes_text(static_cast<double>(m.memory_bytes)), " |\n");
   return out;
 }
 

@@ -34,8 +34,6 @@
 
 namespace thtrain {
 
-using Kind = ConfigNode::Kind;
-
 namespace {
 
 /// The lines of a text, for carets. An override is a text of one line, of which the parser sees the end.
@@ -102,7 +100,7 @@ ConfigNode convert(const toml::node& node, const Source& source) {
              std::pair(b.key_position.line, b.key_position.column);
     });
   } else if (const toml::array* array = node.as_array()) {
-    out.kind = Kind::kArray;
+    out.kind = ConfigNode::Kind::kArray;
     for (const toml::node& element : *array) out.children.push_back(convert(element, source));
   } else if (const auto* boolean = node.as_boolean()) {
     out = ConfigNode::of(boolean->get());
@@ -113,10 +111,10 @@ ConfigNode convert(const toml::node& node, const Source& source) {
   } else if (const auto* text = node.as_string()) {
     out = ConfigNode::of(text->get());
   } else {
-    out.kind = Kind::kDate;
+    out.kind = ConfigNode::Kind::kDate;
   }
   out.position = source.place(node.source());
-  if (out.kind == Kind::kDate) {
+  if (out.kind == ConfigNode::Kind::kDate) {
     const std::string& line = source.line_of(node.source());
     out.text = line.substr(byte_of(line, out.position.column), static_cast<size_t>(out.position.length));
   }
@@ -125,7 +123,7 @@ ConfigNode convert(const toml::node& node, const Source& source) {
 
 // What the system is given of a path would end there, and no other text has one.
 void refuse_zeros(const ConfigNode& node, Findings& findings) {
-  if (node.kind == Kind::kString && node.text.find('\0') != std::string::npos)
+  if (node.kind == ConfigNode::Kind::kString && node.text.find('\0') != std::string::npos)
     findings.add({.what = "a string holds the character U+0000",
                   .expected = "text without it",
                   .got = description(node),

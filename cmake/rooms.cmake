@@ -19,6 +19,30 @@ function(thtrain_glob variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
+# With THTRAIN_GROUP_SOURCES up to 12 neighbouring sources of a folder are compiled as one translation unit. What they
+# share, headers and instances of templates, is compiled once for all of them. Names in the anonymous namespaces of a
+# folder must differ for that.
+function(thtrain_group_sources target)
+  set(before "")
+  set(part 0)
+  set(count 0)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH folder)
+    math(EXPR count "${count} + 1")
+    if(NOT folder STREQUAL before)
+      set(part 0)
+      set(count 0)
+    elseif(count EQUAL 12)
+      math(EXPR part "${part} + 1")
+      set(count 0)
+    endif()
+    set(before ${folder})
+    string(MAKE_C_IDENTIFIER "${folder}_${part}" group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # thtrain_room(<name> <folder> [TOP_ONLY] [EXCLUDE <file>...] [SOURCES <file>...] [LINKS <room or library>...]
 # [COMPONENT <component>]) makes the target thtrain_<name>, alias thtrain::<name>. It is installed with the component of
 # the package; without one it is not installed.
@@ -55,6 +79,9 @@ function(thtrain_room name folder)
     $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${target} ${scope} cxx_std_20)
+  if(sources AND THTRAIN_GROUP_SOURCES)
+    thtrain_group_sources(${target} ${sources})
+  endif()
   if(sources AND THTRAIN_PRECOMPILE)
     if(name STREQUAL "base")
       target_precompile_headers(${target} PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>

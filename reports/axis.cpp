@@ -66,12 +66,6 @@ std::string power_text(int power) {
   return out;
 }
 
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
 std::string shortest(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
@@ -114,8 +108,8 @@ std::vector<std::string> tick_texts(const Axis& axis, const std::vector<double>&
   const int decimals = static_cast<int>(std::max(0.0, -std::floor(std::log10(step) + 1e-9)));
   for (double value : values) {
     const bool is_long = largest > 1e15 || decimals > 12;
-    std::string text = is_long ? shortest(value, 6) : fixed(value, decimals);
-    out.push_back(text == "-0" || std::abs(value) < 1e-6 * step ? fixed(0, is_long ? 0 : decimals) : text);
+    std::string text = is_long ? shortest(value, 6) : fixed_text(value, decimals);
+    out.push_back(text == "-0" || std::abs(value) < 1e-6 * step ? fixed_text(0, is_long ? 0 : decimals) : text);
   }
   return out;
 }

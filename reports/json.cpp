@@ -65,9 +65,7 @@ std::string json_number(double value) {
 
 std::string json_fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "null";
-  char text[400];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
+  return fixed_text(value, decimals);
 }
 
 JsonObject& JsonObject::add_raw(std::string_view key, std::string_view json) {

@@ -6,18 +6,18 @@
 namespace thtrain {
 
 namespace {
-constexpr double kSide = 4;  // of a square
+constexpr double kSquareSide = 4;  // of a square
 }
 
 Occupancy::Occupancy(const Box& box)
     : box_(box),
-      columns_(std::max<int64_t>(1, std::llround(std::ceil(box.width() / kSide)))),
-      rows_(std::max<int64_t>(1, std::llround(std::ceil(box.height() / kSide)))),
+      columns_(std::max<int64_t>(1, std::llround(std::ceil(box.width() / kSquareSide)))),
+      rows_(std::max<int64_t>(1, std::llround(std::ceil(box.height() / kSquareSide)))),
       taken_(static_cast<size_t>(columns_ * rows_), 0) {}
 
 void Occupancy::add(const Box& box) {
   auto square = [](double at, int64_t count) {
-    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(std::clamp(at / kSide, -1.0, 1e6))), 0, count - 1);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(std::clamp(at / kSquareSide, -1.0, 1e6))), 0, count - 1);
   };
   if (box.right < box_.left || box.left > box_.right || box.bottom < box_.top || box.top > box_.bottom) return;
   for (int64_t y = square(box.top - box_.top, rows_); y <= square(box.bottom - box_.top, rows_); ++y)
@@ -60,7 +60,7 @@ bool Occupancy::is_free(const Box& box) const {
         sum(y + 1, x + 1) = taken_[static_cast<size_t>(y * columns_ + x)] + sum(y, x + 1) + sum(y + 1, x) - sum(y, x);
   }
   auto square = [](double at, int64_t count) {
-    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(at / kSide)), 0, count - 1);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(at / kSquareSide)), 0, count - 1);
   };
   const int64_t left = square(box.left - box_.left, columns_), right = square(box.right - box_.left, columns_) + 1;
   const int64_t top = square(box.top - box_.top, rows_), bottom = square(box.bottom - box_.top, rows_) + 1;

@@ -9,12 +9,6 @@
 namespace thtrain {
 namespace {
 
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
 std::string padded(const std::string& text, int width) {
   char out[256];
   std::snprintf(out, sizeof out, "%*s", width, text.c_str());
@@ -70,17 +64,18 @@ std::vector<std::pair<std::string, int64_t>> by_rule(const Explanation& explanat
 }
 
 std::string percent(double part) {
-  return fixed(100 * part, 1) + " %";
+  return fixed_text(100 * part, 1) + " %";
 }
 
 // What the shares are shares of, with a word where one is above 100 %.
 std::string ceiling_lines(const Profile& profile, const MachineRates& rates) {
-  std::string out = str("ceiling: ", fixed(1e-9 * rates.flops, 1), " GFLOP/s; GB/s, by the bytes that a step moves: ",
-                        join(rates.streams, ", ",
-                             [](const MachineRates::Stream& s) {
-                               return str(fixed(1e-9 * s.bytes_per_second, 1), " (", bytes_text(s.size), ")");
-                             }),
-                        "\n");
+  std::string out =
+      str("ceiling: ", fixed_text(1e-9 * rates.flops, 1), " GFLOP/s; GB/s, by the bytes that a step moves: ",
+          join(rates.streams, ", ",
+               [](const MachineRates::Stream& s) {
+                 return str(fixed_text(1e-9 * s.bytes_per_second, 1), " (", bytes_text(s.size), ")");
+               }),
+          "\n");
   const bool any_above = std::any_of(profile.steps.begin(), profile.steps.end(), [&](const StepProfile& step) {
     return share_of_ceiling(step, rates).value_or(0) > 1;
   });
@@ -104,21 +99,21 @@ double MachineRates::stream_rate(double bytes) const {
 std::string profile_table(const Profile& profile, const Explanation& explanation,
                           const std::optional<MachineRates>& rates) {
   double inside = seconds_in_steps(profile), all = std::max(profile.seconds, 1e-12);
-  std::string out =
-      str("profile of ", profile.function, ": ", profile.calls, " calls, ", profile.threads, " thread",
-          profile.threads == 1 ? "" : "s", ", ", fixed(1e6 * per_call(profile, profile.seconds), 1), " us a call, ",
-          fixed(1e6 * per_call(profile, profile.seconds - inside), 1), " of them between the steps\n");
+  std::string out = str("profile of ", profile.function, ": ", profile.calls, " calls, ", profile.threads, " thread",
+                        profile.threads == 1 ? "" : "s", ", ", fixed_text(1e6 * per_call(profile, profile.seconds), 1),
+                        " us a call, ", fixed_text(1e6 * per_call(profile, profile.seconds - inside), 1),
+                        " of them between the steps\n");
   out += str(padded("step", 4), padded("us a call", 12), padded("share", 9), padded("GFLOP/s", 10), padded("GB/s", 9),
              padded(rates ? "of ceiling" : "", 12), has_roles(profile) ? "  code, role\n" : "  code\n");
   for (size_t i = 0; i < profile.steps.size(); ++i) {
     const StepProfile& step = profile.steps[i];
     double once = seconds_of(step);
     std::optional<double> share = share_of_ceiling(step, rates);
-    out += str(padded(std::to_string(i), 4), padded(fixed(1e6 * per_call(profile, step.seconds), 2), 12),
+    out += str(padded(std::to_string(i), 4), padded(fixed_text(1e6 * per_call(profile, step.seconds), 2), 12),
                padded(percent(step.seconds / all), 9),
-               padded(once > 0 && step.flops > 0 ? fixed(1e-9 * step.flops / once, 1) : "", 10),
-               padded(once > 0 ? fixed(1e-9 * step.bytes / once, 1) : "", 9), padded(share ? percent(*share) : "", 12),
-               "  ", step.code, step.role.empty() ? "" : str(", ", step.role),
+               padded(once > 0 && step.flops > 0 ? fixed_text(1e-9 * step.flops / once, 1) : "", 10),
+               padded(once > 0 ? fixed_text(1e-9 * step.bytes / once, 1) : "", 9),
+               padded(share ? percent(*share) : "", 12), "  ", step.code, step.role.empty() ? "" : str(", ", step.role),
                step.scope.empty() ? "" : str("  [", step.scope, "]"), step.loop.empty() ? "" : str("  in ", step.loop),
                "\n");
   }
@@ -131,7 +126,7 @@ std::string profile_table(const Profile& profile, const Explanation& explanation
     out += str("loops:   ", join(seconds_by(profile, &StepProfile::loop), ", ", share_text), "\n");
   out += str("passes:  ",
              join(explanation.passes, ", ",
-                  [](const PassRecord& pass) { return str(pass.name, " ", fixed(1e3 * pass.seconds, 2), " ms"); }),
+                  [](const PassRecord& pass) { return str(pass.name, " ", fixed_text(1e3 * pass.seconds, 2), " ms"); }),
              "\n");
   std::vector<std::pair<std::string, int64_t>> rules = by_rule(explanation);
   if (!rules.empty())

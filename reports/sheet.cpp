@@ -10,8 +10,8 @@ namespace thtrain {
 
 namespace {
 
-constexpr double kMargin = 20, kGap = 6, kLine = 15, kTextSize = 11, kTitleSize = 15, kSectionSize = 13;
-constexpr double kPageWidth = 960, kScaleWidth = 180, kScaleHeight = 34;
+constexpr double kMargin = 20, kSheetGap = 6, kLine = 15, kSheetTextSize = 11, kSheetTitleSize = 15, kSectionSize = 13;
+constexpr double kSheetWidth = 960, kScaleWidth = 180, kScaleHeight = 34;
 
 // Where the parts of a section stand.
 struct Place {
@@ -22,7 +22,7 @@ struct Place {
   bool are_upward = false;                 // those names
   int64_t columns = 1, rows = 1;
 
-  double width() const { return names_width + static_cast<double>(columns) * (cell_width + kGap) - kGap; }
+  double width() const { return names_width + static_cast<double>(columns) * (cell_width + kSheetGap) - kSheetGap; }
 };
 
 double enlarged(int64_t longer, double side) {
@@ -40,18 +40,18 @@ Place place_of(const SheetSection& section) {
   double text = 0;
   for (const SheetTile& tile : section.tiles) {
     lines = std::max(lines, tile.lines.size());
-    for (const std::string& line : tile.lines) text = std::max(text, Canvas::text_width(line, kTextSize));
+    for (const std::string& line : tile.lines) text = std::max(text, Canvas::text_width(line, kSheetTextSize));
   }
   constexpr double kLongest = 200;
   out.cell_width = std::max(out.tile_width, lines > 0 ? std::min(text, std::max(kLongest, out.tile_width)) + 8 : 0);
   out.cell_height = out.tile_height + (lines > 0 ? 4 + kLine * static_cast<double>(lines) : 0);
   for (const auto* names : {&section.row_names, &section.pixel_names})
     for (const std::string& name : *names)
-      out.names_width = std::max(out.names_width, std::min(Canvas::text_width(name, kTextSize), kLongest) + 10);
+      out.names_width = std::max(out.names_width, std::min(Canvas::text_width(name, kSheetTextSize), kLongest) + 10);
   if (!section.pixel_columns.empty()) {
     double widest = 0;
     for (const std::string& name : section.pixel_columns)
-      widest = std::max(widest, std::min(Canvas::text_width(name, kTextSize), kLongest));
+      widest = std::max(widest, std::min(Canvas::text_width(name, kSheetTextSize), kLongest));
     out.are_upward = widest + 4 > out.tile_width / static_cast<double>(section.pixel_columns.size());
     out.names_height = out.are_upward ? widest + 8 : kLine + 4;
     out.cell_height += out.names_height;
@@ -59,8 +59,8 @@ Place place_of(const SheetSection& section) {
   const auto count = std::ssize(section.tiles);
   out.columns = section.columns;
   if (out.columns == 0) {
-    const double there = kPageWidth - 2 * kMargin - out.names_width + kGap;
-    out.columns = std::clamp<int64_t>(static_cast<int64_t>(there / (out.cell_width + kGap)), 1, count);
+    const double there = kSheetWidth - 2 * kMargin - out.names_width + kSheetGap;
+    out.columns = std::clamp<int64_t>(static_cast<int64_t>(there / (out.cell_width + kSheetGap)), 1, count);
   }
   out.rows = (count + out.columns - 1) / out.columns;
   return out;
@@ -73,8 +73,8 @@ void draw_tile(Canvas& canvas, const SheetTile& tile, const Place& place, double
   canvas.frame({box.left - 0.5, box.top - 0.5, box.right + 0.5, box.bottom + 0.5}, {.colour = {200, 200, 200}});
   double y = box.bottom + 4 + kLine - 4;
   for (const std::string& line : tile.lines) {
-    canvas.text(left + place.cell_width / 2, y, shortened(line, place.cell_width, kTextSize),
-                {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
+    canvas.text(left + place.cell_width / 2, y, shortened(line, place.cell_width, kSheetTextSize),
+                {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
     y += kLine;
   }
 }
@@ -97,36 +97,36 @@ void draw_scale(Canvas& canvas, const SheetScale& scale, double left, double top
   canvas.image(box, bar);
   canvas.frame(box, {.colour = {200, 200, 200}});
   const double y = box.bottom + 14;
-  canvas.text(box.left, y, number_text(scale.range.low), {.size = kTextSize, .colour = plot::kAxis});
+  canvas.text(box.left, y, number_text(scale.range.low), {.size = kSheetTextSize, .colour = plot::kAxis});
   canvas.text((box.left + box.right) / 2, y, scale.name,
-              {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
+              {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle});
   canvas.text(box.right, y, number_text(scale.range.high),
-              {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight});
+              {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight});
 }
 
 double title_height(const SheetSection& section) {
   return section.title.empty() ? 0 : 24;
 }
 double height_of(const SheetSection& section, const Place& place) {
-  return title_height(section) + static_cast<double>(place.rows) * (place.cell_height + kGap) +
+  return title_height(section) + static_cast<double>(place.rows) * (place.cell_height + kSheetGap) +
          (section.scales.empty() ? 0 : kScaleHeight) + 8;
 }
 
 void draw_name(Canvas& canvas, const std::string& name, const Place& place, double middle) {
   const double width = place.names_width - 10;
-  canvas.text(kMargin + width, middle, shortened(name, width, kTextSize),
-              {.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
+  canvas.text(kMargin + width, middle, shortened(name, width, kSheetTextSize),
+              {.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kRight, .level = TextLevel::kMiddle});
 }
 
 // Below a picture whose left lower corner is at (left, top).
 void draw_column_names(Canvas& canvas, const std::vector<std::string>& names, const Place& place, double left,
                        double top) {
   const double width = place.tile_width / static_cast<double>(names.size());
-  TextStyle style{.size = kTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle, .level = TextLevel::kTop};
+  TextStyle style{.size = kSheetTextSize, .colour = plot::kAxis, .anchor = Anchor::kMiddle, .level = TextLevel::kTop};
   if (place.are_upward) style.anchor = Anchor::kRight, style.level = TextLevel::kMiddle, style.upward = true;
   for (size_t k = 0; k < names.size(); ++k)
     canvas.text(left + width * (static_cast<double>(k) + 0.5), top + 6,
-                shortened(names[k], place.are_upward ? place.names_height - 8 : width, kTextSize), style);
+                shortened(names[k], place.are_upward ? place.names_height - 8 : width, kSheetTextSize), style);
 }
 
 void draw_section(Canvas& canvas, const SheetSection& section, const Place& place, double top) {
@@ -137,8 +137,8 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
   top += title_height(section);
   for (int64_t i = 0; i < std::ssize(section.tiles); ++i) {
     const double left =
-        kMargin + place.names_width + static_cast<double>(i % place.columns) * (place.cell_width + kGap);
-    const double y = top + static_cast<double>(i / place.columns) * (place.cell_height + kGap);
+        kMargin + place.names_width + static_cast<double>(i % place.columns) * (place.cell_width + kSheetGap);
+    const double y = top + static_cast<double>(i / place.columns) * (place.cell_height + kSheetGap);
     const auto row = static_cast<size_t>(i / place.columns);
     if (i % place.columns == 0 && row < section.row_names.size())
       draw_name(canvas, section.row_names[row], place, y + place.tile_height / 2);
@@ -153,7 +153,7 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
   }
   double left = kMargin + place.names_width;
   for (const SheetScale& scale : section.scales) {
-    draw_scale(canvas, scale, left, top + static_cast<double>(place.rows) * (place.cell_height + kGap) + 4);
+    draw_scale(canvas, scale, left, top + static_cast<double>(place.rows) * (place.cell_height + kSheetGap) + 4);
     left += kScaleWidth + 40;
   }
 }
@@ -163,7 +163,7 @@ void draw_section(Canvas& canvas, const SheetSection& section, const Place& plac
 Canvas draw_sheet(const Sheet& sheet) {
   std::vector<Place> places;
   constexpr double kLeast = 320;
-  double width = std::min(kPageWidth - 2 * kMargin, Canvas::text_width(sheet.title, kTitleSize, true)),
+  double width = std::min(kSheetWidth - 2 * kMargin, Canvas::text_width(sheet.title, kSheetTitleSize, true)),
          height = kMargin + 28;
   for (const SheetSection& section : sheet.sections) {
     places.push_back(place_of(section));
@@ -173,8 +173,8 @@ Canvas draw_sheet(const Sheet& sheet) {
   }
   width = std::max(width + 2 * kMargin, kLeast);
   Canvas canvas(static_cast<int>(std::ceil(width)), static_cast<int>(std::ceil(height + kMargin / 2)));
-  canvas.text(kMargin, kMargin + 11, shortened(sheet.title, width - 2 * kMargin, kTitleSize),
-              {.size = kTitleSize, .bold = true});
+  canvas.text(kMargin, kMargin + 11, shortened(sheet.title, width - 2 * kMargin, kSheetTitleSize),
+              {.size = kSheetTitleSize, .bold = true});
   double top = kMargin + 28;
   for (size_t i = 0; i < places.size(); ++i) {
     draw_section(canvas, sheet.sections[i], places[i], top);

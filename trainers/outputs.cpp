@@ -276,7 +276,7 @@ static void check_shares(const TrainedOutput& output, const Dataset& data) {
                 str("objective \"", output.objective->name(), "\" learns probabilities"), of_inputs ? scaling : "");
 }
 
-static const Layer& layer_of(const Model& model, const std::string& name) {
+const Layer& layer_of(const Model& model, const std::string& name) {
   for (const auto& layer : model.layers())
     if (layer->name() == name) return *layer;
   TH_CHECK(false, "the model has no layer ", name);

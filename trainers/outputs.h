@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "datasets/dataset.h"
+#include "nn/model.h"
 #include "nn/outputs.h"
 #include "trainers/experiment.h"
 
@@ -55,6 +57,8 @@ void set_step_targets(std::vector<TrainedOutput>& outputs, const Split& split);
 
 /// UserError: an output takes classes alone and the examples have others, or columns that the targets have not.
 void check_targets(const std::vector<TrainedOutput>& outputs, const Dataset& data, const Split& split);
+/// The layer of that name, which the model has.
+const Layer& layer_of(const Model& model, const std::string& name);
 /// UserError: a layer that no other takes is judged by nothing, an output has fewer numbers than there are classes, a
 /// column of classes holds something else, or numbers that the binary cross-entropy learns are none from 0 to 1.
 void check_outputs(const std::vector<TrainedOutput>& outputs, const Model& model, const Dataset& data);

@@ -7,16 +7,10 @@
 #include "datasets/dataset.h"
 #include "nn/layers/rbm.h"
 #include "trainers/image_data.h"
+#include "trainers/outputs.h"
 #include "trainers/show/filters.h"
 
 namespace thtrain {
-
-static const Layer& layer_of(const Model& model, const std::string& name) {
-  for (const auto& layer : model.layers())
-    if (layer->name() == name) return *layer;
-  TH_CHECK(false, "the model has no layer ", name);
-  __builtin_unreachable();
-}
 
 // Filters of a convolution, or the matrix that the layer multiplies pictures with.
 static const Param& weights_of(const Layer& layer, const ImageShape& picture, const OutputConfig& output,

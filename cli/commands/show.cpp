@@ -14,7 +14,7 @@
 
 namespace thtrain {
 
-static std::optional<Part> part_of(const std::string& name) {
+static std::optional<Part> part_named(const std::string& name) {
   if (name.empty()) return {};
   return name == "train" ? Part::kTrain : name == "valid" ? Part::kValid : Part::kTest;
 }
@@ -49,7 +49,7 @@ int run_show(const ShowArguments& arguments) {
                                   .history = history,
                                   .title = run_title(loaded.run->path()),
                                   .phase = loaded.earlier_phase},
-                                 {.part = part_of(arguments.part),
+                                 {.part = part_named(arguments.part),
                                   .layer = arguments.layer,
                                   .example = arguments.example,
                                   .square = {arguments.occlusion, arguments.stride}},

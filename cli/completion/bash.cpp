@@ -30,7 +30,7 @@ static std::string word_of(const ListedOption& option) {
 
 // What does not depend on the declarations. A word that holds `=` is several words to readline, which replaces the last
 // one only.
-static const char* const kFunctions = R"bash(
+static const char* const kBashFunctions = R"bash(
 _thtrain_files() {  # folders, and files whose names end so; folders get a slash, or are left to _thtrain_runs
   local file
   for file in "$1"*; do
@@ -174,7 +174,7 @@ std::string bash_completion(const Listing& listing) {
     if (!key.choices.empty())
       values += str("    ", key.path, ") echo ", single_quoted(join(key.choices, " ")), " ;;\n");
   for (const std::string& part : {options, option, argument, values}) out += part + "  esac\n}\n";
-  return out + kFunctions;
+  return out + kBashFunctions;
 }
 
 }  // namespace thtrain

@@ -5,7 +5,7 @@
 namespace thtrain {
 
 // What does not depend on the declarations.
-static const char* const kFunctions = R"fish(
+static const char* const kFishFunctions = R"fish(
 function __thtrain_is
     set -l words (commandline -opc)
     test (count $words) -ge 2; and test $words[2] = $argv[1]
@@ -97,7 +97,7 @@ std::string fish_completion(const Listing& listing) {
   for (const ListedKey& key : listing.keys)
     if (!key.choices.empty())
       out += str("        case ", key.path, "\n            printf '%s\\n' ", join(key.choices, " "), "\n");
-  out += str("    end\nend\n", kFunctions);
+  out += str("    end\nend\n", kFishFunctions);
   for (const ListedCommand& command : listing.commands)
     out +=
         str("complete -c thtrain -n __thtrain_has_no_command -a ", command.name, " -d ", quoted(command.about), "\n");

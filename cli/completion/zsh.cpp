@@ -5,7 +5,7 @@
 namespace thtrain {
 
 // What does not depend on the declarations.
-static const char* const kFunctions = R"zsh(
+static const char* const kZshFunctions = R"zsh(
 _thtrain_runs() {  # folders of runs, and folders that may hold some
   _files -/
 }
@@ -84,7 +84,7 @@ std::string zsh_completion(const Listing& listing) {
   out += "typeset -gA _thtrain_values=(\n";
   for (const ListedKey& key : listing.keys)
     if (!key.choices.empty()) out += str("  ", key.path, ' ', single_quoted(join(key.choices, " ")), '\n');
-  out += str(")\n", kFunctions, "\n_thtrain() {\n  local -a commands=(\n");
+  out += str(")\n", kZshFunctions, "\n_thtrain() {\n  local -a commands=(\n");
   for (const ListedCommand& command : listing.commands) {
     std::string about;
     for (char c : command.about) about += std::string(c == ':' || c == '\\' ? "\\" : "") + c;

@@ -7,23 +7,21 @@
 
 namespace thtrain {
 
-using Kind = ConfigNode::Kind;
-
 ConfigNode ConfigNode::of(bool value) {
-  return {.kind = Kind::kBool, .boolean = value};
+  return {.kind = ConfigNode::Kind::kBool, .boolean = value};
 }
 ConfigNode ConfigNode::of(int64_t value) {
-  return {.kind = Kind::kInt, .integer = value};
+  return {.kind = ConfigNode::Kind::kInt, .integer = value};
 }
 ConfigNode ConfigNode::of(double value) {
-  return {.kind = Kind::kFloat, .number = value};
+  return {.kind = ConfigNode::Kind::kFloat, .number = value};
 }
 ConfigNode ConfigNode::of(std::string value) {
-  return {.kind = Kind::kString, .text = std::move(value)};
+  return {.kind = ConfigNode::Kind::kString, .text = std::move(value)};
 }
 
 const ConfigNode* ConfigNode::find(std::string_view name) const {
-  if (kind != Kind::kTable) return nullptr;
+  if (kind != ConfigNode::Kind::kTable) return nullptr;
   auto found =
       std::find_if(children.begin(), children.end(), [&](const ConfigNode& child) { return child.key == name; });
   return found == children.end() ? nullptr : &*found;
@@ -84,19 +82,19 @@ static std::string key_text(const std::string& key) {
 
 std::string toml_value(const ConfigNode& node) {
   switch (node.kind) {
-    case Kind::kBool:
+    case ConfigNode::Kind::kBool:
       return node.boolean ? "true" : "false";
-    case Kind::kInt:
+    case ConfigNode::Kind::kInt:
       return std::to_string(node.integer);
-    case Kind::kFloat:
+    case ConfigNode::Kind::kFloat:
       return float_text(node.number);
-    case Kind::kString:
+    case ConfigNode::Kind::kString:
       return quoted(node.text);
-    case Kind::kDate:
+    case ConfigNode::Kind::kDate:
       return node.text;
-    case Kind::kArray:
+    case ConfigNode::Kind::kArray:
       return str("[", join(node.children, ", ", toml_value), "]");
-    case Kind::kTable:
+    case ConfigNode::Kind::kTable:
       break;
   }
   return str("{",
@@ -107,17 +105,17 @@ std::string toml_value(const ConfigNode& node) {
 
 std::string description(const ConfigNode& node) {
   switch (node.kind) {
-    case Kind::kString: {
+    case ConfigNode::Kind::kString: {
       // Long text is cut at 60 bytes, but never inside a UTF-8 character.
       size_t end = std::min<size_t>(node.text.size(), 60);
       while (end < node.text.size() && end > 0 && (node.text[end] & 0xC0) == 0x80) --end;
       return str("a string, ", quoted(node.text.substr(0, end)), end < node.text.size() ? "..." : "");
     }
-    case Kind::kDate:
+    case ConfigNode::Kind::kDate:
       return str("a date, ", node.text);
-    case Kind::kArray:
+    case ConfigNode::Kind::kArray:
       return str("an array of ", node.children.size());
-    case Kind::kTable:
+    case ConfigNode::Kind::kTable:
       return "a table";
     default:
       return toml_value(node);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace thtrain {
 
@@ -14,8 +15,18 @@ static std::string shortest(T value) {
   return std::string(buffer, end);
 }
 
-std::string number_text(double value) { return shortest(value); }
-std::string number_text(float value) { return shortest(value); }
+std::string number_text(double value) {
+  return shortest(value);
+}
+std::string number_text(float value) {
+  return shortest(value);
+}
+
+std::string fixed_text(double value, int decimals) {
+  char text[400];  // the largest number has 309 digits
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
 
 std::string bytes_text(double bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/base/hash_mix.h"
 #include "compiler/ir/effects.h"
 #include "compiler/ir/node_set.h"
 #include "compiler/ir/op.h"
@@ -77,10 +78,6 @@ size_t node_count(const Graph& graph) {
     for (const GraphPtr& body : node->bodies) count += node_count(*body);
   }
   return count;
-}
-
-static void mix(size_t& seed, size_t value) {
-  seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2);
 }
 
 // Mixes in what tells most bodies apart: the ops and properties of their first nodes, from the results on. As many as

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/base/hash_mix.h"
+
 namespace thtrain {
 namespace {
 
@@ -23,10 +25,6 @@ bool equal(const PropValue& a, const PropValue& b) {
           return value == std::get<T>(b);
       },
       a);
-}
-
-void mix(size_t& seed, size_t value) {
-  seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2);
 }
 
 size_t tensor_hash(const Tensor& t) {
@@ -95,7 +93,8 @@ std::string prop_text(const PropValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::string>) return quoted(v);
+        if constexpr (std::is_same_v<T, std::string>)
+          return quoted(v);
         else if constexpr (std::is_same_v<T, Ints>)
           return str("[", join(v, ", "), "]");
         else if constexpr (std::is_same_v<T, DType>)

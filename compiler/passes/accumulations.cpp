@@ -41,15 +41,15 @@ Expr in_dtype_of(const Expr& state, const Expr& value) {
 
 }  // namespace
 
-bool Accumulation::has_running_values() const {
+bool LoopAccumulation::has_running_values() const {
   return op == &add_op();
 }
 
-std::optional<Accumulation> accumulation_of(const Expr& state, const Expr& next) {
+std::optional<LoopAccumulation> accumulation_of(const Expr& state, const Expr& next) {
   if (next.node().is_leaf() || next.type() != state.type()) return std::nullopt;
   const Op* op = next.node().op;
   if (std::none_of(forms().begin(), forms().end(), [&](const Form& f) { return &f.op == op; })) return std::nullopt;
-  Accumulation out{.op = op};
+  LoopAccumulation out{.op = op};
   std::vector<Expr> stack = {next};
   size_t found = 0;
   while (!stack.empty()) {
@@ -70,14 +70,14 @@ std::optional<Accumulation> accumulation_of(const Expr& state, const Expr& next)
   return out;
 }
 
-Expr total(const Accumulation& accumulation, const Expr& first, const std::vector<Expr>& terms) {
+Expr total(const LoopAccumulation& accumulation, const Expr& first, const std::vector<Expr>& terms) {
   const Form& form = form_of(accumulation.op);
   Expr out = first;
   for (const Expr& term : terms) out = form.combine(out, in_dtype_of(first, form.over_turns(term)));
   return out;
 }
 
-Expr running_values(const Accumulation&, const Expr& first, const std::vector<Expr>& terms) {
+Expr running_values(const LoopAccumulation&, const Expr& first, const std::vector<Expr>& terms) {
   Expr each = terms.at(0);
   for (size_t i = 1; i < terms.size(); ++i) each = add(each, terms[i]);
   const Expr start = expand_dims(first, {0});

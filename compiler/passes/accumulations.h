@@ -10,7 +10,7 @@
 namespace thtrain {
 
 /// next = op(state, terms...), and no term needs the state.
-struct Accumulation {
+struct LoopAccumulation {
   const Op* op = nullptr;  // add, mul, maximum, minimum
   std::vector<Expr> terms = {};
 
@@ -19,11 +19,11 @@ struct Accumulation {
 };
 
 /// That of the next value of a state; nothing where it has another form, or where a term has not the state's type.
-std::optional<Accumulation> accumulation_of(const Expr& state, const Expr& next);
+std::optional<LoopAccumulation> accumulation_of(const Expr& state, const Expr& next);
 
 /// The state after all turns; `terms` are [turns, ...]. Of extrema there is at least one turn.
-Expr total(const Accumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
+Expr total(const LoopAccumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
 /// The state before the first turn and after each, [1 + turns, ...]. has_running_values().
-Expr running_values(const Accumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
+Expr running_values(const LoopAccumulation& accumulation, const Expr& first, const std::vector<Expr>& terms);
 
 }  // namespace thtrain

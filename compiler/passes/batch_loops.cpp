@@ -68,7 +68,7 @@ class LoopBatcher {
   // States that only collect what follows from sequences: sums, products, extrema. What reads them leaves the loop too.
   void find_accumulations() {
     std::set<size_t> excluded;
-    std::vector<std::pair<size_t, Accumulation>> found;
+    std::vector<std::pair<size_t, LoopAccumulation>> found;
     for (bool again = true; again;) {
       found.clear();
       OverTurns trial = before_;
@@ -76,7 +76,7 @@ class LoopBatcher {
         more = false;
         for (size_t i = 0; i < parts_.states; ++i) {
           if (excluded.count(i) || holds(found, i)) continue;
-          if (std::optional<Accumulation> of_state = accumulation_in(trial, i)) {
+          if (std::optional<LoopAccumulation> of_state = accumulation_in(trial, i)) {
             found.emplace_back(i, std::move(*of_state));
             trial.know(state(i), state(i), true);  // any value: only whether counts
             if (!trial.is_known(next(i))) trial.know(next(i), next(i), true);
@@ -90,15 +90,15 @@ class LoopBatcher {
     for (const auto& [i, of_state] : found) accumulate(i, of_state);
   }
 
-  using Accumulations = std::vector<std::pair<size_t, Accumulation>>;
+  using Accumulations = std::vector<std::pair<size_t, LoopAccumulation>>;
   static bool holds(const Accumulations& found, size_t state) {
     return std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.first == state; });
   }
   const Expr& state(size_t i) const { return parts_.body.inputs[parts_.body_state(i)]; }
 
-  std::optional<Accumulation> accumulation_in(const OverTurns& known, size_t i) const {
+  std::optional<LoopAccumulation> accumulation_in(const OverTurns& known, size_t i) const {
     if (!parts_.taps[i].is_plain()) return std::nullopt;
-    std::optional<Accumulation> out = accumulation_of(state(i), next(i));
+    std::optional<LoopAccumulation> out = accumulation_of(state(i), next(i));
     if (!out) return std::nullopt;
     const bool is_product = std::any_of(out->terms.begin(), out->terms.end(), [](const Expr& term) {
       return addend_of(term).has_value();  // summed without its terms
@@ -116,7 +116,7 @@ class LoopBatcher {
 
   // Are the terms collected while they are computed? A reduction over the first axis of longer values keeps all terms
   // in memory, which the loop does not.
-  bool is_summed_as_read(const Accumulation& of_state, size_t i) const {
+  bool is_summed_as_read(const LoopAccumulation& of_state, size_t i) const {
     constexpr int64_t kFusedRow = 1024;  // fuse_reductions
     if (state(i).rank() == 0 || (parts_.count.is_known() && parts_.count.value() <= kFusedRow)) return true;
     return std::all_of(of_state.terms.begin(), of_state.terms.end(), [](const Expr& term) { return !computes(term); });
@@ -138,7 +138,7 @@ class LoopBatcher {
     return any;
   }
 
-  void accumulate(size_t i, const Accumulation& of_state) {
+  void accumulate(size_t i, const LoopAccumulation& of_state) {
     std::vector<Expr> terms;
     before_.find(of_state.terms);
     for (const Expr& term : of_state.terms) terms.push_back(before_.all(term));
@@ -163,7 +163,7 @@ class LoopBatcher {
     for (size_t i = 0; i < parts_.states; ++i) {
       if (accumulated_.count(i) || !parts_.taps[i].is_plain() || is_read(parts_.history(i)) || !is_read(i)) continue;
       if (is_read_by_others(state(i), i)) continue;
-      const std::optional<Accumulation> sum = accumulation_of(state(i), next(i));
+      const std::optional<LoopAccumulation> sum = accumulation_of(state(i), next(i));
       if (!sum || !sum->has_running_values()) continue;
       std::vector<Addend> addends;
       for (const Expr& term : sum->terms)

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <mutex>
 
+#include "compiler/base/clock.h"
 #include "compiler/runtime/machine.h"
 #include "compiler/runtime/side_by_side.h"
 #include "compiler/runtime/trial_process.h"
@@ -35,10 +35,6 @@ constexpr size_t kTakeTurns = 3;
 double load_when_busy() {
   const double load = load_of_cores();
   return load > kBusy ? load : 0;
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // A candidate's program with its times.
@@ -85,10 +81,10 @@ void take_turn(Trial& trial) {
   }
 }
 
-using Trials = std::vector<std::unique_ptr<Trial>>;
+using CandidateTrials = std::vector<std::unique_ptr<Trial>>;
 
 // Those that are slower than the fastest by `factor` take no other turn.
-void leave_out_slow(const Trials& trials, double Trial::*time, double factor) {
+void leave_out_slow(const CandidateTrials& trials, double Trial::*time, double factor) {
   double best = std::numeric_limits<double>::infinity();
   for (const std::unique_ptr<Trial>& trial : trials)
     if (!trial->failed && !trial->is_out) best = std::min(best, (*trial).*time);
@@ -100,7 +96,7 @@ void leave_out_slow(const Trials& trials, double Trial::*time, double factor) {
 }
 
 // `tell`: which one is timed, and the part of the time that is over.
-void take_turns(const Trials& trials, const std::function<void(size_t, double)>& tell) {
+void take_turns(const CandidateTrials& trials, const std::function<void(size_t, double)>& tell) {
   const double begin = seconds_now();
   auto has_time = [&](int turn) {
     const double seconds = seconds_now() - begin;
@@ -135,7 +131,7 @@ void report(const TrialProgress& progress) {
 
 std::vector<CandidateTrial> time_own(const kernel::ChoiceKey& key, const Graph& graph,
                                      const std::vector<const Candidate*>& candidates, int threads) {
-  Trials trials;
+  CandidateTrials trials;
   for (const Candidate* candidate : candidates)
     trials.push_back(std::make_unique<Trial>(graph, candidate->name, threads));
   std::atomic<size_t> begun = 0;

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/base/clock.h"
 #include "compiler/base/error.h"
 #include "compiler/base/escape.h"
 #include "compiler/base/system_error.h"
@@ -145,10 +146,6 @@ std::string signal_text(int number) {
   if (const char* name = sigabbrev_np(number)) return str("SIG", name, " (", sigdescr_np(number), ")");
 #endif
   return str("signal ", number, " (", strsignal(number), ")");
-}
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 void sleep_for(double seconds) {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "compiler/base/build_info.h"
+#include "compiler/base/clock.h"
 #include "compiler/ir/print.h"
 #include "compiler/runtime/content_hash.h"
 #include "compiler/runtime/library_functions.h"
@@ -14,10 +15,6 @@ namespace thtrain {
 namespace {
 
 constexpr const char* kEntryName = "thtrain_entry";
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Where messages point to is part of a finished program: a source line that moved gives another key.
 std::string origins_text(const Graph& graph) {

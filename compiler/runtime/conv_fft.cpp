@@ -22,7 +22,7 @@ using TransformLengths = std::array<int64_t, 3>;
 
 // Of the interfaces of FFTW and CBLAS, by the names of their manuals. Complex numbers are two elements.
 template <class T>
-struct Api {
+struct FftApi {
   static constexpr unsigned kEstimate = 1u << 6;
   static constexpr int kConjugateTransposed = 113;
 
@@ -36,11 +36,11 @@ struct Api {
 };
 
 template <class T>
-std::unique_ptr<Api<T>> load() {
+std::unique_ptr<FftApi<T>> load_fft() {
   constexpr bool is_float = std::is_same_v<T, float>;
   void* library = dlopen(is_float ? "libfftw3f.so.3" : "libfftw3.so.3", RTLD_NOW | RTLD_LOCAL);
   if (!library) return nullptr;
-  auto out = std::make_unique<Api<T>>();
+  auto out = std::make_unique<FftApi<T>>();
   const std::string prefix = is_float ? "fftwf_" : "fftw_";
   auto find = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, (prefix + name).c_str()));
@@ -57,8 +57,8 @@ std::unique_ptr<Api<T>> load() {
 }
 
 template <class T>
-const Api<T>* api() {
-  static const std::unique_ptr<Api<T>> once = load<T>();
+const FftApi<T>* api() {
+  static const std::unique_ptr<FftApi<T>> once = load_fft<T>();
   return once.get();
 }
 
@@ -84,8 +84,8 @@ Plans plans_of(const FftWork& work) {
   if (!memory) return {};
   T* spectrum = memory + fft_plane_elements(work);
   const int rank = static_cast<int>(lengths.size());
-  out.forward = api<T>()->plan_forward(rank, lengths.data(), memory, spectrum, Api<T>::kEstimate);
-  out.backward = api<T>()->plan_backward(rank, lengths.data(), spectrum, memory, Api<T>::kEstimate);
+  out.forward = api<T>()->plan_forward(rank, lengths.data(), memory, spectrum, FftApi<T>::kEstimate);
+  out.backward = api<T>()->plan_backward(rank, lengths.data(), spectrum, memory, FftApi<T>::kEstimate);
   std::free(memory);
   return out;
 }
@@ -186,7 +186,7 @@ template <class T>
 void multiply(const Convolution& c, long frequencies, int threads, std::array<long, 3> mnk, int trans_a, int trans_b,
               const Matrix<T>& a, const Matrix<T>& b, bool is_added, const Matrix<T>& out) {
   constexpr T kOne[] = {1, 0}, kZero[] = {0, 0};
-  auto transposed = [](int trans) { return trans ? Api<T>::kConjugateTransposed : static_cast<int>(kCblasNoTrans); };
+  auto transposed = [](int trans) { return trans ? FftApi<T>::kConjugateTransposed : static_cast<int>(kCblasNoTrans); };
   const Partition partition(frequencies, 16, 1, threads);
   run_pieces(partition.pieces(), [&](int piece) {
     for (long m = partition.begin(piece); m < partition.end(piece); ++m)

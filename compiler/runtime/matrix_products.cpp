@@ -56,7 +56,7 @@ int pieces_for(double work, double work_of_piece, int threads) {
 
 /// A matrix as it is stored; `trans` says that the product reads its transpose.
 template <class T>
-struct Operand {
+struct StoredMatrix {
   const T* data;
   long ld;
   bool trans;
@@ -66,7 +66,7 @@ struct Operand {
 
 template <class T>
 struct Gemm {
-  Operand<T> a, b;
+  StoredMatrix<T> a, b;
   T alpha, beta;
   T* c;
   long ldc;

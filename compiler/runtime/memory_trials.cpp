@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -14,6 +13,8 @@
 #include <immintrin.h>
 #endif
 
+#include "compiler/base/clock.h"
+
 namespace thtrain {
 
 using kernel::MemoryLimits;
@@ -22,10 +23,6 @@ using kernel::Target;
 namespace {
 
 constexpr int64_t kLine = 64;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double sum_of_logs(const std::vector<double>& seconds) {
   double out = 0;
@@ -73,8 +70,8 @@ namespace {
 
 // c[i] = a[i] + b[i] for n doubles, n a multiple of 8, on arrays of whole cache lines; with lines of a and b that are
 // prefetched `ahead_of_loads` bytes ahead, and those of c `ahead_of_stores` (0: none).
-using Loop = void (*)(double* c, const double* a, const double* b, int64_t n, int64_t ahead_of_loads,
-                      int64_t ahead_of_stores);
+using TrialLoop = void (*)(double* c, const double* a, const double* b, int64_t n, int64_t ahead_of_loads,
+                           int64_t ahead_of_stores);
 
 // Two loops for an instruction set: with ordinary stores, and with non-temporal ones. A loop prefetches or does not:
 // what an unused prefetch would cost is not measured along.
@@ -153,7 +150,7 @@ class Trials {
   // it wrote, as whoever calls a function for its result does. Again: the same call with one operand once more. Each is
   // done once without being timed: the caches still hold what another loop left there.
   TwoUses calls(bool non_temporal, int64_t bytes) {
-    const Loop loop = non_temporal ? past_caches_ : cached_;
+    const TrialLoop loop = non_temporal ? past_caches_ : cached_;
     const int64_t n = length_of(bytes, 3), longer = length_of(bytes, 2);
     double ring = 0, again = 0;
     for (int round = 0; round < 2; ++round) {
@@ -193,7 +190,7 @@ class Trials {
   }
   double* part(size_t i, int64_t n) { return block_.get() + static_cast<int64_t>(i) * n; }
 
-  Loop cached_, past_caches_;
+  TrialLoop cached_, past_caches_;
   int64_t length_;  // doubles
   Array block_;
 };

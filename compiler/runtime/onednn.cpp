@@ -21,7 +21,7 @@ void find(void* library, const char* name, Function*& out) {
   out = reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-std::unique_ptr<OneDnn> load() {
+std::unique_ptr<OneDnn> load_onednn() {
   for (const char* name : {"libdnnl.so.3", "libdnnl.so.2"}) {
     void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) continue;
@@ -51,7 +51,7 @@ void OneDnn::use_one_thread() const {
 }
 
 const OneDnn* onednn() {
-  static const std::unique_ptr<OneDnn> once = load();
+  static const std::unique_ptr<OneDnn> once = load_onednn();
   return once.get();
 }
 

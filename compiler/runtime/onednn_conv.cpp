@@ -28,7 +28,7 @@ struct MemoryDescription {
 struct ConvolutionDescription {
   alignas(64) char bytes[8192];
 };
-using Lengths = std::array<int64_t, 12>;
+using DnnLengths = std::array<int64_t, 12>;
 struct Argument {
   int name;
   Object memory;
@@ -41,7 +41,7 @@ constexpr int kSource = 1, kDestination = 17, kWeights = 33, kScratchpad = 80, k
 constexpr int kSourceOf = 129, kSourceGradientOf = 130, kWeightsOf = 131, kWeightsGradientOf = 132,
               kDestinationOf = 133, kDestinationGradientOf = 134, kScratchpadOf = 136;  // of queries
 
-struct Api {
+struct OnednnApi {
   using Md = const MemoryDescription*;
   Status (*engine_create)(Object*, int kind, size_t index);
   Status (*stream_create)(Object*, Object engine, unsigned flags);
@@ -73,9 +73,9 @@ struct Api {
 };
 
 // nullptr where there is no library of that version.
-std::unique_ptr<Api> load() {
+std::unique_ptr<OnednnApi> load_conv() {
   if (!onednn() || onednn()->major != 2) return nullptr;
-  auto out = std::make_unique<Api>();
+  auto out = std::make_unique<OnednnApi>();
   bool is_complete = true;
   auto find = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(onednn()->library, name));
@@ -108,8 +108,8 @@ std::unique_ptr<Api> load() {
   return out;
 }
 
-const Api* api() {
-  static const std::unique_ptr<Api> once = load();
+const OnednnApi* api() {
+  static const std::unique_ptr<OnednnApi> once = load_conv();
   return once.get();
 }
 
@@ -174,7 +174,7 @@ class Primitives {
     std::array<Object, 7> memories = {};
     size_t made = 0;
     Status status = 0;
-    auto memory_of = [&](Api::Md md, void* data) -> Object {
+    auto memory_of = [&](OnednnApi::Md md, void* data) -> Object {
       Object out = nullptr;
       if (status == 0) status = api()->memory_create(&out, md, api()->engine, data);
       if (status == 0) memories[made++] = out;
@@ -204,8 +204,8 @@ class Primitives {
  private:
   struct Copy {
     MemoryDescription plain, any;
-    Api::Md own = nullptr;       // as the convolution has it
-    Object primitive = nullptr;  // none where they are the same
+    OnednnApi::Md own = nullptr;  // as the convolution has it
+    Object primitive = nullptr;   // none where they are the same
     size_t offset = 0;
   };
 
@@ -230,7 +230,7 @@ class Primitives {
       w.insert(w.begin(), part.groups);
       w_strides.insert(w_strides.begin(), c.filters() * c.channels() * c.taps());
     }
-    Lengths stride = {}, dilation = {}, before = {}, after = {};
+    DnnLengths stride = {}, dilation = {}, before = {}, after = {};
     int64_t of_x = c.pixels(), of_w = c.taps(), of_y = c.places();
     for (size_t i = 0; i < 3; ++i) {
       const ConvAxis& axis = c.axes[i];
@@ -260,7 +260,7 @@ class Primitives {
     Object hint = nullptr;
     auto forward = [&](int kind, Object& out) {
       auto description = std::make_unique<ConvolutionDescription>();
-      const Status made = all([&](Api::Md image, Api::Md filters, Api::Md result, auto... numbers) {
+      const Status made = all([&](OnednnApi::Md image, OnednnApi::Md filters, OnednnApi::Md result, auto... numbers) {
         return api()->forward(description.get(), kind, kDirect, image, filters, nullptr, result, numbers...);
       });
       if (made != 0) return made;
@@ -269,7 +269,7 @@ class Primitives {
     status = c.pass == ConvPass::kForward ? forward(kForwardInference, description_) : forward(kForwardTraining, hint);
     if (status == 0 && c.pass != ConvPass::kForward) {
       auto description = std::make_unique<ConvolutionDescription>();
-      status = all([&](Api::Md image, Api::Md filters, Api::Md result, auto... numbers) {
+      status = all([&](OnednnApi::Md image, OnednnApi::Md filters, OnednnApi::Md result, auto... numbers) {
         return c.pass == ConvPass::kInputGradient
                    ? api()->backward_data(description.get(), kDirect, image, filters, result, numbers...)
                    : api()->backward_weights(description.get(), kDirect, image, filters, nullptr, result, numbers...);
@@ -300,7 +300,7 @@ class Primitives {
         queries = {kSourceOf, kWeightsGradientOf, kDestinationGradientOf};
         output_ = kW;
     }
-    auto take_memory = [&](Api::Md md) {
+    auto take_memory = [&](OnednnApi::Md md) {
       constexpr size_t kPage = 4096;
       const size_t offset = memory_bytes_;
       memory_bytes_ += (api()->memory_desc_get_size(md) + kPage - 1) / kPage * kPage;
@@ -331,7 +331,7 @@ class Primitives {
   std::array<Copy, 3> copies_ = {};
   std::array<int, 3> names_ = {};
   size_t output_ = kY;
-  Api::Md scratchpad_ = nullptr;
+  OnednnApi::Md scratchpad_ = nullptr;
   size_t scratchpad_offset_ = 0, memory_bytes_ = 0;
 };
 

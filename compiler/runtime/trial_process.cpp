@@ -23,9 +23,9 @@
 namespace thtrain {
 namespace {
 
-constexpr double kDefaultLimit = 20;
-constexpr int kCallsOfATrial = 8;     // each of which may take the limit
-constexpr double kGraceSeconds = 60;  // for what is not the candidate's
+constexpr double kTrialLimit = 20;
+constexpr int kCallsOfATrial = 8;          // each of which may take the limit
+constexpr double kTrialGraceSeconds = 60;  // for what is not the candidate's
 // After its limit the other process ends itself; one that is stopped does not.
 constexpr double kGraceOfACall = 3;
 constexpr const char* kProgram = "thtrain-trial";
@@ -85,7 +85,7 @@ struct Answer {
 // The whole process: the host compiler's time is not the candidate's.
 double process_limit() {
   const double own = trial_limit(), compiler = compile_limit();
-  return own > 0 && compiler > 0 ? kCallsOfATrial * own + 2 * compiler + kGraceSeconds : 0;
+  return own > 0 && compiler > 0 ? kCallsOfATrial * own + 2 * compiler + kTrialGraceSeconds : 0;
 }
 
 // How long the other process may write nothing: while the candidate's code runs, its limit.
@@ -162,7 +162,7 @@ void set_trial_program(std::vector<std::string> words) {
 
 double trial_limit() {
   const char* text = std::getenv("THTRAIN_TRIAL_LIMIT");
-  if (!text || !*text) return kDefaultLimit;
+  if (!text || !*text) return kTrialLimit;
   double seconds = -1;
   const char* end = text + std::strlen(text);
   auto [rest, error] = std::from_chars(text, end, seconds);

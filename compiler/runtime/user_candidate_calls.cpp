@@ -16,7 +16,6 @@
 namespace thtrain {
 namespace {
 
-using kernel::Operand;
 using kernel::PointerTo;
 using kernel::StepBuilder;
 
@@ -134,7 +133,7 @@ extern "C" int user_candidate(ThContext* context, TH_USER_CANDIDATE_PARAMETERS) 
 
 using Arguments = decltype(kernel::LibraryCall::arguments);
 
-void add_array(const Operand& operand, Arguments& out) {
+void add_array(const kernel::Operand& operand, Arguments& out) {
   const Dims &lengths = operand.type.dims, &strides = operand.layout.strides;
   out.emplace_back(PointerTo{operand.index});
   out.emplace_back(Dim(static_cast<int64_t>(lengths.size())));
@@ -157,7 +156,7 @@ void add_user_call(int64_t number, UserCall call) {
 }
 
 void lower_user_call(StepBuilder& builder, const std::string& name, int64_t number, int64_t workspace_bytes) {
-  Operand a = builder.input(0), b = builder.input(1);
+  kernel::Operand a = builder.input(0), b = builder.input(1);
   Arguments factors = {1.0, 0.0, Dim(0)};
   if (is_matrix_product(builder.node())) {
     const ProductStep step = product_step(builder);
@@ -170,9 +169,9 @@ void lower_user_call(StepBuilder& builder, const std::string& name, int64_t numb
     factors = {factor(step.alpha), factor(step.beta), Dim(step.reads_c)};
     if (step.reads_c) copy_addend(builder);
   }
-  const Operand out = builder.output();
+  const kernel::Operand out = builder.output();
   Arguments arguments = {Dim(number), Dim(out.type.dtype == DType::kFloat32 ? TH_FLOAT32 : TH_FLOAT64)};
-  for (const Operand& array : {a, b, out}) add_array(array, arguments);
+  for (const kernel::Operand& array : {a, b, out}) add_array(array, arguments);
   arguments.insert(arguments.end(), factors.begin(), factors.end());
   const int workspace =
       workspace_bytes > 0 ? builder.workspace(DType::kUInt8, workspace_bytes).index : builder.output().index;

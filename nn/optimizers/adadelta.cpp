@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = OptimizerKind<AdaDelta>;
-
 void AdaDelta::describe(Fields<Table>& f) {
   f.about("AdaDelta: steps in the units of the weights, from running means of squares of gradients and of steps.");
   describe_rate_and_decay(f);

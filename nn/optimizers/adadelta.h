@@ -24,7 +24,8 @@ class AdaDelta : public Optimizer {
     double weight_decay = 0;
     bool decoupled_weight_decay = false;
   };
-  static void describe(Fields<OptimizerKind<AdaDelta>>& f);
+  using Table = OptimizerKind<AdaDelta>;
+  static void describe(Fields<Table>& f);
 
   /// Numbers: learning_rate, rho, epsilon. State: "square/hidden/W" (s), "step_square/hidden/W" (u).
   AdaDelta(const Options& options, std::vector<Param> params);

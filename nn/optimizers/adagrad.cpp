@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = OptimizerKind<Adagrad>;
-
 void Adagrad::describe(Fields<Table>& f) {
   f.about("AdaGrad: the learning rate of each weight falls with the squares of its gradients.");
   describe_rate_and_decay(f);

@@ -20,7 +20,8 @@ class Adagrad : public Optimizer {
     double weight_decay = 0;
     bool decoupled_weight_decay = false;
   };
-  static void describe(Fields<OptimizerKind<Adagrad>>& f);
+  using Table = OptimizerKind<Adagrad>;
+  static void describe(Fields<Table>& f);
 
   /// Numbers: learning_rate, epsilon. State: "square/hidden/W".
   Adagrad(const Options& options, std::vector<Param> params);

@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = OptimizerKind<AdaMax>;
-
 void AdaMax::describe(Fields<Table>& f) {
   f.about("AdaMax: Adam with a running maximum of the gradients in the place of the mean of their squares.");
   describe_rate_and_decay(f);

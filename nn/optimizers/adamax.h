@@ -24,7 +24,8 @@ class AdaMax : public Optimizer {
     double weight_decay = 0;
     bool decoupled_weight_decay = false;
   };
-  static void describe(Fields<OptimizerKind<AdaMax>>& f);
+  using Table = OptimizerKind<AdaMax>;
+  static void describe(Fields<Table>& f);
 
   /// Numbers: learning_rate, beta1, beta2, epsilon. State: "step", "mean/hidden/W" (m), "largest/hidden/W" (u).
   AdaMax(const Options& options, std::vector<Param> params);

@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = OptimizerKind<RAdam>;
-
 void RAdam::describe(Fields<Table>& f) {
   f.about("RAdam: Adam that waits with its division until the mean of squares can be trusted.");
   describe_rate_and_decay(f);

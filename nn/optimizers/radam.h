@@ -26,7 +26,8 @@ class RAdam : public Optimizer {
     double weight_decay = 0;
     bool decoupled_weight_decay = false;
   };
-  static void describe(Fields<OptimizerKind<RAdam>>& f);
+  using Table = OptimizerKind<RAdam>;
+  static void describe(Fields<Table>& f);
 
   /// Numbers: learning_rate, beta1, beta2, epsilon. State: "step", "mean/hidden/W" (m), "square/hidden/W" (v).
   RAdam(const Options& options, std::vector<Param> params);

@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = OptimizerKind<RmsProp>;
-
 void RmsProp::describe(Fields<Table>& f) {
   f.about("RMSProp: gradients divided by the root of a running mean of their squares.");
   describe_rate_and_decay(f);

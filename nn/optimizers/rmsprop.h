@@ -29,7 +29,8 @@ class RmsProp : public Optimizer {
     double weight_decay = 0;
     bool decoupled_weight_decay = false;
   };
-  static void describe(Fields<OptimizerKind<RmsProp>>& f);
+  using Table = OptimizerKind<RmsProp>;
+  static void describe(Fields<Table>& f);
 
   /// Numbers: learning_rate, rho, epsilon, momentum. State: "square/hidden/W", centered "mean/hidden/W", with
   /// momentum "velocity/hidden/W".

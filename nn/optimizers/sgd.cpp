@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = OptimizerKind<Sgd>;
-
 void Sgd::describe(Fields<Table>& f) {
   f.about("Stochastic gradient descent, with momentum in two forms.");
   describe_rate_and_decay(f);

@@ -27,7 +27,8 @@ class Sgd : public Optimizer {
     double weight_decay = 0;
     bool decoupled_weight_decay = false;
   };
-  static void describe(Fields<OptimizerKind<Sgd>>& f);
+  using Table = OptimizerKind<Sgd>;
+  static void describe(Fields<Table>& f);
 
   /// Numbers: learning_rate, momentum. State: "velocity/hidden/W"; nothing without momentum.
   Sgd(const Options& options, std::vector<Param> params);

@@ -6,8 +6,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<CosineSchedule>;
-
 void CosineSchedule::describe(Fields<Table>& f) {
   f.about("Half a cosine from 1 down to `last`, once, or again and again (SGDR).");
   f.field("length", &Table::length)

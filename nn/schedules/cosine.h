@@ -20,7 +20,8 @@ class CosineSchedule : public Schedule {
     int64_t growth = 1;  // of the cycles
     ScheduleUnit per = ScheduleUnit::kEpoch;
   };
-  static void describe(Fields<ScheduleKind<CosineSchedule>>& f);
+  using Table = ScheduleKind<CosineSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where an option is out of its range, or the length is the run's, which is not known.
   explicit CosineSchedule(const Options& options, const RunLength& run = {});

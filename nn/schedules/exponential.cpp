@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<ExponentialSchedule>;
-
 void ExponentialSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` after each epoch or step.");
   f.field("decay", &Table::decay).range(above(0)).synonyms({"gamma"}).help("Factor of each epoch or step.");

@@ -13,7 +13,8 @@ class ExponentialSchedule : public Schedule {
     double decay = 0.95;
     ScheduleUnit per = ScheduleUnit::kEpoch;
   };
-  static void describe(Fields<ScheduleKind<ExponentialSchedule>>& f);
+  using Table = ScheduleKind<ExponentialSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where the decay is not above 0.
   explicit ExponentialSchedule(const Options& options);

@@ -6,8 +6,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<MultiStepSchedule>;
-
 void MultiStepSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` at each of the milestones.");
   f.field("milestones", &Table::milestones)

@@ -14,7 +14,8 @@ class MultiStepSchedule : public Schedule {
     double decay = 0.1;
     ScheduleUnit per = ScheduleUnit::kEpoch;
   };
-  static void describe(Fields<ScheduleKind<MultiStepSchedule>>& f);
+  using Table = ScheduleKind<MultiStepSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where an option is out of its range, or the milestones are not ascending.
   explicit MultiStepSchedule(const Options& options);

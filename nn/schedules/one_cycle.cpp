@@ -6,8 +6,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<OneCycleSchedule>;
-
 void OneCycleSchedule::describe(Fields<Table>& f) {
   f.about("Up from `start` to 1 and down to `last`, along half cosines.");
   f.field("length", &Table::length)

@@ -22,7 +22,8 @@ class OneCycleSchedule : public Schedule {
     double last = 4e-6;
     ScheduleUnit per = ScheduleUnit::kStep;
   };
-  static void describe(Fields<ScheduleKind<OneCycleSchedule>>& f);
+  using Table = ScheduleKind<OneCycleSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where an option is out of its range, or the length is the run's, which is not known.
   explicit OneCycleSchedule(const Options& options, const RunLength& run = {});

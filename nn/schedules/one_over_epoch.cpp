@@ -2,8 +2,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<OneOverEpochSchedule>;
-
 void OneOverEpochSchedule::describe(Fields<Table>& f) {
   f.about("Divided by 1 + `decay` times the number of epochs or steps.");
   f.field("decay", &Table::decay)

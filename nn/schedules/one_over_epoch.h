@@ -15,7 +15,8 @@ class OneOverEpochSchedule : public Schedule {
     double decay = 1;
     ScheduleUnit per = ScheduleUnit::kEpoch;
   };
-  static void describe(Fields<ScheduleKind<OneOverEpochSchedule>>& f);
+  using Table = ScheduleKind<OneOverEpochSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where the decay is not above 0.
   explicit OneOverEpochSchedule(const Options& options);

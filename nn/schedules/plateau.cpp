@@ -6,8 +6,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<PlateauSchedule>;
-
 void PlateauSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` when the validation value has not improved for `patience` validations.");
   f.field("decay", &Table::decay)

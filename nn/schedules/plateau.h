@@ -24,7 +24,8 @@ class PlateauSchedule : public Schedule {
     int64_t cooldown = 0;  // validations
     double last = 0;
   };
-  static void describe(Fields<ScheduleKind<PlateauSchedule>>& f);
+  using Table = ScheduleKind<PlateauSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where an option is out of its range.
   explicit PlateauSchedule(const Options& options);

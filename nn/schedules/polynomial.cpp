@@ -5,8 +5,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<PolynomialSchedule>;
-
 void PolynomialSchedule::describe(Fields<Table>& f) {
   f.about("From `first` to `last` along a power of the time that is left; with power 1 a straight line.");
   f.field("length", &Table::length)

@@ -17,7 +17,8 @@ class PolynomialSchedule : public Schedule {
     double last = 0;
     ScheduleUnit per = ScheduleUnit::kEpoch;
   };
-  static void describe(Fields<ScheduleKind<PolynomialSchedule>>& f);
+  using Table = ScheduleKind<PolynomialSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where an option is out of its range, or the length is the run's, which is not known.
   explicit PolynomialSchedule(const Options& options, const RunLength& run = {});

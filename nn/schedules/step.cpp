@@ -4,8 +4,6 @@
 
 namespace thtrain {
 
-using Table = ScheduleKind<StepSchedule>;
-
 void StepSchedule::describe(Fields<Table>& f) {
   f.about("Multiplied by `decay` every few epochs or steps.");
   f.field("every", &Table::every)

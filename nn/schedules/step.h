@@ -14,7 +14,8 @@ class StepSchedule : public Schedule {
     double decay = 0.1;
     ScheduleUnit per = ScheduleUnit::kEpoch;
   };
-  static void describe(Fields<ScheduleKind<StepSchedule>>& f);
+  using Table = ScheduleKind<StepSchedule>;
+  static void describe(Fields<Table>& f);
 
   /// UserError where an option is out of its range.
   explicit StepSchedule(const Options& options);

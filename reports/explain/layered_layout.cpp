@@ -19,9 +19,9 @@ struct Item {
   double x = 0;                            // of its middle
 };
 
-class Layout {
+class LayeredLayoutBuilder {
  public:
-  Layout(std::span<const LayoutNode> nodes, std::span<const LayoutEdge> edges, const LayoutGaps& gaps)
+  LayeredLayoutBuilder(std::span<const LayoutNode> nodes, std::span<const LayoutEdge> edges, const LayoutGaps& gaps)
       : nodes_(nodes), edges_(edges), gaps_(gaps) {}
 
   LayeredLayout run() {
@@ -343,7 +343,7 @@ class Layout {
 
 LayeredLayout layered_layout(std::span<const LayoutNode> nodes, std::span<const LayoutEdge> edges,
                              const LayoutGaps& gaps) {
-  return Layout(nodes, edges, gaps).run();
+  return LayeredLayoutBuilder(nodes, edges, gaps).run();
 }
 
 }  // namespace thtrain

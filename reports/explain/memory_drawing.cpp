@@ -12,7 +12,7 @@ namespace thtrain {
 namespace {
 
 // Pixels.
-constexpr double kLeft = 92, kTop = 26, kWidth = 980, kHeight = 380, kLetter = 6.7;
+constexpr double kLeft = 92, kTop = 26, kWidth = 980, kHeight = 380, kSmallTextLetter = 6.7;
 
 struct Shown {
   size_t buffer;
@@ -89,8 +89,8 @@ std::string memory_drawing(const Program& program) {
                name_of(buffer.dtype), ", bytes ", b.begin, " to ", b.end, ", steps ", b.live_range.first, " to ",
                b.live_range.last, "</title><rect x=\"", coordinate(x + 1), "\" y=\"", coordinate(top), "\" width=\"",
                coordinate(width - 2), "\" height=\"", coordinate(height), "\" rx=\"2\"/>");
-    const std::string& label = kLetter * static_cast<double>(about.size()) < width - 6 ? about : name;
-    if (height >= 12 && kLetter * static_cast<double>(label.size()) < width - 6)
+    const std::string& label = kSmallTextLetter * static_cast<double>(about.size()) < width - 6 ? about : name;
+    if (height >= 12 && kSmallTextLetter * static_cast<double>(label.size()) < width - 6)
       out += str("<text x=\"", coordinate(x + width / 2), "\" y=\"", coordinate(top + height / 2 + 4), "\">",
                  markup_text(label), "</text>");
     out += "</g>\n";

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = Nest::Value::Kind;
 
-constexpr int64_t kShortRow = 32;      // elements: vectors over rows are faster
+constexpr int64_t kShortAxis = 32;     // elements: vectors over rows are faster
 constexpr int64_t kUnrolled = 8;       // vectors of a row that stay in registers
 constexpr size_t kUnrolledCode = 64;   // operations, and not more code than this
 constexpr int64_t kLightWork = 8;      // operations of an element: several accumulators hide their latency
@@ -134,7 +134,7 @@ class RowLoops {
     }
     for (size_t s = 0; s < nest_.stores().size(); ++s)
       if (moves_along_row(tracks_.of_store(s))) count(tracks_.of_store(s));
-    bool is_short = count_.is_known() && count_.value() <= kShortRow;
+    bool is_short = count_.is_known() && count_.value() <= kShortAxis;
     bool enough = !(next.length.is_known() && next.length.value() < lanes_);
     over_rows_ = over > along || (is_short && enough);
   }

@@ -14,7 +14,7 @@
 namespace thtrain {
 namespace {
 
-std::vector<Type> infer(const TypeArgs& a) {
+std::vector<Type> infer_if_else(const TypeArgs& a) {
   const Graph &then = *a.bodies[0], &otherwise = *a.bodies[1];
   a.require(a.type(0).is_scalar() && is_bool(a.type(0).dtype), "the condition is no bool scalar",
             "a bool scalar, as x > 0 of a scalar x gives, or all(...) of a tensor's");
@@ -49,7 +49,7 @@ void lower_side(kernel::RegionBuilder& b, const Graph& body) {
   b.body(side, inputs, outputs);
 }
 
-void lower(kernel::RegionBuilder& b) {
+void lower_if_else(kernel::RegionBuilder& b) {
   for (size_t o = 0; o < b.node().types.size(); ++o)
     if (b.is_read(o)) b.output(o);
   b.branch(
@@ -96,7 +96,7 @@ std::vector<Expr> branch_of_derivatives(const Node& node, std::vector<Expr> give
 }
 
 // Each side gives the cotangents of the captures through its own body.
-std::vector<Expr> gradient(const GradientArgs& a) {
+std::vector<Expr> gradient_if_else(const GradientArgs& a) {
   std::vector<Expr> given, inside;  // cotangents of the outputs: outside, and as inputs of the new bodies
   for (const Expr& cotangent : a.cotangents)
     if (cotangent.has_value()) {
@@ -138,7 +138,7 @@ std::vector<Expr> jvp(const JvpArgs& a) {
   return branch_of_derivatives(a.node, std::move(given), std::move(inside), tangents, values);
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_if_else() {
   const Type vector{.dtype = DType::kFloat64, .dims = {3}};
   auto build = [](bool holds) {
     return [holds](const std::vector<Expr>& x) {
@@ -164,21 +164,22 @@ const Op& if_else_op() {
       .name = "if_else",
       .doc =
           "The outputs of the first body where the condition holds, else those of the second; only that body runs. "
-          "Inputs: a bool scalar, then the captures that both bodies take. The gradient is a branch on the same "
+          "Inputs: a bool scalar, then the captures that both bodies take. The gradient_if_else is a branch on the "
+          "same "
           "condition.",
-      .infer = infer,
+      .infer = infer_if_else,
       .reference = [](const ReferenceArgs& a) { return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1)); },
       .error =
           [](const ErrorArgs& a) {
             if (a.errors[0].as_double() != 0) return unknown_errors(a);  // the other side may have been taken
             return a.run_body(taken(a.node, a.inputs[0]), a.inputs.subspan(1), a.errors.subspan(1)).second;
           },
-      .gradient = gradient,
+      .gradient = gradient_if_else,
       .jvp = jvp,
-      .lower_region = lower,
+      .lower_region = lower_if_else,
       .overwrites = overwrites,
       .foldable = false,
-      .cases = cases,
+      .cases = cases_if_else,
   };
   return op;
 }

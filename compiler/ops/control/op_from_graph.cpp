@@ -30,7 +30,7 @@ struct CallParts {
   bool has_gradient;
 };
 
-std::vector<Type> infer(const TypeArgs& a) {
+std::vector<Type> infer_op_from_graph(const TypeArgs& a) {
   const Graph& body = *a.bodies[0];
   const int64_t arguments = a.props.get<int64_t>("arguments");
   a.require(body.inputs.size() == a.inputs.size(), "the graph takes another number of values");
@@ -43,7 +43,7 @@ std::vector<Type> infer(const TypeArgs& a) {
   return out;
 }
 
-void lower(kernel::RegionBuilder& b) {
+void lower_op_from_graph(kernel::RegionBuilder& b) {
   const Graph& whole = *b.node().bodies[0];
   Graph read{.inputs = whole.inputs, .outputs = {}, .updates = {}};
   std::vector<kernel::RegionValue> inputs, outputs;
@@ -102,7 +102,7 @@ std::vector<Expr> given_gradient(const GradientArgs& a, const CallParts& parts) 
   return out;
 }
 
-std::vector<Expr> gradient(const GradientArgs& a) {
+std::vector<Expr> gradient_op_from_graph(const GradientArgs& a) {
   const CallParts parts(a.node);
   if (parts.has_gradient) return given_gradient(a, parts);
   const Graph body = without_effects(*a.node.bodies[0]);  // it runs again
@@ -123,7 +123,7 @@ bool is_connected_input(const Node& node, size_t input, size_t) {
   return !parts.has_gradient || input < parts.arguments;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_op_from_graph() {
   const Type vector{.dtype = DType::kFloat64, .dims = {3}};
   const GraphBuilder formula = [](const std::vector<Expr>& x) {
     return std::vector{tanh(x[0] * x[1]), x[0] + sum(sqr(x[1]))};
@@ -145,7 +145,8 @@ std::vector<OpCase> cases() {
 
 [[noreturn]] void fail_gradient(const std::source_location& where, std::string what, std::string expected,
                                 std::string got) {
-  fail_build(where, str("op_from_graph: the gradient gives ", what), std::move(expected), std::move(got), {});
+  fail_build(where, str("op_from_graph: the gradient_op_from_graph gives ", what), std::move(expected), std::move(got),
+             {});
 }
 
 }  // namespace
@@ -157,14 +158,14 @@ const Op& graph_call_op() {
           "The results of a graph. Inputs: arguments, then the captures of the graph; outputs: its results. A second\n"
           "graph, where there is one, gives the cotangents of the arguments from arguments, results and cotangents.\n"
           "Gradient: a call of that graph, or of the first one's derivative.",
-      .infer = infer,
+      .infer = infer_op_from_graph,
       .reference = [](const ReferenceArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs); },
       .error = [](const ErrorArgs& a) { return a.run_body(*a.node.bodies[0], a.inputs, a.errors).second; },
-      .gradient = gradient,
-      .lower_region = lower,
+      .gradient = gradient_op_from_graph,
+      .lower_region = lower_op_from_graph,
       .foldable = false,
       .connection = is_connected_input,
-      .cases = cases,
+      .cases = cases_op_from_graph,
   };
   return op;
 }

@@ -121,7 +121,7 @@ void require_count(const TypeArgs& a, const Dim& count) {
   }
 }
 
-std::vector<Type> infer(const TypeArgs& a) {
+std::vector<Type> infer_scan_op(const TypeArgs& a) {
   const Graph& body = *a.bodies[0];
   a.require(a.props.get<Dims>("count").size() == 1, "a loop has one number of turns");
   const Dim count = a.props.get<Dims>("count")[0];
@@ -351,13 +351,14 @@ class Lowering {
   std::vector<StatePlace> places_;
 };
 
-void lower(kernel::RegionBuilder& b) {
+void lower_scan_op(kernel::RegionBuilder& b) {
   Lowering(b).run();
 }
 
-// ---- cases ---------------------------------------------------------------------------------------------------------
+// ---- cases_scan_op
+// ---------------------------------------------------------------------------------------------------------
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_scan_op() {
   const Type vector{.dtype = DType::kFloat64, .dims = {3}};
   auto build = [](int64_t count) {
     return [count](const std::vector<Expr>& x) {
@@ -391,19 +392,19 @@ const Op& scan_op() {
           "may be read several turns back. Inputs: first values of the states, sequences [count, ...], captures; "
           "outputs: the last values of the states, all their values [depth + count, ...], elements [count, ...] of "
           "what else the body gives.",
-      .infer = infer,
+      .infer = infer_scan_op,
       .reference = reference,
       .error = error,
       .gradient = scan_gradient,
       .jvp = scan_jvp,
-      .lower_region = lower,
+      .lower_region = lower_scan_op,
       .overwrites =
           [](const Node& node, size_t output, size_t input) {
             const ScanParts parts(node);
             return output == input && input < parts.states && parts.taps[input].is_plain();
           },
       .foldable = false,
-      .cases = cases,
+      .cases = cases_scan_op,
   };
   return op;
 }

@@ -101,11 +101,6 @@ Expr flipped(const Expr& w, size_t rank) {
   return subtensor(w, indices);
 }
 
-Dims last(const Dims& dims, size_t count) {
-  if (dims.size() < count) return Dims(count, 1);  // the type rule says what is wrong
-  return {dims.end() - static_cast<ptrdiff_t>(count), dims.end()};
-}
-
 Props props_of(const ConvGeometry& g) {
   Props props;
   g.add_to(props);

@@ -51,10 +51,6 @@ Dims result_dims(const Row& row) {
   return conv(x, w, row.options).dims();
 }
 
-Dims last(const Dims& dims, size_t count) {
-  return {dims.end() - static_cast<ptrdiff_t>(count), dims.end()};
-}
-
 OpCase case_of(const Row& row, std::vector<Type> inputs, std::function<Expr(const std::vector<Expr>&)> build) {
   return {.name = row.name,
           .inputs = std::move(inputs),

@@ -69,7 +69,7 @@ double image_cycles(const Correlation& c) {
 
 // ---- forward, and the gradient to the images
 
-struct Direct {
+struct DirectCycles {
   const DirectTiling& t;
   const Correlation& c;
   const Target& target;
@@ -178,14 +178,14 @@ struct Direct {
 
 double expected_cycles(const DirectTiling& t, const Correlation& c, const Target& target) {
   const Correlation read = correlation_read_by(t, c, target.vector_bytes);
-  const Direct direct{t, read, target};
+  const DirectCycles direct{t, read, target};
   return padding_cycles(read) + image_cycles(read) + (t.over_filters ? direct.over_filters() : direct.over_rows());
 }
 
 double expected_gain_of_pooling(const DirectTiling& t, const Correlation& c, const PlaceWindows& windows,
                                 const Target& target) {
   constexpr double kOfTransposing = 8;  // a line of sums
-  const Direct direct{t, c, target};
+  const DirectCycles direct{t, c, target};
   const double filters = number(c.n * c.groups * c.outputs), size = size_of_element(c.dtype),
                lines = filters * number(c.places()) * size / kLine,
                pooled = number(windows.rows().windows * windows.columns().windows) / number(c.places());

@@ -7,7 +7,6 @@
 namespace thtrain {
 namespace {
 
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 using Terms = std::vector<Term>;
@@ -53,7 +52,7 @@ class Loops {
     });
   }
 
-  Term load(const Operand& operand, const Terms& at) { return b_.load(operand, b_.index_of(operand, at)); }
+  Term load(const kernel::Operand& operand, const Terms& at) { return b_.load(operand, b_.index_of(operand, at)); }
   static Terms joined(Terms first, const Terms& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;

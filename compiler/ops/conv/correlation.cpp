@@ -8,16 +8,15 @@
 namespace thtrain {
 
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
 namespace {
 
 // [group][block][input][tap][filter of the block].
-Operand packed_filters(StepBuilder& b, const Correlation& c, const Operand& w, int64_t block) {
+kernel::Operand packed_filters(StepBuilder& b, const Correlation& c, const kernel::Operand& w, int64_t block) {
   const int64_t blocks = ceil_div(c.outputs, block), taps = c.taps();
-  const Operand out = b.workspace(c.dtype, c.groups * blocks * c.inputs * taps * block);
+  const kernel::Operand out = b.workspace(c.dtype, c.groups * blocks * c.inputs * taps * block);
   kernel::Code& code = b.code();
   const auto& [d, h, v] = c.axes;
   code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -139,12 +138,12 @@ int64_t padded_bytes(const Correlation& c) {
   return c.is_copied() ? c.n * c.groups * c.inputs * c.stored_pixels() * static_cast<int64_t>(size_of(c.dtype)) : 0;
 }
 
-Operand padded_images(StepBuilder& b, const Correlation& c, const Operand& image) {
+kernel::Operand padded_images(StepBuilder& b, const Correlation& c, const kernel::Operand& image) {
   if (!c.is_copied()) return image;
   const auto& [d, h, w] = c.axes;
   const int64_t planes = c.n * c.groups * c.inputs, rows = planes * d.stored() * h.stored(), row_length = w.stored(),
                 before = w.before - w.skipped();
-  const Operand out = b.workspace(c.dtype, rows * row_length);
+  const kernel::Operand out = b.workspace(c.dtype, rows * row_length);
   const int lanes = b.lanes_of(c.dtype);
   kernel::Code& code = b.code();
   const Term zero = kernel::splat(kernel::constant(c.dtype, 0), lanes);

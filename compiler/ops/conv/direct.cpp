@@ -16,8 +16,8 @@ using kernel::StepBuilder;
 using kernel::Term;
 using Grid = std::vector<std::vector<Term>>;  // of accumulators
 
-constexpr int64_t kSlabBytes = 16 << 10;   // of filters, half of a first cache of 32 KiB
-constexpr int64_t kNearBytes = 512 << 10;  // half of a second cache of 1 MiB
+constexpr int64_t kFilterSlabBytes = 16 << 10;  // of filters, half of a first cache of 32 KiB
+constexpr int64_t kNearBytes = 512 << 10;       // half of a second cache of 1 MiB
 constexpr int64_t kGrainFlops = 500'000;
 constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMostUnrolled = 128;  // multiply-adds of the innermost loop's body, if one tap has no more
@@ -28,9 +28,9 @@ bool takes_blocks_first(const Correlation& c) {
   return c.outputs * c.inputs * c.taps() * size <= kNearBytes && c.inputs * c.stored_pixels() * size > kNearBytes;
 }
 
-class Direct {
+class DirectKernel {
  public:
-  Direct(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
+  DirectKernel(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, const DirectTiling& tiling)
       : builder_(builder),
         code_(builder.code()),
         c_(correlation_read_by(tiling, c, builder.vector_bytes(), may_merge(c, step))),
@@ -197,7 +197,7 @@ class Direct {
     vectors_ = static_cast<int>(block_ / lanes_);
     const int64_t rows = rows_of_part(), parts = ceil_div(results_.rows(), rows);
     const int64_t channel_bytes = c_.taps() * block_ * static_cast<int64_t>(size_of(c_.dtype));
-    slab_ = std::clamp<int64_t>(kSlabBytes / channel_bytes, 1, c_.inputs);
+    slab_ = std::clamp<int64_t>(kFilterSlabBytes / channel_bytes, 1, c_.inputs);
     slab_ = even_part(c_.inputs, slab_);
     ahead_ = rows;
     results_.begin(rows);
@@ -396,7 +396,7 @@ void lower_direct(StepBuilder& builder, const Correlation& c, const CorrelationS
   TH_CHECK(
       is_possible(tiling, c, builder.vector_bytes(), step.epilogue, step.pooling ? &step.pooling->windows() : nullptr),
       "conv: ", name_of(tiling), " does not fit");
-  Direct(builder, c, step, tiling).run();
+  DirectKernel(builder, c, step, tiling).run();
 }
 
 }  // namespace thtrain

@@ -9,7 +9,7 @@
 namespace thtrain {
 namespace {
 
-constexpr int64_t kStackBytes = 256 << 10;
+constexpr int64_t kDirectStackBytes = 256 << 10;
 constexpr int64_t kMostBorders = 1024;  // of the bodies of all tiles with taps on zeros
 
 int vectors_of_filters(const DirectTiling& t, const Correlation& c, int lanes) {
@@ -88,7 +88,7 @@ bool is_possible(const DirectTiling& t, const Correlation& c, int vector_bytes, 
   if (!t.over_filters && c.axes[2].stride != 1) return false;
   const int lanes = vector_bytes / static_cast<int>(size_of(c.dtype));
   return DirectResults::fewest_bytes(c, block_of(t, c, lanes), !t.over_filters, lanes, has_epilogue, windows) <=
-         kStackBytes;
+         kDirectStackBytes;
 }
 
 double rows_computed(const DirectTiling& t, const Correlation& c, int vector_bytes, const PlaceWindows& windows) {

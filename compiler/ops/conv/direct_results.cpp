@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kFewVectors = 16;        // of places, by filter: the last one may be almost empty
 constexpr int64_t kShortBytes = 16 << 10;  // of arrays, place by place, where one row has no more
 constexpr int64_t kLongBytes = 160 << 10;  // of those by filter, if threads have enough to share
-constexpr int64_t kParts = 32;             // that threads share, where there are as many
+constexpr int64_t kResultParts = 32;       // that threads share, where there are as many
 
 int64_t in_vectors(int64_t elements, int lanes) {
   return ceil_div(elements, lanes) * lanes;
@@ -86,7 +86,7 @@ int64_t DirectResults::rows_of_part(const Correlation& c, int64_t block, bool by
   }
   most = std::clamp<int64_t>(most, 1, rows);
   if (!by_filter) return windows ? even_part(rows, most) : most;
-  const int64_t of_threads = std::max<int64_t>(1, rows * c.n * c.groups * ceil_div(c.outputs, block) / kParts);
+  const int64_t of_threads = std::max<int64_t>(1, rows * c.n * c.groups * ceil_div(c.outputs, block) / kResultParts);
   return std::max(rows_by_filter(out, lanes), even_part(rows, std::min(most, of_threads)));
 }
 

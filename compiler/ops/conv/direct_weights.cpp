@@ -13,12 +13,11 @@ namespace {
 
 using kernel::Code;
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kStackBytes = 512 << 10;
-constexpr int64_t kMostBorders = 1024;  // multiply-adds of the code for places with taps on zeros
+constexpr int64_t kWeightStackBytes = 512 << 10;
+constexpr int64_t kMostWeightBorders = 1024;  // multiply-adds of the code for places with taps on zeros
 
 // Is one of `count` taps from k on, of that place of a row, on a zero?
 bool has_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count) {
@@ -120,7 +119,8 @@ class DirectWeights {
           std::vector<Term> rows;
           // A line of each row; the next chunk's is fetched meanwhile.
           for (int64_t o = v * lanes_; o < std::min((v + 1) * lanes_, exist); ++o)
-            builder_.prefetch(step_.dy, from + Term(o * c_.places() + plan_.chunk * width().out) + p, kernel::Prefetch::kL2);
+            builder_.prefetch(step_.dy, from + Term(o * c_.places() + plan_.chunk * width().out) + p,
+                              kernel::Prefetch::kL2);
           for (int64_t o = v * lanes_; o < (v + 1) * lanes_; ++o)
             rows.push_back(
                 o < exist ? code_.let("r", builder_.load(step_.dy, from + Term(o * c_.places()) + p, lanes_, 1, count))
@@ -374,7 +374,7 @@ class DirectWeights {
   WeightsPlan plan_;
   Correlation padded_;
   int lanes_;
-  Operand image_, sums_;
+  kernel::Operand image_, sums_;
   std::string dy_;  // the transposed rows of a chunk
   Term image_at_, dy_at_;
   Term kz_, ky_;  // the tap's row
@@ -398,7 +398,7 @@ bool is_possible(const WeightTiling& t, const Convolution& convolution, int vect
   if (t.taps * t.width + t.width + 1 > registers) return false;
   if (!t.over_filters) return c.axes[2].stride == 1;
   const WeightsPlan plan(t, c, vector_bytes / static_cast<int>(size_of(c.dtype)));
-  return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kStackBytes;
+  return plan.places_of_chunk(c) * plan.block * static_cast<int64_t>(size_of(c.dtype)) <= kWeightStackBytes;
 }
 
 Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_bytes) {
@@ -410,10 +410,10 @@ Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_byte
   int64_t work = 0;  // of places that need code of their own
   plan.taps.each([&](int64_t tile, int64_t from, int64_t to) {
     for (int64_t k = from; k < to; k += tile)
-      for (int64_t x = 0; x < width.out && work <= kMostBorders; ++x)
+      for (int64_t x = 0; x < width.out && work <= kMostWeightBorders; ++x)
         if (has_zeros(width, x, k, tile)) work += tile * plan.channels_of_tile * plan.vectors;
   });
-  width.is_bare = t.over_filters && work <= kMostBorders;
+  width.is_bare = t.over_filters && work <= kMostWeightBorders;
   return out;
 }
 

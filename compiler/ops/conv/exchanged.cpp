@@ -7,13 +7,12 @@ namespace thtrain {
 namespace {
 
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
 // [rows][columns][length] to [columns][rows][length].
-void exchange(StepBuilder& b, DType dtype, const Operand& from, const Operand& to, int64_t rows, int64_t columns,
-              int64_t length) {
+void exchange(StepBuilder& b, DType dtype, const kernel::Operand& from, const kernel::Operand& to, int64_t rows,
+              int64_t columns, int64_t length) {
   kernel::Code& code = b.code();
   const int lanes = b.lanes_of(dtype);
   const int64_t whole = length / lanes * lanes, rest = length - whole;
@@ -31,7 +30,7 @@ void exchange(StepBuilder& b, DType dtype, const Operand& from, const Operand& t
 }
 
 // Filters [f, c, taps] of any layout to row-major [c, f, taps].
-void exchange_filters(StepBuilder& b, const Convolution& c, const Operand& w, const Operand& to) {
+void exchange_filters(StepBuilder& b, const Convolution& c, const kernel::Operand& w, const kernel::Operand& to) {
   kernel::Code& code = b.code();
   const int64_t height = c.axes[1].kernel, width = c.axes[2].kernel;
   code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -49,9 +48,6 @@ void exchange_filters(StepBuilder& b, const Convolution& c, const Operand& w, co
 
 int64_t image_elements(const Convolution& c) {
   return c.n * c.c * c.pixels();
-}
-int64_t filter_elements(const Convolution& c) {
-  return c.f * c.c * c.taps();
 }
 int64_t result_elements(const Convolution& c) {
   return c.n * c.f * c.places();
@@ -93,17 +89,18 @@ Convolution exchanged_forward(const Convolution& c) {
 
 int64_t exchanged_workspace(const Convolution& c, const DirectTiling& tiling, int vector_bytes) {
   return workspace_of(tiling, exchanged_gradient(c), vector_bytes) +
-         (image_elements(c) + filter_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
+         (image_elements(c) + c.filter_elements()) * static_cast<int64_t>(size_of(c.dtype));
 }
 
 int64_t exchanged_workspace(const Convolution& c, const WeightTiling& tiling, int vector_bytes) {
   return workspace_of(tiling, exchanged_forward(c), vector_bytes) +
-         (image_elements(c) + filter_elements(c) + result_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
+         (image_elements(c) + c.filter_elements() + result_elements(c)) * static_cast<int64_t>(size_of(c.dtype));
 }
 
 void lower_exchanged(StepBuilder& b, const Convolution& c, const DirectTiling& tiling) {
-  const Operand image = b.workspace(c.dtype, image_elements(c)), result = b.workspace(c.dtype, filter_elements(c));
-  Operand dy = b.input(1);
+  const kernel::Operand image = b.workspace(c.dtype, image_elements(c)),
+                        result = b.workspace(c.dtype, c.filter_elements());
+  kernel::Operand dy = b.input(1);
   std::swap(dy.type.dims[0], dy.type.dims[1]);
   std::swap(dy.layout.strides[0], dy.layout.strides[1]);
   exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());
@@ -112,8 +109,8 @@ void lower_exchanged(StepBuilder& b, const Convolution& c, const DirectTiling& t
 }
 
 void lower_exchanged(StepBuilder& b, const Convolution& c, const WeightTiling& tiling) {
-  const Operand image = b.workspace(c.dtype, image_elements(c)), w = b.workspace(c.dtype, filter_elements(c)),
-                result = b.workspace(c.dtype, result_elements(c));
+  const kernel::Operand image = b.workspace(c.dtype, image_elements(c)), w = b.workspace(c.dtype, c.filter_elements()),
+                        result = b.workspace(c.dtype, result_elements(c));
   exchange(b, c.dtype, b.input(0), image, c.n, c.c, c.pixels());
   exchange_filters(b, c, b.input(1), w);
   lower_direct_weights(b, exchanged_forward(c), {image, w, result}, tiling);

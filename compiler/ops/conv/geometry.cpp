@@ -47,11 +47,12 @@ Dims ConvLengths::of_w(const ConvGeometry& geometry) const {
   return dims;
 }
 
-namespace {
-
 Dims last(const Dims& dims, size_t count) {
+  if (dims.size() < count) return Dims(count, 1);  // the type rule says what is wrong
   return {dims.end() - static_cast<ptrdiff_t>(count), dims.end()};
 }
+
+namespace {
 
 // By the lengths that are there, unchecked.
 ConvLengths from_forward(const ConvGeometry& g, const Dims& x, const Dims& w) {

@@ -33,6 +33,8 @@ struct ConvLengths {
   Dims of_w(const ConvGeometry& geometry) const;
 };
 
+/// The last `count` lengths; ones, where there are fewer.
+Dims last(const Dims& dims, size_t count);
 /// From the types of a node's inputs and its properties.
 ConvLengths conv_lengths(const TypeArgs& args, const Type& x, const Type& w);
 ConvLengths conv_input_lengths(const TypeArgs& args, const Type& w, const Type& dy);

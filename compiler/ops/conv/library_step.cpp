@@ -4,12 +4,11 @@ namespace thtrain {
 namespace {
 
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-Operand row_major_filters(StepBuilder& b, const Convolution& c, const Operand& w) {
-  const Operand out = b.workspace(c.dtype, c.f * c.channels() * c.taps());
+kernel::Operand row_major_filters(StepBuilder& b, const Convolution& c, const kernel::Operand& w) {
+  const kernel::Operand out = b.workspace(c.dtype, c.f * c.channels() * c.taps());
   kernel::Code& code = b.code();
   const int64_t height = c.axes[1].kernel, width = c.axes[2].kernel;
   code.loop("i", b.begin(), b.end(), 1, LoopMark::kSequential, [&](const Term& i) {
@@ -27,10 +26,10 @@ Operand row_major_filters(StepBuilder& b, const Convolution& c, const Operand& w
 
 }  // namespace
 
-std::array<Operand, 2> row_major_inputs(StepBuilder& b, const Convolution& c) {
-  std::array<Operand, 2> out = {b.input(0), b.input(1)};
+std::array<kernel::Operand, 2> row_major_inputs(StepBuilder& b, const Convolution& c) {
+  std::array<kernel::Operand, 2> out = {b.input(0), b.input(1)};
   if (c.pass == ConvPass::kWeightGradient) return out;
-  Operand& w = out[c.pass == ConvPass::kForward ? 1 : 0];
+  kernel::Operand& w = out[c.pass == ConvPass::kForward ? 1 : 0];
   if (!is_row_major(w.type.dims, w.layout)) w = row_major_filters(b, c, w);
   return out;
 }

@@ -11,15 +11,11 @@ namespace {
 
 using kernel::PointerTo;
 
-constexpr int64_t kSlabBytes = 512 << 10;  // of patches, half of a second cache of 1 MiB
-constexpr int64_t kLeastPlaces = 256;      // fewer make slow products
-constexpr int64_t kUnit = 16;              // the widest vectors of BLAS kernels
+constexpr int64_t kPatchSlabBytes = 512 << 10;  // of patches, half of a second cache of 1 MiB
+constexpr int64_t kLeastPlaces = 256;           // fewer make slow products
+constexpr int64_t kUnit = 16;                   // the widest vectors of BLAS kernels
 constexpr int64_t kMostWalkers = 16;
-constexpr int64_t kSumsBytes = 4 << 20;  // of gradients to the filters that are added in the end
-
-int64_t filter_elements(const Convolution& c) {
-  return c.f * c.channels() * c.taps();
-}
+constexpr int64_t kPatchSumsBytes = 4 << 20;  // of gradients to the filters that are added in the end
 
 }  // namespace
 
@@ -33,17 +29,17 @@ PatchesWalk patches_walk(const Convolution& c, bool by_slabs) {
   const int64_t rows = c.channels() * c.taps(), size = static_cast<int64_t>(size_of(c.dtype));
   PatchesWalk out{.places = c.places(), .walkers = 1, .patch_elements = 0, .sum_elements = 0};
   if (by_slabs) {
-    const int64_t part = even_part(c.places(), std::max(kSlabBytes / (rows * size), kLeastPlaces));
+    const int64_t part = even_part(c.places(), std::max(kPatchSlabBytes / (rows * size), kLeastPlaces));
     out.places = std::min(c.places(), ceil_div(part, kUnit) * kUnit);
     const int64_t slabs = ceil_div(c.places(), out.places);
     if (c.pass == ConvPass::kWeightGradient)
-      out.walkers = std::clamp<int64_t>(kSumsBytes / (filter_elements(c) * size), 1, c.n);
+      out.walkers = std::clamp<int64_t>(kPatchSumsBytes / (c.filter_elements() * size), 1, c.n);
     else
       out.walkers = c.n * c.groups * (c.pass == ConvPass::kForward ? slabs : 1);
     out.walkers = std::min(out.walkers, kMostWalkers);
   }
   if (!is_patch_matrix(c)) out.patch_elements = out.walkers * rows * out.places;
-  if (c.pass == ConvPass::kWeightGradient) out.sum_elements = (out.walkers - 1) * filter_elements(c);
+  if (c.pass == ConvPass::kWeightGradient) out.sum_elements = (out.walkers - 1) * c.filter_elements();
   return out;
 }
 

@@ -7,11 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace thtrain {
+#include "compiler/base/ceil_div.h"
 
-constexpr int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
+namespace thtrain {
 
 /// The length of equal parts, of which as few as can be are at most `most` long; the last one may be shorter.
 constexpr int64_t even_part(int64_t length, int64_t most) {

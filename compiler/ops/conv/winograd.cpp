@@ -13,18 +13,16 @@ namespace {
 
 using kernel::Code;
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kSlabBytes = 16 << 10;  // of U, half of a first cache of 32 KiB
-constexpr int64_t kFewTiles = 24;         // of a chunk, if more parts are not of use
-constexpr int64_t kManyTiles = 252;       // that one part of the products has
-constexpr int64_t kParts = 16;            // that threads share, where there are as many
-constexpr int64_t kTaps = kWinogradTaps;
+constexpr int64_t kWinogradSlabBytes = 16 << 10;  // of U, half of a first cache of 32 KiB
+constexpr int64_t kFewTilesOfChunk = 24;          // of a chunk, if more parts are not of use
+constexpr int64_t kManyTiles = 252;               // that one part of the products has
+constexpr int64_t kWinogradParts = 16;            // that threads share, where there are as many
 
 // V has inputs, M outputs as its columns.
-struct Plan : WinogradPlan {
+struct ImagePlan : WinogradPlan {
   int64_t inputs;                // in whole vectors
   int64_t tiles;                 // of a chunk, or of one part of the products
   int64_t parts = 1;             // of all tiles
@@ -32,12 +30,12 @@ struct Plan : WinogradPlan {
   int64_t m_row;                 // elements of a tile in M
   int64_t slab;                  // inputs
 
-  Plan(const Correlation& c, int64_t tile_, int vector_bytes)
+  ImagePlan(const Correlation& c, int64_t tile_, int vector_bytes)
       : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.outputs}, tile_, vector_bytes),
         inputs(rounded(c.inputs)) {
-    slab = even_part(c.inputs, std::max<int64_t>(1, kSlabBytes / (block * size)));
+    slab = even_part(c.inputs, std::max<int64_t>(1, kWinogradSlabBytes / (block * size)));
     cut_pieces(inputs + block, inputs + blocks * block, blocks * u_block(c));
-    cut_chunks(inputs + block, std::max(ceil_div(kFewTiles, row), rows / kParts));
+    cut_chunks(inputs + block, std::max(ceil_div(kFewTilesOfChunk, row), rows / kWinogradParts));
     tiles = is_whole ? even_part(all_tiles(), kManyTiles) : chunk_rows * piece;
     if (is_whole) parts = ceil_div(all_tiles(), tiles);
     m_row = is_whole ? blocks * block : block;
@@ -51,15 +49,15 @@ struct Plan : WinogradPlan {
 
 using Place = WinogradPlace;
 
-class Lowering {
+class WinogradLowering {
  public:
-  Lowering(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile)
+  WinogradLowering(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile)
       : builder_(builder),
         code_(builder.code()),
         c_(c),
         plan_(c, tile, builder.vector_bytes()),
         lanes_(static_cast<int>(plan_.lanes)),
-        transforms_(tile, kTaps, c.dtype, lanes_),
+        transforms_(tile, kWinogradTaps, c.dtype, lanes_),
         step_(step),
         image_(step.image),
         w_(step.w),
@@ -133,8 +131,8 @@ class Lowering {
 
   // One tap of neighbouring outputs.
   Term taps(const Term& first, const Term& input, int64_t a, int64_t b, const Term& count) {
-    const Term row = c_.is_gradient ? Term(kTaps - 1 - a) : Term(a),
-               column = c_.is_gradient ? Term(kTaps - 1 - b) : Term(b);
+    const Term row = c_.is_gradient ? Term(kWinogradTaps - 1 - a) : Term(a),
+               column = c_.is_gradient ? Term(kWinogradTaps - 1 - b) : Term(b);
     const Term at = builder_.index_of(
         w_, c_.is_gradient ? std::vector{input, first, row, column} : std::vector{first, input, row, column});
     return builder_.load(w_, at, lanes_, builder_.length(w_.layout.strides[c_.is_gradient ? 1 : 0]), count);
@@ -144,7 +142,7 @@ class Lowering {
 
   void in_chunks() {
     const Place v = local("v", plan_.products * plan_.v_product), m = local("m", plan_.products * plan_.m_product);
-    ImageStrip in(builder_, c_, image_, plan_.tile + kTaps - 1, plan_.piece * plan_.tile + kTaps - 1);
+    ImageStrip in(builder_, c_, image_, plan_.tile + kWinogradTaps - 1, plan_.piece * plan_.tile + kWinogradTaps - 1);
     ResultStrip out(builder_, c_, step_, plan_.tile, plan_.piece * plan_.tile);
     code_.loop("chunk", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& chunk) {
       const Term first = code_.let("row0", chunk / Term(plan_.pieces) * Term(plan_.chunk_rows)),
@@ -174,7 +172,7 @@ class Lowering {
     const Place v = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.v_product)},
                 m = {{}, builder_.workspace(c_.dtype, plan_.products * plan_.m_product)};
     {
-      ImageStrip in(builder_, c_, image_, plan_.tile + kTaps - 1, plan_.piece * plan_.tile + kTaps - 1);
+      ImageStrip in(builder_, c_, image_, plan_.tile + kWinogradTaps - 1, plan_.piece * plan_.tile + kWinogradTaps - 1);
       each_row([&](const Term& row, const Term& x, const Term& at) { tiles_of_row(in, v, row, x, at); });
       builder_.finish_kernel(name("winograd2_tiles", "winograd4_tiles"), comment("tiles, transformed"), plan_.chunks,
                              plan_.grain(plan_.inputs));
@@ -316,11 +314,11 @@ class Lowering {
   StepBuilder& builder_;
   Code& code_;
   const Correlation& c_;
-  Plan plan_;
+  ImagePlan plan_;
   int lanes_;
   Winograd transforms_;
   const CorrelationStep& step_;
-  Operand image_, w_, u_;
+  kernel::Operand image_, w_, u_;
 };
 
 }  // namespace
@@ -338,23 +336,23 @@ std::optional<int64_t> winograd_named(std::string_view name) {
 bool is_winograd(const Correlation& c, int64_t tile) {
   if ((tile != 2 && tile != 4) || c.rank != 2 || c.groups != 1) return false;
   return std::all_of(c.axes.begin() + 1, c.axes.end(), [](const CorrelationAxis& axis) {
-    return axis.kernel == kTaps && axis.stride == 1 && axis.dilation == 1 && axis.gap == 1 && axis.phases == 1;
+    return axis.kernel == kWinogradTaps && axis.stride == 1 && axis.dilation == 1 && axis.gap == 1 && axis.phases == 1;
   });
 }
 
 double winograd_error_bound(const Correlation& c, int64_t tile) {
-  return Winograd(tile, kTaps, c.dtype, 1).error_bound(static_cast<double>(c.inputs));
+  return Winograd(tile, kWinogradTaps, c.dtype, 1).error_bound(static_cast<double>(c.inputs));
 }
 
 int64_t winograd_workspace(const Correlation& c, int64_t tile, int vector_bytes) {
-  const Plan plan(c, tile, vector_bytes);
+  const ImagePlan plan(c, tile, vector_bytes);
   const int64_t elements = plan.u_product(c) + (plan.is_whole ? plan.v_product + plan.m_product : 0);
   return plan.products * elements * static_cast<int64_t>(size_of(c.dtype));
 }
 
 void lower_winograd(StepBuilder& builder, const Correlation& c, const CorrelationStep& step, int64_t tile) {
   TH_CHECK(is_winograd(c, tile), "conv: Winograd's tiles of ", tile, " places do not fit");
-  Lowering(builder, c, step, tile).run();
+  WinogradLowering(builder, c, step, tile).run();
 }
 
 }  // namespace thtrain

@@ -7,11 +7,11 @@
 namespace thtrain {
 namespace {
 
-constexpr int64_t kChunkBytes = 768 << 10;  // of the products' operands, on the stack
+constexpr int64_t kProductChunkBytes = 768 << 10;  // of the products' operands, on the stack
 constexpr int64_t kStripBytes = 64 << 10;
 
 int64_t tiles_of_chunk(const WinogradPlan& plan, int64_t of_chunk) {
-  return kChunkBytes / (plan.products * plan.size * of_chunk);
+  return kProductChunkBytes / (plan.products * plan.size * of_chunk);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void WinogradPlan::cut_chunks(int64_t of_chunk, int64_t most_rows) {
 }
 
 int64_t WinogradPlan::grain(int64_t of_tile) const {
-  return std::max<int64_t>(1, kChunkBytes / (piece * products * size * of_tile));
+  return std::max<int64_t>(1, kProductChunkBytes / (piece * products * size * of_tile));
 }
 
 }  // namespace thtrain

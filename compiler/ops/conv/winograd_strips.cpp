@@ -3,7 +3,6 @@
 namespace thtrain {
 
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
@@ -18,7 +17,8 @@ Term most(const Term& a, const Term& b) {
 
 }  // namespace
 
-ImageStrip::ImageStrip(StepBuilder& builder, const Correlation& c, const Operand& image, int64_t rows, int64_t columns)
+ImageStrip::ImageStrip(StepBuilder& builder, const Correlation& c, const kernel::Operand& image, int64_t rows,
+                       int64_t columns)
     : builder_(builder),
       code_(builder.code()),
       c_(c),

@@ -13,25 +13,23 @@ namespace {
 
 using kernel::Code;
 using kernel::LoopMark;
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
-constexpr int64_t kSlabBytes = 16 << 10;  // of D, half of a first cache of 32 KiB
-constexpr int64_t kFewTiles = 24;         // of a slab at least
-constexpr int64_t kParts = 16;
-constexpr int64_t kSumsBytes = 4 << 20;  // of all parts, if there is more than one
-constexpr int64_t kTaps = kWinogradTaps;
+constexpr int64_t kWinogradWeightSlabBytes = 16 << 10;  // of D, half of a first cache of 32 KiB
+constexpr int64_t kFewTilesOfSlab = 24;                 // of a slab at least
+constexpr int64_t kWinogradWeightParts = 16;
+constexpr int64_t kWinogradWeightSumsBytes = 4 << 20;  // of all parts, if there is more than one
 
 // V has channels, D filters as its columns.
-struct Plan : WinogradPlan {
+struct WinogradWeightPlan : WinogradPlan {
   int64_t channels, filters;  // in whole vectors, in whole blocks
   int64_t tiles;              // of a chunk, or all
   int64_t parts = 1, chunks_of_part = 1;
   int64_t v_product, d_product, s_product, s_part;
   int64_t slab;  // tiles
 
-  Plan(const Convolution& c, int64_t tile_, int vector_bytes)
+  WinogradWeightPlan(const Convolution& c, int64_t tile_, int vector_bytes)
       : WinogradPlan({c.dtype, c.n, c.axes[1].out, c.axes[2].out, c.f}, tile_, vector_bytes),
         channels(rounded(c.c)),
         filters(blocks * block) {
@@ -43,11 +41,13 @@ struct Plan : WinogradPlan {
     s_product = spread(c.c * filters);
     s_part = products * s_product;
     if (!is_whole) {
-      parts = std::min({kParts, chunks, std::max<int64_t>(1, kSumsBytes / (s_part * size))});
+      parts =
+          std::min({kWinogradWeightParts, chunks, std::max<int64_t>(1, kWinogradWeightSumsBytes / (s_part * size))});
       chunks_of_part = ceil_div(chunks, parts);
       parts = ceil_div(chunks, chunks_of_part);
     }
-    slab = is_whole ? even_part(tiles, std::max<int64_t>(kFewTiles, kSlabBytes / (block * size))) : tiles;
+    slab = is_whole ? even_part(tiles, std::max<int64_t>(kFewTilesOfSlab, kWinogradWeightSlabBytes / (block * size)))
+                    : tiles;
   }
 };
 
@@ -69,9 +69,9 @@ Correlation gradient_of(const Convolution& c) {
   return out;
 }
 
-class Lowering {
+class WinogradWeightLowering {
  public:
-  Lowering(StepBuilder& builder, const Convolution& c, int64_t tile)
+  WinogradWeightLowering(StepBuilder& builder, const Convolution& c, int64_t tile)
       : builder_(builder),
         code_(builder.code()),
         c_(c),
@@ -79,7 +79,7 @@ class Lowering {
         gradient_(gradient_of(c)),
         plan_(c, tile, builder.vector_bytes()),
         lanes_(static_cast<int>(plan_.lanes)),
-        transforms_(kTaps, tile, c.dtype, lanes_),
+        transforms_(kWinogradTaps, tile, c.dtype, lanes_),
         s_(builder.workspace(c.dtype, plan_.parts * plan_.s_part)) {}
 
   void run() {
@@ -177,7 +177,8 @@ class Lowering {
   // ---- what both share
 
   ImageStrip image_strip() {
-    return {builder_, image_, builder_.input(0), plan_.tile + kTaps - 1, plan_.piece * plan_.tile + kTaps - 1};
+    return {builder_, image_, builder_.input(0), plan_.tile + kWinogradTaps - 1,
+            plan_.piece * plan_.tile + kWinogradTaps - 1};
   }
   ImageStrip gradient_strip() { return {builder_, gradient_, builder_.input(1), plan_.tile, plan_.piece * plan_.tile}; }
 
@@ -253,12 +254,13 @@ class Lowering {
 
   // From sums to filters: a range of vectors of filters times channels.
   void write() {
-    const int64_t range = ceil_div(c_.f, lanes_) * c_.c, step = c_.c * kTaps * kTaps, rest = c_.f % lanes_;
+    const int64_t range = ceil_div(c_.f, lanes_) * c_.c, step = c_.c * kWinogradTaps * kWinogradTaps,
+                  rest = c_.f % lanes_;
     code_.loop("i", builder_.begin(), builder_.end(), 1, LoopMark::kSequential, [&](const Term& i) {
       const Term channel = code_.let("channel", i % Term(c_.c)),
                  first = code_.let("first", i / Term(c_.c) * Term(lanes_)),
                  from = code_.let("from", channel * Term(plan_.filters) + first),
-                 to = code_.let("to", first * Term(step) + channel * Term(kTaps * kTaps));
+                 to = code_.let("to", first * Term(step) + channel * Term(kWinogradTaps * kWinogradTaps));
       auto sum = [&](int64_t a, int64_t b) {
         const Term at = from + Term((a * transforms_.points() + b) * plan_.s_product);
         Term out = builder_.load(s_, at, lanes_);
@@ -267,7 +269,7 @@ class Lowering {
       };
       auto exist = [&](const Term& count) {
         transforms_.inverse(code_, sum, [&](int64_t a, int64_t b, const Term& value) {
-          builder_.store(builder_.output(), to + Term(a * kTaps + b), value, step, count);
+          builder_.store(builder_.output(), to + Term(a * kWinogradTaps + b), value, step, count);
         });
       };
       if (rest == 0) return exist({});
@@ -283,10 +285,10 @@ class Lowering {
   Code& code_;
   const Convolution& c_;
   Correlation image_, gradient_;
-  Plan plan_;
+  WinogradWeightPlan plan_;
   int lanes_;
   Winograd transforms_;
-  Operand s_;
+  kernel::Operand s_;
 };
 
 }  // namespace
@@ -294,24 +296,24 @@ class Lowering {
 bool is_winograd_weights(const Convolution& c, int64_t tile) {
   if ((tile != 2 && tile != 4) || c.rank != 2 || c.groups != 1) return false;
   return std::all_of(c.axes.begin() + 1, c.axes.end(), [](const ConvAxis& axis) {
-    return axis.kernel == kTaps && axis.stride == 1 && axis.dilation == 1;
+    return axis.kernel == kWinogradTaps && axis.stride == 1 && axis.dilation == 1;
   });
 }
 
 double winograd_weights_error_bound(const Convolution& c, int64_t tile) {
   const int64_t tiles = c.n * ceil_div(c.axes[1].out, tile) * ceil_div(c.axes[2].out, tile);
-  return Winograd(kTaps, tile, c.dtype, 1).error_bound(static_cast<double>(tiles + kParts));
+  return Winograd(kWinogradTaps, tile, c.dtype, 1).error_bound(static_cast<double>(tiles + kWinogradWeightParts));
 }
 
 int64_t winograd_weights_workspace(const Convolution& c, int64_t tile, int vector_bytes) {
-  const Plan plan(c, tile, vector_bytes);
+  const WinogradWeightPlan plan(c, tile, vector_bytes);
   const int64_t tiles = plan.is_whole ? plan.products * (plan.v_product + plan.d_product) : 0;
   return (plan.parts * plan.s_part + tiles) * static_cast<int64_t>(size_of(c.dtype));
 }
 
 void lower_winograd_weights(StepBuilder& builder, const Convolution& c, int64_t tile) {
   TH_CHECK(is_winograd_weights(c, tile), "conv: Winograd's tiles of ", tile, " places do not fit");
-  Lowering(builder, c, tile).run();
+  WinogradWeightLowering(builder, c, tile).run();
 }
 
 }  // namespace thtrain

@@ -11,12 +11,12 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_check(const TypeArgs& args) {
   args.require(is_bool(args.type(1).dtype), "the condition is not a bool", "a bool, or a tensor of them");
   return {args.type(0)};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_check(const ReferenceArgs& args) {
   const Tensor& condition = args.inputs[1];
   for (int64_t i = 0; i < condition.size(); ++i)
     if (!condition.data<bool>()[i])
@@ -37,7 +37,7 @@ void lower(kernel::StepBuilder& b) {
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, after the check");
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_check() {
   auto above = [](double bound) {
     return [bound](const std::vector<Expr>& in) {
       return std::vector{check(in[0], gt(in.back(), bound), "a value is too small")};
@@ -61,8 +61,8 @@ const Op& check_op() {
           "x; fails with the message unless every element of the condition holds.\n"
           "Shapes: the condition has any. dtypes: x any, the condition bool. Gradient: the cotangent; the condition\n"
           "has none. Not ordered: it belongs to its result, and is there as long as that is used.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_check,
+      .reference = reference_check,
       .error = passed_error,
       .gradient =
           [](const GradientArgs& args) {
@@ -77,7 +77,7 @@ const Op& check_op() {
             return Cost{node.inputs[1].type().elements(), node.inputs[1].type().elements()};
           },
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },
-      .cases = cases};
+      .cases = cases_check};
   return op;
 }
 

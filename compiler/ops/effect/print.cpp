@@ -10,14 +10,14 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_print(const TypeArgs& args) {
   args.require(args.inputs.size() == 1 || (args.inputs.size() == 2 && args.type(1).kind == TypeKind::kToken),
                "the inputs are a value and perhaps a token");
   args.require(args.type(0).kind == TypeKind::kTensor, "the value is a token", "a tensor");
   return {args.type(0), token_type()};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_print(const ReferenceArgs& args) {
   const Tensor& x = args.inputs[0];
   std::string line = str(args.node.props.get<std::string>("label"), ": ", x.type_text(), " ", x.text(), "\n");
   std::fputs(line.c_str(), stderr);  // one call: lines of several threads stay whole
@@ -34,7 +34,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   return out;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_print() {
   auto build = [](const std::vector<Expr>& in) { return std::vector{print(in[0], "case")}; };
   return {
       {.name = "matrix", .inputs = {{.dtype = DType::kFloat64, .dims = {2, 3}}}, .build = build},
@@ -51,9 +51,9 @@ const Op& print_op() {
       .doc =
           "x, and a token; writes \"label: dtype[lengths] values\" to standard error, at most 64 values.\n"
           "Inputs: x of any type, and the token of the effect before it, which a function adds.\n"
-          "Gradient: the cotangent. Runs by the reference, in the order of the tokens.",
-      .infer = infer,
-      .reference = reference,
+          "Gradient: the cotangent. Runs by the reference_print, in the order of the tokens.",
+      .infer = infer_print,
+      .reference = reference_print,
       .error = passed_error,
       .gradient = gradient,
       .jvp = passed_jvp,
@@ -62,7 +62,7 @@ const Op& print_op() {
       .without_effect = without_effect,
       .foldable = false,
       .connection = [](const Node&, size_t input, size_t output) { return input == 0 && output == 0; },
-      .cases = cases};
+      .cases = cases_print};
   return op;
 }
 

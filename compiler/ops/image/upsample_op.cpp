@@ -246,14 +246,14 @@ class ImageLoops {
 
 // ---- records -------------------------------------------------------------------------------------------------------
 
-struct Example {
+struct UpsampleExample {
   const char* name;
   DType dtype;
   Dims x;
   int64_t ratio;
 };
 
-std::vector<Example> examples() {
+std::vector<UpsampleExample> upsample_examples() {
   return {{"twice", DType::kFloat64, {2, 2, 3, 4}, 2},       {"thrice", DType::kFloat64, {1, 2, 2, 3}, 3},
           {"wide", DType::kFloat32, {2, 3, 5, 21}, 2},       {"four_times", DType::kFloat32, {1, 2, 4, 9}, 4},
           {"one_column", DType::kFloat64, {2, 1, 3, 1}, 2},  {"one_element", DType::kFloat64, {1, 2, 1, 1}, 3},
@@ -262,7 +262,7 @@ std::vector<Example> examples() {
 
 std::vector<OpCase> cases(bool is_up) {
   std::vector<OpCase> out;
-  for (const Example& e : examples())
+  for (const UpsampleExample& e : upsample_examples())
     for (bool is_linear : {false, true})
       out.push_back({.name = str(e.name, is_linear ? "_linear" : "_nearest"),
                      .inputs = {{.dtype = e.dtype, .dims = is_up ? e.x : wider(e.x, e.ratio)}},

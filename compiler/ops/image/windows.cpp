@@ -243,13 +243,13 @@ class WindowSums {
 
 // ---- cases and records ---------------------------------------------------------------------------------------------
 
-struct Example {
+struct WindowExample {
   const char* name;
   Type x;
   Ints axes, sizes, steps;
 };
 
-std::vector<Example> examples() {
+std::vector<WindowExample> window_examples() {
   auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
   auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
   return {{"vector", f64({9}), {0}, {3}, {1}},
@@ -270,7 +270,7 @@ Props props_of(const Ints& axes, const Ints& sizes, const Ints& steps) {
 
 std::vector<OpCase> windows_cases() {
   std::vector<OpCase> out;
-  for (const Example& e : examples())
+  for (const WindowExample& e : window_examples())
     out.push_back({.name = e.name, .inputs = {e.x}, .build = [e](const std::vector<Expr>& in) {
                      return std::vector{windows(in[0], e.axes, e.sizes, e.steps)};
                    }});
@@ -279,7 +279,7 @@ std::vector<OpCase> windows_cases() {
 
 std::vector<OpCase> added_cases() {
   std::vector<OpCase> out;
-  for (const Example& e : examples())
+  for (const WindowExample& e : window_examples())
     out.push_back(
         {.name = e.name,
          .inputs = {{.dtype = e.x.dtype, .dims = WindowAxes(props_of(e.axes, e.sizes, e.steps)).counted(e.x.dims)}},

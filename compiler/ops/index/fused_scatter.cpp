@@ -17,11 +17,11 @@ const Node& scatter_of(const Graph& body) {
   return body.outputs[0].node();
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_fused_scatter(kernel::StepBuilder& b) {
   const Graph& body = *b.node().bodies[0];
   const Node& scatter = scatter_of(body);
-  const ScatterRule& rule = *scatter.op->scatter;
-  const Expr& value = scatter.inputs[rule.elements];
+  const ScatterRule& rule_fused_scatter = *scatter.op->scatter;
+  const Expr& value = scatter.inputs[rule_fused_scatter.elements];
   const std::vector<const Node*> loop = nodes_between(body.inputs, std::span(&value, 1));
   auto is_read = [&](const Expr& input) {
     return std::any_of(loop.begin(), loop.end(), [&](const Node* node) {
@@ -40,12 +40,12 @@ void lower(kernel::StepBuilder& b) {
   const std::string text = kernel_comment(loop, body.inputs, std::span(&value, 1));
   int64_t work = kMoveWork;
   for (const Node* node : loop) work += weight_of(*node);
-  rule.write(b, scatter,
-             {.dims = value.dims(),
-              .name = kernel_name(loop) + "_",
-              .text = text.substr(std::string_view("out0 = ").size()),
-              .work = work,
-              .add_to = add_to});
+  rule_fused_scatter.write(b, scatter,
+                           {.dims = value.dims(),
+                            .name = kernel_name(loop) + "_",
+                            .text = text.substr(std::string_view("out0 = ").size()),
+                            .work = work,
+                            .add_to = add_to});
 }
 
 Cost cost(const Node& node) {
@@ -75,7 +75,7 @@ std::vector<Expr> build(const Example& example, In x) {
   return {is_between ? out : (*make_fused_scatter(out.node(), elements.node()))[0]};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_fused_scatter() {
   auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
   auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
   auto i64 = [](Dims dims) { return Type{.dtype = DType::kInt64, .dims = std::move(dims)}; };
@@ -172,8 +172,8 @@ std::shared_ptr<const Node> make_fused_scatter(const Node& scatter, const Node& 
 
 const Op& fused_scatter_op() {
   static const Op op = [] {
-    Op made = op_of_body("fused_scatter", "Elementwise expressions, stored into or added to a part of input 0.", lower,
-                         cases);
+    Op made = op_of_body("fused_scatter", "Elementwise expressions, stored into or added to a part of input 0.",
+                         lower_fused_scatter, cases_fused_scatter);
     made.aliases = {{.output = 0, .input = 0}};
     made.cost = cost;
     return made;

@@ -18,7 +18,7 @@ bool is_set(const Node& node) {
   return node.props.get<bool>("set");
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_inc_subtensor(const TypeArgs& args) {
   const Type &x = args.type(0), &y = args.type(1);
   bool set = args.props.get<bool>("set");
   args.require(y.dtype == x.dtype, "the new elements have another dtype", std::string(name_of(x.dtype)));
@@ -30,7 +30,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {x};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_inc_subtensor(const ReferenceArgs& args) {
   Tensor out = args.inputs[0].copy();
   Tensor part = slice_view(args, StridedSlice::of(args.node), out, 2);
   const Tensor& y = args.inputs[1];
@@ -50,7 +50,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 }
 
 // d/dx is the cotangent (without the part, where that was replaced), d/dy is its part.
-std::vector<Expr> gradient(const GradientArgs& args) {
+std::vector<Expr> gradient_inc_subtensor(const GradientArgs& args) {
   std::vector<Expr> out(args.node.inputs.size());
   std::vector<Expr> inputs = args.node.inputs;
   inputs.erase(inputs.begin() + 1);
@@ -63,7 +63,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   return out;
 }
 
-void write(kernel::StepBuilder& b, const Node& node, const Elements& y) {
+void write_inc_subtensor(kernel::StepBuilder& b, const Node& node, const Elements& y) {
   if (!b.overwrites(0)) copy_kernel(b, 0, "out0 = in0, before a part of it is written", true);
   const bool set = is_set(node);
   const SliceWindow window = slice_window(b, node, StridedSlice::of(node), b.output(), 2);
@@ -77,9 +77,9 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& y) {
                    str(set ? "a part of out0 = " : "a part of out0 += ", y.text));
 }
 
-const ScatterRule rule{1, write};
+const ScatterRule rule_inc_subtensor{1, write_inc_subtensor};
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_inc_subtensor() {
   auto set = [](std::vector<Index> indices) {
     return
         [indices](const std::vector<Expr>& in) { return std::vector{set_subtensor(subtensor(in[0], indices), in[1])}; };
@@ -126,14 +126,14 @@ const Op& inc_subtensor_op() {
           "Shapes: y has the shape of the part. dtypes: y has the dtype of x; bools can only be set.\n"
           "Gradient: of x the cotangent, 0 in the part where that was set; of y the part of the cotangent.\n"
           "Writes over x where nobody else reads it; the elements of the part are written once each.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_inc_subtensor,
+      .reference = reference_inc_subtensor,
       .error =
           [](const ErrorArgs& a) { return a.node.props.get<bool>("set") ? moved_error(a) : multilinear_error(a, 1); },
-      .gradient = gradient,
+      .gradient = gradient_inc_subtensor,
       .jvp = linear_jvp,
-      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 1)); },
-      .scatter = &rule,
+      .lower = [](kernel::StepBuilder& b) { write_inc_subtensor(b, b.node(), elements_of_input(b, 1)); },
+      .scatter = &rule_inc_subtensor,
       .aliases = {{.output = 0, .input = 0}},
       .cost =
           [](const Node& node) {
@@ -141,7 +141,7 @@ const Op& inc_subtensor_op() {
             return Cost{elements, elements * Dim(3 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
           },
       .connection = [](const Node&, size_t input, size_t) { return input <= 1; },
-      .cases = cases};
+      .cases = cases_inc_subtensor};
   return op;
 }
 

@@ -9,7 +9,7 @@
 namespace thtrain {
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_nonzero(const TypeArgs& args) {
   const Type &mask = args.type(0), &count = args.type(1);
   args.require(mask.rank() == 1 && is_bool(mask.dtype), "the mask is no bool vector");
   args.require(count.is_scalar() && count.dtype == DType::kInt64, "the count is no int64 scalar");
@@ -18,7 +18,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {{.dtype = DType::kInt64, .dims = dims}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_nonzero(const ReferenceArgs& args) {
   Tensor out = args.make_output();
   const Tensor& mask = args.inputs[0];
   int64_t found = 0;
@@ -29,7 +29,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 }
 
 // One thread: where an element goes depends on all before it.
-void lower(kernel::StepBuilder& b) {
+void lower_nonzero(kernel::StepBuilder& b) {
   const kernel::Operand &mask = b.input(0), &out = b.output();
   kernel::Code& code = b.code();
   const kernel::Term room = b.length(out.type.dims[0]);
@@ -43,8 +43,8 @@ void lower(kernel::StepBuilder& b) {
   b.finish_kernel("nonzero", "the places of the elements of in0 that are true", mask.type.dims[0]);
 }
 
-std::vector<OpCase> cases() {
-  // The number of elements is a part of the type: cases know it.
+std::vector<OpCase> cases_nonzero() {
+  // The number of elements is a part of the type: cases_nonzero know it.
   auto all_of = [](const std::vector<Expr>& in) {
     const Expr mask = eq(in[0], in[0]);
     return std::vector{apply(nonzero_op(), {mask, sum(cast(mask, DType::kInt64))}, {{"dims", in[0].dims()}})};
@@ -67,15 +67,15 @@ const Op& nonzero_op() {
       .doc =
           "The places of the true elements of a vector, in order. Shapes: mask [n], count [], y [dims]; the length is\n"
           "that which count defines. dtypes: bool and int64, gives int64. Not differentiable.",
-      .infer = infer,
-      .reference = reference,
-      .lower = lower,
+      .infer = infer_nonzero,
+      .reference = reference_nonzero,
+      .lower = lower_nonzero,
       .cost =
           [](const Node& node) {
             const Dim elements = node.inputs[0].type().elements();
             return Cost{elements, elements + Dim(8) * node.types[0].elements()};
           },
-      .cases = cases};
+      .cases = cases_nonzero};
   return op;
 }
 

@@ -41,7 +41,7 @@ IndexCheck label_check(const Node& node) {
 
 namespace {
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_pick_rows(const ReferenceArgs& args) {
   const Tensor &x = args.inputs[0], &labels = args.inputs[1];
   Tensor out = args.make_output();
   require_same_shape(args.node, {x.dim(0)}, labels.shape(), "the number of rows and the number of labels differ");
@@ -56,23 +56,24 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_pick_rows(kernel::StepBuilder& b) {
   lower_gather(b, "out0[i] = in0[i, in1[i]]");
 }
 
-constexpr GatherRule kGather{.source = 0,
-                             .indices = 1,
-                             .reads_rows = [](const Node&) { return false; },
-                             .steps =
-                                 [](const Node& node, const kernel::Operand& x, const kernel::Operand& labels) {
-                                   return GatherSteps{.axis = 1,
-                                                      .check = label_check(node),
-                                                      .reports_row = true,
-                                                      .source = {x.layout.strides[0]},
-                                                      .indices = {labels.layout.strides[0]}};
-                                 }};
+constexpr GatherRule kGather_pick_rows{
+    .source = 0,
+    .indices = 1,
+    .reads_rows = [](const Node&) { return false; },
+    .steps =
+        [](const Node& node, const kernel::Operand& x, const kernel::Operand& labels) {
+          return GatherSteps{.axis = 1,
+                             .check = label_check(node),
+                             .reports_row = true,
+                             .source = {x.layout.strides[0]},
+                             .indices = {labels.layout.strides[0]}};
+        }};
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_pick_rows() {
   auto build = [](const std::vector<Expr>& in) { return std::vector{pick_rows(in[0], in[1])}; };
   auto row = [&](const char* name, DType dtype, Dims dims, DType labels) {
     return OpCase{
@@ -113,7 +114,7 @@ const Op& pick_rows_op() {
             check_pick_rows(args);
             return std::vector<Type>{{.dtype = args.type(0).dtype, .dims = {args.type(0).dims[0]}}};
           },
-      .reference = reference,
+      .reference = reference_pick_rows,
       .error = moved_error,
       .gradient =
           [](const GradientArgs& args) {
@@ -122,11 +123,11 @@ const Op& pick_rows_op() {
                 Expr()};
           },
       .jvp = linear_jvp,
-      .lower = lower,
-      .gather = &kGather,
+      .lower = lower_pick_rows,
+      .gather = &kGather_pick_rows,
       .cost = gather_cost,
       .connection = is_no_index,
-      .cases = cases};
+      .cases = cases_pick_rows};
   return op;
 }
 

@@ -16,7 +16,7 @@ bool is_set(const Op& op) {
   return &op == &scatter_set_op();
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_scatter_add(const TypeArgs& args) {
   const Type &x = args.type(0), &indices = args.type(1), &y = args.type(2);
   const std::string written = is_set(args.op) ? "new" : "added";
   args.require(is_int(indices.dtype), "the indices are not integers", "an integer dtype");
@@ -42,7 +42,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {x};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_scatter_add(const ReferenceArgs& args) {
   const Tensor &indices = args.inputs[1], &y = args.inputs[2];
   Tensor out = args.inputs[0].copy();
   TakeAxes axes(args.node);
@@ -63,8 +63,8 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-// Turns of different indices may write one element; along the other axes each writes an element of its own.
-void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
+// Turns of different indices may write_scatter_add one element; along the other axes each writes an element of its own.
+void write_scatter_add(kernel::StepBuilder& b, const Node& node, const Elements& added) {
   const TakeAxes axes(node);
   const kernel::Operand out = parts_of(b.output());
   const kernel::Operand& indices = b.input(1);
@@ -97,9 +97,9 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
       str("elements of out0 that in1 names ", set ? "= " : "+= ", added.text, ", one index after the other"));
 }
 
-const ScatterRule rule{2, write};
+const ScatterRule rule_scatter_add{2, write_scatter_add};
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_scatter_add() {
   auto added = [](int64_t axis) {
     return [axis](const std::vector<Expr>& in) { return std::vector{scatter_add(in[0], in[1], in[2], axis)}; };
   };
@@ -152,8 +152,8 @@ const Op& scatter_add_op() {
           "axis fail before anything is written. dtypes: x and y the same numbers, indices any integer.\n"
           "Gradient: of x the cotangent, of y its elements at the indices; indices have none.\n"
           "An element that is named several times is added to in order, in its own dtype: the same bits every time.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_scatter_add,
+      .reference = reference_scatter_add,
       .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[1].size()) + 1); },
       .gradient =
           [](const GradientArgs& args) {
@@ -161,12 +161,12 @@ const Op& scatter_add_op() {
             return std::vector{args.cotangent(), Expr(), take(args.cotangent(), args.input(1), axis)};
           },
       .jvp = linear_jvp,
-      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
-      .scatter = &rule,
+      .lower = [](kernel::StepBuilder& b) { write_scatter_add(b, b.node(), elements_of_input(b, 2)); },
+      .scatter = &rule_scatter_add,
       .aliases = {{.output = 0, .input = 0}},
       .cost = scatter_cost,
       .connection = is_no_index,
-      .cases = cases};
+      .cases = cases_scatter_add};
   return op;
 }
 
@@ -179,8 +179,8 @@ const Op& scatter_set_op() {
           "axis fail before anything is written. dtypes: x and y the same, indices any integer.\n"
           "Gradient: of x the cotangent with 0 at the indices, of y its elements there; indices have none.\n"
           "Made of masks, which name an element once.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_scatter_add,
+      .reference = reference_scatter_add,
       .error = moved_error,
       .gradient =
           [](const GradientArgs& args) {
@@ -191,8 +191,8 @@ const Op& scatter_set_op() {
             return std::vector{x, Expr(), y};
           },
       .jvp = linear_jvp,
-      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
-      .scatter = &rule,
+      .lower = [](kernel::StepBuilder& b) { write_scatter_add(b, b.node(), elements_of_input(b, 2)); },
+      .scatter = &rule_scatter_add,
       .aliases = {{.output = 0, .input = 0}},
       .cost = scatter_cost,
       .connection = is_no_index,

@@ -13,7 +13,7 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_scatter_add_rows(const TypeArgs& args) {
   check_pick_rows(args);
   const Type &x = args.type(0), &y = args.type(2);
   args.require(!is_bool(x.dtype), "bools cannot be added to", "numbers");
@@ -23,7 +23,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {x};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_scatter_add_rows(const ReferenceArgs& args) {
   const Tensor &labels = args.inputs[1], &y = args.inputs[2];
   Tensor out = args.inputs[0].copy();
   require_same_shape(args.node, {out.dim(0)}, labels.shape(), "the number of rows and the number of labels differ");
@@ -40,7 +40,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
+void write_scatter_add_rows(kernel::StepBuilder& b, const Node& node, const Elements& added) {
   const kernel::Operand out = parts_of(b.output());
   const Dim& classes = node.inputs[0].dims()[1];
   check_kernel(b, node, 1, label_check(node), classes, true);
@@ -59,9 +59,9 @@ void write(kernel::StepBuilder& b, const Node& node, const Elements& added) {
   kernel::schedule(b, nest, added.name + "scatter_add_rows", str("out0[i, in1[i]] += ", added.text));
 }
 
-const ScatterRule rule{2, write};
+const ScatterRule rule_scatter_add_rows{2, write_scatter_add_rows};
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_scatter_add_rows() {
   auto build = [](const std::vector<Expr>& in) { return std::vector{scatter_add_rows(in[0], in[1], in[2])}; };
   auto row = [&](const char* name, DType dtype, Dims dims, DType labels) {
     return OpCase{.name = name,
@@ -97,8 +97,8 @@ const Op& scatter_add_rows_op() {
           "from_end negative ones count from the end.\n"
           "dtypes: x and y the same numbers, labels any integer.\n"
           "Gradient: of x the cotangent, of y its elements at the labels; labels have none.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_scatter_add_rows,
+      .reference = reference_scatter_add_rows,
       .error = [](const ErrorArgs& a) { return multilinear_error(a, 1); },
       .gradient =
           [](const GradientArgs& args) {
@@ -106,12 +106,12 @@ const Op& scatter_add_rows_op() {
                                pick_rows(args.cotangent(), args.input(1), negative_of(args.node))};
           },
       .jvp = linear_jvp,
-      .lower = [](kernel::StepBuilder& b) { write(b, b.node(), elements_of_input(b, 2)); },
-      .scatter = &rule,
+      .lower = [](kernel::StepBuilder& b) { write_scatter_add_rows(b, b.node(), elements_of_input(b, 2)); },
+      .scatter = &rule_scatter_add_rows,
       .aliases = {{.output = 0, .input = 0}},
       .cost = scatter_cost,
       .connection = is_no_index,
-      .cases = cases};
+      .cases = cases_scatter_add_rows};
   return op;
 }
 

@@ -10,17 +10,17 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_subtensor(const TypeArgs& args) {
   const Type& x = args.type(0);
   return {{.dtype = x.dtype, .dims = slice_dims(args, x, StridedSlice::of(args.props), 1)}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_subtensor(const ReferenceArgs& args) {
   return {slice_view(args, StridedSlice::of(args.node), args.inputs[0], 1).copy()};
 }
 
 // The same part of zeros, with the cotangent added.
-std::vector<Expr> gradient(const GradientArgs& args) {
+std::vector<Expr> gradient_subtensor(const GradientArgs& args) {
   std::vector<Expr> inputs = args.node.inputs;
   std::vector<Expr> out(inputs.size());
   inputs[0] = zeros_like(args.input(0));
@@ -37,13 +37,13 @@ std::optional<Layout> view(const LayoutArgs& args) {
   return slice_layout(slice, args.input);
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_subtensor(kernel::StepBuilder& b) {
   const SliceWindow window = slice_window(b, b.node(), StridedSlice::of(b.node()), b.input(0), 1);
   move_kernel(b, kernel::placed(bits_of(window.part), window.first), kernel::placed(bits_of(b.output())), "subtensor",
               "out0 = a part of in0 that starts where the data says");
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_subtensor() {
   auto part = [](std::vector<Index> indices) {
     return [indices](const std::vector<Expr>& in) { return std::vector{subtensor(in[0], indices)}; };
   };
@@ -78,15 +78,15 @@ const Op& subtensor_op() {
           "or when a call begins; axes in `given` take their start from an input and are checked when it is read.\n"
           "dtypes: any. Gradient: the cotangent in the same part of zeros.\n"
           "A view, but a copy where a start is given by an input.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_subtensor,
+      .reference = reference_subtensor,
       .error = moved_error,
-      .gradient = gradient,
+      .gradient = gradient_subtensor,
       .jvp = linear_jvp,
-      .lower = lower,
+      .lower = lower_subtensor,
       .aliases = {{.output = 0, .input = 0, .view = view}},
       .connection = [](const Node&, size_t input, size_t) { return input == 0; },
-      .cases = cases};
+      .cases = cases_subtensor};
   return op;
 }
 

@@ -11,7 +11,7 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_take(const TypeArgs& args) {
   const Type &x = args.type(0), &indices = args.type(1);
   args.require(is_int(indices.dtype), "the indices are not integers", "an integer dtype");
   int64_t axis = args.props.get<int64_t>("axis");
@@ -20,7 +20,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {{.dtype = x.dtype, .dims = TakeAxes(x.dims, indices.dims, axis).dims()}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_take(const ReferenceArgs& args) {
   const Tensor &x = args.inputs[0], &indices = args.inputs[1];
   Tensor out = args.make_output();
   TakeAxes axes(args.node);
@@ -34,7 +34,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_take(kernel::StepBuilder& b) {
   lower_gather(b, "elements of in0 that in1 names");
 }
 
@@ -53,16 +53,16 @@ GatherSteps gather_steps(const Node& node, const kernel::Operand& x, const kerne
   return out;
 }
 
-constexpr GatherRule kGather{.source = 0,
-                             .indices = 1,
-                             .reads_rows =
-                                 [](const Node& node) {
-                                   return node.props.get<int64_t>("axis") + 1 <
-                                          static_cast<int64_t>(node.inputs[0].rank());
-                                 },
-                             .steps = gather_steps};
+constexpr GatherRule kGather_take{.source = 0,
+                                  .indices = 1,
+                                  .reads_rows =
+                                      [](const Node& node) {
+                                        return node.props.get<int64_t>("axis") + 1 <
+                                               static_cast<int64_t>(node.inputs[0].rank());
+                                      },
+                                  .steps = gather_steps};
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_take() {
   auto taken = [](int64_t axis) {
     return [axis](const std::vector<Expr>& in) { return std::vector{take(in[0], in[1], axis)}; };
   };
@@ -131,8 +131,8 @@ const Op& take_op() {
           "Shapes: x [A, n, C], indices [I], y [A, I, C]. Negative indices count from the end; others outside the\n"
           "axis fail, whether or not an element is read through them. dtypes: x any, indices any integer.\n"
           "Gradient: the cotangent added into zeros at the indices (scatter_add); indices have none.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_take,
+      .reference = reference_take,
       .error = moved_error,
       .gradient =
           [](const GradientArgs& args) {
@@ -140,11 +140,11 @@ const Op& take_op() {
             return std::vector{scatter_add(zeros_like(args.input(0)), args.input(1), args.cotangent(), axis), Expr()};
           },
       .jvp = linear_jvp,
-      .lower = lower,
-      .gather = &kGather,
+      .lower = lower_take,
+      .gather = &kGather_take,
       .cost = gather_cost,
       .connection = is_no_index,
-      .cases = cases};
+      .cases = cases_take};
   return op;
 }
 

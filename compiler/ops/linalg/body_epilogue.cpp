@@ -6,7 +6,6 @@
 
 namespace thtrain {
 
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
@@ -20,7 +19,7 @@ size_t place_in(const Graph& body, const Expr& e) {
 }
 
 // Does it lie as if the axes of the domain from `axis` on were one?
-bool is_flat(const Dims& dims, size_t axis, const Operand& operand) {
+bool is_flat(const Dims& dims, size_t axis, const kernel::Operand& operand) {
   const Dims strides = strides_over(dims, operand);
   std::optional<Dim> step;  // from one element of the axes so far to the next, and what they have in all
   Dim next;
@@ -68,7 +67,7 @@ BodyEpilogue::BodyEpilogue(StepBuilder& b, const Node& anchor)
   nodes_.push_back(&anchor_);
 }
 
-Operand BodyEpilogue::operand(size_t i) const {
+kernel::Operand BodyEpilogue::operand(size_t i) const {
   return b_.input(place_in(body_, anchor_.inputs[i]));
 }
 
@@ -105,8 +104,9 @@ bool BodyEpilogue::reads_elements() const {
 }
 
 void BodyEpilogue::prefetch(const std::vector<Term>& index) const {
-  elements_->each_whole(
-      index, [&](const Operand& operand, const Term& at) { b_.prefetch(operand, at, kernel::Prefetch::kWrite); });
+  elements_->each_whole(index, [&](const kernel::Operand& operand, const Term& at) {
+    b_.prefetch(operand, at, kernel::Prefetch::kWrite);
+  });
 }
 
 bool BodyEpilogue::is_flat_from(size_t axis) const {

@@ -35,7 +35,7 @@ Lengths lengths_of(const Type& a, const Type& b) {
   return {a.rank() == 2 ? a.dims[0] : Dim(1), a.dims.back(), b.rank() == 2 ? b.dims[1] : Dim(1)};
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_dot(const TypeArgs& args) {
   const Type &a = args.type(0), &b = args.type(1);
   args.require(a.rank() >= 1 && a.rank() <= 2 && b.rank() >= 1 && b.rank() <= 2,
                "operands must be vectors or matrices");
@@ -58,7 +58,7 @@ auto accumulator() {
 }
 
 // Sums of float32 products accumulate in float64 and are rounded once.
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_dot(const ReferenceArgs& args) {
   Tensor out = args.make_output();
   const Tensor &a = args.inputs[0], &b = args.inputs[1];
   int64_t k = a.shape().back(), m = a.rank() == 2 ? a.dim(0) : 1, n = b.rank() == 2 ? b.dim(1) : 1;
@@ -94,7 +94,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
 }
 
 // Integers, bools: three loops, the innermost over columns.
-void lower_loops(StepBuilder& b) {
+void lower_loops_dot(StepBuilder& b) {
   const kernel::Operand &x = b.input(0), &y = b.input(1), &z = b.output();
   Lengths n = lengths_of(x.type, y.type);
   DType dtype = z.type.dtype;
@@ -119,11 +119,11 @@ void lower_loops(StepBuilder& b) {
   b.finish_kernel("dot", "out0 = dot(in0, in1) of " + std::string(name_of(dtype)), n.m, 1);
 }
 
-void lower(StepBuilder& b) {
+void lower_dot(StepBuilder& b) {
   const kernel::Operand &x = b.input(0), &y = b.input(1);
   DType dtype = x.type.dtype;
   if (is_complex(dtype)) return b.call_reference();
-  if (!has_blas(dtype)) return lower_loops(b);
+  if (!has_blas(dtype)) return lower_loops_dot(b);
   if (x.type.rank() == 2 && y.type.rank() == 2) return lower_matrix_product(b);
   // y = op(A) v as gemv; an inner product is the product with a matrix of one row.
   bool matrix_left = x.type.rank() == 2;
@@ -207,7 +207,7 @@ Expr accumulated(std::span<const Expr> factors, const Expr& y, const Expr& alpha
 
 constexpr Accumulation kIntoMatrix{[](const Node& node) { return node.types[0].rank() >= 1; }, accumulated};
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_dot() {
   auto build = [](const std::vector<Expr>& x) { return std::vector<Expr>{dot(x[0], x[1])}; };
   auto f32 = [](Dims dims) { return Type{.dtype = DType::kFloat32, .dims = std::move(dims)}; };
   auto f64 = [](Dims dims) { return Type{.dtype = DType::kFloat64, .dims = std::move(dims)}; };
@@ -278,12 +278,12 @@ const Op& dot_op() {
   static const Op op{
       .name = "dot",
       .doc = "Matrix product: [m, k] . [k, n] -> [m, n]; a vector on the left is a row, on the right a column.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_dot,
+      .reference = reference_dot,
       .error = [](const ErrorArgs& a) { return multilinear_error(a, static_cast<double>(a.inputs[1].dim(0)) + 2); },
       .gradient = gradient,
       .jvp = multilinear_jvp,
-      .lower = lower,
+      .lower = lower_dot,
       .loop_form = &kRowSums,
       .accumulation = &kIntoMatrix,
       .turns = &kProductOfTurns,
@@ -295,7 +295,7 @@ const Op& dot_op() {
             Dim size(static_cast<int64_t>(size_of(node.types[0].dtype)));
             return Cost{Dim(2) * n.m * n.k * n.n, size * (n.m * n.k + n.k * n.n + n.m * n.n)};
           },
-      .cases = cases,
+      .cases = cases_dot,
   };
   return op;
 }

@@ -12,7 +12,6 @@
 namespace thtrain {
 namespace {
 
-using kernel::Operand;
 using kernel::StepBuilder;
 using kernel::Term;
 
@@ -50,10 +49,10 @@ class ProductEpilogue : public BodyEpilogue {
   }
 };
 
-void lower(StepBuilder& b) {
+void lower_fused_product(StepBuilder& b) {
   ProductEpilogue epilogue(b);
   const size_t first = first_factor(epilogue.anchor());
-  const Operand x = epilogue.operand(first), y = epilogue.operand(first + 1);
+  const kernel::Operand x = epilogue.operand(first), y = epilogue.operand(first + 1);
   std::optional<MatrixProduct> product = known_product(epilogue.anchor(), x.layout, y.layout);
   TH_CHECK(product && plain_is_possible(*product), "fused_product: a product that no kernel can end with more");
   GemmCall call{.product = *product, .a = x, .b = y, .c = b.output(), .epilogue = &epilogue};
@@ -87,7 +86,7 @@ const std::vector<FusedExample>& examples() {
   return out;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_fused_product() {
   OpCase like{};
   like.bound = 64;
   std::vector<OpCase> out = fused_cases(make_fused_product, examples(), like);
@@ -123,8 +122,8 @@ std::shared_ptr<const Node> make_fused_product(GraphPtr body, std::vector<Expr> 
 const Op& fused_product_op() {
   static const Op op = [] {
     Op made = op_of_body("fused_product",
-                         "A matrix product and the elementwise expressions before and after it, in one kernel.", lower,
-                         cases);
+                         "A matrix product and the elementwise expressions before and after it, in one kernel.",
+                         lower_fused_product, cases_fused_product);
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);
       const Node& product = anchor_of(*a.bodies[0]);

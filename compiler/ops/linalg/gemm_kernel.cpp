@@ -4,6 +4,8 @@
 #include <charconv>
 #include <functional>
 
+#include "compiler/base/ceil_div.h"
+
 namespace thtrain {
 namespace {
 
@@ -19,10 +21,6 @@ constexpr int64_t kPanelBytes = 256 << 10, kAllPanelsBytes = 512 << 10;  // on t
 constexpr int64_t kPrefetchDistance = 16;
 constexpr int kMaxRows = 14;
 constexpr int64_t kFewBlocks = 32;
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // Accumulators, one row of B, one element of A.
 int registers_of(const GemmTiling& t) {

@@ -20,7 +20,7 @@ constexpr const char* kPivots = "pivots other than 0, found 0 as pivot {value} o
 
 // By Gauss and Jordan in float64, on the transposed matrix, as LAPACK sees it: rows are exchanged so that each pivot is
 // the largest of its column.
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_inverse(const ReferenceArgs& args) {
   const int64_t n = args.inputs[0].dim(0);
   std::vector<double> a(static_cast<size_t>(n * n)), x(static_cast<size_t>(n * n));
   for (int64_t i = 0; i < n * n; ++i) a[static_cast<size_t>(i % n * n + i / n)] = args.inputs[0].as_double(i);
@@ -94,7 +94,7 @@ std::vector<Tensor> error(const ErrorArgs& args) {
   return {out};
 }
 
-void lower(StepBuilder& b) {
+void lower_inverse(StepBuilder& b) {
   const DType dtype = b.output().type.dtype;
   const Dim& n = b.output().type.dims[0];
   const kernel::Operand work = b.workspace(dtype, n * Dim(kInverseBlock)), pivots = b.workspace(DType::kInt32, n);
@@ -104,7 +104,7 @@ void lower(StepBuilder& b) {
        kernel::RuntimeCheck{kSingular, kPivots, b.node().origin}});
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_inverse() {
   // More on the diagonal than beside it in a row, 2 for each of 17 elements, keeps the matrix far from a singular one.
   auto build = [](const std::vector<Expr>& in) {
     return std::vector{inverse(in[0] + 40.0 * eye(in[0].dims()[0], {}, 0, in[0].dtype()))};
@@ -138,7 +138,7 @@ const Op& inverse_op() {
             a.require_equal(a.type(0).dims[0], a.type(0).dims[1], "rows and columns differ");
             return std::vector{a.type(0)};
           },
-      .reference = reference,
+      .reference = reference_inverse,
       .error = error,
       .gradient =
           [](const GradientArgs& g) {
@@ -146,7 +146,7 @@ const Op& inverse_op() {
             return std::vector<Expr>{-dot(x, dot(g.cotangent(), x))};
           },
       .jvp = [](const JvpArgs& a) { return std::vector<Expr>{-dot(a.outputs[0], dot(a.tangents[0], a.outputs[0]))}; },
-      .lower = lower,
+      .lower = lower_inverse,
       .accepts_layout = [](const Node& node, size_t i,
                            const Layout& layout) { return is_row_major(node.inputs[i].dims(), layout); },
       .cost =
@@ -154,7 +154,7 @@ const Op& inverse_op() {
             const Dim& n = node.types[0].dims[0];
             return Cost{Dim(2) * n * n * n, Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype))) * n * n};
           },
-      .cases = cases,
+      .cases = cases_inverse,
   };
   return op;
 }

@@ -15,7 +15,7 @@ Term factor_term(StepBuilder& b, const GemmFactor& factor, DType dtype) {
   return b.load(b.input(static_cast<size_t>(std::get<int>(factor))), 0);
 }
 
-void lower_loops(StepBuilder& b) {
+void lower_loops_loop_products(StepBuilder& b) {
   const ProductStep step = product_step(b);
   const kernel::Operand& out = b.output();
   const DType dtype = out.type.dtype;
@@ -46,7 +46,8 @@ CandidateSource loop_products() {
   return {"matrix_product",
           [](const ChoiceKey&, const Target&) { return std::vector<Candidate>(); },
           [](const ChoiceKey&, const std::string& name, const Target&) {
-            const Candidate loops{.name = "loops", .rounding = RoundingClass::kSame, .lower = lower_loops};
+            const Candidate loops{
+                .name = "loops", .rounding = RoundingClass::kSame, .lower = lower_loops_loop_products};
             return name == loops.name ? std::optional(loops) : std::nullopt;
           },
           {"loops"}};

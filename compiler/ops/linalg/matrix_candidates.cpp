@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "compiler/base/ceil_div.h"
 #include "compiler/ir/node.h"
 #include "compiler/ops/candidates.h"
 #include "compiler/ops/linalg/library_functions.h"
@@ -20,10 +21,6 @@ using kernel::Target;
 constexpr const char* kComputation = "matrix_product";
 // A new number where generated kernels of the same name became others.
 constexpr const char* kTilingVersion = "3";
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // The inner length in equal slabs of at most `most`.
 int64_t depth_of(int64_t k, int64_t most) {

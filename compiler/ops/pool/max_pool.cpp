@@ -42,7 +42,7 @@ void require_lengths(const TypeArgs& args, const Dims& expected) {
     args.require_equal(other.dims[axis], expected[axis], str("the other input does not fit the image in axis ", axis));
 }
 
-std::vector<Type> infer_gradient(const TypeArgs& args) {
+std::vector<Type> infer_gradient_max_pool(const TypeArgs& args) {
   const Type& x = float_image(args);
   require_lengths(args, PoolWindows::of(args.props).pooled(x.dims));
   return {x};
@@ -92,7 +92,7 @@ std::vector<Tensor> reference_pick(const ReferenceArgs& args) {
   return {out};
 }
 
-std::vector<Tensor> reference_gradient(const ReferenceArgs& args) {
+std::vector<Tensor> reference_gradient_max_pool(const ReferenceArgs& args) {
   const Tensor& dy = args.inputs[1];
   Tensor sums = Tensor::zeros(DType::kFloat64, args.shapes[0]);
   each_maximum(args, dy.shape(),
@@ -169,7 +169,7 @@ bool is_second(const Node&, size_t input, size_t) {
   return input == 1;
 }
 
-Cost cost(const Node& node) {
+Cost cost_max_pool(const Node& node) {
   Dim elements = node.inputs[0].type().elements(), moved = node.types[0].elements();
   for (const Expr& input : node.inputs) moved = moved + input.type().elements();
   return {.flops = elements, .bytes = moved * static_cast<int64_t>(size_of(node.types[0].dtype))};
@@ -201,7 +201,7 @@ const Op& max_pool_op() {
       .jvp = [](const JvpArgs& a) { return std::vector{made(max_pool_pick_op(), a.node, a.tangent())}; },
       .lower = lower_pool,
       .accepts_layout = takes_row_major,
-      .cost = cost,
+      .cost = cost_max_pool,
       .cases = [] { return cases(PoolInputs::kImage, max_pool_op); }};
   return op;
 }
@@ -213,8 +213,8 @@ const Op& max_pool_gradient_op() {
           "dx of max_pool: 0, and the sum of dy over the windows whose maximum it is. In: x, dy of the lengths of "
           "max_pool(x), float32 or float64; out: of the lengths of x. Linear in dy, with the derivative max_pool_pick; "
           "of x there is none.",
-      .infer = infer_gradient,
-      .reference = reference_gradient,
+      .infer = infer_gradient_max_pool,
+      .reference = reference_gradient_max_pool,
       .error = error_gradient,
       .gradient =
           [](const GradientArgs& a) {
@@ -223,7 +223,7 @@ const Op& max_pool_gradient_op() {
       .jvp = linear_jvp,
       .lower = lower_pool,
       .accepts_layout = takes_row_major,
-      .cost = cost,
+      .cost = cost_max_pool,
       .connection = is_second,
       .cases = [] { return cases(PoolInputs::kImageAndPooled, max_pool_gradient_op); }};
   return op;
@@ -246,7 +246,7 @@ const Op& max_pool_pick_op() {
       .jvp = linear_jvp,
       .lower = lower_pool,
       .accepts_layout = takes_row_major,
-      .cost = cost,
+      .cost = cost_max_pool,
       .connection = is_second,
       .cases = [] { return cases(PoolInputs::kTwoImages, max_pool_pick_op); }};
   return op;

@@ -17,7 +17,6 @@
 namespace thtrain {
 namespace {
 
-using kernel::Operand;
 using kernel::StepBuilder;
 
 const Node& node_in(const Graph& body, bool (*is_it)(const Node&)) {
@@ -49,7 +48,7 @@ std::optional<DirectTiling> chosen_tiling(const ConvPooling& p, const kernel::Ch
   return tiling && p.fits(*tiling) ? tiling : std::nullopt;
 }
 
-Operand operand_of(StepBuilder& b, const Expr& input) {
+kernel::Operand operand_of(StepBuilder& b, const Expr& input) {
   const Graph& body = *b.node().bodies[0];
   for (size_t k = 0; k < body.inputs.size(); ++k)
     if (body.inputs[k].same(input)) return b.input(k);

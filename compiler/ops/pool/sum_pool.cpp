@@ -31,7 +31,7 @@ Dims image_dims(const Type& dy, const Props& props) {
   return out;
 }
 
-std::vector<Type> infer_gradient(const TypeArgs& args) {
+std::vector<Type> infer_gradient_sum_pool(const TypeArgs& args) {
   const Type& dy = float_type(args);
   const PoolWindows windows = PoolWindows::of(args.props);
   args.require(args.props.get<Dims>("lengths").size() == windows.axes() && dy.rank() >= windows.axes(),
@@ -58,7 +58,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out.cast(x.dtype())};
 }
 
-std::vector<Tensor> reference_gradient(const ReferenceArgs& args) {
+std::vector<Tensor> reference_gradient_sum_pool(const ReferenceArgs& args) {
   const Tensor& dy = args.inputs[0];
   const PoolWindows windows = PoolWindows::of(args.node);
   Tensor out = Tensor::zeros(DType::kFloat64, args.shapes[0]);
@@ -91,7 +91,7 @@ std::vector<Expr> gradient_of_gradient(const GradientArgs& args) {
   return {apply(sum_pool_op(), {args.cotangent()}, props)};
 }
 
-Cost cost(const Node& node) {
+Cost cost_sum_pool(const Node& node) {
   const Dim of_input = node.inputs[0].type().elements(), of_output = node.types[0].elements();
   return {.flops = of_input + of_output,
           .bytes = (of_input + of_output) * static_cast<int64_t>(size_of(node.types[0].dtype))};
@@ -135,7 +135,7 @@ const Op& sum_pool_op() {
       .jvp = linear_jvp,
       .lower = lower_pool,
       .accepts_layout = takes_row_major,
-      .cost = cost,
+      .cost = cost_sum_pool,
       .cases = [] { return cases(PoolInputs::kImage); }};
   return op;
 }
@@ -148,14 +148,14 @@ const Op& sum_pool_gradient_op() {
           "lengths of sum_pool(x), float32 or float64; out: of those of x, whose pooled lengths are a property. "
           "Linear, "
           "with the derivative sum_pool.",
-      .infer = infer_gradient,
-      .reference = reference_gradient,
+      .infer = infer_gradient_sum_pool,
+      .reference = reference_gradient_sum_pool,
       .error = error,
       .gradient = gradient_of_gradient,
       .jvp = linear_jvp,
       .lower = lower_pool,
       .accepts_layout = takes_row_major,
-      .cost = cost,
+      .cost = cost_sum_pool,
       .cases = [] { return cases(PoolInputs::kPooled); }};
   return op;
 }

@@ -38,7 +38,7 @@ int64_t place_in(const double* sums, int64_t k, double u) {
   return std::upper_bound(sums, sums + k, u) - sums;
 }
 
-constexpr const char* kWhat = "choice: the probabilities are none";
+constexpr const char* kWhat_choice = "choice: the probabilities are none";
 constexpr const char* kExpected =
     "numbers of at least 0 whose sum is 1; without replacement as many that are not 0 as are drawn";
 
@@ -46,35 +46,37 @@ bool replaces(const Node& node) {
   return node.props.get<bool>("with_replacement");
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_choice(const TypeArgs& args) {
   const Type state = state_type(args), &p = args.type(1);
   args.require(p.rank() == 1 && p.dtype == DType::kFloat64, "the probabilities are no vector of float64");
   return {state, {.dtype = DType::kInt64, .dims = drawn_dims(args)}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_choice(const ReferenceArgs& args) {
   RandomState state = random_state_of(args.inputs[0]);
   const Tensor& p = args.inputs[1];
   Tensor out = args.make_output(1);
   if (!is_choosable(p.data<double>(), p.size(), out.size(), replaces(args.node)))
-    throw UserError(
-        {.what = kWhat, .expected = kExpected, .node = args.node.origin.text(), .config = args.node.origin.config()});
+    throw UserError({.what = kWhat_choice,
+                     .expected = kExpected,
+                     .node = args.node.origin.text(),
+                     .config = args.node.origin.config()});
   std::vector<double> work(static_cast<size_t>(2 * p.size() + out.size()));
   choose(state, p.data<double>(), p.size(), out.size(), replaces(args.node), out.data<int64_t>(), work.data());
   return {tensor_of(state), out};
 }
 
-void lower(StepBuilder& b) {
+void lower_choice(StepBuilder& b) {
   const kernel::Operand &p = b.input(1), &out = b.output(1);
   const Dim n = out.type.elements(), &k = p.type.dims[0];
   const kernel::Operand work = b.workspace(DType::kFloat64, Dim(2) * k + n);
   b.call_library({choice_function(),
                   {n, k, Dim(replaces(b.node()) ? 1 : 0), PointerTo{p.index}, PointerTo{b.input(0).index},
                    PointerTo{b.output(0).index}, PointerTo{out.index}, PointerTo{work.index}},
-                  kernel::RuntimeCheck{kWhat, kExpected, b.node().origin}});
+                  kernel::RuntimeCheck{kWhat_choice, kExpected, b.node().origin}});
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_choice() {
   auto build = [](int64_t n, bool with_replacement) {
     return [=](const std::vector<Expr>& in) {
       const Expr p = make_constant(Tensor::vector({0.125, 0.0, 0.25, 0.0625, 0.5, 0.03125, 0.03125}));
@@ -140,16 +142,16 @@ const Op& mt_choice_op() {
           "Numbers below k with the probabilities p[k], by NumPy's RandomState.choice, bit for bit; without\n"
           "replacement no number comes twice. Inputs: a state of MT19937, p [k]. Gives the next state and the\n"
           "numbers, int64 [dims]. Not differentiable.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_choice,
+      .reference = reference_choice,
       .error = drawn_error,
-      .lower = lower,
+      .lower = lower_choice,
       .accepts_layout = takes_row_major,
       .aliases = {{.output = 0, .input = 0}},
       .foldable = false,
       .advances = Advance{},
       .cost = [](const Node& node) { return drawn_cost(node, 40); },
-      .cases = cases};
+      .cases = cases_choice};
   return op;
 }
 

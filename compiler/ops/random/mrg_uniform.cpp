@@ -19,7 +19,7 @@ constexpr double kWideScale = 0x1p-31;
 
 constexpr int64_t kWork = 60;  // simple operations of a number
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_mrg_uniform(const TypeArgs& args) {
   const Type& state = args.type(0);
   args.require(state.dtype == DType::kInt32 && state.rank() == 2, "the first input is no state of MRG31k3p",
                "int32[6, streams]");
@@ -31,7 +31,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {state, {.dtype = dtype, .dims = drawn_dims(args)}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_mrg_uniform(const ReferenceArgs& args) {
   Tensor state = args.inputs[0].contiguous().copy(), out = args.make_output(1);
   const int64_t streams = state.dim(1);
   int32_t* words = state.data<int32_t>();
@@ -116,7 +116,7 @@ class Streams {
 };
 
 // A range of streams: each vector of them gives its numbers of all rows, a row being one number of every stream.
-void lower(StepBuilder& b) {
+void lower_mrg_uniform(StepBuilder& b) {
   kernel::Code& code = b.code();
   const kernel::Operand &state = b.input(0), &out = b.output(1);
   const DType dtype = out.type.dtype;
@@ -147,7 +147,7 @@ void lower(StepBuilder& b) {
                   max(floor_div(worth, max(whole_rows, Dim(1))), Dim(1)), lanes);
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_mrg_uniform() {
   // Words below the second modulus: any are a state.
   auto build = [](LengthList size, DType dtype) {
     return [=](const std::vector<Expr>& in) {
@@ -179,16 +179,16 @@ const Op& mrg_uniform_op() {
           "z 2^-31, in (0, 1), for the next z of MRG31k3p: number i is of stream i mod streams. In float32 the\n"
           "factor is 4.6566126e-10, and no number is 1. Input: a state int32 [6, streams], the words x[n-1],\n"
           "x[n-2], x[n-3], y[n-1], y[n-2], y[n-3] of each. Gives the next state and the numbers, [dims].",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_mrg_uniform,
+      .reference = reference_mrg_uniform,
       .error = drawn_error,
-      .lower = lower,
+      .lower = lower_mrg_uniform,
       .accepts_layout = takes_row_major,
       .aliases = {{.output = 0, .input = 0}},
       .foldable = false,
       .advances = Advance{},
       .cost = [](const Node& node) { return drawn_cost(node, kWork); },
-      .cases = cases};
+      .cases = cases_mrg_uniform};
   return op;
 }
 

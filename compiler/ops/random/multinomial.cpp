@@ -12,7 +12,7 @@ namespace {
 
 using kernel::PointerTo;
 
-constexpr const char* kWhat = "multinomial: a parameter is out of range";
+constexpr const char* kWhat_multinomial = "multinomial: a parameter is out of range";
 
 std::string expected(const std::string& row) {
   return str(
@@ -25,7 +25,7 @@ Dims rows_of(const Dims& dims) {
   return Dims(dims.begin(), dims.end() - 1);
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_multinomial(const TypeArgs& args) {
   const Type state = state_type(args), &n = args.type(1), &p = args.type(2);
   const Dims& dims = drawn_dims(args);
   args.require(n.dtype == DType::kInt64 && (n.rank() == 0 || n.rank() + 1 == dims.size()),
@@ -38,7 +38,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {state, {.dtype = DType::kInt64, .dims = dims}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_multinomial(const ReferenceArgs& args) {
   RandomState state = random_state_of(args.inputs[0]);
   const Tensor &n = args.inputs[1], &p = args.inputs[2];
   Tensor out = args.make_output(1);
@@ -47,7 +47,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   auto chances = [&](int64_t row) { return p.data<double>() + (p.rank() == 1 ? 0 : row * k); };
   for (int64_t row = 0; row < rows; ++row)
     if (!are_multinomial(trials(row), chances(row), k))
-      throw UserError({.what = kWhat,
+      throw UserError({.what = kWhat_multinomial,
                        .expected = expected(std::to_string(row + 1)),
                        .node = args.node.origin.text(),
                        .config = args.node.origin.config()});
@@ -56,7 +56,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {tensor_of(state), out};
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_multinomial(kernel::StepBuilder& b) {
   const kernel::Operand &n = b.input(1), &p = b.input(2), &out = b.output(1);
   const Dim& k = out.type.dims.back();
   const Dim rows = k.is(0) ? Dim(0) : product(rows_of(out.type.dims));
@@ -64,10 +64,10 @@ void lower(kernel::StepBuilder& b) {
                   {rows, k, PointerTo{n.index}, Dim(n.type.is_scalar() ? 0 : 1), PointerTo{p.index},
                    p.type.rank() == 1 && out.type.rank() > 1 ? Dim(0) : k, PointerTo{b.input(0).index},
                    PointerTo{b.output(0).index}, PointerTo{out.index}},
-                  kernel::RuntimeCheck{kWhat, expected("{value}"), b.node().origin}});
+                  kernel::RuntimeCheck{kWhat_multinomial, expected("{value}"), b.node().origin}});
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_multinomial() {
   auto build = [](LengthList size, Operand n, Tensor p) {
     return [=](const std::vector<Expr>& in) {
       const Drawn out = draw_multinomial(state_of_words(in[0]), size, n, make_constant(p));
@@ -97,16 +97,16 @@ const Op& mt_multinomial_op() {
           "How often each of k results comes in n trials with the probabilities p, by NumPy's\n"
           "RandomState.multinomial, bit for bit. Inputs: a state of MT19937; n, one number or int64 [rows]; p,\n"
           "float64 [k] or [rows, k]. Gives the next state and int64 [rows, k]. Not differentiable.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_multinomial,
+      .reference = reference_multinomial,
       .error = drawn_error,
-      .lower = lower,
+      .lower = lower_multinomial,
       .accepts_layout = takes_row_major,
       .aliases = {{.output = 0, .input = 0}},
       .foldable = false,
       .advances = Advance{},
       .cost = [](const Node& node) { return drawn_cost(node, 100); },
-      .cases = cases};
+      .cases = cases_multinomial};
   return op;
 }
 

@@ -7,14 +7,14 @@ namespace {
 
 using kernel::PointerTo;
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_permutation(const TypeArgs& args) {
   const Type state = state_type(args);
   const Dims& dims = drawn_dims(args);
   args.require(!dims.empty(), "a permutation has an axis");
   return {state, {.dtype = DType::kInt64, .dims = dims}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_permutation(const ReferenceArgs& args) {
   RandomState state = random_state_of(args.inputs[0]);
   Tensor out = args.make_output(1);
   const int64_t n = out.shape().back();
@@ -25,14 +25,14 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {tensor_of(state), out};
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_permutation(kernel::StepBuilder& b) {
   const Dims& dims = b.output(1).type.dims;
   b.call_library({permutation_function(),
                   {product(Dims(dims.begin(), dims.end() - 1)), dims.back(), PointerTo{b.input(0).index},
                    PointerTo{b.output(0).index}, PointerTo{b.output(1).index}}});
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_permutation() {
   auto build = [](LengthList size, int64_t n) {
     return [=](const std::vector<Expr>& in) {
       const Drawn out = draw_permutation(state_of_words(in[0]), size, n);
@@ -57,16 +57,16 @@ const Op& mt_permutation_op() {
                      .doc =
                          "Permutations of 0 to n - 1 along the last axis, one after the other, by NumPy's\n"
                          "RandomState.permutation. Input: a state of MT19937. Gives the next state and int64 [dims].",
-                     .infer = infer,
-                     .reference = reference,
+                     .infer = infer_permutation,
+                     .reference = reference_permutation,
                      .error = drawn_error,
-                     .lower = lower,
+                     .lower = lower_permutation,
                      .accepts_layout = takes_row_major,
                      .aliases = {{.output = 0, .input = 0}},
                      .foldable = false,
                      .advances = Advance{},
                      .cost = [](const Node& node) { return drawn_cost(node, 10); },
-                     .cases = cases};
+                     .cases = cases_permutation};
   return op;
 }
 

@@ -9,7 +9,7 @@ namespace {
 using kernel::StepBuilder;
 using kernel::Term;
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_arg_extremum(const TypeArgs& args) {
   const Type& x = args.type(0);
   args.require(x.kind == TypeKind::kTensor, "the input must be a dense tensor");
   if (is_complex(x.dtype)) args.fail(str("is not defined for ", name_of(x.dtype)), "bool, integers or floats");
@@ -87,7 +87,7 @@ void lower(StepBuilder& b, bool is_max) {
   lower_by_nest(b, std::move(how), name, str(name, " of in0 ", readable(b.input(0).type.text())));
 }
 
-std::vector<OpCase> cases(const Op& op) {
+std::vector<OpCase> cases_arg_extremum(const Op& op) {
   struct Row {
     Dims dims;
     Ints axes;
@@ -119,7 +119,7 @@ Op define(bool is_max, const Op& (*self)()) {
           .doc = str("int64 position of the ", is_max ? "greatest" : "least",
                      " element along an axis, or of all elements in row-major order. The first of several; the first "
                      "NaN counts as the extremum. An error without elements. No derivative."),
-          .infer = infer,
+          .infer = infer_arg_extremum,
           .reference = [is_max](const ReferenceArgs& args) { return evaluate(is_max, args); },
           .error = [is_max](const ErrorArgs& args) { return error(is_max, args); },
           .lower = [is_max](StepBuilder& b) { lower(b, is_max); },
@@ -130,7 +130,7 @@ Op define(bool is_max, const Op& (*self)()) {
                 return Cost{.flops = n, .bytes = n * static_cast<int64_t>(size_of(node.inputs[0].dtype()))};
               },
           .connection = [](const Node&, size_t, size_t) { return false; },
-          .cases = [self] { return cases(self()); }};
+          .cases = [self] { return cases_arg_extremum(self()); }};
 }
 
 Expr build(const Op& op, const Operand& operand, std::optional<int64_t> axis, bool keepdims) {

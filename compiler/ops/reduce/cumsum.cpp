@@ -17,7 +17,7 @@ size_t axis_number(const Node& node) {
   return static_cast<size_t>(node.props.get<int64_t>("axis"));
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_cumsum(const TypeArgs& args) {
   const Type& x = args.type(0);
   const int64_t axis = args.props.get<int64_t>("axis");
   args.require(axis >= 0 && axis < static_cast<int64_t>(x.rank()), "there is no such axis",
@@ -42,7 +42,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
 
 // y[0] = x[0], then y[i + 1] = y[i] + x[i + 1]: the first elements by a kernel of their own. Turns along the other axes
 // are independent.
-void lower(kernel::StepBuilder& b) {
+void lower_cumsum(kernel::StepBuilder& b) {
   const kernel::Operand x = parts_of(b.input(0)), out = parts_of(b.output());
   const size_t axis = axis_number(b.node());
   const Dim length = out.type.dims[axis];
@@ -74,7 +74,7 @@ Expr reversed(const Expr& x, size_t axis) {
   return subtensor(x, indices);
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_cumsum() {
   auto along = [](int64_t axis) {
     return [axis](const std::vector<Expr>& in) { return std::vector{cumsum(in[0], axis)}; };
   };
@@ -106,7 +106,7 @@ const Op& cumsum_op() {
           "Shapes: y as x. Integers and bool give int64 or uint64 and wrap around; floats and complex keep their "
           "dtype.\n"
           "Gradient: the running sums of the cotangent from the end.",
-      .infer = infer,
+      .infer = infer_cumsum,
       .reference = reference,
       .error =
           [](const ErrorArgs& a) {
@@ -119,14 +119,14 @@ const Op& cumsum_op() {
             return std::vector{reversed(from_end, axis)};
           },
       .jvp = linear_jvp,
-      .lower = lower,
+      .lower = lower_cumsum,
       .aliases = {{.output = 0, .input = 0}},
       .cost =
           [](const Node& node) {
             const Dim elements = node.types[0].elements();
             return Cost{elements, elements * Dim(static_cast<int64_t>(2 * size_of(node.types[0].dtype)))};
           },
-      .cases = cases};
+      .cases = cases_cumsum};
   return op;
 }
 

@@ -114,7 +114,7 @@ const std::vector<FusedExample>& examples() {
   return out;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_fused_reduction() {
   OpCase like{};
   like.low = 0.25;
   like.high = 1.5;
@@ -129,7 +129,7 @@ const Op& fused_reduction_op() {
     Op made = op_of_body(
         "fused_reduction",
         "Elementwise expressions and reductions over the same axes, computed row by row in one loop nest.",
-        [](kernel::StepBuilder& b) { lower_rows(b, *b.node().bodies[0]); }, cases);
+        [](kernel::StepBuilder& b) { lower_rows(b, *b.node().bodies[0]); }, cases_fused_reduction);
     made.access = access_by_slices;
     return made;
   }();

@@ -35,7 +35,7 @@ Expr gradient(const Expr& x, const Expr& y, const Expr& dy, const Ints&) {
 }
 
 // It moves no farther than the element that moves most.
-std::vector<Tensor> error(const ErrorArgs& a) {
+std::vector<Tensor> error_max_abs(const ErrorArgs& a) {
   const Expr moved = make_input({.dtype = DType::kFloat64, .dims = a.node.inputs[0].dims()}, "e");
   return {a.evaluate(apply(max_abs_op(), {moved}, a.node.props).node(), std::vector{a.errors[0]})[0]};
 }
@@ -54,7 +54,7 @@ const Op& max_abs_op() {
       .lanes = "max",
       .reference = largest,
       .gradient = gradient,
-      .error = error};
+      .error = error_max_abs};
   static const Op op = define_reduction(record, max_abs_op);
   return op;
 }

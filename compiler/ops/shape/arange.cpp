@@ -14,7 +14,7 @@ bool is_integral(const Node& node) {
   return node.props.has("first");
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_arange(const TypeArgs& args) {
   Type out{.dtype = args.props.get<DType>("dtype"), .dims = args.props.get<Dims>("dims")};
   args.require(out.rank() == 1, "a vector is made", "one length");
   if (args.props.has("first"))
@@ -25,7 +25,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {out};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_arange(const ReferenceArgs& args) {
   const Props& props = args.node.props;
   Tensor out = args.make_output();
   visit(out.dtype(), [&](auto zero) {
@@ -48,7 +48,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_arange(kernel::StepBuilder& b) {
   const kernel::Operand& out = b.output();
   const Props& props = b.node().props;
   DType dtype = out.type.dtype;
@@ -67,7 +67,7 @@ void lower(kernel::StepBuilder& b) {
   b.finish_kernel("arange", "out0[i] = start + i * step", out.type.dims[0], grain_of(1));
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_arange() {
   auto made = [](Operand start, Operand stop, Operand step, std::optional<DType> dtype) {
     return [=](const std::vector<Expr>&) { return std::vector{arange(start, stop, step, dtype)}; };
   };
@@ -91,16 +91,16 @@ const Op& arange_op() {
           "step).\n"
           "dtypes: integers, float32, float64. Floats as in NumPy: start + i * ((start + step) - start), each rounded\n"
           "to the dtype. No inputs.",
-      .infer = infer,
-      .reference = reference,
-      .lower = lower,
+      .infer = infer_arange,
+      .reference = reference_arange,
+      .lower = lower_arange,
       .foldable = false,
       .cost =
           [](const Node& node) {
             Dim elements = node.types[0].elements();
             return Cost{Dim(2) * elements, elements * Dim(static_cast<int64_t>(size_of(node.types[0].dtype)))};
           },
-      .cases = cases};
+      .cases = cases_arange};
   return op;
 }
 

@@ -10,7 +10,7 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_broadcast_to(const TypeArgs& args) {
   const Type& x = args.type(0);
   Type out{.dtype = x.dtype, .dims = args.props.get<Dims>("dims")};
   for (const Dim& dim : out.dims) require_length(args, dim);
@@ -36,7 +36,7 @@ Shape repeating_strides(const Shape& strides, const Dims& dims, size_t rank) {
   return out;
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_broadcast_to(const ReferenceArgs& args) {
   const Tensor& x = args.inputs[0];
   const Dims& dims = args.node.inputs[0].dims();
   Shape expected(args.shapes[0].end() - static_cast<std::ptrdiff_t>(dims.size()), args.shapes[0].end());
@@ -47,14 +47,14 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {x.view(args.shapes[0], strides, 0).copy()};
 }
 
-std::optional<Layout> view(const LayoutArgs& args) {
+std::optional<Layout> view_broadcast_to(const LayoutArgs& args) {
   const Dims& before = args.node.inputs[0].dims();
   Layout out{.strides = Dims(args.node.types[0].rank() - before.size(), Dim(0)), .offset = args.input.offset};
   for (size_t i = 0; i < before.size(); ++i) out.strides.push_back(before[i].is(1) ? Dim(0) : args.input.strides[i]);
   return out;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_broadcast_to() {
   auto to = [](LengthList lengths) {
     return [lengths](const std::vector<Expr>& in) { return std::vector{broadcast_to(in[0], lengths)}; };
   };
@@ -81,8 +81,8 @@ static Expr repeated_in_all_turns(const Node& node, const Dim& turns, std::span<
   lengths.insert(lengths.begin(), turns);
   return broadcast_to(dimshuffle(inputs[0], order), lengths);
 }
-static constexpr TurnsRule kAllTurns{.applies = [](const Node&, const std::vector<bool>&) { return true; },
-                                     .all = repeated_in_all_turns};
+static constexpr TurnsRule kAllTurns_broadcast_to{.applies = [](const Node&, const std::vector<bool>&) { return true; },
+                                                  .all = repeated_in_all_turns};
 
 const Op& broadcast_to_op() {
   static const Op op{
@@ -91,17 +91,17 @@ const Op& broadcast_to_op() {
           "x repeated along new axes on the left and along its axes of known length 1, to the lengths dims.\n"
           "Shapes: other lengths agree, which is checked when a call begins where it cannot be proved.\n"
           "dtypes: any. Gradient: the cotangent summed over the repeated axes.\n"
-          "A view with strides of 0; not folded, so that zeros never become a constant of their size.",
-      .infer = infer,
-      .reference = reference,
+          "A view_broadcast_to with strides of 0; not folded, so that zeros never become a constant of their size.",
+      .infer = infer_broadcast_to,
+      .reference = reference_broadcast_to,
       .error = moved_error,
       .gradient = [](const GradientArgs& args) { return std::vector{unbroadcast(args.cotangent(), args.input(0))}; },
       .jvp = linear_jvp,
-      .turns = &kAllTurns,
-      .aliases = {{.output = 0, .input = 0, .view = view}},
+      .turns = &kAllTurns_broadcast_to,
+      .aliases = {{.output = 0, .input = 0, .view = view_broadcast_to}},
       .foldable = false,
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
-      .cases = cases};
+      .cases = cases_broadcast_to};
   return op;
 }
 

@@ -23,7 +23,7 @@ std::string expected(const Node& node, const std::string& limit) {
   return bound_of(node) ? str("from 0 to ", limit) : "at least 0";
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_define_length(const TypeArgs& args) {
   args.require(args.type(0).is_scalar() && args.type(0).dtype == DType::kInt64, "a length is an int64 scalar");
   const Dims &name = args.props.get<Dims>("name"), &bound = args.props.get<Dims>("bound");
   args.require(name.size() == 1 && name[0].text().starts_with('#'), "one name is given", "a name that begins with #");
@@ -31,7 +31,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {{.dtype = DType::kInt64}};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_define_length(const ReferenceArgs& args) {
   const int64_t n = args.inputs[0].as_int();
   const std::optional<Dim> bound = bound_of(args.node);
   const int64_t limit = bound ? bound->evaluate(args.length_of) : 0;
@@ -43,7 +43,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {Tensor(n)};
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_define_length(kernel::StepBuilder& b) {
   const Node& node = b.node();
   const kernel::Term n = b.code().let("n", b.load(b.input(0), 0));
   const std::optional<Dim> bound = bound_of(node);
@@ -55,7 +55,7 @@ void lower(kernel::StepBuilder& b) {
   b.finish_kernel("define_length", "a number as a length", 1);
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_define_length() {
   auto defined = [](std::optional<Dim> bound) {
     return [bound](const std::vector<Expr>& in) {
       return std::vector{apply(define_length_op(), {in[0]},
@@ -76,14 +76,14 @@ const Op& define_length_op() {
           "The int64 scalar n itself, which is the value of the length `name` from then on; steps on values of that\n"
           "length run later. It must be at least 0 and at most `bound`, where there is one. Shapes: n and y [].\n"
           "Not differentiable. A call computes it before all that has the length.",
-      .infer = infer,
-      .reference = reference,
-      .lower = lower,
+      .infer = infer_define_length,
+      .reference = reference_define_length,
+      .lower = lower_define_length,
       .foldable = false,
       .defines = [](const Node& node) -> std::vector<DefinedLength> {
         return {{.name = name_of_length(node), .bound = bound_of(node)}};
       },
-      .cases = cases};
+      .cases = cases_define_length};
   return op;
 }
 

@@ -15,7 +15,7 @@ const Ints& order_of(const Node& node) {
   return node.props.get<Ints>("order");
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_dimshuffle(const TypeArgs& args) {
   const Type& x = args.type(0);
   const Ints& order = args.props.get<Ints>("order");
   int64_t rank = static_cast<int64_t>(x.rank());
@@ -40,14 +40,14 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {out};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_dimshuffle(const ReferenceArgs& args) {
   const Tensor& x = args.inputs[0];
   Shape strides;
   for (int64_t axis : order_of(args.node)) strides.push_back(axis < 0 ? 0 : x.strides()[static_cast<size_t>(axis)]);
   return {x.view(args.shapes[0], strides, 0).copy()};
 }
 
-std::vector<Expr> gradient(const GradientArgs& args) {
+std::vector<Expr> gradient_dimshuffle(const GradientArgs& args) {
   const Ints& order = order_of(args.node);
   Ints inverse(args.input(0).rank(), -1);
   for (size_t k = 0; k < order.size(); ++k)
@@ -55,7 +55,7 @@ std::vector<Expr> gradient(const GradientArgs& args) {
   return {dimshuffle(args.cotangent(), inverse)};
 }
 
-std::optional<Layout> view(const LayoutArgs& args) {
+std::optional<Layout> view_dimshuffle(const LayoutArgs& args) {
   Layout out{.strides = {}, .offset = args.input.offset};
   for (int64_t axis : order_of(args.node))
     out.strides.push_back(axis < 0 ? Dim(0) : args.input.strides[static_cast<size_t>(axis)]);
@@ -72,7 +72,7 @@ Access access(const Node& node, size_t) {
   return Access::kElement;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_dimshuffle() {
   auto shuffled = [](std::vector<int64_t> order) {
     return [order](const std::vector<Expr>& in) { return std::vector{dimshuffle(in[0], order)}; };
   };
@@ -96,8 +96,8 @@ static Expr shuffled_in_all_turns(const Node& node, const Dim&, std::span<const 
   for (int64_t axis : order_of(node)) order.push_back(axis < 0 ? -1 : axis + 1);
   return dimshuffle(inputs[0], order);
 }
-static constexpr TurnsRule kAllTurns{.applies = [](const Node&, const std::vector<bool>&) { return true; },
-                                     .all = shuffled_in_all_turns};
+static constexpr TurnsRule kAllTurns_dimshuffle{.applies = [](const Node&, const std::vector<bool>&) { return true; },
+                                                .all = shuffled_in_all_turns};
 
 const Op& dimshuffle_op() {
   static const Op op{
@@ -105,18 +105,18 @@ const Op& dimshuffle_op() {
       .doc =
           "y[i_0, ..., i_m] = x[...], axis k of y being axis order[k] of x, or a new axis of length 1 for -1.\n"
           "Shapes: axes that order leaves out have the known length 1. dtypes: any.\n"
-          "Gradient: the inverse order. A view.",
-      .infer = infer,
-      .reference = reference,
+          "Gradient: the inverse order. A view_dimshuffle.",
+      .infer = infer_dimshuffle,
+      .reference = reference_dimshuffle,
       .error = moved_error,
-      .gradient = gradient,
+      .gradient = gradient_dimshuffle,
       .jvp = linear_jvp,
       .access = access,
-      .turns = &kAllTurns,
+      .turns = &kAllTurns_dimshuffle,
       .axis_order = order_of,
-      .aliases = {{.output = 0, .input = 0, .view = view}},
+      .aliases = {{.output = 0, .input = 0, .view = view_dimshuffle}},
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
-      .cases = cases};
+      .cases = cases_dimshuffle};
   return op;
 }
 

@@ -6,14 +6,14 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_eye(const TypeArgs& args) {
   Type out{.dtype = args.props.get<DType>("dtype"), .dims = args.props.get<Dims>("dims")};
   args.require(out.rank() == 2, "rows and columns are asked for", "two lengths");
   for (const Dim& dim : out.dims) require_length(args, dim);
   return {out};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_eye(const ReferenceArgs& args) {
   Tensor out = args.make_output();
   int64_t k = args.node.props.get<int64_t>("k");
   visit(out.dtype(), [&](auto zero) {
@@ -24,7 +24,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-void lower(kernel::StepBuilder& b) {
+void lower_eye(kernel::StepBuilder& b) {
   const kernel::Operand& out = b.output();
   DType dtype = out.type.dtype;
   if (is_complex(dtype)) return b.call_reference();
@@ -42,7 +42,7 @@ void lower(kernel::StepBuilder& b) {
   b.finish_kernel("eye", "out0[i, i + k] = 1", out.type.dims[0], grain_of(out.type.dims[1]));
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_eye() {
   auto made = [](int64_t n, int64_t m, int64_t k, DType dtype) {
     return [=](const std::vector<Expr>&) { return std::vector{eye(n, m, k, dtype)}; };
   };
@@ -62,15 +62,15 @@ const Op& eye_op() {
   static const Op op{
       .name = "eye",
       .doc = "y[i, j] = 1 where j - i == k, else 0. Shapes: y has the lengths dims. dtypes: any. No inputs.",
-      .infer = infer,
-      .reference = reference,
-      .lower = lower,
+      .infer = infer_eye,
+      .reference = reference_eye,
+      .lower = lower_eye,
       .foldable = false,
       .cost =
           [](const Node& node) {
             return Cost{0, node.types[0].elements() * Dim(static_cast<int64_t>(size_of(node.types[0].dtype)))};
           },
-      .cases = cases};
+      .cases = cases_eye};
   return op;
 }
 

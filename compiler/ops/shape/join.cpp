@@ -14,7 +14,7 @@ size_t axis_of_join(const Node& node) {
   return static_cast<size_t>(node.props.get<int64_t>("axis"));
 }
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_join(const TypeArgs& args) {
   args.require(!args.inputs.empty(), "no values are given", "at least one");
   Type out = args.type(0);
   int64_t axis = args.props.get<int64_t>("axis");
@@ -33,7 +33,7 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {out};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_join(const ReferenceArgs& args) {
   Tensor out = args.make_output();
   size_t axis = axis_of_join(args.node);
   int64_t start = 0;
@@ -47,7 +47,7 @@ std::vector<Tensor> reference(const ReferenceArgs& args) {
   return {out};
 }
 
-std::vector<Expr> gradient(const GradientArgs& args) {
+std::vector<Expr> gradient_join(const GradientArgs& args) {
   std::vector<Expr> out;
   Dim start = 0;
   int64_t axis = args.node.props.get<int64_t>("axis");
@@ -71,7 +71,7 @@ std::vector<Layout> destinations(const Node& node, const Layout& output) {
 }
 
 // A kernel for each value that was not computed in its place.
-void lower(kernel::StepBuilder& b) {
+void lower_join(kernel::StepBuilder& b) {
   const kernel::Operand out = bits_of(b.output());
   const size_t axis = axis_of_join(b.node());
   Dim start = 0;
@@ -86,7 +86,7 @@ void lower(kernel::StepBuilder& b) {
   }
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_join() {
   auto joined = [](int64_t axis) {
     return [axis](const std::vector<Expr>& in) {
       return std::vector{join(axis, std::vector<Operand>(in.begin(), in.end()))};
@@ -122,18 +122,18 @@ const Op& join_op() {
           "The values one after the other along an axis.\n"
           "Shapes: the other lengths agree, which is checked when a call begins where it cannot be proved.\n"
           "dtypes: one (the builder promotes). Gradient: each value gets its part of the cotangent.",
-      .infer = infer,
-      .reference = reference,
+      .infer = infer_join,
+      .reference = reference_join,
       .error = moved_error,
-      .gradient = gradient,
+      .gradient = gradient_join,
       .jvp = linear_jvp,
-      .lower = lower,
+      .lower = lower_join,
       .destinations = destinations,
       .cost =
           [](const Node& node) {
             return Cost{0, node.types[0].elements() * Dim(2 * static_cast<int64_t>(size_of(node.types[0].dtype)))};
           },
-      .cases = cases};
+      .cases = cases_join};
   return op;
 }
 

@@ -8,7 +8,7 @@ namespace thtrain {
 
 namespace {
 
-std::vector<Type> infer(const TypeArgs& args) {
+std::vector<Type> infer_reshape(const TypeArgs& args) {
   const Type& x = args.type(0);
   Type out{.dtype = x.dtype, .dims = args.props.get<Dims>("dims")};
   for (const Dim& dim : out.dims) require_length(args, dim);
@@ -20,12 +20,12 @@ std::vector<Type> infer(const TypeArgs& args) {
   return {out};
 }
 
-std::vector<Tensor> reference(const ReferenceArgs& args) {
+std::vector<Tensor> reference_reshape(const ReferenceArgs& args) {
   return {args.inputs[0].reshape(args.shapes[0]).copy()};
 }
 
 // Finds runs of axes on both sides with the same number of elements; each run on the left must be row-major in itself.
-std::optional<Layout> view(const LayoutArgs& args) {
+std::optional<Layout> view_reshape(const LayoutArgs& args) {
   const Dims& before = args.node.inputs[0].dims();
   const Dims& after = args.node.types[0].dims;
   Layout out = row_major(after);
@@ -65,11 +65,11 @@ std::optional<Layout> view(const LayoutArgs& args) {
   return out;
 }
 
-std::vector<Expr> gradient(const GradientArgs& args) {
+std::vector<Expr> gradient_reshape(const GradientArgs& args) {
   return {reshape(args.cotangent(), args.input(0).dims())};
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_reshape() {
   auto reshaped = [](LengthList lengths) {
     return [lengths](const std::vector<Expr>& in) { return std::vector{reshape(in[0], lengths)}; };
   };
@@ -119,16 +119,16 @@ const Op& reshape_op() {
           "The elements of x in row-major order, read under the lengths dims.\n"
           "Shapes: the numbers of elements agree, which is checked when a call begins where it cannot be proved.\n"
           "dtypes: any. Gradient: the cotangent under the lengths of x.\n"
-          "A view where the strides of x allow it, else a copy.",
-      .infer = infer,
-      .reference = reference,
+          "A view_reshape where the strides of x allow it, else a copy.",
+      .infer = infer_reshape,
+      .reference = reference_reshape,
       .error = moved_error,
-      .gradient = gradient,
+      .gradient = gradient_reshape,
       .jvp = linear_jvp,
       .lower = [](kernel::StepBuilder& b) { copy_kernel(b, 0, "reshape: elements in row-major order"); },
-      .aliases = {{.output = 0, .input = 0, .view = view}},
+      .aliases = {{.output = 0, .input = 0, .view = view_reshape}},
       .symbolic = [](const Node&, std::span<const Dim> values) -> std::optional<Dim> { return values[0]; },
-      .cases = cases};
+      .cases = cases_reshape};
   return op;
 }
 

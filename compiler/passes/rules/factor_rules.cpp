@@ -9,7 +9,7 @@ namespace thtrain {
 namespace {
 
 // Neither lost nor endless where it stands for two numbers that were neither.
-bool is_usable(const Expr& number) {
+bool is_safe_factor(const Expr& number) {
   double x = constant_value(number)->as_double();
   if (!is_float(number.dtype())) return true;
   return std::isfinite(x) && std::abs(x) >= (number.dtype() == DType::kFloat32 ? 1e-30 : 1e-290);
@@ -22,7 +22,7 @@ Expr collect_factors(const Expr& value, RuleContext& context) {
   Expr total = make_constant(Tensor(1.0).cast(value.dtype()));
   for (const Expr& number : product.numbers_above) total = folded(total * number);
   for (const Expr& number : product.numbers_below) total = folded(total / number);
-  if (!is_usable(total)) return {};
+  if (!is_safe_factor(total)) return {};
   product.numbers_above = {total};
   product.numbers_below = {};
   return product.value(value.dtype());

@@ -56,7 +56,7 @@ Expr log_of_selected_softmax(const Expr& value, RuleContext&) {
 }
 
 // Does a view leave the elements in their order?
-bool keeps_order(const Expr& view) {
+bool is_view_in_order(const Expr& view) {
   if (is_op(view, reshape_op())) return true;
   if (!is_op(view, dimshuffle_op())) return false;
   int64_t before = -1;
@@ -76,7 +76,7 @@ Ints axes_of_total(Expr total, const Expr& e, bool logarithm) {
   while (!is_op(total, sum_op())) {
     if (logarithm && is_op(total, log_op()))
       logarithm = false;
-    else if (!keeps_order(total))
+    else if (!is_view_in_order(total))
       return {};
     total = input_of(total, 0);
   }
@@ -151,7 +151,7 @@ Expr softmax_quotient_times(const Expr& value, RuleContext&) {
     Expr quotient = input_of(value, 1 - i);
     if (!is_op(e, exp_op()) || !(e.type() == value.type())) continue;
     std::vector<const Node*> views;  // of the quotient, the last first
-    while (keeps_order(quotient)) {
+    while (is_view_in_order(quotient)) {
       views.push_back(&quotient.node());
       quotient = input_of(quotient, 0);
     }
@@ -171,7 +171,7 @@ Expr softmax_quotient_times(const Expr& value, RuleContext&) {
 
 // The value of exp(x) that a logarithm of its sum was made of; empty where there is none.
 Expr exponential_under(Expr e) {
-  while (is_op(e, log_op()) || is_op(e, sum_op()) || keeps_order(e)) e = input_of(e, 0);
+  while (is_op(e, log_op()) || is_op(e, sum_op()) || is_view_in_order(e)) e = input_of(e, 0);
   return is_op(e, exp_op()) ? e : Expr();
 }
 
@@ -183,9 +183,9 @@ Expr softmax_of_shifted(const Expr& value, RuleContext&) {
   const Expr &x = input_of(shifted, 0), &shift = input_of(shifted, 1);
   if (!(x.type() == value.type()) || shift.rank() != x.rank() || !shift.dims()[softmax_axis_of(value)].is(1)) return {};
   Expr largest = shift;
-  while (keeps_order(largest)) largest = input_of(largest, 0);
+  while (is_view_in_order(largest)) largest = input_of(largest, 0);
   if (is_op(largest, switch_op())) largest = input_of(largest, 2);
-  while (keeps_order(largest)) largest = input_of(largest, 0);
+  while (is_view_in_order(largest)) largest = input_of(largest, 0);
   if (!is_op(largest, max_op()) || !input_of(largest, 0).same(x)) return {};
   return apply(*value.node().op, {x}, value.node().props);
 }

@@ -11,7 +11,7 @@ namespace {
 bool is_zero(const Expr& number) {
   return constant_value(number)->as_double() == 0;
 }
-bool is_usable(const Expr& number) {
+bool is_finite_number(const Expr& number) {
   return std::isfinite(constant_value(number)->as_double());
 }
 
@@ -29,7 +29,7 @@ Expr collect_numbers(const Expr& value, RuleContext& context) {
     Expr number = term.negative ? -term.number : term.number;
     total = folded(total.has_value() ? total + number : number);
   }
-  if (count < 2 || kept.empty() || !is_usable(total)) return {};
+  if (count < 2 || kept.empty() || !is_finite_number(total)) return {};
   if (!is_zero(total)) kept.push_back({false, total, {}});
   return sum_of(kept, value.dtype());
 }
@@ -47,7 +47,7 @@ Expr collect_terms(const Expr& value, RuleContext& context, bool cancel) {
       Term &first = terms[i], &second = terms[k];
       if (!first.base.has_value() || !second.base.has_value() || !first.base.same(second.base)) continue;
       Expr total = folded(number_of_term(first) + number_of_term(second));
-      if (is_zero(total) != cancel || !is_usable(total)) continue;
+      if (is_zero(total) != cancel || !is_finite_number(total)) continue;
       terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(k));
       if (cancel)
         terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i));
