@@ -11,6 +11,7 @@
 #include "compiler/ops/conv/direct.h"
 #include "compiler/ops/conv/direct_weights.h"
 #include "compiler/ops/conv/exchanged.h"
+#include "compiler/ops/conv/patches.h"
 #include "compiler/ops/conv/winograd.h"
 #include "compiler/ops/conv/winograd_weights.h"
 
@@ -26,7 +27,6 @@ constexpr const char* kDirectVersion = "4";
 constexpr const char* kWinogradVersion = "1";
 constexpr const char* kLoops = "loops";
 constexpr std::string_view kExchanged = "exchanged ";
-constexpr const char* kPatchesBySlabs = "patches by slabs";
 
 bool has_fma(const Target& target) {
   return target.isa == "avx512" || target.isa == "avx2" || target.isa == "arm64";

@@ -17,8 +17,6 @@ using kernel::Target;
 constexpr const char* kPatchesVersion = "1";
 constexpr const char* kOneDnnVersion = "1";
 constexpr const char* kFftVersion = "2";
-constexpr const char* kPatches = "patches";
-constexpr const char* kPatchesBySlabs = "patches by slabs";
 constexpr const char* kOneDnn = "oneDNN";
 constexpr const char* kFft = "FFT";
 

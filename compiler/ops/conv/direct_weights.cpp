@@ -20,7 +20,7 @@ constexpr int64_t kWeightStackBytes = 512 << 10;
 constexpr int64_t kMostWeightBorders = 1024;  // multiply-adds of the code for places with taps on zeros
 
 // Is one of `count` taps from k on, of that place of a row, on a zero?
-bool has_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count) {
+bool is_over_zeros(const CorrelationAxis& width, int64_t place, int64_t k, int64_t count) {
   for (int64_t tap = k; tap < k + count; ++tap)
     if (width.falls_on_zero(place, tap)) return true;
   return false;
@@ -233,7 +233,7 @@ class DirectWeights {
 
   void places_by_filters(const Term& x_row, const Term& dy_row, int64_t first_tap, int64_t taps, int64_t channels,
                          int64_t vectors, const std::vector<Term>& acc) {
-    auto is_border = [&](int64_t x) { return width().is_bare && has_zeros(width(), x, first_tap, taps); };
+    auto is_border = [&](int64_t x) { return width().is_bare && is_over_zeros(width(), x, first_tap, taps); };
     auto at = [&](const Term& x, int64_t border) {
       std::vector<Term> filters;
       for (int64_t v = 0; v < vectors; ++v)
@@ -411,7 +411,7 @@ Correlation images_read_by(const WeightTiling& t, Convolution c, int vector_byte
   plan.taps.each([&](int64_t tile, int64_t from, int64_t to) {
     for (int64_t k = from; k < to; k += tile)
       for (int64_t x = 0; x < width.out && work <= kMostWeightBorders; ++x)
-        if (has_zeros(width, x, k, tile)) work += tile * plan.channels_of_tile * plan.vectors;
+        if (is_over_zeros(width, x, k, tile)) work += tile * plan.channels_of_tile * plan.vectors;
   });
   width.is_bare = t.over_filters && work <= kMostWeightBorders;
   return out;

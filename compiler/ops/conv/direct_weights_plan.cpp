@@ -7,11 +7,11 @@
 namespace thtrain {
 namespace {
 
-constexpr int64_t kChunkBytes = 32 << 10;  // of the gradient's rows that a chunk has
-constexpr int64_t kTurnsOfChunk = 64;      // over which accumulators stay in registers, if not more
-constexpr int64_t kParts = 16;             // that threads share, where there is enough work
-constexpr int64_t kWorkOfPart = 1 << 20;   // multiply-adds
-constexpr int64_t kSumsBytes = 4 << 20;    // of all parts, if there is more than one
+constexpr int64_t kGradientChunkBytes = 32 << 10;  // of the gradient's rows that a chunk has
+constexpr int64_t kTurnsOfChunk = 64;              // over which accumulators stay in registers, if not more
+constexpr int64_t kWeightParts = 16;               // that threads share, where there is enough work
+constexpr int64_t kWorkOfPart = 1 << 20;           // multiply-adds
+constexpr int64_t kWeightSumsBytes = 4 << 20;      // of all parts, if there is more than one
 constexpr int64_t kNearSums = 256 << 10, kNearImage = 512 << 10;  // found in a second cache of 1 MiB beside others
 
 }  // namespace
@@ -33,15 +33,17 @@ WeightsPlan::WeightsPlan(const WeightTiling& t, const Convolution& c, int lanes_
   rows = c.axes[0].out * c.axes[1].out;
   const int64_t width = c.axes[2].out, turns = t.over_filters ? width : ceil_div(width, lanes);
   const int64_t row_bytes = width * block * static_cast<int64_t>(size_of(c.dtype));
-  chunk = std::clamp<int64_t>(std::max(kChunkBytes / row_bytes, ceil_div(kTurnsOfChunk, turns)), 1, rows);
+  chunk = std::clamp<int64_t>(std::max(kGradientChunkBytes / row_bytes, ceil_div(kTurnsOfChunk, turns)), 1, rows);
   chunk = even_part(rows, chunk);
   chunks = ceil_div(rows, chunk);
   const double work = c.flops() / 2;
-  const int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(work / static_cast<double>(kWorkOfPart)), 1, kParts);
+  const int64_t wanted =
+      std::clamp<int64_t>(static_cast<int64_t>(work / static_cast<double>(kWorkOfPart)), 1, kWeightParts);
   const int64_t tiles = ceil_div(c.channels(), channels_of_tile),
                 blocks_of_all = c.groups * (blocks_inside ? 1 : blocks);
   const int64_t part_bytes = sums(c, t) * static_cast<int64_t>(size_of(c.dtype));
-  parts = std::min({c.n * chunks, ceil_div(wanted, blocks_of_all), std::max<int64_t>(1, kSumsBytes / part_bytes)});
+  parts =
+      std::min({c.n * chunks, ceil_div(wanted, blocks_of_all), std::max<int64_t>(1, kWeightSumsBytes / part_bytes)});
   chunks_of_part = ceil_div(c.n * chunks, parts);
   parts = ceil_div(c.n * chunks, chunks_of_part);
   channel_parts = std::min(tiles, ceil_div(wanted, blocks_of_all * parts));

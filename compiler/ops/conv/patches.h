@@ -14,6 +14,9 @@
 
 namespace thtrain {
 
+/// The names of the candidates.
+inline constexpr const char *kPatches = "patches", *kPatchesBySlabs = "patches by slabs";
+
 /// How the library function walks.
 struct PatchesWalk {
   int64_t places;                        // of a result at a time

@@ -13,18 +13,18 @@ namespace {
 using kernel::ChoiceKey;
 using kernel::Target;
 
-constexpr const char* kComputation = "pooled_conv";
+constexpr const char* kPooledConv = "pooled_conv";
 constexpr const char* kConv = "conv";
 constexpr const char* kPool = "pool";
 constexpr std::string_view kThen = " then ";
 constexpr int kWidestVector = 64;
 
-std::vector<Candidate> offer(const ChoiceKey&, const Target&) {
+std::vector<Candidate> offer_pooled_conv(const ChoiceKey&, const Target&) {
   return {{.name = kApart, .rounding = RoundingClass::kSame}, {.name = kOneWalk, .rounding = RoundingClass::kSame}};
 }
 
 // By the model of the processor, where the rule for the convolution takes a direct kernel.
-std::string rule(const ChoiceKey& key, const Target& target, int threads, double tolerance) {
+std::string rule_of_pooled_conv(const ChoiceKey& key, const Target& target, int threads, double tolerance) {
   const ConvPooling p = *conv_pooling_of(key);
   const ChoiceKey of_conv = key_of(p.conv);
   const std::optional<DirectTiling> tiling =
@@ -34,8 +34,8 @@ std::string rule(const ChoiceKey& key, const Target& target, int threads, double
 }
 
 // The two nodes, which become one by the choice (compiler/passes/fuse_pooling.h).
-std::optional<Graph> example(const std::string& properties) {
-  const std::optional<ConvPooling> p = conv_pooling_of({kComputation, properties});
+std::optional<Graph> example_of_pooled_conv(const std::string& properties) {
+  const std::optional<ConvPooling> p = conv_pooling_of({kPooledConv, properties});
   if (!p) return std::nullopt;
   Graph conv = *find_computation(kConv)->example(key_of(p->conv).properties),
         pool = *find_computation(kPool)->example(key_of(p->pooling).properties);
@@ -67,24 +67,24 @@ bool ConvPooling::fits(const DirectTiling& tiling) const {
 }
 
 ChoiceKey key_of(const ConvPooling& p) {
-  return {kComputation, str(key_of(p.conv).properties, kThen, key_of(p.pooling).properties)};
+  return {kPooledConv, str(key_of(p.conv).properties, kThen, key_of(p.pooling).properties)};
 }
 
 std::optional<ConvPooling> conv_pooling_of(const ChoiceKey& key) {
   const size_t then = key.properties.find(kThen);
-  if (key.computation != kComputation || then == std::string::npos) return std::nullopt;
+  if (key.computation != kPooledConv || then == std::string::npos) return std::nullopt;
   const std::optional<Convolution> conv = convolution_of({kConv, key.properties.substr(0, then)});
   const std::optional<Pooling> pooling = pooling_of({kPool, key.properties.substr(then + kThen.size())});
   return conv && pooling ? ConvPooling::of(*conv, *pooling) : std::nullopt;
 }
 
 const Computation& conv_pooling_choice() {
-  static const Computation computation{kComputation, kApart, example, rule};
+  static const Computation computation{kPooledConv, kApart, example_of_pooled_conv, rule_of_pooled_conv};
   return computation;
 }
 
 CandidateSource conv_poolings() {
-  return {kComputation, offer};
+  return {kPooledConv, offer_pooled_conv};
 }
 
 }  // namespace thtrain

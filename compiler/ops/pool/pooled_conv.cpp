@@ -56,7 +56,7 @@ kernel::Operand operand_of(StepBuilder& b, const Expr& input) {
   return b.input(0);
 }
 
-void lower(StepBuilder& b) {
+void lower_pooled_conv(StepBuilder& b) {
   const Graph& body = *b.node().bodies[0];
   const Node &conv = node_in(body, is_conv), &pooling = node_in(body, is_pooling);
   const std::optional<ConvPooling> p = known_walk(conv, pooling);
@@ -97,7 +97,7 @@ const Epilogue& pooled_epilogue() {
   return epilogue;
 }
 
-// ---- cases
+// ---- cases_pooled_conv
 
 using In = const std::vector<Expr>&;
 
@@ -169,7 +169,7 @@ const std::vector<FusedExample>& examples() {
   return out;
 }
 
-std::vector<OpCase> cases() {
+std::vector<OpCase> cases_pooled_conv() {
   OpCase like{};
   like.bound = 64;
   std::vector<OpCase> out = fused_cases(make_pooled_conv, examples(), like);
@@ -198,7 +198,7 @@ const Op& pooled_conv_op() {
     Op made = op_of_body("pooled_conv",
                          "A convolution and the pooling of its result in one kernel, with the elementwise expressions "
                          "before and after the pooling.",
-                         lower, cases);
+                         lower_pooled_conv, cases_pooled_conv);
     made.infer = [types = made.infer](const TypeArgs& a) {
       std::vector<Type> out = types(a);
       const Graph& body = *a.bodies[0];
